@@ -59,8 +59,13 @@ def given_frame(data: Any) -> Given:
     )
 
 
-def returned(data: Any) -> Given:
-    """Picks or verdicts that come back: a table, several of one kind, or rows one by one."""
+def returned(data: Any, names: Sequence[str]) -> Given:
+    """Picks or verdicts that come back: a table, several of one kind, or rows one by one. No rows at all, as a database gives them that has
+    none, are a table without rows, with the columns of these names."""
+    if isinstance(data, (list, tuple)):
+        data = [one for one in data if not (isinstance(one, (list, tuple)) and not one)]
+        if not data:
+            return Records({name: [] for name in names})
     return Records.of(data) or given(one_frame(data))
 
 

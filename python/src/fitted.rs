@@ -56,7 +56,8 @@ impl Fitted {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let fitted = self.fitted.clone();
         let values = large::over(py, table, move |table, reins| {
-            if !fitted.picks_by_values() {
+            // Looks change what is picked, and no value.
+            if !fitted.picks_by_values() && !fitted.without_looks().picks_by_values() {
                 // Such a policy may value an item by the others of its round.
                 return Ok(fitted.values(&fitted.scores(&table.whole())?)?);
             }

@@ -31,9 +31,11 @@ pub(crate) fn reviewers(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         return several(given, "names");
     }
     let named = |who: PyResult<Bound<'_, PyAny>>| {
-        let name = text(&who?)?;
-        // A column of whole numbers with a gap is one of floats.
-        Ok(name.map(|name| name.strip_suffix(".0").map_or(name.clone(), Into::into)))
+        let who = who?;
+        let Some(name) = text(&who)? else { return Ok(None) };
+        // A column of whole numbers with a gap is one of floats. What is text is a name as it stands.
+        let number = !who.is_instance_of::<PyString>() && name.parse::<f64>().is_ok();
+        Ok(Some(name.strip_suffix(".0").filter(|_| number).map_or(name.clone(), Into::into)))
     };
     given.try_iter()?.map(named).filter_map(PyResult::transpose).collect()
 }

@@ -13,8 +13,9 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Picks {
     pub(crate) names: Arc<Vec<String>>,
-    /// Those of them that are contexts, whose numbers are groups and no scores.
-    pub(crate) contexts: Vec<String>,
+    /// Those of them that are contexts, whose numbers are groups and no scores. None where nobody wrote which are: picks that were stored
+    /// by an earlier version may have some.
+    pub(crate) contexts: Option<Vec<String>>,
     pub(crate) picks: Vec<Pick>,
     /// The time of each.
     pub(crate) at: Vec<u64>,
@@ -26,7 +27,7 @@ impl PartialEq for Picks {
     fn eq(&self, other: &Picks) -> bool {
         let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
         self.names == other.names
-            && self.contexts == other.contexts
+            && self.contexts() == other.contexts()
             && self.picks == other.picks
             && self.at == other.at
             && self.scores.len() == other.scores.len()
@@ -43,7 +44,7 @@ impl Picks {
         at: u64,
         table: &[f64],
     ) -> Picks {
-        let contexts = evaluators.contexts().map(|column| names[column].clone()).collect();
+        let contexts = Some(evaluators.contexts().map(|column| names[column].clone()).collect());
         let width = names.len();
         let mut scores = Vec::with_capacity(picks.len() * width);
         for pick in &picks {
@@ -126,7 +127,7 @@ impl Picks {
     /// Those of them that say which group an item belongs to: their numbers are groups, and no scores.
     #[getter]
     fn contexts(&self) -> Vec<String> {
-        self.contexts.clone()
+        self.contexts.clone().unwrap_or_default()
     }
 
     /// One dict per pick, of plain numbers and text: for a database, or a JSON document.
@@ -143,8 +144,8 @@ impl Picks {
                 scores.set_item(name, (!score.is_nan()).then_some(score))?;
             }
             dict.set_item("scores", scores)?;
-            if !self.contexts.is_empty() {
-                dict.set_item("contexts", &self.contexts)?;
+            if let Some(contexts) = self.contexts.as_ref().filter(|contexts| !contexts.is_empty()) {
+                dict.set_item("contexts", contexts)?;
             }
             for (name, numbers) in [("advice", &pick.receipt.advice), ("bonus", &pick.receipt.bonus)] {
                 if !numbers.is_empty() {
@@ -161,7 +162,7 @@ impl Picks {
     fn from_dicts(rows: &Bound<'_, PyAny>) -> Result<Picks> {
         let mut picks = Picks {
             names: Arc::default(),
-            contexts: Vec::new(),
+            contexts: None,
             picks: Vec::new(),
             at: Vec::new(),
             scores: Vec::new(),
@@ -202,7 +203,7 @@ impl Picks {
     }
 
     fn __add__(&self, other: &Picks) -> Result<Picks> {
-        if (&self.names, &self.contexts) != (&other.names, &other.contexts)
+        if (self.names != other.names || !may_be_same(self.contexts.as_ref(), other.contexts.as_ref()))
             && !self.picks.is_empty()
             && !other.picks.is_empty()
         {
@@ -218,6 +219,7 @@ impl Picks {
             both.picks.extend(other.picks.iter().cloned());
             both.at.extend(&other.at);
             both.scores.extend(&other.scores);
+            both.contexts = both.contexts.or_else(|| other.contexts.clone());
         }
         Ok(both)
     }
@@ -240,8 +242,14 @@ impl Picks {
     }
 }
 
-/// Picks out of a pickle.
+/// Whether both may have the same contexts: so may those of which nobody wrote any.
+fn may_be_same(one: Option<&Vec<String>>, other: Option<&Vec<String>>) -> bool {
+    one.zip(other).is_none_or(|(one, other)| one == other)
+}
+
+/// Picks out of a pickle. Those of earlier versions say nothing of contexts.
 #[pyfunction]
+#[pyo3(signature = (names, items, receipts, at, scores, contexts = None))]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn picks_from_parts(
     names: Vec<String>,
@@ -249,7 +257,7 @@ pub(crate) fn picks_from_parts(
     receipts: Vec<String>,
     at: Vec<u64>,
     scores: Vec<f64>,
-    contexts: Vec<String>,
+    contexts: Option<Vec<String>>,
 ) -> Result<Picks> {
     let whole =
         items.len() == receipts.len() && items.len() == at.len() && scores.len() == items.len() * names.len();
@@ -319,15 +327,14 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
         values.push(value.unwrap_or(f64::NAN));
         names.push(name);
     }
-    let contexts: Vec<String> = match row.get_item("contexts") {
+    let contexts: Option<Vec<String>> = match row.get_item("contexts") {
         Ok(list) if !list.is_none() => {
-            list.extract().map_err(|_| odd("contexts", &list, "a list of names"))?
+            Some(list.extract().map_err(|_| odd("contexts", &list, "a list of names"))?)
         }
-        _ => Vec::new(),
+        _ => None,
     };
     if picks.picks.is_empty() {
         picks.names = Arc::new(names);
-        picks.contexts = contexts;
         picks.scores.extend(values);
     } else {
         // A database may give its fields back in another order.
@@ -338,7 +345,7 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
                 &format!("pick {number}: it has other evaluators than the first"),
             ));
         };
-        if order.len() != names.len() || contexts != picks.contexts {
+        if order.len() != names.len() || !may_be_same(contexts.as_ref(), picks.contexts.as_ref()) {
             return Err(refused(
                 "evaluators",
                 &format!("pick {number}: it has other evaluators than the first"),
@@ -346,6 +353,7 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
         }
         picks.scores.extend(order.into_iter().map(|at| values[at]));
     }
+    picks.contexts = picks.contexts.take().or(contexts);
     let receipt = Receipt {
         inclusion_probability: number_in("probability")?,
         explored: {

@@ -116,9 +116,10 @@ pub(crate) fn unheard(jury: &Jury, reviewers: &[Option<Reviewer>]) -> Option<Str
 
 /// Refuses picks where a column is a context to one side and a score to the other: the number of a group says nothing as a score.
 pub(crate) fn same_contexts(evaluators: &Evaluators, picks: &Picks) -> Result<()> {
+    let Some(contexts) = &picks.contexts else { return Ok(()) };
     for evaluator in evaluators.as_slice() {
         let name = &evaluator.name;
-        let (here, there) = (evaluator.direction == Direction::Context, picks.contexts.contains(name));
+        let (here, there) = (evaluator.direction == Direction::Context, contexts.contains(name));
         if here == there || !picks.names.contains(name) {
             continue;
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import jurybox as jb
@@ -46,6 +47,18 @@ def test_a_jury_is_told_who_judged():
     who = [None if at == 7 else name for at, name in enumerate(data["who"])]
     jury.learn(scores, data["verdict"], reviewers=who)
     assert jury.reviewers(["bob"])["bob"]["severity"][2] < -2
+
+
+@pytest.mark.parametrize("made", [list, np.array, pd.Series, pl.Series, pa.array])
+def test_a_name_that_ends_as_a_number_does_is_a_name(made):
+    data, jury = rows(), jb.Jury(["a", "b"], "adaptive")
+    scores = np.column_stack([data["a"], data["b"]])
+    names = {"ann": "judge-2", "bob": "judge-2.0", "cid": None}
+    jury.observe(scores)
+    jury.learn(scores, data["verdict"], reviewers=[names[who] for who in data["who"]])
+    told = jury.reviewers(made(["judge-2.0", "judge-2"]))
+    assert set(told) == {"judge-2", "judge-2.0"}
+    assert told["judge-2.0"]["severity"][2] < told["judge-2"]["severity"][1]
 
 
 def test_reviewers_go_with_rewards():

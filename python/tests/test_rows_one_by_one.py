@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sqlite3
 from collections.abc import Callable
 from typing import Any
@@ -77,6 +78,25 @@ def test_rows_that_are_none_are_refused_with_what_to_do() -> None:
         jb.learn(picks={"post": "p1"}, id="post", reward="verdict", state=jury)
 
 
+@pytest.mark.parametrize("verdicts", [[], (), [[]], [[], []]])
+def test_a_day_without_verdicts_is_an_empty_table_of_them(verdicts: Any) -> None:
+    expected, picks = picked()
+    jb.learn(picks=picks, verdicts=pd.DataFrame({"post": [], "verdict": []}), id="post", reward="verdict", state=expected)
+    jury, picks = picked()
+    jb.learn(picks=picks, verdicts=verdicts, id="post", reward="verdict", state=jury)
+    assert jury.seen["used"] == 0 and jury.to_json() == expected.to_json()
+
+
+@pytest.mark.parametrize("shape", [lambda frame: frame, lambda frame: frame.to_dict("records")])
+def test_rounds_without_rows_are_passed_over(shape: Callable[[pd.DataFrame], Any]) -> None:
+    expected, picks = picked()
+    verdicts = pd.DataFrame({"post": picks["post"], "verdict": picks["post"].map(FOUND)})
+    jb.learn(picks=picks, verdicts=verdicts, id="post", reward="verdict", state=expected)
+    jury, picks = picked()
+    jb.learn(picks=[[], shape(picks)], verdicts=[shape(verdicts), []], id="post", reward="verdict", state=jury)
+    assert expected.seen["used"] > 0 and jury.to_json() == expected.to_json()
+
+
 @pytest.mark.parametrize("shape", ["records", "columns", "json"])
 def test_what_to_dicts_wrote_may_have_gone_through_a_frame_or_a_database(shape: str) -> None:
     import copy
@@ -107,5 +127,26 @@ def test_a_group_is_no_score_of_another_jury() -> None:
     with pytest.raises(jb.Error, match="`language` is an evaluator of these picks and a context of this jury"):
         grouped.learn(scores, [1.0] * 5)
     assert plain.to_json() == before
+    with pytest.raises(jb.Error, match="other evaluators"):
+        _ = picks + scores
     with pytest.warns(jb.DataWarning, match="with those of `language`, which are passed over"):
         jb.Jury(["a", "b"], "lin-ucb").learn(picks, [1.0] * 5)
+
+
+def test_picks_that_an_earlier_version_stored_are_learnt() -> None:
+    """They do not say which columns are contexts."""
+    expected = jb.Jury(["a", "b"], context="language", seed=1)
+    picks = expected.round(DESK[["a", "b", "language"]], k=5)
+    jury = pickle.loads(pickle.dumps(expected))
+    expected.learn(picks, [1.0, 0.0, 1.0, 0.0, 1.0])
+    make, parts = picks.__reduce__()
+    unpickled = make(*parts[:5])
+    written = [{name: cell for name, cell in row.items() if name != "contexts"} for row in picks.to_dicts()]
+    mixed = [unpickled[:2] + picks[2:], [*written[:2], *picks.to_dicts()[2:]]]
+    shapes: list[Any] = [unpickled, pickle.loads(pickle.dumps(unpickled)), written, pl.DataFrame(written), *mixed]
+    for shape in shapes:
+        twin = pickle.loads(pickle.dumps(jury))
+        twin.learn(shape, [1.0, 0.0, 1.0, 0.0, 1.0])
+        assert twin.to_json() == expected.to_json()
+    assert (unpickled[:2] + picks[2:]) == (picks[:2] + unpickled[2:]) == picks
+    assert pickle.loads(pickle.dumps(picks)) == picks

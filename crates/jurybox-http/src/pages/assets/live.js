@@ -30,7 +30,7 @@ if (fresh && panels().length) {
     fresh.classList.toggle("warn", !live && tried);
     const seconds = Math.max(0, Math.round((Date.now() + skew - read) / 1000));
     const long = seconds < 90 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
-    const closed = stream?.readyState === EventSource.CLOSED ? ", live no more: reload" : ": the server cannot be reached";
+    const closed = stream?.readyState === EventSource.CLOSED ? ", not live: trying again" : ": the server cannot be reached";
     if (!live && tried) fresh.textContent = `as of ${long} ago${closed}`;
     else if (!live) fresh.textContent = `as of ${long} ago`;
     else if (seconds < 2) fresh.textContent = "as of now";

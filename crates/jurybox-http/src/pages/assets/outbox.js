@@ -75,9 +75,7 @@ export class Outbox {
   // Sends what waits, one after the other, in the order in which it was said.
   flush() {
     clearTimeout(this.timer);
-    this.sending ??= this.work().finally(() => {
-      this.sending = null;
-    });
+    this.sending ??= this.work();
     return this.sending;
   }
 
@@ -93,22 +91,28 @@ export class Outbox {
   }
 
   async work() {
-    for (let entry = this.ready(); entry; entry = this.ready()) {
-      this.keep(this.all().map((one) => (one.id === entry.id ? { ...one, sent: true } : one)));
-      const answer = await post(this.path + entry.step, entry.body, entry.id);
-      if (answer.away || answer.status === 401) {
-        this.told(answer.away ? "waiting" : "locked", entry, this.all().length);
-        this.timer = setTimeout(() => this.flush(), this.rest);
-        this.rest = Math.min(2 * this.rest, LONGEST);
-        return;
+    // Never done within the call that began it: what the same task still adds is seen, too.
+    await null;
+    try {
+      for (let entry = this.ready(); entry; entry = this.ready()) {
+        this.keep(this.all().map((one) => (one.id === entry.id ? { ...one, sent: true } : one)));
+        const answer = await post(this.path + entry.step, entry.body, entry.id);
+        if (answer.away || answer.status === 401) {
+          this.told(answer.away ? "waiting" : "locked", entry, this.all().length);
+          this.timer = setTimeout(() => this.flush(), this.rest);
+          this.rest = Math.min(2 * this.rest, LONGEST);
+          return;
+        }
+        this.rest = FIRST;
+        this.remove(entry.id);
+        const refused = !answer.ok || answer.body.taken === false;
+        this.told(refused ? "refused" : "sent", entry, answer.body);
       }
-      this.rest = FIRST;
-      this.remove(entry.id);
-      const refused = !answer.ok || answer.body.taken === false;
-      this.told(refused ? "refused" : "sent", entry, answer.body);
+      const rests = Math.min(...this.all().map((entry) => entry.from));
+      if (Number.isFinite(rests)) this.timer = setTimeout(() => this.flush(), Math.max(0, rests - Date.now()) + 50);
+    } finally {
+      this.sending = null;
     }
-    const rests = Math.min(...this.all().map((entry) => entry.from));
-    if (Number.isFinite(rests)) this.timer = setTimeout(() => this.flush(), Math.max(0, rests - Date.now()) + 50);
   }
 }
 
