@@ -138,7 +138,7 @@ def _learn_picks(
     name = reward or (known[0] if known else None)
     if name is None:
         raise Error("which column is the verdict? Pass reward=", code="reward")
-    shown = returned(picks, list(dict.fromkeys([*jury.evaluators, id, *OURS])))
+    shown = returned(picks, list(dict.fromkeys([*jury.evaluators, id, name, *OURS])))
     told = shown if verdicts is None else returned(verdicts, [one for one in (id, name, reviewer) if one is not None])
     ask = asked([name], None, None, invert, None, None, id, threads, written, reviewer)
     return _core.learn_picks(_of_picks(shown, jury, id), _of_verdicts(told, id, name, reviewer), ask, name, jury, verdicts is None, again, bar.watch)

@@ -62,7 +62,7 @@ mod tests {
         let mut halves = seen(0..7);
         halves.merge(&seen(7..20));
         assert_eq!(halves, whole);
-        whole.see(&[0.0, 0.0, 1.0, 1.0], 1.0);
+        whole.see(&[0.0, 0.0, -1.0, 1.0], 1.0);
         assert_eq!(whole.found().collect::<Vec<_>>(), [2]);
     }
 
