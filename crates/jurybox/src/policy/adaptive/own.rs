@@ -47,8 +47,10 @@ impl Own {
 fn crowds_as_one(codes: &[u64]) -> Vec<u64> {
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
     codes.iter().for_each(|code| *counts.entry(*code).or_default() += 1);
-    let known: BTreeMap<u64, u64> =
-        (1..).zip(counts.iter().filter(|(_, count)| **count >= LEAST)).map(|(at, (code, _))| (*code, at)).collect();
+    let known: BTreeMap<u64, u64> = (1..)
+        .zip(counts.iter().filter(|(_, count)| **count >= LEAST))
+        .map(|(at, (code, _))| (*code, at))
+        .collect();
     codes.iter().map(|code| known.get(code).copied().unwrap_or(0)).collect()
 }
 

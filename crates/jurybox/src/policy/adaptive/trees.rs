@@ -74,16 +74,17 @@ impl Trees {
     ) -> Option<Self> {
         let width = landscape.width();
         let (mut table, mut left, mut counts, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        // Groups, whose columns do not vary here, go by other numbers under other names.
+        let columns: Vec<usize> = (0..width).filter(|&j| landscape.scale[j] != 0.0).collect();
         for (row, expected) in labelled.zip(expected) {
             let scores = &row.values[..width];
             add_filled(landscape, scores, &mut table);
             left.push(row.values[width].clamp(low, high) - expected);
             counts.push(row.weight);
-            let bits = |x: &f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
-            keys.push(scores.iter().fold(0, |key, x| hash_number(key, bits(x))));
+            let bits = |x: f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
+            keys.push(columns.iter().fold(0, |key, &j| hash_number(key, bits(scores[j]))));
         }
         let unit = standardise(&mut left, &counts)?;
-        let columns: Vec<usize> = (0..width).filter(|&j| landscape.scale[j] != 0.0).collect();
         let stand = Stand::new(&table, width, &columns, &left, &counts, keys)?;
         let (grown, proof) = prove(&stand)?;
         let size = unit * proof.weight / STANDS as f64;
