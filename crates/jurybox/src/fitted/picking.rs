@@ -1,0 +1,207 @@
+//! Which K are picked, and how likely was each to be?
+//!
+//! By the scores of a round, or by the values of its items alone where a round is too large to be held.
+
+use super::{Fitted, Inner};
+use crate::border::check_k;
+use crate::error::Error;
+use crate::evaluators::Evaluators;
+use crate::link::Link;
+use crate::pick::Pick;
+use crate::policy::{AnyRank, Exploration, explore};
+use crate::scores::Scores;
+use crate::scratch::Scratch;
+use rand::Rng;
+
+/// Picking.
+impl Fitted {
+    /// Picks `k` items, best first, explored ones last.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// # use jurybox::rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let fitted = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// let scores = fitted.scores(&[0.1, 0.2, 0.9, 0.7, 0.4, 0.4])?;
+    /// let picks = fitted.choose(&scores, 2, &mut rng)?;
+    /// assert_eq!(picks.iter().map(|pick| pick.item).collect::<Vec<_>>(), [1, 2]);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn choose<R: Rng + ?Sized>(
+        &self,
+        scores: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+    ) -> Result<Vec<Pick>, Error> {
+        let mut picks = Vec::new();
+        self.choose_into(scores, k, rng, &mut Scratch::new(), &mut picks)?;
+        Ok(picks)
+    }
+
+    /// As [`choose`](Self::choose), with memory that is used again: a steady state allocates nothing.
+    pub fn choose_into<R: Rng + ?Sized>(
+        &self,
+        scores: &Scores<'_>,
+        k: usize,
+        rng: &mut R,
+        scratch: &mut Scratch,
+        picks: &mut Vec<Pick>,
+    ) -> Result<(), Error> {
+        self.check(scores)?;
+        check_k(k, scores.items())?;
+        choose(&self.0.rank, &self.0.evaluators, self.0.link, scores, k, rng, scratch, picks);
+        Ok(())
+    }
+
+    /// The probability of each item to be picked by [`choose`](Self::choose); they sum to `k`.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// let mut jury = Jury::new(&"eps-greedy-all(eps=0.4)".parse()?, Evaluators::numbered(1)?)?;
+    /// jury.learn(&[Example { scores: &[1.0], reward: 1.0, receipt: None }], 0)?;
+    /// let fitted = jury.fit();
+    /// let pi = fitted.inclusion_probabilities(&fitted.scores(&[3.0, 1.0, 2.0, 0.0])?, 2)?;
+    /// for (found, expected) in pi.iter().zip([0.8, 0.2, 0.8, 0.2]) {
+    ///     assert!((found - expected).abs() < 1e-12);
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn inclusion_probabilities(&self, scores: &Scores<'_>, k: usize) -> Result<Vec<f64>, Error> {
+        self.check(scores)?;
+        check_k(k, scores.items())?;
+        let (mut scratch, mut buffer) = (Scratch::new(), Vec::new());
+        let scores = self.0.evaluators.oriented(self.0.link, scores, &mut buffer);
+        self.0.rank.inclusion(&scores, k, &mut scratch);
+        Ok(scratch.probabilities)
+    }
+
+    /// How much of a round is given to chance.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let fitted = Jury::new(&"eps-greedy(eps=0.1,slots=2)".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// assert_eq!((fitted.exploration().eps, fitted.exploration().slots), (0.1, Some(2)));
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn exploration(&self) -> Exploration {
+        self.0.rank.exploration()
+    }
+
+    /// Whether the policy leaves some of its picks to chance: by exploration, or because it draws all of them. A plain list by value
+    /// is then not what it picks.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// for (policy, chance) in [("average", false), ("eps-greedy(eps=0.1)", true), ("rand", true), ("uniform", true)] {
+    ///     let jury = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?;
+    ///     assert_eq!(jury.fit().leaves_to_chance(), chance, "{policy}");
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn leaves_to_chance(&self) -> bool {
+        self.0.rank.leaves_to_chance()
+    }
+
+    /// Whether [`choose`](Self::choose) goes by the [`values`](Self::values) of the items, and by nothing else of their scores: then
+    /// [`choose_by_values`](Self::choose_by_values) can do it for rounds whose scores are too many to be held.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// for (policy, by_values) in [("adaptive", true), ("eps-greedy", true), ("adaptive(draws=4)", false), ("rand", false)] {
+    ///     let fitted = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?.fit();
+    ///     assert_eq!(fitted.picks_by_values(), by_values, "{policy}");
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn picks_by_values(&self) -> bool {
+        self.0.rank.picks_by_values()
+    }
+
+    /// The same, without the looks that `adaptive` takes now and then at what one evaluator scores highest and nobody has met: for rounds
+    /// whose scores are too many to be held.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let fitted = Jury::new(&"adaptive".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// assert!(fitted.without_looks().picks_by_values());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    #[must_use]
+    pub fn without_looks(&self) -> Self {
+        let Inner { spec, evaluators, link, rank } = &*self.0;
+        Fitted::new(spec.clone(), evaluators.clone(), *link, rank.without_looks())
+    }
+
+    /// The picks of [`choose`](Self::choose), by the [`values`](Self::values) of the items. A policy that goes by more than these is
+    /// refused.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// # use jurybox::rand::SeedableRng;
+    /// # let rng = || rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let fitted = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// let scores = fitted.scores(&[0.1, 0.2, 0.9, 0.7, 0.4, 0.4])?;
+    /// let picks = fitted.choose_by_values(&fitted.values(&scores)?, 2, &mut rng())?;
+    /// assert_eq!(picks, fitted.choose(&scores, 2, &mut rng())?);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn choose_by_values<R: Rng + ?Sized>(
+        &self,
+        values: &[f64],
+        k: usize,
+        rng: &mut R,
+    ) -> Result<Vec<Pick>, Error> {
+        let mut scratch = self.by_values(values, k)?;
+        explore::choose(self.exploration(), k, rng, &mut scratch);
+        Ok(scratch.picks)
+    }
+
+    /// The [`inclusion_probabilities`](Self::inclusion_probabilities), by the [`values`](Self::values) of the items. A policy that goes by
+    /// more than these is refused.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// let fitted = Jury::new(&"average".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// let scores = fitted.scores(&[0.1, 0.2, 0.9, 0.7, 0.4, 0.4])?;
+    /// let probabilities = fitted.probabilities_by_values(&fitted.values(&scores)?, 2)?;
+    /// assert_eq!(probabilities, fitted.inclusion_probabilities(&scores, 2)?);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn probabilities_by_values(&self, values: &[f64], k: usize) -> Result<Vec<f64>, Error> {
+        let mut scratch = self.by_values(values, k)?;
+        explore::inclusion(self.exploration(), k, &mut scratch);
+        Ok(scratch.probabilities)
+    }
+
+    /// What is needed to choose by values, and nothing else.
+    fn by_values(&self, values: &[f64], k: usize) -> Result<Scratch, Error> {
+        check_k(k, values.len())?;
+        if !self.picks_by_values() {
+            return Err(Error::ByMore { policy: self.spec().name().into() });
+        }
+        let mut scratch = Scratch::new();
+        scratch.values = values.to_vec();
+        Ok(scratch)
+    }
+}
+
+/// Picks by a fit, into `picks`; input has been checked.
+#[expect(clippy::too_many_arguments, reason = "the parts of a Fitted, which a jury has without being one")]
+#[inline]
+pub(crate) fn choose<R: Rng + ?Sized>(
+    rank: &AnyRank,
+    evaluators: &Evaluators,
+    link: Link,
+    scores: &Scores<'_>,
+    k: usize,
+    rng: &mut R,
+    scratch: &mut Scratch,
+    picks: &mut Vec<Pick>,
+) {
+    let mut buffer = std::mem::take(&mut scratch.oriented);
+    let oriented = evaluators.oriented(link, scores, &mut buffer);
+    std::mem::swap(picks, &mut scratch.picks);
+    rank.choose(&oriented, k, rng, scratch);
+    std::mem::swap(picks, &mut scratch.picks);
+    scratch.oriented = buffer;
+}

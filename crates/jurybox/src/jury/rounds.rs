@@ -1,0 +1,128 @@
+//! Which K of this round, or of a pool that new items join?
+//!
+//! A round is choosing and observing, in the order that the policy asks for. It goes by a fit that is kept for a while: the
+//! [`Schedule`] says by which state, and here that fit is made once and used again.
+
+use super::Jury;
+use crate::border::{check_k, check_time, check_width};
+use crate::error::Error;
+use crate::fitted;
+use crate::pick::Pick;
+use crate::schedule::Schedule;
+use crate::scores::Scores;
+use rand::Rng;
+
+/// Rounds, from end to end.
+impl Jury {
+    /// One round: choose and observe, in the order that the policy asks for, by a fit that is renewed when enough has changed.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// # use jurybox::rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut jury = Jury::new(&"esag(sigma=1)".parse()?, Evaluators::numbered(2)?)?;
+    /// let scores = jury.scores(&[1.0, 2.0, 3.0, 4.0])?;
+    /// assert_eq!(jury.round(&scores, 0, 1, &mut rng)?.len(), 1); // blind: esag observes a round after choosing from it
+    /// assert_eq!(jury.round(&scores, 1, 1, &mut rng)?[0].item, 1);
+    /// assert_eq!(jury.seen().rounds, 2);
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn round<R: Rng + ?Sized>(
+        &mut self,
+        scores: &Scores<'_>,
+        at: u64,
+        k: usize,
+        rng: &mut R,
+    ) -> Result<Vec<Pick>, Error> {
+        let mut picks = Vec::new();
+        self.round_into(scores, at, k, rng, &mut picks)?;
+        Ok(picks)
+    }
+
+    /// As [`round`](Self::round), into a vector whose memory is used again: a steady state allocates nothing.
+    pub fn round_into<R: Rng + ?Sized>(
+        &mut self,
+        scores: &Scores<'_>,
+        at: u64,
+        k: usize,
+        rng: &mut R,
+        picks: &mut Vec<Pick>,
+    ) -> Result<(), Error> {
+        self.round_from_pool_into(scores, scores, at, k, rng, picks)
+    }
+
+    /// One round where items stay until they are picked: chooses from the whole pool, observes what is new in it.
+    ///
+    /// What was passed over would otherwise be seen round after round, and policies that learn from all scores, `esag`
+    /// above all, would take the leftovers for what items are like.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// # use jurybox::rand::SeedableRng;
+    /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let mut jury = Jury::new(&"esag(sigma=1)".parse()?, Evaluators::numbered(1)?)?;
+    /// let first = jury.scores(&[4.0, 0.0, 2.0])?;
+    /// jury.round_from_pool(&first, &first, 0, 1, &mut rng)?;
+    /// // Say that the first item was picked. The other two are still there when one more arrives.
+    /// let (pool, new) = (jury.scores(&[0.0, 2.0, 6.0])?, jury.scores(&[6.0])?);
+    /// let picks = jury.round_from_pool(&pool, &new, 1, 1, &mut rng)?;
+    /// assert_eq!(picks[0].item, 2);
+    /// assert_eq!(jury.fit().alpha(), Some(&[3.0][..])); // the mean of 4, 0, 2 and 6
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn round_from_pool<R: Rng + ?Sized>(
+        &mut self,
+        pool: &Scores<'_>,
+        new: &Scores<'_>,
+        at: u64,
+        k: usize,
+        rng: &mut R,
+    ) -> Result<Vec<Pick>, Error> {
+        let mut picks = Vec::new();
+        self.round_from_pool_into(pool, new, at, k, rng, &mut picks)?;
+        Ok(picks)
+    }
+
+    /// As [`round_from_pool`](Self::round_from_pool), into a vector whose memory is used again.
+    pub fn round_from_pool_into<R: Rng + ?Sized>(
+        &mut self,
+        pool: &Scores<'_>,
+        new: &Scores<'_>,
+        at: u64,
+        k: usize,
+        rng: &mut R,
+        picks: &mut Vec<Pick>,
+    ) -> Result<(), Error> {
+        check_width(pool, &self.evaluators)?;
+        check_width(new, &self.evaluators)?;
+        check_time(at, self.seen.latest)?;
+        check_k(k, pool.items())?;
+        if self.policy.observes_first() {
+            self.observe(new, at)?;
+        }
+        self.bring_fit_up_to_date();
+        if let Some(rank) = &self.rank {
+            let (evaluators, link) = (&self.evaluators, self.policy.link());
+            fitted::choose(rank, evaluators, link, pool, k, rng, &mut self.scratch, picks);
+        }
+        if !self.policy.observes_first() {
+            self.observe(new, at)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the fit that the schedule says, unless it is in place.
+    fn bring_fit_up_to_date(&mut self) {
+        let (policy, seen) = (&self.policy, &self.seen);
+        match (&self.schedule, &mut self.rank) {
+            (Schedule::Past(_), Some(_)) => {}
+            (Schedule::Past(past), none) => past.0.fit(&past.1, none.insert(past.0.buffer())),
+            // The state is the same, but rounds may have passed.
+            (Schedule::Current, Some(rank)) => policy.count(seen, rank),
+            (Schedule::Current | Schedule::Due, rank) => {
+                policy.fit(seen, rank.get_or_insert_with(|| policy.buffer()));
+                self.schedule = Schedule::Current;
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What do verdicts teach, and does it matter who gave them?
+//!
+//! They come as [`Example`]s, whenever they come, with or without the names of those who judged. Either all of a batch are sound, or
+//! nothing changes.
+
+use super::Jury;
+use crate::border::check_time;
+use crate::error::Error;
+use crate::pick::{Example, Learnt};
+use crate::policy::AnyPolicy;
+use crate::reviewer::Reviewer;
+use crate::seen::Seen;
+
+/// Learning from verdicts.
+impl Jury {
+    /// Learns from examples, whenever they come. Either all of them are sound, or none is taken in.
+    ///
+    /// `at` is the time of the round that the items came from, not of their verdicts: what is learnt is how scores went with
+    /// rewards then.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury};
+    /// let mut jury = Jury::new(&"lin-ucb".parse()?, Evaluators::numbered(2)?)?;
+    /// let history = [
+    ///     Example { scores: &[0.9, 0.1], reward: 1.0, receipt: None },
+    ///     Example { scores: &[0.2, f64::NAN], reward: 0.0, receipt: None },
+    /// ];
+    /// assert_eq!(jury.learn(&history, 0)?.used, 2);
+    /// assert!(jury.learn(&[Example { reward: f64::NAN, ..history[0] }], 0).is_err());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn learn(&mut self, examples: &[Example<'_>], at: u64) -> Result<Learnt, Error> {
+        self.learn_from(examples, None, at)
+    }
+
+    /// As [`learn`](Self::learn), where verdicts name their reviewers, one for each example. Policies that do not tell reviewers apart
+    /// learn as if they were not named.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Example, Jury, Reviewer};
+    /// let mut jury = Jury::new(&"adaptive".parse()?, Evaluators::numbered(2)?)?;
+    /// let history = [
+    ///     Example { scores: &[0.9, 0.1], reward: 1.0, receipt: None },
+    ///     Example { scores: &[0.2, f64::NAN], reward: 0.0, receipt: None },
+    /// ];
+    /// let reviewers = [Some(Reviewer::named("ann")), None]; // nobody knows who judged the second
+    /// assert_eq!(jury.learn_by(&history, &reviewers, 0)?.used, 2);
+    /// assert!(jury.learn_by(&history, &reviewers[..1], 0).is_err());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn learn_by(
+        &mut self,
+        examples: &[Example<'_>],
+        reviewers: &[Option<Reviewer>],
+        at: u64,
+    ) -> Result<Learnt, Error> {
+        let (found, expected) = (reviewers.len(), examples.len());
+        if found != expected {
+            return Err(Error::Reviewers { found, expected });
+        }
+        let named = reviewers.iter().any(Option::is_some);
+        self.learn_from(examples, named.then_some(reviewers), at)
+    }
+
+    fn learn_from(
+        &mut self,
+        examples: &[Example<'_>],
+        reviewers: Option<&[Option<Reviewer>]>,
+        at: u64,
+    ) -> Result<Learnt, Error> {
+        for (place, example) in examples.iter().enumerate() {
+            self.check_example(place, example)?;
+        }
+        check_time(at, self.seen.latest)?;
+        if examples.is_empty() {
+            return Ok(Learnt::default());
+        }
+        self.schedule.before_change(&self.policy, &self.seen, &self.seen.and(0, examples.len() as u64));
+        let learn = |policy: &mut AnyPolicy, examples: &[Example<'_>], reviewers| match reviewers {
+            Some(reviewers) => policy.learn_all_by(examples, reviewers, at),
+            None => policy.learn_all(examples, at),
+        };
+        let (mut used, mut outside) = (0, 0);
+        if self.evaluators.any_low() {
+            for (place, example) in examples.iter().enumerate() {
+                self.row.clear();
+                self.evaluators.orient_row(self.policy.link(), example.scores, &mut self.row);
+                let one = Example { scores: &self.row, ..*example };
+                let learnt = learn(&mut self.policy, &[one], reviewers.map(|all| &all[place..=place]));
+                (used, outside) = (used + learnt.0, outside + learnt.1);
+            }
+        } else {
+            (used, outside) = learn(&mut self.policy, examples, reviewers);
+        }
+        self.schedule.after_change(&self.policy, used > 0);
+        let passed_over = examples.len() as u64 - used;
+        self.seen.add(Seen { used, passed_over, outside, latest: Some(at), ..Seen::default() });
+        Ok(Learnt { used, passed_over })
+    }
+
+    /// Whether it makes a difference to its policy who judged; otherwise verdicts count alike, whoever gave them.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// assert!(Jury::new(&"adaptive".parse()?, Evaluators::numbered(2)?)?.tells_reviewers_apart());
+    /// assert!(!Jury::new(&"lin-ucb".parse()?, Evaluators::numbered(2)?)?.tells_reviewers_apart());
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn tells_reviewers_apart(&self) -> bool {
+        self.policy.tells_reviewers_apart()
+    }
+}
