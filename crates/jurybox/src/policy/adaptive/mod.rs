@@ -21,6 +21,9 @@
 //! 8. **Reviewers** ([`reviewers`]), where verdicts name them: severity is taken out and a verdict counts for what it tells, as far as
 //!    the verdicts show that reviewers differ.
 //!
+//! Here is what it does with what it is shown. What of it is fitted, and in which order, is in [`fitting`]; whether everything is still
+//! what it was, in [`watching`].
+//!
 //! **Assumes**, with fewer than some sixty labels, that rewards are a sum of one function per evaluator's score, plus noise; that the evaluators as a whole
 //! point the right way (prior odds of 49 to 1, which labels can overturn). One evaluator, useless, inverted, duplicated or
 //! constant ones, rewards of any sign and scale are ordinary. Interactions between evaluators are seen in the sample of labels,
@@ -45,9 +48,12 @@
 //! case), `tick` (how much time counts as one).
 
 mod change;
+mod contexts;
+mod corrected;
 mod doubts;
 mod drift;
 mod explain;
+mod fitting;
 mod groups;
 mod landscape;
 mod least_squares;
@@ -69,27 +75,19 @@ mod tails;
 mod trees;
 mod turn;
 mod uncertainty;
+mod watching;
 
+use self::contexts::Contexts;
 pub use self::doubts::Doubt;
-use self::drift::Changed;
 pub use self::drift::{Alarm, Reading};
-use self::groups::Groups;
-use self::landscape::Landscape;
-use self::looks::Looks;
-use self::model::Model;
-use self::options::{Curve, OPTIONS, Options};
-use self::own::Own;
+use self::options::{OPTIONS, Options};
 use self::posterior::Posterior;
-use self::reviewers::{Corrected, Reviewers};
-use self::rewards::Label;
 use self::settled::Settled;
-use self::spread::Spread;
 use self::state::{Block, State};
-use self::turn::Turn;
 use super::{Entry, Exploration, Links, Needs, Policy};
+use crate::estimate::Sample;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::pulse::Pulse;
-use crate::estimate::{Joint, Sample, SampledRow, Statistic};
 use crate::link::Link;
 use crate::pick::Example;
 use crate::reviewer::Reviewer;
@@ -104,8 +102,7 @@ pub(crate) struct Adaptive {
     state: State,
     empty: Box<Empty>,
     row: Vec<f64>,
-    /// Columns that are no scores, but say which group an item belongs to.
-    contexts: Vec<usize>,
+    contexts: Contexts,
 }
 
 /// Nothing seen yet.
@@ -118,8 +115,6 @@ struct Empty {
 
 /// From so many examples on, the sample is shown all of them at once.
 const MANY: usize = 256;
-/// Where reviewers differ, the fit is corrected and they are compared anew so many times.
-const REVIEWED: usize = 2;
 /// Beyond this many evaluators a fit costs more than the few labels of one more round can change it.
 const WIDE: usize = 32;
 
@@ -166,16 +161,13 @@ impl Policy for Adaptive {
             },
             empty: Box::new(empty),
             row: Vec::new(),
-            contexts: Vec::new(),
+            contexts: Contexts::default(),
             options,
         })
     }
 
     fn take_contexts(&mut self, columns: &[usize]) -> Result<(), String> {
-        if columns.len() == self.evaluators {
-            return Err("there is no evaluator beside the contexts".into());
-        }
-        self.contexts = columns.to_vec();
+        self.contexts = Contexts::among(self.evaluators, columns)?;
         Ok(())
     }
 
@@ -208,37 +200,23 @@ impl Policy for Adaptive {
         Renewal::Growth { eager: self.evaluators <= WIDE }
     }
 
-    /// A change that was not known then, or of which more is known now. It is looked for after every so many rounds.
     fn has_news(&self, then: &Self) -> bool {
-        if !self.options.forget || drift::rounds(&self.state.pulses) % LOOK != 0.0 {
-            return false;
-        }
-        let turned = |of: &Self| Turn::time(of.state.turn.as_ref());
-        let changed = self.changes_of_scores().last().map_or(self.state.settled.since(), |last| last.since);
-        let since = changed.max(turned(self));
-        let after = |of: &Self| drift::rounds_between(&of.state.pulses, since, u64::MAX);
-        turned(self) > turned(then) || since > 0 && after(self) > GROWN * after(then)
+        self.has_more_news_than(then)
     }
 
     fn observe(&mut self, scores: &Scores<'_>, at: u64) -> bool {
         let time = self.time(at);
         let mut buffer = Vec::new();
-        let scores = &self.without_groups(scores, &mut buffer);
+        let scores = &self.contexts.left_out_of(scores, &mut buffer);
         self.state.ladder.at(time, &self.empty.block).scores.observe(scores);
         self.state.pulses.at(time, &self.empty.pulse).observe(scores);
         self.state.unlabelled.offer_all(scores.values(), self.filed(time));
-        if drift::rounds(&self.state.pulses) % LOOK_TO_KEEP == 0.0 {
-            self.settle();
-        }
+        self.keep_changes_now_and_then();
         true
     }
 
     fn settle(&mut self) {
-        let found = self.changes_of_scores();
-        self.state.settled.keep(&found, &self.state.pulses);
-        let changed = found.last().map_or(self.state.settled.since(), |last| last.since);
-        let found = Turn::of(self.glance_at_rewards(changed));
-        self.state.turn = Turn::later(self.state.turn.take(), found);
+        self.keep_changes();
     }
 
     fn learns_from_scores(&self) -> bool {
@@ -263,7 +241,7 @@ impl Policy for Adaptive {
         self.state.traces.at(time, &self.empty.rows).offer_of_its_time(&mut self.row, code, time);
         // A row of no group has a gap too: the fit reads it from the sample, and must not meet it twice.
         let complete = self.row.iter().all(|x| !x.is_nan());
-        self.contexts.iter().for_each(|&column| self.row[column] = 0.0);
+        self.contexts.blank(&mut self.row);
         let block = self.state.ladder.at(time, &self.empty.block);
         if complete {
             block.labelled.add(&self.row, 1.0);
@@ -311,40 +289,10 @@ impl Policy for Adaptive {
         })
     }
 
-    /// Fits what the present still resembles.
     fn fit(&self, into: &mut Posterior) {
-        let (changed, mut alarms) = self.state.settled.with(&self.changes_of_scores());
-        let turned = Turn::time(self.state.turn.as_ref());
-        alarms.extend(self.state.turn.iter().flat_map(Turn::alarms).cloned());
-        let (since, mut labels_since) =
-            if self.options.forget { (changed, changed.max(turned)) } else { (0, 0) };
-        let mut model = self.model(since, labels_since);
-        let of_rewards = self.watch_rewards(&model, changed.max(turned));
-        let found = of_rewards.last().map_or(0, |last| last.since);
-        alarms.extend(of_rewards.into_iter().flat_map(|change| change.alarms));
-        if self.options.forget && found > labels_since {
-            labels_since = found;
-            model = self.model(since, labels_since);
-        }
-        let tick = self.options.tick.get();
-        for alarm in &mut alarms {
-            (alarm.since, alarm.until) = (alarm.since.saturating_mul(tick), alarm.until.saturating_mul(tick));
-        }
-        let doubts = doubts::of(&model, self.labelled(labels_since));
-        let looks = if self.options.looks {
-            Looks::of(&model.landscape, &self.labelled(labels_since), model.labels)
-        } else {
-            Looks::default()
-        };
-        into.set(model, alarms, doubts, looks);
+        self.fit_present(into);
     }
 }
-
-/// Rounds between two looks for news, and for what is kept.
-const LOOK: f64 = 8.0;
-const LOOK_TO_KEEP: f64 = 16.0;
-/// What came after a change is fitted again when it has grown by a tenth: how much came before does not count.
-const GROWN: f64 = 1.1;
 
 impl Adaptive {
     /// The step of the clock that a time belongs to.
@@ -355,146 +303,5 @@ impl Adaptive {
     /// The time by which a row of the samples can be left out; all are alike where nothing is.
     fn filed(&self, time: u64) -> u64 {
         if self.options.forget { time } else { 0 }
-    }
-
-    /// Labelled rows of the sample, from a time on.
-    fn labelled(&self, since: u64) -> impl Iterator<Item = SampledRow<'_>> + Clone {
-        self.state.labelled.rows().filter(move |row| row.clock >= since)
-    }
-
-    /// The model of the scores seen from a time on, and of the labels from one that is no earlier.
-    fn model(&self, scores_since: u64, labels_since: u64) -> Model {
-        let mut whole = Block::new(self.evaluators);
-        for rung in self.state.ladder.rungs() {
-            if rung.first >= scores_since {
-                whole.scores.merge(&rung.value.scores);
-            }
-            if rung.first >= labels_since {
-                whole.labelled.merge(&rung.value.labelled);
-            }
-        }
-        let unlabelled = self.state.unlabelled.rows().filter(|row| row.clock >= scores_since);
-        let blocks = match self.options.curve {
-            Curve::Linear => 1,
-            Curve::Ranks => 2,
-            Curve::Spline => 4,
-        };
-        let landscape = Landscape::new(&whole.scores, &unlabelled, blocks);
-        // Far from all that was seen (a verdict may come before its item's round is whole) a row says nothing, and its squares would say all.
-        let far = |row: &SampledRow<'_>| landscape.is_far(&row.values[..self.evaluators]);
-        let seen = self.labelled(labels_since).any(|row| far(&row)).then(|| landscape.clone());
-        let near = |row: &SampledRow<'_>| {
-            seen.as_ref().is_none_or(|seen| !seen.is_far(&row.values[..self.evaluators]))
-        };
-        let labelled = self.labelled(labels_since).filter(near);
-        if seen.is_some() {
-            whole.labelled = Joint::new(self.evaluators + 1);
-        }
-        let mut model = Model::fit(landscape, labelled.clone(), &whole.labelled);
-        model.spread = Spread::of(&model, labelled.clone());
-        // What a group explains is no severity of who judges it.
-        model.groups = Groups::of(&model, &self.contexts, labelled.clone());
-        let mut reviewers = Reviewers::of(&model, labelled.clone());
-        let mut corrected = None;
-        if reviewers.differ {
-            for _ in 0..REVIEWED {
-                let rows: &Corrected = corrected.insert(reviewers.corrected(labelled.clone()));
-                // Moments of every label cannot be corrected after the fact: all of the fit rests on the sample.
-                model = Model::fit(model.landscape, rows.rows(), &Joint::new(self.evaluators + 1));
-                model.spread = Spread::of(&model, rows.rows());
-                model.groups = Groups::of(&model, &self.contexts, rows.rows());
-                reviewers = Reviewers::of(&model, labelled.clone());
-            }
-        }
-        model.reviewers = reviewers;
-        let on_levels = corrected.as_ref().and_then(|rows| {
-            let levels =
-                levels::levels_of(labelled.clone().map(|row| (row.values[self.evaluators], row.weight)));
-            levels.map(|levels| rows.on_levels(&levels))
-        });
-        if let Some(rows) = &on_levels {
-            // Rewards that are to come are levels, which corrected ones lie between.
-            model.spread = Spread::of(&model, rows.rows());
-        }
-        let mut rewards = labelled.clone().map(|row| row.values[self.evaluators]);
-        let first = rewards.next();
-        model.alike = rewards.all(|reward| Some(reward) == first);
-        if self.options.draws > 0 {
-            model.draw(self.options.draws as usize);
-        } else if self.options.levels && self.options.curve == Curve::Spline {
-            match (&corrected, &on_levels) {
-                (None, _) => model.fit_levels(labelled.clone(), unlabelled),
-                (_, Some(rows)) => model.fit_levels(rows.rows(), unlabelled),
-                (Some(_), None) => {}
-            }
-        }
-        if self.options.trees && self.options.draws == 0 && self.options.curve == Curve::Spline {
-            match (&on_levels, &corrected) {
-                (Some(rows), _) | (None, Some(rows)) => model.fit_trees(rows.rows()),
-                (None, None) => model.fit_trees(labelled.clone()),
-            }
-        }
-        model.groups = match (&on_levels, &corrected) {
-            (Some(rows), _) | (None, Some(rows)) => Groups::of(&model, &self.contexts, rows.rows()),
-            (None, None) => Groups::of(&model, &self.contexts, labelled),
-        };
-        model
-    }
-
-    /// The scores, and nothing of the groups: their columns never vary, as those of evaluators that say nothing.
-    fn without_groups<'a>(&self, scores: &Scores<'a>, buffer: &'a mut Vec<f64>) -> Scores<'a> {
-        if self.contexts.is_empty() {
-            return *scores;
-        }
-        *buffer = scores.values().to_vec();
-        for row in buffer.chunks_exact_mut(self.evaluators) {
-            self.contexts.iter().for_each(|&column| row[column] = 0.0);
-        }
-        let complete = buffer.iter().all(|score| !score.is_nan());
-        Scores::trusted(buffer, self.evaluators, complete)
-    }
-
-    /// What changed after what is settled.
-    fn changes_of_scores(&self) -> Vec<Changed> {
-        drift::of_scores(&self.state.pulses, self.evaluators, self.state.settled.since())
-    }
-
-    /// Whether rewards mean what they meant, by a model of what was seen from a time on.
-    fn watch_rewards(&self, model: &Model, since: u64) -> Vec<Changed> {
-        let rows = self.traced(since);
-        let table: Vec<f64> = rows.iter().flat_map(|row| &row.values[..self.evaluators]).copied().collect();
-        let complete = !table.iter().any(|x| x.is_nan());
-        let (mut buffer, mut values) = (Vec::new(), Vec::new());
-        let scores = Scores::trusted(&table, self.evaluators, complete);
-        model.shared_values(&self.without_groups(&scores, &mut buffer), &mut values);
-        let looks = drift::rounds(&self.state.pulses) + model.labels;
-        rewards::of_rewards(Label::all(&rows, values), &self.own(&rows), looks)
-    }
-
-    /// The same as far as can be told without a fit, after the last change that is known, which may be one of scores.
-    fn glance_at_rewards(&self, changed: u64) -> Vec<Changed> {
-        let since = changed.max(Turn::time(self.state.turn.as_ref()));
-        let mut joint = Joint::new(self.evaluators + 1);
-        let rungs = self.state.ladder.rungs().iter().filter(|rung| rung.first >= self.filed(since));
-        rungs.for_each(|rung| joint.merge(&rung.value.labelled));
-        let Some(value) = rewards::roughly(&joint) else { return Vec::new() };
-        let rows = self.traced(since);
-        let labels = Label::all(&rows, rows.iter().map(|row| value(&row.values[..self.evaluators])));
-        let looks = drift::rounds(&self.state.pulses) + joint.weight();
-        rewards::of_rewards(labels, &self.own(&rows), looks)
-    }
-
-    /// Whose rows these are: of which group by each context, and of which reviewer.
-    fn own(&self, rows: &[SampledRow<'_>]) -> Own {
-        let by_context =
-            self.contexts.iter().map(|&column| rows.iter().map(|row| row.values[column].to_bits()).collect());
-        let by_reviewer = rows.iter().map(|row| row.tag.unwrap_or(u64::MAX)).collect();
-        Own::new(by_context.chain([by_reviewer]))
-    }
-
-    /// Labelled rows of each span of time, from a time on.
-    fn traced(&self, since: u64) -> Vec<SampledRow<'_>> {
-        let rows = self.state.traces.rungs().iter().flat_map(|rung| rung.value.rows());
-        rows.filter(|row| row.clock >= since).collect()
     }
 }

@@ -15,6 +15,7 @@
 //! labels are fitted anew as what the middle reviewer would have said, `c + (y - a - c) / b`, each with weight `b^2 / v` beside the
 //! middle reviewer's. That takes single rows: all of the fit then rests on the sample.
 
+use super::corrected::Corrected;
 use super::model::Model;
 use crate::estimate::SampledRow;
 use crate::normal;
@@ -38,7 +39,7 @@ const LEAST: f64 = 4.0;
 const MOST_WEIGHT: f64 = 2.0;
 const LEAST_SLOPE: f64 = 0.25;
 /// Weights are whole multiples of this: sums of them do not depend on the order.
-const GRAIN: f64 = 1.0 / 1024.0;
+pub(super) const GRAIN: f64 = 1.0 / 1024.0;
 /// No verdict is expected to be nearer than this to its expectation, as a multiple of the mean variance.
 const LEAST_SPREAD: f64 = 0.05;
 
@@ -323,47 +324,4 @@ fn median(values: impl Iterator<Item = (f64, f64)>) -> f64 {
         sum >= half
     });
     middle.or(values.last()).map_or(0.0, |value| value.0)
-}
-
-/// Labelled rows with other rewards and weights than they came with.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Corrected {
-    rows: Vec<(Vec<f64>, u64, u64, f64)>,
-}
-
-impl Corrected {
-    fn push(&mut self, row: &SampledRow<'_>, scores: &[f64], reward: f64, weight: f64) {
-        let mut values = scores.to_vec();
-        values.push(reward);
-        self.rows.push((values, row.count, row.clock, weight));
-    }
-
-    pub(super) fn rows(&self) -> impl Iterator<Item = SampledRow<'_>> + Clone {
-        self.rows.iter().map(|(values, count, clock, weight)| SampledRow {
-            values,
-            count: *count,
-            clock: *clock,
-            tag: None,
-            weight: *weight,
-        })
-    }
-
-    /// The same where rewards are levels: each shared out between the two that it lies between.
-    pub(super) fn on_levels(&self, levels: &[f64]) -> Self {
-        let mut shared = Corrected::default();
-        for row in self.rows() {
-            let Some((&reward, scores)) = row.values.split_last() else { continue };
-            let above = levels.partition_point(|&level| level <= reward).min(levels.len() - 1);
-            let below = above.saturating_sub(1);
-            let gap = levels[above] - levels[below];
-            let share = if gap > 0.0 { ((reward - levels[below]) / gap).clamp(0.0, 1.0) } else { 1.0 };
-            let high = (row.weight * share / GRAIN).round() * GRAIN;
-            for (level, weight) in [(levels[below], row.weight - high), (levels[above], high)] {
-                if weight > 0.0 {
-                    shared.push(&row, scores, level, weight);
-                }
-            }
-        }
-        shared
-    }
 }
