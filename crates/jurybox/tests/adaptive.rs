@@ -6,14 +6,9 @@ use jurybox::options::Fraction;
 use jurybox::{Evaluators, Example, Jury};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 use support::*;
 
 const J: usize = 6;
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
-}
 
 /// Rounds of 40 items: rewards and scores, from a rule that turns a reward into an item's scores.
 fn rounds(

@@ -2,10 +2,12 @@
 //!
 //! The whole table, in a quarter of an hour: `cargo test --release -p jurybox --test contexts -- --ignored --nocapture`.
 
+mod support;
+
 use jurybox::{Evaluator, Evaluators, Example, Interval, Jury};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
+use support::normal;
 
 const ITEMS: usize = 60;
 const ROUNDS: u64 = 200;
@@ -30,10 +32,6 @@ enum Told {
     Context,
     /// A jury for each group, which picks its share.
     Apart,
-}
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
 }
 
 /// A reward, scores and the group.

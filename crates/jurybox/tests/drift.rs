@@ -5,7 +5,6 @@ mod support;
 use jurybox::{Alarm, Error, Example, Jury, Reading};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 use support::*;
 
 const J: usize = 6;
@@ -14,10 +13,6 @@ const K: usize = 8;
 
 /// Rewards, then scores.
 type Round = (Vec<f64>, Vec<f64>);
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
-}
 
 /// Rounds of evaluators of one reward, each with a noise that may depend on the round and on who it is.
 fn rounds(count: u64, seed: u64, noise: impl Fn(u64, usize) -> f64) -> Vec<Round> {

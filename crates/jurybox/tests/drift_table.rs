@@ -6,11 +6,10 @@
 
 mod support;
 
-use jurybox::{Example, Jury, Scores};
+use jurybox::{Jury, Scores};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
-use support::seat;
+use support::{judged, normal, seat};
 
 const J: usize = 6;
 const ITEMS: usize = 40;
@@ -18,10 +17,6 @@ const K: usize = 8;
 /// Rounds that a steady world is watched for, and how often it is looked at.
 const LIFE: u64 = 1000;
 const LOOK: u64 = 16;
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
-}
 
 fn uniform(rng: &mut ChaCha8Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
@@ -123,15 +118,7 @@ fn play(
         return jury.observe(&scores, at).unwrap();
     }
     let picks = jury.round(&scores, at, K, rng).unwrap();
-    let examples: Vec<Example<'_>> = picks
-        .iter()
-        .map(|pick| Example {
-            scores: scores.row(pick.item),
-            reward: verdicts[pick.item],
-            receipt: Some(&pick.receipt),
-        })
-        .collect();
-    jury.learn(&examples, at).unwrap();
+    jury.learn(&judged(&scores, verdicts, &picks), at).unwrap();
 }
 
 fn worlds() -> u64 {

@@ -9,8 +9,7 @@ use jurybox::options::Fraction;
 use jurybox::{Example, Fitted, Jury};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
-use support::seat;
+use support::{normal, seat};
 
 /// Items of a round, and how many of them are judged.
 const ITEMS: usize = 60;
@@ -31,10 +30,6 @@ const REWARDS: [(&str, Levels); 5] = [
 /// Scores are a gain times the reward in standard units, plus noise.
 const GAINS: [f64; 6] = [1.0, 0.8, 0.6, 0.4, 0.2, 0.0];
 const NOISE: f64 = 0.8;
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
-}
 
 /// How scores go with rewards: a unit of the reward is that of its deviation, or for yes and no three units of noise.
 fn unit(levels: Levels) -> f64 {

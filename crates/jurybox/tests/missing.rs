@@ -7,8 +7,7 @@ mod support;
 use jurybox::Example;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
-use support::seat;
+use support::{normal, seat};
 
 /// Items of a round, and how many of them are judged.
 const ITEMS: usize = 60;
@@ -26,10 +25,6 @@ enum Gaps {
     Low,
     /// Those of the first evaluator, mostly where the reward is high: it gives up on the worst posts. Of the others, one in ten by chance.
     TimeOut,
-}
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
 }
 
 /// An item: its reward (a number, or yes in five of 100) and its scores.

@@ -1,9 +1,11 @@
 //! A group or a reviewer that comes later has a level of its own: that is no change of what rewards mean, and nothing is forgotten for it.
 
-use jurybox::{Alarm, Evaluator, Evaluators, Example, Jury, Reviewer, Spec};
+mod support;
+
+use jurybox::{Alarm, Evaluator, Evaluators, Jury, Reviewer, Spec};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
+use support::{judged, normal};
 
 const ITEMS: usize = 40;
 const K: usize = 8;
@@ -12,10 +14,6 @@ const J: usize = 4;
 /// When the newcomer comes, and how long it is watched.
 const COMES: u64 = 150;
 const ROUNDS: u64 = 400;
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
-}
 
 /// What a world is like: the reward of an item by its worth as each half of the evaluators knows it, its group, who judges and when.
 type Reward = fn(worth: [f64; 2], group: u64, reviewer: u64, at: u64) -> f64;
@@ -47,18 +45,11 @@ fn cries_of(names: &[String], newcomer: [bool; 2], reward: Reward, seed: u64) ->
             table.push(group as f64);
             rewards.push(reward(worth, group, *reviewer, at) + 0.3 * normal(&mut rng));
         }
-        let picks = jury.round(&jury.scores(&table).unwrap(), at, K, &mut rng).unwrap();
-        let examples: Vec<Example<'_>> = picks
-            .iter()
-            .map(|pick| Example {
-                scores: &table[pick.item * J..(pick.item + 1) * J],
-                reward: rewards[pick.item],
-                receipt: Some(&pick.receipt),
-            })
-            .collect();
+        let scores = jury.scores(&table).unwrap();
+        let picks = jury.round(&scores, at, K, &mut rng).unwrap();
         let who = |item: usize| Some(Reviewer::named(&names[reviewers[item] as usize]));
         let named: Vec<Option<Reviewer>> = picks.iter().map(|pick| who(pick.item)).collect();
-        jury.learn_by(&examples, &named, at).unwrap();
+        jury.learn_by(&judged(&scores, &rewards, &picks), &named, at).unwrap();
         if at % 8 == 7 {
             let fitted = jury.fit();
             told.extend(fitted.alarms().iter().filter(|a| a.evaluator.is_none()).map(|a| (at, a.clone())));

@@ -1,18 +1,27 @@
 //! Worlds in which what is usual does not hold: verdicts on items that were never seen, juries that point the wrong way, reviewers who judge one
 //! group each.
 
+mod support;
+
 use jurybox::options::Fraction;
 use jurybox::{Evaluator, Evaluators, Example, Jury, Reviewer, Spec};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
-}
+use support::normal;
 
 fn jury(evaluators: impl IntoIterator<Item = Evaluator>) -> Jury {
     Jury::new(&Spec::new("adaptive"), Evaluators::new(evaluators).unwrap()).unwrap()
+}
+
+/// Shows rows all at once, and what each was found to be worth by whom.
+fn show(jury: &mut Jury, rows: &[[f64; 3]], rewards: &[f64], names: &[Option<Reviewer>]) {
+    jury.observe(&jury.scores(rows.as_flattened()).unwrap(), 0).unwrap();
+    let examples: Vec<Example<'_>> = rows
+        .iter()
+        .zip(rewards)
+        .map(|(row, &reward)| Example { scores: row, reward, receipt: None })
+        .collect();
+    jury.learn_by(&examples, names, 0).unwrap();
 }
 
 /// Who serves items learns verdicts before a whole round of items was observed: one may be further out than anything seen.
@@ -55,13 +64,7 @@ fn reviewers_who_follow_no_expectation_count_all_the_same() {
             rewards.push(-worth + 20.0 * f64::from(u8::from(who == 1)) + 0.3 * normal(&mut rng));
             names.push(Some(Reviewer::named(["ann", "bob", "cyd"][who])));
         }
-        jury.observe(&jury.scores(rows.as_flattened()).unwrap(), 0).unwrap();
-        let examples: Vec<Example<'_>> = rows
-            .iter()
-            .zip(&rewards)
-            .map(|(row, &reward)| Example { scores: row, reward, receipt: None })
-            .collect();
-        jury.learn_by(&examples, &names, 0).unwrap();
+        show(&mut jury, &rows, &rewards, &names);
         let fitted = jury.fit();
         let standings = fitted.reviewers(Fraction::try_from(0.95).unwrap());
         let counted = standings.iter().filter(|standing| standing.weight > 0.5).count();
@@ -85,13 +88,7 @@ fn what_a_group_explains_is_no_severity() {
         rewards.push(worth + 3.0 * language + 0.3 * normal(&mut rng));
         names.push(Some(Reviewer::named(if own { "ann" } else { "bob" })));
     }
-    jury.observe(&jury.scores(rows.as_flattened()).unwrap(), 0).unwrap();
-    let examples: Vec<Example<'_>> = rows
-        .iter()
-        .zip(&rewards)
-        .map(|(row, &reward)| Example { scores: row, reward, receipt: None })
-        .collect();
-    jury.learn_by(&examples, &names, 0).unwrap();
+    show(&mut jury, &rows, &rewards, &names);
     let fitted = jury.fit();
     let values = fitted.values(&jury.scores(&[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]).unwrap()).unwrap();
     assert!((values[1] - values[0] - 3.0).abs() < 0.3, "{values:?}");

@@ -74,16 +74,8 @@ fn the_order_of_late_rewards_does_not_matter() {
         // All examples of a round in one call, interleaved with the rounds.
         for logged in &log {
             observe(&mut in_batches, logged);
-            let rows: Vec<Example<'_>> = logged
-                .picks
-                .iter()
-                .map(|pick| Example {
-                    scores: &logged.scores[pick.item * J..(pick.item + 1) * J],
-                    reward: logged.rewards[pick.item],
-                    receipt: Some(&pick.receipt),
-                })
-                .collect();
-            in_batches.learn(&rows, logged.at).unwrap();
+            let scores = in_batches.scores(&logged.scores).unwrap();
+            in_batches.learn(&judged(&scores, &logged.rewards, &logged.picks), logged.at).unwrap();
         }
         assert_same_state(&late, &in_order, &format!("{spec} late"));
         assert_same_state(&in_batches, &in_order, &format!("{spec} in batches"));

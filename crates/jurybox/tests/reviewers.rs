@@ -3,12 +3,14 @@
 //!
 //! The whole table, in half an hour: `cargo test --release -p jurybox --test reviewers -- --ignored --nocapture`.
 
+mod support;
+
 use jurybox::options::Fraction;
 use jurybox::{Evaluators, Example, Interval, Jury, Reviewer, Spec, Standing};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 use std::fmt::Write;
+use support::normal;
 
 const ITEMS: usize = 60;
 const REVIEWERS: usize = 5;
@@ -56,10 +58,6 @@ struct Item {
     /// What chance adds to verdicts, in standard units, and where it decides.
     chance: f64,
     decides: f64,
-}
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
 }
 
 impl Item {

@@ -5,10 +5,9 @@
 
 mod support;
 
-use jurybox::{Alarm, Example, Jury};
+use jurybox::{Alarm, Jury};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 use support::*;
 
 const J: usize = 6;
@@ -16,10 +15,6 @@ const ITEMS: usize = 40;
 const K: usize = 8;
 /// The noise of each evaluator, of which the first two change places.
 const NOISE: [f64; J] = [0.4, 2.4, 0.8, 1.0, 1.2, 1.6];
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
-}
 
 /// What became of one swap.
 #[derive(Debug, Clone)]
@@ -64,16 +59,9 @@ fn play_from(
         let rewards: Vec<f64> = (0..ITEMS).map(|_| normal(&mut world)).collect();
         let table: Vec<f64> =
             rewards.iter().flat_map(|r| noise.map(|noise| r + noise * normal(&mut world))).collect();
-        let picks = jury.round(&jury.scores(&table).unwrap(), at, K, &mut rng).unwrap();
-        let examples: Vec<Example<'_>> = picks
-            .iter()
-            .map(|pick| Example {
-                scores: &table[pick.item * J..(pick.item + 1) * J],
-                reward: rewards[pick.item],
-                receipt: Some(&pick.receipt),
-            })
-            .collect();
-        jury.learn(&examples, at).unwrap();
+        let scores = jury.scores(&table).unwrap();
+        let picks = jury.round(&scores, at, K, &mut rng).unwrap();
+        jury.learn(&judged(&scores, &rewards, &picks), at).unwrap();
         let Some(swap) = done.checked_sub(1).map(|last| &mut all[last as usize]) else { continue };
         let since = at - first - (done - 1) * interval;
         if since >= 200.min(interval / 2) {

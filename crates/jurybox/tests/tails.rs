@@ -7,17 +7,12 @@ mod support;
 use jurybox::{Example, Interval};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
-use support::seat;
+use support::{normal, seat};
 
 const J: usize = 6;
 const ITEMS: usize = 40;
 const K: usize = 8;
 const ROUNDS: u64 = 150;
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
-}
 
 /// What an item is worth, what is said of that, and its scores.
 struct Item {

@@ -12,8 +12,7 @@ use jurybox::{Example, Fitted, Interval};
 use nalgebra::{DMatrix, DVector};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
-use support::seat;
+use support::{normal, seat};
 
 /// Items of a round, and how many of them are judged.
 const ITEMS: usize = 60;
@@ -47,10 +46,6 @@ enum Judged {
     AtRandom,
     Best,
     Audited,
-}
-
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
 }
 
 impl World {

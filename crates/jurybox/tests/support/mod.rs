@@ -1,7 +1,7 @@
 //! A small world of evaluators for the tests, and the list of juries that every generic check runs on.
 #![allow(dead_code, unreachable_pub, clippy::allow_attributes, reason = "each test file uses its own part")]
 
-use jurybox::{Evaluators, Example, Jury, Pick, Spec, policies};
+use jurybox::{Evaluators, Example, Jury, Pick, Scores, Spec, policies};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -46,6 +46,10 @@ pub fn seat(spec: &Spec, evaluators: usize) -> Jury {
     Jury::new(spec, Evaluators::numbered(evaluators).unwrap()).unwrap()
 }
 
+pub fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
 /// Rewards and scores of one round, in (0, 1) so that every link can take them; `missing` is a share.
 pub struct World {
     pub rng: ChaCha8Rng,
@@ -59,7 +63,7 @@ impl World {
     }
 
     pub fn normal(&mut self) -> f64 {
-        StandardNormal.sample(&mut self.rng)
+        normal(&mut self.rng)
     }
 
     fn uniform(&mut self) -> f64 {
@@ -123,13 +127,18 @@ pub fn learn(jury: &mut Jury, logged: &Logged) {
 }
 
 pub fn learn_pick(jury: &mut Jury, logged: &Logged, pick: &Pick) {
-    let width = jury.evaluators().len();
-    let example = Example {
-        scores: &logged.scores[pick.item * width..(pick.item + 1) * width],
-        reward: logged.rewards[pick.item],
+    let scores = jury.scores(&logged.scores).unwrap();
+    jury.learn(&judged(&scores, &logged.rewards, std::slice::from_ref(pick)), logged.at).unwrap();
+}
+
+/// What was found of the picks of a round, with their receipts.
+pub fn judged<'a>(scores: &Scores<'a>, rewards: &[f64], picks: &'a [Pick]) -> Vec<Example<'a>> {
+    let example = |pick: &'a Pick| Example {
+        scores: scores.row(pick.item),
+        reward: rewards[pick.item],
         receipt: Some(&pick.receipt),
     };
-    jury.learn(&[example], logged.at).unwrap();
+    picks.iter().map(example).collect()
 }
 
 /// Picks by a fit of the present state.

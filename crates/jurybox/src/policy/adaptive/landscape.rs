@@ -326,6 +326,14 @@ fn shrunk_correlation(moments: &Moments, scale: &[f64]) -> Symmetric {
 mod tests {
     use super::*;
 
+    /// Of rows of three scores, each seen once.
+    fn seen(table: &[f64], blocks: usize) -> Landscape {
+        let mut moments = Moments::new(3);
+        moments.observe(&crate::Scores::new(table, 3).unwrap());
+        let row = |values| SampledRow { values, count: 1, clock: 0, tag: None, weight: 1.0 };
+        Landscape::new(&moments, &table.chunks_exact(3).map(row), blocks)
+    }
+
     #[test]
     fn a_missing_score_is_its_expectation_given_the_others() {
         let loading = vec![0.8, 0.6, 0.5];
@@ -373,16 +381,7 @@ mod tests {
             [x, if i.is_multiple_of(4) { f64::NAN } else { x + f64::from(i % 5) }, f64::NAN]
         };
         let table: Vec<f64> = (0..200).flat_map(row).collect();
-        let mut moments = Moments::new(3);
-        moments.observe(&crate::Scores::new(&table, 3).unwrap());
-        let rows = table.chunks_exact(3).map(|values| SampledRow {
-            values,
-            count: 1,
-            clock: 0,
-            tag: None,
-            weight: 1.0,
-        });
-        let landscape = Landscape::new(&moments, &rows, 2);
+        let landscape = seen(&table, 2);
         // A quarter is missing: one over the root of 1/4 times 3/4.
         let size = 1.0 / 0.1875_f64.sqrt();
         assert_eq!(landscape.blanks, [Blank { evaluator: 1, size }]);
@@ -399,16 +398,7 @@ mod tests {
     fn an_evaluator_that_never_scores_has_no_features() {
         let row = |i: u32| [f64::from(i * 7 % 50), f64::from(i * 7 % 50 + i % 5), f64::NAN];
         let table: Vec<f64> = (0..200).flat_map(row).collect();
-        let mut moments = Moments::new(3);
-        moments.observe(&crate::Scores::new(&table, 3).unwrap());
-        let rows = table.chunks_exact(3).map(|values| SampledRow {
-            values,
-            count: 1,
-            clock: 0,
-            tag: None,
-            weight: 1.0,
-        });
-        let landscape = Landscape::new(&moments, &rows, 4);
+        let landscape = seen(&table, 4);
         assert!(landscape.loading[0] > 0.5);
         let mut features = Vec::new();
         landscape.features(&table[..3], &mut features);
@@ -420,18 +410,7 @@ mod tests {
         let table: Vec<f64> = (0..60).map(|i| f64::from(i * 7 % 60) / 60.0).collect();
         let turned: Vec<f64> =
             table.iter().enumerate().map(|(at, x)| if at % 3 == 1 { -x } else { *x }).collect();
-        let neutral = |table: &[f64]| {
-            let mut moments = Moments::new(3);
-            moments.observe(&crate::Scores::new(table, 3).unwrap());
-            let rows = table.chunks_exact(3).map(|values| SampledRow {
-                values,
-                count: 1,
-                clock: 0,
-                tag: None,
-                weight: 1.0,
-            });
-            Landscape::new(&moments, &rows, 1).neutral
-        };
+        let neutral = |table: &[f64]| seen(table, 1).neutral;
         assert_eq!(neutral(&table), Some(vec![0.5, 0.5, 0.5]));
         assert_eq!(neutral(&turned), Some(vec![0.5, -0.5, 0.5]));
         assert_eq!(neutral(&table.iter().map(|x| x + 0.5).collect::<Vec<_>>()), None);
