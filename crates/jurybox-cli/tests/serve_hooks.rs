@@ -78,12 +78,6 @@ fn next(told: &Receiver<Arrived>) -> Arrived {
     told.recv_timeout(Duration::from_mins(1)).expect("something arrives")
 }
 
-fn with_queue(name: &str) -> Server {
-    let server = Server::start(name, &[PRIVATE]);
-    assert_eq!(server.ask("PUT", "/v1/queues/q", r#"{"evaluators": [{"name": "a"}]}"#).status, 201);
-    server
-}
-
 fn hook(server: &Server, body: &Value) -> (u16, Value) {
     let answer = server.ask("PUT", "/v1/queues/q/webhooks/crm", &body.to_string());
     (answer.status, answer.ok())
@@ -111,7 +105,7 @@ fn item(server: &Server, id: &str) {
 
 #[test]
 fn everything_arrives_in_order_and_again_where_it_went_wrong() {
-    let server = with_queue("hooks");
+    let server = Server::with_queue("hooks", &[PRIVATE]);
     let (elsewhere, never) = listens(&["200 OK"]);
     let moved: &str = format!("302 Found\r\nLocation: {elsewhere}").leak();
     let (url, told) = listens(vec!["503 Busy", moved, "200 OK", "500 Oh", "204 Fine"].leak());
@@ -168,7 +162,7 @@ fn everything_arrives_in_order_and_again_where_it_went_wrong() {
 
 #[test]
 fn who_does_not_want_it_any_more_is_left_alone_and_that_is_told() {
-    let server = with_queue("gone");
+    let server = Server::with_queue("gone", &[PRIVATE]);
     let (url, told) = listens(&["410 Gone"]);
     hook(&server, &json!({"url": url, "after": 0, "secret": SECRET}));
     assert_eq!(next(&told).entries(SECRET), [1]);
@@ -186,8 +180,7 @@ fn who_does_not_want_it_any_more_is_left_alone_and_that_is_told() {
 
 #[test]
 fn nothing_private_is_reached_unless_that_is_allowed() {
-    let server = Server::start("private-hooks", &[]);
-    assert_eq!(server.ask("PUT", "/v1/queues/q", r#"{"evaluators": [{"name": "a"}]}"#).status, 201);
+    let server = Server::with_queue("private-hooks", &[]);
     let put = |body: Value| server.ask("PUT", "/v1/queues/q/webhooks/crm", &body.to_string());
     for url in [
         "http://example.org/",

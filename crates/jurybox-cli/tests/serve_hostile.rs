@@ -10,16 +10,9 @@ use std::net::TcpStream;
 
 const ITEMS: &str = "/v1/queues/q/items";
 
-fn started(name: &str, more: &[&str]) -> Server {
-    let server = Server::start(name, more);
-    let set_up = r#"{"evaluators": [{"name": "a"}]}"#;
-    assert_eq!(server.ask("PUT", "/v1/queues/q", set_up).status, 201);
-    server
-}
-
 #[test]
 fn numbers_and_shapes_that_cannot_be() {
-    let server = started("numbers", &[]);
+    let server = Server::with_queue("numbers", &[]);
     let deep = format!(r#"{{"id": "x", "payload": {}1{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
     let wide = format!(
         r#"{{"id": "x", "tags": {{{}}}}}"#,
@@ -55,7 +48,7 @@ fn numbers_and_shapes_that_cannot_be() {
 
 #[test]
 fn names_of_all_kinds() {
-    let server = started("names", &[]);
+    let server = Server::with_queue("names", &[]);
     let names = [
         "a/b",
         "100%",
@@ -89,7 +82,7 @@ fn names_of_all_kinds() {
 
 #[test]
 fn bodies_without_end() {
-    let server = started("bodies", &["--max-body", "100000", "--patience", "2"]);
+    let server = Server::with_queue("bodies", &["--max-body", "100000", "--patience", "2"]);
     let large = json!({"id": "x", "payload": "y".repeat(100_000)}).to_string();
     assert_eq!(server.ask("POST", ITEMS, &large).problem(413), "too_large");
     // Without a length, it is counted while it comes.
@@ -134,7 +127,7 @@ fn bodies_without_end() {
 
 #[test]
 fn one_that_cannot_be_read_does_not_keep_the_others_out() {
-    let server = started("batches", &[]);
+    let server = Server::with_queue("batches", &[]);
     let bad = [
         (r#"{"id": 5}"#, "items[1]"),
         (r#"{"id": "big", "scores": {"a": 1e400}}"#, "big"),
@@ -199,7 +192,7 @@ fn one_that_cannot_be_read_does_not_keep_the_others_out() {
 /// Who is refused before the body was read can go on with the connection, or is told that it ends.
 #[test]
 fn what_a_refused_request_sends_is_not_taken_for_the_next_one() {
-    let server = started("refused", &[]);
+    let server = Server::with_queue("refused", &[]);
     let ron = server.key("ron", "read", &[]);
     let known = || server.ask_with("GET", "/v1/queues", &[("Authorization", &format!("Bearer {ron}"))], "");
     while known().status != 200 {
@@ -246,7 +239,7 @@ fn what_a_refused_request_sends_is_not_taken_for_the_next_one() {
 
 #[test]
 fn an_address_has_so_many_connections_and_gets_them_back() {
-    let server = started("per-address", &["--per-address", "3"]);
+    let server = Server::with_queue("per-address", &["--per-address", "3"]);
     let open = || {
         let mut stream = TcpStream::connect(&server.address).unwrap();
         stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
@@ -274,7 +267,7 @@ fn an_address_has_so_many_connections_and_gets_them_back() {
 
 #[test]
 fn strangers_at_the_door_take_no_room_from_those_who_have_a_key() {
-    let server = started("strangers", &["--at-once", "2"]);
+    let server = Server::with_queue("strangers", &["--at-once", "2"]);
     let key = format!("Bearer {}", server.key("ann", "admin", &[]));
     let listed = || server.ask_with("GET", "/v1/queues", &[("Authorization", &key)], "").status;
     // A server follows within a second.
@@ -309,7 +302,7 @@ fn strangers_at_the_door_take_no_room_from_those_who_have_a_key() {
 
 #[test]
 fn an_evaluator_that_is_left_out_is_told_of() {
-    let server = started("left-out", &[]);
+    let server = Server::with_queue("left-out", &[]);
     let with = |names: &str| {
         let set_up = format!(r#"{{"evaluators": [{names}]}}"#);
         server.ask("PUT", "/v1/queues/q", &set_up).ok()
@@ -323,7 +316,7 @@ fn an_evaluator_that_is_left_out_is_told_of() {
 #[test]
 fn who_asks_and_never_reads_is_let_go() {
     use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
-    let server = started("unread", &["--patience", "2"]);
+    let server = Server::with_queue("unread", &["--patience", "2"]);
     let mut stream = TcpStream::connect(&server.address).unwrap();
     stream.set_write_timeout(Some(std::time::Duration::from_secs(40))).unwrap();
     let end = loop {
@@ -380,7 +373,7 @@ fn a_log_that_nobody_reads_stops_nothing() {
 
 #[test]
 fn what_is_no_http() {
-    let server = started("nonsense", &[]);
+    let server = Server::with_queue("nonsense", &[]);
     for bytes in [&b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc"[..], b"GET\r\n\r\n", b"\0\0\0\0\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc"] {
         let answer = server.raw(bytes);
         assert!(answer.status < 500, "{answer:?}");

@@ -10,16 +10,9 @@ use std::net::TcpStream;
 
 const ITEMS: &str = "/v1/queues/q/items";
 
-fn started(name: &str, more: &[&str]) -> Server {
-    let server = Server::start(name, more);
-    let set_up = r#"{"evaluators": [{"name": "a"}]}"#;
-    assert_eq!(server.ask("PUT", "/v1/queues/q", set_up).status, 201);
-    server
-}
-
 #[test]
 fn lines_that_drip_are_cut_and_those_before_are_in() {
-    let server = started("drip", &["--patience", "2"]);
+    let server = Server::with_queue("drip", &["--patience", "2"]);
     let mut stream = TcpStream::connect(&server.address).unwrap();
     let head = "POST /v1/queues/q/items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nb\r\n{\"id\":\"x\"}\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
@@ -42,7 +35,7 @@ fn lines_that_drip_are_cut_and_those_before_are_in() {
 
 #[test]
 fn lines_that_broke_off_are_sent_again_with_their_key() {
-    let server = started("broken", &["--patience", "2"]);
+    let server = Server::with_queue("broken", &["--patience", "2"]);
     let lines: Vec<String> = (0..5000).map(|i| format!("{{\"id\":\"x{i}\"}}\n")).collect();
     let lines = lines.concat();
     let head = format!(
@@ -68,7 +61,7 @@ fn lines_that_broke_off_are_sent_again_with_their_key() {
 /// Also where the one ends where a part of the other does, where they differ in lines that cannot be read, or where one is no lines at all.
 #[test]
 fn a_key_of_lines_is_not_one_of_other_lines() {
-    let server = started("keyed-lines", &[]);
+    let server = Server::with_queue("keyed-lines", &[]);
     let lines =
         |many: usize| (0..many).map(|i| format!("{{\"id\":\"x{i}\"}}\n")).collect::<Vec<_>>().concat();
     let ask = |key: &str, kind: &str, body: &str| {

@@ -61,6 +61,14 @@ impl Server {
         Server::over(&folder(name), more)
     }
 
+    /// With a queue `q` of one evaluator, `a`.
+    pub(crate) fn with_queue(name: &str, more: &[&str]) -> Server {
+        let server = Server::start(name, more);
+        let set_up = r#"{"evaluators": [{"name": "a"}]}"#;
+        assert_eq!(server.ask("PUT", "/v1/queues/q", set_up).status, 201);
+        server
+    }
+
     pub(crate) fn over(folder: &Path, more: &[&str]) -> Server {
         Server::by(Command::new(env!("CARGO_BIN_EXE_jurybox")), folder, more)
     }

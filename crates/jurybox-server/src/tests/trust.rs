@@ -12,9 +12,13 @@ on_both!(
     what_changes_and_comes_back_is_noticed_twice
 );
 
-fn config(policy: &str) -> Config {
+/// A service with a queue that goes by a policy.
+fn opened(home: &Home, policy: &str) -> (Service, Queue) {
     let evaluators = Evaluators::new(["a", "b", "c", "d"]).unwrap();
-    Config { policy: policy.parse().unwrap(), undo_seconds: 0, ..Config::new(evaluators) }
+    let config = Config { policy: policy.parse().unwrap(), undo_seconds: 0, ..Config::new(evaluators) };
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let queue = service.create_for("ann", "q", &config).unwrap();
+    (service, queue)
 }
 
 /// Items whose scores are noise around one cause; that of `a` so many times as large.
@@ -34,6 +38,21 @@ fn send(queue: &Queue, from: u64, many: u64, noise: f64) {
     }
 }
 
+/// Rounds of items, one after the other.
+struct Rounds<'a> {
+    queue: &'a Queue,
+    sent: u64,
+}
+
+impl Rounds<'_> {
+    /// Sends eight in a second of their own. Changes are looked for between seconds: whatever comes within one is of one time.
+    fn send_eight(&mut self, noise: f64) {
+        std::thread::sleep(Duration::from_millis(1050));
+        send(self.queue, 64 * self.sent, 64 * 8, noise);
+        self.sent += 8;
+    }
+}
+
 /// What is known of the evaluators once the model has come to the end of the log.
 fn evaluated(queue: &Queue) -> Vec<Evaluated> {
     let patience = Instant::now();
@@ -49,8 +68,7 @@ fn evaluated(queue: &Queue) -> Vec<Evaluated> {
 
 fn influence_goes_by_the_last_items(kind: Kind) {
     let home = Home::new(kind);
-    let service = Service::open(&home.place, Duration::ZERO).unwrap();
-    let queue = service.create_for("ann", "q", &config("average")).unwrap();
+    let (_service, queue) = opened(&home, "average");
     send(&queue, 0, 8192, 1.0);
     let before = evaluated(&queue)[0].spread.unwrap();
     assert!((before - 1.25_f64.sqrt()).abs() < 0.06, "{before}");
@@ -69,22 +87,15 @@ fn influence_goes_by_the_last_items(kind: Kind) {
 
 fn the_time_of_an_alarm_stays(kind: Kind) {
     let home = Home::new(kind);
-    let service = Service::open(&home.place, Duration::ZERO).unwrap();
-    let queue = service.create_for("ann", "q", &config("adaptive(forget=true)")).unwrap();
-    // Changes are looked for between seconds: whatever comes within one is of one time.
-    let mut sent = 0;
-    let mut eight_rounds = |noise: f64| {
-        std::thread::sleep(Duration::from_millis(1050));
-        send(&queue, 64 * sent, 64 * 8, noise);
-        sent += 8;
-    };
-    (0..5).for_each(|_| eight_rounds(1.0));
+    let (service, queue) = opened(&home, "adaptive(forget=true)");
+    let mut rounds = Rounds { queue: &queue, sent: 0 };
+    (0..5).for_each(|_| rounds.send_eight(1.0));
     assert!(evaluated(&queue).iter().all(|of| of.alarms.is_empty() && of.raised.is_empty()));
     let quiet = queue.standing().unwrap().head;
     let (mut raised, mut later) = (None, 0);
     // How many seconds go by before it is noticed depends on the machine; what is asked is what is said afterwards.
     for _ in 0..30 {
-        eight_rounds(8.0);
+        rounds.send_eight(8.0);
         let now = evaluated(&queue)[0].raised.first().copied().flatten();
         assert!(raised.is_none() || now == raised, "{raised:?}, and then {now:?}");
         later += u32::from(raised.is_some());
@@ -108,28 +119,22 @@ fn the_time_of_an_alarm_stays(kind: Kind) {
 /// It changes, and is what it was again: each is noticed with its own times, and both are told of afterwards.
 fn what_changes_and_comes_back_is_noticed_twice(kind: Kind) {
     let home = Home::new(kind);
-    let service = Service::open(&home.place, Duration::ZERO).unwrap();
-    let queue = service.create_for("ann", "q", &config("adaptive(forget=true)")).unwrap();
-    let mut sent = 0;
-    let mut eight_rounds = |noise: f64| {
-        std::thread::sleep(Duration::from_millis(1050));
-        send(&queue, 64 * sent, 64 * 8, noise);
-        sent += 8;
-    };
+    let (_service, queue) = opened(&home, "adaptive(forget=true)");
+    let mut rounds = Rounds { queue: &queue, sent: 0 };
     let noticed = || -> Vec<Noticed> {
         evaluated(&queue);
         let all = queue.noticed(&queue.model().unwrap()).unwrap();
         all.into_iter().filter(|noticed| noticed.evaluator == "a").collect()
     };
-    (0..5).for_each(|_| eight_rounds(1.0));
+    (0..5).for_each(|_| rounds.send_eight(1.0));
     assert_eq!(noticed(), []);
     for (noise, many) in [(8.0, 1), (1.0, 2)] {
         let seen = (0..30).any(|_| {
-            eight_rounds(noise);
+            rounds.send_eight(noise);
             noticed().len() == many
         });
         assert!(seen, "{many} changes are noticed: {:?}", noticed());
-        (0..3).for_each(|_| eight_rounds(noise));
+        (0..3).for_each(|_| rounds.send_eight(noise));
     }
     let all = noticed();
     let [back, away] = &all[..] else { panic!("{all:?}") };
