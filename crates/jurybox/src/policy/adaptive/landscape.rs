@@ -159,7 +159,6 @@ impl Landscape {
     /// The standardised scores of a row, and its normal scores; 0 for evaluators that never vary. Where scores are missing, the
     /// precision with which the present ones and its prior know the common factor.
     pub(crate) fn place(&self, row: &[f64], plain: &mut [f64], ranked: &mut [f64]) -> Option<f64> {
-        let (mut precision, mut plain_factor, mut ranked_factor) = (1.0, 0.0, 0.0);
         let mut complete = true;
         for (j, &x) in row.iter().enumerate() {
             (plain[j], ranked[j]) = (0.0, 0.0);
@@ -168,14 +167,19 @@ impl Landscape {
             } else if self.scale[j] != 0.0 {
                 plain[j] = (x - self.centre[j]) * self.scale[j];
                 ranked[j] = self.curves[j].at(x);
+            }
+        }
+        if complete {
+            return None;
+        }
+        let (mut precision, mut plain_factor, mut ranked_factor) = (1.0, 0.0, 0.0);
+        for (j, x) in row.iter().enumerate() {
+            if !x.is_nan() && self.scale[j] != 0.0 {
                 let share = self.loading[j] / self.noise[j];
                 precision += share * self.loading[j];
                 plain_factor += share * plain[j];
                 ranked_factor += share * ranked[j];
             }
-        }
-        if complete {
-            return None;
         }
         for (j, _) in row.iter().enumerate().filter(|(_, x)| x.is_nan()) {
             plain[j] = self.loading[j] * plain_factor / precision;
