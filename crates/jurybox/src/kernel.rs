@@ -4,12 +4,12 @@
 //! time: the loops unroll, the accumulators stay in registers, and the price is that of a hand-written loop.
 
 /// A row width: a constant the compiler can see, or a number.
-trait Width: Copy {
+pub(crate) trait Width: Copy {
     fn get(self) -> usize;
 }
 
 #[derive(Clone, Copy)]
-struct Fixed<const W: usize>;
+pub(crate) struct Fixed<const W: usize>;
 
 impl<const W: usize> Width for Fixed<W> {
     fn get(self) -> usize {
@@ -32,6 +32,32 @@ macro_rules! by_width {
         }
     };
 }
+
+/// The same where widths are multiples of four.
+macro_rules! by_fours {
+    ($width:expr, |$w:ident| $body:expr) => {
+        match $width {
+            4 => {
+                let $w = $crate::kernel::Fixed::<4>;
+                $body
+            }
+            8 => {
+                let $w = $crate::kernel::Fixed::<8>;
+                $body
+            }
+            12 => {
+                let $w = $crate::kernel::Fixed::<12>;
+                $body
+            }
+            16 => {
+                let $w = $crate::kernel::Fixed::<16>;
+                $body
+            }
+            $w => $body,
+        }
+    };
+}
+pub(crate) use by_fours;
 
 /// `out[i] = <row_i, weights>`; NaN where a score of the row is missing.
 pub(crate) fn dot_rows(values: &[f64], weights: &[f64], out: &mut Vec<f64>) {

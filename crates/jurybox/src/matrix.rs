@@ -1,7 +1,9 @@
 //! Small symmetric matrices, packed, and their Cholesky factors: all the linear algebra that J evaluators need.
 
+mod quadratic;
 mod tridiagonal;
 
+pub(crate) use self::quadratic::Quadratic;
 pub(crate) use self::tridiagonal::Tridiagonal;
 use crate::estimate::{are_counts, are_sums};
 use crate::kernel::dot;

@@ -4,6 +4,7 @@
 //! normal scores. A missing score is replaced by its expectation given the present ones under the one-factor model, and its
 //! bends by theirs, so that a prediction stays the posterior mean given what is there. That it is missing is a feature too.
 
+use super::agreement;
 use crate::estimate::normal_score::{NormalScore, Quantiles};
 use crate::estimate::{Moments, SampledRow, one_factor};
 use crate::kernel::dot;
@@ -19,9 +20,9 @@ const LEAST_LOADING: f64 = 1e-8;
 /// No score of a law with a mean is so many standard deviations away.
 const FAR: f64 = 1e9;
 
-/// Evaluators are copies of one another from the second of these correlations on, and not at all up to the first.
-const UNLIKE: f64 = 0.95;
-const ALIKE: f64 = 0.99;
+/// Scores lie far out where one of those sampled is further out than the second of these, in standard deviations, and not at all up to the first.
+const NEAR: f64 = 4.0;
+const FAR_OUT: f64 = 8.0;
 
 /// Whether a score is missing is a feature where so many of those seen are, and so many are not.
 const LEAST_BLANKS: f64 = 5.0;
@@ -159,7 +160,6 @@ impl Landscape {
     /// The standardised scores of a row, and its normal scores; 0 for evaluators that never vary. Where scores are missing, the
     /// precision with which the present ones and its prior know the common factor.
     pub(crate) fn place(&self, row: &[f64], plain: &mut [f64], ranked: &mut [f64]) -> Option<f64> {
-        let (mut precision, mut plain_factor, mut ranked_factor) = (1.0, 0.0, 0.0);
         let mut complete = true;
         for (j, &x) in row.iter().enumerate() {
             (plain[j], ranked[j]) = (0.0, 0.0);
@@ -168,14 +168,19 @@ impl Landscape {
             } else if self.scale[j] != 0.0 {
                 plain[j] = (x - self.centre[j]) * self.scale[j];
                 ranked[j] = self.curves[j].at(x);
+            }
+        }
+        if complete {
+            return None;
+        }
+        let (mut precision, mut plain_factor, mut ranked_factor) = (1.0, 0.0, 0.0);
+        for (j, x) in row.iter().enumerate() {
+            if !x.is_nan() && self.scale[j] != 0.0 {
                 let share = self.loading[j] / self.noise[j];
                 precision += share * self.loading[j];
                 plain_factor += share * plain[j];
                 ranked_factor += share * ranked[j];
             }
-        }
-        if complete {
-            return None;
         }
         for (j, _) in row.iter().enumerate().filter(|(_, x)| x.is_nan()) {
             plain[j] = self.loading[j] * plain_factor / precision;
@@ -241,18 +246,21 @@ impl Landscape {
         self.unit(self.votes())
     }
 
-    /// One vote for each evaluator that varies; those that say nearly the same share theirs.
+    /// The mean in which evaluators are heard as far as the others agree with them, where scores lie far out, at unit variance: the best guess without labels.
+    pub(crate) fn agreed(&self) -> Vec<f64> {
+        let far_out = (0..self.width()).map(|j| self.far_out(j)).fold(0.0, f64::max);
+        self.unit(agreement::weighed(&self.correlation, &self.votes(), far_out))
+    }
+
+    /// Whether an evaluator's scores lie far out now and then, from 0 to 1.
+    pub(crate) fn far_out(&self, j: usize) -> f64 {
+        let standard = |x: &f64| ((x - self.centre[j]) * self.scale[j]).abs();
+        let farthest = self.curves[j].knots().0.iter().map(standard).fold(0.0, f64::max);
+        ((farthest - NEAR) / (FAR_OUT - NEAR)).clamp(0.0, 1.0)
+    }
+
     fn votes(&self) -> Vec<f64> {
-        let width = self.width();
-        let alike = |j: usize, k: usize| {
-            if k == j {
-                1.0
-            } else {
-                ((self.correlation.get(j, k) - UNLIKE) / (ALIKE - UNLIKE)).clamp(0.0, 1.0)
-            }
-        };
-        let vote = |j: usize| 1.0 / (0..width).map(|k| alike(j, k)).sum::<f64>();
-        (0..width).map(|j| if self.scale[j] == 0.0 { 0.0 } else { vote(j) }).collect()
+        agreement::votes(&self.correlation, |j| self.scale[j] != 0.0)
     }
 
     /// Whether a score is so far from those seen that sums over labels could hold nothing else.

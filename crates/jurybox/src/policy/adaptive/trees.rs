@@ -13,7 +13,7 @@
 
 mod stand;
 
-use self::stand::{Grown, Room, Stand};
+use self::stand::{Room, Stand};
 use super::explain::credit_the_present;
 use super::landscape::Landscape;
 use crate::contributions::Contributions;
@@ -24,6 +24,8 @@ use crate::toolbox::hash_number;
 /// Cuts of a tree, one after the other: rows go by all three.
 const DEPTH: usize = 3;
 const LEAVES: usize = 1 << DEPTH;
+/// Rows that go by a tree together.
+const BLOCK: usize = 16;
 /// Parts of the labels, and stands, each of which does not see one of them.
 const STANDS: usize = 4;
 /// Trees of a stand, and how many of them show whether the others are worth growing.
@@ -40,17 +42,27 @@ const PROOF: f64 = 2.0;
 /// What is added to the value by lines and bends.
 #[derive(Debug, Clone)]
 pub(crate) struct Trees {
+    /// The evaluators whose scores are cut, and where.
+    cuts: Vec<Cuts>,
     trees: Vec<Tree>,
     /// What they leave of the noise, by labels that they had not seen.
     pub(super) left: f64,
 }
 
+/// Where an evaluator's scores are cut into bins, in their units: a score above a cut is in a later bin.
+#[derive(Debug, Clone, PartialEq)]
+struct Cuts {
+    evaluator: usize,
+    at: Vec<f64>,
+}
+
 /// Three cuts, and what is added by which of them a row is above.
 #[derive(Debug, Clone)]
 struct Tree {
-    columns: [u16; DEPTH],
-    /// In the units of the scores.
-    at: [f64; DEPTH],
+    /// By the place among those whose scores are cut.
+    columns: [usize; DEPTH],
+    /// Rows in later bins than this are above.
+    bins: [u8; DEPTH],
     leaves: [f64; LEAVES],
 }
 
@@ -88,36 +100,43 @@ impl Trees {
         let stand = Stand::new(&table, width, &columns, &left, &counts, keys)?;
         let (grown, proof) = prove(&stand)?;
         let size = unit * proof.weight / STANDS as f64;
-        Some(Trees {
-            trees: grown.iter().map(|tree| Tree::of(tree, &stand, size)).collect(),
-            left: proof.left,
-        })
+        let mut trees = grown;
+        trees.iter_mut().for_each(|tree| tree.leaves = tree.leaves.map(|leaf| size * leaf));
+        Some(Trees { cuts: stand.cuts, trees, left: proof.left })
     }
 
-    /// Adds to the value of each row.
+    /// Adds to the value of each row: of so many at a time, tree by tree.
     pub(super) fn add(&self, landscape: &Landscape, scores: &Scores<'_>, values: &mut [f64]) {
+        let width = scores.evaluators();
         let mut filled = Vec::new();
-        for (value, row) in values.iter_mut().zip(scores.rows()) {
-            *value += if scores.is_complete() {
-                self.complete(row)
-            } else {
+        let mut bins = vec![[0; BLOCK]; self.cuts.len()];
+        for (values, rows) in values.chunks_mut(BLOCK).zip(scores.values().chunks(BLOCK * width)) {
+            let mut rows = rows;
+            if !scores.is_complete() {
                 filled.clear();
-                add_filled(landscape, row, &mut filled);
-                self.complete(&filled)
-            };
+                rows.chunks_exact(width).for_each(|row| add_filled(landscape, row, &mut filled));
+                rows = &filled;
+            }
+            for (cuts, bins) in self.cuts.iter().zip(&mut bins) {
+                *bins = cuts.bins(rows, width);
+            }
+            let mut sums = [0.0; BLOCK];
+            for tree in &self.trees {
+                let leaves = tree.each_leaf(&bins);
+                for (sum, leaf) in sums.iter_mut().zip(leaves) {
+                    *sum += tree.leaves[usize::from(leaf) % LEAVES];
+                }
+            }
+            values.iter_mut().zip(sums).for_each(|(value, sum)| *value += sum);
         }
     }
 
     /// What is added to the value of one row.
     pub(super) fn value(&self, landscape: &Landscape, row: &[f64]) -> f64 {
-        let mut filled = Vec::with_capacity(row.len());
-        add_filled(landscape, row, &mut filled);
-        self.complete(&filled)
-    }
-
-    #[inline]
-    fn complete(&self, row: &[f64]) -> f64 {
-        self.trees.iter().map(|tree| tree.leaves[tree.leaf(row)]).sum()
+        let mut value = [0.0];
+        let complete = !row.iter().any(|x| x.is_nan());
+        self.add(landscape, &Scores::trusted(row, row.len(), complete), &mut value);
+        value[0]
     }
 
     /// Adds what each evaluator adds here, beyond an item with every score at its mean: of the three cuts of a tree each has its share in what they
@@ -126,15 +145,20 @@ impl Trees {
         let mut filled = Vec::with_capacity(row.len());
         add_filled(landscape, row, &mut filled);
         let mut each = vec![0.0; row.len()];
+        let bins = |row: &[f64]| -> Vec<[u8; BLOCK]> {
+            self.cuts.iter().map(|cuts| cuts.bins(row, row.len())).collect()
+        };
+        let (here, there) = (bins(&filled), bins(&landscape.centre));
         for tree in &self.trees {
-            let (here, there) = (tree.leaf(&filled), tree.leaf(&landscape.centre));
+            let leaf = |bins: &[[u8; BLOCK]]| usize::from(tree.each_leaf(bins)[0]);
+            let (here, there) = (leaf(&here), leaf(&there));
             into.base += tree.leaves[there];
             // By the cuts in `of` the item is where it is, by the others where the means are.
             let joined = |of: usize| tree.leaves[here & of | there & !of];
             for (cut, &column) in tree.columns.iter().enumerate() {
                 for others in (0..LEAVES).filter(|others| others >> cut & 1 == 0) {
                     let share = [1.0 / 3.0, 1.0 / 6.0, 1.0 / 3.0][others.count_ones() as usize];
-                    each[usize::from(column)] += share * (joined(others | 1 << cut) - joined(others));
+                    each[self.cuts[column].evaluator] += share * (joined(others | 1 << cut) - joined(others));
                 }
             }
         }
@@ -143,21 +167,31 @@ impl Trees {
     }
 }
 
-impl Tree {
-    fn of(grown: &Grown, stand: &Stand, size: f64) -> Self {
-        let cuts: [(usize, f64); DEPTH] = std::array::from_fn(|level| stand.cut(grown, level));
-        Tree {
-            columns: cuts.map(|(column, _)| column as u16),
-            at: cuts.map(|(_, at)| at),
-            leaves: grown.leaves.map(|leaf| size * leaf),
-        }
-    }
-
-    /// The leaf of a row without gaps: a bit for each cut that it is above.
+impl Cuts {
+    /// The bins of a block of rows without gaps.
     #[inline]
-    fn leaf(&self, row: &[f64]) -> usize {
-        let above = |level: usize| row[usize::from(self.columns[level])] > self.at[level];
-        (0..DEPTH).fold(0, |leaf, level| leaf | usize::from(above(level)) << level)
+    fn bins(&self, rows: &[f64], width: usize) -> [u8; BLOCK] {
+        let mut scores = [f64::NEG_INFINITY; BLOCK];
+        let own = rows.iter().skip(self.evaluator).step_by(width);
+        scores.iter_mut().zip(own).for_each(|(score, x)| *score = *x);
+        let mut bins = [0_u64; BLOCK];
+        for cut in &self.at {
+            (0..BLOCK).for_each(|row| bins[row] += u64::from(scores[row] > *cut));
+        }
+        bins.map(|bin| bin as u8)
+    }
+}
+
+impl Tree {
+    /// The leaf of each row of a block, by its bins, evaluator by evaluator: a bit for each cut that it is above.
+    #[inline]
+    fn each_leaf(&self, bins: &[[u8; BLOCK]]) -> [u8; BLOCK] {
+        let above = |level: usize| {
+            let (own, bin) = (&bins[self.columns[level]], self.bins[level]);
+            own.map(|own| u8::from(own > bin) << level)
+        };
+        let [first, second, third] = std::array::from_fn(above);
+        std::array::from_fn(|row| first[row] | second[row] | third[row])
     }
 }
 
@@ -197,7 +231,7 @@ fn standardise(left: &mut [f64], counts: &[f64]) -> Option<f64> {
 }
 
 /// Grows the stands, and gives up after the first trees where these are of no use.
-fn prove(stand: &Stand) -> Option<(Vec<Grown>, Proof)> {
+fn prove(stand: &Stand) -> Option<(Vec<Tree>, Proof)> {
     let mut left: [Vec<f64>; STANDS] = std::array::from_fn(|_| stand.left.to_vec());
     let mut unseen = vec![0.0; stand.left.len()];
     let mut room = Room::default();

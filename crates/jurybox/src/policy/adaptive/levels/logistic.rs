@@ -10,7 +10,8 @@
 use super::super::regression::log_sum;
 use super::climb::{Law, Parabola, Prior, Table, climb};
 use crate::kernel::dot;
-use crate::matrix::Symmetric;
+use crate::matrix::{Quadratic, Symmetric};
+use std::cell::OnceCell;
 
 /// How far single weights may stray from the direction, the middle one first: the others start where it ended.
 const TAUS: [f64; 3] = [0.6, 0.3, 1.2];
@@ -23,7 +24,8 @@ const STRENGTH: f64 = 1.5;
 const FEW_ROWS: usize = 128;
 /// A parabola serves another tau where no weight is further than this from where it touches.
 const NEAR: f64 = 0.1;
-/// A direction whose evidence seems further behind than this is not looked at more closely.
+/// A direction whose evidence seems further behind than this is not looked at more closely: by a parabola that serves it, or by one that does not.
+const BEHIND: f64 = 1.0;
 const FAR_BEHIND: f64 = 20.0;
 /// pi / 8: the expectation of a logistic function of a normal variable is nearly one of its mean over sqrt(1 + this s^2).
 const FLATTENING: f64 = 0.392_699_081_698_724_2;
@@ -34,8 +36,8 @@ pub(super) struct Logistic {
     /// The intercept, then a weight for each evaluator.
     mean: Vec<f64>,
     covariance: Symmetric,
-    /// Log marginal likelihood.
-    pub(super) evidence: f64,
+    /// The same, for the variance of many items' log-odds.
+    variance: Quadratic,
 }
 
 impl Logistic {
@@ -43,82 +45,47 @@ impl Logistic {
     /// that the likelier one.
     pub(super) fn fit(table: &Table, yes: &[bool], direction: &[f64], reversed: f64) -> (Self, bool) {
         let opposite: Vec<f64> = direction.iter().map(|d| -d).collect();
-        let (ahead, touching) = Self::first(table, yes, direction, None);
+        let ahead = First::climb(table, yes, direction, None);
         let back = leaning(&opposite, TAUS[0]);
-        let enough = ahead.evidence - reversed.ln();
-        if touching.with(&back).evidence > enough - FAR_BEHIND {
-            let (back, touching) = climb(table, yes, &back, &ahead.mean);
-            if back.evidence > enough {
-                return (Self::stray(table, yes, &opposite, &back, &touching), true);
+        let enough = ahead.law.evidence - reversed.ln();
+        let seems = ahead.touching.with(&back);
+        let behind = if seems.away <= NEAR { BEHIND } else { FAR_BEHIND };
+        if seems.evidence > enough - behind {
+            let back = First::of(table, yes, &back, ahead.at_mode().clone());
+            if back.law.evidence > enough {
+                return (back.stray(&opposite), true);
             }
         }
-        (Self::stray(table, yes, direction, &ahead, &touching), false)
+        (ahead.stray(direction), false)
     }
 
     /// Fits a line that leans on the direction; a line that is like it says where to start.
     pub(super) fn along(table: &Table, yes: &[bool], direction: &[f64], like: Option<&Logistic>) -> Self {
-        let (first, touching) = Self::first(table, yes, direction, like);
-        Self::stray(table, yes, direction, &first, &touching)
-    }
-
-    fn first(table: &Table, yes: &[bool], direction: &[f64], like: Option<&Logistic>) -> (Law, Parabola) {
-        let prior = leaning(direction, TAUS[0]);
-        let start = match like {
-            Some(like) => like.mean.clone(),
-            None if table.counts.len() > 4 * FEW_ROWS => {
-                climb(&table.first(FEW_ROWS), &yes[..FEW_ROWS], &prior, &prior.mean).0.mean
-            }
-            None => prior.mean.clone(),
-        };
-        climb(table, yes, &prior, &start)
-    }
-
-    /// Averages over all tau, given the law for the first and the parabola behind it.
-    fn stray(table: &Table, yes: &[bool], direction: &[f64], first: &Law, touching: &Parabola) -> Self {
-        let mut fits = vec![Self::of(first)];
-        for &tau in &TAUS[1..] {
-            let prior = leaning(direction, tau);
-            let law = touching.with(&prior);
-            let law = if law.away <= NEAR { law } else { climb(table, yes, &prior, &first.mean).0 };
-            fits.push(Self::of(&law));
-        }
-        Self::average(&fits)
-    }
-
-    fn of(law: &Law) -> Self {
-        let order = law.mean.len();
-        let mut covariance = Symmetric::zeros(order);
-        let mut inverse = Vec::new();
-        law.factor.inverse_factor(&mut inverse);
-        let mut rest = &inverse[..];
-        for i in 0..order {
-            let (row, below) = rest.split_at(i + 1);
-            covariance.add_outer(row);
-            rest = below;
-        }
-        Logistic { mean: law.mean.clone(), covariance, evidence: law.evidence }
+        First::climb(table, yes, direction, like).stray(direction)
     }
 
     /// One normal law for several, each with its share of the evidence.
-    fn average(fits: &[Logistic]) -> Self {
-        let order = fits[0].mean.len();
-        let evidence = log_sum(fits.iter().map(|fit| fit.evidence));
-        let shares: Vec<f64> = fits.iter().map(|fit| (fit.evidence - evidence).exp()).collect();
+    fn average(laws: &[&Law]) -> Self {
+        let order = laws[0].mean.len();
+        let evidence = log_sum(laws.iter().map(|law| law.evidence));
+        let shares: Vec<f64> = laws.iter().map(|law| (law.evidence - evidence).exp()).collect();
         let mut mean = vec![0.0; order];
-        for (fit, share) in fits.iter().zip(&shares) {
-            mean.iter_mut().zip(&fit.mean).for_each(|(sum, w)| *sum += share * w);
+        for (law, share) in laws.iter().zip(&shares) {
+            mean.iter_mut().zip(&law.mean).for_each(|(sum, w)| *sum += share * w);
         }
         let mut covariance = Symmetric::zeros(order);
-        for (fit, share) in fits.iter().zip(&shares) {
+        for (law, share) in laws.iter().zip(&shares) {
+            let within = law.covariance();
             for i in 0..order {
                 for j in 0..=i {
-                    let apart = (fit.mean[i] - mean[i]) * (fit.mean[j] - mean[j]);
-                    let entry = covariance.get(i, j) + share * (fit.covariance.get(i, j) + apart);
+                    let apart = (law.mean[i] - mean[i]) * (law.mean[j] - mean[j]);
+                    let entry = covariance.get(i, j) + share * (within.get(i, j) + apart);
                     covariance.set(i, j, entry);
                 }
             }
         }
-        Logistic { mean, covariance, evidence: evidence - (fits.len() as f64).ln() }
+        let variance = Quadratic::of(&covariance);
+        Logistic { mean, covariance, variance }
     }
 
     /// The log-odds of a yes, flattened as far as the line is not known there; `x` begins with a one.
@@ -130,7 +97,7 @@ impl Logistic {
     /// What log-odds are divided by.
     #[inline]
     fn flattening(&self, x: &[f64]) -> f64 {
-        (1.0 + FLATTENING * self.covariance.form(x)).sqrt()
+        (1.0 + FLATTENING * self.variance.at(x)).sqrt()
     }
 
     /// What each evaluator adds to the log-odds beyond those of the item with every score at its mean.
@@ -148,6 +115,52 @@ impl Logistic {
             let square = x[j] * (image[j] + from_one[j]);
             each[j - 1] += self.mean[j] * x[j] / here + per_square * square;
         }
+    }
+}
+
+/// The law of the first tau, from which the others start.
+struct First<'a> {
+    table: &'a Table,
+    yes: &'a [bool],
+    law: Law,
+    /// The parabola behind the law, and one that touches at its mode: several priors start there, or none.
+    touching: Parabola,
+    at_mode: OnceCell<Parabola>,
+}
+
+impl<'a> First<'a> {
+    fn climb(table: &'a Table, yes: &'a [bool], direction: &[f64], like: Option<&Logistic>) -> Self {
+        let prior = leaning(direction, TAUS[0]);
+        let start = match like {
+            Some(like) => like.mean.clone(),
+            None if table.len() > 4 * FEW_ROWS => {
+                let (few, yes) = (table.first(FEW_ROWS), &yes[..FEW_ROWS]);
+                climb(&few, yes, &prior, Parabola::of(&few, yes, prior.mean.clone())).0.mean
+            }
+            None => prior.mean.clone(),
+        };
+        Self::of(table, yes, &prior, Parabola::of(table, yes, start))
+    }
+
+    fn of(table: &'a Table, yes: &'a [bool], prior: &Prior, start: Parabola) -> Self {
+        let (law, touching) = climb(table, yes, prior, start);
+        First { table, yes, law, touching, at_mode: OnceCell::new() }
+    }
+
+    fn at_mode(&self) -> &Parabola {
+        self.at_mode.get_or_init(|| Parabola::of(self.table, self.yes, self.law.mean.clone()))
+    }
+
+    /// Averages over all tau.
+    fn stray(&self, direction: &[f64]) -> Logistic {
+        let others = TAUS[1..].iter().map(|&tau| {
+            let prior = leaning(direction, tau);
+            let law = self.touching.with(&prior);
+            if law.away <= NEAR { law } else { climb(self.table, self.yes, &prior, self.at_mode().clone()).0 }
+        });
+        let others: Vec<Law> = others.collect();
+        let laws: Vec<&Law> = std::iter::once(&self.law).chain(&others).collect();
+        Logistic::average(&laws)
     }
 }
 
@@ -180,12 +193,11 @@ mod tests {
     /// Rows of two features, and answers by a line.
     fn asked(rows: u64, line: [f64; 3]) -> (Table, Vec<bool>) {
         let uniform = |at: u64, which: u64| (hash_number(which, at) >> 11) as f64 / (1_u64 << 53) as f64;
-        let (mut table, mut yes) = (Table { order: 3, ..Table::default() }, Vec::new());
+        let (mut table, mut yes) = (Table::new(3), Vec::new());
         for at in 0..rows {
             let row = [1.0, 4.0 * uniform(at, 1) - 2.0, 4.0 * uniform(at, 2) - 2.0];
             yes.push(uniform(at, 3) < logistic(dot(&row, &line)));
-            table.rows.extend(row);
-            table.counts.push(1.0);
+            table.add(&row, 1.0);
         }
         (table, yes)
     }
@@ -205,7 +217,7 @@ mod tests {
 
     #[test]
     fn without_answers_the_ranking_is_that_of_the_direction() {
-        let fit = Logistic::along(&Table { order: 3, ..Table::default() }, &[], &[0.6, 0.8], None);
+        let fit = Logistic::along(&Table::new(3), &[], &[0.6, 0.8], None);
         assert!((fit.mean[0] - INTERCEPT).abs() < 1e-9);
         assert!((fit.mean[1] / fit.mean[2] - 0.75).abs() < 1e-9, "{:?}", fit.mean);
     }

@@ -82,10 +82,9 @@ impl Levels {
         let levels = levels_of(labelled.clone().map(|row| (row.values[width], row.weight)))?;
         // Zeros behind the features: fours of numbers are the quickest.
         let order = (width + 1 + lens::blanks(landscape).len()).next_multiple_of(4);
-        let mut direction = landscape.equal();
+        let mut direction = landscape.agreed();
         direction.resize(order - 1, 0.0);
-        let mut plain = Table { order, rows: Vec::new(), counts: Vec::new() };
-        let mut ranked = plain.clone();
+        let (mut plain, mut ranked) = (Table::new(order), Table::new(order));
         let mut looked_at = Vec::new();
         for row in labelled {
             let seen = Seen::of(landscape, &row.values[..width]);
@@ -110,7 +109,7 @@ impl Levels {
             order,
             questions: questions.collect(),
             forest: Forest::grow(&Stand::new(&looked_at, &ordinary, width), gaps.len()),
-            share: (plain.counts.iter().sum::<f64>() / model.labels).min(1.0),
+            share: (plain.counts().sum::<f64>() / model.labels).min(1.0),
             outcomes: Outcomes::default(),
         })
     }
@@ -192,8 +191,8 @@ impl Question {
     fn fit(gap: f64, plain: &Table, ranked: &Table, yes: &[bool], direction: &[f64]) -> Self {
         let (ranked, turned) = Logistic::fit(ranked, yes, direction, REVERSED / (1.0 - REVERSED));
         let direction: Vec<f64> = direction.iter().map(|d| if turned { -d } else { *d }).collect();
-        let labels: f64 = plain.counts.iter().sum();
-        let yeses: f64 = plain.counts.iter().zip(yes).filter(|(_, yes)| **yes).map(|(count, _)| count).sum();
+        let labels: f64 = plain.counts().sum();
+        let yeses: f64 = plain.counts().zip(yes).filter(|(_, yes)| **yes).map(|(count, _)| count).sum();
         let rarer = yeses.min(labels - yeses);
         let plain = Logistic::along(plain, yes, &direction, Some(&ranked));
         Question { gap, plain, ranked, trees: TREES * rarer / (rarer + HALF_TREES), turned }

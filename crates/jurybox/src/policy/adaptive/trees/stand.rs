@@ -4,7 +4,7 @@
 //! rows, so that it sees what depends on three evaluators at once, and a row is valued without a branch. A leaf of few rows says
 //! little, as if there were [`PRIOR`] more of which nothing is left.
 
-use super::{DEPTH, LEAVES, STANDS};
+use super::{BLOCK, Cuts, DEPTH, LEAVES, STANDS, Tree};
 use crate::toolbox::hash_number;
 
 /// Bins of an evaluator's scores, with about as many labelled rows in each.
@@ -22,25 +22,18 @@ const SORTED: usize = 256;
 /// Labelled rows.
 #[derive(Debug)]
 pub(super) struct Stand<'a> {
-    /// Which evaluators these are: those whose scores vary.
-    columns: Vec<usize>,
-    /// Where each one's bins end; a score above is in the next.
-    cuts: Vec<Vec<f64>>,
+    /// Those whose scores vary.
+    pub(super) cuts: Vec<Cuts>,
     /// The bins of a row, one for each of these evaluators, then those of the next row.
     bins: Vec<u8>,
+    /// The same in blocks of rows, evaluator by evaluator.
+    blocks: Vec<[u8; BLOCK]>,
     /// What is left of the reward of each row, and how often it was seen.
     pub(super) left: &'a [f64],
     pub(super) counts: &'a [f64],
     keys: Vec<u64>,
-}
-
-/// A tree as bins see it.
-#[derive(Debug, Clone)]
-pub(super) struct Grown {
-    columns: [usize; DEPTH],
-    /// Rows in later bins than this are above.
-    bins: [u8; DEPTH],
-    pub(super) leaves: [f64; LEAVES],
+    /// The part of the labels that each row belongs to.
+    parts: Vec<u8>,
 }
 
 /// Memory that every tree uses again: the rows it sees, what these sum up to, and their leaves so far.
@@ -49,6 +42,8 @@ pub(super) struct Room {
     rows: Vec<u32>,
     sums: Vec<Sum>,
     leaves: Vec<u8>,
+    /// Those of the rows that are summed up.
+    some: Vec<u32>,
     columns: Vec<(u64, usize)>,
     cells: Vec<Cells>,
 }
@@ -69,63 +64,57 @@ impl<'a> Stand<'a> {
         counts: &'a [f64],
         keys: Vec<u64>,
     ) -> Option<Self> {
-        let mut stand = Stand { columns: Vec::new(), cuts: Vec::new(), bins: Vec::new(), left, counts, keys };
+        let mut cut = Vec::new();
         let mut sorted = Vec::with_capacity(2 * SORTED);
-        for &column in columns {
+        for &evaluator in columns {
             let step = (left.len() / SORTED).max(1);
             sorted.clear();
-            sorted.extend(table.iter().skip(column).step_by(step * width));
+            sorted.extend(table.iter().skip(evaluator).step_by(step * width));
             sorted.sort_unstable_by(f64::total_cmp);
-            let cuts = cuts(&sorted);
-            if !cuts.is_empty() {
-                stand.columns.push(column);
-                stand.cuts.push(cuts);
+            let at = cuts(&sorted);
+            if !at.is_empty() {
+                cut.push(Cuts { evaluator, at });
             }
         }
-        stand.bins.reserve_exact(left.len() * stand.columns.len());
-        for row in table.chunks_exact(width) {
-            let bin = |(&column, cuts): (&usize, &Vec<f64>)| {
-                cuts.iter().map(|&cut| u8::from(row[column] > cut)).sum::<u8>()
-            };
-            stand.bins.extend(stand.columns.iter().zip(&stand.cuts).map(bin));
+        if cut.is_empty() {
+            return None;
         }
-        (!stand.columns.is_empty()).then_some(stand)
-    }
-
-    /// The evaluator and the score of one of a tree's cuts.
-    pub(super) fn cut(&self, tree: &Grown, level: usize) -> (usize, f64) {
-        let column = tree.columns[level];
-        let above = self.cuts[column].get(usize::from(tree.bins[level])).copied();
-        (self.columns[column], above.unwrap_or(f64::INFINITY))
-    }
-
-    /// The part of the labels that a row belongs to.
-    fn part(&self, row: usize) -> usize {
-        (self.keys[row] % STANDS as u64) as usize
-    }
-
-    fn bins(&self) -> impl Iterator<Item = &[u8]> {
-        self.bins.chunks_exact(self.columns.len())
+        let rows = table.chunks(BLOCK * width);
+        let blocks: Vec<[u8; BLOCK]> =
+            rows.flat_map(|rows| cut.iter().map(move |cuts| cuts.bins(rows, width))).collect();
+        let mut bins = vec![0; left.len() * cut.len()];
+        for (rows, block) in bins.chunks_mut(BLOCK * cut.len()).zip(blocks.chunks_exact(cut.len())) {
+            for (row, bins) in rows.chunks_exact_mut(cut.len()).enumerate() {
+                bins.iter_mut().zip(block).for_each(|(bin, of)| *bin = of[row]);
+            }
+        }
+        let parts = keys.iter().map(|key| (key % STANDS as u64) as u8).collect();
+        Some(Stand { cuts: cut, bins, blocks, left, counts, keys, parts })
     }
 
     /// Takes what a tree says from what is left to its stand, and adds it up for the part of the labels that this has not seen.
-    pub(super) fn take(&self, tree: &Grown, own: usize, left: &mut [f64], unseen: &mut [f64]) {
-        for (row, (bins, left)) in self.bins().zip(left).enumerate() {
-            let says = tree.leaves[tree.leaf(bins)];
-            *left -= says;
-            unseen[row] += if self.part(row) == own { says } else { 0.0 };
+    pub(super) fn take(&self, tree: &Tree, own: usize, left: &mut [f64], unseen: &mut [f64]) {
+        let blocks = self.blocks.chunks_exact(self.cuts.len());
+        let rows = left.chunks_mut(BLOCK).zip(unseen.chunks_mut(BLOCK)).zip(self.parts.chunks(BLOCK));
+        for (block, ((left, unseen), parts)) in blocks.zip(rows) {
+            let leaves = tree.each_leaf(block);
+            for (((left, unseen), &part), leaf) in left.iter_mut().zip(unseen).zip(parts).zip(leaves) {
+                let says = tree.leaves[usize::from(leaf) % LEAVES];
+                *left -= says;
+                *unseen += if usize::from(part) == own { says } else { 0.0 };
+            }
         }
     }
 
     /// Grows a tree on what is left to a stand.
-    pub(super) fn grow(&self, number: u64, own: usize, left: &[f64], room: &mut Room) -> Grown {
+    pub(super) fn grow(&self, number: u64, own: usize, left: &[f64], room: &mut Room) -> Tree {
         self.look(number, own, left, room);
-        let mut tree = Grown { columns: [0; DEPTH], bins: [u8::MAX; DEPTH], leaves: [0.0; LEAVES] };
+        let mut tree = Tree { columns: [0; DEPTH], bins: [u8::MAX; DEPTH], leaves: [0.0; LEAVES] };
         for level in 0..DEPTH {
-            self.sum_up(room);
+            self.sum_up(level, room);
             let mut best: Option<(f64, usize, u8)> = None;
             for (&(_, column), cells) in room.columns.iter().zip(&room.cells) {
-                let told = best_cut(&cells[..1 << level], self.cuts[column].len());
+                let told = best_cut(&cells[..1 << level], self.cuts[column].at.len());
                 if best.is_none_or(|best| told.0 > best.0) {
                     best = Some((told.0, column, told.1));
                 }
@@ -133,7 +122,7 @@ impl<'a> Stand<'a> {
             let Some((_, column, bin)) = best else { break };
             (tree.columns[level], tree.bins[level]) = (column, bin);
             for (leaf, &row) in room.leaves.iter_mut().zip(&room.rows) {
-                *leaf |= u8::from(self.bins[row as usize * self.columns.len() + column] > bin) << level;
+                *leaf |= u8::from(self.bins[row as usize * self.cuts.len() + column] > bin) << level;
             }
         }
         let mut sums = [[0.0; 2]; LEAVES];
@@ -147,10 +136,15 @@ impl<'a> Stand<'a> {
         let share = SEEN.min(MOST_ROWS / self.left.len() as f64);
         let below = (share * (1_u64 << 32) as f64) as u64;
         let draw = hash_number(0, number) | 1;
-        let seen = |row: usize| self.keys[row].wrapping_mul(draw) >> 32 < below;
-        let all = 0..self.left.len();
+        // Without a branch that has to be guessed.
         room.rows.clear();
-        room.rows.extend(all.filter(|&row| self.part(row) != own && seen(row)).map(|row| row as u32));
+        room.rows.resize(self.left.len(), 0);
+        let mut seen = 0;
+        for (row, (key, part)) in self.keys.iter().zip(&self.parts).enumerate() {
+            room.rows[seen] = row as u32;
+            seen += usize::from(usize::from(*part) != own && key.wrapping_mul(draw) >> 32 < below);
+        }
+        room.rows.truncate(seen);
         room.sums.clear();
         room.sums.extend(room.rows.iter().map(|&row| {
             let (left, count) = (left[row as usize], self.counts[row as usize]);
@@ -159,34 +153,66 @@ impl<'a> Stand<'a> {
         room.leaves.clear();
         room.leaves.resize(room.rows.len(), 0);
         room.columns.clear();
-        room.columns
-            .extend((0..self.columns.len()).map(|column| (hash_number(!number, column as u64), column)));
+        room.columns.extend((0..self.cuts.len()).map(|column| (hash_number(!number, column as u64), column)));
         if room.columns.len() > MOST_COLUMNS {
             room.columns.sort_unstable();
             room.columns.truncate(MOST_COLUMNS);
         }
     }
 
-    /// Sums up for every evaluator that the tree sees: a row at a time, so that one sum need not wait for another.
-    fn sum_up(&self, room: &mut Room) {
-        room.cells.clear();
-        room.cells.resize(room.columns.len(), [[[0.0; 2]; BINS]; LEAVES / 2]);
-        for ((&row, &leaf), sum) in room.rows.iter().zip(&room.leaves).zip(&room.sums) {
-            let bins = &self.bins[row as usize * self.columns.len()..][..self.columns.len()];
-            let leaf = usize::from(leaf) % (LEAVES / 2);
-            for (&(_, column), cells) in room.columns.iter().zip(&mut room.cells) {
-                add(&mut cells[leaf][usize::from(bins[column]) % BINS], sum);
+    /// Sums up for every evaluator that the tree sees: a row at a time, so that one sum need not wait for another. Below the first cut only the rows on
+    /// that side of the last one where fewer are need be looked at: the others are what is left of the sums before.
+    fn sum_up(&self, level: usize, room: &mut Room) {
+        room.some.clear();
+        if level == 0 {
+            room.cells.resize(room.columns.len(), [[[0.0; 2]; BINS]; LEAVES / 2]);
+            room.cells.iter_mut().for_each(|cells| cells[0].fill([0.0; 2]));
+            room.some.extend(0..room.rows.len() as u32);
+            return self.add_some(room);
+        }
+        let last = 1_u8 << (level - 1);
+        let above = room.leaves.iter().filter(|&&leaf| leaf & last != 0).count();
+        let fewer = if 2 * above <= room.leaves.len() { last } else { 0 };
+        let some = (0..).zip(&room.leaves).filter(|(_, leaf)| *leaf & last == fewer);
+        room.some.extend(some.map(|(at, _)| at));
+        let halves = usize::from(last);
+        for cells in &mut room.cells {
+            // What both sides sum up to moves to where the side of more rows will be.
+            let (lower, upper) = cells[..2 * halves].split_at_mut(halves);
+            let (whole, part) = if fewer == 0 { (upper, lower) } else { (lower, upper) };
+            if fewer == 0 {
+                whole.copy_from_slice(part);
+            }
+            part.fill([[0.0; 2]; BINS]);
+        }
+        self.add_some(room);
+        for cells in &mut room.cells {
+            let (lower, upper) = cells[..2 * halves].split_at_mut(halves);
+            let (whole, part) = if fewer == 0 { (upper, lower) } else { (lower, upper) };
+            for (whole, part) in whole.iter_mut().flatten().zip(part.iter().flatten()) {
+                let count = whole[1] - part[1];
+                // Where nobody is left, rounding leaves nothing either.
+                *whole = if count > 0.0 { [whole[0] - part[0], count] } else { [0.0; 2] };
             }
         }
     }
-}
 
-impl Grown {
-    /// The leaf of a row, by its bins.
-    #[inline]
-    fn leaf(&self, bins: &[u8]) -> usize {
-        let above = |level: usize| bins[self.columns[level]] > self.bins[level];
-        (0..DEPTH).fold(0, |leaf, level| leaf | usize::from(above(level)) << level)
+    fn add_some(&self, room: &mut Room) {
+        let width = self.cuts.len();
+        for &at in &room.some {
+            let (row, leaf, sum) = (room.rows[at as usize], room.leaves[at as usize], room.sums[at as usize]);
+            let bins = &self.bins[row as usize * width..][..width];
+            let leaf = usize::from(leaf) % (LEAVES / 2);
+            if room.columns.len() == width {
+                for (&bin, cells) in bins.iter().zip(&mut room.cells) {
+                    add(&mut cells[leaf][usize::from(bin) % BINS], &sum);
+                }
+            } else {
+                for (&(_, column), cells) in room.columns.iter().zip(&mut room.cells) {
+                    add(&mut cells[leaf][usize::from(bins[column]) % BINS], &sum);
+                }
+            }
+        }
     }
 }
 
@@ -199,19 +225,21 @@ fn add(sum: &mut Sum, more: &Sum) {
 /// The cut that leaves the least, how much it takes away, and the bin it is above.
 fn best_cut(leaves: &[[Sum; BINS]], cuts: usize) -> (f64, u8) {
     let mut taken = [0.0; BINS];
-    let taken = &mut taken[..cuts];
     for cells in leaves {
         let mut all = [0.0; 2];
-        cells.iter().for_each(|cell| add(&mut all, cell));
-        let mut below = [0.0; 2];
-        for (taken, cell) in taken.iter_mut().zip(cells) {
-            add(&mut below, cell);
-            let above = [all[0] - below[0], all[1] - below[1]];
+        let mut below = [[0.0; BINS]; 2];
+        for (bin, cell) in cells.iter().enumerate() {
+            add(&mut all, cell);
+            (below[0][bin], below[1][bin]) = (all[0], all[1]);
+        }
+        for (bin, taken) in taken.iter_mut().enumerate() {
+            let (below, above) =
+                ([below[0][bin], below[1][bin]], [all[0] - below[0][bin], all[1] - below[1][bin]]);
             *taken += below[0] * below[0] / (below[1] + PRIOR) + above[0] * above[0] / (above[1] + PRIOR);
         }
     }
     let mut best = (f64::NEG_INFINITY, 0);
-    for (bin, &taken) in (0..).zip(&*taken) {
+    for (bin, &taken) in (0..).zip(&taken[..cuts]) {
         best = if taken > best.0 { (taken, bin) } else { best };
     }
     best
@@ -273,7 +301,7 @@ mod tests {
         let stand = Stand::new(&table, 3, &[0, 1, 2], &left, &counts, keys.clone()).unwrap();
         let mut room = Room::default();
         let tree = stand.grow(0, 1, &left, &mut room);
-        let cut: Vec<usize> = (0..2).map(|level| stand.cut(&tree, level).0).collect();
+        let cut: Vec<usize> = (0..2).map(|level| stand.cuts[tree.columns[level]].evaluator).collect();
         assert!(cut == [0, 2] || cut == [2, 0], "{cut:?}");
         let above: Vec<f64> = tree.leaves.iter().copied().filter(|leaf| *leaf > 0.5).collect();
         assert!(!above.is_empty() && above.iter().all(|leaf| (leaf / RATE - 3.0).abs() < 0.5), "{tree:?}");
