@@ -7,6 +7,7 @@
 //! being learnt, only from the sample of labelled rows. The two are joined as in two-phase sampling (see [`phases`]):
 //! a straight line is learnt from all labels, the bend from the sample, each with the precision it has.
 
+mod marks;
 mod tables;
 mod trial;
 
@@ -174,21 +175,26 @@ impl Model {
 
     /// Has trees see what lines and bends leave of the rewards of labelled rows (scores, then the reward), where these go by them at all.
     pub(super) fn fit_trees<'a>(&mut self, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) {
-        if self.levels.as_ref().is_some_and(Levels::is_all) {
+        let weighed =
+            self.levels.as_ref().is_some_and(|levels| levels.may_be_weighed(labelled.clone().count()));
+        if self.levels.as_ref().is_some_and(Levels::is_all) && !weighed {
             return;
         }
+        let by_lines = self.expected(labelled.clone());
         let width = self.landscape.width();
-        let mut expected = self.expected(labelled.clone());
-        for (expected, row) in expected.iter_mut().zip(labelled.clone()) {
-            *expected += self.groups.shift(self, &row.values[..width]);
+        let of_groups = labelled.clone().map(|row| self.groups.shift(self, &row.values[..width]));
+        let expected: Vec<f64> = by_lines.iter().zip(of_groups).map(|(line, shift)| line + shift).collect();
+        let (trees, of_trees) = Trees::fit(&self.landscape, labelled.clone(), &expected, self.range).unzip();
+        let of_trees = of_trees.unwrap_or_else(|| vec![0.0; expected.len()]);
+        if weighed && !self.weigh_levels(labelled.clone(), &expected, &of_trees) {
+            return;
         }
-        self.trees = Trees::fit(&self.landscape, labelled.clone(), &expected, self.range);
-        if self.trees.is_some() {
-            // How far rewards are off is that of what all groups share, by lines, bends and trees.
-            let (levels, groups) = (self.levels.take(), std::mem::take(&mut self.groups));
-            self.spread = Spread::of(self, labelled);
-            (self.levels, self.groups) = (levels, groups);
+        if trees.is_some() {
+            // How far rewards are off is that of what all groups share, by lines, bends and trees that have not seen them.
+            let unseen: Vec<f64> = by_lines.iter().zip(&of_trees).map(|(line, more)| line + more).collect();
+            self.spread = Spread::around(self, labelled, &unseen);
         }
+        self.trees = trees;
     }
 
     /// The expected reward of each item.

@@ -40,6 +40,17 @@ impl Spread {
         labelled.clone().for_each(|row| scores.extend_from_slice(&row.values[..width]));
         let complete = scores.iter().all(|score| !score.is_nan());
         model.values(&Scores::trusted(&scores, width, complete), &mut values);
+        Self::around(model, labelled, &values)
+    }
+
+    /// The same by what was expected of each row.
+    pub(super) fn around<'a>(
+        model: &Model,
+        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
+        values: &[f64],
+    ) -> Spread {
+        let width = model.landscape.width();
+        let complete = labelled.clone().all(|row| row.values[..width].iter().all(|score| !score.is_nan()));
         let rewards = || labelled.clone().map(|row| (row.values[width], row.weight));
         let of_each = values.iter().zip(rewards()).map(|(&value, (reward, count))| {
             (value, [count, count * reward, count * (reward - value).powi(2)])

@@ -5,7 +5,7 @@
 //! has an answer by trees that have not seen it, which is the proof. With r what is left of a reward and t that answer,
 //!
 //! ```text
-//! b = sum r t / sum t^2,   weight = b - 2 errors of b, between 0 and 1
+//! b = sum r t / sum t^2,   weight = b - 1 error of b, between 0 and 1
 //! ```
 //!
 //! the value is that of lines and bends plus the weight times the mean of the four stands. Where there is nothing that lines do not see, the
@@ -28,16 +28,16 @@ const LEAVES: usize = 1 << DEPTH;
 const BLOCK: usize = 16;
 /// Parts of the labels, and stands, each of which does not see one of them.
 const STANDS: usize = 4;
-/// Trees of a stand, and how many of them show whether the others are worth growing.
-const TREES: usize = 24;
+/// Trees of a stand: as many as there are evaluators, within these bounds. So many of them show whether the others are worth growing.
+const TREES: (usize, usize) = (24, 40);
 const FIRST: usize = 4;
 /// Fewer labels than this show nothing. One that is far out tells as much as several, and of those that are so there are as many fewer.
 const LEAST: f64 = 60.0;
 /// The fourth moment of a normal law, in units of its variance.
 const NORMAL_TAILS: f64 = 3.0;
 /// So many errors must the first trees, and the weight, stand above nothing.
-const FIRST_PROOF: f64 = 1.0;
-const PROOF: f64 = 2.0;
+const FIRST_PROOF: f64 = 0.5;
+const PROOF: f64 = 1.0;
 
 /// What is added to the value by lines and bends.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ pub(crate) struct Trees {
     cuts: Vec<Cuts>,
     trees: Vec<Tree>,
     /// What they leave of the noise, by labels that they had not seen.
-    pub(super) left: f64,
+    left: f64,
 }
 
 /// Where an evaluator's scores are cut into bins, in their units: a score above a cut is in a later bin.
@@ -77,13 +77,14 @@ struct Proof {
 }
 
 impl Trees {
-    /// From labelled rows (scores, then the reward), rewards cut to a range, and what is expected of them; none where they are not proved.
+    /// From labelled rows (scores, then the reward), rewards cut to a range, and what is expected of them; none where they are not proved. With
+    /// what is added to the value of each row by trees that have not seen it.
     pub(super) fn fit<'a>(
         landscape: &Landscape,
         labelled: impl Iterator<Item = SampledRow<'a>>,
         expected: &[f64],
         (low, high): (f64, f64),
-    ) -> Option<Self> {
+    ) -> Option<(Self, Vec<f64>)> {
         let width = landscape.width();
         let (mut table, mut left, mut counts, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         // Groups, whose columns do not vary here, go by other numbers under other names.
@@ -98,11 +99,12 @@ impl Trees {
         }
         let unit = standardise(&mut left, &counts)?;
         let stand = Stand::new(&table, width, &columns, &left, &counts, keys)?;
-        let (grown, proof) = prove(&stand)?;
+        let (grown, proof, mut unseen) = prove(&stand)?;
+        unseen.iter_mut().for_each(|says| *says *= unit * proof.weight);
         let size = unit * proof.weight / STANDS as f64;
         let mut trees = grown;
         trees.iter_mut().for_each(|tree| tree.leaves = tree.leaves.map(|leaf| size * leaf));
-        Some(Trees { cuts: stand.cuts, trees, left: proof.left })
+        Some((Trees { cuts: stand.cuts, trees, left: proof.left }, unseen))
     }
 
     /// Adds to the value of each row: of so many at a time, tree by tree.
@@ -137,6 +139,14 @@ impl Trees {
         let complete = !row.iter().any(|x| x.is_nan());
         self.add(landscape, &Scores::trusted(row, row.len(), complete), &mut value);
         value[0]
+    }
+
+    /// What share of the noise is left at an item, and the variance of what is added there, by how unlike those looked at it is, from 0 to 1. Of
+    /// these, labels have told. Of others, as likely as not there is nothing that lines and bends do not see.
+    pub(super) fn doubt(&self, landscape: &Landscape, row: &[f64], unlike: f64) -> (f64, f64) {
+        let nothing = 0.5 * unlike;
+        let added = if nothing > 0.0 { self.value(landscape, row) } else { 0.0 };
+        (self.left + nothing * (1.0 - self.left), nothing * added * added)
     }
 
     /// Adds what each evaluator adds here, beyond an item with every score at its mean: of the three cuts of a tree each has its share in what they
@@ -230,13 +240,13 @@ fn standardise(left: &mut [f64], counts: &[f64]) -> Option<f64> {
     (labels * (NORMAL_TAILS / mean_of(left, 4)).min(1.0) >= LEAST).then_some(unit)
 }
 
-/// Grows the stands, and gives up after the first trees where these are of no use.
-fn prove(stand: &Stand) -> Option<(Vec<Tree>, Proof)> {
+/// Grows the stands, and gives up after the first trees where these are of no use; with what they say of labels that they have not seen.
+fn prove(stand: &Stand) -> Option<(Vec<Tree>, Proof, Vec<f64>)> {
     let mut left: [Vec<f64>; STANDS] = std::array::from_fn(|_| stand.left.to_vec());
     let mut unseen = vec![0.0; stand.left.len()];
     let mut room = Room::default();
-    let mut grown = Vec::with_capacity(TREES * STANDS);
-    for number in 0..TREES {
+    let mut grown = Vec::with_capacity(stand.trees() * STANDS);
+    for number in 0..stand.trees() {
         for (own, left) in left.iter_mut().enumerate() {
             let tree = stand.grow((number * STANDS + own) as u64, own, left, &mut room);
             stand.take(&tree, own, left, &mut unseen);
@@ -247,7 +257,7 @@ fn prove(stand: &Stand) -> Option<(Vec<Tree>, Proof)> {
         }
     }
     let proof = Proof::of(stand, &unseen);
-    (proof.weight > 0.0).then_some((grown, proof))
+    (proof.weight > 0.0).then_some((grown, proof, unseen))
 }
 
 impl Proof {
@@ -289,7 +299,7 @@ mod tests {
         let counts = vec![1.0; left.len()];
         standardise(&mut left, &counts)?;
         let stand = Stand::new(&table, 4, &[0, 1, 2, 3], &left, &counts, keys)?;
-        prove(&stand).map(|(_, proof)| proof)
+        prove(&stand).map(|(_, proof, _)| proof)
     }
 
     #[test]
@@ -328,7 +338,7 @@ mod tests {
         // Squares of the answers sum to 200, of what they leave to 100: an error of one over the root of 200.
         let error = 1.0 / 200.0_f64.sqrt();
         assert!((proof.certainty - 0.5 / error).abs() < 1e-9, "{proof:?}");
-        assert!((proof.weight - (0.5 - 2.0 * error)).abs() < 1e-9, "{proof:?}");
+        assert!((proof.weight - (0.5 - error)).abs() < 1e-9, "{proof:?}");
         let off = 0.5 - proof.weight;
         assert!((proof.left - (100.0 + off * off * 200.0) / 150.0).abs() < 1e-9, "{proof:?}");
         assert_eq!(Proof::of(&stand, &[0.0; 100]).weight, 0.0);

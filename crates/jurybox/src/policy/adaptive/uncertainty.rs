@@ -60,15 +60,20 @@ impl Uncertainty {
             return Interval::around(mean, reach);
         }
         // What missing scores hide of an item on average is in the noise already.
-        let noise = self.noise * model.trees.as_ref().map_or(1.0, |trees| trees.left) * model.spread.at(mean);
+        let back = model.spread.back(mean);
+        let unlike = if back == 0.0 { 0.0 } else { back * back / (back * back + self.noise) };
+        let trees = model.trees.as_ref();
+        let (left, of_trees) = trees.map_or((1.0, 0.0), |trees| trees.doubt(&model.landscape, row, unlike));
+        let noise = left * self.noise * model.spread.at(mean);
         let hidden = model.unseen(row) - model.spread.unseen;
-        let mut variance = (noise + hidden).max(LEAST_NOISE * noise) + self.noise / model.labels;
+        let mut of_weights = self.noise / model.labels;
         for i in 0..n {
             for j in 0..n {
-                variance += off[i] * self.covariance[i * n + j] * off[j];
+                of_weights += off[i] * self.covariance[i * n + j] * off[j];
             }
         }
-        let back = model.spread.back(mean);
+        // Weights are the surer for what trees explain of the rewards that they are known by.
+        let variance = (noise + hidden).max(LEAST_NOISE * noise) + left * of_weights + of_trees;
         let (mut low, high) = either_way(level, reach, variance.max(0.0).sqrt(), back.abs());
         low += model.spread.steeper(back) * back.abs();
         let (low, high) = if back < 0.0 { (mean - high, mean + low) } else { (mean - low, mean + high) };

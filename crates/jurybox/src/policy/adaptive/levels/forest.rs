@@ -19,7 +19,7 @@ const NODES: usize = 2 * LEAVES;
 /// Cuts that a node tries.
 const TRIALS: u64 = 3;
 /// About the most labelled rows that a tree sees; of more, each tree sees others.
-const MOST_ROWS: usize = 256;
+pub(super) const MOST_ROWS: usize = 256;
 /// Rows that nobody looked at, in each tree.
 const ORDINARY: usize = 20;
 /// A share of yes is (yes + this) / (rows + that).
@@ -63,18 +63,26 @@ impl Stand {
 
     /// The rows that a tree sees.
     fn seen_by(&self, tree: u64, rows: &mut Vec<u32>) {
-        let all = |count: usize, draw: u64| ((draw >> 32) * count as u64) >> 32;
         rows.clear();
-        let sees = |at: &u32| all(self.labelled, hash_number(!tree, u64::from(*at))) < MOST_ROWS as u64;
-        rows.extend((0..self.labelled as u32).filter(sees));
+        rows.extend((0..self.labelled as u32).filter(|&row| sees(tree, row as usize, self.labelled)));
         let ordinary = self.counts.len() - self.labelled;
         if ordinary > 0 {
             rows.extend(
                 (0..ORDINARY as u64)
-                    .map(|i| self.labelled as u32 + all(ordinary, hash_number(tree, i)) as u32),
+                    .map(|i| self.labelled as u32 + one_of(ordinary, hash_number(tree, i)) as u32),
             );
         }
     }
+}
+
+/// One of so many, by a draw.
+fn one_of(count: usize, draw: u64) -> u64 {
+    ((draw >> 32) * count as u64) >> 32
+}
+
+/// Whether a tree sees one of so many labelled rows.
+fn sees(tree: u64, row: usize, labelled: usize) -> bool {
+    one_of(labelled, hash_number(!tree, row as u64)) < MOST_ROWS as u64
 }
 
 #[derive(Debug, Clone)]
@@ -126,17 +134,29 @@ impl Forest {
     /// The mean share of yes over the trees, for each question.
     #[inline]
     pub(super) fn shares(&self, place: &Place) -> Shares {
-        let mut sum = [0.0; MOST_QUESTIONS];
+        self.mean_shares(place, |_| true)
+    }
+
+    /// The same over the trees that have not seen a row, by its place among so many labelled ones; over all where each has.
+    pub(super) fn unseen_shares(&self, place: &Place, row: usize, labelled: usize) -> Shares {
+        let unseen = |tree: usize| !sees(tree as u64, row, labelled);
+        if (0..TREES).any(unseen) { self.mean_shares(place, unseen) } else { self.shares(place) }
+    }
+
+    #[inline]
+    fn mean_shares(&self, place: &Place, of: impl Fn(usize) -> bool) -> Shares {
+        let (mut sum, mut trees) = ([0.0; MOST_QUESTIONS], 0.0);
         let of_trees = self.leaves.chunks_exact(LEAVES * self.questions);
-        for (tree, leaves) in self.trees.iter().zip(of_trees) {
+        for (_, (tree, leaves)) in self.trees.iter().zip(of_trees).enumerate().filter(|(at, _)| of(*at)) {
             let mut node = 1;
             for _ in 0..DEPTH {
                 node = tree.next(node, place);
             }
             let own = &leaves[(node - LEAVES) * self.questions..][..self.questions];
             sum.iter_mut().zip(own).for_each(|(sum, share)| *sum += share);
+            trees += 1.0;
         }
-        sum.map(|sum| sum / TREES as f64)
+        sum.map(|sum| sum / trees)
     }
 
     /// What each evaluator's cuts do to the share of one question on the way down: together, the share less that of the roots.

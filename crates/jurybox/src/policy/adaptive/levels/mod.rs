@@ -21,7 +21,7 @@ mod logistic;
 
 use self::climb::Table;
 use self::edge::Outcomes;
-use self::forest::{Forest, MOST_QUESTIONS, Shares, Stand};
+use self::forest::{Forest, MOST_QUESTIONS, MOST_ROWS, Shares, Stand};
 use self::lens::{MOST_EVALUATORS, Place, Seen};
 use self::logistic::{Logistic, logistic};
 use super::landscape::Landscape;
@@ -117,6 +117,34 @@ impl Levels {
     /// Whether the value is all from here, and not from straight lines and bends.
     pub(crate) fn is_all(&self) -> bool {
         self.share == 1.0
+    }
+
+    /// Whether so many labels of marks, which are more than yes and no, can tell how much of the value is to be from here: each is new to half of the
+    /// trees or more.
+    pub(super) fn may_be_weighed(&self, labels: usize) -> bool {
+        self.questions.len() > 1 && labels >= 2 * MOST_ROWS
+    }
+
+    /// Leaves a share of the value to straight lines and bends.
+    pub(super) fn weigh(&mut self, share: f64) {
+        self.share *= share;
+    }
+
+    /// The values of the labelled rows that these levels were fitted to, by trees that have not seen them.
+    pub(super) fn unseen_values<'a>(
+        &self,
+        landscape: &Landscape,
+        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
+    ) -> Vec<f64> {
+        let (width, rows) = (landscape.width(), labelled.clone().count());
+        let value = |(at, row): (usize, SampledRow<'a>)| {
+            let seen = Seen::of(landscape, &row.values[..width]);
+            let shares = self.forest.unseen_shares(&seen.plain, at, rows);
+            self.questions.iter().zip(shares).fold(self.lowest, |value, (question, share)| {
+                value + question.gap * logistic(question.log_odds(&seen, share, self.order))
+            })
+        };
+        labelled.enumerate().map(value).collect()
     }
 
     /// Whether most of the reward goes by questions for which the jury was turned round.

@@ -4,18 +4,18 @@
 //! rows, so that it sees what depends on three evaluators at once, and a row is valued without a branch. A leaf of few rows says
 //! little, as if there were [`PRIOR`] more of which nothing is left.
 
-use super::{BLOCK, Cuts, DEPTH, LEAVES, STANDS, Tree};
+use super::{BLOCK, Cuts, DEPTH, LEAVES, STANDS, TREES, Tree};
 use crate::toolbox::hash_number;
 
 /// Bins of an evaluator's scores, with about as many labelled rows in each.
 const BINS: usize = 16;
-/// How much of what a leaf says is believed, each time.
-const RATE: f64 = 0.3;
+/// How much of what leaves say is believed by all trees of a stand together, each of them as much.
+const BELIEVED: f64 = 7.2;
 const PRIOR: f64 = 3.0;
 /// A tree sees seven in ten of the rows that its stand may see, and at most about so many rows, and so many evaluators.
 const SEEN: f64 = 0.7;
 const MOST_ROWS: f64 = 768.0;
-const MOST_COLUMNS: usize = 16;
+const MOST_COLUMNS: usize = 32;
 /// Bins go by no more rows than these.
 const SORTED: usize = 256;
 
@@ -92,6 +92,11 @@ impl<'a> Stand<'a> {
         Some(Stand { cuts: cut, bins, blocks, left, counts, keys, parts })
     }
 
+    /// How many trees a stand has.
+    pub(super) fn trees(&self) -> usize {
+        self.cuts.len().clamp(TREES.0, TREES.1)
+    }
+
     /// Takes what a tree says from what is left to its stand, and adds it up for the part of the labels that this has not seen.
     pub(super) fn take(&self, tree: &Tree, own: usize, left: &mut [f64], unseen: &mut [f64]) {
         let blocks = self.blocks.chunks_exact(self.cuts.len());
@@ -127,7 +132,8 @@ impl<'a> Stand<'a> {
         }
         let mut sums = [[0.0; 2]; LEAVES];
         room.leaves.iter().zip(&room.sums).for_each(|(&leaf, sum)| add(&mut sums[usize::from(leaf)], sum));
-        tree.leaves = sums.map(|[left, count]| RATE * left / (count + PRIOR));
+        let rate = BELIEVED / self.trees() as f64;
+        tree.leaves = sums.map(|[left, count]| rate * left / (count + PRIOR));
         tree
     }
 
@@ -303,8 +309,9 @@ mod tests {
         let tree = stand.grow(0, 1, &left, &mut room);
         let cut: Vec<usize> = (0..2).map(|level| stand.cuts[tree.columns[level]].evaluator).collect();
         assert!(cut == [0, 2] || cut == [2, 0], "{cut:?}");
+        let rate = BELIEVED / TREES.0 as f64;
         let above: Vec<f64> = tree.leaves.iter().copied().filter(|leaf| *leaf > 0.5).collect();
-        assert!(!above.is_empty() && above.iter().all(|leaf| (leaf / RATE - 3.0).abs() < 0.5), "{tree:?}");
+        assert!(!above.is_empty() && above.iter().all(|leaf| (leaf / rate - 3.0).abs() < 0.5), "{tree:?}");
         // The same, however often it is grown, and whatever the rows of its own part say.
         let mut other = left.clone();
         other
