@@ -179,6 +179,10 @@ impl From<Error> for Problem {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Whoever keeps this server should put the file back, or a copy of it, and start the server again.",
             ),
+            Error::Outdated { .. } => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Whoever keeps this server should start the later program in its place.",
+            ),
             Error::Contradiction(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Please report it, with the lines about this request from the server's log. Asked again as it is, it fails again.",

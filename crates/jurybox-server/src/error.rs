@@ -61,6 +61,16 @@ pub enum Error {
     /// The folder or the database is in use, or not what this program can open.
     #[error("{0}")]
     Open(String),
+    /// A later program has brought the tables to a version that this one does not know. What was asked for has not happened.
+    #[error(
+        "a later program has brought the tables to version {version}, and this one has version {known}: it writes nothing any more"
+    )]
+    Outdated {
+        /// What they are of.
+        version: i64,
+        /// What this program has.
+        known: i64,
+    },
     /// The file of the database is not where it was when it was opened. What was asked for has not happened.
     #[error(
         "the database's file was deleted or replaced while it was in use: nothing is taken in until it is opened again"
@@ -90,6 +100,7 @@ impl Error {
             Error::Clock { .. } => "clock",
             Error::Stopped(_) => "stopped",
             Error::Open(_) => "open",
+            Error::Outdated { .. } => "outdated",
             Error::FileGone => "file_gone",
             Error::Corrupt(_) => "corrupt",
             Error::Closed => "closed",
@@ -105,7 +116,7 @@ impl Error {
     pub fn retry_after(&self) -> u32 {
         match self {
             Error::Clock { seconds, .. } => (*seconds).clamp(1, 3600) as u32,
-            Error::Stopped(_) | Error::FileGone => 10,
+            Error::Stopped(_) | Error::Outdated { .. } | Error::FileGone => 10,
             _ => 1,
         }
     }

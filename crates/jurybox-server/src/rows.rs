@@ -211,7 +211,7 @@ impl Chunk {
         };
         let gone = |n: u64| corrupt(format!("entry {seq} is about item {n}, which is not there"));
         let body = match Stub::from_text(&body)? {
-            Stub::Create { config, secret } => Body::Create { config: *config, secret },
+            Stub::Create { config, secret, .. } => Body::Create { config: *config, secret },
             Stub::Configure { config, decided } => {
                 let decided = decided.into_iter().map(|Enough { n, reward, probability, explored }| {
                     let item = self.turned.remove(&(seq, n)).ok_or_else(|| gone(n))?;
@@ -245,7 +245,7 @@ impl Chunk {
                 });
                 Body::Items { added: items, rescored: late.collect() }
             }
-            Stub::Claim { reviewer, k, filter, model, until, audits, picked } => {
+            Stub::Claim { reviewer, k, filter, model, until, audits, picked, .. } => {
                 let picks = self.picked.remove(&seq).unwrap_or_default();
                 all("picks", picks.len(), picked)?;
                 Body::Claim { reviewer, k, filter, model, until, audits, picks }

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::desk::find;
 use crate::office::Office;
 use crate::place::Place;
-use crate::reads::{KnownAlarms, LastFound};
+use crate::reads::{KnownAlarms, LastFound, Readers};
 use crate::request::{Answer, Call};
 use crate::store::Store;
 use crate::watch::Watch;
@@ -35,12 +35,6 @@ type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
 
 /// Something to be read on the clerk's thread.
 pub(crate) type Job = Box<dyn FnOnce(&mut Clerk) + Send>;
-
-/// A connection for those who only look, and the queue it is for.
-pub(crate) struct Reader {
-    pub(crate) store: Box<dyn Store>,
-    pub(crate) queue: i64,
-}
 
 /// What a clerk is told.
 pub(crate) enum Message {
@@ -93,6 +87,7 @@ pub struct Service {
     store: Mutex<Box<dyn Store>>,
     seats: Arc<Seats>,
     helpers: Arc<Helpers>,
+    readers: Arc<Readers>,
     watch: Watch,
     /// The database's clock, since this was opened.
     clock: Mutex<Clock>,
@@ -142,8 +137,10 @@ pub struct Queue(Arc<Inner>);
 
 struct Inner {
     inbox: SyncSender<Message>,
-    /// A connection for those who only look, one after the other: claims do not wait for them. Made when the first one looks.
-    reader: Mutex<Option<Reader>>,
+    id: i64,
+    /// Held by who only looks, one after the other, over a connection of their own: claims do not wait for them.
+    looking: Mutex<()>,
+    readers: Arc<Readers>,
     /// What was found up to an entry of the log, for whoever asks again before there is another. Who makes it holds this: one at a time.
     found: Mutex<Option<LastFound>>,
     /// How the alarms that there are were raised. Who looks for that holds this.
@@ -193,7 +190,7 @@ impl Service {
             }
         };
         let (store, clock) = (Mutex::new(store), Mutex::new(clock));
-        Ok(Service { store, seats, helpers: Arc::new(Helpers::new()), watch, clock })
+        Ok(Service { store, seats, helpers: Arc::new(Helpers::new()), readers: Arc::default(), watch, clock })
     }
 
     /// Makes a queue. One that is there with the same configuration is that queue.
@@ -318,7 +315,9 @@ impl Service {
         let clerk = Mutex::new(Some(handle));
         let queue = Queue(Arc::new(Inner {
             inbox,
-            reader: Mutex::default(),
+            id,
+            looking: Mutex::default(),
+            readers: self.readers.clone(),
             found: Mutex::default(),
             alarms: Mutex::default(),
             clerk,
@@ -358,15 +357,9 @@ impl Queue {
         self.0.inbox.send(Message::Read(job)).map_err(|_| self.closed())
     }
 
-    /// The place of the connection for those who only look.
-    pub(crate) fn reader(&self) -> MutexGuard<'_, Option<Reader>> {
-        self.0.reader.lock().unwrap_or_else(|broken| {
-            // Whoever had it is gone in the middle of something: the next one takes a new connection.
-            let mut reader = broken.into_inner();
-            *reader = None;
-            self.0.reader.clear_poison();
-            reader
-        })
+    /// Its number, the turn of whoever only looks, and the connections for them.
+    pub(crate) fn for_a_look(&self) -> (i64, MutexGuard<'_, ()>, &Readers) {
+        (self.0.id, held(&self.0.looking), &self.0.readers)
     }
 
     /// What was last found, and up to which entry.

@@ -3,6 +3,7 @@
 use crate::board::Filter;
 use crate::config::Config;
 use crate::event::{Body, Decided, Earlier, Held, Which};
+use crate::store::schema::RULES;
 use serde::{Deserialize, Serialize};
 
 /// An item that needs no further verdict since the queue was set up anew, without the item itself.
@@ -21,6 +22,9 @@ pub(crate) enum Stub {
     Create {
         config: Box<Config>,
         secret: u64,
+        /// By which rules what it will say is folded; entries of earlier programs do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rules: Option<u64>,
     },
     Configure {
         config: Box<Config>,
@@ -44,6 +48,9 @@ pub(crate) enum Stub {
         /// How many audits could take; rounded up where it does not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         audits: Option<u32>,
+        /// By which rules its model was made; entries of earlier programs do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rules: Option<u64>,
         picked: u64,
     },
     Extend {
@@ -106,10 +113,11 @@ struct Versioned {
 const VERSION: u32 = 1;
 
 impl Stub {
+    /// What is written of an entry that is being made.
     pub(crate) fn of(body: &Body) -> Stub {
         match body {
             Body::Create { config, secret } => {
-                Stub::Create { config: Box::new(config.clone()), secret: *secret }
+                Stub::Create { config: Box::new(config.clone()), secret: *secret, rules: Some(RULES) }
             }
             Body::Configure { config, decided } => {
                 let enough = |item: &Decided| Enough {
@@ -139,6 +147,7 @@ impl Stub {
                 model: *model,
                 until: *until,
                 audits: *audits,
+                rules: Some(RULES),
                 picked: picks.len() as u64,
             },
             Body::Extend { reviewer, until, leases } => {

@@ -26,7 +26,7 @@ enum Command {
     Verify {
         #[command(flatten)]
         records: Records,
-        /// Fail also where a claim cannot be proved any more, because an item was erased since
+        /// Fail also where a claim cannot be proved: because an item was erased since, or because an earlier version made it by its own rules
         #[arg(long)]
         strict: bool,
         /// Print one JSON document
@@ -201,6 +201,13 @@ fn proved(place: &Place, strict: bool, as_json: bool) -> anyhow::Result<()> {
                     queue.unsealed, queue.sealed_from
                 )?;
             }
+            if queue.earlier > 0 {
+                writeln!(
+                    text,
+                    "{name}: {} claims were made under an earlier version's rules and cannot be proved by this one, but for who could be given what, dates, audits and probabilities; from entry {} on every one must be proved",
+                    queue.earlier, queue.rules_from
+                )?;
+            }
             if queue.unprovable > 0 {
                 writeln!(
                     text,
@@ -221,6 +228,12 @@ fn proved(place: &Place, strict: bool, as_json: bool) -> anyhow::Result<()> {
     let unprovable: u64 = queues.iter().map(|queue| queue.unprovable).sum();
     if strict && unprovable > 0 {
         bail!("{unprovable} claims cannot be proved any more, because items were erased since");
+    }
+    let earlier: u64 = queues.iter().map(|queue| queue.earlier).sum();
+    if strict && earlier > 0 {
+        bail!(
+            "{earlier} claims cannot be proved by this program, because an earlier one made them by its own rules"
+        );
     }
     Ok(())
 }

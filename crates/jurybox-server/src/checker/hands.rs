@@ -36,18 +36,32 @@ impl Play<'_> {
                 .tell(format!("entry {} (claim): its rows say something else than the entry", entry.seq));
         }
         self.check_end(entry);
-        let gone = self.gone(entry);
-        let holds = match gone {
+        let (latest, mut gone) = (self.rules, self.gone(entry));
+        self.rules = latest.max(entry.rules());
+        let mut holds = match gone {
             Some(gone) => self.still_holds(entry, picks, gone),
             None => self.top(entry).and_then(|top| compare(&top, picks)),
         };
+        // What an earlier program made may be exact by the rules of this one too. Where it is not, all but its model is held against it.
+        if holds.is_err() && gone != Some(Gone::Model) && self.has_other_rules(entry, latest) {
+            gone = Some(Gone::Rules);
+            holds = self.still_holds(entry, picks, Gone::Rules);
+        }
         match (holds, gone) {
             (Ok(()), None) => self.found.exact += 1,
+            (Ok(()), Some(Gone::Rules)) => self.found.earlier += 1,
             (Ok(()), Some(gone)) => {
                 self.found.unprovable += 1;
                 self.found.model_gone += u64::from(gone == Gone::Model);
             }
-            (Err(Problem(what)), _) => self.found.tell(format!("entry {} (claim): {what}", entry.seq)),
+            (Err(Problem(what)), _) => {
+                let why = if entry.rules() < latest {
+                    "; it names earlier rules than an entry before it: an older program wrote beside a newer one, or it was changed"
+                } else {
+                    ""
+                };
+                self.found.tell(format!("entry {} (claim): {what}{why}", entry.seq));
+            }
         }
         for pick in picks {
             let open = self.at(pick.item)?;

@@ -4,7 +4,8 @@
 //! where the server has an order with a cursor, and computes every model that a claim names from the facts known at that entry.
 //! Entries and rows must be as they were written, by the hashes that entries carry.
 //! Every claim must be the exact top K under its model: items whose date had come, then audits, then the best. No review of an item
-//! may be in two hands; no verdict may count twice; what was accepted must be there.
+//! may be in two hands; no verdict may count twice; what was accepted must be there. Claims that an earlier program made by other rules are
+//! held to all but their models.
 
 mod hands;
 mod models;
@@ -15,6 +16,7 @@ mod seals;
 mod tables;
 mod top;
 
+use crate::store::schema::{RULES, VERSION};
 use crate::{Error, Place};
 use jurybox::Fitted;
 use models::Models;
@@ -43,6 +45,10 @@ pub struct Checked {
     pub unprovable: u64,
     /// Those of them whose model had learnt from such an item. With the others, such an item could have been given out instead.
     pub model_gone: u64,
+    /// Claims that an earlier program made, by rules that this one does not have: which were the best cannot be proved, all else about them was.
+    pub earlier: u64,
+    /// From which entry on every claim must be provable by the rules of this program: the first that names them, or the next where none does.
+    pub rules_from: u64,
     /// Models that claims name.
     pub models: u64,
     /// Checkpoints that hold what the log gives.
@@ -70,7 +76,7 @@ pub struct Checked {
 impl Checked {
     /// Whether everything is as it must be.
     pub fn is_sound(&self) -> bool {
-        self.problems.is_empty() && self.exact + self.unprovable == self.claims
+        self.problems.is_empty() && self.exact + self.unprovable + self.earlier == self.claims
     }
 
     fn tell(&mut self, what: String) {
@@ -85,14 +91,14 @@ pub fn verify(place: impl Into<Place>) -> Result<Vec<Checked>, Error> {
     let place = place.into();
     let mut db = Db::open(&place)?;
     let corrupt = |problem: Problem| Error::Corrupt(problem.0);
-    let (version, known) = (db.version().map_err(corrupt)?, crate::store::schema::VERSION);
-    if version > known {
+    let version = db.version().map_err(corrupt)?;
+    if version > VERSION {
         return Err(Error::Open(format!(
-            "{place}: it is of version {version}, made by a later program than this, which has version {known}"
+            "{place}: it is of version {version}, made by a later program than this, which has version {VERSION}"
         )));
     }
     let queues = read::queues(&mut db).map_err(corrupt)?;
-    let check = |queue| Records::read(&mut db, queue).map(|records| check(&records));
+    let check = |queue| Records::read(&mut db, version, queue).map(|records| check(&records));
     let mut found = queues.into_iter().map(check).collect::<Found<Vec<Checked>>>().map_err(corrupt)?;
     for (queue, rows) in read::orphans(&mut db).map_err(corrupt)? {
         let many = rows.iter().map(|(_, many)| many).sum();
@@ -185,6 +191,8 @@ struct Play<'a> {
     skips: BTreeSet<(u64, u64, String)>,
     next: u64,
     setup: usize,
+    /// The latest rules that an entry has named so far.
+    rules: u64,
     /// The last model that was asked for, and the values by it.
     fitted: Option<(u64, Fitted)>,
     values: HashMap<u64, f64>,
@@ -207,6 +215,11 @@ fn check(records: &Records) -> Checked {
         models: named.len() as u64,
         revisions: models.revisions(),
         sealed_from: records.sealed_from,
+        rules_from: records
+            .log
+            .iter()
+            .find(|entry| entry.rules() >= RULES)
+            .map_or(records.head + 1, |entry| entry.seq),
         ..Checked::default()
     };
     let mut play = Play {
@@ -217,6 +230,7 @@ fn check(records: &Records) -> Checked {
         skips: BTreeSet::new(),
         next: 1,
         setup: 0,
+        rules: 0,
         fitted: None,
         values: HashMap::new(),
         found,
@@ -269,7 +283,10 @@ impl Play<'_> {
         let records = self.records;
         let body = &entry.body;
         match entry.kind.as_str() {
-            "create" => self.set_up(entry.seq),
+            "create" => {
+                self.rules = entry.rules();
+                self.set_up(entry.seq);
+            }
             "configure" => {
                 self.set_up(entry.seq);
                 self.all_on_scale(entry);

@@ -1,8 +1,9 @@
-//! Claims whose exactness cannot be proved any more, because an item was erased since: what of them can be.
+//! Claims whose exactness cannot be proved any more, because an item was erased since, or because an earlier program made them: what of them can be.
 
 use super::read::{Entry, Found, Pick};
-use super::top::{compare, wanted};
+use super::top::{compare, compare_ahead, wanted};
 use super::{Play, Problem};
+use crate::store::schema::RULES;
 use std::collections::{BTreeMap, HashSet};
 
 /// Why a claim cannot be proved.
@@ -12,6 +13,8 @@ pub(super) enum Gone {
     Model,
     /// An item that is gone could have been given out instead.
     Rival,
+    /// An earlier program made its model, by other rules.
+    Rules,
 }
 
 impl Play<'_> {
@@ -27,12 +30,24 @@ impl Play<'_> {
         self.models.erased().any(could_be_given).then_some(Gone::Rival)
     }
 
+    /// Whether a claim was made by other rules than ours, as far as that can be: no rules come back once an entry names later ones. Where no model
+    /// was asked, none can be the reason.
+    pub(super) fn has_other_rules(&self, entry: &Entry, latest: u64) -> bool {
+        let (rules, model) = (entry.rules(), entry.body["model"].as_u64().unwrap_or(0));
+        let learnt = !self.records.setups[self.setup].config["weights"].is_object();
+        latest <= rules && rules < RULES && learnt && model < entry.seq
+    }
+
     /// What must hold of a claim all the same: it gave out what could be given, in the right order by the values it wrote, with the
-    /// right probabilities, and as much as it could; and where its model is known, the best of what is still there.
+    /// right probabilities, and as much as it could; where nothing is gone, what goes before the best; and where its model is known, the best of
+    /// what is still there.
     pub(super) fn still_holds(&mut self, entry: &Entry, picks: &[Pick], gone: Gone) -> Found<()> {
         if gone == Gone::Rival && !picks.iter().any(|pick| self.models.is_erased(pick.item)) {
             let top = self.top(entry)?;
             return compare(&top, picks);
+        }
+        if gone == Gone::Rules && self.models.erased().next().is_none() {
+            compare_ahead(&self.top(entry)?, picks)?;
         }
         let body = &entry.body;
         let (quorum, reviewer) = (self.quorum(), body["reviewer"].as_str().unwrap_or_default());

@@ -18,6 +18,13 @@ pub(super) struct Entry {
     pub(super) seal: Seal,
 }
 
+impl Entry {
+    /// The rules that it was made by; none in entries of early programs.
+    pub(super) fn rules(&self) -> u64 {
+        self.body["rules"].as_u64().unwrap_or(0)
+    }
+}
+
 /// An item as it came.
 pub(super) struct Item {
     pub(super) n: u64,
@@ -79,6 +86,8 @@ pub(super) struct Records {
     pub(super) head: u64,
     /// The time of the last entry, as the queue's row has it.
     pub(super) at: i64,
+    /// The version of the tables.
+    pub(super) tables: i64,
     /// From which entry on every entry owes a seal.
     pub(super) sealed_from: u64,
     /// From where on its row says that seals are owed.
@@ -180,7 +189,7 @@ fn verdicts(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Verdict>>> {
 }
 
 impl Records {
-    pub(super) fn read(db: &mut Db, of: QueueRow) -> Found<Records> {
+    pub(super) fn read(db: &mut Db, tables: i64, of: QueueRow) -> Found<Records> {
         let QueueRow { id: queue, name, head, at, sealed } = of;
         let log = db.all(
             "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 ORDER BY seq",
@@ -267,6 +276,7 @@ impl Records {
             name,
             head,
             at,
+            tables,
             sealed_from,
             sealed_said,
             log,

@@ -1,6 +1,7 @@
 //! Whether the tables say what the log says, once it has been played to its end.
 
 use super::{Play, Problem};
+use crate::store::schema::RULES;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -126,6 +127,10 @@ impl Play<'_> {
 
     /// Whether each checkpoint is whole, and ends with the very jury that the log gives.
     pub(super) fn compare_checkpoints(&mut self) {
+        // Those of an earlier program are dropped before they are used: it had other rules.
+        if self.records.tables < RULES.cast_signed() {
+            return;
+        }
         for (seq, state, sha256) in &self.records.checkpoints {
             if Sha256::digest(state).as_slice() != sha256 {
                 self.found.tell(format!("the checkpoint at entry {seq} is not what its hash says"));

@@ -14,6 +14,8 @@ pub(super) struct Should {
     value: f64,
     probability: f64,
     explored: bool,
+    /// Whatever a model says of it.
+    ahead: bool,
 }
 
 /// An item that the reviewer could have been given.
@@ -27,9 +29,9 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn picked(&self, audit: Option<f64>) -> Should {
+    fn picked(&self, audit: Option<f64>, ahead: bool) -> Should {
         let (probability, explored) = (audit.unwrap_or(1.0), audit.is_some());
-        Should { item: self.item, slot: self.slot, value: self.value, probability, explored }
+        Should { item: self.item, slot: self.slot, value: self.value, probability, explored, ahead }
     }
 }
 
@@ -104,16 +106,16 @@ impl Play<'_> {
         let mut top: Vec<Should> = Vec::new();
         let mut due: Vec<&Candidate> = candidates.iter().filter(|c| c.due.is_some()).collect();
         due.sort_by_key(|c| (c.due, c.item));
-        top.extend(due.into_iter().take(k).map(|c| c.picked(None)));
+        top.extend(due.into_iter().take(k).map(|c| c.picked(None, true)));
         let is_in = |top: &[Should], c: &Candidate| top.iter().any(|t| t.item == c.item);
         let room = (k - top.len()).min(self.room_for_audits(entry)?);
         let audits = candidates.iter().filter(|c| c.audit.is_some() && !is_in(&top, c)).take(room);
-        let audits: Vec<Should> = audits.map(|c| c.picked(c.audit)).collect();
+        let audits: Vec<Should> = audits.map(|c| c.picked(c.audit, true)).collect();
         top.extend(audits);
         let mut best: Vec<&Candidate> = candidates.iter().filter(|c| !is_in(&top, c)).collect();
         best.sort_by(|a, b| b.key.partial_cmp(&a.key).unwrap_or(Ordering::Equal).then(a.item.cmp(&b.item)));
         let rest = k - top.len();
-        top.extend(best.into_iter().take(rest).map(|c| c.picked(None)));
+        top.extend(best.into_iter().take(rest).map(|c| c.picked(None, false)));
         Ok(top)
     }
 }
@@ -163,6 +165,28 @@ pub(super) fn compare(top: &[Should], picks: &[Pick]) -> Found<()> {
         return Err(Problem(format!("place {}: {wrong}", place + 1)));
     }
     Ok(())
+}
+
+/// Whether the picks are as many as they should have been, and those whose date had come and the audits, which go before the best, are the same.
+pub(super) fn compare_ahead(top: &[Should], picks: &[Pick]) -> Found<()> {
+    let ahead = top.iter().filter(|should| should.ahead).count();
+    if let Some(late) = picks.iter().skip(ahead).find(|pick| pick.explored) {
+        return Err(Problem(format!("item {} was given as an audit, and its turn had not come", late.item)));
+    }
+    let is_same = |(should, is): (&Should, &Pick)| {
+        (should.item, should.slot, should.explored) == (is.item, is.slot, is.explored)
+    };
+    let wrong = top.iter().take(ahead).zip(picks).find(|pair| !is_same(*pair));
+    match wrong {
+        _ if top.len() != picks.len() => {
+            Err(Problem(format!("the top K had {} items, and {} were given", top.len(), picks.len())))
+        }
+        Some((should, is)) => Err(Problem(format!(
+            "item {}, review {}, went before all others, by its date or as an audit, and item {}, review {} was given",
+            should.item, should.slot, is.item, is.slot
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// An item's tags against a filter of a claim.

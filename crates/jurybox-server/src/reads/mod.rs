@@ -34,8 +34,29 @@ use crate::Error;
 use crate::clerk::Clerk;
 use crate::keys::Key;
 use crate::request::Claimed;
-use crate::service::{Queue, Reader, Service};
+use crate::service::{Queue, Service, held};
 use crate::store::{Head, Store};
+use std::sync::Mutex;
+
+/// Connections for those who only look, at whatever queue: those that nobody uses now.
+#[derive(Default)]
+pub(crate) struct Readers(Mutex<Vec<Box<dyn Store>>>);
+
+/// Connections that are kept though nobody uses them: a database has few.
+const KEPT: usize = 8;
+
+impl Readers {
+    fn take(&self) -> Option<Box<dyn Store>> {
+        held(&self.0).pop()
+    }
+
+    fn give_back(&self, store: Box<dyn Store>) {
+        let mut kept = held(&self.0);
+        if kept.len() < KEPT {
+            kept.push(store);
+        }
+    }
+}
 
 impl Queue {
     /// What a reviewer holds now, oldest claim first.
@@ -55,27 +76,24 @@ impl Queue {
         &self,
         read: impl Fn(&mut dyn Store, i64, Head) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut place = self.reader();
-        let mut reader = match place.take() {
-            Some(reader) => reader,
-            None => {
-                self.read(|clerk| clerk.another_store().map(|store| Reader { store, queue: clerk.queue() }))??
-            }
+        let (queue, _turn, readers) = self.for_a_look();
+        let mut store = match readers.take() {
+            Some(store) => store,
+            None => self.read(|clerk| clerk.another_store())??,
         };
-        let ask = |reader: &mut Reader| {
-            let Reader { store, queue } = reader;
-            let head = store.begin_reading(*queue)?;
-            let told = read(store.as_mut(), *queue, head);
+        let ask = |store: &mut dyn Store| {
+            let head = store.begin_reading(queue)?;
+            let told = read(store, queue, head);
             store.rollback();
             told
         };
-        let told = match ask(&mut reader) {
+        let told = match ask(store.as_mut()) {
             // The connection may have been lost while nobody looked.
-            Err(Error::Database(_)) => reader.store.reconnect().and_then(|()| ask(&mut reader)),
+            Err(Error::Database(_)) => store.reconnect().and_then(|()| ask(store.as_mut())),
             told => told,
         };
         if !matches!(told, Err(Error::Database(_))) {
-            *place = Some(reader);
+            readers.give_back(store);
         }
         told
     }

@@ -221,3 +221,20 @@ mod postgres {
         assert!(store.begin(queue.id).is_ok());
     }
 }
+
+/// A database has few connections: whoever only looks at a queue leaves theirs to the others.
+#[test]
+#[ignore = "needs PostgreSQL: scripts/postgres run cargo test -p jurybox-server postgres -- --ignored"]
+fn on_postgres_a_queue_takes_one_connection_and_those_who_look_share_a_few() {
+    let home = Home::new(Kind::Postgres);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let queues: Vec<crate::Queue> =
+        (0..12).map(|n| service.create(&format!("q{n}"), &config()).unwrap()).collect();
+    for queue in &queues {
+        queue.happened(0, 10).unwrap();
+    }
+    let many =
+        asked(home.url(), "SELECT COUNT(*)::text FROM pg_stat_activity WHERE datname = current_database()");
+    // Each queue's, the service's and that of its watch, one of those who look, and this one.
+    assert_eq!(many, "16");
+}

@@ -28,4 +28,5 @@ mod served;
 mod shares;
 mod together;
 mod trust;
+mod upgrade;
 mod work;

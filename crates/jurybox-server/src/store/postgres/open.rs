@@ -122,6 +122,10 @@ impl Postgres {
             )));
         }
         let Some(migration) = schema::MIGRATIONS.get(version as usize) else { return Ok(()) };
+        // Who writes reads the version when a queue is locked; until all of those are done it is not raised.
+        if version > 0 {
+            self.say(&format!("LOCK TABLE {SCHEMA}.queues IN EXCLUSIVE MODE"))?;
+        }
         if version == 0 {
             self.say(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}; CREATE TABLE {SCHEMA}.version(version BIGINT NOT NULL); INSERT INTO {SCHEMA}.version VALUES (0)"))?;
         }

@@ -11,7 +11,7 @@ use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
 use crate::store::value::{Op, values};
 use crate::store::write::ops_of;
-use crate::store::{Checkpoint, Foreseen, Head, LastWord, LeaseRow, QueueRow, STRETCH, Store, sql};
+use crate::store::{Checkpoint, Foreseen, Head, LastWord, LeaseRow, QueueRow, STRETCH, Store, schema, sql};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio_postgres::Row;
@@ -19,7 +19,9 @@ use tokio_postgres::types::Type;
 
 /// Rows that the database takes a while to write.
 const WORTH_SENDING: u64 = 256;
-const LOCK_HEAD: &str = "SELECT head, at FROM queues WHERE id = $1 FOR UPDATE";
+/// With the version of the tables: whoever raises it locks out all who lock a queue, and so it stays what is read here until this transaction ends.
+const LOCK_HEAD: &str = "SELECT head, at, (SELECT version FROM version) FROM queues WHERE id = $1 FOR UPDATE";
+const QUEUES: &str = "SELECT id, name, (SELECT version FROM version) FROM queues ORDER BY id";
 /// After the lock, for it may have taken a while to get it.
 const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
 const SHOWN: &str = "SELECT wanted.n, found.key, found.body FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT i.key, (SELECT p.body FROM payloads p WHERE p.queue = $1 AND p.n = wanted.n) AS body FROM items i WHERE i.queue = $1 AND i.n = wanted.n AND i.key IS NOT NULL LIMIT 1) AS found";
@@ -57,9 +59,18 @@ impl Postgres {
         let (Some(head), Some(clock)) = (head.first(), clock.first()) else {
             return Err(Error::NoQueue { name: "that was here".into() });
         };
+        if head.len() > 2 {
+            check_version(head)?;
+        }
         let now = get::<i64>(clock, 0)? + self.ahead.load(Ordering::Relaxed);
         Ok(Head { seq: get(head, 0)?, at: get(head, 1)?, now })
     }
+}
+
+/// Refuses to go on where a later program has brought the tables to another version, which is the third cell of a row.
+fn check_version(row: &Row) -> Result<(), Error> {
+    let (version, known) = (get::<i64>(row, 2)?, schema::VERSION);
+    if version == known { Ok(()) } else { Err(Error::Outdated { version, known }) }
 }
 
 impl Store for Postgres {
@@ -72,8 +83,11 @@ impl Store for Postgres {
     }
 
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error> {
-        let rows = self.ask(sql::QUEUES, Vec::new())?;
-        all(&rows, |row| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
+        // Whoever asks whether this program is ready asks here.
+        let rows = self.ask(QUEUES, Vec::new())?;
+        all(&rows, |row| {
+            check_version(row).and_then(|()| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
+        })
     }
 
     fn heads(&mut self) -> Result<Vec<(i64, u64, i64)>, Error> {
@@ -86,9 +100,10 @@ impl Store for Postgres {
         self.stage = Stage::Open;
         let made = self.say("BEGIN").and_then(|()| {
             let insert =
-                "INSERT INTO queues(name, head, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING RETURNING id";
+                "INSERT INTO queues(name, head, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING RETURNING id, head, (SELECT version FROM version)";
             let rows = self.ask(insert, values![name, write.event.seq, write.event.at])?;
             let Some(row) = rows.first() else { return Ok(None) };
+            check_version(row)?;
             let id = get(row, 0)?;
             let mut ops = Vec::new();
             ops_of(id, 0, write, &mut ops)?;
