@@ -1,7 +1,8 @@
 //! The first page: one panel a queue, the worst first. An empty server says what to paste.
 
-use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen};
+use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen, unit};
 use super::format::{amount, between, count, moment, now, rounded, span, stretch, sure};
+use super::queue::drawn;
 use super::shell::{Page, part as shown, ways};
 use crate::app::App;
 use crate::guard::Caller;
@@ -13,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use jurybox::Interval;
 use jurybox_draw::{Colour, Curve, Frame, Plot, Scale};
 use jurybox_server::{Doors, Role};
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -166,7 +167,8 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
         y_scale: Scale::Linear,
         curves,
     };
-    html! { div class="plot" { (PreEscaped(plot.in_both(frame))) } }
+    let (unit, _) = unit(bins.each.first().map_or(0, |(at, _)| seen.now - at));
+    drawn(&plot, frame, |x| Some(seen.now + (x * unit) as i64))
 }
 
 /// What an item that was picked was worth, against what others would have found.
