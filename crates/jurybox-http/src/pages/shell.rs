@@ -82,8 +82,8 @@ pub(super) fn ways(caller: &Caller, queue: Option<&str>, here: &str, read: Optio
                         a href="/api" { "API" }
                     }
                 }
-                a class="go" href=(super::go::address(queue)) title="Go to a page by a few letters: / or Ctrl-K" { "Go to " kbd { "/" } }
             }
+            a class="go" href=(super::go::address(queue)) title="Go to a page by a few letters: / or Ctrl-K" { "Go to " kbd { "/" } }
             @if let Some(read) = read {
                 span class="fresh" {
                     span #fresh data-at=(read / MILLISECOND) data-age=((now() - read) / MILLISECOND) { "as of " (clock(read)) " UTC" }

@@ -18,6 +18,7 @@ use crate::handlers::{Asked, OfQueue};
 use crate::problem::Problem;
 use crate::time::Time;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -30,6 +31,8 @@ struct View<'a> {
     caller: &'a Caller,
     /// The stretch of time that is shown.
     window: Window,
+    /// Where this server was asked.
+    address: &'a str,
     /// The demo that feeds this queue, where one does.
     demo: Option<&'a Demo>,
 }
@@ -86,12 +89,16 @@ pub(super) async fn page(
     caller: Caller,
     OfQueue(queue): OfQueue,
     Asked(wanted): Asked<Wanted>,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let (seen, so) = seen(&app, &queue).await?;
     let demo = app.demo().filter(|demo| demo.queue() == queue);
     let window = Window::of(&seen, wanted.range, (wanted.from, wanted.to))?;
-    let view = View { seen: &seen, queue: &queue, caller: &caller, window, demo };
-    let ranges = || window.ways(&queue, seen.now);
+    let address = &super::overview::address(&app, &headers);
+    let view = View { seen: &seen, queue: &queue, caller: &caller, window, address, demo };
+    // Of a queue in which nobody has done anything there is no time to choose.
+    let ranges =
+        || html! { @if !seen.worked.is_empty() || !window.is_all() { (window.ways(&queue, seen.now)) } };
     if let Some(wanted) = wanted.panel {
         let inner = match wanted.as_str() {
             "figures" => panels::figures(&view),

@@ -78,7 +78,7 @@ pub(super) fn evaluators(view: &View<'_>) -> Shown {
                             td { a href=(mute(of)) { @if of.muted { "hear" } @else { "mute" } } }
                         }
                         @if let Some((twin, r)) = of.closest.as_ref().filter(|(_, r)| r.abs() >= 0.8) {
-                            tr { td colspan="7" class="small" { "says what " (twin) " says (correlation " (format!("{r:.2}")) ")" } }
+                            tr { td colspan="7" class="small" { "says what " (twin) " says (correlation " (format!("{r:.2}").replace('-', "−")) ")" } }
                         }
                     }
                 }
@@ -167,6 +167,9 @@ pub(super) fn missed(view: &View<'_>) -> Shown {
 pub(super) fn top(view: &View<'_>) -> Shown {
     let (best, names) = (&view.seen.best, view.seen.names());
     let Some(first) = best.first() else {
+        if view.seen.inflow.is_none() {
+            return Shown::Open(overview::sending(view.address, view.queue, &names));
+        }
         return Shown::Later(
             html! { "Nothing waits. Items that come in stand here in the order in which they are given out." },
         );
