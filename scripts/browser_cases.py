@@ -369,7 +369,7 @@ def swapped_twice(browser, server):
             return float(told.rstrip("%")) if told != "–" else 0.0
 
         def noticed():
-            return sum("LLM judge changed" in told for told in page.locator("#feed .changes li").all_inner_texts())
+            return sum("LLM judge changed" in told for told in page.locator("#feed .changes li").all_text_contents())
 
         until(lambda: share("LLM judge") > 25 and share("spam rules") < 20, 90)
         assert noticed() == 0

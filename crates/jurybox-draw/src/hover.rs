@@ -13,9 +13,13 @@ const MOST_LINES: usize = 14;
 /// Up to so many lines strips are as narrow as they may be; more lines take wider strips, so that what a drawing tells does not outweigh it.
 const FEW_LINES: usize = 4;
 
-/// Names of the axes, and where the picture is.
+/// When something was that stands at a place of the horizontal axis, in milliseconds since 1970; none where that says no time.
+pub(crate) type Clock<'a> = &'a dyn Fn(f64) -> Option<i64>;
+
+/// Names of the axes, and where the picture is; for a page with a script, also how to tell the time, and where values stand.
 pub(crate) struct Area<'a> {
     pub(crate) x_label: &'a str,
+    pub(crate) live: Option<(Clock<'a>, &'a Axis)>,
     pub(crate) left: f64,
     pub(crate) right: f64,
     pub(crate) top: f64,
@@ -45,9 +49,11 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
     for (at, &(place, value)) in kept.iter().enumerate() {
         let from = if at == 0 { area.left } else { 0.5 * (kept[at - 1].0 + place) };
         let to = kept.get(at + 1).map_or(area.right, |next| 0.5 * (place + next.0));
-        svg.titled(&text(curves, value, area.x_label), |svg| {
+        let there = there(curves, value);
+        let marks = area.live.map_or(String::new(), |(clock, y)| marks(&there, (place, clock(value)), y));
+        svg.titled(&text(&there, value, area.x_label), |svg| {
             svg.raw(format_args!(
-                "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"transparent\"/>",
+                "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"transparent\"{marks}/>",
                 px(from),
                 px(area.top),
                 px(to - from),
@@ -58,24 +64,45 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
     kept.into_iter().map(|(_, value)| value).collect()
 }
 
-/// Every curve's value at `x`, highest first.
-fn text(curves: &[Curve], x: f64, x_label: &str) -> String {
-    let mut there: Vec<(f64, String)> = curves
-        .iter()
-        .filter_map(|curve| {
-            let point = curve.points.iter().find(|point| point.0 == x && point.1.is_finite())?;
-            Some((point.1, value_of(curve, *point)))
-        })
-        .collect();
-    there.sort_by(|a, b| b.0.total_cmp(&a.0));
+/// A curve's value: which curve it is, how high, and in words.
+type There = (usize, f64, String);
+
+/// Every curve's value at `x`, highest first, no more than a text holds; and how many there are beside those.
+fn there(curves: &[Curve], x: f64) -> (Vec<There>, usize) {
+    let value = |(at, curve): (usize, &Curve)| {
+        let point = curve.points.iter().find(|point| point.0 == x && point.1.is_finite())?;
+        Some((at, point.1, value_of(curve, *point)))
+    };
+    let mut there: Vec<There> = curves.iter().enumerate().filter_map(value).collect();
+    there.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let more = there.len().saturating_sub(MOST_LINES);
+    there.truncate(MOST_LINES);
+    (there, more)
+}
+
+/// The values in words, one a line.
+fn text((there, more): &(Vec<There>, usize), x: f64, x_label: &str) -> String {
     let mut text = format!("{x_label} {}", short(x));
-    for (_, line) in there.iter().take(MOST_LINES) {
+    for (_, _, line) in there {
         let _ = write!(text, "\n{line}");
     }
-    if there.len() > MOST_LINES {
-        let _ = write!(text, "\nand {} more", there.len() - MOST_LINES);
+    if *more > 0 {
+        let _ = write!(text, "\nand {more} more");
     }
     text
+}
+
+/// For a script: where the strip's place is, when that was, and for each line of its text which curve it is of and how high that stands.
+fn marks((there, _): &(Vec<There>, usize), (place, time): (f64, Option<i64>), y: &Axis) -> String {
+    let mut marks = format!(" data-x=\"{}\"", px(place));
+    if let Some(time) = time {
+        let _ = write!(marks, " data-t=\"{time}\"");
+    }
+    let heights: Vec<String> = there
+        .iter()
+        .map(|(at, value, _)| format!("{at} {}", y.place(*value).map_or("-".into(), px)))
+        .collect();
+    marks + " data-y=\"" + &heights.join(",") + "\""
 }
 
 /// A curve's name and value, with the interval where there is one.

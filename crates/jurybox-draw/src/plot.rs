@@ -3,7 +3,7 @@
 use crate::axis::{Axis, Scale};
 use crate::colour::{Colour, dashes};
 use crate::curve::Curve;
-use crate::hover::{self, Area};
+use crate::hover::{self, Area, Clock};
 use crate::labels::{End, write_ends};
 use crate::number::short;
 use crate::svg::{Ground, Svg, both, px, width_of};
@@ -196,8 +196,33 @@ impl Plot {
         both(&self.drawn(frame), &self.drawn(&frame.narrow()))
     }
 
+    /// The same for a page whose script shows a crosshair: what is under the pointer also says where it stands (`data-x`), when that was (`data-t`,
+    /// in milliseconds since 1970, as `clock` tells of a place on the horizontal axis), and how high which curve is there (`data-y`).
+    ///
+    /// ```
+    /// # use jurybox_draw::{Curve, Frame, Plot, Scale};
+    /// # let plot = Plot {
+    /// #     title: String::new(),
+    /// #     x_label: "hours, until now".into(),
+    /// #     y_label: "caught".into(),
+    /// #     x_scale: Scale::Linear,
+    /// #     y_scale: Scale::Linear,
+    /// #     curves: vec![Curve::new("caught", vec![(-1.0, 1.0), (0.0, 3.0)])],
+    /// # };
+    /// let now = 1_794_916_800_000;
+    /// let html = plot.live(&Frame::from_zero(860.0, 420.0, 190.0), |hours| Some(now + (hours * 3.6e6) as i64));
+    /// assert!(html.contains("data-t=\"1794916800000\"") && html.contains("data-line=\"0\""));
+    /// ```
+    pub fn live(&self, frame: &Frame, clock: impl Fn(f64) -> Option<i64>) -> String {
+        both(&self.drawn_by(frame, Some(&clock)), &self.drawn(&frame.narrow()))
+    }
+
     /// The plot in a frame of one's own.
     pub fn drawn(&self, frame: &Frame) -> String {
+        self.drawn_by(frame, None)
+    }
+
+    fn drawn_by(&self, frame: &Frame, clock: Option<Clock<'_>>) -> String {
         let label = if self.title.is_empty() {
             format!("{} by {}", self.y_label, self.x_label)
         } else {
@@ -207,7 +232,8 @@ impl Plot {
         let layout = self.layout(frame);
         self.write_axes(&mut svg, frame, &layout);
         let Layout { left, right, top, floor, ref x, ref y } = layout;
-        let area = Area { x_label: &self.x_label, left, right, top, floor };
+        let live = clock.map(|clock| (clock, y));
+        let area = Area { x_label: &self.x_label, live, left, right, top, floor };
         let told = if frame.hover { Some(hover::strips(&mut svg, &self.curves, x, &area)) } else { None };
         // A drawing within the drawing is a clip without a name that others on the page could have too.
         // It leaves room for the mark of the last point, which stands on the edge. The strips below it answer the pointer.
@@ -225,11 +251,12 @@ impl Plot {
             }
         }
         let mut ends = Vec::new();
-        for (curve, (colour, dash, width)) in self.curves.iter().zip(&looks) {
+        for (at, (curve, (colour, dash, width))) in self.curves.iter().zip(&looks).enumerate() {
+            let number = live.map(|_| at);
             let last = curve.points.iter().rev().find_map(|p| Some((*p, (x.place(p.0)?, y.place(p.1)?))));
             let Some((point, at)) = last else { continue };
             let title = format!("{}\n{} {}", hover::value_of(curve, point), self.x_label, short(point.0));
-            line(&mut svg, curve, x, y, (colour, dash, *width));
+            line(&mut svg, curve, x, y, (colour, dash, *width), number);
             marks(&mut svg, curve, x, y, colour, (&self.x_label, told.as_deref()));
             ends.push(End {
                 at,
@@ -339,12 +366,20 @@ fn path(points: impl Iterator<Item = (f64, f64)>, x: &Axis, y: &Axis) -> String 
 
 type Look<'a> = (&'a str, &'a str, f64);
 
-fn line(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, (colour, dash, width): Look<'_>) {
+fn line(
+    svg: &mut Svg,
+    curve: &Curve,
+    x: &Axis,
+    y: &Axis,
+    (colour, dash, width): Look<'_>,
+    number: Option<usize>,
+) {
     let d = path(curve.points.iter().copied(), x, y);
     let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
+    let number = number.map_or(String::new(), |number| format!(" data-line=\"{number}\""));
     svg.raw(format_args!(
         "<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\" \
-         stroke-linecap=\"round\"{dash}/>"
+         stroke-linecap=\"round\"{dash}{number}/>"
     ));
 }
 

@@ -10,8 +10,10 @@ use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
 /// The scripts, by their names.
-const SCRIPTS: [(&str, &str); 10] = [
+const SCRIPTS: [(&str, &str); 12] = [
     ("live.js", include_str!("assets/live.js")),
+    ("charts.js", include_str!("assets/charts.js")),
+    ("palette.js", include_str!("assets/palette.js")),
     ("times.js", include_str!("assets/times.js")),
     ("desk.js", include_str!("assets/desk.js")),
     ("bar.js", include_str!("assets/bar.js")),

@@ -144,6 +144,11 @@ pub(super) fn list(queue: &str, happened: &[Happened], now: i64, numbered: bool)
     }
 }
 
+/// One entry, in a line without links: what stands in a summary opens it.
+pub(super) fn last(event: &Happened, now: i64) -> Markup {
+    html! { (moment(event.at, now)) " " (event.kind) @if !event.items.is_empty() { ": " (event.items.join(", ")) } }
+}
+
 /// An item by its id, which leads to all that is known of it.
 pub(super) fn item(queue: &str, id: &str) -> Markup {
     html! { a class="id" href={ "/q/" (queue) "/items/" (in_address(id)) } { (id) } }

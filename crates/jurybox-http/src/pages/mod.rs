@@ -11,6 +11,7 @@ mod desk;
 mod events;
 mod figures;
 mod format;
+mod go;
 mod item;
 mod live;
 mod login;
@@ -45,6 +46,7 @@ pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)>
     vec![
         ("/", &[Read, Review], get(overview::page)),
         ("/live", &[Read], get(live::stream)),
+        ("/go", &[Read, Review], get(go::page)),
         ("/login", &[], get(login::page).post(login::enter)),
         ("/logout", &[], post(login::leave)),
         ("/assets/{version}/{name}", &[], get(assets::asset)),

@@ -1,7 +1,8 @@
 //! The first page: one panel a queue, the worst first. An empty server says what to paste.
 
-use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen};
+use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen, unit};
 use super::format::{amount, between, count, moment, now, rounded, span, stretch, sure};
+use super::queue::drawn;
 use super::shell::{Page, part as shown, ways};
 use crate::app::App;
 use crate::guard::Caller;
@@ -13,9 +14,12 @@ use axum::response::{IntoResponse, Response};
 use jurybox::Interval;
 use jurybox_draw::{Colour, Curve, Frame, Plot, Scale};
 use jurybox_server::{Doors, Role};
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
+
+/// Evaluators that an example names.
+const FEW: usize = 3;
 
 /// One panel alone, by its name, or all of them.
 #[derive(Deserialize)]
@@ -166,7 +170,8 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
         y_scale: Scale::Linear,
         curves,
     };
-    html! { div class="plot" { (PreEscaped(plot.in_both(frame))) } }
+    let (unit, _) = unit(bins.each.first().map_or(0, |(at, _)| seen.now - at));
+    drawn(&plot, frame, |x| Some(seen.now + (x * unit) as i64))
 }
 
 /// What an item that was picked was worth, against what others would have found.
@@ -246,11 +251,25 @@ fn desks(caller: &Caller, names: &[String]) -> Markup {
 }
 
 /// Where this server was asked.
-fn address(app: &App, headers: &HeaderMap) -> String {
+pub(super) fn address(app: &App, headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let usual = || app.0.settings.listen.to_string();
     let scheme = if app.0.settings.tls.is_some() { "https" } else { "http" };
     format!("{scheme}://{}", host.map_or_else(usual, String::from))
+}
+
+/// A line to paste that sends an item to a queue.
+pub(super) fn sending(address: &str, queue: &str, names: &[String]) -> Markup {
+    let scores: serde_json::Map<String, serde_json::Value> =
+        names.iter().take(FEW).map(|name| (name.clone(), 0.5.into())).collect();
+    let item = serde_json::json!({ "id": "p1", "scores": scores, "payload": { "text": "what reviewers are to see" } });
+    // Within the quotes of a shell a quote ends them, stands alone, and begins them again.
+    let body = serde_json::json!({ "items": [item] }).to_string().replace('\'', r"'\''");
+    html! {
+        p class="small" { "Nothing has come in yet. Items stand here in the order in which they are given out; a line to send one:" }
+        pre tabindex="0" { code { "curl " (address) "/v1/queues/" (queue) "/items -H 'Content-Type: application/json' -d '" (body) "'" } }
+        p class="small" { "From a file: " code { "jurybox serve --import scores.csv --id id" } ". Then open " a href={ "/q/" (queue) "/desk" } { "the desk" } "." }
+    }
 }
 
 /// Three lines to paste.
@@ -270,5 +289,18 @@ fn teach(address: &str) -> Markup {
             pre tabindex="0" { code { (address) "/q/posts/desk" } }
             p class="small" { "With keys, each request takes one: " code { "jurybox server key add NAME --role admin" } ". All that can be asked: " a href="/api" { "API" } "." }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_pasted_is_one_word_to_a_shell() {
+        let names: Vec<String> = ["it's", "b", "c", "d"].map(String::from).into();
+        let shown = sending("http://here", "posts", &names).into_string();
+        assert!(shown.contains("http://here/v1/queues/posts/items") && shown.contains(r"it'\''s"), "{shown}");
+        assert!(shown.contains("&quot;c&quot;") && !shown.contains("&quot;d&quot;"), "{shown}");
     }
 }

@@ -85,14 +85,16 @@ pub(super) async fn page(
         main {
             h1 { "Reviewers" }
             section class="panel" data-panel="reviewers" data-queue=(queue) aria-label="Reviewers" { (inner) }
-            section class="panel" {
-                h2 { "How to read it" }
+            details class="panel fold" {
+                summary { h2 { "How to read it" } }
+                div {
                 p class="small" { b { "Pace" } " is the middle time between two verdicts, pauses of more than ten minutes left out." }
                 p class="small" { b { "With others" } " is about items that several have judged (" code { "quorum" } "): how often a reviewer says what each of the others says of the same item, one's own vote left out, and those who are asked only because others differ, with its 95% interval and the number of items. " b { "By chance" } " is how often that would be so if nobody looked and everybody said each label as often as now: agreement is worth what it is above that." }
                 p class="small" { b { "Golden" } " items have a known label, which the desk does not show; the table says how often a reviewer found it. Make one by saying so when it is sent: " code { "{\"id\": \"p1\", \"scores\": {…}, \"golden\": \"harmful\"}" } ", or by a column of a file: " code { "jurybox serve --import scores.csv --id id --golden known" } "." }
                 p class="small" { "Only blind verdicts are compared: who takes a verdict back has seen what the jury thought, and the next one on that item is counted apart." }
                 p class="small" { b { "Severity" } " is how far a reviewer's verdicts lie above what the others would give the same items, and " b { "noise" } " how far they are from telling what an item is worth, beside the middle reviewer: 2 is twice as noisy. Both are learnt from all verdicts by the scores of their items, with intervals that hold in 9 of 10 cases, where one reviewer decides an item: severity is taken out, and a verdict counts for what it tells." }
                 p class="small" { "A figure of few verdicts says little: the number behind it is beside it." }
+                }
             }
         }
     };

@@ -9,8 +9,9 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Redirect, Response};
+use jurybox_draw::prose;
 use jurybox_server::Role;
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// What a page may do: load its own style, scripts and panels, show pictures that are within it, and frame nothing but text of its own.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -82,6 +83,7 @@ pub(super) fn ways(caller: &Caller, queue: Option<&str>, here: &str, read: Optio
                     }
                 }
             }
+            a class="go" href=(super::go::address(queue)) title="Go to a page by a few letters: / or Ctrl-K" { "Go to " kbd { "/" } }
             @if let Some(read) = read {
                 span class="fresh" {
                     span #fresh data-at=(read / MILLISECOND) data-age=((now() - read) / MILLISECOND) { "as of " (clock(read)) " UTC" }
@@ -150,8 +152,8 @@ fn wrong(problem: &Problem, id: &str, path: &str) -> Markup {
     html! {
         main class="door" {
             h1 { (title) }
-            p { (sentence(problem.detail())) }
-            p class="small" { (problem.advice()) }
+            p { (PreEscaped(prose(&sentence(problem.detail())))) }
+            p class="small" { (PreEscaped(prose(problem.advice()))) }
             @if let Some(seconds) = problem.seconds() { p class="small" { "Try again in " (seconds) " s." } }
             p class="ways-on" {
                 @if let Some(queue) = at_desk { a href={ "/q/" (queue) "/desk" } { "Back to the desk" } }

@@ -351,7 +351,7 @@ function begin() {
     "?": () => $("keys").showModal(),
   };
   window.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || $("keys").open) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
     const within = event.target.closest("input, textarea, select");
     if (event.key === "Escape") {
       skips.close();

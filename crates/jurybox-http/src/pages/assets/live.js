@@ -1,4 +1,6 @@
 // What changes is fetched again: the server says which queue, and the page asks for the panels of that queue, one at a time.
+import { dress } from "./charts.js";
+import "./palette.js";
 import { localise } from "./times.js";
 
 const AGAIN = 15000; // milliseconds until a stream that was closed is asked for again
@@ -11,6 +13,7 @@ let read = Number(fresh?.dataset.at), changed = read;
 const skew = read + Number(fresh?.dataset.age) - Date.now();
 
 localise(document);
+dress(document);
 
 if (fresh && panels().length) {
   // A browser has few connections to a server: pages that nobody sees hold none.
@@ -96,6 +99,7 @@ function replace(panel, html) {
   const place = reach().indexOf(focus);
   panel.innerHTML = html;
   localise(panel);
+  dress(panel);
   panel.querySelectorAll("details").forEach((details, at) => (details.open = open[at] ?? details.open));
   panel.querySelectorAll(".scroll").forEach((part, at) => (part.scrollLeft = along[at] ?? 0));
   if (!focus) return;
@@ -107,12 +111,14 @@ function replace(panel, html) {
 async function again(name) {
   const panel = panels().find((panel) => panel.dataset.panel === name);
   if (!panel) return;
-  const at = new URL(location.href);
+  const at = new URL(location.href), asked = location.search;
   at.searchParams.set("panel", name);
   try {
     const answer = await fetch(at, { headers: { Accept: "text/html" } });
     if (!answer.ok || answer.redirected) return;
     const html = await answer.text();
+    // Another stretch of time was chosen meanwhile, and asked for.
+    if (location.search !== asked) return;
     read = Number(answer.headers.get("Jurybox-As-Of")) || read;
     replace(panel, html);
   } catch {
@@ -121,3 +127,24 @@ async function again(name) {
 }
 
 document.addEventListener("visibilitychange", () => document.hidden || work());
+
+// Another stretch of time: what is open stays open, and the address says what is shown.
+function move(address) {
+  history.pushState(null, "", address);
+  look();
+}
+let looked = location.search;
+function look() {
+  if (location.search === looked) return;
+  looked = location.search;
+  for (const panel of panels()) again(panel.dataset.panel);
+}
+document.addEventListener("range", (event) => move(event.detail));
+document.addEventListener("click", (event) => {
+  const way = event.target.closest?.(".ranges a");
+  if (!way || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  move(way.href);
+});
+window.addEventListener("popstate", look);
+

@@ -3,12 +3,16 @@
 const two = (number) => String(number).padStart(2, "0");
 const day = (at) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 
+// The time of day, to the second where asked, with its date where that is another.
+export function clockOf(at, exact = false) {
+  const clock = `${two(at.getHours())}:${two(at.getMinutes())}${exact ? `:${two(at.getSeconds())}` : ""}`;
+  return day(at) === day(new Date()) ? clock : `${day(at)} ${clock}`;
+}
+
 export function localise(root) {
-  const today = day(new Date());
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
-    const clock = `${two(at.getHours())}:${two(at.getMinutes())}`;
-    time.textContent = day(at) === today ? clock : `${day(at)} ${clock}`;
+    time.textContent = clockOf(at);
     time.title = at.toString();
   }
 }

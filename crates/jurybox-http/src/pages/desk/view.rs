@@ -22,13 +22,14 @@ pub(super) const LAST: usize = 20;
 /// More labels than these stand closer on a phone.
 const FEW: usize = 4;
 /// What each key does, besides those of the judgements.
-const HELP: [(&str, &str); 7] = [
+const HELP: [(&str, &str); 8] = [
     ("c", "claim the next item"),
     ("s", "skip it, with a reason"),
     ("u", "undo the last verdict or skip, and the ones before"),
     ("n", "write a note to go with the verdict"),
     ("space", "hold to see pictures"),
     ("l", "your last 20"),
+    ("/", "go to another page"),
     ("?", "these keys"),
 ];
 

@@ -1,13 +1,13 @@
 //! The drawings of a queue.
 
 use super::super::alike::ENOUGH;
-use super::super::figures::{Bins, quantile, reliability as groups, unit};
-use super::super::format::{between, moment, stretch};
+use super::super::figures::{Bins, SECOND, quantile, reliability as groups};
+use super::super::format::{between, moment, span, stretch};
 use super::super::overview::{CHANCE, against, others};
-use super::View;
+use super::{Shown, View};
 use jurybox::Interval;
 use jurybox_draw::{Colour, Curve, Frame, HeatMap, Plot, Scale};
-use jurybox_server::Evaluated;
+use jurybox_server::{Evaluated, Trusted};
 use maud::{Markup, PreEscaped, html};
 
 /// Points of a curve: more cannot be told apart; and of all lines of trust together.
@@ -18,61 +18,82 @@ const TRUSTED: usize = 10;
 const DRAWN: usize = 6;
 const MAPPED: usize = 12;
 
-const FRAME: Frame = Frame::from_zero(900.0, 300.0, 150.0);
+/// Two of these, one above the other, are in sight at once.
+const FRAME: Frame = Frame::from_zero(900.0, 236.0, 150.0);
+/// Of what is opened across the page.
+const ACROSS: Frame = Frame::from_zero(1340.0, 220.0, 150.0);
 
 fn plot(x_label: &str, y_label: &str, curves: Vec<Curve>) -> Plot {
     let (x_label, y_label) = (x_label.into(), y_label.into());
     Plot { title: String::new(), x_label, y_label, x_scale: Scale::Linear, y_scale: Scale::Linear, curves }
 }
 
-fn drawn(plot: &Plot, frame: &Frame) -> Markup {
-    html! { div class="plot" { (PreEscaped(plot.in_both(frame))) } }
+/// A plot that a crosshair goes over: `clock` tells when it was at a place of its horizontal axis, in microseconds.
+pub(in crate::pages) fn drawn(plot: &Plot, frame: &Frame, clock: impl Fn(f64) -> Option<i64>) -> Markup {
+    let clock = |x: f64| clock(x).map(|micros| micros / 1000);
+    html! { div class="plot" data-live { (PreEscaped(plot.live(frame, clock))) } }
+}
+
+/// Nothing was in the time that is shown, though there was before or after.
+fn nothing(view: &View<'_>) -> Shown {
+    Shown::Later(
+        html! { "Nothing in the time that is shown. " a href={ "/q/" (view.queue) } { "Show all of it" } },
+    )
 }
 
 /// What was caught, by items picked, against what the plain mean and chance would have.
-pub(super) fn caught(view: &View<'_>) -> Markup {
+pub(super) fn caught(view: &View<'_>) -> Shown {
     let seen = view.seen;
-    let worths: Vec<f64> = seen.picked().into_iter().map(|(_, worth)| worth).collect();
-    if worths.len() < 2 {
-        return html! { p class="small" { "A curve begins with the second pick that was judged: what was caught, by items picked." } };
+    let all = seen.picked();
+    let picked: Vec<(i64, f64)> = all.iter().copied().filter(|(at, _)| view.window.holds(*at)).collect();
+    if all.len() < 2 {
+        return Shown::Later(
+            html! { "A curve from the second pick that was judged: what was caught, against the plain mean and chance." },
+        );
     }
-    // Those that are too long ago to be looked at one by one are where it begins.
-    let all = seen.found.picked;
-    let before = all.items.saturating_sub(worths.len() as u64);
+    if picked.len() < 2 {
+        return nothing(view);
+    }
+    // Of all, those that are too long ago to be looked at one by one are where it begins; a stretch of time begins with nothing.
+    let found = seen.found.picked;
+    let before = if view.window.is_all() { found.items.saturating_sub(picked.len() as u64) } else { 0 };
     let first = before as f64;
-    let mut sum = if before > 0 { all.sum - worths.iter().sum::<f64>() } else { 0.0 };
-    let step = worths.len().div_ceil(POINTS);
+    let mut sum =
+        if before > 0 { found.sum - picked.iter().map(|(_, worth)| worth).sum::<f64>() } else { 0.0 };
+    let step = picked.len().div_ceil(POINTS);
     let mut ours = vec![(first, sum)];
-    for (at, worth) in worths.iter().enumerate() {
+    for (at, (_, worth)) in picked.iter().enumerate() {
         sum += worth;
-        if (at + 1) % step == 0 || at + 1 == worths.len() {
+        if (at + 1) % step == 0 || at + 1 == picked.len() {
             ours.push((first + at as f64 + 1.0, sum));
         }
     }
-    let last = first + worths.len() as f64;
+    let places: Vec<f64> = ours.iter().map(|(x, _)| *x).collect();
+    let line = |each: f64| places.iter().map(|x| (*x, x * each)).collect();
     // Evaluators have their colours; this is none of them.
     let mut curves = vec![Curve::new("caught", ours).in_colour(Colour::Ink)];
-    let early = seen.first_and_last();
+    let early = seen.first_and_last().filter(|_| view.window.is_all());
     if let Some((_, early, _)) = early.filter(|(_, early, late)| differ(early, late)) {
-        curves.push(Curve::new("as at first", vec![(first, 0.0), (last, last * early.mean)]).as_reference());
+        curves.push(Curve::new("as at first", line(early.mean)).as_reference());
     }
     for (name, mean) in others(seen) {
-        let ends = [first, last];
-        let mut curve = Curve::new(name, ends.iter().map(|x| (*x, x * mean.mean)).collect());
-        curve.band = ends.iter().map(|x| (*x, x * mean.low, x * mean.high)).collect();
+        let mut curve = Curve::new(name, line(mean.mean));
+        curve.band = places.iter().map(|x| (*x, x * mean.low, x * mean.high)).collect();
         curve.reference = name == CHANCE;
         curves.push(curve.in_colour(Colour::Muted));
     }
-    html! {
+    // The place before the first pick is when that was made.
+    let when = |x: f64| picked.get(((x - first) as usize).saturating_sub(1)).map(|(at, _)| *at);
+    Shown::Open(html! {
         @if let Some((many, early, late)) = early {
             p {
                 "The first " (many) " picks were worth " b { (between(early)) } ", the last " (many) " " b { (between(late)) }
                 @if differ(&early, &late) { "." } @else { ": no further apart than chance puts them." }
             }
         }
-        (drawn(&plot("items picked", "caught", curves), &FRAME))
+        (drawn(&plot("items picked", "caught", curves), &FRAME, when))
         (against(seen))
-    }
+    })
 }
 
 /// Whether two means of different items are further apart than chance puts them in 19 of 20 cases. Their intervals of 95% may overlap by then: the ends
@@ -84,17 +105,20 @@ fn differ(one: &Interval, other: &Interval) -> bool {
 
 /// What each evaluator added, while the server ran and at its checkpoints: its weight times how much its scores varied then, so that they can be
 /// compared. Where there are many, those that add most now.
-pub(super) fn trust(view: &View<'_>) -> Markup {
-    let (seen, names) = (view.seen, view.seen.names());
+pub(super) fn trust(view: &View<'_>) -> Shown {
+    let (seen, names, window) = (view.seen, view.seen.names(), view.window);
     if seen.trust.len() < 2 {
-        return html! { p class="small" { "One line an evaluator, from the second model on: how much a score that is one standard deviation higher adds." } };
+        return Shown::Later(
+            html! { "One line an evaluator, from the second model on: how much a score that is one standard deviation higher adds." },
+        );
     }
-    let since = seen.trust.first().map_or(0, |first| seen.now - first.at);
-    let (unit, x_label) = unit(since);
+    let within: Vec<&Trusted> = seen.trust.iter().filter(|was| window.holds(was.at)).collect();
+    let [first, _, ..] = within[..] else { return nothing(view) };
+    let (unit, x_label) = window.unit(window.to - first.at);
     let loudest = loudest(&seen.evaluated, TRUSTED);
     // Every so manieth moment, the last one among them.
-    let step = seen.trust.len().div_ceil(MOMENTS / loudest.len().max(1));
-    let moments = || seen.trust.iter().rev().step_by(step).rev();
+    let step = within.len().div_ceil(MOMENTS / loudest.len().max(1));
+    let moments = || within.iter().rev().step_by(step).rev();
     let curves: Vec<Curve> = loudest
         .iter()
         .filter_map(|style| Some((*style, names.get(*style)?)))
@@ -102,14 +126,15 @@ pub(super) fn trust(view: &View<'_>) -> Markup {
             let pull = |pulls: &[(String, f64)]| {
                 pulls.iter().find(|(other, _)| other == name).map_or(f64::NAN, |(_, pull)| *pull)
             };
-            let points = moments().map(|was| ((was.at - seen.now) as f64 / unit, pull(&was.pulls)));
+            let points = moments().map(|was| ((was.at - window.to) as f64 / unit, pull(&was.pulls)));
             Curve { style: Some(style), ..Curve::new(name, points.collect()) }
         })
         .collect();
-    html! {
-        (drawn(&plot(x_label, "weight × spread then", curves), &FRAME))
+    let when = |x: f64| Some(window.to + (x * unit) as i64);
+    Shown::Open(html! {
+        (drawn(&plot(&x_label, "weight × spread then", curves), &FRAME, when))
         @if names.len() > loudest.len() { p class="small" { "The " (loudest.len()) " of " (names.len()) " evaluators that add most now." } }
-    }
+    })
 }
 
 /// The places of those who add most, so many at the most, in their own order.
@@ -123,53 +148,71 @@ pub(super) fn loudest(all: &[Evaluated], most: usize) -> Vec<usize> {
 }
 
 /// How long people took over an item, from when it was on top.
-pub(super) fn delay(view: &View<'_>) -> Markup {
-    let delays = view.seen.delays();
-    let bins = Bins::of(delays, view.seen.whole_since(), view.seen.now, 24);
-    if bins.filled() < 2 {
-        return html! { p class="small" { "Half of all verdicts come sooner than the one line, nine of ten sooner than the other: once there are some." } };
-    }
-    let (places, x_label) = bins.places(view.seen.now);
+pub(super) fn delay(view: &View<'_>) -> Shown {
+    let (seen, window) = (view.seen, view.window);
+    let delays: Vec<(i64, f64)> = seen.delays().into_iter().filter(|(at, _)| window.holds(*at)).collect();
+    let took = |all: &[f64], share: f64| quantile(&mut all.to_vec(), share);
+    let all: Vec<f64> = delays.iter().map(|(_, took)| *took).collect();
+    let (Some(half), Some(most)) = (took(&all, 0.5), took(&all, 0.9)) else {
+        return Shown::Later(
+            html! { "How long a verdict takes, in the middle and at the slow end, once there are some." },
+        );
+    };
+    let fact = html! { "half within " b { (span(half)) } ", 9 of 10 within " (span(most)) };
+    let (since, now) = (seen.whole_since().max(window.from), window.to.min(seen.now));
+    let bins = Bins::of(delays, since, now, 24);
+    let (places, _) = bins.places(now);
+    let (unit, x_label) = window.unit(bins.each.first().map_or(0, |(at, _)| now - at));
     let curve = |name: &str, share: f64| {
-        let took = |all: &[f64]| quantile(&mut all.to_vec(), share).unwrap_or(f64::NAN);
-        Curve::new(name, places.iter().zip(&bins.each).map(|(x, (_, all))| (*x, took(all))).collect())
+        let value = |all: &[f64]| took(all, share).unwrap_or(f64::NAN);
+        Curve::new(name, places.iter().zip(&bins.each).map(|(x, (_, all))| (*x, value(all))).collect())
     };
     let label = format!("seconds, in {}", stretch(bins.length));
-    let frame = Frame::from_zero(900.0, 200.0, 150.0);
-    html! {
-        (drawn(&plot(x_label, &label, vec![curve("half", 0.5).in_colour(Colour::Ink), curve("9 of 10", 0.9).in_colour(Colour::Muted)]), &frame))
+    let curves =
+        vec![curve("half", 0.5).in_colour(Colour::Ink), curve("9 of 10", 0.9).in_colour(Colour::Muted)];
+    let when = |x: f64| Some(now + (x * unit) as i64);
+    let body = html! {
+        @if bins.filled() < 2 {
+            p class="small" { "All of them came within " (span((bins.length / SECOND) as f64)) ": a line will be drawn from two such stretches on." }
+        } @else { (drawn(&plot(&x_label, &label, curves), &ACROSS, when)) }
         p class="small" { "From when an item was claimed, or its reviewer was done with the one before, whichever is later." }
-    }
+    };
+    Shown::Folded(fact, body)
 }
 
 /// The map of error correlations, alike ones side by side.
-pub(super) fn errors(view: &View<'_>) -> Markup {
+pub(super) fn errors(view: &View<'_>) -> Shown {
     let names = view.seen.names();
     let Some(alike) = view.seen.alike.as_ref().filter(|alike| alike.correlations.len() == names.len()) else {
-        return html! { p class="small" { "After " (ENOUGH) " verdicts on items that were drawn on arrival (audit_rate): which evaluators are wrong together, and how many independent ones they are worth." } };
+        return Shown::Later(
+            html! { "After " (ENOUGH) " verdicts on items that were drawn on arrival (audit_rate): which evaluators are wrong together, and how many independent ones they are worth." },
+        );
     };
     let map = HeatMap::new(&names, |i, j| alike.correlations[i][j]).strongest(MAPPED).ordered();
-    html! {
-        @if let Some(worth) = alike.worth {
-            p { "Worth " b { (format!("{:.1}", worth.mean)) } " independent evaluators of " (names.len()) ": " (format!("{:.1} to {:.1}", worth.low, worth.high)) " (95%)." }
-        }
+    let worth = alike.worth.map(|worth| {
+        html! { "worth " b { (format!("{:.1}", worth.mean)) } " independent evaluators of " (names.len()) ": " (format!("{:.1} to {:.1}", worth.low, worth.high)) " (95%)" }
+    });
+    let body = html! {
         div class="scroll" tabindex="0" role="region" aria-label="Map of error correlations" { (PreEscaped(map.to_table())) }
         p class="small" {
             "Correlations of errors among the last " (alike.items) " decided items of those that were drawn on arrival, whatever their scores. What was not drawn and picked for its scores is left out: there, evaluators that agree look less alike than they are. Up to ±"
             (format!("{:.2}", alike.by_chance())) " is chance in 19 of 20 pairs. Independence is not knowledge."
             @if names.len() > MAPPED { " The " (MAPPED) " of " (names.len()) " that are most like another." }
         }
-    }
+    };
+    Shown::Folded(worth.unwrap_or_else(|| html! { "among " (alike.items) " items" }), body)
 }
 
 /// What items with such a score were found to be worth.
-pub(super) fn reliability(view: &View<'_>) -> Markup {
+pub(super) fn reliability(view: &View<'_>) -> Shown {
     let (lessons, names) = (view.seen.lessons(false), view.seen.names());
     if lessons.len() < ENOUGH {
-        return html! { p class="small" { "After " (ENOUGH) " verdicts: what items with such a score were found to be worth. A good evaluator's line climbs." } };
+        return Shown::Later(
+            html! { "After " (ENOUGH) " verdicts: what items with such a score were found to be worth. A good evaluator's line climbs." },
+        );
     }
     let loudest = loudest(&view.seen.evaluated, DRAWN);
-    html! {
+    let body = html! {
         div class="grid" {
             @for (j, name) in names.iter().enumerate().filter(|(j, _)| loudest.contains(j)) {
                 @let points = groups(&lessons, j, 6, view.seen.scale());
@@ -183,7 +226,8 @@ pub(super) fn reliability(view: &View<'_>) -> Markup {
             }
         }
         p class="small" { "Of items that were looked at, most of them because the evaluators together said so; scores that mean the opposite are turned round. Bars: 95%." @if names.len() > loudest.len() { " The " (loudest.len()) " of " (names.len()) " evaluators that add most now." } }
-    }
+    };
+    Shown::Folded(html! { "by " b { (lessons.len()) } " items that were judged" }, body)
 }
 
 #[cfg(test)]

@@ -1,42 +1,12 @@
-//! The last day, week or month, against the one before.
+//! The stretch of time that is shown, against the one before.
 
-use super::super::figures::{DAY, SECOND, Seen, mean_within, quantile};
+use super::super::figures::{SECOND, Seen, mean_within, quantile};
 use super::super::format::{amount, between, count, span, stretch};
-use super::View;
+use super::charts::drawn;
+use super::window::Window;
+use super::{Shown, View};
 use jurybox_draw::{Colour, Curve, Frame, Plot, Scale};
-use maud::{Markup, PreEscaped, html};
-use serde::Deserialize;
-
-/// How far back is looked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(in crate::pages) enum Range {
-    #[default]
-    Day,
-    Week,
-    Month,
-}
-
-impl Range {
-    const ALL: [Range; 3] = [Range::Day, Range::Week, Range::Month];
-
-    fn name(self) -> &'static str {
-        match self {
-            Range::Day => "day",
-            Range::Week => "week",
-            Range::Month => "month",
-        }
-    }
-
-    /// How long it is, and how many stretches it is drawn in.
-    fn length(self) -> (i64, i64) {
-        match self {
-            Range::Day => (DAY, 24),
-            Range::Week => (7 * DAY, 28),
-            Range::Month => (30 * DAY, 30),
-        }
-    }
-}
+use maud::{Markup, html};
 
 /// What was done between two times.
 #[derive(Debug, PartialEq)]
@@ -65,32 +35,32 @@ fn done(seen: &Seen, from: i64, to: i64) -> Done {
     }
 }
 
-pub(super) fn panel(view: &View<'_>) -> Markup {
-    let (seen, range) = (view.seen, view.range);
-    let (length, parts) = range.length();
-    // The present moment is within.
-    let (end, begin) = (seen.now + 1, seen.now + 1 - length);
-    let (now, before) = (done(seen, begin, end), done(seen, begin - length, begin));
-    html! {
-        nav class="ranges" aria-label="How far back" {
-            @for other in Range::ALL {
-                a href={ "?range=" (other.name()) "#compare" } aria-current=[(other == range).then_some("true")] { (other.name()) }
-            }
-        }
-        @if now.verdicts + before.verdicts == 0 {
-            p class="small" { "Nobody has given a verdict in these two: what was caught in one will stand beside the other." }
-        } @else {
-            // Of a queue that has just begun there is nothing to be seen but that.
-            @if seen.now - seen.whole_since() > 3 * (length / parts) { (chart(seen, range, (begin, length / parts, parts))) }
-            (table(range, &now, &before, seen.scale()))
-            @if let Some(since) = seen.looked_since().filter(|since| *since > begin - length) {
-                p class="small" { "Only the last " (count(seen.worked.len() as u64)) " verdicts are looked at: they go back " (span((seen.now - since) as f64 / SECOND as f64)) "." }
-            }
-        }
+pub(super) fn panel(view: &View<'_>) -> Shown {
+    let seen = view.seen;
+    let (window, parts, name) = view.window.compared();
+    let length = window.to - window.from;
+    let (now, before) = (done(seen, window.from, window.to), done(seen, window.from - length, window.from));
+    if now.verdicts + before.verdicts == 0 {
+        return Shown::Later(
+            html! { "Nobody has given a verdict in the " (name) " or the time before: what was caught in one will stand beside the other." },
+        );
     }
+    let caught = |done: &Done| amount(done.worths.iter().sum());
+    let fact = html! { (name) ": caught " b { (caught(&now)) } ", before " (caught(&before)) };
+    let body = html! {
+        div class="pair" {
+            // Of a queue that has just begun there is nothing to be seen but that.
+            @if window.to - seen.whole_since() > 3 * (length / parts) { (chart(seen, &window, parts, &name)) }
+            (table(&name, &now, &before, seen.scale()))
+        }
+        @if let Some(since) = seen.looked_since().filter(|since| *since > window.from - length) {
+            p class="small" { "Only the last " (count(seen.worked.len() as u64)) " verdicts are looked at: they go back " (span((seen.now - since) as f64 / SECOND as f64)) "." }
+        }
+    };
+    Shown::Folded(fact, body)
 }
 
-fn table(range: Range, now: &Done, before: &Done, scale: (f64, f64)) -> Markup {
+fn table(name: &str, now: &Done, before: &Done, scale: (f64, f64)) -> Markup {
     let caught = |done: &Done| amount(done.worths.iter().sum());
     let each = |done: &Done| {
         if done.worths.len() < 2 { "–".into() } else { between(mean_within(&done.worths, scale)) }
@@ -107,7 +77,7 @@ fn table(range: Range, now: &Done, before: &Done, scale: (f64, f64)) -> Markup {
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of both" {
             table {
-                thead { tr { th { span class="unseen" { "what" } } th { "last " (range.name()) } th { "before" } } }
+                thead { tr { th { span class="unseen" { "what" } } th { (name) } th { "before" } } }
                 tbody { @for (what, now, before) in rows { tr { td class="name" { (what) } td { (now) } td class="muted" { (before) } } } }
             }
         }
@@ -115,9 +85,10 @@ fn table(range: Range, now: &Done, before: &Done, scale: (f64, f64)) -> Markup {
 }
 
 /// What was caught in each stretch, and in the same stretch of the time before.
-fn chart(seen: &Seen, range: Range, (begin, step, parts): (i64, i64, i64)) -> Markup {
-    let picked = seen.picked();
-    let (unit, x_label) = super::super::figures::unit(step * parts);
+fn chart(seen: &Seen, window: &Window, parts: i64, name: &str) -> Markup {
+    let (picked, length) = (seen.picked(), window.to - window.from);
+    let step = (length / parts).max(1);
+    let (unit, x_label) = window.unit(length);
     let sums = |from: i64| -> Vec<(f64, f64)> {
         let sum = |at: i64| -> f64 {
             let within = from + at * step..from + (at + 1) * step;
@@ -127,16 +98,17 @@ fn chart(seen: &Seen, range: Range, (begin, step, parts): (i64, i64, i64)) -> Ma
         (0..parts).map(|at| (place(at), sum(at))).collect()
     };
     let curves = vec![
-        Curve::new(&format!("last {}", range.name()), sums(begin)).in_colour(Colour::Ink),
-        Curve::new("before", sums(begin - step * parts)).as_reference(),
+        Curve::new(name, sums(window.from)).in_colour(Colour::Ink),
+        Curve::new("before", sums(window.from - length)).as_reference(),
     ];
     let plot = Plot {
         title: String::new(),
-        x_label: x_label.into(),
+        x_label,
         y_label: format!("caught in {}", stretch(step)),
         x_scale: Scale::Linear,
         y_scale: Scale::Linear,
         curves,
     };
-    html! { div class="plot" { (PreEscaped(plot.in_both(&Frame::from_zero(640.0, 200.0, 110.0)))) } }
+    let end = window.to;
+    drawn(&plot, &Frame::from_zero(640.0, 200.0, 110.0), |x| Some(end + (x * unit) as i64))
 }

@@ -4,7 +4,7 @@ use super::super::figures::Seen;
 use super::super::format::{aligned, amount, between, count, in_address, percent};
 use super::super::{events, overview};
 use super::charts::loudest;
-use super::{View, why};
+use super::{Shown, View, why};
 use crate::demo::Demo;
 use jurybox_draw::{Bar, counted};
 use jurybox_server::{Evaluated, Explained, Role};
@@ -40,10 +40,10 @@ fn swap(demo: &Demo) -> Markup {
 }
 
 /// Whom the order is by, and how sure that is.
-pub(super) fn evaluators(view: &View<'_>) -> Markup {
+pub(super) fn evaluators(view: &View<'_>) -> Shown {
     let all = &view.seen.evaluated;
     if all.is_empty() {
-        return html! { p class="small" { "The queue is not ranked yet: that begins with the first items." } };
+        return Shown::Later(html! { "The queue is not ranked yet: that begins with the first items." });
     }
     // The interval is of the weight that was learnt, whichever the order is by.
     let bar = |of: &Evaluated, style: usize| {
@@ -62,13 +62,13 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
     let (noises, noise) = noises(view);
     let weights = aligned(all.iter().map(|of| of.fixed.or(of.weight)));
     let mute = |of: &Evaluated| format!("/q/{}/mute?evaluator={}", view.queue, in_address(&of.name));
-    html! {
+    Shown::Open(html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of evaluators" {
             table {
                 thead { tr { th { "name" } th { "influence" } th { span class="unseen" { "as a bar" } } th class="weight" { "weight" } @if noises.is_some() { th class="noise" { "noise" } } th class="seen" { "seen" } th { span class="unseen" { "mute" } } } }
                 tbody {
                     @for (style, of) in listed.into_iter().map(|at| (at, &all[at])) {
-                        tr class=[of.muted.then_some("reference")] {
+                        tr id={ "evaluator-" (style) } class=[of.muted.then_some("reference")] {
                             td class="name" title=(of.name) { (why::swatch(style)) (of.name) @if of.muted { " (muted)" } @if !of.alarms.is_empty() { " " span class="warn" title="It has changed: above is said when and how" { "!" } } }
                             td { b { (shares[style].map_or("–".into(), percent)) } }
                             td class="bar" { (PreEscaped(bar(of, style).cell(largest))) }
@@ -78,7 +78,7 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
                             td { a href=(mute(of)) { @if of.muted { "hear" } @else { "mute" } } }
                         }
                         @if let Some((twin, r)) = of.closest.as_ref().filter(|(_, r)| r.abs() >= 0.8) {
-                            tr { td colspan="7" class="small" { "says what " (twin) " says (correlation " (format!("{r:.2}")) ")" } }
+                            tr { td colspan="7" class="small" { "says what " (twin) " says (correlation " (format!("{r:.2}").replace('-', "−")) ")" } }
                         }
                     }
                 }
@@ -104,7 +104,7 @@ pub(super) fn evaluators(view: &View<'_>) -> Markup {
             "Influence: weight times how much its scores vary among the last items, as a share of all. Bars: what a score that is one standard deviation higher adds, with whiskers that hold in 9 of 10 cases what endless verdicts on the items judged would show; none where the verdicts cannot tell yet. Of all items it may be another, where the best are judged and verdicts are yes and no. Weight: what a unit of its score adds, which cannot be compared between units. " (noise) "Seen: the share of items it has scored."
             }
         }
-    }
+    })
 }
 
 /// Whether something waits that came in before an evaluator changed.
@@ -134,18 +134,18 @@ fn influence(all: &[Evaluated]) -> Vec<Option<f64>> {
 }
 
 /// What may have been missed, as a share of all there was to catch.
-pub(super) fn missed(view: &View<'_>) -> Markup {
+pub(super) fn missed(view: &View<'_>) -> Shown {
     let found = &view.seen.found;
     let Some(missed) = found.missed.filter(|missed| missed.low >= 0.0 && found.caught >= 0.0) else {
         let why = found.unknown.unwrap_or("what was missed can be below nothing on this scale");
-        return html! { p class="small" { "What was missed is not known: " (why) "." } };
+        return Shown::Later(html! { "Not known: " (why) "." });
     };
     let share =
         |missed: f64| if missed + found.caught > 0.0 { missed / (missed + found.caught) } else { 0.0 };
     let (low, high) = (share(missed.low), share(missed.high));
     let x = |share: f64| format!("{:.1}", 4.0 + share * 352.0);
     let title = format!("between {} and {} missed", percent(low), percent(high));
-    html! {
+    Shown::Open(html! {
         p { "Between " b { (percent(low)) } " and " b { (percent(high)) } " of what there was to catch is still out there." }
         svg viewBox="0 0 360 40" role="img" aria-label=(title) {
             title { (title) }
@@ -160,25 +160,30 @@ pub(super) fn missed(view: &View<'_>) -> Markup {
             (count(found.drawn.items)) " items that were drawn on arrival whatever their scores, of which " (count(found.drawn.decided))
             " are decided; 95% interval."
         }
-    }
+    })
 }
 
-/// The best that wait, and what each evaluator adds.
-pub(super) fn top(view: &View<'_>) -> Markup {
+/// The best that wait, and what each evaluator adds. As long as nothing was judged they are what there is to see.
+pub(super) fn top(view: &View<'_>) -> Shown {
     let (best, names) = (&view.seen.best, view.seen.names());
-    if best.is_empty() {
-        return html! { p class="small" { "Nothing waits. Items that come in stand here in the order in which they are given out." } };
-    }
+    let Some(first) = best.first() else {
+        if view.seen.inflow.is_none() {
+            return Shown::Open(overview::sending(view.address, view.queue, &names));
+        }
+        return Shown::Later(
+            html! { "Nothing waits. Items that come in stand here in the order in which they are given out." },
+        );
+    };
     let values = aligned(best.iter().map(|of| of.item.value));
     let shares = |of: &Explained| -> Vec<(usize, f64)> {
         of.contributions.iter().flat_map(|told| told.each.iter().copied().enumerate()).collect()
     };
     let largest =
         best.iter().map(|of| why::reach(shares(of).into_iter().map(|(_, share)| share))).fold(0.0, f64::max);
-    html! {
+    let table = html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of the next in line" {
             table {
-                thead { tr { th { span class="unseen" { "place" } } th class="name" { "item" } th { "why" } th class="value" { "value" } th { "expected" } } }
+                thead { tr { th { span class="unseen" { "place" } } th class="name" { "item" } th class="why" { "why" } th class="value" { "value" } th { "expected" } } }
                 tbody {
                     @for (place, of) in best.iter().enumerate() {
                         tr {
@@ -186,7 +191,7 @@ pub(super) fn top(view: &View<'_>) -> Markup {
                             td class="name" { (events::item(view.queue, &of.item.id)) }
                             td class="bar" { @if of.contributions.is_some() { (why::bar(&shares(of), &names, largest, 180.0)) } @else { "–" } }
                             td class="value" { (values[place]) }
-                            td { (of.predicted.map_or("–".into(), between)) }
+                            td { @match of.predicted { Some(of) => (expected(of)), None => "–" } }
                         }
                     }
                 }
@@ -195,12 +200,24 @@ pub(super) fn top(view: &View<'_>) -> Markup {
         p class="small" { "Right of the line: what evaluators add to an item's value; left: what they take away. The name is under the pointer. Value: what the order is by. Expected: what it is worth, within the scale, with an interval that holds it in 9 of 10 cases"
             @if best.iter().all(|of| of.predicted.is_none()) { "; nothing, until two verdicts were learnt from" }
             "." }
+    };
+    if view.seen.picked().len() < 2 {
+        return Shown::Open(table);
     }
+    let fact = html! { b { (first.item.id) } " first, of " (count(view.seen.counts.pending)) " that wait" };
+    Shown::Folded(fact, table)
+}
+
+/// What an item is worth, with its interval where there is room for that.
+fn expected(interval: jurybox::Interval) -> Markup {
+    let told = between(interval);
+    let (mean, ends) = told.split_once(" (").map_or((told.as_str(), None), |(mean, ends)| (mean, Some(ends)));
+    html! { (mean) @if let Some(ends) = ends { span class="ends" { " (" (ends) } } }
 }
 
 /// The log, newest first, without what happens by itself.
-pub(super) fn feed(view: &View<'_>) -> Markup {
-    html! {
+pub(super) fn feed(view: &View<'_>) -> Shown {
+    let body = html! {
         (events::noticed(view.queue, &view.seen.noticed[..view.seen.noticed.len().min(CHANGES)], view.seen.now))
         (events::list(view.queue, &view.seen.happened, view.seen.now, true))
         p class="ways-on small" {
@@ -212,7 +229,10 @@ pub(super) fn feed(view: &View<'_>) -> Markup {
                 }
             }
         }
-    }
+    };
+    let fact =
+        html! { @if let Some(last) = view.seen.happened.first() { (events::last(last, view.seen.now)) } };
+    Shown::Folded(fact, body)
 }
 
 #[cfg(test)]

@@ -1,0 +1,222 @@
+// Charts under the pointer, or under the arrow keys: a crosshair with the values of all lines, and a stretch of time to look at more closely.
+//
+// A drawing tells what it knows in strips: where each stands, when that was, and how high which line is there. The narrow drawing of the same plot has
+// none of its own; it goes by shares of the wide one.
+import { clockOf } from "./times.js";
+
+const NS = "http://www.w3.org/2000/svg";
+const LEAST = 8; // pixels: less is a click, not a stretch
+
+let shown = null; // the plot under the pointer or the keys: { panel, at, share, keys }
+let drag = null; // from where a stretch is drawn: { plot, share, keys }
+
+const plots = (root = document) => [...root.querySelectorAll(".plot[data-live]")];
+const named = (plot) => plot.closest("[data-panel]")?.dataset.panel;
+
+// What the strips say, in shares of the picture from left to right and from top to floor.
+function strips(plot) {
+  if (plot.strips) return plot.strips;
+  const area = areaOf(plot.querySelector(".wide>svg"));
+  const lines = [...plot.querySelectorAll(".wide [data-line]")];
+  const colour = (at) => lines.find((line) => line.dataset.line === at)?.getAttribute("stroke");
+  plot.strips = [...plot.querySelectorAll(".wide [data-x]")].map((strip) => {
+    const title = strip.previousElementSibling;
+    const [head, ...words] = title.textContent.split("\n");
+    // The browser's own text under the pointer would stand beside ours.
+    title.remove();
+    const heights = strip.dataset.y ? strip.dataset.y.split(",").map((one) => one.split(" ")) : [];
+    const values = words.map((text, at) => {
+      const [line, y] = heights[at] ?? [];
+      return { text, colour: colour(line), y: (y - area.top) / area.height };
+    });
+    return { x: (strip.dataset.x - area.left) / area.width, t: Number(strip.dataset.t), head, values };
+  });
+  return plot.strips;
+}
+
+// The picture within a drawing: the drawing in it that cuts lines off leaves four for marks at the edge.
+function areaOf(svg) {
+  const inner = svg.querySelector("svg");
+  const of = (name) => Number(inner.getAttribute(name));
+  return { left: of("x"), top: of("y"), width: of("width") - 4, height: of("height") };
+}
+
+const visible = (plot) => [...plot.querySelectorAll(".wide>svg,.narrow>svg")].find((svg) => svg.getClientRects().length);
+
+function make(name, attributes, parent) {
+  const made = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  parent.append(made);
+  return made;
+}
+
+const timed = (plot) => strips(plot).some((strip) => strip.t);
+const nearest = (all, far) => all.reduce((best, one) => (far(one) < far(best) ? one : best));
+
+// When it was at a share of the picture: between two strips, as far along as that.
+function timeAt(plot, share) {
+  const all = strips(plot).filter((strip) => strip.t);
+  const next = all.findIndex((strip) => strip.x >= share);
+  if (next === 0 || all.length < 2) return all[0].t;
+  const [one, other] = next < 0 ? all.slice(-2) : [all[next - 1], all[next]];
+  const along = (share - one.x) / (other.x - one.x || 1);
+  return one.t + Math.min(Math.max(along, 0), next < 0 ? 1 : along) * (other.t - one.t);
+}
+
+function clear(plot) {
+  plot.querySelectorAll(".cross,.tip").forEach((old) => old.remove());
+}
+
+function hide() {
+  plots().forEach(clear);
+  shown = drag = null;
+}
+
+// The line and its dots, and where asked the stretch that is drawn.
+function cross(plot, strip, brush) {
+  clear(plot);
+  const svg = visible(plot);
+  if (!svg) return;
+  const area = areaOf(svg);
+  const x = (share) => area.left + share * area.width;
+  const group = make("g", { class: "cross" }, svg);
+  if (brush) {
+    const [from, to] = [Math.min(...brush), Math.max(...brush)];
+    make("rect", { class: "brush", x: x(from), y: area.top, width: (to - from) * area.width, height: area.height }, group);
+  }
+  make("path", { d: `M${x(strip.x)} ${area.top}v${area.height}` }, group);
+  for (const { y, colour } of strip.values) {
+    if (y >= 0 && y <= 1) make("circle", { cx: x(strip.x), cy: area.top + y * area.height, r: 3.5, fill: colour }, group);
+  }
+}
+
+// All values there, beside the line.
+function tip(plot, strip) {
+  const box = document.createElement("div");
+  box.className = "tip";
+  box.setAttribute("role", "status");
+  const head = document.createElement("b");
+  head.textContent = strip.t ? clockOf(new Date(strip.t), true) : strip.head;
+  box.append(head);
+  if (strip.t && !strip.head.includes("until")) box.append(Object.assign(document.createElement("span"), { textContent: strip.head }));
+  for (const { text, colour } of strip.values) {
+    const line = document.createElement("span");
+    if (colour) {
+      const mark = document.createElement("i");
+      mark.style.background = colour;
+      line.append(mark);
+    }
+    const cut = text.lastIndexOf(": ");
+    const value = document.createElement("b");
+    value.textContent = text.slice(cut + 2);
+    line.append(text.slice(0, cut), " ", value);
+    box.append(line);
+  }
+  plot.append(box);
+  const svg = visible(plot), area = areaOf(svg);
+  const scale = svg.clientWidth / svg.viewBox.baseVal.width;
+  const at = (area.left + strip.x * area.width) * scale;
+  const room = plot.clientWidth - box.offsetWidth;
+  box.style.left = `${Math.max(0, at + 12 + box.offsetWidth < plot.clientWidth ? at + 12 : Math.min(at - 12 - box.offsetWidth, room))}px`;
+  box.style.top = `${area.top * scale}px`;
+}
+
+function show(plot, share, keys = false) {
+  if (!strips(plot).length) return;
+  const strip = nearest(strips(plot), (one) => Math.abs(one.x - share));
+  shown = { panel: named(plot), at: plots(plot.closest("[data-panel]") ?? document).indexOf(plot), share, keys };
+  const brush = drag?.plot === plot ? [drag.share, share] : null;
+  cross(plot, strip, brush);
+  tip(plot, strip);
+  // The same moment in the other charts.
+  for (const other of plots()) {
+    if (other === plot) continue;
+    const all = strips(other).filter((one) => one.t);
+    const within = strip.t && all.length > 1 && strip.t >= all[0].t && strip.t <= all.at(-1).t;
+    if (within) cross(other, nearest(all, (one) => Math.abs(one.t - strip.t)));
+    else clear(other);
+  }
+}
+
+// A range of one's own: whole seconds, that hold what was drawn.
+function choose(plot, one, other) {
+  const times = [timeAt(plot, Math.min(one, other)), timeAt(plot, Math.max(one, other))];
+  const from = Math.floor(times[0] / 1000), to = Math.ceil(times[1] / 1000);
+  if (!plot.closest("[data-ranged]") || !(to > from)) return;
+  const address = new URL(location.href);
+  const write = (seconds) => new Date(seconds * 1000).toISOString().replace(".000", "");
+  address.searchParams.delete("range");
+  address.searchParams.set("from", write(from));
+  address.searchParams.set("to", write(to));
+  address.hash = "";
+  document.dispatchEvent(new CustomEvent("range", { detail: address.href }));
+}
+
+const shareAt = (plot, event) => {
+  const svg = visible(plot), area = areaOf(svg);
+  const box = svg.getBoundingClientRect();
+  const x = ((event.clientX - box.left) * svg.viewBox.baseVal.width) / box.width;
+  return Math.min(Math.max((x - area.left) / area.width, 0), 1);
+};
+const under = (event) => event.target.closest?.(".plot[data-live]");
+
+document.addEventListener("pointermove", (event) => {
+  const plot = drag && !drag.keys ? drag.plot : under(event);
+  if (plot?.isConnected) show(plot, shareAt(plot, event));
+  else if (shown && !shown.keys) hide();
+});
+document.addEventListener("pointerdown", (event) => {
+  const plot = under(event);
+  if (!plot) return hide();
+  show(plot, shareAt(plot, event));
+  // A finger that moves scrolls.
+  if (event.button === 0 && event.pointerType === "mouse" && timed(plot) && plot.closest("[data-ranged]")) {
+    event.preventDefault();
+    drag = { plot, share: shareAt(plot, event), from: event.clientX };
+  }
+});
+document.addEventListener("pointerup", (event) => {
+  if (!drag || drag.keys) return;
+  const { plot, share, from } = drag;
+  drag = null;
+  if (plot.isConnected && Math.abs(event.clientX - from) >= LEAST) choose(plot, share, shareAt(plot, event));
+});
+document.addEventListener("focusout", (event) => under(event) && shown?.keys && hide());
+
+document.addEventListener("keydown", (event) => {
+  const plot = document.activeElement?.closest?.(".plot[data-live]");
+  if (!plot || event.ctrlKey || event.altKey || event.metaKey) return;
+  const all = strips(plot);
+  const here = shown?.panel === named(plot) ? shown.share : 1;
+  const now = all.indexOf(nearest(all, (one) => Math.abs(one.x - here)));
+  const steps = { ArrowLeft: shown ? now - 1 : now, ArrowRight: now + 1, Home: 0, End: all.length - 1 };
+  if (event.key in steps) {
+    if (!event.shiftKey) drag = null;
+    else if (!drag && timed(plot)) drag = { plot, share: all[now].x, keys: true };
+    show(plot, all[Math.min(Math.max(steps[event.key], 0), all.length - 1)].x, true);
+  } else if (event.key === "Enter" && drag?.keys) {
+    const { share } = drag;
+    drag = null;
+    choose(plot, share, shown.share);
+  } else if (event.key === "Escape" && shown) {
+    hide();
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+
+// Makes charts ready that have just come; where one of them was being looked at, it still is.
+export function dress(root) {
+  for (const plot of plots(root)) {
+    const own = plot.querySelector(".wide>svg").getAttribute("aria-label");
+    plot.tabIndex = 0;
+    plot.setAttribute("role", "group");
+    plot.setAttribute("aria-label", `${own}. Arrow keys tell the values${plot.closest("[data-ranged]") && timed(plot) ? "; with Shift they choose a stretch, and Enter shows it" : ""}.`);
+  }
+  if (!shown || root.dataset?.panel !== shown.panel) return;
+  const plot = plots(root)[shown.at];
+  if (!plot) return hide();
+  if (drag) drag.plot = plot;
+  show(plot, shown.share, shown.keys);
+}

@@ -1,0 +1,118 @@
+// Where to, by a few letters: Ctrl-K, Cmd-K or `/`. The list is that of the page /go, which is there without scripts, too.
+
+const MOST = 12; // ways that are shown at once
+
+const here = decodeURIComponent(location.pathname.match(/^\/q\/([^/]+)/)?.[1] ?? "");
+let dialog = null, ways = [], found = [], at = 0;
+
+function build() {
+  dialog = document.createElement("dialog");
+  dialog.id = "palette";
+  dialog.setAttribute("aria-label", "Go to");
+  dialog.innerHTML =
+    '<input role="combobox" aria-label="Go to" aria-expanded="true" aria-controls="ways" aria-autocomplete="list" autocomplete="off" spellcheck="false" placeholder="Go to a queue, desk, evaluator, or item by its id">' +
+    '<ul id="ways" role="listbox" aria-label="Ways"></ul><p class="small"><kbd>↑</kbd> <kbd>↓</kbd> choose <kbd>Enter</kbd> go <kbd>Esc</kbd> close</p><span class="unseen" role="status"></span>';
+  document.body.append(dialog);
+  const input = dialog.querySelector("input");
+  input.addEventListener("input", () => list(input.value));
+  input.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: MOST, PageUp: -MOST }[event.key];
+    if (step) mark((at + step + (Math.abs(step) === 1 ? found.length : 0)) % (found.length || 1));
+    else if (event.key === "Enter" && found[at]) go(found[at]);
+    else return;
+    event.preventDefault();
+  });
+  // A click beside it closes it.
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+}
+
+// How well a way fits: all words of what was written are in it, better at the beginning of a word.
+function fit(way, words) {
+  const text = way.text.toLowerCase();
+  let sum = 0;
+  for (const word of words) {
+    const place = text.indexOf(word);
+    if (place < 0) return -1;
+    const begins = place === 0 ? 3 : new RegExp(`[\\s:·]${word.replace(/[^\p{L}\p{N}]/gu, "\\$&")}`, "u").test(text) ? 2 : 1;
+    sum += begins;
+  }
+  return sum;
+}
+
+function list(asked) {
+  const words = asked.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = ways.map((way, place) => ({ way, place, fit: fit(way, words) })).filter((one) => one.fit >= 0);
+  fits.sort((a, b) => b.fit - a.fit || a.place - b.place);
+  found = fits.slice(0, MOST).map((one) => one.way);
+  const id = asked.trim();
+  if (id && here && ways.some((way) => way.items)) {
+    found.push({ name: `Item ${id}`, what: here, to: `/q/${here}/items/${encodeURIComponent(id)}`, text: id });
+  }
+  const rows = found.map((way, place) => {
+    const row = document.createElement("li");
+    row.id = `way-${place}`;
+    row.setAttribute("role", "option");
+    const what = document.createElement("span");
+    what.textContent = way.what;
+    row.append(way.name, " ", what);
+    row.addEventListener("click", () => go(way));
+    row.addEventListener("pointermove", () => at === place || mark(place));
+    return row;
+  });
+  dialog.querySelector("ul").replaceChildren(...rows);
+  dialog.querySelector("[role=status]").textContent = found.length ? `${found.length} ways` : "Nothing is called so";
+  mark(0);
+}
+
+function mark(place) {
+  at = Math.min(Math.max(place, 0), Math.max(found.length - 1, 0));
+  const rows = [...dialog.querySelectorAll("li")];
+  rows.forEach((row, other) => row.setAttribute("aria-selected", String(other === at)));
+  rows[at]?.scrollIntoView({ block: "nearest" });
+  const input = dialog.querySelector("input");
+  if (rows[at]) input.setAttribute("aria-activedescendant", rows[at].id);
+  else input.removeAttribute("aria-activedescendant");
+}
+
+function go(way) {
+  dialog.close();
+  location.assign(way.to);
+}
+
+export async function open() {
+  if (!dialog) build();
+  if (dialog.open) return;
+  dialog.querySelector("input").value = "";
+  dialog.showModal();
+  list("");
+  try {
+    const answer = await fetch(`/go?panel=list${here && `&queue=${encodeURIComponent(here)}`}`, { headers: { Accept: "text/html" } });
+    if (!answer.ok || answer.redirected) return;
+    const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+    ways = [...parsed.querySelectorAll("a")].map((way) => ({
+      name: way.firstChild.textContent,
+      what: way.querySelector("span")?.textContent ?? "",
+      to: way.getAttribute("href"),
+      text: way.textContent,
+      items: "items" in way.dataset,
+    }));
+  } catch {
+    // The server is away: what was read before is there still.
+  }
+  list(dialog.querySelector("input").value);
+}
+
+window.addEventListener("keydown", (event) => {
+  const letter = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+  const writing = event.target.closest?.("input:not([type=radio],[type=checkbox]), textarea, select") || document.querySelector(".skipping.open");
+  const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !writing;
+  if (!(letter || slash) || document.querySelector("dialog[open]")) return;
+  event.preventDefault();
+  open();
+});
+document.addEventListener("click", (event) => {
+  const way = event.target.closest?.("a.go");
+  if (!way || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  open();
+});

@@ -1,0 +1,191 @@
+//! The stretch of time that a queue's page shows: all of it, the last day, week or month, or one of somebody's own.
+
+use super::super::figures::{DAY, Seen, unit};
+use super::super::format::moment;
+use crate::problem::Problem;
+use crate::time::Time;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+/// How far back is looked, from now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::pages) enum Range {
+    Day,
+    Week,
+    Month,
+}
+
+impl Range {
+    const ALL: [Range; 3] = [Range::Day, Range::Week, Range::Month];
+
+    /// As the address has it, and as people read it.
+    fn name(self) -> (&'static str, &'static str) {
+        match self {
+            Range::Day => ("day", "24 h"),
+            Range::Week => ("week", "7 days"),
+            Range::Month => ("month", "30 days"),
+        }
+    }
+
+    /// How long it is, and how many stretches it is drawn in.
+    fn length(self) -> (i64, i64) {
+        match self {
+            Range::Day => (DAY, 24),
+            Range::Week => (7 * DAY, 28),
+            Range::Month => (30 * DAY, 30),
+        }
+    }
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    All,
+    Last(Range),
+    Own,
+}
+
+/// The stretch that is shown, in microseconds: its end is not within.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Window {
+    pub(super) from: i64,
+    pub(super) to: i64,
+    asked: Asked,
+    /// Whether it ends now.
+    live: bool,
+}
+
+impl Window {
+    /// By what the address says. A stretch of one's own goes before one that is known by name; without a beginning or an end it has the queue's.
+    pub(super) fn of(
+        seen: &Seen,
+        range: Option<Range>,
+        own: (Option<Time>, Option<Time>),
+    ) -> Result<Window, Problem> {
+        let begin = seen.trust.first().map_or(i64::MAX, |first| first.at).min(seen.pulse.since);
+        Window::between((begin, seen.now), range, own)
+    }
+
+    fn between(
+        (begin, now): (i64, i64),
+        range: Option<Range>,
+        own: (Option<Time>, Option<Time>),
+    ) -> Result<Window, Problem> {
+        // The present moment is within.
+        let end = now + 1;
+        let (from, to, asked) = match (own, range) {
+            // Also what was brought along from before the queue was made.
+            ((None, None), None) => (i64::MIN, end, Asked::All),
+            ((None, None), Some(range)) => (end - range.length().0, end, Asked::Last(range)),
+            ((from, to), _) => {
+                let from = from.map_or(begin, |from| from.0);
+                (from, to.map_or(end, |to| to.0), Asked::Own)
+            }
+        };
+        if from >= to {
+            return Err(Problem::unusable("the query: `from` must lie before `to`"));
+        }
+        Ok(Window { from, to: to.min(end.max(from + 1)), asked, live: to >= end })
+    }
+
+    pub(super) fn holds(&self, at: i64) -> bool {
+        (self.from..self.to).contains(&at)
+    }
+
+    /// Whether it is all there is.
+    pub(super) fn is_all(&self) -> bool {
+        self.asked == Asked::All
+    }
+
+    /// The unit in which times within are told, as far as the end, and what an axis says of it.
+    pub(super) fn unit(&self, since: i64) -> (f64, String) {
+        let (unit, label) = unit(since);
+        (unit, if self.live { label.into() } else { label.replace("now", "the end") })
+    }
+
+    /// What is held against the time before, in how many parts, and what it is called: the last day, where nothing else was asked for.
+    pub(super) fn compared(&self) -> (Window, i64, String) {
+        let named = |range: Range| {
+            let (length, parts) = range.length();
+            let window = Window { from: self.to - length, asked: Asked::Last(range), ..*self };
+            (window, parts, format!("last {}", range.name().1))
+        };
+        match self.asked {
+            Asked::All => named(Range::Day),
+            Asked::Last(range) => named(range),
+            Asked::Own => (*self, 24, "this time".into()),
+        }
+    }
+
+    /// The way to each stretch, and the one that is shown.
+    pub(super) fn ways(&self, queue: &str, now: i64) -> Markup {
+        let way = |to: String, name: &str, here: bool| {
+            html! { a href=(to) aria-current=[here.then_some("true")] { (name) } }
+        };
+        html! {
+            nav class="ranges" aria-label="Time that is shown" {
+                (way(format!("/q/{queue}"), "all", self.is_all()))
+                @for range in Range::ALL {
+                    @let (name, words) = range.name();
+                    (way(format!("/q/{queue}?range={name}"), words, self.asked == Asked::Last(range)))
+                }
+                @if self.asked == Asked::Own {
+                    span class="own" { (moment(self.from, now)) " to " @if self.live { "now" } @else { (moment(self.to, now)) } }
+                } @else {
+                    span class="hint" { "or draw across a chart" }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::figures::{MINUTE, SECOND};
+    use super::*;
+
+    const BEGIN: i64 = 100 * DAY;
+    const NOW: i64 = 140 * DAY;
+
+    fn window(range: Option<Range>, from: Option<i64>, to: Option<i64>) -> Option<Window> {
+        Window::between((BEGIN, NOW), range, (from.map(Time), to.map(Time))).ok()
+    }
+
+    #[test]
+    fn an_address_says_what_is_shown() {
+        let all = window(None, None, None).unwrap();
+        assert!(all.is_all() && all.holds(BEGIN - 1) && all.holds(NOW) && !all.holds(NOW + 1));
+        let week = window(Some(Range::Week), None, None).unwrap();
+        assert!(week.holds(NOW - 7 * DAY + 1) && !week.holds(NOW - 7 * DAY) && week.holds(NOW));
+        let own = window(Some(Range::Week), Some(NOW - 3 * DAY), Some(NOW - 2 * DAY)).unwrap();
+        assert!(own.holds(NOW - 3 * DAY) && !own.holds(NOW - 2 * DAY) && !own.live);
+        // What has not come yet is not shown.
+        let since = window(None, Some(NOW - DAY), Some(NOW + DAY)).unwrap();
+        assert!(since.live && since.to == NOW + 1);
+        assert!(window(None, None, Some(NOW - DAY)).unwrap().holds(BEGIN));
+        assert_eq!(window(None, Some(NOW), Some(NOW)), None);
+        assert_eq!(window(None, None, Some(BEGIN - 1)), None);
+        // All of it is to come: nothing is within, and nothing is wrong.
+        let later = window(None, Some(NOW + DAY), Some(NOW + 2 * DAY)).unwrap();
+        assert!(!later.holds(NOW) && later.from < later.to);
+    }
+
+    #[test]
+    fn what_is_shown_is_held_against_as_long_a_time() {
+        let of = |window: Option<Window>| window.unwrap().compared();
+        let (all, parts, name) = of(window(None, None, None));
+        assert_eq!((all.to - all.from, parts, name.as_str()), (DAY, 24, "last 24 h"));
+        let (month, parts, name) = of(window(Some(Range::Month), None, None));
+        assert_eq!((month.to - month.from, parts, name.as_str()), (30 * DAY, 30, "last 30 days"));
+        let (own, _, name) = of(window(None, Some(NOW - 90 * SECOND), Some(NOW - 30 * SECOND)));
+        assert_eq!((own.to - own.from, name.as_str()), (MINUTE, "this time"));
+    }
+
+    #[test]
+    fn an_axis_says_where_it_ends() {
+        let label = |window: Option<Window>| window.unwrap().unit(DAY).1;
+        assert_eq!(label(window(None, None, None)), "hours, until now");
+        assert_eq!(label(window(None, Some(BEGIN), Some(NOW - 1))), "hours, until the end");
+    }
+}
