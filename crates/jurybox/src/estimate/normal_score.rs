@@ -11,6 +11,8 @@ use crate::normal;
 pub(crate) struct NormalScore {
     at: Vec<f64>,
     score: Vec<f64>,
+    /// The score at each knot, and what it rises by to the next.
+    pieces: Vec<[f64; 2]>,
     grid: Grid,
 }
 
@@ -45,6 +47,8 @@ impl NormalScore {
         let deviation = (square / total - mean * mean).max(0.0).sqrt();
         let scale = if deviation > 1e-9 { 1.0 / deviation } else { 0.0 };
         curve.score.iter_mut().for_each(|score| *score = (*score - mean) * scale);
+        let rise = |i: usize| curve.score.get(i + 1).map_or(0.0, |next| next - curve.score[i]);
+        curve.pieces = (0..curve.score.len()).map(|i| [curve.score[i], rise(i)]).collect();
         curve.grid = Grid::new(&curve.at);
         curve
     }
@@ -60,9 +64,15 @@ impl NormalScore {
     }
 
     /// The normal score of a number; 0 where nothing was seen.
+    #[inline]
     pub(crate) fn at(&self, x: f64) -> f64 {
-        let above = with_halvings!(self.grid.halvings(), N => self.grid.piece::<N>(x));
-        interpolate(&self.at, &self.score, above, x)
+        let (Some(&first), Some(&last)) = (self.at.first(), self.at.last()) else { return 0.0 };
+        let x = x.clamp(first, last);
+        let piece = with_halvings!(self.grid.halvings(), N => self.grid.piece::<N>(x));
+        let [score, rise] = self.pieces[piece.max(1) - 1];
+        // Behind the last knot is infinity: nothing is added there.
+        let (from, to) = (self.grid.knot(piece), self.grid.knot(piece + 1));
+        score + (x - from) / (to - from) * rise
     }
 }
 
@@ -108,19 +118,6 @@ impl Quantiles {
         }
         self.known[at]
     }
-}
-
-/// The piecewise linear function through the knots, constant beyond the outermost, given the number of knots at or below x.
-fn interpolate(at: &[f64], value: &[f64], above: usize, x: f64) -> f64 {
-    if above == 0 {
-        return value.first().copied().unwrap_or(0.0);
-    }
-    if above == at.len() {
-        return value[above - 1];
-    }
-    let (x0, x1) = (at[above - 1], at[above]);
-    let share = (x - x0) / (x1 - x0);
-    value[above - 1] + share * (value[above] - value[above - 1])
 }
 
 #[cfg(test)]

@@ -225,8 +225,9 @@ impl Sums {
     fn new(series: &Series) -> Self {
         let readings: f64 = series.cells.iter().map(|cell| cell.rounds).sum();
         let centre = series.cells.iter().map(|cell| cell.rounds * cell.mean).sum::<f64>() / readings.max(1.0);
-        let mut upto = vec![Sum::default()];
         let mut total = Sum::default();
+        let mut upto = Vec::with_capacity(series.cells.len() + 1);
+        upto.push(total);
         for cell in &series.cells {
             let mean = cell.mean - centre;
             total.cells += f64::from(u8::from(cell.rounds > 0.0));

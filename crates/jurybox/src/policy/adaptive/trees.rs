@@ -184,9 +184,10 @@ impl Cuts {
         let mut scores = [f64::NEG_INFINITY; BLOCK];
         let own = rows.iter().skip(self.evaluator).step_by(width);
         scores.iter_mut().zip(own).for_each(|(score, x)| *score = *x);
-        let mut bins = [0_u64; BLOCK];
+        // Counted as numbers, so that scores and counts are of one width.
+        let mut bins = [0.0; BLOCK];
         for cut in &self.at {
-            (0..BLOCK).for_each(|row| bins[row] += u64::from(scores[row] > *cut));
+            (0..BLOCK).for_each(|row| bins[row] += if scores[row] > *cut { 1.0 } else { 0.0 });
         }
         bins.map(|bin| bin as u8)
     }
@@ -196,12 +197,12 @@ impl Tree {
     /// The leaf of each row of a block, by its bins, evaluator by evaluator: a bit for each cut that it is above.
     #[inline]
     fn each_leaf(&self, bins: &[[u8; BLOCK]]) -> [u8; BLOCK] {
-        let above = |level: usize| {
-            let (own, bin) = (&bins[self.columns[level]], self.bins[level]);
-            own.map(|own| u8::from(own > bin) << level)
-        };
-        let [first, second, third] = std::array::from_fn(above);
-        std::array::from_fn(|row| first[row] | second[row] | third[row])
+        let mut leaves = [0; BLOCK];
+        for (level, (&column, &bin)) in self.columns.iter().zip(&self.bins).enumerate() {
+            let own = &bins[column];
+            (0..BLOCK).for_each(|row| leaves[row] |= u8::from(own[row] > bin) << level);
+        }
+        leaves
     }
 }
 
