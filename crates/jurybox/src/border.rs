@@ -60,13 +60,18 @@ pub(crate) fn check_time(at: u64, latest: Option<u64>) -> Result<(), Error> {
 /// of rounds or a time since a start.
 const DATES: std::ops::Range<u64> = 1_000_000_000..5_000_000_000;
 
-/// How many thousandths of a thousandth a date is counted in, as a power of 1,000; none for what is no date.
-fn unit(at: u64) -> Option<u32> {
-    (0..4).find(|power| DATES.contains(&(at / 1000_u64.pow(*power))))
+/// Twenty years, in seconds: dates that are further apart are not of one log.
+const OF_ONE_LOG: u64 = 20 * 31_557_600;
+
+/// What a date is counted in, as a power of 1,000, and the date in seconds; none for what is no date.
+fn date(at: u64) -> Option<(u32, u64)> {
+    (0..4).map(|power| (power, at / 1000_u64.pow(power))).find(|(_, seconds)| DATES.contains(seconds))
 }
 
 /// Whether two times are dates in different units. After a date in a finer one all that there is would be old, and nothing could be seen to
 /// change.
 pub(crate) fn is_of_another_unit(at: u64, latest: u64) -> bool {
-    unit(at).zip(unit(latest)).is_some_and(|(one, other)| one != other)
+    date(at).zip(date(latest)).is_some_and(|((unit, one), (other_unit, other))| {
+        unit != other_unit && one.abs_diff(other) <= OF_ONE_LOG
+    })
 }

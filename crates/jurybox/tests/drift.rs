@@ -327,7 +327,7 @@ fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
             counted.observe(&scores, now).unwrap();
             // Nor are dates refused that begin as times since a start; but coarser ones after finer ones are.
             let mut since_start = seated("adaptive");
-            for nanoseconds in [200_000_000, 30_000_000_000, 90_000_000_000_000] {
+            for nanoseconds in [200_000_000, 2_000_000_000, 3_600_000_000_000, 90_000_000_000_000] {
                 since_start.observe(&scores, nanoseconds).unwrap();
             }
             other.observe(&scores, now).unwrap_err();
