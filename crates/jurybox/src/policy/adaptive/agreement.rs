@@ -4,9 +4,6 @@
 //! correlation with that: here with the mean of the others, copies of its own left out, since these would agree with it whatever it says. Where
 //! evaluators share next to nothing, each seeing something of its own, agreement is chance and tells nothing of worth. So it counts as far as
 //! the mean of all votes is reliable (Cronbach's alpha: the share of its variance that is not single evaluators' own).
-//!
-//! It counts, too, only as far as scores lie far out, as those of detectors do: there a single evaluator can outvote the others, and its mistakes are what
-//! a mean of equal votes puts first. Where none can, a family of evaluators that err alike would be heard at the cost of one who sees more.
 
 use crate::kernel::dot;
 use crate::matrix::Symmetric;
@@ -25,32 +22,30 @@ pub(super) fn votes(correlation: &Symmetric, varies: impl Fn(usize) -> bool) -> 
     (0..width).map(|j| if varies(j) { vote(j) } else { 0.0 }).collect()
 }
 
-/// The votes, as far as `share`, from 0 to 1, weighed by how far the others agree.
-pub(super) fn weighed(correlation: &Symmetric, votes: &[f64], share: f64) -> Vec<f64> {
-    let image = correlation.times(votes);
-    let (count, all) = (votes.iter().sum::<f64>(), dot(votes, &image));
+/// The votes, weighed by how far the others agree.
+pub(super) fn weighed(correlation: &Symmetric, votes: &[f64]) -> Vec<f64> {
+    let width = votes.len();
+    let mut others = vec![0.0; width];
     let mut own = 0.0;
-    let agreed: Vec<f64> = (0..votes.len())
+    let agreed: Vec<f64> = (0..width)
         .map(|j| {
-            // The votes of this one and its copies, which are taken for one another, and what all others' votes go with them.
-            let (mut same, mut with_same, mut along) = (0.0, 0.0, image[j]);
-            for (k, vote) in votes.iter().enumerate() {
-                let shared = vote * alike(correlation, j, k);
-                same += shared;
-                with_same += shared * image[k];
-                along -= shared * correlation.get(j, k);
-                own += votes[j] * shared * correlation.get(j, k);
+            for (k, other) in others.iter_mut().enumerate() {
+                let alike = alike(correlation, j, k);
+                *other = votes[k] * (1.0 - alike);
+                own += votes[j] * votes[k] * alike * correlation.get(j, k);
             }
-            let variance = all - 2.0 * with_same + same * same;
-            if variance > LEAST { (along / variance.sqrt()).max(0.0) } else { 0.0 }
+            let image = correlation.times(&others);
+            let variance = dot(&others, &image);
+            if variance > LEAST { (image[j] / variance.sqrt()).max(0.0) } else { 0.0 }
         })
         .collect();
+    let (count, all) = (votes.iter().sum::<f64>(), correlation.form(votes));
     let mean = dot(votes, &agreed) / count;
     if !(count > 1.0 && all > LEAST && mean > LEAST) {
         return votes.to_vec();
     }
-    let counts = share * (count / (count - 1.0) * (1.0 - own / all)).clamp(0.0, 1.0);
-    votes.iter().zip(&agreed).map(|(vote, agreed)| vote * (1.0 + counts * (agreed / mean - 1.0))).collect()
+    let reliable = (count / (count - 1.0) * (1.0 - own / all)).clamp(0.0, 1.0);
+    votes.iter().zip(&agreed).map(|(vote, agreed)| vote * (1.0 + reliable * (agreed / mean - 1.0))).collect()
 }
 
 /// How far two evaluators are copies of one another, from 0 to 1.
@@ -63,7 +58,7 @@ mod tests {
     use super::*;
 
     fn weighed_votes(correlation: &Symmetric) -> Vec<f64> {
-        weighed(correlation, &votes(correlation, |_| true), 1.0)
+        weighed(correlation, &votes(correlation, |_| true))
     }
 
     fn assert_near(found: &[f64], expected: &[f64]) {
@@ -78,7 +73,6 @@ mod tests {
         // All four votes have a variance of 4 + 6 * 0.36, of which 4 are their own.
         let reliable = 4.0 / 3.0 * (1.0 - 4.0 / 6.16);
         let found = weighed_votes(&correlation);
-        assert_eq!(weighed(&correlation, &[1.0; 4], 0.0), [1.0; 4]);
         // Of the three agreements that are not 0, all are the same: 4/3 of their mean over the four.
         assert_near(
             &found,
@@ -101,7 +95,7 @@ mod tests {
         let mut copied = Symmetric::zeros(6);
         for i in 0..6_usize {
             for j in 0..=i {
-                copied.set(i, j, if i == j || j >= 3 { 1.0 } else { alone.get(i.min(3), j) });
+                copied.set(i, j, alone.get(i.min(3), j.min(3)));
             }
         }
         let (one, three) = (weighed_votes(&alone), weighed_votes(&copied));
@@ -120,7 +114,7 @@ mod tests {
     fn who_never_varies_has_no_vote_and_takes_none() {
         let correlation = Symmetric::of_one_factor(&[0.8, 0.5, 0.0, 0.6]);
         let votes = votes(&correlation, |j| j != 2);
-        let found = weighed(&correlation, &votes, 1.0);
+        let found = weighed(&correlation, &votes);
         let without = weighed_votes(&Symmetric::of_one_factor(&[0.8, 0.5, 0.6]));
         assert_eq!(found[2], 0.0);
         assert_near(&[found[0], found[1], found[3]], &without);

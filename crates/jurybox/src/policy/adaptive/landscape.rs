@@ -20,10 +20,6 @@ const LEAST_LOADING: f64 = 1e-8;
 /// No score of a law with a mean is so many standard deviations away.
 const FAR: f64 = 1e9;
 
-/// Scores lie far out where one of those sampled is further out than the second of these, in standard deviations, and not at all up to the first.
-const NEAR: f64 = 4.0;
-const FAR_OUT: f64 = 8.0;
-
 /// Whether a score is missing is a feature where so many of those seen are, and so many are not.
 const LEAST_BLANKS: f64 = 5.0;
 
@@ -246,17 +242,9 @@ impl Landscape {
         self.unit(self.votes())
     }
 
-    /// The mean in which evaluators are heard as far as the others agree with them, where scores lie far out, at unit variance: the best guess without labels.
+    /// The mean in which evaluators are heard as far as the others agree with them, at unit variance: the best guess without labels.
     pub(crate) fn agreed(&self) -> Vec<f64> {
-        let far_out = (0..self.width()).map(|j| self.far_out(j)).fold(0.0, f64::max);
-        self.unit(agreement::weighed(&self.correlation, &self.votes(), far_out))
-    }
-
-    /// Whether an evaluator's scores lie far out now and then, from 0 to 1.
-    pub(crate) fn far_out(&self, j: usize) -> f64 {
-        let standard = |x: &f64| ((x - self.centre[j]) * self.scale[j]).abs();
-        let farthest = self.curves[j].knots().0.iter().map(standard).fold(0.0, f64::max);
-        ((farthest - NEAR) / (FAR_OUT - NEAR)).clamp(0.0, 1.0)
+        self.unit(agreement::weighed(&self.correlation, &self.votes()))
     }
 
     fn votes(&self) -> Vec<f64> {
