@@ -4,7 +4,6 @@
 //! normal scores. A missing score is replaced by its expectation given the present ones under the one-factor model, and its
 //! bends by theirs, so that a prediction stays the posterior mean given what is there. That it is missing is a feature too.
 
-use super::agreement;
 use crate::estimate::normal_score::{NormalScore, Quantiles};
 use crate::estimate::{Moments, SampledRow, one_factor};
 use crate::kernel::dot;
@@ -19,6 +18,10 @@ const LEAST_LOADING: f64 = 1e-8;
 
 /// No score of a law with a mean is so many standard deviations away.
 const FAR: f64 = 1e9;
+
+/// Evaluators are copies of one another from the second of these correlations on, and not at all up to the first.
+const UNLIKE: f64 = 0.95;
+const ALIKE: f64 = 0.99;
 
 /// Whether a score is missing is a feature where so many of those seen are, and so many are not.
 const LEAST_BLANKS: f64 = 5.0;
@@ -242,13 +245,18 @@ impl Landscape {
         self.unit(self.votes())
     }
 
-    /// The mean in which evaluators are heard as far as the others agree with them, at unit variance: the best guess without labels.
-    pub(crate) fn agreed(&self) -> Vec<f64> {
-        self.unit(agreement::weighed(&self.correlation, &self.votes()))
-    }
-
+    /// One vote for each evaluator that varies; those that say nearly the same share theirs.
     fn votes(&self) -> Vec<f64> {
-        agreement::votes(&self.correlation, |j| self.scale[j] != 0.0)
+        let width = self.width();
+        let alike = |j: usize, k: usize| {
+            if k == j {
+                1.0
+            } else {
+                ((self.correlation.get(j, k) - UNLIKE) / (ALIKE - UNLIKE)).clamp(0.0, 1.0)
+            }
+        };
+        let vote = |j: usize| 1.0 / (0..width).map(|k| alike(j, k)).sum::<f64>();
+        (0..width).map(|j| if self.scale[j] == 0.0 { 0.0 } else { vote(j) }).collect()
     }
 
     /// Whether a score is so far from those seen that sums over labels could hold nothing else.

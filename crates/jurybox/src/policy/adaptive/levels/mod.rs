@@ -82,7 +82,7 @@ impl Levels {
         let levels = levels_of(labelled.clone().map(|row| (row.values[width], row.weight)))?;
         // Zeros behind the features: fours of numbers are the quickest.
         let order = (width + 1 + lens::blanks(landscape).len()).next_multiple_of(4);
-        let mut direction = landscape.agreed();
+        let mut direction = landscape.equal();
         direction.resize(order - 1, 0.0);
         let (mut plain, mut ranked) = (Table::new(order), Table::new(order));
         let mut looked_at = Vec::new();

@@ -50,10 +50,10 @@ pub(super) fn sets<'a>(
     sets.into_iter().zip(in_the_running).filter_map(|(set, stays)| stays.then_some(set)).collect()
 }
 
-/// Without a label nothing can tell which guess is right: averaged, they rank worse than a mean in which evaluators are heard as far as others agree with
-/// them, half of it by the standardised and half by the normal scores. An evaluator whose scores lie far out now and then would outvote all others by the former: it has the latter alone.
+/// Without a label nothing can tell which guess is right: averaged, they rank worse than the plain mean, half of it by the standardised and
+/// half by the normal scores. An evaluator whose scores lie far out now and then would outvote all others by the former: it has the latter alone.
 fn before_labels(landscape: &Landscape) -> FeatureSet {
-    let (width, votes) = (landscape.width(), landscape.agreed());
+    let (width, votes) = (landscape.width(), landscape.equal());
     if landscape.in_blocks() == width {
         return (0..width, vec![votes]);
     }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_label_who_agrees_is_heard_and_copies_share_a_vote() {
+    fn before_the_first_label_all_have_a_vote_and_copies_share_theirs() {
         let mut rng = ChaCha8Rng::seed_from_u64(6);
         let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
         let mut scores = Vec::new();
@@ -150,16 +150,9 @@ mod tests {
             assert_eq!(directions.len(), 1, "{set:?}");
             for block in directions[0].chunks(6) {
                 let votes: Vec<f64> = block.iter().map(|vote| vote / block[0]).collect();
-                // Correlations of a half have a standard error of 0.02, and so, about, have agreements with the mean of three others.
-                assert!(votes[..3].iter().all(|vote| (vote - 1.0).abs() < 0.1), "{set:?}: {votes:?}");
-                // Four votes of which three correlate by a half: 4/3 (1 - 4/7) of the votes go by agreement, so that the one has 3/7, and the three
-                // 25/21 each; all three copies together 9/25 of one of them. An agreement by chance is added, or taken for none.
-                let copies: f64 = votes[3..].iter().sum();
-                assert!((copies - 0.36).abs() < 0.1, "{set:?}: {votes:?}");
-                assert!(
-                    (votes[3] - votes[4]).abs() < 1e-9 && (votes[3] - votes[5]).abs() < 1e-9,
-                    "{votes:?}"
-                );
+                for (vote, of) in votes.iter().zip([1.0, 1.0, 1.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]) {
+                    assert!((vote - of).abs() < 1e-9, "{set:?}: {votes:?}");
+                }
             }
         }
     }
