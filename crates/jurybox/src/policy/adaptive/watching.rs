@@ -1,7 +1,7 @@
 //! Is everything still what it was, and what is kept of what is not?
 //!
-//! Here it is asked of the state: by the pulses of evaluators ([`drift`](super::drift)), and by what is left of a few labels of every span
-//! of time ([`rewards`](super::rewards)).
+//! Here it is asked of the state: by the pulses of evaluators ([`drift`]), and by what is left of a few labels of every span
+//! of time ([`rewards`]).
 
 use super::Adaptive;
 use super::drift::{self, Changed};
