@@ -21,6 +21,7 @@ const LABELS: [usize; 4] = [20, 60, 200, 1000];
 type Levels = &'static [(f64, f64)];
 /// An item: its reward and its scores.
 type Item = (f64, Vec<f64>);
+type World = fn(&mut ChaCha8Rng) -> Item;
 const REWARDS: [(&str, Levels); 5] = [
     ("normal", &[]),
     ("even", &[(-1.7, 0.0)]),
@@ -45,7 +46,7 @@ fn unit(levels: Levels) -> f64 {
 }
 
 /// Worlds in which the reward depends on two scores at once, and others that count by themselves or not at all.
-const TOGETHER: [(&str, fn(&mut ChaCha8Rng) -> Item); 4] = [
+const TOGETHER: [(&str, World); 4] = [
     ("a product", |rng| {
         let x = six(rng);
         (x[0] * x[1] + x[4] + 0.5 * normal(rng), x)

@@ -122,7 +122,7 @@ fn intervals_hold_the_reward_and_are_the_narrower_for_what_trees_see() {
         let width = intervals.iter().map(|of| of.high - of.low).sum::<f64>() / rewards.len() as f64;
         (held.count() as f64 / rewards.len() as f64, width)
     });
-    // 3,000 items have an error of .006; the value is that of four stands, and the noise that of one, which is a little more.
+    // 3,000 items have an error of .006.
     assert!((0.87..=0.93).contains(&trees.0), "{trees:?}");
     assert!(trees.1 < 0.8 * sums.1, "{trees:?} {sums:?}");
 }

@@ -12,7 +12,8 @@
 //! 3. **Evidence** ([`regression`]). Each guess, how far to stray from it, and which features to use make a model with a
 //!    marginal likelihood in closed form; the answer averages over all. Few labels: the guesses. Many: least squares.
 //! 4. **Levels** ([`levels`]). Where rewards are yes and no, or up to five marks, values are probabilities
-//!    instead of straight lines, from logistic regressions and small trees; the prior is the same in kind.
+//!    instead of straight lines, from logistic regressions and small trees; the prior is the same in kind. Many labels of marks tell how much of the value is
+//!    better left to lines, bends and trees.
 //! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, and their bends by
 //!    theirs, which makes the value the posterior mean given what is there. Which scores are missing competes as features of its own.
 //! 6. **Context** ([`groups`]), where columns say which group an item belongs to: weights differ by group as far as the labels say so.
@@ -37,7 +38,7 @@
 //! more coarsely the older it is; states are brought to the later time, then added span by span.
 //!
 //! **In the paper:** nowhere; it uses Alg. 2's idea as one of its guesses, and folds the current round in first.
-//! **Costs** O(J) an item to value (O(J^2) and twenty trees where rewards have levels, ninety-six small ones where numbers have shown that they depend on several scores at once) and O(J^2) to observe; a fit costs O(`sample` J^2), and rounds renew it when items or labels
+//! **Costs** O(J) an item to value (O(J^2) and twenty trees where rewards have levels, 96 to 160 small ones where numbers have shown that they depend on several scores at once) and O(J^2) to observe; a fit costs O(`sample` J^2), and rounds renew it when items or labels
 //! have grown by a tenth (with every round while there are few, by a fifth where there are many).
 //!
 //! **Options:** `sample` (labelled rows kept, 1024), `curve` (`linear`, `ranks`, `spline`), `levels` (whether rewards of few

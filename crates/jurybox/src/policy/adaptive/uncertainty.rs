@@ -73,7 +73,7 @@ impl Uncertainty {
             }
         }
         // Weights are the surer for what trees explain of the rewards that they are known by.
-        let variance = (noise + hidden).max(LEAST_NOISE * noise) + left * of_weights + of_trees;
+        let variance = (noise + hidden + of_trees).max(LEAST_NOISE * noise) + left * of_weights;
         let (mut low, high) = either_way(level, reach, variance.max(0.0).sqrt(), back.abs());
         low += model.spread.steeper(back) * back.abs();
         let (low, high) = if back < 0.0 { (mean - high, mean + low) } else { (mean - low, mean + high) };

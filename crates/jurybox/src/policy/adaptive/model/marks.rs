@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn levels_have_what_they_explain_and_an_error_more() {
         let row = |i: u32, of: f64| {
-            let level = if i % 2 == 0 { 1.0 } else { -1.0 };
+            let level = if i.is_multiple_of(2) { 1.0 } else { -1.0 };
             (1.0, of * level + if i % 4 < 2 { 0.5 } else { -0.5 }, level)
         };
         let rows = |of: f64| (0..100).map(|i| row(i, of)).collect::<Vec<_>>();
