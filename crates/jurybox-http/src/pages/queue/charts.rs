@@ -12,10 +12,11 @@ use maud::{Markup, PreEscaped, html};
 
 /// Points of a curve: more cannot be told apart; and of all lines of trust together.
 const POINTS: usize = 120;
-const MOMENTS: usize = 300;
+const MOMENTS: usize = 200;
 /// Evaluators of whom it is drawn what they added, what their scores are worth, and with whom they err: a page is not to grow with a queue.
 const TRUSTED: usize = 10;
 const DRAWN: usize = 6;
+const DRAWN_OF_MANY: usize = 4;
 const MAPPED: usize = 12;
 
 /// Two of these, one above the other, are in sight at once.
@@ -207,7 +208,8 @@ pub(super) fn reliability(view: &View<'_>) -> Shown {
             html! { "After " (ENOUGH) " verdicts: what items with such a score were found to be worth. A good evaluator's line climbs." },
         );
     }
-    let loudest = loudest(&view.seen.evaluated, DRAWN);
+    let drawn = if names.len() > DRAWN { DRAWN_OF_MANY } else { DRAWN };
+    let loudest = loudest(&view.seen.evaluated, drawn);
     let body = html! {
         div class="grid" {
             @for (j, name) in names.iter().enumerate().filter(|(j, _)| loudest.contains(j)) {
