@@ -8,6 +8,8 @@ use std::fmt::Write;
 
 /// Closer than this a hand cannot tell strips apart.
 const NARROWEST: f64 = 14.0;
+/// What a script is told besides makes each strip heavier: there are fewer of them.
+const NARROWEST_LIVE: f64 = 24.0;
 /// Longer texts run off the screen.
 const MOST_LINES: usize = 14;
 /// Up to so many lines strips are as narrow as they may be; more lines take wider strips, so that what a drawing tells does not outweigh it.
@@ -29,7 +31,7 @@ pub(crate) struct Area<'a> {
 /// Writes the strips, and says at which places there is one.
 pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>) -> Vec<f64> {
     let lines = curves.len().clamp(FEW_LINES, MOST_LINES) as f64 / FEW_LINES as f64;
-    let narrowest = NARROWEST * lines;
+    let narrowest = if area.live.is_some() { NARROWEST_LIVE } else { NARROWEST } * lines;
     let mut places: Vec<(f64, f64)> = curves
         .iter()
         .flat_map(|curve| &curve.points)
@@ -46,6 +48,11 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
         }
     }
     kept.reverse();
+    // Said once for all of them, where they are many.
+    let fill = if area.live.is_some() { "" } else { " fill=\"transparent\"" };
+    if area.live.is_some() {
+        svg.raw(format_args!("<g fill=\"transparent\">"));
+    }
     for (at, &(place, value)) in kept.iter().enumerate() {
         let from = if at == 0 { area.left } else { 0.5 * (kept[at - 1].0 + place) };
         let to = kept.get(at + 1).map_or(area.right, |next| 0.5 * (place + next.0));
@@ -53,13 +60,16 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
         let marks = area.live.map_or(String::new(), |(clock, y)| marks(&there, (place, clock(value)), y));
         svg.titled(&text(&there, value, area.x_label), |svg| {
             svg.raw(format_args!(
-                "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"transparent\"{marks}/>",
+                "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{fill}{marks}/>",
                 px(from),
                 px(area.top),
                 px(to - from),
                 px(area.floor - area.top)
             ));
         });
+    }
+    if area.live.is_some() {
+        svg.raw(format_args!("</g>"));
     }
     kept.into_iter().map(|(_, value)| value).collect()
 }

@@ -291,12 +291,14 @@ impl Plot {
         let widest = y.ticks().iter().map(|tick| width_of(&tick.1)).fold(0.0, f64::max);
         let left = (widest + 14.0).max(30.0);
         let xs = || self.curves.iter().flat_map(|curve| curve.points.iter().map(|p| p.0));
-        let mut x = Axis::new(self.x_scale, xs(), left, right, frame.tight);
+        // Zero is the present moment where all is before it: it need not be in the picture, and ticks are for what is.
+        let close = frame.tight || xs().all(|value| value.is_nan() || value < 0.0);
+        let mut x = Axis::new(self.x_scale, xs(), left, right, close);
         if !frame.tight {
             // Lines run to the edge, where their names are; single estimates keep off it.
             let last = xs().filter_map(|value| x.place(value)).fold(left, f64::max);
             let stretch = (right - left) / (last - left).max(1.0);
-            x = Axis::new(self.x_scale, xs(), left, left + stretch * (right - left), false);
+            x = Axis::new(self.x_scale, xs(), left, left + stretch * (right - left), close);
         }
         Layout { left, right, top, floor, x, y }
     }
@@ -467,5 +469,23 @@ mod tests {
             let tick = layout.x.ticks().into_iter().find(|tick| tick.0 == 1000.0).unwrap().1;
             assert!(plot.to_svg().contains(&format!(">{tick}</text>")), "{x_scale:?}: {tick}");
         }
+    }
+    /// Two moments a minute ago, three seconds apart: an axis that held the present as well would have all its ticks there.
+    #[test]
+    fn what_was_long_ago_has_ticks_of_its_own() {
+        let plot = Plot {
+            title: String::new(),
+            x_label: "seconds, until now".into(),
+            y_label: "weight".into(),
+            x_scale: Scale::Linear,
+            y_scale: Scale::Linear,
+            curves: vec![Curve::new("spam", vec![(-63.0, 1.0), (-60.0, 2.0)])],
+        };
+        let layout = plot.layout(&Frame::FULL);
+        let at = layout.x.place(-60.0).unwrap();
+        assert!((at - layout.right).abs() < 0.1, "{at} and {}", layout.right);
+        let seen = layout.x.ticks().into_iter().filter_map(|tick| layout.x.place(tick.0));
+        let seen = seen.filter(|at| (layout.left..=layout.right + 0.5).contains(at)).count();
+        assert!(seen >= 3, "{seen} ticks");
     }
 }

@@ -216,7 +216,7 @@ pub(crate) struct Need {
 }
 
 /// The routes about no single queue that a key for some queues may ask: each tells it of those alone.
-const ACROSS: [&str; 4] = ["/", "/live", "/metrics", "/v1/queues"];
+const ACROSS: [&str; 5] = ["/", "/go", "/live", "/metrics", "/v1/queues"];
 
 /// Lets a request pass that may.
 pub(crate) async fn guard(State(need): State<Need>, mut request: Request, next: Next) -> Response {

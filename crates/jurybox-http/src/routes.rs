@@ -272,7 +272,7 @@ mod tests {
             }
         }
         others.sort_unstable();
-        assert_eq!(others, ["/", "/live", "/metrics", "/v1/queues"]);
+        assert_eq!(others, ["/", "/go", "/live", "/metrics", "/v1/queues"]);
         assert!(of_queues > 30, "{of_queues}");
         assert_eq!(ask("POST", "/demo/swap".into()).await, StatusCode::FORBIDDEN);
     }

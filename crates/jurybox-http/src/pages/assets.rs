@@ -25,6 +25,13 @@ const SCRIPTS: [(&str, &str); 12] = [
     ("undo.js", include_str!("assets/undo.js")),
 ];
 
+/// A script as it is sent: without what is there for those who read it here. No text in them goes over several lines.
+fn bare(script: &str) -> String {
+    let lines =
+        script.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    lines.fold(String::with_capacity(script.len()), |text, line| text + line + "\n")
+}
+
 /// The style sheet: the colours and rules of all drawings, and those of the pages.
 static STYLE: LazyLock<String> = LazyLock::new(|| {
     jurybox_draw::style() + include_str!("assets/page.css") + include_str!("assets/desk.css")
@@ -40,15 +47,17 @@ pub(super) static FOLDER: LazyLock<String> = LazyLock::new(|| {
     format!("/assets/{}", hex(&hash.finalize()[..6]))
 });
 
+/// Its name says what it is: it never changes.
+const KEPT: &str = "public, max-age=31536000, immutable";
+
 pub(super) async fn asset(params: RawPathParams) -> Result<Response, Problem> {
     let name = params.iter().find(|(name, _)| *name == "name").map(|(_, value)| value.to_string());
     let (kind, text) = match name.as_deref() {
-        Some("page.css") => ("text/css; charset=utf-8", STYLE.as_str()),
+        Some("page.css") => ("text/css; charset=utf-8", STYLE.clone()),
         name => {
             let script = SCRIPTS.iter().find(|(script, _)| Some(*script) == name).ok_or_else(no_asset)?;
-            ("text/javascript; charset=utf-8", script.1)
+            ("text/javascript; charset=utf-8", bare(script.1))
         }
     };
-    let kept = "public, max-age=31536000, immutable";
-    Ok(([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, kept)], text).into_response())
+    Ok(([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, KEPT)], text).into_response())
 }

@@ -116,8 +116,10 @@ function tip(plot, strip) {
   const svg = visible(plot), area = areaOf(svg);
   const scale = svg.clientWidth / svg.viewBox.baseVal.width;
   const at = (area.left + strip.x * area.width) * scale;
-  const room = plot.clientWidth - box.offsetWidth;
-  box.style.left = `${Math.max(0, at + 12 + box.offsetWidth < plot.clientWidth ? at + 12 : Math.min(at - 12 - box.offsetWidth, room))}px`;
+  // Right of the line where there is room, and left of it where a stretch is drawn to the right.
+  const [before, after] = [at - 12 - box.offsetWidth, at + 12];
+  const left = after + box.offsetWidth > plot.clientWidth || (drag?.share > strip.x && before >= 0);
+  box.style.left = `${Math.max(0, Math.min(left ? before : after, plot.clientWidth - box.offsetWidth))}px`;
   box.style.top = `${area.top * scale}px`;
 }
 

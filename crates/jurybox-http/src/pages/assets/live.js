@@ -1,6 +1,5 @@
 // What changes is fetched again: the server says which queue, and the page asks for the panels of that queue, one at a time.
 import { dress } from "./charts.js";
-import "./palette.js";
 import { localise } from "./times.js";
 
 const AGAIN = 15000; // milliseconds until a stream that was closed is asked for again
@@ -148,3 +147,21 @@ document.addEventListener("click", (event) => {
 });
 window.addEventListener("popstate", look);
 
+// Anywhere by a few letters.
+const goTo = async () => (await import("./palette.js")).open();
+// At the desk letters judge: what is written after the `/` must find the field there.
+if (document.getElementById("desk")) import("./palette.js");
+window.addEventListener("keydown", (event) => {
+  const letter = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+  const writing = event.target.closest?.("input:not([type=radio],[type=checkbox]), textarea, select") || document.querySelector(".skipping.open");
+  const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !writing;
+  if (!(letter || slash) || document.querySelector("dialog[open]")) return;
+  event.preventDefault();
+  goTo();
+});
+document.addEventListener("click", (event) => {
+  const way = event.target.closest?.("a.go");
+  if (!way || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  goTo();
+});

@@ -1,4 +1,5 @@
-// Where to, by a few letters: Ctrl-K, Cmd-K or `/`. The list is that of the page /go, which is there without scripts, too.
+// Where to, by a few letters: Ctrl-K, Cmd-K or `/`. It is loaded when it is first asked for (`live.js`).
+// The list is that of the page /go, which is there without scripts, too.
 
 const MOST = 12; // ways that are shown at once
 
@@ -101,18 +102,3 @@ export async function open() {
   }
   list(dialog.querySelector("input").value);
 }
-
-window.addEventListener("keydown", (event) => {
-  const letter = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
-  const writing = event.target.closest?.("input:not([type=radio],[type=checkbox]), textarea, select") || document.querySelector(".skipping.open");
-  const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !writing;
-  if (!(letter || slash) || document.querySelector("dialog[open]")) return;
-  event.preventDefault();
-  open();
-});
-document.addEventListener("click", (event) => {
-  const way = event.target.closest?.("a.go");
-  if (!way || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  open();
-});

@@ -12,10 +12,11 @@ use maud::{Markup, PreEscaped, html};
 
 /// Points of a curve: more cannot be told apart; and of all lines of trust together.
 const POINTS: usize = 120;
-const MOMENTS: usize = 300;
+const MOMENTS: usize = 200;
 /// Evaluators of whom it is drawn what they added, what their scores are worth, and with whom they err: a page is not to grow with a queue.
 const TRUSTED: usize = 10;
 const DRAWN: usize = 6;
+const DRAWN_OF_MANY: usize = 4;
 const MAPPED: usize = 12;
 
 /// Two of these, one above the other, are in sight at once.
@@ -108,9 +109,7 @@ fn differ(one: &Interval, other: &Interval) -> bool {
 pub(super) fn trust(view: &View<'_>) -> Shown {
     let (seen, names, window) = (view.seen, view.seen.names(), view.window);
     if seen.trust.len() < 2 {
-        return Shown::Later(
-            html! { "One line an evaluator, from the second model on: how much a score that is one standard deviation higher adds." },
-        );
+        return Shown::Later(html! { "What each evaluator adds, a line each, from the second model on." });
     }
     let within: Vec<&Trusted> = seen.trust.iter().filter(|was| window.holds(was.at)).collect();
     let [first, _, ..] = within[..] else { return nothing(view) };
@@ -154,9 +153,7 @@ pub(super) fn delay(view: &View<'_>) -> Shown {
     let took = |all: &[f64], share: f64| quantile(&mut all.to_vec(), share);
     let all: Vec<f64> = delays.iter().map(|(_, took)| *took).collect();
     let (Some(half), Some(most)) = (took(&all, 0.5), took(&all, 0.9)) else {
-        return Shown::Later(
-            html! { "How long a verdict takes, in the middle and at the slow end, once there are some." },
-        );
+        return Shown::Later(html! { "The middle one and the slow ones, over time, once there are some." });
     };
     let fact = html! { "half within " b { (span(half)) } ", 9 of 10 within " (span(most)) };
     let (since, now) = (seen.whole_since().max(window.from), window.to.min(seen.now));
@@ -211,7 +208,8 @@ pub(super) fn reliability(view: &View<'_>) -> Shown {
             html! { "After " (ENOUGH) " verdicts: what items with such a score were found to be worth. A good evaluator's line climbs." },
         );
     }
-    let loudest = loudest(&view.seen.evaluated, DRAWN);
+    let drawn = if names.len() > DRAWN { DRAWN_OF_MANY } else { DRAWN };
+    let loudest = loudest(&view.seen.evaluated, drawn);
     let body = html! {
         div class="grid" {
             @for (j, name) in names.iter().enumerate().filter(|(j, _)| loudest.contains(j)) {

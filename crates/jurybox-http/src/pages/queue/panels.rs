@@ -12,7 +12,7 @@ use maud::{Markup, PreEscaped, html};
 
 /// Evaluators that have a row, and that are named beside those.
 const LISTED: usize = 12;
-const NAMED: usize = 30;
+const NAMED: usize = 20;
 /// Changes that stand above what happened last.
 const CHANGES: usize = 4;
 

@@ -21,7 +21,7 @@ pub(in crate::pages) fn reach(shares: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Parts that a bar shows one by one: smaller ones are thinner than a pixel, and a page is not to grow with the number of evaluators.
-const PARTS: usize = 6;
+const PARTS: usize = 4;
 
 /// The largest parts with their colours and names, and what is left on either side together.
 fn parts(shares: &[(usize, f64)], names: &[String]) -> Vec<(Colour, String, f64)> {
