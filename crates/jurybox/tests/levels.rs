@@ -178,6 +178,30 @@ fn a_jury_that_points_the_wrong_way_is_turned_round() {
     assert!(turned > 90.0, "{turned}");
 }
 
+/// Forty evaluators, of which one knows: a yes is where its score is high. Straight lines through few labels, all from the top of the plain
+/// mean, say next to nothing of that.
+#[test]
+fn a_wide_jury_has_levels_too() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let rows: Vec<(Vec<f64>, f64)> = (0..1000)
+        .map(|_| {
+            let row: Vec<f64> = (0..40).map(|_| normal(&mut rng)).collect();
+            let reward = f64::from(row[7] > 1.3);
+            (row, reward)
+        })
+        .collect();
+    // A tenth of the rows are a yes: whoever picks by chance finds 20 of 200.
+    let found = found("adaptive", &rows, 200);
+    assert!(found > 60.0, "{found}");
+    let mut jury = seat(&"adaptive".parse().unwrap(), 40);
+    for (row, reward) in &rows[..300] {
+        jury.learn(&[Example { scores: row, reward: *reward, receipt: None }], 0).unwrap();
+    }
+    let table: Vec<f64> = rows[300..].iter().flat_map(|row| row.0.clone()).collect();
+    let values = jury.fit().values(&jury.scores(&table).unwrap()).unwrap();
+    assert!(values.iter().all(|value| (0.0..=1.0).contains(value)), "they are probabilities");
+}
+
 #[test]
 fn labels_that_are_all_zero_move_the_ranking() {
     let mut jury = seat(&"adaptive".parse().unwrap(), 2);

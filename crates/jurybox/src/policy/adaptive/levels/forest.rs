@@ -16,8 +16,9 @@ const DEPTH: usize = 6;
 /// The root is node 1, the children of a node are twice its number, and one more. Those below this one have cuts, the others are leaves.
 const LEAVES: usize = 1 << DEPTH;
 const NODES: usize = 2 * LEAVES;
-/// Cuts that a node tries.
-const TRIALS: u64 = 3;
+/// Cuts that a node tries; as many as there are evaluators where these are more than `NARROW`, since most of them may have nothing to say.
+const TRIALS: usize = 3;
+const NARROW: usize = 10;
 /// About the most labelled rows that a tree sees; of more, each tree sees others.
 pub(super) const MOST_ROWS: usize = 256;
 /// Rows that nobody looked at, in each tree.
@@ -262,9 +263,11 @@ impl Branch<'_> {
     /// scale that draws far ones nearer.
     fn best_cut(&mut self, node: usize, rows: &[u32], all: &Tally) -> Option<(usize, f64)> {
         let mut best: Option<(f64, (usize, f64))> = None;
-        for trial in 0..TRIALS {
-            let draw = hash_number(self.number << 32 | (node - 1) as u64, trial);
-            let column = 1 + (((draw >> 32) * self.stand.evaluators as u64) >> 32) as usize;
+        let evaluators = self.stand.evaluators;
+        let trials = if evaluators > NARROW { evaluators } else { TRIALS };
+        for trial in 0..trials {
+            let draw = hash_number(self.number << 32 | (node - 1) as u64, trial as u64);
+            let column = 1 + (((draw >> 32) * evaluators as u64) >> 32) as usize;
             let scores = self.stand.column(column);
             let room = &mut *self.room;
             room.scores.clear();

@@ -3,7 +3,7 @@
 use super::super::landscape::{Blank, Landscape};
 
 /// A one, then a number for each evaluator, then one for each whose missing scores tell something.
-pub(super) const PLACES: usize = 32;
+pub(super) const PLACES: usize = 64;
 pub(super) type Place = [f64; PLACES];
 /// The widest jury that has room in a place.
 pub(super) const MOST_EVALUATORS: usize = PLACES - 1;
