@@ -292,7 +292,8 @@ def skipped_on(browser, server):
         # The first of them can be taken back no more, and are sent for that, with no other key; the others rest.
         until(lambda: sent() == max(0, len(seen) - 8))
     until(lambda: current(page) not in (None, *seen))
-    assert "7 more before it" in page.text_content("#said"), page.text_content("#said")
+    # The server has the last of those that are sent a moment before its answer is here.
+    until(lambda: "7 more before it" in page.text_content("#said"))
     before, last = current(page), seen[-1]
     press("u")
     until(lambda: current(page) == last)
@@ -332,6 +333,9 @@ def nothing_jumps(browser, server):
             first = current(page)
             until(lambda: "The jury" in page.inner_text("#jury"))
             assert place() == before, (width, turn, before, place())
+            # What was said is there to be read, beside the way back.
+            said = page.locator("#said b").evaluate("words => [words.clientWidth, words.scrollWidth]")
+            assert said[0] > 0 and said[0] == said[1], (width, said)
         page.wait_for_timeout(2500)
         assert page.inner_text("#jury") == "" and place() == before, (before, place())
         page.close()

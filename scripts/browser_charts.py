@@ -26,6 +26,7 @@ def palette(browser, server):
     """By a few letters, with keys alone: to a desk, to an evaluator, to mute one, to an item; and the focus comes back."""
     server.queue("letters")
     server.queue("other")
+    server.queue("left-over_2")
     server.items("letters", items(6))
     page = browser.new_page()
     page.goto(server.url + "/q/letters")
@@ -65,6 +66,9 @@ def palette(browser, server):
     until(lambda: "Item post-3" in page.inner_text("#palette ul"))
     press("Enter")
     page.wait_for_url("**/q/letters/items/post-3")
+    # Whatever is in a name, or in what is written, is taken as it stands.
+    to("left-over_ audit", ["Audit", "left-over_2"])
+    page.wait_for_url("**/q/left-over_2/audit")
     to("other desk", ["Desk", "other"])
     page.wait_for_url("**/q/other/desk")
     # At the desk too; nothing that is written there judges or skips.
@@ -117,6 +121,21 @@ def crosshair(browser, server):
     last = number()
     page.keyboard.press("ArrowLeft")
     assert number() < last
+    # What is new does not take it away from the keys either, nor a stretch that is being chosen.
+    page.keyboard.press("Shift+ArrowLeft")
+    chosen = number()
+    page.evaluate("document.querySelector('#caught .plot').before = true")
+    server.items("cross", items(242)[241:])
+    until(lambda: not page.evaluate("document.querySelector('#caught .plot').before"))
+    page.wait_for_timeout(100)
+    assert number() == chosen and page.locator("#caught .brush").count() == 1
+    page.keyboard.press("Shift+ArrowLeft")
+    assert number() < chosen and page.locator("#caught .brush").count() == 1
+    # Who goes on to something else lets it go.
+    page.keyboard.press("Tab")
+    until(lambda: page.locator(".tip, .brush").count() == 0)
+    page.focus("#caught .plot")
+    page.keyboard.press("End")
     page.keyboard.press("Escape")
     assert page.locator(".tip").count() == 0
     page.close()
@@ -151,6 +170,9 @@ def ranges(browser, server):
     asked = urllib.parse.parse_qs(urllib.parse.urlparse(page.url).query)
     assert asked["from"][0].endswith("Z") and asked["from"] < asked["to"], asked
     until(lambda: page.locator(".ranges .own").count() == 1)
+    # Some seconds of one minute: both ends are told apart.
+    ends = page.locator(".ranges .own time").all_inner_texts()
+    assert all(re.search(r"\d\d:\d\d:\d\d$", end) for end in ends) and len(set(ends)) == len(ends), ends
     page.mouse.move(5, 5)
     page.hover("#caught .plot")
     some = until(lambda: page.locator(".tip").count() and picked())

@@ -120,5 +120,17 @@ pub(crate) fn value_of(curve: &Curve, (x, y): (f64, f64)) -> String {
     let interval = curve.band.iter().find(|band| band.0 == x);
     let interval =
         interval.map_or(String::new(), |band| format!(" ({} to {})", short(band.1), short(band.2)));
-    format!("{}: {}{interval}", curve.name, short(y))
+    // Each value has one line.
+    format!("{}: {}{interval}", curve.name.replace(char::is_control, " "), short(y))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_two_lines_is_one() {
+        let curve = Curve::new("two\nlines", vec![(0.0, 0.5)]);
+        assert_eq!(value_of(&curve, (0.0, 0.5)), "two lines: 0.5");
+    }
 }

@@ -146,7 +146,7 @@ pub(super) fn list(queue: &str, happened: &[Happened], now: i64, numbered: bool)
 
 /// One entry, in a line without links: what stands in a summary opens it.
 pub(super) fn last(event: &Happened, now: i64) -> Markup {
-    html! { (moment(event.at, now)) " " (event.kind) @if !event.items.is_empty() { ": " (event.items.join(", ")) } }
+    html! { (moment(event.at, now)) " " (event.kind) @if !event.items.is_empty() { ": " bdi { (event.items.join(", ")) } } }
 }
 
 /// An item by its id, which leads to all that is known of it.
@@ -167,23 +167,25 @@ fn words(queue: &str, event: &Happened) -> Markup {
         @if event.items.is_empty() { (counted(event.many.min(NAMED), "item")) ", erased since" }
         (more(event.items.len()))
     };
-    let who = event.reviewer.as_deref().unwrap_or(actor);
+    // A name may run from right to left, or say that what follows does: it is for itself.
+    let name = |name: &str| html! { bdi { (name) } };
+    let (who, actor) = (name(event.reviewer.as_deref().unwrap_or(actor)), name(actor));
     html! {
         @match event.kind {
             "items" => { (actor) " sent " (items) },
             "claim" if event.many == 0 => { (who) " found nothing to claim" },
             "claim" => { (who) " was given " (items) },
             "extend" => { (who) " keeps " (items) },
-            "release" if event.reason.is_some() => { (who) " skipped " (items) ": " (event.reason.as_deref().unwrap_or_default()) },
+            "release" if event.reason.is_some() => { (who) " skipped " (items) ": " (name(event.reason.as_deref().unwrap_or_default())) },
             "release" => { (who) " gave back " (items) },
             "verdicts" => {
                 @for (at, (_, id, reviewer, _, reward, _)) in event.verdicts.iter().enumerate() {
-                    @if at > 0 { "; " } (reviewer) " on " (item(queue, id)) ": " (rounded(*reward))
+                    @if at > 0 { "; " } (name(reviewer)) " on " (item(queue, id)) ": " (rounded(*reward))
                 }
                 @if event.verdicts.is_empty() { "on " (items) } @else { (more(event.verdicts.len())) }
             },
             "undo" => { (who) " took back the verdict on " (items) },
-            "close" => { (actor) " closed " (items) ": " (event.reason.as_deref().unwrap_or_default()) },
+            "close" => { (actor) " closed " (items) ": " (name(event.reason.as_deref().unwrap_or_default())) },
             "create" => { (actor) " made the queue" },
             "configure" => {
                 (actor) " changed "

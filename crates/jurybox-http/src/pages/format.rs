@@ -74,15 +74,24 @@ pub(super) fn stretch(length: i64) -> String {
 
 /// The time of day, with its date where that is another: in UTC, and by the clock of whoever looks where scripts run.
 pub(super) fn moment(at: i64, now: i64) -> Markup {
-    let time = crate::time::Time(at - at.rem_euclid(1_000_000)).to_string();
-    html! { time datetime=(time) { (in_utc(&time, now)) span class="utc" { " UTC" } } }
+    told(at, now, false)
 }
 
-fn in_utc(text: &str, now: i64) -> String {
+/// The same to the second, for what is told apart by that.
+pub(super) fn moment_to_the_second(at: i64, now: i64) -> Markup {
+    told(at, now, true)
+}
+
+fn told(at: i64, now: i64, exact: bool) -> Markup {
+    let time = crate::time::Time(at - at.rem_euclid(1_000_000)).to_string();
+    html! { time datetime=(time) data-exact[exact] { (in_utc(&time, now, exact)) span class="utc" { " UTC" } } }
+}
+
+fn in_utc(text: &str, now: i64, exact: bool) -> String {
     let (date, time) = text.split_once('T').unwrap_or(("", text));
     let today = crate::time::Time(now).to_string();
-    let time = time.trim_end_matches('Z');
-    if today.starts_with(date) { time[..5].into() } else { format!("{date} {}", &time[..5]) }
+    let time = &time[..if exact { 8 } else { 5 }];
+    if today.starts_with(date) { time.into() } else { format!("{date} {time}") }
 }
 
 /// The time of day in UTC, to the second.

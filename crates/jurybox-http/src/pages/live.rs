@@ -54,11 +54,23 @@ struct Remembered {
 }
 
 impl Remembered {
-    /// Whether what was last seen may be looked at again: looking takes its time, and must not take much of the server's.
+    /// Whether what was last seen may be looked at again.
     fn may_look(&self) -> bool {
-        const RESTS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-        self.seen.as_ref().is_none_or(|(_, at, took)| at.elapsed() >= (10 * *took).clamp(RESTS.0, RESTS.1))
+        self.seen.as_ref().is_none_or(|(_, at, took)| is_rested(at.elapsed(), *took))
     }
+}
+
+/// Whether a queue may be looked at again so long after it took so long: looking must not take much of the server's time.
+fn is_rested(since: Duration, took: Duration) -> bool {
+    const RESTS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+    since >= (10 * took).clamp(RESTS.0, RESTS.1)
+}
+
+/// Whether what was seen so long ago, and took so long to see, is shown again: where nothing has changed, for a while (how old things are is told of,
+/// too), and in any case until it may be looked at again.
+fn is_shown(same: bool, since: Duration, took: Duration) -> bool {
+    const STAYS: Duration = Duration::from_secs(10);
+    (same && since < STAYS) || !is_rested(since, took)
 }
 
 /// What pages are told of, and what they remember.
@@ -101,11 +113,10 @@ impl Watch {
     /// What was last seen of a queue that has come to these marks, and as of when that is so: where it is still so, or it is too early to look
     /// again.
     pub(super) fn seen(&self, queue: &str, marks: (u64, u64)) -> Option<(Arc<Seen>, i64)> {
-        const STAYS: Duration = Duration::from_secs(10);
         self.with(queue, |remembered| {
-            let (seen, at, _) = remembered.seen.as_ref()?;
-            let same = (seen.head, seen.model) == marks && at.elapsed() < STAYS;
-            let shown = (same || !remembered.may_look()).then(|| seen.clone())?;
+            let (seen, at, took) = remembered.seen.as_ref()?;
+            let same = (seen.head, seen.model) == marks;
+            let shown = is_shown(same, at.elapsed(), *took).then(|| seen.clone())?;
             remembered.behind |= !same;
             let so = if same { super::format::now() } else { shown.now };
             Some((shown, so))
@@ -241,4 +252,22 @@ pub(super) async fn stream(State(app): State<App>, caller: Caller) -> Result<Res
     });
     let kind = [(header::CONTENT_TYPE, "text/event-stream")];
     Ok((kind, Body::from_stream(Lines(receiver))).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_slow_to_look_at_is_shown_for_longer() {
+        let ms = Duration::from_millis;
+        // Quick to look at: shown again for ten seconds where nothing has changed, and for one where something has.
+        assert!(is_shown(true, ms(9_999), ms(5)) && !is_shown(true, ms(10_000), ms(5)));
+        assert!(is_shown(false, ms(999), ms(5)) && !is_shown(false, ms(1_000), ms(5)));
+        // Slow: for ten times as long as it took, whether or not, and half a minute at the most.
+        for same in [true, false] {
+            assert!(is_shown(same, ms(22_600), ms(2_300)) && !is_shown(same, ms(23_000), ms(2_300)));
+            assert!(is_shown(same, ms(29_999), ms(9_000)) && !is_shown(same, ms(30_000), ms(9_000)));
+        }
+    }
 }

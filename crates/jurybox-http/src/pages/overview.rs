@@ -58,7 +58,7 @@ pub(super) async fn page(
     let address = address(&app, &headers);
     let body = html! {
         (ways(&caller, None, "Queues", Some(oldest)))
-        main {
+        main data-all {
             h1 class="unseen" { "Queues" }
             @for (_, name, told) in &panels {
                 section class="panel" data-panel=(name) data-queue=(name) aria-label=(name) { (inner(&caller, name, told.as_ref())) }

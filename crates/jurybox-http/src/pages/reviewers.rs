@@ -180,9 +180,17 @@ fn standing(all: &[Standing], name: &str) -> Markup {
         return html! { td { "–" } td { "–" } };
     };
     html! {
-        td { @if of.severity.mean > 0.0 { "+" } (between(of.severity)) }
+        td { (signed(of.severity)) }
         td { @if of.noise.high.is_finite() { (between(of.noise)) } @else { (rounded(of.noise.mean)) " (" (rounded(of.noise.low)) " or more)" } }
     }
+}
+
+/// An interval with the sign of its mean, where that has one as it is written.
+fn signed(interval: Interval) -> String {
+    let told = between(interval);
+    let mean = told.split(' ').next().unwrap_or_default();
+    let above = interval.mean > 0.0 && mean.contains(|digit: char| ('1'..='9').contains(&digit));
+    if above { format!("+{told}") } else { told }
 }
 
 fn table(seen: &Seen) -> Markup {
@@ -245,6 +253,14 @@ mod tests {
         split.add(1.0, &[1.0, 0.0]);
         assert_eq!((split.items, split.agreed, split.by_chance()), (1, 0.5, 0.5));
         assert_eq!(Met::default().agreement(), None);
+    }
+
+    #[test]
+    fn nothing_has_no_sign() {
+        let of = |mean: f64| signed(Interval { mean, low: mean - 0.05, high: mean + 0.05 });
+        assert_eq!(of(0.002), "0.00 (−0.05 to 0.05)");
+        assert_eq!(of(-0.002), "0.00 (−0.05 to 0.05)");
+        assert_eq!((of(0.1), of(-0.1)), ("+0.10 (0.05 to 0.15)".into(), "−0.10 (−0.15 to −0.05)".into()));
     }
 
     /// Three who toss coins, the third asked where the first two differ: those two agree in half of the items, and the third with nobody.

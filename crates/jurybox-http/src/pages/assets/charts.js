@@ -106,10 +106,11 @@ function tip(plot, strip) {
       mark.style.background = colour;
       line.append(mark);
     }
+    // Of those that there is no room for there is no value.
     const cut = text.lastIndexOf(": ");
     const value = document.createElement("b");
-    value.textContent = text.slice(cut + 2);
-    line.append(text.slice(0, cut), " ", value);
+    value.textContent = cut < 0 ? "" : text.slice(cut + 2);
+    line.append(cut < 0 ? text : text.slice(0, cut), " ", value);
     box.append(line);
   }
   plot.append(box);
@@ -160,6 +161,7 @@ const shareAt = (plot, event) => {
   const x = ((event.clientX - box.left) * svg.viewBox.baseVal.width) / box.width;
   return Math.min(Math.max((x - area.left) / area.width, 0), 1);
 };
+const focused = () => document.activeElement?.closest?.(".plot[data-live]");
 const under = (event) => event.target.closest?.(".plot[data-live]");
 
 document.addEventListener("pointermove", (event) => {
@@ -183,10 +185,13 @@ document.addEventListener("pointerup", (event) => {
   drag = null;
   if (plot.isConnected && Math.abs(event.clientX - from) >= LEAST) choose(plot, share, shareAt(plot, event));
 });
-document.addEventListener("focusout", (event) => under(event) && shown?.keys && hide());
+document.addEventListener("focusout", (event) => {
+  // A panel that is renewed takes the focus away, and gives it back in the same breath: what was being looked at still is.
+  if (under(event)) setTimeout(() => shown?.keys && !(focused() && named(focused()) === shown.panel) && hide());
+});
 
 document.addEventListener("keydown", (event) => {
-  const plot = document.activeElement?.closest?.(".plot[data-live]");
+  const plot = focused();
   if (!plot || event.ctrlKey || event.altKey || event.metaKey) return;
   const all = strips(plot);
   const here = shown?.panel === named(plot) ? shown.share : 1;

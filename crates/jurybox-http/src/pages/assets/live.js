@@ -8,19 +8,24 @@ const panels = () => [...document.querySelectorAll("[data-panel]")];
 const fresh = document.getElementById("fresh");
 let stale = new Set(), working = false;
 // By the server's clock, in milliseconds: when what is shown was read, and when something last changed.
-let read = Number(fresh?.dataset.at), changed = read;
-const skew = read + Number(fresh?.dataset.age) - Date.now();
+// What comes older than a moment has changed since: the server looks no more often than it can bear.
+const age = Number(fresh?.dataset.age);
+let read = Number(fresh?.dataset.at), changed = age < 1000 ? read : read + age;
+const skew = read + age - Date.now();
+// Where all queues are, a new one is too.
+const all = document.querySelector("[data-all]");
 
 localise(document);
 dress(document);
 
-if (fresh && panels().length) {
+if (fresh && (panels().length || all)) {
   // A browser has few connections to a server: pages that nobody sees hold none.
   let stream = null, tried = false, lost = false;
   const pulse = document.getElementById("pulse");
   const hear = (event) => {
     const { queue, at } = JSON.parse(event.data);
     const concerned = panels().filter((panel) => !panel.dataset.queue || panel.dataset.queue === queue);
+    if (!concerned.length && all && !document.querySelector("dialog[open]")) location.reload();
     if (!concerned.length) return;
     changed = at;
     for (const panel of concerned) stale.add(panel.dataset.panel);

@@ -3,7 +3,8 @@
 
 const MOST = 12; // ways that are shown at once
 
-const here = decodeURIComponent(location.pathname.match(/^\/q\/([^/]+)/)?.[1] ?? "");
+// A name of a queue needs no escapes; what has some is none.
+const here = location.pathname.match(/^\/q\/([^/%]+)/)?.[1] ?? "";
 let dialog = null, ways = [], found = [], at = 0;
 
 function build() {
@@ -32,10 +33,8 @@ function fit(way, words) {
   const text = way.text.toLowerCase();
   let sum = 0;
   for (const word of words) {
-    const place = text.indexOf(word);
-    if (place < 0) return -1;
-    const begins = place === 0 ? 3 : new RegExp(`[\\s:·]${word.replace(/[^\p{L}\p{N}]/gu, "\\$&")}`, "u").test(text) ? 2 : 1;
-    sum += begins;
+    if (!text.includes(word)) return -1;
+    sum += text.startsWith(word) ? 3 : [" ", ":", "·"].some((before) => text.includes(before + word)) ? 2 : 1;
   }
   return sum;
 }

@@ -12,7 +12,7 @@ export function clockOf(at, exact = false) {
 export function localise(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
-    time.textContent = clockOf(at);
+    time.textContent = clockOf(at, "exact" in time.dataset);
     time.title = at.toString();
   }
 }

@@ -78,7 +78,7 @@ pub(super) fn evaluators(view: &View<'_>) -> Shown {
                             td { a href=(mute(of)) { @if of.muted { "hear" } @else { "mute" } } }
                         }
                         @if let Some((twin, r)) = of.closest.as_ref().filter(|(_, r)| r.abs() >= 0.8) {
-                            tr { td colspan="7" class="small" { "says what " (twin) " says (correlation " (format!("{r:.2}").replace('-', "−")) ")" } }
+                            tr { td colspan="7" class="small" { "scores as " bdi { (twin) } " does" @if *r < 0.0 { ", turned round" } " (correlation " (format!("{r:.2}").replace('-', "−")) ")" } }
                         }
                     }
                 }

@@ -1,7 +1,7 @@
 //! The stretch of time that a queue's page shows: all of it, the last day, week or month, or one of somebody's own.
 
-use super::super::figures::{DAY, Seen, unit};
-use super::super::format::moment;
+use super::super::figures::{DAY, MINUTE, Seen, unit};
+use super::super::format::{moment, moment_to_the_second};
 use crate::problem::Problem;
 use crate::time::Time;
 use maud::{Markup, html};
@@ -123,6 +123,8 @@ impl Window {
         let way = |to: String, name: &str, here: bool| {
             html! { a href=(to) aria-current=[here.then_some("true")] { (name) } }
         };
+        // Within an hour the minutes of both ends may be the same.
+        let told = if self.to - self.from < 60 * MINUTE { moment_to_the_second } else { moment };
         html! {
             nav class="ranges" aria-label="Time that is shown" {
                 (way(format!("/q/{queue}"), "all", self.is_all()))
@@ -131,7 +133,7 @@ impl Window {
                     (way(format!("/q/{queue}?range={name}"), words, self.asked == Asked::Last(range)))
                 }
                 @if self.asked == Asked::Own {
-                    span class="own" { (moment(self.from, now)) " to " @if self.live { "now" } @else { (moment(self.to, now)) } }
+                    span class="own" { (told(self.from, now)) " to " @if self.live { "now" } @else { (told(self.to, now)) } }
                 } @else {
                     span class="hint" { "or draw across a chart" }
                 }
@@ -142,7 +144,7 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::figures::{MINUTE, SECOND};
+    use super::super::super::figures::SECOND;
     use super::*;
 
     const BEGIN: i64 = 100 * DAY;
@@ -180,6 +182,15 @@ mod tests {
         assert_eq!((month.to - month.from, parts, name.as_str()), (30 * DAY, 30, "last 30 days"));
         let (own, _, name) = of(window(None, Some(NOW - 90 * SECOND), Some(NOW - 30 * SECOND)));
         assert_eq!((own.to - own.from, name.as_str()), (MINUTE, "this time"));
+    }
+
+    #[test]
+    fn a_short_stretch_is_told_to_the_second() {
+        let told =
+            |from: i64| window(None, Some(from), Some(NOW - 30 * SECOND)).unwrap().ways("posts", NOW).0;
+        let short = told(NOW - 90 * SECOND);
+        assert!(short.contains("1970-05-20 23:58:30") && short.contains("1970-05-20 23:59:30"), "{short}");
+        assert!(short.contains("data-exact") && !told(NOW - DAY).contains("data-exact"));
     }
 
     #[test]
