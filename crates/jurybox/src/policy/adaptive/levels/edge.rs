@@ -3,18 +3,25 @@
 //! Of items such as were looked at, the probabilities are measured: those of the model are joined with what became of the labelled rows whose expectations
 //! are nearest. Of items below or above all of these nobody knows anything: as likely as not the probabilities go on as the model has them, and as likely as
 //! not they stay what they were at the end.
+//!
+//! Where levels are a part of the value only, it is by the value that rows are near, and the probabilities are moved to it.
 
 use super::super::landscape::Landscape;
 use super::super::near::Near;
-use super::Levels;
 use super::forest::{MOST_QUESTIONS, Shares};
 use super::lens::Seen;
+use super::logistic::logistic;
+use super::{Levels, odds};
 use crate::estimate::SampledRow;
 
 /// At most so many labelled rows are looked at; those of a sample are in fair order.
 const MOST_ROWS: usize = 256;
 /// For so many more rows than those near by the model's own probabilities count.
 const PRIOR: f64 = 5.0;
+
+/// Log-odds are moved at most so far, and by so many halvings of it found.
+const FARTHEST: f64 = 8.0;
+const HALVINGS: u32 = 12;
 
 /// How often a row was seen, and for each question how often the answer was yes, and how often that was expected.
 type Numbers = [f64; 1 + 2 * MOST_QUESTIONS];
@@ -24,6 +31,8 @@ type Numbers = [f64; 1 + 2 * MOST_QUESTIONS];
 pub(super) struct Outcomes {
     near: Near,
     sums: Vec<Numbers>,
+    /// Whether what was expected of rows is their value, of which levels are a part.
+    by_values: bool,
 }
 
 impl Outcomes {
@@ -35,20 +44,32 @@ impl Outcomes {
     ) -> Self {
         let width = landscape.width();
         let numbers = |row: SampledRow<'a>| {
-            let mut numbers = [0.0; 1 + 2 * MOST_QUESTIONS];
-            numbers[0] = row.weight;
-            let (mut level, mut expected) = (levels.lowest, levels.lowest);
-            let seen = Seen::of(landscape, &row.values[..width]);
-            for (at, (p, question)) in levels.above(&seen).zip(&levels.questions).enumerate() {
-                numbers[1 + at] = if row.values[width] > level { numbers[0] } else { 0.0 };
-                numbers[1 + MOST_QUESTIONS + at] = numbers[0] * p;
-                level += question.gap;
-                expected += question.gap * p;
-            }
-            (expected, numbers)
+            let above = levels.shares_above(&Seen::of(landscape, &row.values[..width]));
+            (levels.expectation(&above), levels.numbers(row.values[width], row.weight, &above))
         };
         let (near, sums) = Near::of(labelled.take(MOST_ROWS).map(numbers).collect());
-        Outcomes { near, sums }
+        Outcomes { near, sums, by_values: false }
+    }
+
+    /// The same where levels are a part of the values of these rows.
+    pub(super) fn by_values<'a>(
+        levels: &Levels,
+        landscape: &Landscape,
+        labelled: impl Iterator<Item = SampledRow<'a>>,
+        values: &[f64],
+    ) -> Self {
+        let width = landscape.width();
+        let numbers = |(row, &value): (SampledRow<'a>, &f64)| {
+            let above = levels.shares_above(&Seen::of(landscape, &row.values[..width]));
+            let above = moved(&above, value, |above| levels.expectation(above));
+            (value, levels.numbers(row.values[width], row.weight, &above))
+        };
+        let (near, sums) = Near::of(labelled.zip(values).take(MOST_ROWS).map(numbers).collect());
+        Outcomes { near, sums, by_values: true }
+    }
+
+    pub(super) fn are_by_values(&self) -> bool {
+        self.by_values
     }
 
     /// Whether an expectation is unlike all that was looked at.
@@ -70,6 +91,35 @@ impl Outcomes {
             if beyond { f64::midpoint(here, yes / counts) } else { here }
         })
     }
+}
+
+impl Levels {
+    /// What became of a row, and what was expected of it.
+    fn numbers(&self, reward: f64, count: f64, above: &Shares) -> Numbers {
+        let mut numbers = [0.0; 1 + 2 * MOST_QUESTIONS];
+        numbers[0] = count;
+        let mut level = self.lowest;
+        for (at, (p, question)) in above.iter().zip(&self.questions).enumerate() {
+            numbers[1 + at] = if reward > level { count } else { 0.0 };
+            numbers[1 + MOST_QUESTIONS + at] = count * p;
+            level += question.gap;
+        }
+        numbers
+    }
+}
+
+/// Probabilities to be above each level, their log-odds moved alike until they lead to expect this much: levels that are a part of a value say how rewards lie
+/// about it, not how high it is.
+pub(super) fn moved(above: &Shares, expected: f64, expectation: impl Fn(&Shares) -> f64) -> Shares {
+    let log_odds = above.map(odds);
+    let by = |more: f64| log_odds.map(|odds| logistic(odds + more));
+    let (mut low, mut high) = (-FARTHEST, FARTHEST);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        let side = if expectation(&by(middle)) < expected { &mut low } else { &mut high };
+        *side = middle;
+    }
+    by(f64::midpoint(low, high))
 }
 
 /// The fewest neighbouring levels that hold a reward with at least that probability, by the probabilities to be above each cut: the first one, and the last.
@@ -97,6 +147,24 @@ pub(super) fn fewest(above: &[f64], level: f64) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn probabilities_are_moved_to_what_is_expected_and_no_further_than_the_ends() {
+        // Marks 1, 2 and 4: no more than two questions.
+        let value = |above: &Shares| 1.0 + above[0] + 2.0 * above[1];
+        let above = [0.6, 0.2, 0.0, 0.0];
+        for expected in [1.2, 2.0, 3.5] {
+            let moved = moved(&above, expected, value);
+            // The last of twelve halvings leaves a five-hundredth of the log-odds, and a reward of three quarters of that.
+            assert!((value(&moved) - expected).abs() < 0.002, "{moved:?}");
+            // By as much in log-odds for all, and nothing where there is no question.
+            assert!((odds(moved[0]) - odds(0.6) - (odds(moved[1]) - odds(0.2))).abs() < 1e-9);
+            assert_eq!(moved[2..], [0.0, 0.0]);
+        }
+        for beyond in [-9.0, 9.0] {
+            assert!((1.0..4.0).contains(&value(&moved(&above, beyond, value))));
+        }
+    }
 
     #[test]
     fn the_fewest_levels_that_hold_a_reward_are_taken() {

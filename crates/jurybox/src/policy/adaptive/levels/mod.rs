@@ -159,8 +159,13 @@ impl Levels {
     /// [`is_all`](Self::is_all).
     pub(crate) fn values(&self, landscape: &Landscape, scores: &Scores<'_>, values: &mut [f64]) {
         for (value, row) in values.iter_mut().zip(scores.rows()) {
-            *value = self.share * self.value(landscape, row) + (1.0 - self.share) * *value;
+            *value = self.joined(self.value(landscape, row), *value);
         }
+    }
+
+    /// A value, by levels and by lines.
+    pub(super) fn joined(&self, by_levels: f64, by_lines: f64) -> f64 {
+        self.share * by_levels + (1.0 - self.share) * by_lines
     }
 
     fn value(&self, landscape: &Landscape, row: &[f64]) -> f64 {
@@ -178,6 +183,13 @@ impl Levels {
         self.questions.iter().zip(shares).map(answer)
     }
 
+    /// The same, and nothing where there are fewer questions.
+    fn shares_above(&self, seen: &Seen) -> Shares {
+        let mut above = Shares::default();
+        above.iter_mut().zip(self.above(seen)).for_each(|(own, p)| *own = p);
+        above
+    }
+
     /// Looks at what became of the labelled rows (scores, then the reward), which is what intervals go by.
     pub(super) fn look_back<'a>(
         &mut self,
@@ -185,6 +197,21 @@ impl Levels {
         labelled: impl Iterator<Item = SampledRow<'a>>,
     ) {
         self.outcomes = Outcomes::of(self, landscape, labelled);
+    }
+
+    /// The same where they are a part of the value, by the values of those rows.
+    pub(super) fn look_back_by<'a>(
+        &mut self,
+        landscape: &Landscape,
+        labelled: impl Iterator<Item = SampledRow<'a>>,
+        values: &[f64],
+    ) {
+        self.outcomes = Outcomes::by_values(self, landscape, labelled, values);
+    }
+
+    /// The reward that probabilities to be above each level lead to expect.
+    fn expectation(&self, above: &Shares) -> f64 {
+        self.questions.iter().zip(above).fold(self.lowest, |value, (question, p)| value + question.gap * p)
     }
 
     /// Where the reward of an item will lie: from one level to another, and no further in than its expectation.
@@ -196,16 +223,16 @@ impl Levels {
         level: f64,
         spread: &Spread,
     ) -> Interval {
-        let mut by_model = Shares::default();
-        let mut expected = self.lowest;
-        for (at, p) in self.above(&Seen::of(landscape, row)).enumerate() {
-            by_model[at] = p;
-            expected += self.questions[at].gap * p;
+        let mut by_model = self.shares_above(&Seen::of(landscape, row));
+        let mut expected = self.expectation(&by_model);
+        let mean = self.joined(expected, by_lines.mean);
+        if self.outcomes.are_by_values() {
+            // Levels say how rewards lie about a value that they are a part of, not how high it is.
+            (by_model, expected) = (edge::moved(&by_model, mean, |above| self.expectation(above)), mean);
         }
         let above = self.outcomes.joined(expected, by_model);
         let (from, to) = edge::fewest(&above[..self.questions.len()], level);
         let at = |level: usize| self.questions[..level].iter().fold(self.lowest, |at, of| at + of.gap);
-        let mean = self.share * expected + (1.0 - self.share) * by_lines.mean;
         let (mut low, mut high) = (at(from).min(mean), at(to).max(mean));
         if self.outcomes.is_beyond(expected) {
             low = spread.on_scale(by_lines.low).map_or(low, |end| low.min(end));
@@ -242,6 +269,7 @@ fn odds(share: f64) -> f64 {
 pub(super) fn levels_of(rewards: impl Iterator<Item = (f64, f64)>) -> Option<Vec<f64>> {
     let (mut levels, mut total) = (Vec::with_capacity(MOST_LEVELS + 1), 0.0);
     for (reward, count) in rewards {
+        let reward = reward + 0.0; // nought has two signs, and is one level
         total += count;
         if let Err(at) = levels.binary_search_by(|level: &f64| level.total_cmp(&reward)) {
             levels.insert(at, reward);
@@ -263,6 +291,7 @@ mod tests {
         let levels = |rewards: &[f64]| levels_of(rewards.iter().map(|&reward| (reward, 1.0)));
         assert_eq!(levels(&[1.0, 0.0, 0.0, 1.0]), Some(vec![0.0, 1.0]));
         assert_eq!(levels(&[0.0, 0.0]), Some(vec![0.0])); // no yes yet
+        assert_eq!(levels(&[1.0, -0.0, 0.0, 1.0]).map(|levels| levels.len()), Some(2));
         assert_eq!(levels(&[3.0, 3.0]), None); // who knows what of
         assert_eq!(levels(&[1.0, 0.0, 0.0]), None); // numbers may begin so
         assert_eq!(levels(&[]), None);

@@ -28,14 +28,21 @@ impl Model {
         // Lines have seen the rewards, and are nearer to them than to others: by how much, the noise tells.
         let noise: f64 = self.parts.iter().map(|part| part.share * part.regression.noise).sum();
         let farther = if squares > 0.0 { (noise * counts / squares).max(1.0) } else { 1.0 };
-        let rows = labelled.zip(by_lines).zip(of_trees.iter().zip(&by_levels));
-        let rows = rows.map(|((row, line), (more, level))| {
+        let rows = labelled.clone().zip(by_lines).zip(of_trees.iter().zip(&by_levels));
+        let (mut unseen, mut rows_off) = (Vec::new(), Vec::new());
+        for ((row, line), (more, level)) in rows {
             let (reward, shift) = (row.values[width], self.groups.shift(self, &row.values[..width]));
             let line = reward - farther * (reward - line) + more;
-            (row.weight, reward - line, level + shift - line)
-        });
-        let share = share(&rows.collect::<Vec<_>>());
+            rows_off.push((row.weight, reward - line, level + shift - line));
+            unseen.push(line - shift);
+        }
+        let share = share(&rows_off);
         levels.weigh(share);
+        if share < 1.0 {
+            // What became of rows is looked at by the value that they had before anybody looked at them.
+            unseen.iter_mut().zip(&by_levels).for_each(|(line, level)| *line = levels.joined(*level, *line));
+            levels.look_back_by(&self.landscape, labelled, &unseen);
+        }
         self.levels = (share > 0.0).then_some(levels);
         share < 1.0
     }
