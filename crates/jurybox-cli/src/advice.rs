@@ -118,6 +118,10 @@ fn on_files(error: &Error) -> Option<String> {
         }
         Error::Shared { .. } => "merge states that were learnt apart, or count it twice with --again".into(),
         Error::OtherPolicy { .. } => "leave --policy out, or use another state with --state".into(),
+        Error::OtherEvaluators { .. } => {
+            "leave --evaluators out; an evaluator that is new joins the state when `jurybox learn` learns rows that have it, with all of them named by --evaluators"
+                .into()
+        }
         Error::WouldForget { evaluator } => {
             format!("name it too in --evaluators, or pass --drop {evaluator}")
         }

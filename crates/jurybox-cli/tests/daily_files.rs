@@ -123,3 +123,37 @@ fn picks_without_a_column_of_verdicts_wait() {
     );
     assert!(messages.contains("other.csv: there is no column `found`"), "{messages}");
 }
+
+/// What is asked for and would be passed over in silence is refused: verdicts beside rows that nobody picked from, and evaluators beside picks,
+/// which have theirs.
+#[test]
+fn options_that_would_be_passed_over_are_refused() {
+    let folder = Folder::new("passed-over");
+    folder.write("hour.csv", &rows(0));
+    folder.write("verdicts.csv", "id,verdict\nf0i0,1\n");
+    let messages =
+        folder.refused("learn hour.csv --verdicts verdicts.csv --id id --reward verdict --state model.json");
+    assert!(messages.contains("--verdicts") && messages.contains("--picks"), "{messages}");
+    assert!(!folder.path("model.json").exists());
+    folder
+        .ok("pick hour.csv --id id --ignore verdict -k 2 --policy lin-ucb --state desk.json --out picks.csv");
+    let learn = "learn --picks picks.csv --verdicts verdicts.csv --id id --reward verdict --state desk.json";
+    for option in ["--evaluators a,b,c", "--drop b"] {
+        let messages = folder.refused(&format!("{learn} {option}"));
+        assert!(messages.contains(&option[..6]) && messages.contains("--picks"), "{messages}");
+    }
+    folder.ok(learn);
+}
+
+/// Whoever has a new evaluator is told how it is seated.
+#[test]
+fn whoever_names_an_evaluator_that_the_state_does_not_know_is_told_how_it_joins() {
+    let folder = Folder::new("joins");
+    folder.write("hour.csv", "id,a,b\nx,1,2\ny,3,1\nz,2,2\n");
+    folder.write("later.csv", "id,a,b,c\nu,1,2,3\nv,3,1,1\nw,2,2,2\n");
+    folder.ok("pick hour.csv --id id -k 1 --state desk.json --out picks.csv");
+    for command in ["pick later.csv --id id -k 1", "rank later.csv --id id -k 1"] {
+        let messages = folder.refused(&format!("{command} --evaluators a,b,c --state desk.json --out o.csv"));
+        assert!(messages.contains("`jurybox learn`") && messages.contains("--evaluators"), "{messages}");
+    }
+}

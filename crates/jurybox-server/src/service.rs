@@ -357,9 +357,19 @@ impl Queue {
         self.0.inbox.send(Message::Read(job)).map_err(|_| self.closed())
     }
 
-    /// Its number, the turn of whoever only looks, and the connections for them.
-    pub(crate) fn for_a_look(&self) -> (i64, MutexGuard<'_, ()>, &Readers) {
-        (self.0.id, held(&self.0.looking), &self.0.readers)
+    /// Its number in the database.
+    pub(crate) fn number(&self) -> i64 {
+        self.0.id
+    }
+
+    /// The connections for those who only look, at whatever queue.
+    pub(crate) fn readers(&self) -> &Readers {
+        &self.0.readers
+    }
+
+    /// The turn of whoever only looks at this queue for a short time.
+    pub(crate) fn turn_to_look(&self) -> MutexGuard<'_, ()> {
+        held(&self.0.looking)
     }
 
     /// What was last found, and up to which entry.

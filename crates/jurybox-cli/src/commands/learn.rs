@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMNS")]
     context: Vec<Names>,
     /// What `jurybox pick` wrote; patterns are fine
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "round", "at", "policy", "long", "context"], requires = "id")]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["files", "evaluators", "drop", "round", "at", "policy", "long", "context"], requires = "id")]
     pub(super) picks: Vec<String>,
     /// The verdicts on the picks, with the same --id [default: a column of the picks themselves]
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "picks")]
@@ -77,6 +77,12 @@ impl Args {
         let _lock = self.turn.with(&self.state)?;
         if self.reviewer.is_some() && self.reward.is_none() && self.picks.is_empty() {
             bail!("--reviewer says who gave the verdicts: pass --reward, the column that they are in");
+        }
+        // The parser does not ask for --picks where files stand in their way.
+        if !self.verdicts.is_empty() && self.picks.is_empty() {
+            bail!(
+                "--verdicts are joined to what `jurybox pick` wrote: pass that with --picks; rows that nobody picked from are learnt with their verdicts in a column of their own, named by --reward"
+            );
         }
         let before = read_if_there(&self.state)?;
         if !self.picks.is_empty() {

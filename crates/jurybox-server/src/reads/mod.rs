@@ -12,6 +12,7 @@ mod items;
 mod model;
 mod past;
 mod raised;
+mod readers;
 mod report;
 mod sample;
 mod trust;
@@ -24,6 +25,8 @@ pub use items::{Explained, Judged, Listed, Stands};
 pub use model::{Evaluated, Model};
 pub(crate) use raised::Known as KnownAlarms;
 pub use raised::{Noticed, Raised};
+pub(crate) use readers::Readers;
+use readers::{Look, Place};
 pub use report::{Drawn, Found, Share, mean_of};
 pub(crate) use report::{LastFound, found};
 pub use sample::Scale;
@@ -34,29 +37,8 @@ use crate::Error;
 use crate::clerk::Clerk;
 use crate::keys::Key;
 use crate::request::Claimed;
-use crate::service::{Queue, Service, held};
+use crate::service::{Queue, Service};
 use crate::store::{Head, Store};
-use std::sync::Mutex;
-
-/// Connections for those who only look, at whatever queue: those that nobody uses now.
-#[derive(Default)]
-pub(crate) struct Readers(Mutex<Vec<Box<dyn Store>>>);
-
-/// Connections that are kept though nobody uses them: a database has few.
-const KEPT: usize = 8;
-
-impl Readers {
-    fn take(&self) -> Option<Box<dyn Store>> {
-        held(&self.0).pop()
-    }
-
-    fn give_back(&self, store: Box<dyn Store>) {
-        let mut kept = held(&self.0);
-        if kept.len() < KEPT {
-            kept.push(store);
-        }
-    }
-}
 
 impl Queue {
     /// What a reviewer holds now, oldest claim first.
@@ -76,7 +58,8 @@ impl Queue {
         &self,
         read: impl Fn(&mut dyn Store, i64, Head) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let (queue, _turn, readers) = self.for_a_look();
+        let (queue, readers, _turn) = (self.number(), self.readers(), self.turn_to_look());
+        let _place = readers.place(Look::Short)?;
         let mut store = match readers.take() {
             Some(store) => store,
             None => self.read(|clerk| clerk.another_store())??,
@@ -96,6 +79,12 @@ impl Queue {
             readers.give_back(store);
         }
         told
+    }
+
+    /// A connection for something that reads much of the log on the caller's thread, and the place among those who do, which is left after it.
+    fn long_look(&self) -> Result<(Place<'_>, Box<dyn Store>), Error> {
+        let place = self.readers().place(Look::Long)?;
+        Ok((place, self.read(|clerk| clerk.another_store())??))
     }
 
     /// Has something read on the clerk's thread, and waits for it.

@@ -6,6 +6,7 @@ use crate::board::view::{Ageing, View};
 use crate::clerk::looks::in_order;
 use crate::load::refold_as;
 use crate::reads::Raised;
+use crate::reads::readers::Look;
 use crate::reads::trust::spreads;
 use crate::service::Queue;
 use crate::store::Store;
@@ -76,16 +77,7 @@ impl Queue {
     /// What is known of each evaluator by a model, and by a sample of all items that came in: those that are still open were left by
     /// picking, and would say that evaluators who agree on what to pick differ. How much scores vary is taken from the last of them.
     pub fn evaluated(&self, model: &Model) -> Result<Vec<Evaluated>, Error> {
-        let (mut store, queue) =
-            self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
-        let head = store.begin_reading(queue)?;
-        let sitting = &model.config.evaluators;
-        let read = sample(store.as_mut(), queue, head.seq, sitting).and_then(|rows| {
-            let last = store.totals(queue)?.0;
-            Ok((rows, spreads(store.as_mut(), queue, head.seq, last, sitting)?))
-        });
-        store.rollback();
-        let (rows, spreads) = read?;
+        let (rows, spreads) = self.sampled(&model.config.evaluators)?;
         let mut evaluated = model.evaluators(&rows, &spreads);
         for of in evaluated.iter_mut().filter(|of| !of.alarms.is_empty()) {
             of.raised = self.raised(model, &of.alarms)?;
@@ -93,10 +85,24 @@ impl Queue {
         Ok(evaluated)
     }
 
+    /// The scores of a sample of all items that came in, and how much those of each evaluator vary.
+    fn sampled(&self, sitting: &Evaluators) -> Result<(Vec<Vec<f64>>, Vec<Option<f64>>), Error> {
+        let (_place, mut store) = self.long_look()?;
+        let queue = self.number();
+        let head = store.begin_reading(queue)?;
+        let read = sample(store.as_mut(), queue, head.seq, sitting).and_then(|rows| {
+            let last = store.totals(queue)?.0;
+            Ok((rows, spreads(store.as_mut(), queue, head.seq, last, sitting)?))
+        });
+        store.rollback();
+        read
+    }
+
     /// The ids of the best free items as the queue is set up, and as they would be if it were set up differently, `k` of each: the
     /// log is folded again for that, apart from the queue, which goes on meanwhile.
     pub fn preview(&self, change: Change, k: usize) -> Result<(Vec<String>, Vec<String>), Error> {
         let (_, now) = self.ranked(Filter::default(), 0, k)?;
+        let _place = self.readers().place(Look::Long)?;
         let (changed, mut store, queue, until, blocks, seated, since) = self.read(move |clerk| {
             // What would be refused as a change is refused here.
             clerk.would(crate::Request::Configure(change.clone()))?;

@@ -124,8 +124,8 @@ impl Queue {
         let (mut raised, mut past) = (Vec::new(), Vec::new());
         let now = self.read(Clerk::now)?;
         if begins || !new.is_empty() {
-            let (mut store, queue) =
-                self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
+            let (_place, mut store) = self.long_look()?;
+            let queue = self.number();
             store.begin_reading(queue)?;
             let found = search(store.as_mut(), queue, model.model, &new).and_then(|raised| {
                 let past =

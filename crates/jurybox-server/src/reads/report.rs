@@ -107,8 +107,8 @@ impl Queue {
     pub fn found(&self) -> Result<Found, Error> {
         // One at a time, however many ask; and while nothing happens, nothing else can have been found.
         let mut last = self.last_found();
-        let (mut store, queue) =
-            self.read(|clerk| Ok::<_, Error>((clerk.another_store()?, clerk.queue())))??;
+        let (_place, mut store) = self.long_look()?;
+        let queue = self.number();
         // All of it as it is at one moment.
         let head = store.begin_reading(queue)?;
         if let Some(last) = &*last
