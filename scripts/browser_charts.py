@@ -124,9 +124,9 @@ def crosshair(browser, server):
     # What is new does not take it away from the keys either, nor a stretch that is being chosen.
     page.keyboard.press("Shift+ArrowLeft")
     chosen = number()
-    page.evaluate("document.querySelector('#caught .plot').before = true")
+    page.evaluate("document.querySelector('#caught .plot').dataset.before = ''")
     server.items("cross", items(242)[241:])
-    until(lambda: not page.evaluate("document.querySelector('#caught .plot').before"))
+    until(lambda: not page.evaluate("'before' in document.querySelector('#caught .plot').dataset"))
     page.wait_for_timeout(100)
     assert number() == chosen and page.locator("#caught .brush").count() == 1
     page.keyboard.press("Shift+ArrowLeft")

@@ -138,7 +138,7 @@ function begin() {
   // A frame as tall as what is in it: then the item is scrolled as a whole, by keys too.
   function fit() {
     for (const frame of $("item").querySelectorAll("iframe")) {
-      const grow = () => (frame.style.height = `${Math.min(frame.contentDocument?.documentElement.scrollHeight ?? 0, 30000)}px`);
+      const grow = () => (frame.style.height = `${Math.min(frame.contentDocument?.documentElement?.scrollHeight ?? 0, 30000)}px`);
       frame.addEventListener("load", grow);
       grow();
     }

@@ -95,7 +95,7 @@ pub(super) fn evaluators(view: &View<'_>) -> Shown {
             p class="small" { "Some of what waits has scores from before the change: send those items again with new scores, or mute who changed until they are gone." }
         }
         p class="small" {
-            @if view.seen.learnt_from == 0 { "No verdict was learnt from yet: the order goes by a guess from the scores alone. " } @else { "Learnt from " (count(view.seen.learnt_from)) " verdicts. " }
+            @if view.seen.learnt_from == 0 { "No verdict was learnt from yet" @if !view.seen.worked.is_empty() { " (one is when it can be undone no more)" } ": the order goes by a guess from the scores alone. " } @else { "Learnt from " (count(view.seen.learnt_from)) " verdicts. " }
             @if !view.caller.may(Role::Admin) { " To mute takes the role admin." }
         }
         details {
