@@ -38,6 +38,8 @@ const NORMAL_TAILS: f64 = 3.0;
 /// So many errors must the first trees, and the weight, stand above nothing.
 const FIRST_PROOF: f64 = 0.5;
 const PROOF: f64 = 1.0;
+/// The mean of the stands leaves at least so much of what one of them does.
+const LEAST_LEFT: f64 = 0.25;
 
 /// What is added to the value by lines and bends.
 #[derive(Debug, Clone)]
@@ -141,22 +143,12 @@ impl Trees {
         value[0]
     }
 
-    /// What share of the noise is left at an item, and what more or less variance there is, by how unlike those looked at it is, from 0 to 1. Of
-    /// these, labels have told how far one stand is off; the mean of all is nearer by how far they lie apart (Krogh and Vedelsby 1995). Of
-    /// others, as likely as not there is nothing that lines and bends do not see.
+    /// What share of the noise is left at an item, and the variance of what is added there, by how unlike those looked at it is, from 0 to 1. Of
+    /// these, labels have told. Of others, as likely as not there is nothing that lines and bends do not see.
     pub(super) fn doubt(&self, landscape: &Landscape, row: &[f64], unlike: f64) -> (f64, f64) {
-        let mut filled = Vec::with_capacity(row.len());
-        add_filled(landscape, row, &mut filled);
-        let bins: Vec<[u8; BLOCK]> = self.cuts.iter().map(|cuts| cuts.bins(&filled, row.len())).collect();
-        // A tree of each stand in turn, each with its part in their mean.
-        let mut stands = [0.0; STANDS];
-        for (at, tree) in self.trees.iter().enumerate() {
-            stands[at % STANDS] += STANDS as f64 * tree.leaves[usize::from(tree.each_leaf(&bins)[0])];
-        }
-        let mean = stands.iter().sum::<f64>() / STANDS as f64;
-        let apart = stands.iter().map(|stand| (stand - mean).powi(2)).sum::<f64>() / STANDS as f64;
         let nothing = 0.5 * unlike;
-        (self.left + nothing * (1.0 - self.left), nothing * mean * mean - (1.0 - unlike) * apart)
+        let added = if nothing > 0.0 { self.value(landscape, row) } else { 0.0 };
+        (self.left + nothing * (1.0 - self.left), nothing * added * added)
     }
 
     /// Adds what each evaluator adds here, beyond an item with every score at its mean: of the three cuts of a tree each has its share in what they
@@ -267,8 +259,21 @@ fn prove(stand: &Stand) -> Option<(Vec<Tree>, Proof, Vec<f64>)> {
             return None;
         }
     }
-    let proof = Proof::of(stand, &unseen);
+    let mut proof = Proof::of(stand, &unseen);
+    // Labels have told how far one stand is off; the mean of all is nearer by how far they lie apart (Krogh and Vedelsby 1995), on average over items: where
+    // they lie further apart than usual, each is further off, too.
+    let nearer = proof.weight.powi(2) * apart(&left, stand.counts);
+    proof.left = (proof.left - nearer).max(LEAST_LEFT * proof.left);
     (proof.weight > 0.0).then_some((grown, proof, unseen))
+}
+
+/// The variance of what stands say of a row, by what they leave of it, on average over rows.
+fn apart(left: &[Vec<f64>; STANDS], counts: &[f64]) -> f64 {
+    let each = counts.iter().enumerate().map(|(row, count)| {
+        let mean = left.iter().map(|of| of[row]).sum::<f64>() / STANDS as f64;
+        count * left.iter().map(|of| (of[row] - mean).powi(2)).sum::<f64>() / STANDS as f64
+    });
+    each.sum::<f64>() / counts.iter().sum::<f64>()
 }
 
 impl Proof {
@@ -323,6 +328,13 @@ mod tests {
         // Noise alone: each of these has a chance of one in fifty or so.
         let by_chance = (300..340).filter(|&rows| proved(rows, |_| 0.0).is_some()).count();
         assert!(by_chance <= 3, "{by_chance}");
+    }
+
+    #[test]
+    fn stands_lie_as_far_apart_as_rows_do_on_average() {
+        let left = [vec![1.0, 5.0], vec![-1.0, 5.0], vec![1.0, 5.0], vec![-1.0, 5.0]];
+        assert_eq!(apart(&left, &[1.0, 1.0]), 0.5);
+        assert_eq!(apart(&left, &[3.0, 1.0]), 0.75);
     }
 
     #[test]
