@@ -34,8 +34,12 @@ pub(crate) struct Place<'a>(&'a Readers, Look);
 impl Readers {
     /// Waits until there are few enough who look. Whoever has a place must not ask for another: all could wait for each other.
     pub(crate) fn place(&self, look: Look) -> Result<Place<'_>, Error> {
+        self.place_within(PATIENCE, look)
+    }
+
+    fn place_within(&self, patience: Duration, look: Look) -> Result<Place<'_>, Error> {
         let is_full = |looking: &mut [usize; 2]| looking[look as usize] >= AT_ONCE[look as usize];
-        let waited = self.left.wait_timeout_while(held(&self.looking), PATIENCE, is_full);
+        let waited = self.left.wait_timeout_while(held(&self.looking), patience, is_full);
         let (mut looking, waited) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
         if waited.timed_out() {
             return Err(Error::Database("too many look at queues at once".into()));
@@ -70,15 +74,15 @@ mod tests {
         let readers = Readers::default();
         let mut long: Vec<Place<'_>> =
             (0..AT_ONCE[Look::Long as usize]).map(|_| readers.place(Look::Long).unwrap()).collect();
-        drop(readers.place(Look::Short).unwrap());
+        let at_once = |look| readers.place_within(Duration::ZERO, look).map(drop);
+        assert!(at_once(Look::Long).is_err());
+        at_once(Look::Short).unwrap();
         std::thread::scope(|scope| {
-            let (tell, told) = std::sync::mpsc::channel();
-            let readers = &readers;
-            scope.spawn(move || tell.send(readers.place(Look::Long).map(drop).is_ok()));
-            assert!(told.try_recv().is_err());
+            let waits = scope.spawn(|| readers.place(Look::Long).map(drop));
             long.pop();
-            assert_eq!(told.recv(), Ok(true));
+            waits.join().unwrap().unwrap();
         });
-        assert_eq!(*held(&readers.looking), [0, AT_ONCE[1] - 1]);
+        at_once(Look::Long).unwrap();
+        assert_eq!(*held(&readers.looking), [0, long.len()]);
     }
 }
