@@ -124,7 +124,8 @@ impl Window {
             html! { a href=(to) aria-current=[here.then_some("true")] { (name) } }
         };
         // Within an hour the minutes of both ends may be the same.
-        let told = if self.to.saturating_sub(self.from) < 60 * MINUTE { moment_to_the_second } else { moment };
+        let told =
+            if self.to.saturating_sub(self.from) < 60 * MINUTE { moment_to_the_second } else { moment };
         html! {
             nav class="ranges" aria-label="Time that is shown" {
                 (way(format!("/q/{queue}"), "all", self.is_all()))
