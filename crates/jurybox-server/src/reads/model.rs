@@ -77,8 +77,8 @@ impl Queue {
     /// What is known of each evaluator by a model, and by a sample of all items that came in: those that are still open were left by
     /// picking, and would say that evaluators who agree on what to pick differ. How much scores vary is taken from the last of them.
     pub fn evaluated(&self, model: &Model) -> Result<Vec<Evaluated>, Error> {
-        let (rows, spreads) = self.sampled(&model.config.evaluators)?;
-        let mut evaluated = model.evaluators(&rows, &spreads);
+        let sampled = self.sampled(&model.config.evaluators)?;
+        let mut evaluated = model.evaluators(&sampled.rows, &sampled.spreads);
         for of in evaluated.iter_mut().filter(|of| !of.alarms.is_empty()) {
             of.raised = self.raised(model, &of.alarms)?;
         }
@@ -86,13 +86,13 @@ impl Queue {
     }
 
     /// The scores of a sample of all items that came in, and how much those of each evaluator vary.
-    fn sampled(&self, sitting: &Evaluators) -> Result<(Vec<Vec<f64>>, Vec<Option<f64>>), Error> {
+    fn sampled(&self, sitting: &Evaluators) -> Result<Sampled, Error> {
         let (_place, mut store) = self.long_look()?;
         let queue = self.number();
         let head = store.begin_reading(queue)?;
         let read = sample(store.as_mut(), queue, head.seq, sitting).and_then(|rows| {
             let last = store.totals(queue)?.0;
-            Ok((rows, spreads(store.as_mut(), queue, head.seq, last, sitting)?))
+            Ok(Sampled { rows, spreads: spreads(store.as_mut(), queue, head.seq, last, sitting)? })
         });
         store.rollback();
         read
@@ -122,6 +122,12 @@ impl Queue {
         let then = in_order(store.as_mut(), queue, &numbers)?;
         Ok((now.into_iter().map(|item| item.id).collect(), then.into_iter().map(|(_, id, _)| id).collect()))
     }
+}
+
+/// The scores of a sample of items, and how much those of each evaluator vary.
+struct Sampled {
+    rows: Vec<Vec<f64>>,
+    spreads: Vec<Option<f64>>,
 }
 
 impl Model {
