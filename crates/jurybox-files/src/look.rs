@@ -33,6 +33,8 @@ pub(crate) struct Look {
     beyond: u64,
     /// Shares: `13%`, `4/5`.
     shares: u64,
+    /// Rounded numbers with an exponent: `1.84669e+17`.
+    rounded: u64,
     whole: Whole,
 }
 
@@ -47,6 +49,7 @@ impl Look {
                 None => {}
             }
             self.decimal_commas += u64::from(Notation::is_decimal_comma(cell));
+            self.rounded += u64::from(Notation::is_rounded(cell));
         }
         self.either += u64::from(Notation::is_either(cell));
         let beyond = self.beyond;
@@ -89,6 +92,9 @@ impl Look {
         } else if words == self.numbers && (self.yes == 0 || self.no == 0) {
             // `NO` all the way down may be Norway.
             Kind::OneWord
+        } else if 2 * self.rounded > self.numbers {
+            // Most, not one: R writes the id 100000 as `1e+05`.
+            Kind::Number
         } else {
             self.whole.kind()
         }
@@ -221,6 +227,19 @@ mod tests {
         assert_eq!(kind(&["20260301", "20260302", "20260302", "20260303", "20260303"]), Kind::Long);
         assert_eq!(kind(&["20260301", "20260302", "20260302", "7", "20260303"]), Kind::Number);
         assert_eq!(kind(&["20260301.5", "20260302", "20260302", "20260309", "20260303"]), Kind::Number);
+    }
+
+    #[test]
+    fn rounded_numbers_are_scores_however_large() {
+        let of = |cell: &dyn Fn(u64) -> String| {
+            let cells: Vec<String> = (1..60).map(cell).collect();
+            kind(&cells.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&|n| format!("{}.{}e+17", n % 9 + 1, n * 7919)), Kind::Number);
+        // All digits of a long id, as pandas writes it where another is missing; as spreadsheets do; one of R's among others.
+        assert_eq!(of(&|n| format!("1.2345678901234{:03}e+18", 7 * n)), Kind::Serial);
+        assert_eq!(of(&|n| format!("{}.{:05}E+12", n % 9 + 1, n * 791)), Kind::Serial);
+        assert_eq!(of(&|n| if n == 30 { "1e+05".into() } else { (99_970 + n).to_string() }), Kind::Serial);
     }
 
     #[test]

@@ -166,6 +166,14 @@ impl Notation {
         cell.ends_with(b"%") || memchr::memchr(b'/', cell).is_some()
     }
 
+    /// Whether a cell that is a number has an exponent and fewer digits than would name a thing: `1.84669e+17`. With `E+`, it may be what a
+    /// spreadsheet made of a long id.
+    pub(crate) fn is_rounded(cell: &[u8]) -> bool {
+        let Some(at) = memchr::memchr2(b'e', b'E', cell) else { return false };
+        let digits = cell[..at].iter().filter(|byte| byte.is_ascii_digit()).count();
+        (1..15).contains(&digits) && !cell[at..].starts_with(b"E+")
+    }
+
     /// Whether a cell may be thousands or a number with a decimal comma: `1,234`.
     pub(crate) fn is_either(cell: &[u8]) -> bool {
         let cell = cell.trim_ascii();
