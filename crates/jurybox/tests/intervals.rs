@@ -1,7 +1,8 @@
 //! What the intervals of rewards promise: in made-up worlds, 90 % of them hold the rewards of items that nobody looked at, over all items and over those
 //! that would be picked next.
 //!
-//! The whole table, some ten minutes: `cargo test --release -p jurybox --test intervals -- --ignored --nocapture`. `WORLDS` says how many worlds.
+//! The tables, some two minutes: `cargo test --release -p jurybox --test intervals -- --ignored --nocapture`. `WORLDS` says how many worlds, `SEED` which is
+//! the first of them.
 
 mod support;
 
@@ -16,6 +17,8 @@ const ITEMS: usize = 60;
 const K: usize = 5;
 /// When it is asked.
 const LABELS: [usize; 4] = [20, 60, 200, 1000];
+/// When it is asked where two scores matter together: trees are proved by sixty labels or more.
+const MANY_LABELS: [usize; 4] = [100, 200, 600, 1000];
 
 /// Rewards and how often each is met; none of them is normal rewards, and one that is never met is rewards that are spread evenly from it to its opposite.
 type Levels = &'static [(f64, f64)];
@@ -140,7 +143,8 @@ fn fared(
     worlds: u64,
 ) -> Vec<[Fared; 2]> {
     let mut fared = vec![[Fared::default(); 2]; labels.len()];
-    for seed in 0..worlds {
+    let first = told("SEED").unwrap_or(0);
+    for seed in first..first + worlds {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut jury = seat(&spec.parse().unwrap(), GAINS.len());
         let mut known = 0;
@@ -186,27 +190,47 @@ fn play(
     }
 }
 
+/// A number that the environment tells.
+fn told(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|number| number.parse().ok())
+}
+
 #[test]
-#[ignore = "ten minutes; prints the table of the book"]
+#[ignore = "a minute; prints the table of the book"]
 fn the_table() {
-    let worlds = std::env::var("WORLDS").ok().and_then(|worlds| worlds.parse().ok()).unwrap_or(100);
     for (name, levels) in REWARDS {
-        print_row("adaptive", name, &|rng: &mut ChaCha8Rng| item(levels, rng), worlds);
+        let world = |rng: &mut ChaCha8Rng| item(levels, rng);
+        print_row("adaptive", name, &world, &LABELS, told("WORLDS").unwrap_or(40));
+        if levels.len() == 2 {
+            print_row("adaptive(levels=false)", name, &world, &LABELS, told("WORLDS").unwrap_or(40));
+        }
     }
-    for (name, world) in TOGETHER {
-        print_row("adaptive", name, &world, worlds);
-        print_row("adaptive(trees=false)", name, &world, worlds);
+}
+
+#[test]
+#[ignore = "a minute; prints the table of the book where two scores matter together"]
+fn the_table_of_trees() {
+    for spec in ["adaptive", "adaptive(trees=false)"] {
+        for (name, world) in TOGETHER {
+            print_row(spec, name, &world, &MANY_LABELS, told("WORLDS").unwrap_or(200));
+        }
     }
 }
 
 #[expect(clippy::print_stdout, reason = "the table is for people")]
-fn print_row(spec: &str, name: &str, world: &impl Fn(&mut ChaCha8Rng) -> Item, worlds: u64) {
+fn print_row(
+    spec: &str,
+    name: &str,
+    world: &impl Fn(&mut ChaCha8Rng) -> Item,
+    labels: &[usize],
+    worlds: u64,
+) {
     for picked in [true, false] {
         let how = if picked { "picks" } else { "at random" };
         print!("{spec:22} {name:24} {how:9}");
-        for [all, picks] in fared(spec, world, picked, &LABELS, worlds) {
+        for [all, picks] in fared(spec, world, picked, labels, worlds) {
             let widths = (all.mean_width(), picks.mean_width());
-            print!(" | {:.3} {:.3} ({:.2} {:.2})", all.share(), picks.share(), widths.0, widths.1);
+            print!(" | {:.4} {:.4} ({:.2} {:.2})", all.share(), picks.share(), widths.0, widths.1);
         }
         println!();
     }
