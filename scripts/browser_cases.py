@@ -334,7 +334,8 @@ def nothing_jumps(browser, server):
             until(lambda: "The jury" in page.inner_text("#jury"))
             assert place() == before, (width, turn, before, place())
             # What was said is there to be read, beside the way back.
-            said = page.locator("#said b").evaluate("words => [words.clientWidth, words.scrollWidth]")
+            # Read in one go: an answer that comes in between draws it anew.
+            said = page.evaluate("() => { const words = document.querySelector('#said b'); return [words.clientWidth, words.scrollWidth]; }")
             assert said[0] > 0 and said[0] == said[1], (width, said)
         page.wait_for_timeout(2500)
         assert page.inner_text("#jury") == "" and place() == before, (before, place())

@@ -82,6 +82,21 @@ def palette(browser, server):
     page.wait_for_timeout(400)
     assert current(page) == before and not server.verdicts("letters") and page.is_hidden("#skipping")
     page.close()
+    # Who writes faster than the field comes loses no letter, and none of them judges.
+    slow, held = browser.new_page(), []
+    slow.route("**/palette*", held.append)
+    sit(slow, server, "letters", "bea")
+    slow.keyboard.press("c")
+    before = until(lambda: current(slow))
+    for key in ["/", "1", "s", "x", "Backspace", "2"]:
+        slow.keyboard.press(key)
+    slow.wait_for_timeout(400)
+    assert held and not slow.locator("#palette").count()
+    for route in held:
+        route.continue_()
+    until(lambda: slow.locator("#palette input").count() and slow.input_value("#palette input") == "1s2")
+    assert current(slow) == before and not server.verdicts("letters") and slow.is_hidden("#skipping")
+    slow.close()
     # Without scripts the same ways are a page.
     plain = browser.new_context(java_script_enabled=False).new_page()
     plain.goto(server.url + "/q/letters")

@@ -152,9 +152,31 @@ document.addEventListener("click", (event) => {
 });
 window.addEventListener("popstate", look);
 
-// Anywhere by a few letters.
-const goTo = async () => (await import("./palette.js")).open();
-// At the desk letters judge: what is written after the `/` must find the field there.
+// Anywhere by a few letters. What is written while the field is not there yet is written into it, and nothing else hears it: at the desk letters judge.
+let written = null;
+async function goTo() {
+  if (written !== null) return;
+  written = "";
+  try {
+    const palette = await import("./palette.js");
+    if (written !== null) palette.open(written);
+  } finally {
+    written = null;
+  }
+}
+window.addEventListener(
+  "keydown",
+  (event) => {
+    if (written === null) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (event.key === "Escape") written = null;
+    else if (event.key === "Backspace") written = written.slice(0, -1);
+    else if (event.key.length === 1 && !event.ctrlKey && !event.metaKey) written += event.key;
+  },
+  true,
+);
+// At the desk it is there also when the server is not.
 if (document.getElementById("desk")) import("./palette.js");
 window.addEventListener("keydown", (event) => {
   const letter = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;

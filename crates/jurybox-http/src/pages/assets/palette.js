@@ -79,12 +79,13 @@ function go(way) {
   location.assign(way.to);
 }
 
-export async function open() {
+// `written`: what the field begins with.
+export async function open(written) {
   if (!dialog) build();
   if (dialog.open) return;
-  dialog.querySelector("input").value = "";
+  dialog.querySelector("input").value = written;
   dialog.showModal();
-  list("");
+  list(written);
   try {
     const answer = await fetch(`/go?panel=list${here && `&queue=${encodeURIComponent(here)}`}`, { headers: { Accept: "text/html" } });
     if (!answer.ok || answer.redirected) return;
