@@ -101,20 +101,19 @@ impl Symmetric {
         if order == 0 {
             return;
         }
-        // The four numbers from a place on, zero beyond the end of the row.
-        let four = |row: &[f64], at: usize| -> [f64; TILE] {
-            row[at..].first_chunk().copied().unwrap_or_else(|| {
-                let mut short = [0.0; TILE];
-                short[..row.len() - at].copy_from_slice(&row[at..]);
-                short
-            })
-        };
+        // Rows in fours of numbers, with zeros behind the last, so that no tile need ask where a row ends.
+        let fours = order.div_ceil(TILE);
+        let mut padded = vec![[0.0; TILE]; fours * (self.stretch().min(table.len()) / order)];
         for rows in table.chunks(self.stretch()) {
+            let padded = &mut padded[..fours * (rows.len() / order)];
+            for (row, fours) in rows.chunks_exact(order).zip(padded.chunks_exact_mut(fours)) {
+                fours.as_flattened_mut()[..order].copy_from_slice(row);
+            }
             for i in (0..order).step_by(TILE) {
                 for j in (0..=i).step_by(TILE) {
                     let mut tile = [[0.0; TILE]; TILE];
-                    for row in rows.chunks_exact(order) {
-                        let (a, b) = (four(row, i), four(row, j));
+                    for row in padded.chunks_exact(fours) {
+                        let (a, b) = (row[i / TILE], row[j / TILE]);
                         for (sums, a) in tile.iter_mut().zip(a) {
                             for lane in 0..TILE {
                                 sums[lane] += a * b[lane];

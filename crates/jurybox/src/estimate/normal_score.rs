@@ -66,9 +66,31 @@ impl NormalScore {
     /// The normal score of a number; 0 where nothing was seen.
     #[inline]
     pub(crate) fn at(&self, x: f64) -> f64 {
-        let (Some(&first), Some(&last)) = (self.at.first(), self.at.last()) else { return 0.0 };
+        let Some(ends) = self.ends() else { return 0.0 };
+        with_halvings!(self.grid.halvings(), N => self.within::<N>(x, ends))
+    }
+
+    /// Calls a function with one number of each row of a table, in their order, and its normal score: how long a search takes is asked once.
+    #[inline]
+    pub(crate) fn each(&self, table: &[f64], width: usize, column: usize, mut take: impl FnMut(f64, f64)) {
+        let rows = table.chunks_exact(width);
+        let Some(ends) = self.ends() else {
+            return rows.for_each(|row| take(row[column], 0.0));
+        };
+        with_halvings!(self.grid.halvings(), N => for row in rows {
+            take(row[column], self.within::<N>(row[column], ends));
+        });
+    }
+
+    fn ends(&self) -> Option<(f64, f64)> {
+        self.at.first().copied().zip(self.at.last().copied())
+    }
+
+    #[expect(clippy::inline_always, reason = "the loops over many numbers are few instructions each")]
+    #[inline(always)]
+    fn within<const HALVINGS: usize>(&self, x: f64, (first, last): (f64, f64)) -> f64 {
         let x = x.clamp(first, last);
-        let piece = with_halvings!(self.grid.halvings(), N => self.grid.piece::<N>(x));
+        let piece = self.grid.piece::<HALVINGS>(x);
         let [score, rise] = self.pieces[piece.max(1) - 1];
         // Behind the last knot is infinity: nothing is added there.
         let (from, to) = (self.grid.knot(piece), self.grid.knot(piece + 1));

@@ -124,13 +124,14 @@ impl Looked<'_> {
         let Looked { series, sums, first, times, .. } = *self;
         let end = times.len();
         // A change at a joint, or within the cell that begins there, which is then left out.
-        let places = || (first + 1..end).flat_map(|joint| [(joint, joint), (joint, joint + 1)]);
-        let ends: usize = places().map(|place| backs(place.1).len()).sum();
+        let places: Vec<(usize, usize)> =
+            (first + 1..end).flat_map(|joint| [(joint, joint), (joint, joint + 1)]).collect();
+        let ends: usize = places.iter().map(|place| backs(place.1).len()).sum();
         let comparisons = (ends * series.len()) as f64 / risk;
         let least = -normal::quantile(0.5 / comparisons);
         let mut best: Option<(f64, usize, (usize, usize), usize)> = None;
         for &at in self.among {
-            for place in places() {
+            for &place in &places {
                 for back in backs(place.1) {
                     let Some(compared) = sums[at].compare(first, place, back, least) else { continue };
                     let matters = (compared.after - compared.before).abs() >= series[at].least;
@@ -148,7 +149,9 @@ impl Looked<'_> {
             compared.is_some_and(|compared| compared.deviate >= short)
         };
         let (mut since, mut until) = bracket(times, place);
-        for (earliest, latest) in places().filter(likely).map(|place| bracket(times, place)) {
+        for (earliest, latest) in
+            places.iter().filter(|place| likely(place)).map(|place| bracket(times, *place))
+        {
             (since, until) = (since.min(earliest), until.max(latest));
         }
         let seen = series.iter().zip(sums).enumerate().filter_map(|(at, (series, sums))| {
@@ -186,38 +189,49 @@ struct Sums {
     centre: f64,
     /// Before each cell, and after the last.
     upto: Vec<Sum>,
+    cells: Vec<Cells>,
 }
 
+/// What is asked of every place.
 #[derive(Clone, Copy, Default)]
 struct Sum {
-    /// Cells with readings.
-    cells: f64,
     readings: f64,
     sum: f64,
-    /// Squares of the readings, and of the cells' means as often as they have readings.
     squares: f64,
+}
+
+/// What is asked where that tells of a change: cells with readings, and the squares of their means, as often as they have readings.
+#[derive(Clone, Copy, Default)]
+struct Cells {
+    cells: f64,
     means: f64,
 }
 
 impl Sum {
     fn and(self, other: Sum) -> Sum {
         Sum {
-            cells: self.cells + other.cells,
             readings: self.readings + other.readings,
             sum: self.sum + other.sum,
             squares: self.squares + other.squares,
-            means: self.means + other.means,
         }
     }
 
     fn less(self, other: Sum) -> Sum {
         Sum {
-            cells: self.cells - other.cells,
             readings: self.readings - other.readings,
             sum: self.sum - other.sum,
             squares: self.squares - other.squares,
-            means: self.means - other.means,
         }
+    }
+}
+
+impl Cells {
+    fn and(self, other: Cells) -> Cells {
+        Cells { cells: self.cells + other.cells, means: self.means + other.means }
+    }
+
+    fn less(self, other: Cells) -> Cells {
+        Cells { cells: self.cells - other.cells, means: self.means - other.means }
     }
 }
 
@@ -225,27 +239,29 @@ impl Sums {
     fn new(series: &Series) -> Self {
         let readings: f64 = series.cells.iter().map(|cell| cell.rounds).sum();
         let centre = series.cells.iter().map(|cell| cell.rounds * cell.mean).sum::<f64>() / readings.max(1.0);
-        let mut total = Sum::default();
-        let mut upto = Vec::with_capacity(series.cells.len() + 1);
-        upto.push(total);
+        let (mut total, mut cells) = (Sum::default(), Cells::default());
+        let length = series.cells.len() + 1;
+        let mut sums = Sums { centre, upto: Vec::with_capacity(length), cells: Vec::with_capacity(length) };
+        (sums.upto.push(total), sums.cells.push(cells));
         for cell in &series.cells {
             let mean = cell.mean - centre;
-            total.cells += f64::from(u8::from(cell.rounds > 0.0));
             total.readings += cell.rounds;
             total.sum += cell.rounds * mean;
             total.squares += cell.rounds * (cell.variance + mean * mean);
-            total.means += cell.rounds * mean * mean;
-            upto.push(total);
+            cells.cells += f64::from(u8::from(cell.rounds > 0.0));
+            cells.means += cell.rounds * mean * mean;
+            (sums.upto.push(total), sums.cells.push(cells));
         }
-        Sums { centre, upto }
+        sums
     }
 
     /// Whether whole cells scatter more than their readings would have them, from one on.
     fn waves(&self, first: usize, end: usize) -> bool {
         let all = self.upto[end].less(self.upto[first]);
-        let within = (all.squares - all.means).max(0.0) / (all.readings - all.cells).max(1.0);
+        let whole = self.cells[end].less(self.cells[first]);
+        let within = (all.squares - whole.means).max(0.0) / (all.readings - whole.cells).max(1.0);
         let explained = if all.readings > 0.0 { all.sum * all.sum / all.readings } else { 0.0 };
-        all.cells > 2.0 && (all.means - explained) / (all.cells - 1.0) > WAVES * within
+        whole.cells > 2.0 && (whole.means - explained) / (whole.cells - 1.0) > WAVES * within
     }
 
     /// The cells from where the place resumes up to `back` beside all others from `first` on, less those within the place; none where there are too few
@@ -254,12 +270,18 @@ impl Sums {
         if place.1 >= back {
             return None;
         }
-        let whole = self.upto.last().copied().unwrap_or_default();
-        let (before, after) = (self.upto[place.0].less(self.upto[first]), whole.less(self.upto[back]));
-        let (old, new) = (before.and(after), self.upto[back].less(self.upto[place.1]));
-        let over = back + 1 < self.upto.len();
-        if before.readings < LEAST_READINGS || over && after.readings < LEAST_READINGS {
+        let end = self.upto.len() - 1;
+        let before = self.upto[place.0].less(self.upto[first]);
+        let (mut old, new) = (before, self.upto[back].less(self.upto[place.1]));
+        if before.readings < LEAST_READINGS {
             return None;
+        }
+        if back < end {
+            let after = self.upto[end].less(self.upto[back]);
+            if after.readings < LEAST_READINGS {
+                return None;
+            }
+            old = old.and(after);
         }
         let shorter = old.readings.min(new.readings);
         if shorter < LEAST_READINGS {
@@ -274,6 +296,8 @@ impl Sums {
         if squared <= least * least * by_readings || by_readings <= 0.0 {
             return None;
         }
+        let of = |from: usize, to: usize| self.cells[to].less(self.cells[from]);
+        let (old, new) = (of(first, place.0).and(of(back, end)), of(place.1, back));
         let cells = old.cells + new.cells;
         let by_cells =
             if cells > 2.0 { (old.means + new.means - explained).max(0.0) / (cells - 2.0) } else { 0.0 };

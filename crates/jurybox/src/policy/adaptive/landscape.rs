@@ -188,6 +188,35 @@ impl Landscape {
         Some(precision)
     }
 
+    /// The same of many rows: into rows of so many numbers, those of an evaluator at the place of its column and so many further on. Complete rows go
+    /// evaluator by evaluator, which takes less.
+    pub(crate) fn place_all(
+        &self,
+        rows: &[f64],
+        plain: &mut [f64],
+        ranked: &mut [f64],
+        [order, first]: [usize; 2],
+    ) {
+        let width = self.width();
+        if rows.iter().any(|x| x.is_nan()) {
+            let places = plain.chunks_exact_mut(order).zip(ranked.chunks_exact_mut(order));
+            for (row, (plain, ranked)) in rows.chunks_exact(width).zip(places) {
+                self.place(row, &mut plain[first..], &mut ranked[first..]);
+            }
+            return;
+        }
+        for j in (0..width).filter(|&j| self.scale[j] != 0.0) {
+            let (centre, scale) = (self.centre[j], self.scale[j]);
+            let places = plain.chunks_exact_mut(order).zip(ranked.chunks_exact_mut(order));
+            let mut places = places.map(|(plain, ranked)| (&mut plain[first + j], &mut ranked[first + j]));
+            self.curves[j].each(rows, width, j, |x, score| {
+                if let Some((plain, ranked)) = places.next() {
+                    (*plain, *ranked) = ((x - centre) * scale, score);
+                }
+            });
+        }
+    }
+
     /// What a missing normal score exceeds a bend by on average, given what is expected of it and what is known of the common factor.
     pub(crate) fn expected_bend(&self, j: usize, expected: f64, known: f64, which: usize) -> f64 {
         if self.scale[j] == 0.0 { 0.0 } else { expected_bend(expected, self.deviation(j, known), which) }

@@ -104,6 +104,8 @@ pub(crate) struct Adaptive {
     empty: Box<Empty>,
     row: Vec<f64>,
     contexts: Contexts,
+    /// Whether it has just been seen that no evaluator changed: with the round that was observed last.
+    steady: bool,
 }
 
 /// Nothing seen yet.
@@ -163,6 +165,7 @@ impl Policy for Adaptive {
             empty: Box::new(empty),
             row: Vec::new(),
             contexts: Contexts::default(),
+            steady: false,
             options,
         })
     }

@@ -25,7 +25,12 @@ impl Adaptive {
             return false;
         }
         let turned = |of: &Self| Turn::time(of.state.turn.as_ref());
-        let changed = self.changes_of_scores().last().map_or(self.state.settled.since(), |last| last.since);
+        let settled = self.state.settled.since();
+        let changed = if self.steady {
+            settled
+        } else {
+            self.changes_of_scores().last().map_or(settled, |last| last.since)
+        };
         let since = changed.max(turned(self));
         let after = |of: &Self| drift::rounds_between(&of.state.pulses, since, u64::MAX);
         turned(self) > turned(then) || since > 0 && after(self) > GROWN * after(then)
@@ -34,6 +39,7 @@ impl Adaptive {
     /// Keeps what has changed, so that it is known when it can no longer be seen.
     pub(super) fn keep_changes(&mut self) {
         let found = self.changes_of_scores();
+        self.steady = found.is_empty();
         self.state.settled.keep(&found, &self.state.pulses);
         let changed = found.last().map_or(self.state.settled.since(), |last| last.since);
         let found = Turn::of(self.glance_at_rewards(changed));
@@ -42,6 +48,7 @@ impl Adaptive {
 
     /// The same, after every so many rounds.
     pub(super) fn keep_changes_now_and_then(&mut self) {
+        self.steady = false;
         if drift::rounds(&self.state.pulses) % LOOK_TO_KEEP == 0.0 {
             self.keep_changes();
         }

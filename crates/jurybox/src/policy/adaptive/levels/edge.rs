@@ -9,7 +9,7 @@
 use super::super::landscape::Landscape;
 use super::super::near::Near;
 use super::forest::{MOST_QUESTIONS, Shares};
-use super::lens::Seen;
+use super::lens::{Places, Seen};
 use super::logistic::logistic;
 use super::{Levels, odds};
 use crate::estimate::SampledRow;
@@ -40,14 +40,16 @@ impl Outcomes {
     pub(super) fn of<'a>(
         levels: &Levels,
         landscape: &Landscape,
-        labelled: impl Iterator<Item = SampledRow<'a>>,
+        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
     ) -> Self {
         let width = landscape.width();
-        let numbers = |row: SampledRow<'a>| {
-            let above = levels.shares_above(&Seen::of(landscape, &row.values[..width]));
+        let labelled = labelled.take(MOST_ROWS);
+        let places = Places::labelled(landscape, labelled.clone());
+        let numbers = |(row, seen): (SampledRow<'a>, Seen<'_>)| {
+            let above = levels.shares_above(seen);
             (levels.expectation(&above), levels.numbers(row.values[width], row.weight, &above))
         };
-        let (near, sums) = Near::of(labelled.take(MOST_ROWS).map(numbers).collect());
+        let (near, sums) = Near::of(labelled.zip(places.each()).map(numbers).collect());
         Outcomes { near, sums, by_values: false }
     }
 
@@ -55,16 +57,17 @@ impl Outcomes {
     pub(super) fn by_values<'a>(
         levels: &Levels,
         landscape: &Landscape,
-        labelled: impl Iterator<Item = SampledRow<'a>>,
+        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
         values: &[f64],
     ) -> Self {
         let width = landscape.width();
-        let numbers = |(row, &value): (SampledRow<'a>, &f64)| {
-            let above = levels.shares_above(&Seen::of(landscape, &row.values[..width]));
-            let above = moved(&above, value, |above| levels.expectation(above));
+        let labelled = labelled.take(MOST_ROWS);
+        let places = Places::labelled(landscape, labelled.clone());
+        let numbers = |((row, seen), &value): ((SampledRow<'a>, Seen<'_>), &f64)| {
+            let above = moved(&levels.shares_above(seen), value, |above| levels.expectation(above));
             (value, levels.numbers(row.values[width], row.weight, &above))
         };
-        let (near, sums) = Near::of(labelled.zip(values).take(MOST_ROWS).map(numbers).collect());
+        let (near, sums) = Near::of(labelled.zip(places.each()).zip(values).map(numbers).collect());
         Outcomes { near, sums, by_values: true }
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::explain::credit_the_present;
 use super::super::landscape::Landscape;
-use super::lens::{self, PLACES, Seen};
+use super::lens::{self, Places, Seen};
 use super::logistic::logistic;
 use super::{Levels, Question, odds};
 use crate::contributions::Contributions;
@@ -16,15 +16,17 @@ impl Levels {
         by_lines: &Contributions,
     ) -> Contributions {
         let width = row.len();
-        let (seen, mut origin) = (Seen::of(landscape, row), [0.0; PLACES]);
+        let mut origin = vec![0.0; lens::order(landscape)];
         origin[0] = 1.0;
-        let origin = Seen { plain: origin, ranked: origin };
+        let origin = Seen { plain: &origin, ranked: &origin };
+        let places = Places::of(landscape, row);
+        let seen = places.each().next().unwrap_or(origin);
         let mut each = vec![0.0; width];
         let mut base = self.lowest;
         for (at, question) in self.questions.iter().enumerate() {
-            let there = question.log_odds(&origin, self.forest.shares(&origin.plain)[at], self.order);
+            let there = question.log_odds(origin, self.forest.shares(origin.plain)[at]);
             base += question.gap * logistic(there);
-            let (here, terms) = self.terms(landscape, question, at, &seen, &origin);
+            let (here, terms) = self.terms(landscape, question, at, seen, origin);
             let slope = question.gap * secant(logistic, there, here, |p| p * (1.0 - p));
             each.iter_mut().zip(terms).for_each(|(sum, term)| *sum += slope * term);
         }
@@ -42,19 +44,19 @@ impl Levels {
         landscape: &Landscape,
         question: &Question,
         at: usize,
-        seen: &Seen,
-        origin: &Seen,
+        seen: Seen<'_>,
+        origin: Seen<'_>,
     ) -> (f64, Vec<f64>) {
         let width = landscape.width();
         // Those that say what is missing stand behind the evaluators.
         let blanks = lens::blanks(landscape);
         let mut terms = vec![0.0; width + blanks.len()];
-        question.plain.explain(&seen.plain[..self.order], &mut terms);
-        question.ranked.explain(&seen.ranked[..self.order], &mut terms);
+        question.plain.explain(seen.plain, &mut terms);
+        question.ranked.explain(seen.ranked, &mut terms);
         let (mut down, mut down_there) = (vec![0.0; width], vec![0.0; width]);
-        self.forest.path(&seen.plain, at, &mut down);
-        self.forest.path(&origin.plain, at, &mut down_there);
-        let (here, there) = (self.forest.shares(&seen.plain)[at], self.forest.shares(&origin.plain)[at]);
+        self.forest.path(seen.plain, at, &mut down);
+        self.forest.path(origin.plain, at, &mut down_there);
+        let (here, there) = (self.forest.shares(seen.plain)[at], self.forest.shares(origin.plain)[at]);
         for (blank, term) in blanks.iter().zip(terms.split_off(width)) {
             terms[blank.evaluator] += term;
         }
@@ -62,7 +64,7 @@ impl Levels {
         for (term, (down, down_there)) in terms.iter_mut().zip(down.iter().zip(&down_there)) {
             *term = (*term + slope * (down - down_there)) / (2.0 + question.trees);
         }
-        (question.log_odds(seen, here, self.order), terms)
+        (question.log_odds(seen, here), terms)
     }
 }
 

@@ -8,7 +8,7 @@
 //! The trees are complete, with cuts that send everything left where a branch ends early: a row goes down without a branch
 //! that has to be guessed.
 
-use super::lens::{PLACES, Place};
+use super::lens::PLACES;
 use crate::toolbox::{hash_number, scatter};
 
 const TREES: usize = 20;
@@ -45,7 +45,7 @@ pub(super) struct Stand {
 
 impl Stand {
     /// From places, each with how often it was seen and how many levels it has passed, and places that nobody looked at.
-    pub(super) fn new(labelled: &[(Place, f64, usize)], ordinary: &[Place], evaluators: usize) -> Self {
+    pub(super) fn new(labelled: &[(&[f64], f64, usize)], ordinary: &[&[f64]], evaluators: usize) -> Self {
         let places = || labelled.iter().map(|row| &row.0).chain(ordinary);
         let none = ordinary.len();
         Stand {
@@ -109,7 +109,7 @@ const UNCUT: Tree = Tree { at: [f64::INFINITY; LEAVES], column: [1; LEAVES] };
 impl Tree {
     /// The child of a node that a place belongs to.
     #[inline]
-    fn next(&self, node: usize, place: &Place) -> usize {
+    fn next(&self, node: usize, place: &[f64; PLACES]) -> usize {
         let node = node % LEAVES;
         let right = place[usize::from(self.column[node]) % PLACES] > self.at[node];
         2 * node + usize::from(right)
@@ -134,18 +134,19 @@ impl Forest {
 
     /// The mean share of yes over the trees, for each question.
     #[inline]
-    pub(super) fn shares(&self, place: &Place) -> Shares {
+    pub(super) fn shares(&self, place: &[f64]) -> Shares {
         self.mean_shares(place, |_| true)
     }
 
     /// The same over the trees that have not seen a row, by its place among so many labelled ones; over all where each has.
-    pub(super) fn unseen_shares(&self, place: &Place, row: usize, labelled: usize) -> Shares {
+    pub(super) fn unseen_shares(&self, place: &[f64], row: usize, labelled: usize) -> Shares {
         let unseen = |tree: usize| !sees(tree as u64, row, labelled);
         if (0..TREES).any(unseen) { self.mean_shares(place, unseen) } else { self.shares(place) }
     }
 
     #[inline]
-    fn mean_shares(&self, place: &Place, of: impl Fn(usize) -> bool) -> Shares {
+    fn mean_shares(&self, place: &[f64], of: impl Fn(usize) -> bool) -> Shares {
+        let place = &room_for(place);
         let (mut sum, mut trees) = ([0.0; MOST_QUESTIONS], 0.0);
         let of_trees = self.leaves.chunks_exact(LEAVES * self.questions);
         for (_, (tree, leaves)) in self.trees.iter().zip(of_trees).enumerate().filter(|(at, _)| of(*at)) {
@@ -161,7 +162,8 @@ impl Forest {
     }
 
     /// What each evaluator's cuts do to the share of one question on the way down: together, the share less that of the roots.
-    pub(super) fn path(&self, place: &Place, question: usize, each: &mut [f64]) {
+    pub(super) fn path(&self, place: &[f64], question: usize, each: &mut [f64]) {
+        let place = &room_for(place);
         for (tree, shares) in self.trees.iter().zip(self.shares.chunks_exact(NODES)) {
             let mut node = 1;
             for _ in 0..DEPTH {
@@ -172,6 +174,14 @@ impl Forest {
             }
         }
     }
+}
+
+/// A place with as much room as there may be evaluators, so that the way down a tree is without a branch for those beyond the last.
+#[inline]
+fn room_for(place: &[f64]) -> [f64; PLACES] {
+    let mut all = [0.0; PLACES];
+    all[..place.len()].copy_from_slice(place);
+    all
 }
 
 /// A tree that is being grown.
@@ -345,7 +355,7 @@ mod tests {
     use super::*;
 
     /// A grid of rows of three evaluators, of which the first two must both be high for a yes.
-    fn both() -> Vec<(Place, f64, usize)> {
+    fn both() -> Vec<([f64; PLACES], f64, usize)> {
         let rows = (0..343).map(|at| {
             let mut place = [0.0; PLACES];
             place[0] = 1.0;
@@ -357,11 +367,22 @@ mod tests {
         rows.collect()
     }
 
-    fn grown(labelled: &[(Place, f64, usize)], ordinary: &[Place]) -> Forest {
-        Forest::grow(&Stand::new(labelled, ordinary, 3), 1)
+    fn answering(
+        labelled: &[([f64; PLACES], f64, usize)],
+        ordinary: &[[f64; PLACES]],
+        questions: usize,
+    ) -> Forest {
+        let labelled: Vec<(&[f64], f64, usize)> =
+            labelled.iter().map(|row| (&row.0[..], row.1, row.2)).collect();
+        let ordinary: Vec<&[f64]> = ordinary.iter().map(|place| &place[..]).collect();
+        Forest::grow(&Stand::new(&labelled, &ordinary, 3), questions)
     }
 
-    fn at(first: f64, second: f64) -> Place {
+    fn grown(labelled: &[([f64; PLACES], f64, usize)], ordinary: &[[f64; PLACES]]) -> Forest {
+        answering(labelled, ordinary, 1)
+    }
+
+    fn at(first: f64, second: f64) -> [f64; PLACES] {
         let mut place = [0.0; PLACES];
         (place[0], place[1], place[2]) = (1.0, first, second);
         place
@@ -377,7 +398,7 @@ mod tests {
 
     #[test]
     fn the_way_down_is_the_share_less_that_of_the_roots() {
-        let ordinary: Vec<Place> = both()[..5].iter().map(|row| row.0).collect();
+        let ordinary: Vec<[f64; PLACES]> = both()[..5].iter().map(|row| row.0).collect();
         let forest = grown(&both(), &ordinary);
         let roots = forest.shares.chunks_exact(NODES).map(|shares| shares[1][0]).sum::<f64>() / TREES as f64;
         for place in [at(2.0, 2.0), at(-1.0, 0.5)] {
@@ -389,20 +410,20 @@ mod tests {
 
     #[test]
     fn rows_that_nobody_looked_at_are_ordinary() {
-        let hits: Vec<(Place, f64, usize)> = both().into_iter().filter(|row| row.2 > 0).collect();
-        let rest: Vec<Place> = both().into_iter().map(|row| row.0).collect();
-        let share = |ordinary: &[Place]| grown(&hits, ordinary).shares(&at(-3.0, -3.0))[0];
+        let hits: Vec<([f64; PLACES], f64, usize)> = both().into_iter().filter(|row| row.2 > 0).collect();
+        let rest: Vec<[f64; PLACES]> = both().into_iter().map(|row| row.0).collect();
+        let share = |ordinary: &[[f64; PLACES]]| grown(&hits, ordinary).shares(&at(-3.0, -3.0))[0];
         assert!(share(&[]) > 0.9 && share(&rest) < 0.2, "{} {}", share(&[]), share(&rest));
     }
 
     /// A mark of several levels is a tally at each of them.
     #[test]
     fn leaves_answer_every_question() {
-        let marks: Vec<(Place, f64, usize)> = both()
+        let marks: Vec<([f64; PLACES], f64, usize)> = both()
             .into_iter()
             .map(|(place, count, _)| (place, count, ((place[1] + 3.0) / 1.5) as usize))
             .collect();
-        let forest = Forest::grow(&Stand::new(&marks, &[], 3), MOST_QUESTIONS);
+        let forest = answering(&marks, &[], MOST_QUESTIONS);
         let shares = forest.shares(&at(0.5, 0.0));
         assert!(shares.windows(2).all(|pair| pair[0] >= pair[1]), "{shares:?}");
         assert!(shares[0] > 0.8 && shares[3] < 0.2, "{shares:?}");

@@ -1,38 +1,73 @@
 //! Where an item stands: its scores in standard units and as normal scores, as the fit of levels sees them.
 
 use super::super::landscape::{Blank, Landscape};
+use crate::estimate::SampledRow;
 
 /// A one, then a number for each evaluator, then one for each whose missing scores tell something.
 pub(super) const PLACES: usize = 64;
-pub(super) type Place = [f64; PLACES];
 /// The widest jury that has room in a place.
 pub(super) const MOST_EVALUATORS: usize = PLACES - 1;
 
 /// No score is further out than this, in standard deviations.
 const FARTHEST: f64 = 1e4;
 
-/// Standardised and normal scores.
-#[derive(Debug, Clone)]
-pub(super) struct Seen {
-    pub(super) plain: Place,
-    pub(super) ranked: Place,
+/// The standardised and the normal scores of an item: so many numbers as the levels have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) plain: &'a [f64],
+    pub(super) ranked: &'a [f64],
 }
 
-impl Seen {
-    pub(super) fn of(landscape: &Landscape, row: &[f64]) -> Self {
-        let width = row.len();
-        let mut seen = Seen { plain: [0.0; PLACES], ranked: [0.0; PLACES] };
-        (seen.plain[0], seen.ranked[0]) = (1.0, 1.0);
-        let (plain, ranked) = (&mut seen.plain[1..=width], &mut seen.ranked[1..=width]);
-        landscape.place(row, plain, ranked);
-        plain.iter_mut().for_each(|x| *x = x.clamp(-FARTHEST, FARTHEST));
-        for (at, blank) in
-            (width + 1..).zip(blanks(landscape)).filter(|(_, blank)| row[blank.evaluator].is_nan())
-        {
-            (seen.plain[at], seen.ranked[at]) = (blank.size, blank.size);
+/// Those of many items.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    order: usize,
+    plain: Vec<f64>,
+    ranked: Vec<f64>,
+}
+
+impl Places {
+    /// Of rows of scores.
+    pub(super) fn of(landscape: &Landscape, rows: &[f64]) -> Self {
+        let (width, order) = (landscape.width(), order(landscape));
+        let numbers = rows.len() / width * order;
+        let mut places = Places { order, plain: vec![0.0; numbers], ranked: vec![0.0; numbers] };
+        for place in places.plain.chunks_exact_mut(order).chain(places.ranked.chunks_exact_mut(order)) {
+            place[0] = 1.0;
         }
-        seen
+        landscape.place_all(rows, &mut places.plain, &mut places.ranked, [order, 1]);
+        places.plain.iter_mut().for_each(|x| *x = x.clamp(-FARTHEST, FARTHEST));
+        for (at, blank) in blanks(landscape).iter().enumerate() {
+            for (row, scores) in rows.chunks_exact(width).enumerate() {
+                if scores[blank.evaluator].is_nan() {
+                    let at = row * order + 1 + width + at;
+                    (places.plain[at], places.ranked[at]) = (blank.size, blank.size);
+                }
+            }
+        }
+        places
     }
+
+    /// Of labelled rows: scores, then the reward.
+    pub(super) fn labelled<'a>(
+        landscape: &Landscape,
+        labelled: impl Iterator<Item = SampledRow<'a>>,
+    ) -> Self {
+        let mut rows = Vec::new();
+        labelled.for_each(|row| rows.extend_from_slice(&row.values[..landscape.width()]));
+        Self::of(landscape, &rows)
+    }
+
+    /// Each item.
+    pub(super) fn each(&self) -> impl ExactSizeIterator<Item = Seen<'_>> + Clone {
+        let both = self.plain.chunks_exact(self.order).zip(self.ranked.chunks_exact(self.order));
+        both.map(|(plain, ranked)| Seen { plain, ranked })
+    }
+}
+
+/// How many numbers a place has: a one, a score for each evaluator, what is missing, and zeros, since fours of numbers are the quickest.
+pub(super) fn order(landscape: &Landscape) -> usize {
+    (landscape.width() + 1 + blanks(landscape).len()).next_multiple_of(4)
 }
 
 /// Those whose missing scores have a number in a place: where they tell something, and as far as there is room.

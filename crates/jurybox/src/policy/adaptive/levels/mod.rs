@@ -22,7 +22,7 @@ mod logistic;
 use self::climb::Table;
 use self::edge::Outcomes;
 use self::forest::{Forest, MOST_QUESTIONS, MOST_ROWS, Shares, Stand};
-use self::lens::{MOST_EVALUATORS, Place, Seen};
+use self::lens::{MOST_EVALUATORS, Places, Seen};
 use self::logistic::{Logistic, logistic};
 use super::landscape::Landscape;
 use super::model::Model;
@@ -35,6 +35,8 @@ use crate::toolbox::Interval;
 pub(super) const MOST_LEVELS: usize = MOST_QUESTIONS + 1;
 /// Rewards are levels when there are so many of each, on average: the first few numbers are distinct too.
 const OF_EACH: f64 = 2.0;
+/// So many items are valued together.
+const BLOCK: usize = 64;
 /// The prior probability that the jury as a whole points the wrong way.
 const REVERSED: f64 = 0.1;
 /// The weight of the trees beside one line: at most `TREES`, half of that at so many labels that give the rarer answer.
@@ -44,8 +46,6 @@ const HALF_TREES: f64 = 10.0;
 #[derive(Debug, Clone)]
 pub(crate) struct Levels {
     lowest: f64,
-    /// How many numbers of a place are used: a one, a score for each evaluator, and zeros.
-    order: usize,
     questions: Vec<Question>,
     forest: Forest,
     /// How much of the value is from here, where only a sample of the labels is known row by row.
@@ -80,20 +80,20 @@ impl Levels {
             return None;
         }
         let levels = levels_of(labelled.clone().map(|row| (row.values[width], row.weight)))?;
-        // Zeros behind the features: fours of numbers are the quickest.
-        let order = (width + 1 + lens::blanks(landscape).len()).next_multiple_of(4);
+        let order = lens::order(landscape);
         let mut direction = landscape.equal();
         direction.resize(order - 1, 0.0);
         let (mut plain, mut ranked) = (Table::new(order), Table::new(order));
-        let mut looked_at = Vec::new();
-        for row in labelled {
-            let seen = Seen::of(landscape, &row.values[..width]);
-            plain.add(&seen.plain[..order], row.weight);
-            ranked.add(&seen.ranked[..order], row.weight);
+        let places = Places::labelled(landscape, labelled.clone());
+        let mut looked_at = Vec::with_capacity(places.each().len());
+        for (row, seen) in labelled.zip(places.each()) {
+            plain.add(seen.plain, row.weight);
+            ranked.add(seen.ranked, row.weight);
             let passed = levels.iter().filter(|&&level| row.values[width] > level).count();
             looked_at.push((seen.plain, row.weight, passed));
         }
-        let ordinary: Vec<Place> = unlabelled.map(|row| Seen::of(landscape, row.values).plain).collect();
+        let ordinary = Places::labelled(landscape, unlabelled);
+        let ordinary: Vec<&[f64]> = ordinary.each().map(|seen| seen.plain).collect();
         // Nothing but zeros: a yes has not been met, and would be worth more.
         let gaps: Vec<f64> = if levels.len() == 1 {
             vec![1.0]
@@ -106,7 +106,6 @@ impl Levels {
         });
         Some(Levels {
             lowest: levels[0],
-            order,
             questions: questions.collect(),
             forest: Forest::grow(&Stand::new(&looked_at, &ordinary, width), gaps.len()),
             share: (plain.counts().sum::<f64>() / model.labels).min(1.0),
@@ -134,17 +133,17 @@ impl Levels {
     pub(super) fn unseen_values<'a>(
         &self,
         landscape: &Landscape,
-        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
+        labelled: impl Iterator<Item = SampledRow<'a>>,
     ) -> Vec<f64> {
-        let (width, rows) = (landscape.width(), labelled.clone().count());
-        let value = |(at, row): (usize, SampledRow<'a>)| {
-            let seen = Seen::of(landscape, &row.values[..width]);
-            let shares = self.forest.unseen_shares(&seen.plain, at, rows);
+        let places = Places::labelled(landscape, labelled);
+        let rows = places.each().len();
+        let value = |(at, seen): (usize, Seen<'_>)| {
+            let shares = self.forest.unseen_shares(seen.plain, at, rows);
             self.questions.iter().zip(shares).fold(self.lowest, |value, (question, share)| {
-                value + question.gap * logistic(question.log_odds(&seen, share, self.order))
+                value + question.gap * logistic(question.log_odds(seen, share))
             })
         };
-        labelled.enumerate().map(value).collect()
+        places.each().enumerate().map(value).collect()
     }
 
     /// Whether most of the reward goes by questions for which the jury was turned round.
@@ -158,8 +157,11 @@ impl Levels {
     /// Makes the expected reward of each item of its value by straight lines and bends, which does not matter where
     /// [`is_all`](Self::is_all).
     pub(crate) fn values(&self, landscape: &Landscape, scores: &Scores<'_>, values: &mut [f64]) {
-        for (value, row) in values.iter_mut().zip(scores.rows()) {
-            *value = self.joined(self.value(landscape, row), *value);
+        let width = scores.evaluators();
+        for (values, rows) in values.chunks_mut(BLOCK).zip(scores.values().chunks(BLOCK * width)) {
+            for (value, seen) in values.iter_mut().zip(Places::of(landscape, rows).each()) {
+                *value = self.joined(self.value(seen), *value);
+            }
         }
     }
 
@@ -168,23 +170,20 @@ impl Levels {
         self.share * by_levels + (1.0 - self.share) * by_lines
     }
 
-    fn value(&self, landscape: &Landscape, row: &[f64]) -> f64 {
-        let seen = Seen::of(landscape, row);
-        self.above(&seen)
-            .zip(&self.questions)
-            .fold(self.lowest, |value, (p, question)| value + question.gap * p)
+    fn value(&self, seen: Seen<'_>) -> f64 {
+        let sum = |value, (p, question): (f64, &Question)| value + question.gap * p;
+        self.above(seen).zip(&self.questions).fold(self.lowest, sum)
     }
 
     /// The probability that an item's reward is above each level.
-    fn above(&self, seen: &Seen) -> impl Iterator<Item = f64> {
-        let shares = self.forest.shares(&seen.plain);
-        let answer =
-            |(question, share): (&Question, f64)| logistic(question.log_odds(seen, share, self.order));
+    fn above(&self, seen: Seen<'_>) -> impl Iterator<Item = f64> {
+        let shares = self.forest.shares(seen.plain);
+        let answer = move |(question, share): (&Question, f64)| logistic(question.log_odds(seen, share));
         self.questions.iter().zip(shares).map(answer)
     }
 
     /// The same, and nothing where there are fewer questions.
-    fn shares_above(&self, seen: &Seen) -> Shares {
+    fn shares_above(&self, seen: Seen<'_>) -> Shares {
         let mut above = Shares::default();
         above.iter_mut().zip(self.above(seen)).for_each(|(own, p)| *own = p);
         above
@@ -194,7 +193,7 @@ impl Levels {
     pub(super) fn look_back<'a>(
         &mut self,
         landscape: &Landscape,
-        labelled: impl Iterator<Item = SampledRow<'a>>,
+        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
     ) {
         self.outcomes = Outcomes::of(self, landscape, labelled);
     }
@@ -203,7 +202,7 @@ impl Levels {
     pub(super) fn look_back_by<'a>(
         &mut self,
         landscape: &Landscape,
-        labelled: impl Iterator<Item = SampledRow<'a>>,
+        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
         values: &[f64],
     ) {
         self.outcomes = Outcomes::by_values(self, landscape, labelled, values);
@@ -223,7 +222,8 @@ impl Levels {
         level: f64,
         spread: &Spread,
     ) -> Interval {
-        let mut by_model = self.shares_above(&Seen::of(landscape, row));
+        let places = Places::of(landscape, row);
+        let mut by_model = places.each().next().map_or_else(Shares::default, |seen| self.shares_above(seen));
         let mut expected = self.expectation(&by_model);
         let mean = self.joined(expected, by_lines.mean);
         if self.outcomes.are_by_values() {
@@ -254,8 +254,8 @@ impl Question {
     }
 
     /// The mean log-odds of the two lines and the trees.
-    fn log_odds(&self, seen: &Seen, share: f64, order: usize) -> f64 {
-        let lines = self.plain.log_odds(&seen.plain[..order]) + self.ranked.log_odds(&seen.ranked[..order]);
+    fn log_odds(&self, seen: Seen<'_>, share: f64) -> f64 {
+        let lines = self.plain.log_odds(seen.plain) + self.ranked.log_odds(seen.ranked);
         (lines + self.trees * odds(share)) / (2.0 + self.trees)
     }
 }
