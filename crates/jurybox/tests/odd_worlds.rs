@@ -96,3 +96,103 @@ fn what_a_group_explains_is_no_severity() {
         assert!(standing.severity.mean.abs() < 0.3, "{standing:?}");
     }
 }
+
+/// A column of yes and no beside some that never vary makes features of which one follows from another: rounding must not be taken for more than it is.
+#[test]
+fn columns_of_which_one_follows_from_another_leave_values_numbers() {
+    for seed in 0..10 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut jury = jury(["flag", "a", "b", "c"].map(Evaluator::from));
+        for at in 0..60 {
+            let worths: Vec<f64> = (0..9).map(|_| normal(&mut rng)).collect();
+            let flag =
+                |worth: &f64, rng: &mut ChaCha8Rng| f64::from(u8::from(worth + 0.7 * normal(rng) > 1.0));
+            let rows: Vec<[f64; 4]> =
+                worths.iter().map(|worth| [flag(worth, &mut rng), 3.7, 3.7, 3.7]).collect();
+            jury.observe(&jury.scores(rows.as_flattened()).unwrap(), at).unwrap();
+            for (row, worth) in rows.iter().zip(&worths).take(2) {
+                let reward = worth + normal(&mut rng);
+                jury.learn(&[Example { scores: row, reward, receipt: None }], at).unwrap();
+            }
+            let values = jury.fit().values(&jury.scores(rows.as_flattened()).unwrap()).unwrap();
+            assert!(values.iter().all(|value| value.is_finite()), "{seed} {at}: {values:?}");
+        }
+    }
+}
+
+/// What lies between two rewards that were never different tells nobody apart.
+#[test]
+fn verdicts_that_are_all_the_same_tell_no_reviewer_from_another() {
+    for (seed, reward) in (0..20).flat_map(|seed| [0.0, 1.0, 7.5, 0.1].map(|reward| (seed, reward))) {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut jury = jury(["a", "b", "c"].map(Evaluator::from));
+        let mut row = || {
+            let worth = normal(&mut rng);
+            [0; 3].map(|_| worth + normal(&mut rng))
+        };
+        let rows: Vec<[f64; 3]> = (0..50).map(|_| row()).collect();
+        let names =
+            (0..50).map(|_| Some(Reviewer::named(["ann", "bob", "cyd", "dee"][rng.random_range(0..4)])));
+        show(&mut jury, &rows, &[reward; 50], &names.collect::<Vec<_>>());
+        let standings = jury.fit().reviewers(Fraction::try_from(0.9).unwrap());
+        assert!(standings.iter().all(|standing| standing.weight == 1.0), "{seed} {reward}: {standings:?}");
+    }
+}
+
+/// One of five reviewers says about the same of everything, and judges nearly all of the best items: verdicts that count for nothing tell nothing of how
+/// far others are off.
+#[test]
+fn intervals_do_not_close_where_a_reviewer_counts_for_nothing() {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let mut jury = jury(["a", "b", "c"].map(Evaluator::from));
+    let (mut rows, mut rewards, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    for at in 0..600 {
+        let worth = normal(&mut rng);
+        let row = [0; 3].map(|_| worth + 0.5 * normal(&mut rng));
+        let mean = row.iter().sum::<f64>() / 3.0;
+        let dull = mean > 1.0 || at % 10 == 0;
+        let off = 0.3 * (1.0 + 2.0 * mean.abs()) * normal(&mut rng);
+        rows.push(row);
+        rewards.push(if dull { 0.3 * normal(&mut rng) } else { worth + off });
+        names.push(Some(Reviewer::named(if dull { "eve" } else { ["ann", "bob", "cyd", "dee"][at % 4] })));
+    }
+    show(&mut jury, &rows, &rewards, &names);
+    let fitted = jury.fit();
+    let standings = fitted.reviewers(Fraction::try_from(0.9).unwrap());
+    assert!(standings.iter().any(|standing| standing.weight == 0.0), "{standings:?}");
+    let scores = jury.scores(&[2.0, 2.0, 2.0, 3.0, 3.0, 3.0]).unwrap();
+    for interval in fitted.predict(&scores, Fraction::try_from(0.9).unwrap()).unwrap().unwrap() {
+        // Others are off by 0.9 at the best that they judged: 3 between the ends of nine in ten.
+        assert!(interval.high - interval.low > 2.0, "{interval:?}");
+    }
+}
+
+/// Numpy's nought by nought has another sign than Rust's, and minus nought is nought: what is saved and read is what it was, to the last byte.
+#[test]
+fn what_is_no_number_and_nought_are_each_one_group_before_and_after_a_save() {
+    let nans = [f64::NAN, -f64::NAN];
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let evaluators = ["a".into(), "b".into(), Evaluator::context("group")];
+    let (mut one, mut other) = (jury(evaluators.clone()), jury(evaluators));
+    for at in 0..200_u64 {
+        let rows: Vec<[f64; 3]> = (0..20)
+            .map(|i| {
+                let worth = normal(&mut rng);
+                let group = if i % 3 == 0 { nans[usize::from(at >= 100)] } else { [0.0, -0.0][i % 2] };
+                [worth + normal(&mut rng), worth + normal(&mut rng), group]
+            })
+            .collect();
+        let turned = |row: &[f64; 3]| [row[0], row[1], if row[2] == 0.0 { 0.0 } else { f64::NAN }];
+        let plain: Vec<[f64; 3]> = rows.iter().map(turned).collect();
+        for (jury, rows) in [(&mut one, &rows), (&mut other, &plain)] {
+            jury.observe(&jury.scores(rows.as_flattened()).unwrap(), at).unwrap();
+            for row in &rows[..2] {
+                jury.learn(&[Example { scores: row, reward: row[0], receipt: None }], at).unwrap();
+            }
+        }
+    }
+    assert_eq!(one.to_bytes(), other.to_bytes());
+    let read = Jury::from_bytes(&one.to_bytes()).unwrap();
+    assert_eq!(read.fit().weights(), one.fit().weights());
+    assert_eq!(read.fit().alarms(), one.fit().alarms());
+}

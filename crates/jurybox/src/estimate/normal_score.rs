@@ -123,7 +123,8 @@ impl Quantiles {
     /// The quantile with so much of the total below it.
     fn at(&mut self, below: f64, total: f64) -> f64 {
         if total > 4096.0 {
-            return normal::quantile(below / total);
+            // Among more than can be told apart, the last ones are not beyond all.
+            return normal::quantile((below / total).clamp(f64::EPSILON, 1.0 - f64::EPSILON));
         }
         if total != self.total {
             self.total = total;

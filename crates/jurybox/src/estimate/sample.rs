@@ -182,7 +182,8 @@ impl Sample {
                     ..kept
                 },
                 None => {
-                    let values = rows[at * self.width..(at + 1) * self.width].to_vec();
+                    let row = &rows[at * self.width..(at + 1) * self.width];
+                    let values = row.iter().map(|&value| plain(value)).collect();
                     Kept { key: first, count, clock, values }
                 }
             });
@@ -200,7 +201,7 @@ impl Sample {
                 let spare = if self.kept.len() == self.capacity { self.kept.pop() } else { None };
                 let mut values = spare.map(|kept| kept.values).unwrap_or_default();
                 values.clear();
-                values.extend_from_slice(row);
+                values.extend(row.iter().map(|&value| plain(value)));
                 self.kept.insert(at, Kept { key, count, clock, values });
             }
             Err(_) => {}
@@ -211,11 +212,16 @@ impl Sample {
 /// From so many rows on, they are worth being sorted.
 const MANY: usize = 256;
 
+/// The one of the numbers that are alike: rows of one key are equal to the last byte, whichever came first.
+fn plain(value: f64) -> f64 {
+    if value.is_nan() { f64::NAN } else { value + 0.0 }
+}
+
 /// A hash of the numbers; all missing values are alike, and so are the two zeros.
 fn key_of(row: &[f64]) -> u64 {
     let mut hash = 0x9e37_79b9_7f4a_7c15_u64;
     for &value in row {
-        let bits = if value.is_nan() { u64::MAX } else { (value + 0.0).to_bits() };
+        let bits = if value.is_nan() { u64::MAX } else { plain(value).to_bits() };
         let product = u128::from(hash ^ bits) * u128::from(0xd6e8_feb8_6659_fd93_u64);
         hash = (product as u64) ^ ((product >> 64) as u64) ^ hash.rotate_left(23);
     }

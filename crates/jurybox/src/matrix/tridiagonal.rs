@@ -3,6 +3,10 @@
 use super::{Symmetric, offset};
 use crate::kernel::dot;
 
+/// What is left of a row of a singular matrix is rounding: below this, beside the largest entry of the diagonal, it is none of it. A reflection made of
+/// it would be too large a number.
+const ROUNDING: f64 = 1e-20;
+
 /// `Q^T A Q = T`, T tridiagonal, by Householder reflections from the last row upwards.
 #[derive(Debug, Clone)]
 pub(crate) struct Tridiagonal {
@@ -18,6 +22,11 @@ impl Tridiagonal {
     /// Reduces `a`, and takes the rows of `columns` to the new basis at the same time.
     pub(crate) fn reduce<const N: usize>(mut a: Symmetric, columns: &mut [[f64; N]]) -> Self {
         let order = a.order();
+        let largest = (0..order).fold(0.0, |most: f64, i| most.max(a.get(i, i).abs()));
+        let mut rounding = (ROUNDING * largest).powi(2);
+        if !rounding.is_finite() {
+            rounding = 0.0;
+        }
         let (mut diagonal, mut below, mut size) = (vec![0.0; order], vec![0.0; order], vec![0.0; order]);
         // The change that the last reflection makes, v q^T + q v^T, is taken off each row just before it is used.
         let (mut v, mut q, mut next, mut image) =
@@ -31,7 +40,7 @@ impl Tridiagonal {
             let Some(before) = i.checked_sub(1) else { break };
             let rest = dot(&row[..before], &row[..before]);
             let x = row[before];
-            if rest == 0.0 {
+            if rest <= rounding {
                 // Nothing to clear: a reflection of size 0, which changes nothing.
                 below[i] = x;
                 next[..i].fill(0.0);

@@ -3,6 +3,7 @@
 //! What all groups share is learnt as if there were none: here their columns are blanked, so that they never vary, as those of evaluators
 //! that say nothing. What groups add to that is in [`groups`](super::groups).
 
+use super::groups;
 use crate::estimate::SampledRow;
 use crate::scores::Scores;
 
@@ -45,6 +46,6 @@ impl Contexts {
 
     /// The group of each row, by each context.
     pub(super) fn groups_of(&self, rows: &[SampledRow<'_>]) -> impl Iterator<Item = Vec<u64>> {
-        self.0.iter().map(|&column| rows.iter().map(|row| row.values[column].to_bits()).collect())
+        self.0.iter().map(|&column| rows.iter().map(|row| groups::key(row.values[column])).collect())
     }
 }

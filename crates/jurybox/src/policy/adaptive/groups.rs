@@ -45,10 +45,19 @@ struct Context {
     each: BTreeMap<u64, Vec<f64>>,
 }
 
-/// Sums over the labels of a group: products of a one and the scores with each other, and with what is left of the rewards.
-struct Sums {
-    products: Symmetric,
+/// The labels of a group, each times the root of what it counts for: a one and the scores, and what is left of the reward.
+#[derive(Default)]
+struct Labels {
+    rows: Vec<f64>,
     left: Vec<f64>,
+}
+
+/// The products that its weights are known by. Whichever are fewer: a group of an id, of one label, is one number.
+enum Products {
+    /// Of a one and the scores with each other, and with what is left.
+    OfScores(Symmetric, Vec<f64>),
+    /// Of the labels with each other, by their ones and by their scores.
+    OfLabels(Symmetric, Symmetric, Labels),
 }
 
 impl Groups {
@@ -84,7 +93,7 @@ impl Groups {
         for _ in 0..sweeps {
             for at in 0..columns.len() {
                 groups.contexts[at].each.clear();
-                let mut sums: BTreeMap<u64, Sums> = BTreeMap::new();
+                let mut of_groups: BTreeMap<u64, Labels> = BTreeMap::new();
                 let mut squares = 0.0;
                 for (x, row, off) in &rows {
                     let left = off - groups.added(x, row.values);
@@ -93,11 +102,11 @@ impl Groups {
                     if code.is_nan() {
                         continue;
                     }
-                    let sums = sums.entry(key(code)).or_insert_with(|| Sums::new(order));
-                    sums.add(x, left, row.weight);
+                    of_groups.entry(key(code)).or_default().add(x, left, row.weight);
                 }
-                if squares > 0.0 && squares.is_finite() && sums.len() > 1 {
-                    groups.contexts[at].each = differing(&sums, squares, count, order);
+                if squares > 0.0 && squares.is_finite() && of_groups.len() > 1 {
+                    let products = of_groups.into_iter().map(|(code, labels)| (code, labels.products(order)));
+                    groups.contexts[at].each = differing(&products.collect(), squares, count, order);
                 }
             }
         }
@@ -203,50 +212,109 @@ struct Fit {
     log_determinant: f64,
 }
 
-impl Sums {
-    fn new(order: usize) -> Self {
-        Sums { products: Symmetric::zeros(order), left: vec![0.0; order] }
-    }
-
+impl Labels {
     fn add(&mut self, x: &[f64], left: f64, weight: f64) {
         let root = weight.sqrt();
-        let scaled: Vec<f64> = x.iter().map(|x| root * x).collect();
-        self.products.add_outer(&scaled);
-        self.left.iter_mut().zip(x).for_each(|(sum, x)| *sum += weight * x * left);
+        self.rows.extend(x.iter().map(|x| root * x));
+        self.left.push(root * left);
     }
 
+    fn products(self, order: usize) -> Products {
+        let labels = self.left.len();
+        if labels >= order {
+            let (mut products, mut left) = (Symmetric::zeros(order), vec![0.0; order]);
+            products.add_outers(&self.rows);
+            for (row, own) in self.rows.chunks_exact(order).zip(&self.left) {
+                left.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * own);
+            }
+            return Products::OfScores(products, left);
+        }
+        let (mut ones, mut scores) = (Symmetric::zeros(labels), Symmetric::zeros(labels));
+        ones.add_inners(&self.rows, order, 0..1);
+        scores.add_inners(&self.rows, order, 1..order);
+        Products::OfLabels(ones, scores, self)
+    }
+}
+
+impl Products {
     /// The weights of a group given the scales, in which the noise cancels out.
-    fn fit(&self, (constant, slope): (f64, f64)) -> Option<Fit> {
-        let order = self.left.len();
+    fn fit(&self, scales: (f64, f64)) -> Option<Fit> {
+        match self {
+            Products::OfScores(products, left) => Self::fit_by_scores(products, left, scales),
+            Products::OfLabels(ones, scores, labels) => Self::fit_by_labels(ones, scores, labels, scales),
+        }
+    }
+
+    fn fit_by_scores(products: &Symmetric, left: &[f64], (constant, slope): (f64, f64)) -> Option<Fit> {
+        let order = left.len();
         // In units of the prior: I + D P D, with D the scales and P the products.
         let scale = |i: usize| if i == 0 { constant } else { slope };
         let mut matrix = Symmetric::zeros(order);
         for i in 0..order {
             for j in 0..=i {
-                matrix.set(i, j, f64::from(u8::from(i == j)) + scale(i) * scale(j) * self.products.get(i, j));
+                matrix.set(i, j, f64::from(u8::from(i == j)) + scale(i) * scale(j) * products.get(i, j));
             }
         }
         let mut factor = Cholesky::default();
         if !factor.factor(&matrix, 0.0) {
             return None;
         }
-        let mut weights: Vec<f64> = self.left.iter().enumerate().map(|(i, left)| scale(i) * left).collect();
+        let mut weights: Vec<f64> = left.iter().enumerate().map(|(i, left)| scale(i) * left).collect();
         factor.solve(&mut weights);
         weights.iter_mut().enumerate().for_each(|(i, weight)| *weight *= scale(i));
-        Some(Fit { explained: dot(&weights, &self.left), weights, log_determinant: factor.log_determinant() })
+        Some(Fit { explained: dot(&weights, left), weights, log_determinant: factor.log_determinant() })
+    }
+
+    /// The same from the other side: with X the labels' rows, D^2 X^T (I + X D^2 X^T)^-1 times what is left of them.
+    fn fit_by_labels(
+        ones: &Symmetric,
+        scores: &Symmetric,
+        labels: &Labels,
+        (constant, slope): (f64, f64),
+    ) -> Option<Fit> {
+        let count = labels.left.len();
+        let (constant2, slope2) = (constant * constant, slope * slope);
+        let mut matrix = Symmetric::zeros(count);
+        for i in 0..count {
+            for j in 0..=i {
+                let own = f64::from(u8::from(i == j));
+                matrix.set(i, j, own + constant2 * ones.get(i, j) + slope2 * scores.get(i, j));
+            }
+        }
+        let mut factor = Cholesky::default();
+        if !factor.factor(&matrix, 0.0) {
+            return None;
+        }
+        let mut solved = labels.left.clone();
+        factor.solve(&mut solved);
+        let order = labels.rows.len() / count;
+        let mut weights = vec![0.0; order];
+        for (row, solved) in labels.rows.chunks_exact(order).zip(&solved) {
+            weights.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * solved);
+        }
+        weights[0] *= constant2;
+        weights[1..].iter_mut().for_each(|weight| *weight *= slope2);
+        let explained =
+            labels.rows.chunks_exact(order).zip(&labels.left).map(|(row, left)| left * dot(row, &weights));
+        Some(Fit { explained: explained.sum(), weights, log_determinant: factor.log_determinant() })
     }
 }
 
 /// The weights of each group, averaged over the scales by evidence, the noise integrated out; none where that groups differ is too
 /// unlikely to be told.
-fn differing(sums: &BTreeMap<u64, Sums>, squares: f64, count: f64, order: usize) -> BTreeMap<u64, Vec<f64>> {
+fn differing(
+    of_groups: &BTreeMap<u64, Products>,
+    squares: f64,
+    count: f64,
+    order: usize,
+) -> BTreeMap<u64, Vec<f64>> {
     let slopes = if order > 1 { &SLOPES[..] } else { &SLOPES[..1] };
     let scales: Vec<(f64, f64)> =
         CONSTANTS.iter().flat_map(|&constant| slopes.iter().map(move |&slope| (constant, slope))).collect();
     let other = (1.0 - ALIKE) / (scales.len() - 1) as f64;
     let mut fits: Vec<(f64, Vec<Vec<f64>>)> = Vec::new();
     for &scale in &scales[1..] {
-        let each: Option<Vec<Fit>> = sums.values().map(|sums| sums.fit(scale)).collect();
+        let each: Option<Vec<Fit>> = of_groups.values().map(|products| products.fit(scale)).collect();
         let Some(each) = each else { continue };
         let explained: f64 = each.iter().map(|fit| fit.explained).sum();
         let log_determinant: f64 = each.iter().map(|fit| fit.log_determinant).sum();
@@ -268,13 +336,13 @@ fn differing(sums: &BTreeMap<u64, Sums>, squares: f64, count: f64, order: usize)
         }
         weights
     };
-    sums.keys().enumerate().map(|(at, &code)| (code, mean(at))).collect()
+    of_groups.keys().enumerate().map(|(at, &code)| (code, mean(at))).collect()
 }
 
 /// Differences that the evidence gives less than this are left out.
 const LEAST_SHARE: f64 = 0.05;
 
-/// What a group's number is known by; the two zeros are one.
-fn key(code: f64) -> u64 {
-    (code + 0.0).to_bits()
+/// What a group's number is known by; the two zeros are one, and so are all that are none.
+pub(super) fn key(code: f64) -> u64 {
+    if code.is_nan() { u64::MAX } else { (code + 0.0).to_bits() }
 }

@@ -191,9 +191,9 @@ impl Policy for Adaptive {
         &mut self.state
     }
 
-    /// The samples count the rows they were shown, each of which the jury has seen.
+    /// What the statistics count, the jury has seen.
     fn is_within(&self, seen: &Seen) -> bool {
-        self.state.unlabelled.counted() <= seen.items && self.state.labelled.counted() <= seen.used
+        self.state.is_within(seen)
     }
 
     fn observes_first(&self) -> bool {

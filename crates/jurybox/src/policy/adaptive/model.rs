@@ -209,7 +209,10 @@ impl Model {
     /// The same by what all groups share.
     pub(super) fn shared_values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         match &self.levels {
-            Some(levels) if levels.is_all() => out.resize(scores.items(), 0.0),
+            Some(levels) if levels.is_all() => {
+                out.clear();
+                out.resize(scores.items(), 0.0);
+            }
             _ => self.line_values(scores, out),
         }
         if let Some(levels) = &self.levels {

@@ -116,7 +116,10 @@ impl Regression {
                 let c = strength(q_yy, q_yd, q_dd, shape);
                 let prior =
                     if direction == 0 { FIRST } else { (1.0 - FIRST) / (directions.len() - 1) as f64 };
-                models.push(Model { evidence: c.evidence - 0.5 * log_det + prior.ln(), tau, direction, c });
+                let evidence = c.evidence - 0.5 * log_det + prior.ln();
+                if evidence.is_finite() {
+                    models.push(Model { evidence, tau, direction, c });
+                }
             }
         }
         Self::average(gram, directions, models, &reduced, &columns)
@@ -156,7 +159,8 @@ impl Regression {
         weights.iter_mut().for_each(|w| *w *= gram.unit);
         // Every tau has the same prior weight. Models that are out of the running need not be kept.
         models.retain(|model| model.evidence > evidence - 12.0);
-        let evidence = evidence - (TAUS.len() as f64).ln();
+        let none = models.is_empty();
+        let evidence = if none { f64::NEG_INFINITY } else { evidence - (TAUS.len() as f64).ln() };
         Regression { evidence, weights, noise, gram, directions, models }
     }
 

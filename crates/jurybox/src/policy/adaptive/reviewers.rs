@@ -120,8 +120,10 @@ impl Reviewers {
     pub(super) fn of<'a>(model: &Model, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> Self {
         let mut groups: BTreeMap<Option<u64>, Sums> = BTreeMap::new();
         labelled.clone().for_each(|row| _ = groups.entry(row.tag).or_default());
-        if groups.len() < 2 {
-            return Reviewers::default();
+        let mut rewards = labelled.clone().filter_map(|row| row.values.last().copied());
+        let first = rewards.next();
+        if groups.len() < 2 || rewards.all(|reward| Some(reward) == first) {
+            return Reviewers::default(); // what is left of verdicts that are all alike is the prior's
         }
         let mut expected = model.expected(labelled.clone());
         for (expected, row) in expected.iter_mut().zip(labelled.clone()) {
@@ -214,7 +216,10 @@ impl Reviewers {
                 let off = reward - habits.severity.mean - self.centre;
                 (self.centre + off / habits.slope.mean.max(LEAST_SLOPE), habits.weight())
             });
-            corrected.push(&row, scores, reward, row.weight * weight);
+            // What tells nothing is not a row that is near anything, either.
+            if weight > 0.0 {
+                corrected.push(&row, scores, reward, row.weight * weight);
+            }
         }
         corrected
     }

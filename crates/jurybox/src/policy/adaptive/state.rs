@@ -6,6 +6,7 @@ use super::settled::Settled;
 use super::turn::Turn;
 use crate::estimate::ladder::Ladder;
 use crate::estimate::{Joint, Moments, Sample, Statistic};
+use crate::seen::Seen;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -52,6 +53,22 @@ impl Statistic for Block {
 
     fn is_sound(&self, evaluators: usize) -> bool {
         self.scores.is_sound(evaluators) && self.labelled.is_sound(evaluators + 1)
+    }
+}
+
+impl State {
+    /// Whether nothing here counts more than was seen.
+    pub(super) fn is_within(&self, seen: &Seen) -> bool {
+        let blocks = || self.ladder.rungs().iter().map(|rung| &rung.value);
+        let columns = self.unlabelled.width();
+        let items = |j: usize| blocks().map(|block| block.scores.count(j, j)).sum::<f64>();
+        let labels: f64 = blocks().map(|block| block.labelled.weight()).sum();
+        let rounds: f64 = self.pulses.rungs().iter().map(|rung| rung.value.rounds()).sum();
+        self.unlabelled.counted() <= seen.items
+            && self.labelled.counted() <= seen.used
+            && (0..columns).all(|j| items(j) <= seen.items as f64)
+            && labels <= seen.used as f64
+            && rounds <= seen.rounds as f64
     }
 }
 

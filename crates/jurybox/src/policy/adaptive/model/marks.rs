@@ -43,8 +43,9 @@ impl Model {
             unseen.iter_mut().zip(&by_levels).for_each(|(line, level)| *line = levels.joined(*level, *line));
             levels.look_back_by(&self.landscape, labelled, &unseen);
         }
+        let left = !levels.is_all();
         self.levels = (share > 0.0).then_some(levels);
-        share < 1.0
+        left
     }
 }
 

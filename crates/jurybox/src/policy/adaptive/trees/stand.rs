@@ -120,7 +120,7 @@ impl<'a> Stand<'a> {
             let mut best: Option<(f64, usize, u8)> = None;
             for (&(_, column), cells) in room.columns.iter().zip(&room.cells) {
                 let told = best_cut(&cells[..1 << level], self.cuts[column].at.len());
-                if best.is_none_or(|best| told.0 > best.0) {
+                if best.is_none_or(|best| is_more(told.0, best.0)) {
                     best = Some((told.0, column, told.1));
                 }
             }
@@ -244,11 +244,18 @@ fn best_cut(leaves: &[[Sum; BINS]], cuts: usize) -> (f64, u8) {
             *taken += below[0] * below[0] / (below[1] + PRIOR) + above[0] * above[0] / (above[1] + PRIOR);
         }
     }
-    let mut best = (f64::NEG_INFINITY, 0);
+    let mut best = (0.0, 0);
     for (bin, &taken) in (0..).zip(&taken[..cuts]) {
-        best = if taken > best.0 { (taken, bin) } else { best };
+        best = if is_more(taken, best.0) { (taken, bin) } else { best };
     }
     best
+}
+
+/// Whether a cut takes away more than another, and not only by rounding: the first of those that are as good is taken, in whichever order labels were
+/// added up.
+#[inline]
+fn is_more(taken: f64, other: f64) -> bool {
+    taken > other * (1.0 + 1e-9)
 }
 
 /// Where bins of about as many of the scores, which are sorted, end: between two scores that differ.
