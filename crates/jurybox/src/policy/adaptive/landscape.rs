@@ -9,6 +9,7 @@ use crate::estimate::{Moments, SampledRow, one_factor};
 use crate::kernel::dot;
 use crate::matrix::{Cholesky, Symmetric};
 use crate::normal;
+use crate::toolbox::hash_number;
 
 /// Least share of an evaluator's variance that is called its own: a factor never explains a score entirely.
 const LEAST_NOISE: f64 = 0.002;
@@ -292,6 +293,13 @@ impl Landscape {
     pub(crate) fn is_far(&self, row: &[f64]) -> bool {
         let scores = row.iter().zip(self.centre.iter().zip(&self.scale));
         scores.into_iter().any(|(x, (centre, scale))| ((x - centre) * scale).abs() > FAR)
+    }
+
+    /// A hash of the scores that vary. Groups, whose columns do not vary here, go by other numbers under other names.
+    pub(super) fn key(&self, row: &[f64]) -> u64 {
+        let bits = |x: f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
+        let varying = row.iter().zip(&self.scale).filter(|(_, scale)| **scale != 0.0);
+        varying.fold(0, |key, (&x, _)| hash_number(key, bits(x)))
     }
 
     /// A direction scaled to unit variance over the items; all zero if it has none.

@@ -19,7 +19,6 @@ use super::landscape::Landscape;
 use crate::contributions::Contributions;
 use crate::estimate::SampledRow;
 use crate::scores::Scores;
-use crate::toolbox::hash_number;
 
 /// Cuts of a tree, one after the other: rows go by all three.
 const DEPTH: usize = 3;
@@ -89,15 +88,13 @@ impl Trees {
     ) -> Option<(Self, Vec<f64>)> {
         let width = landscape.width();
         let (mut table, mut left, mut counts, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        // Groups, whose columns do not vary here, go by other numbers under other names.
         let columns: Vec<usize> = (0..width).filter(|&j| landscape.scale[j] != 0.0).collect();
         for (row, expected) in labelled.zip(expected) {
             let scores = &row.values[..width];
             add_filled(landscape, scores, &mut table);
             left.push(row.values[width].clamp(low, high) - expected);
             counts.push(row.weight);
-            let bits = |x: f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
-            keys.push(columns.iter().fold(0, |key, &j| hash_number(key, bits(scores[j]))));
+            keys.push(landscape.key(scores));
         }
         let unit = standardise(&mut left, &counts)?;
         let stand = Stand::new(&table, width, &columns, &left, &counts, keys)?;
@@ -301,6 +298,7 @@ impl Proof {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::toolbox::hash_number;
 
     /// Rows of four scores, and what is left of their rewards by a law, with noise.
     fn world(rows: u64, law: impl Fn(&[f64]) -> f64) -> (Vec<f64>, Vec<f64>, Vec<u64>) {

@@ -34,8 +34,11 @@ pub(super) type Shares = [f64; MOST_QUESTIONS];
 /// Rows to grow trees from, the labelled ones first: an evaluator's scores lie side by side, since that is how cuts go over them.
 #[derive(Debug, Clone)]
 pub(super) struct Stand {
-    evaluators: usize,
+    /// The columns that cuts are drawn among: constant scores, and columns that are no scores, say nothing.
+    varying: Vec<usize>,
     labelled: usize,
+    /// What each labelled row is drawn by, where they are more than a tree sees.
+    keys: Vec<u64>,
     /// Evaluator by evaluator.
     scores: Vec<f64>,
     counts: Vec<f64>,
@@ -48,13 +51,24 @@ impl Stand {
     pub(super) fn new(labelled: &[(&[f64], f64, usize)], ordinary: &[&[f64]], evaluators: usize) -> Self {
         let places = || labelled.iter().map(|row| &row.0).chain(ordinary);
         let none = ordinary.len();
+        let varies = |&column: &usize| {
+            let mut scores = places().map(|place| place[column]);
+            let first = scores.next();
+            scores.any(|score| Some(score) != first)
+        };
         Stand {
-            evaluators,
+            varying: (1..=evaluators).filter(varies).collect(),
             labelled: labelled.len(),
+            keys: (0..labelled.len() as u64).collect(),
             scores: (1..=evaluators).flat_map(|column| places().map(move |place| place[column])).collect(),
             counts: labelled.iter().map(|row| row.1).chain(std::iter::repeat_n(1.0, none)).collect(),
             passed: labelled.iter().map(|row| row.2 as u8).chain(std::iter::repeat_n(0, none)).collect(),
         }
+    }
+
+    /// Rows of one key are seen by the same trees.
+    pub(super) fn drawn_by(self, keys: Vec<u64>) -> Self {
+        Stand { keys, ..self }
     }
 
     /// The scores of an evaluator, by its column of a [`Place`].
@@ -65,7 +79,9 @@ impl Stand {
     /// The rows that a tree sees.
     fn seen_by(&self, tree: u64, rows: &mut Vec<u32>) {
         rows.clear();
-        rows.extend((0..self.labelled as u32).filter(|&row| sees(tree, row as usize, self.labelled)));
+        rows.extend(
+            (0..).zip(&self.keys).filter(|(_, key)| sees(tree, **key, self.labelled)).map(|(row, _)| row),
+        );
         let ordinary = self.counts.len() - self.labelled;
         if ordinary > 0 {
             rows.extend(
@@ -81,9 +97,9 @@ fn one_of(count: usize, draw: u64) -> u64 {
     ((draw >> 32) * count as u64) >> 32
 }
 
-/// Whether a tree sees one of so many labelled rows.
-fn sees(tree: u64, row: usize, labelled: usize) -> bool {
-    one_of(labelled, hash_number(!tree, row as u64)) < MOST_ROWS as u64
+/// Whether a tree sees one of so many labelled rows, by its key.
+fn sees(tree: u64, key: u64, labelled: usize) -> bool {
+    labelled <= MOST_ROWS || one_of(labelled, hash_number(!tree, key)) < MOST_ROWS as u64
 }
 
 #[derive(Debug, Clone)]
@@ -138,9 +154,9 @@ impl Forest {
         self.mean_shares(place, |_| true)
     }
 
-    /// The same over the trees that have not seen a row, by its place among so many labelled ones; over all where each has.
-    pub(super) fn unseen_shares(&self, place: &[f64], row: usize, labelled: usize) -> Shares {
-        let unseen = |tree: usize| !sees(tree as u64, row, labelled);
+    /// The same over the trees that have not seen a row, by its key, one of so many labelled ones; over all where each has.
+    pub(super) fn unseen_shares(&self, place: &[f64], key: u64, labelled: usize) -> Shares {
+        let unseen = |tree: usize| !sees(tree as u64, key, labelled);
         if (0..TREES).any(unseen) { self.mean_shares(place, unseen) } else { self.shares(place) }
     }
 
@@ -273,11 +289,15 @@ impl Branch<'_> {
     /// scale that draws far ones nearer.
     fn best_cut(&mut self, node: usize, rows: &[u32], all: &Tally) -> Option<(usize, f64)> {
         let mut best: Option<(f64, (usize, f64))> = None;
-        let evaluators = self.stand.evaluators;
-        let trials = if evaluators > NARROW { evaluators } else { TRIALS };
+        let varying = &self.stand.varying;
+        let trials = match varying.len() {
+            0 => 0,
+            columns if columns > NARROW => columns,
+            _ => TRIALS,
+        };
         for trial in 0..trials {
             let draw = hash_number(self.number << 32 | (node - 1) as u64, trial as u64);
-            let column = 1 + (((draw >> 32) * evaluators as u64) >> 32) as usize;
+            let column = varying[one_of(varying.len(), draw) as usize];
             let scores = self.stand.column(column);
             let room = &mut *self.room;
             room.scores.clear();
@@ -414,6 +434,42 @@ mod tests {
         let rest: Vec<[f64; PLACES]> = both().into_iter().map(|row| row.0).collect();
         let share = |ordinary: &[[f64; PLACES]]| grown(&hits, ordinary).shares(&at(-3.0, -3.0))[0];
         assert!(share(&[]) > 0.9 && share(&rest) < 0.2, "{} {}", share(&[]), share(&rest));
+    }
+
+    /// Such as columns of groups, whose places are all the same: no cut is spent on them.
+    #[test]
+    fn columns_that_never_vary_take_no_cuts() {
+        let beside = |idle: usize| {
+            let rows = both();
+            let rows: Vec<(&[f64], f64, usize)> = rows.iter().map(|row| (&row.0[..], row.1, row.2)).collect();
+            Forest::grow(&Stand::new(&rows, &[], 3 + idle), 1)
+        };
+        let (alone, among) = (beside(0), beside(7));
+        for (place, ..) in both() {
+            assert_eq!(alone.shares(&place), among.shares(&place));
+        }
+        // Where nothing varies, nothing is cut.
+        let same = [0.5; PLACES];
+        let rows: Vec<(&[f64], f64, usize)> = (0..40).map(|at| (&same[..], 1.0, at % 2)).collect();
+        let share = Forest::grow(&Stand::new(&rows, &[], 3), 1).shares(&same)[0];
+        assert!((share - 20.025 / 40.5).abs() < 1e-12, "{share}");
+    }
+
+    /// Two rows of the same scores with other rewards, as two halves of a label are: whoever has not seen the one has not seen the other.
+    #[test]
+    fn rows_of_one_key_are_seen_by_the_same_trees() {
+        let rows = both();
+        let rows: Vec<(&[f64], f64, usize)> = rows.iter().map(|row| (&row.0[..], row.1, row.2)).collect();
+        let twice = [rows.clone(), rows.clone()].concat();
+        let keys: Vec<u64> = (0..343).chain(0..343).map(|key| 1000 + key).collect();
+        let stand = Stand::new(&twice, &[], 3).drawn_by(keys);
+        let mut seen = Vec::new();
+        for tree in 0..TREES as u64 {
+            stand.seen_by(tree, &mut seen);
+            let (first, second): (Vec<u32>, Vec<u32>) = seen.iter().partition(|row| **row < 343);
+            assert!(!first.is_empty() && first.len() < 343);
+            assert!(first.iter().zip(&second).all(|(one, other)| one + 343 == *other));
+        }
     }
 
     /// A mark of several levels is a tally at each of them.

@@ -85,12 +85,13 @@ impl Levels {
         direction.resize(order - 1, 0.0);
         let (mut plain, mut ranked) = (Table::new(order), Table::new(order));
         let places = Places::labelled(landscape, labelled.clone());
-        let mut looked_at = Vec::with_capacity(places.each().len());
+        let (mut looked_at, mut keys) = (Vec::with_capacity(places.each().len()), Vec::new());
         for (row, seen) in labelled.zip(places.each()) {
             plain.add(seen.plain, row.weight);
             ranked.add(seen.ranked, row.weight);
             let passed = levels.iter().filter(|&&level| row.values[width] > level).count();
             looked_at.push((seen.plain, row.weight, passed));
+            keys.push(landscape.key(&row.values[..width]));
         }
         let ordinary = Places::labelled(landscape, unlabelled);
         let ordinary: Vec<&[f64]> = ordinary.each().map(|seen| seen.plain).collect();
@@ -104,10 +105,11 @@ impl Levels {
             let yes: Vec<bool> = looked_at.iter().map(|row| row.2 > at).collect();
             Question::fit(gap, &plain, &ranked, &yes, &direction)
         });
+        let stand = Stand::new(&looked_at, &ordinary, width).drawn_by(keys);
         Some(Levels {
             lowest: levels[0],
             questions: questions.collect(),
-            forest: Forest::grow(&Stand::new(&looked_at, &ordinary, width), gaps.len()),
+            forest: Forest::grow(&stand, gaps.len()),
             share: (plain.counts().sum::<f64>() / model.labels).min(1.0),
             outcomes: Outcomes::default(),
         })
@@ -133,17 +135,18 @@ impl Levels {
     pub(super) fn unseen_values<'a>(
         &self,
         landscape: &Landscape,
-        labelled: impl Iterator<Item = SampledRow<'a>>,
+        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
     ) -> Vec<f64> {
-        let places = Places::labelled(landscape, labelled);
+        let places = Places::labelled(landscape, labelled.clone());
         let rows = places.each().len();
-        let value = |(at, seen): (usize, Seen<'_>)| {
-            let shares = self.forest.unseen_shares(seen.plain, at, rows);
+        let value = |(row, seen): (SampledRow<'a>, Seen<'_>)| {
+            let key = landscape.key(&row.values[..landscape.width()]);
+            let shares = self.forest.unseen_shares(seen.plain, key, rows);
             self.questions.iter().zip(shares).fold(self.lowest, |value, (question, share)| {
                 value + question.gap * logistic(question.log_odds(seen, share))
             })
         };
-        places.each().enumerate().map(value).collect()
+        labelled.zip(places.each()).map(value).collect()
     }
 
     /// Whether most of the reward goes by questions for which the jury was turned round.
