@@ -1,8 +1,8 @@
 //! What `adaptive` costs, as ratios to bare loops timed in the same run.
 //!
 //! `cargo bench -p jurybox --bench adaptive` prints what it takes to value a row, complete or with gaps, beside one bare
-//! table lookup per score; the first hundred rounds at several widths; single fits; the same where rewards are yes and no, or
-//! marks, over the first two thousand rounds; and choosing from a million items with and without an audit slot. Contestants take turns and the best turn counts. `-- values` runs only what is named so.
+//! table lookup per score; the first hundred rounds at several widths; single fits; a round over the first two thousand, a fit and an item for each kind of
+//! rewards (`-- costs` alone checks what is claimed); and choosing from a million items with and without an audit slot. Contestants take turns and the best turn counts. `-- values` runs only what is named so.
 #![expect(clippy::print_stdout, reason = "a benchmark's output")]
 
 use jurybox::{Evaluators, Example, Jury, Scratch};
@@ -74,13 +74,8 @@ fn race(contestants: &mut [Box<dyn FnMut() + '_>], turns: usize) -> Vec<f64> {
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
-    let parts: [(&str, fn()); 5] = [
-        ("values", values),
-        ("rounds", first_rounds),
-        ("fits", fits),
-        ("levels", levels),
-        ("choose", choose),
-    ];
+    let parts: [(&str, fn()); 5] =
+        [("values", values), ("rounds", first_rounds), ("fits", fits), ("costs", costs), ("choose", choose)];
     for (name, part) in parts {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             part();
@@ -215,50 +210,107 @@ fn fits() {
     }
 }
 
-/// What a kind of reward is called, and how a reward of it comes of a plain one.
-type Kind = (&'static str, fn(f64) -> f64);
+/// A kind of rewards, and what the round of a world is with such: its rewards and its scores.
+type Kind = (&'static str, fn(&mut World) -> (Vec<f64>, Vec<f64>));
 
-/// Rewards of few levels: rounds with all their fits, one fit, and the value of an item.
-fn levels() {
+/// The same round with rewards of few levels.
+fn in_levels(world: &mut World, level: fn(f64) -> f64) -> (Vec<f64>, Vec<f64>) {
+    let (rewards, table) = world.items(ITEMS, 0.0);
+    (rewards.into_iter().map(level).collect(), table)
+}
+
+/// Rewards that depend on several scores at once: a product, two that must agree, and two lines.
+fn interacting(world: &mut World) -> (Vec<f64>, Vec<f64>) {
+    let table: Vec<f64> = (0..ITEMS * world.evaluators).map(|_| world.normal()).collect();
+    let reward = |x: &[f64]| {
+        let both = f64::from(x[2] > 0.0 && x[3] > 0.0);
+        x[0] * x[1] + 1.5 * both + 0.5 * x[4] + 0.5 * x[5]
+    };
+    let rewards =
+        table.chunks_exact(world.evaluators).map(|row| reward(row) + 0.3 * world.normal()).collect();
+    (rewards, table)
+}
+
+/// Seconds of work so far: of this thread alone where the system tells, since others may be at work too.
+fn worked(since: Instant) -> f64 {
+    // What is told is what it was at the last turn of the scheduler: so there is one now.
+    std::thread::yield_now();
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat");
+    let told = told.ok().and_then(|told| told.split(' ').next()?.parse::<f64>().ok());
+    told.map_or_else(|| since.elapsed().as_secs_f64(), |nanoseconds| nanoseconds * 1e-9)
+}
+
+/// What is asked of `adaptive`, by kind of rewards: a round with all fits of the first two thousand, a fit of 200 labels, and the value of an item in the end.
+/// Beside them `lin-ucb` over the same rounds, a fit of straight lines alone to the same labels, and one table lookup per score.
+fn costs() {
     const J: usize = 10;
     const ROUNDS: usize = 2000;
-    println!("\nrewards of few levels, {J} evaluators");
-    println!("{:24} {:>16} {:>18} {:>10}", "", "us, 2000 rounds", "ms, fit of 200", "ns, item");
-    let kinds: [Kind; 3] = [
-        ("numbers", |reward| reward),
-        ("one in six a yes", |reward| f64::from(reward > 1.0)),
-        ("five marks", |reward| (reward + 2.0).floor().clamp(0.0, 4.0)),
+    const FITS: usize = 50;
+    const VALUES: usize = 2000;
+    println!("\n{J} evaluators, by kind of rewards (time at work; aims: 100 us, 5 ms, 500 ns)");
+    println!(
+        "{:28} {:>16} {:>10} {:>16} {:>10} {:>9} {:>8}",
+        "", "us, 2000 rounds", "/ lin-ucb", "ms, 200 labels", "/ straight", "ns, item", "/ bare"
+    );
+    let kinds: [Kind; 4] = [
+        ("numbers", |world| world.items(ITEMS, 0.0)),
+        ("numbers with interactions", interacting),
+        ("one in six a yes", |world| in_levels(world, |reward| f64::from(reward > 1.0))),
+        ("five marks", |world| in_levels(world, |reward| (reward + 2.0).floor().clamp(0.0, 4.0))),
     ];
-    for (name, level) in kinds {
+    for (name, round) in kinds {
         let mut world = World::new(J);
-        let mut item = || {
-            let (rewards, table) = world.items(ITEMS, 0.0);
-            (rewards.into_iter().map(level).collect(), table)
+        let rounds: Vec<(Vec<f64>, Vec<f64>)> = (0..ROUNDS).map(|_| round(&mut world)).collect();
+        let played = |spec: &str, rounds: &[(Vec<f64>, Vec<f64>)]| {
+            let mut jury = jury(spec, J);
+            play(&mut jury, rounds);
+            jury
         };
-        let rounds: Vec<(Vec<f64>, Vec<f64>)> = (0..ROUNDS).map(|_| item()).collect();
-        let mut young = jury("adaptive", J);
-        play(&mut young, &rounds[..20]);
-        let fitted = young.fit();
+        let straight = "adaptive(curve=linear,levels=false,trees=false)";
+        let (young, plain) = (played("adaptive", &rounds[..20]), played(straight, &rounds[..20]));
+        let fitted = played("adaptive", &rounds).fit();
         let (one, mut scratch) = (fitted.scores(&rounds[0].1).expect("sound scores"), Scratch::new());
-        let mut contestants: Vec<Box<dyn FnMut() + '_>> = vec![
-            Box::new(|| play(&mut jury("adaptive", J), &rounds)),
+        let bare: Vec<[f64; 256]> = (0..J).map(|j| std::array::from_fn(|i| (i * j) as f64 / 256.0)).collect();
+        let mut out = [0.0; ITEMS];
+        let fits = |jury: &Jury| (0..FITS).for_each(|_| drop(black_box(jury.fit())));
+        let mut contestants: [Box<dyn FnMut() + '_>; 6] = [
+            Box::new(|| drop(black_box(played("adaptive", &rounds)))),
+            Box::new(|| drop(black_box(played("lin-ucb", &rounds)))),
+            Box::new(|| fits(&young)),
+            Box::new(|| fits(&plain)),
             Box::new(|| {
-                for _ in 0..20 {
-                    black_box(young.fit());
-                }
-            }),
-            Box::new(|| {
-                for _ in 0..500 {
+                for _ in 0..VALUES {
                     black_box(fitted.values_with(&one, &mut scratch).expect("a sound round"));
                 }
             }),
+            Box::new(|| {
+                for _ in 0..VALUES {
+                    for (value, row) in out.iter_mut().zip(rounds[0].1.chunks_exact(J)) {
+                        let read = row.iter().zip(&bare);
+                        *value = read.map(|(x, table)| table[((x * 256.0) as usize).min(255)]).sum();
+                    }
+                    black_box(&mut out);
+                }
+            }),
         ];
-        let times = race(&mut contestants, 3);
+        let mut best = [f64::INFINITY; 6];
+        for _ in 0..5 {
+            for (contestant, best) in contestants.iter_mut().zip(&mut best) {
+                let start = Instant::now();
+                let before = worked(start);
+                contestant();
+                *best = best.min(worked(start) - before);
+            }
+        }
+        let [rounds, by_lin_ucb, fit, by_lines, value, by_table] = best;
         println!(
-            "{name:24} {:16.1} {:18.3} {:10.0}",
-            times[0] * 1e6 / ROUNDS as f64,
-            times[1] * 1e3 / 20.0,
-            times[2] * 1e9 / (500 * ITEMS) as f64
+            "{name:28} {:16.1} {:10.1} {:16.2} {:10.1} {:9.0} {:8.1}",
+            rounds * 1e6 / ROUNDS as f64,
+            rounds / by_lin_ucb,
+            fit * 1e3 / FITS as f64,
+            fit / by_lines,
+            value * 1e9 / (VALUES * ITEMS) as f64,
+            value / by_table
         );
     }
 }

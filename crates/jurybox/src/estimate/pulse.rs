@@ -48,12 +48,26 @@ impl Pulse {
         let width = scores.evaluators();
         let step = scores.items().div_ceil(MOST_ITEMS).max(1);
         let (mut count, mut mean, mut spread) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
-        for row in scores.rows().step_by(step) {
-            for (j, &x) in row.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
-                count[j] += 1.0;
-                let delta = x - mean[j];
-                mean[j] += delta / count[j];
-                spread[j] += delta * (x - mean[j]);
+        if scores.is_complete() {
+            // The same without asking what is missing, so that evaluators go side by side.
+            let mut rows = 0.0;
+            for row in scores.rows().step_by(step) {
+                rows += 1.0;
+                for ((&x, mean), spread) in row.iter().zip(&mut mean).zip(&mut spread) {
+                    let delta = x - *mean;
+                    *mean += delta / rows;
+                    *spread += delta * (x - *mean);
+                }
+            }
+            count.fill(rows);
+        } else {
+            for row in scores.rows().step_by(step) {
+                for (j, &x) in row.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
+                    count[j] += 1.0;
+                    let delta = x - mean[j];
+                    mean[j] += delta / count[j];
+                    spread[j] += delta * (x - mean[j]);
+                }
             }
         }
         let usable = |j: usize| count[j] >= LEAST_SCORES && spread[j] > 1e-18 * count[j] * mean[j] * mean[j];
@@ -61,7 +75,21 @@ impl Pulse {
             (0..width).map(|j| if usable(j) { (count[j] / spread[j]).sqrt() } else { 0.0 }).collect();
         // Each one's standardised score times the mean of the others' in the same row, and the squares of that mean.
         let (mut product, mut others) = (vec![0.0; width], vec![0.0; width]);
+        let all_usable = scores.is_complete() && width > 1 && scale.iter().all(|scale| *scale > 0.0);
+        let mut own = vec![0.0; width];
         for row in scores.rows().step_by(step) {
+            if all_usable {
+                let standard =
+                    row.iter().zip(mean.iter().zip(&scale)).map(|(x, (mean, scale))| (x - mean) * scale);
+                own.iter_mut().zip(standard).for_each(|(own, x)| *own = x);
+                let sum = own.iter().fold(0.0, |sum, x| sum + x);
+                for ((own, product), others) in own.iter().zip(&mut product).zip(&mut others) {
+                    let rest = (sum - own) / (width as f64 - 1.0);
+                    *product += own * rest;
+                    *others += rest * rest;
+                }
+                continue;
+            }
             let (mut sum, mut present) = (0.0, 0.0);
             for (j, &x) in row.iter().enumerate().filter(|(j, x)| !x.is_nan() && scale[*j] > 0.0) {
                 sum += (x - mean[j]) * scale[j];

@@ -242,7 +242,8 @@ impl Sums {
         let (mut total, mut cells) = (Sum::default(), Cells::default());
         let length = series.cells.len() + 1;
         let mut sums = Sums { centre, upto: Vec::with_capacity(length), cells: Vec::with_capacity(length) };
-        (sums.upto.push(total), sums.cells.push(cells));
+        sums.upto.push(total);
+        sums.cells.push(cells);
         for cell in &series.cells {
             let mean = cell.mean - centre;
             total.readings += cell.rounds;
@@ -250,7 +251,8 @@ impl Sums {
             total.squares += cell.rounds * (cell.variance + mean * mean);
             cells.cells += f64::from(u8::from(cell.rounds > 0.0));
             cells.means += cell.rounds * mean * mean;
-            (sums.upto.push(total), sums.cells.push(cells));
+            sums.upto.push(total);
+            sums.cells.push(cells);
         }
         sums
     }
@@ -266,6 +268,11 @@ impl Sums {
 
     /// The cells from where the place resumes up to `back` beside all others from `first` on, less those within the place; none where there are too few
     /// readings, or the difference is certainly less than `least` deviates.
+    #[expect(
+        clippy::inline_always,
+        reason = "at most places nothing is told, and that is all that is asked there"
+    )]
+    #[inline(always)]
     fn compare(&self, first: usize, place: (usize, usize), back: usize, least: f64) -> Option<Compared> {
         if place.1 >= back {
             return None;
@@ -296,6 +303,21 @@ impl Sums {
         if squared <= least * least * by_readings || by_readings <= 0.0 {
             return None;
         }
+        let told = (before, after, explained, squared, by_readings, shorter);
+        Some(self.told(first, place, back, readings, told))
+    }
+
+    /// What two sides tell, given their means, what these explain, their difference, the scatter of readings and how many the shorter side has.
+    #[inline(never)]
+    fn told(
+        &self,
+        first: usize,
+        place: (usize, usize),
+        back: usize,
+        readings: f64,
+        (before, after, explained, squared, by_readings, shorter): (f64, f64, f64, f64, f64, f64),
+    ) -> Compared {
+        let end = self.cells.len() - 1;
         let of = |from: usize, to: usize| self.cells[to].less(self.cells[from]);
         let (old, new) = (of(first, place.0).and(of(back, end)), of(place.1, back));
         let cells = old.cells + new.cells;
@@ -308,7 +330,7 @@ impl Sums {
         };
         let deviate = as_normal_deviate((squared / variance).sqrt(), freedom);
         let deviate = deviate / (1.0 + TAIL * deviate / shorter.sqrt()).sqrt();
-        Some(Compared { before: before + self.centre, after: after + self.centre, deviate })
+        Compared { before: before + self.centre, after: after + self.centre, deviate }
     }
 }
 

@@ -115,7 +115,9 @@ impl Levels {
 /// about it, not how high it is.
 pub(super) fn moved(above: &Shares, expected: f64, expectation: impl Fn(&Shares) -> f64) -> Shares {
     let log_odds = above.map(odds);
-    let by = |more: f64| log_odds.map(|odds| logistic(odds + more));
+    // What cannot be stays so, and most often there are fewer questions than there is room for.
+    let by =
+        |more: f64| log_odds.map(|odds| if odds == f64::NEG_INFINITY { 0.0 } else { logistic(odds + more) });
     let (mut low, mut high) = (-FARTHEST, FARTHEST);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);

@@ -8,25 +8,20 @@
 //! The trees are complete, with cuts that send everything left where a branch ends early: a row goes down without a branch
 //! that has to be guessed.
 
+use super::grow::{Branch, Room};
 use super::lens::PLACES;
-use crate::toolbox::{hash_number, scatter};
+use super::open::Open;
+use crate::toolbox::hash_number;
 
-const TREES: usize = 20;
+pub(super) const TREES: usize = 20;
 const DEPTH: usize = 6;
 /// The root is node 1, the children of a node are twice its number, and one more. Those below this one have cuts, the others are leaves.
-const LEAVES: usize = 1 << DEPTH;
+pub(super) const LEAVES: usize = 1 << DEPTH;
 const NODES: usize = 2 * LEAVES;
-/// Cuts that a node tries; as many as there are evaluators where these are more than `NARROW`, since most of them may have nothing to say.
-const TRIALS: usize = 3;
-const NARROW: usize = 10;
 /// About the most labelled rows that a tree sees; of more, each tree sees others.
 pub(super) const MOST_ROWS: usize = 256;
 /// Rows that nobody looked at, in each tree.
 const ORDINARY: usize = 20;
-/// A share of yes is (yes + this) / (rows + that).
-const PRIOR_YES: f64 = 0.025;
-const PRIOR_ROWS: f64 = 0.5;
-
 /// The most questions that a leaf answers.
 pub(super) const MOST_QUESTIONS: usize = 4;
 pub(super) type Shares = [f64; MOST_QUESTIONS];
@@ -34,16 +29,17 @@ pub(super) type Shares = [f64; MOST_QUESTIONS];
 /// Rows to grow trees from, the labelled ones first: an evaluator's scores lie side by side, since that is how cuts go over them.
 #[derive(Debug, Clone)]
 pub(super) struct Stand {
+    evaluators: usize,
     /// The columns that cuts are drawn among: constant scores, and columns that are no scores, say nothing.
-    varying: Vec<usize>,
+    pub(super) varying: Vec<usize>,
     labelled: usize,
     /// What each labelled row is drawn by, where they are more than a tree sees.
     keys: Vec<u64>,
     /// Evaluator by evaluator.
     scores: Vec<f64>,
-    counts: Vec<f64>,
+    pub(super) counts: Vec<f64>,
     /// How many levels each row has passed.
-    passed: Vec<u8>,
+    pub(super) passed: Vec<u8>,
 }
 
 impl Stand {
@@ -57,6 +53,7 @@ impl Stand {
             scores.any(|score| Some(score) != first)
         };
         Stand {
+            evaluators,
             varying: (1..=evaluators).filter(varies).collect(),
             labelled: labelled.len(),
             keys: (0..labelled.len() as u64).collect(),
@@ -72,7 +69,7 @@ impl Stand {
     }
 
     /// The scores of an evaluator, by its column of a [`Place`].
-    fn column(&self, column: usize) -> &[f64] {
+    pub(super) fn column(&self, column: usize) -> &[f64] {
         &self.scores[(column - 1) * self.counts.len()..][..self.counts.len()]
     }
 
@@ -93,7 +90,7 @@ impl Stand {
 }
 
 /// One of so many, by a draw.
-fn one_of(count: usize, draw: u64) -> u64 {
+pub(super) fn one_of(count: usize, draw: u64) -> u64 {
     ((draw >> 32) * count as u64) >> 32
 }
 
@@ -105,6 +102,7 @@ fn sees(tree: u64, key: u64, labelled: usize) -> bool {
 #[derive(Debug, Clone)]
 pub(super) struct Forest {
     trees: Vec<Tree>,
+    open: Option<Open>,
     questions: usize,
     /// The shares of yes at every leaf of every tree, question by question: all that a value needs.
     leaves: Vec<f64>,
@@ -114,15 +112,32 @@ pub(super) struct Forest {
 
 /// The cut of each node: rows at most at `at` in `column` of a [`Place`] go left.
 #[derive(Debug, Clone)]
-struct Tree {
-    at: [f64; LEAVES],
-    column: [u8; LEAVES],
+pub(super) struct Tree {
+    pub(super) at: [f64; LEAVES],
+    pub(super) column: [u8; LEAVES],
 }
 
 /// Everything goes left.
 const UNCUT: Tree = Tree { at: [f64::INFINITY; LEAVES], column: [1; LEAVES] };
 
 impl Tree {
+    /// Each cut: its node, what is above it, and by which column.
+    pub(super) fn cuts(&self) -> impl Iterator<Item = (usize, f64, usize)> {
+        let nodes = self.at.iter().zip(&self.column).enumerate().skip(1);
+        nodes
+            .filter(|(_, (at, _))| **at < f64::INFINITY)
+            .map(|(node, (&at, &column))| (node, at, column.into()))
+    }
+
+    /// The leaf that a place belongs to.
+    fn leaf(&self, place: &[f64; PLACES]) -> u8 {
+        let mut node = 1;
+        for _ in 0..DEPTH {
+            node = self.next(node, place);
+        }
+        (node - LEAVES) as u8
+    }
+
     /// The child of a node that a place belongs to.
     #[inline]
     fn next(&self, node: usize, place: &[f64; PLACES]) -> usize {
@@ -145,7 +160,8 @@ impl Forest {
         }
         let of_leaves = shares.chunks_exact(NODES).flat_map(|nodes| &nodes[LEAVES..]);
         let leaves = of_leaves.flat_map(|shares| shares[..questions].iter().copied()).collect();
-        Forest { trees, questions, leaves, shares }
+        let open = Open::of(&trees, stand.evaluators);
+        Forest { trees, open, questions, leaves, shares }
     }
 
     /// The mean share of yes over the trees, for each question.
@@ -162,19 +178,25 @@ impl Forest {
 
     #[inline]
     fn mean_shares(&self, place: &[f64], of: impl Fn(usize) -> bool) -> Shares {
-        let place = &room_for(place);
+        let reached = self.reached(place);
         let (mut sum, mut trees) = ([0.0; MOST_QUESTIONS], 0.0);
-        let of_trees = self.leaves.chunks_exact(LEAVES * self.questions);
-        for (_, (tree, leaves)) in self.trees.iter().zip(of_trees).enumerate().filter(|(at, _)| of(*at)) {
-            let mut node = 1;
-            for _ in 0..DEPTH {
-                node = tree.next(node, place);
-            }
-            let own = &leaves[(node - LEAVES) * self.questions..][..self.questions];
+        for (tree, leaf) in reached.into_iter().enumerate().filter(|(tree, _)| of(*tree)) {
+            let own = &self.leaves[(tree * LEAVES + usize::from(leaf)) * self.questions..][..self.questions];
             sum.iter_mut().zip(own).for_each(|(sum, share)| *sum += share);
             trees += 1.0;
         }
         sum.map(|sum| sum / trees)
+    }
+
+    /// The leaf of each tree that a place belongs to.
+    #[inline]
+    fn reached(&self, place: &[f64]) -> [u8; TREES] {
+        if let Some(open) = &self.open {
+            return open.leaves(place);
+        }
+        let (place, mut reached) = (&room_for(place), [0; TREES]);
+        reached.iter_mut().zip(&self.trees).for_each(|(leaf, tree)| *leaf = tree.leaf(place));
+        reached
     }
 
     /// What each evaluator's cuts do to the share of one question on the way down: together, the share less that of the roots.
@@ -198,176 +220,6 @@ fn room_for(place: &[f64]) -> [f64; PLACES] {
     let mut all = [0.0; PLACES];
     all[..place.len()].copy_from_slice(place);
     all
-}
-
-/// A tree that is being grown.
-struct Branch<'a> {
-    stand: &'a Stand,
-    tree: &'a mut Tree,
-    shares: &'a mut [Shares],
-    number: u64,
-    questions: usize,
-    room: &'a mut Room,
-}
-
-/// Memory that is used again at every node: what its rows count for, for every question and in all, their scores by one
-/// evaluator, and those rows that go right.
-#[derive(Default)]
-struct Room {
-    counts: Vec<f64>,
-    yes: [Vec<f64>; MOST_QUESTIONS],
-    scores: Vec<f64>,
-    right: Vec<u32>,
-}
-
-impl Branch<'_> {
-    fn grow(&mut self, node: usize, rows: &mut [u32]) {
-        let all = self.gather(rows);
-        self.shares[node] = all.shares();
-        if node >= LEAVES {
-            return;
-        }
-        let cut = if all.is_mixed() { self.best_cut(node, rows, &all) } else { None };
-        let Some((column, at)) = cut else {
-            // Everything goes left, and nothing changes on the way.
-            self.grow_end(2 * node, all.shares());
-            return;
-        };
-        (self.tree.at[node], self.tree.column[node]) = (at, column as u8);
-        let left = self.part(rows, column, at);
-        let (left, right) = rows.split_at_mut(left);
-        self.grow(2 * node, left);
-        self.grow(2 * node + 1, right);
-    }
-
-    fn grow_end(&mut self, node: usize, shares: Shares) {
-        self.shares[node] = shares;
-        if node < LEAVES {
-            self.grow_end(2 * node, shares);
-        }
-    }
-
-    /// Brings together what the rows of a node count for.
-    fn gather(&mut self, rows: &[u32]) -> Tally {
-        let (stand, room) = (self.stand, &mut *self.room);
-        room.counts.clear();
-        room.counts.extend(rows.iter().map(|&row| stand.counts[row as usize]));
-        for (question, yes) in room.yes.iter_mut().enumerate().take(self.questions) {
-            yes.clear();
-            let passed = rows.iter().map(|&row| usize::from(stand.passed[row as usize]) > question);
-            yes.extend(passed.zip(&room.counts).map(|(passed, count)| if passed { *count } else { 0.0 }));
-        }
-        let everywhere = |counts: &[f64]| sum_where(counts, counts, |_| true);
-        Tally {
-            rows: everywhere(&room.counts),
-            yes: std::array::from_fn(|question| {
-                if question < self.questions { everywhere(&room.yes[question]) } else { 0.0 }
-            }),
-        }
-    }
-
-    /// Puts the rows that go left first, without a branch that has to be guessed; how many they are.
-    fn part(&mut self, rows: &mut [u32], column: usize, at: f64) -> usize {
-        let scores = self.stand.column(column);
-        let right = &mut self.room.right;
-        right.clear();
-        right.resize(rows.len(), 0);
-        let (mut left, mut gone) = (0, 0);
-        for i in 0..rows.len() {
-            let row = rows[i];
-            let is_right = scores[row as usize] > at;
-            rows[left] = row;
-            right[gone] = row;
-            left += usize::from(!is_right);
-            gone += usize::from(is_right);
-        }
-        rows[left..].copy_from_slice(&right[..gone]);
-        left
-    }
-
-    /// The best of a few cuts at random, each at a random place between the lowest and the highest score of an evaluator, on a
-    /// scale that draws far ones nearer.
-    fn best_cut(&mut self, node: usize, rows: &[u32], all: &Tally) -> Option<(usize, f64)> {
-        let mut best: Option<(f64, (usize, f64))> = None;
-        let varying = &self.stand.varying;
-        let trials = match varying.len() {
-            0 => 0,
-            columns if columns > NARROW => columns,
-            _ => TRIALS,
-        };
-        for trial in 0..trials {
-            let draw = hash_number(self.number << 32 | (node - 1) as u64, trial as u64);
-            let column = varying[one_of(varying.len(), draw) as usize];
-            let scores = self.stand.column(column);
-            let room = &mut *self.room;
-            room.scores.clear();
-            room.scores.extend(rows.iter().map(|&row| scores[row as usize]));
-            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-            for &x in &room.scores {
-                (low, high) = (if x < low { x } else { low }, if x > high { x } else { high });
-            }
-            if low >= high {
-                continue;
-            }
-            let share = ((scatter(draw) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-            let (from, to) = ((2.0 * low).asinh(), (2.0 * high).asinh());
-            let at = (0.5 * (from + share * (to - from)).sinh()).clamp(low, high.next_down());
-            let right_of = |counts: &[f64]| sum_where(counts, &room.scores, |x| x > at);
-            let mut right = Tally { rows: right_of(&room.counts), ..Tally::default() };
-            for (sum, counts) in right.yes.iter_mut().zip(&room.yes).take(self.questions) {
-                *sum = right_of(counts);
-            }
-            let impurity = all.without(&right).impurity() + right.impurity();
-            if best.is_none_or(|(least, _)| impurity < least) {
-                best = Some((impurity, (column, at)));
-            }
-        }
-        best.map(|(_, cut)| cut)
-    }
-}
-
-/// The sum of the counts whose score is wanted, in four running sums: counts are whole numbers, so that the order does not matter.
-#[inline]
-fn sum_where(counts: &[f64], scores: &[f64], wanted: impl Fn(f64) -> bool) -> f64 {
-    let ((counts, rest), (scores, others)) = (counts.as_chunks::<4>(), scores.as_chunks::<4>());
-    let one = |count: f64, score: f64| if wanted(score) { count } else { 0.0 };
-    let mut sums = [0.0; 4];
-    for (counts, scores) in counts.iter().zip(scores) {
-        for lane in 0..4 {
-            sums[lane] += one(counts[lane], scores[lane]);
-        }
-    }
-    let last: f64 = rest.iter().zip(others).map(|(&count, &score)| one(count, score)).sum();
-    (sums[0] + sums[2]) + (sums[1] + sums[3]) + last
-}
-
-/// Rows, and how many of them say yes to each question.
-#[derive(Default)]
-struct Tally {
-    rows: f64,
-    yes: Shares,
-}
-
-impl Tally {
-    fn without(&self, other: &Tally) -> Tally {
-        Tally { rows: self.rows - other.rows, yes: std::array::from_fn(|at| self.yes[at] - other.yes[at]) }
-    }
-
-    fn is_mixed(&self) -> bool {
-        self.yes.iter().any(|&yes| yes > 0.0 && yes < self.rows)
-    }
-
-    /// Gini's, times the rows: counts alone decide, so that a tie is a tie on every machine.
-    fn impurity(&self) -> f64 {
-        if self.rows == 0.0 {
-            return 0.0;
-        }
-        self.yes.iter().map(|yes| yes * (1.0 - yes / self.rows)).sum()
-    }
-
-    fn shares(&self) -> Shares {
-        self.yes.map(|yes| (yes + PRIOR_YES) / (self.rows + PRIOR_ROWS))
-    }
 }
 
 #[cfg(test)]
@@ -469,6 +321,18 @@ mod tests {
             let (first, second): (Vec<u32>, Vec<u32>) = seen.iter().partition(|row| **row < 343);
             assert!(!first.is_empty() && first.len() < 343);
             assert!(first.iter().zip(&second).all(|(one, other)| one + 343 == *other));
+        }
+    }
+
+    #[test]
+    fn what_is_open_begins_with_the_leaf_at_the_end_of_the_walk() {
+        let forest = grown(&both(), &[]);
+        let walked = Forest { open: None, ..forest.clone() };
+        for (place, ..) in both() {
+            for shift in [-0.4, 0.0, 0.3] {
+                let place = place.map(|x| x + shift);
+                assert_eq!(forest.reached(&place), walked.reached(&place));
+            }
         }
     }
 

@@ -29,23 +29,29 @@ pub(super) struct Places {
 impl Places {
     /// Of rows of scores.
     pub(super) fn of(landscape: &Landscape, rows: &[f64]) -> Self {
-        let (width, order) = (landscape.width(), order(landscape));
-        let numbers = rows.len() / width * order;
-        let mut places = Places { order, plain: vec![0.0; numbers], ranked: vec![0.0; numbers] };
-        for place in places.plain.chunks_exact_mut(order).chain(places.ranked.chunks_exact_mut(order)) {
-            place[0] = 1.0;
+        let mut places = Places { order: order(landscape), plain: Vec::new(), ranked: Vec::new() };
+        places.fill(landscape, rows);
+        places
+    }
+
+    /// Those of other rows, in the same memory.
+    pub(super) fn fill(&mut self, landscape: &Landscape, rows: &[f64]) {
+        let (width, order) = (landscape.width(), self.order);
+        for places in [&mut self.plain, &mut self.ranked] {
+            places.clear();
+            places.resize(rows.len() / width * order, 0.0);
+            places.iter_mut().step_by(order).for_each(|one| *one = 1.0);
         }
-        landscape.place_all(rows, &mut places.plain, &mut places.ranked, [order, 1]);
-        places.plain.iter_mut().for_each(|x| *x = x.clamp(-FARTHEST, FARTHEST));
+        landscape.place_all(rows, &mut self.plain, &mut self.ranked, [order, 1]);
+        self.plain.iter_mut().for_each(|x| *x = x.clamp(-FARTHEST, FARTHEST));
         for (at, blank) in blanks(landscape).iter().enumerate() {
             for (row, scores) in rows.chunks_exact(width).enumerate() {
                 if scores[blank.evaluator].is_nan() {
                     let at = row * order + 1 + width + at;
-                    (places.plain[at], places.ranked[at]) = (blank.size, blank.size);
+                    (self.plain[at], self.ranked[at]) = (blank.size, blank.size);
                 }
             }
         }
-        places
     }
 
     /// Of labelled rows: scores, then the reward.

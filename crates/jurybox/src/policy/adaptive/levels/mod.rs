@@ -16,8 +16,10 @@ mod climb;
 mod edge;
 mod explain;
 mod forest;
+mod grow;
 mod lens;
 mod logistic;
+mod open;
 
 use self::climb::Table;
 use self::edge::Outcomes;
@@ -161,8 +163,10 @@ impl Levels {
     /// [`is_all`](Self::is_all).
     pub(crate) fn values(&self, landscape: &Landscape, scores: &Scores<'_>, values: &mut [f64]) {
         let width = scores.evaluators();
+        let mut places = Places::of(landscape, &[]);
         for (values, rows) in values.chunks_mut(BLOCK).zip(scores.values().chunks(BLOCK * width)) {
-            for (value, seen) in values.iter_mut().zip(Places::of(landscape, rows).each()) {
+            places.fill(landscape, rows);
+            for (value, seen) in values.iter_mut().zip(places.each()) {
                 *value = self.joined(self.value(seen), *value);
             }
         }
