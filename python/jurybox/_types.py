@@ -12,7 +12,7 @@ class Alarm(TypedDict):
     ``until``."""
 
     evaluator: str | None
-    reading: Literal["spread", "agreement", "reward", "slope"]
+    reading: Literal["spread", "agreement", "reward", "slope", "varying"]
     since: int
     until: int
     before: float

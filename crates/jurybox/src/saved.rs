@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The version of the saved form. A reader refuses versions that it does not know.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const MAGIC: &[u8; 8] = b"jurybox\0";
 
 #[derive(Serialize, Deserialize)]

@@ -335,3 +335,49 @@ fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
     }
     assert!(jury.fit().alarms().iter().any(|alarm| alarm.evaluator == Some(2)), "{:?}", jury.fit().alarms());
 }
+
+/// An evaluator that gives the same score to all from a round on has no spread to read; that it has none is what tells.
+#[test]
+fn who_is_stuck_is_told_at_any_age_and_alone() {
+    for change in [30, 150, 2000] {
+        let mut data = rounds(change + 24, 8, |_, _| 0.7);
+        for (_, table) in &mut data[change as usize..] {
+            table.chunks_exact_mut(J).for_each(|row| row[1] = 0.5);
+        }
+        let mut jury = seated("adaptive");
+        show(&mut jury, &data, 1);
+        let fitted = jury.fit();
+        let [alarm] = fitted.alarms() else { panic!("{change}: {:?}", fitted.alarms()) };
+        assert_eq!((alarm.evaluator, alarm.reading), (Some(1), Reading::Varying));
+        assert!((alarm.since..=alarm.until).contains(&(START + change)), "{change}: {alarm:?}");
+        assert!(alarm.before > 0.9 && alarm.after < 0.1, "{alarm:?}");
+        // What is stuck has no say any more.
+        assert_eq!(fitted.weights().unwrap()[1], 0.0);
+    }
+}
+
+/// A rule that hits one item in forty says the same of all items in every third round, and always did.
+#[test]
+fn rare_flags_are_not_stuck() {
+    use rand::RngExt;
+    for seed in 0..20 {
+        let mut data = rounds(400, seed, |_, _| 0.7);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        for (_, table) in &mut data {
+            for row in table.chunks_exact_mut(J) {
+                for (j, share) in [(1, 0.025), (2, 0.005), (3, 0.1)] {
+                    row[j] = f64::from(u8::from(rng.random::<f64>() < share));
+                }
+            }
+        }
+        let mut jury = seated("adaptive");
+        for (at, rounds) in data.chunks(100).enumerate() {
+            let mut later = jury.clone();
+            for (round, (_, table)) in rounds.iter().enumerate() {
+                later.observe(&later.scores(table).unwrap(), (100 * at + round) as u64).unwrap();
+            }
+            jury = later;
+            assert!(jury.fit().alarms().is_empty(), "{seed}: {:?}", jury.fit().alarms());
+        }
+    }
+}

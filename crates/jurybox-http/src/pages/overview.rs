@@ -232,6 +232,7 @@ fn reading(alarm: &jurybox::Alarm) -> String {
         jurybox::Reading::Spread => ("spread", |log_variance| (log_variance / 2.0).exp()),
         jurybox::Reading::Agreement => ("agreement with the others", f64::tanh),
         jurybox::Reading::Reward => ("above what was expected by", |reward| reward),
+        jurybox::Reading::Varying => ("how often its scores vary", |share| share),
         jurybox::Reading::Slope => ("more where one more was expected", |slope| slope),
     };
     let [before, after] = [alarm.before, alarm.after].map(|value| rounded(unit(value)));

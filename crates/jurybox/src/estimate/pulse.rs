@@ -1,4 +1,4 @@
-//! Two readings of every evaluator in every round, by which a change can be seen without labels.
+//! Three readings of every evaluator in every round, by which a change can be seen without labels.
 //!
 //! *Spread*: the logarithm of the variance of its scores within the round. *Agreement*: Fisher's z of the correlation,
 //! within the round, between its scores and the sum of the others' standardised scores. Both are free of the
@@ -11,7 +11,7 @@ use crate::scores::Scores;
 use serde::{Deserialize, Serialize};
 
 /// Readings per evaluator.
-pub(crate) const READINGS: usize = 2;
+pub(crate) const READINGS: usize = 3;
 
 /// For each evaluator and reading: how many rounds gave one, their sum, and their sum of squares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,6 +104,9 @@ impl Pulse {
                 product[j] += own * rest;
                 others[j] += rest * rest;
             }
+        }
+        for j in (0..width).filter(|&j| count[j] >= LEAST_SCORES) {
+            self.take(j, 2, f64::from(u8::from(usable(j))));
         }
         for j in (0..width).filter(|&j| usable(j)) {
             let freedom = count[j] - 1.0;

@@ -86,7 +86,7 @@ fn most_telling(
     if times_apart(series, first, times) < LEAST_TIMES {
         return None;
     }
-    let all: Vec<usize> = (0..series.len()).collect();
+    let all: Vec<usize> = (0..series.len()).filter(|at| sums[*at].varies).collect();
     let lasting = Looked { series, sums, among: &all, first, times };
     lasting.most_telling((1.0 - AWAY) * RISK / spent, |_| end..end + 1).or_else(|| {
         if !passing {
@@ -187,6 +187,8 @@ struct Compared {
 /// Running sums over the cells of a series, around its mean.
 struct Sums {
     centre: f64,
+    /// Whether its cells have different means: nothing shows in others.
+    varies: bool,
     /// Before each cell, and after the last.
     upto: Vec<Sum>,
     cells: Vec<Cells>,
@@ -241,7 +243,11 @@ impl Sums {
         let centre = series.cells.iter().map(|cell| cell.rounds * cell.mean).sum::<f64>() / readings.max(1.0);
         let (mut total, mut cells) = (Sum::default(), Cells::default());
         let length = series.cells.len() + 1;
-        let mut sums = Sums { centre, upto: Vec::with_capacity(length), cells: Vec::with_capacity(length) };
+        let mut means = series.cells.iter().filter(|cell| cell.rounds > 0.0).map(|cell| cell.mean);
+        let first = means.next();
+        let varies = means.any(|mean| Some(mean) != first);
+        let (upto, of_cells) = (Vec::with_capacity(length), Vec::with_capacity(length));
+        let mut sums = Sums { centre, varies, upto, cells: of_cells };
         sums.upto.push(total);
         sums.cells.push(cells);
         for cell in &series.cells {

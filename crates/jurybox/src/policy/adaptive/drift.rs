@@ -1,6 +1,6 @@
 //! Drift: has an evaluator changed, or what a reward means, since when, and how sure is that?
 //!
-//! Scores are watched by two readings of each evaluator in each round ([`Pulse`](crate::estimate::pulse::Pulse)), rewards by how far
+//! Scores are watched by three readings of each evaluator in each round ([`Pulse`](crate::estimate::pulse::Pulse)), rewards by how far
 //! they are from what was expected of their items ([`rewards`](super::rewards)). What is older than the last change that is
 //! believed ([`change`](super::change)) is left out of the fit: the window is long while nothing changes and short after a
 //! change, which is forgetting at a rate the data set.
@@ -8,7 +8,7 @@
 use super::change::{self, Series};
 use crate::Evaluators;
 use crate::estimate::ladder::{LATEST, Ladder};
-use crate::estimate::pulse::{Pulse, READINGS};
+use crate::estimate::pulse::{Pulse, READINGS, Readings};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -56,6 +56,8 @@ pub enum Reading {
     Reward,
     /// How much more rewards are where one more was expected.
     Slope,
+    /// In how many of the rounds an evaluator's scores differ from one another: one that is stuck gives the same score to all.
+    Varying,
 }
 
 impl Alarm {
@@ -115,12 +117,17 @@ impl fmt::Display for Reading {
             Reading::Agreement => "its agreement with the others",
             Reading::Reward => "what items like these are found to be worth",
             Reading::Slope => "how much rewards go with the scores",
+            Reading::Varying => "how often its scores differ from one another",
         })
     }
 }
 
-/// Changes of the log variance, and of Fisher's z, below these are of no consequence: 5% of a deviation, 0.05 of a small correlation.
-const LEAST: [f64; READINGS] = [0.1, 0.05];
+/// Changes of the log variance, of Fisher's z, and of how often scores vary, below these are of no consequence: 5% of a deviation, 0.05 of a small
+/// correlation, one round in four.
+const LEAST: [f64; READINGS] = [0.1, 0.05, 0.25];
+const READ: [Reading; READINGS] = [Reading::Spread, Reading::Agreement, Reading::Varying];
+/// What is added to the variance of whether scores vary: where they always did, it is not known that they always will.
+const NOT_KNOWN: f64 = 0.02;
 /// The share of the largest change of agreement that makes an evaluator one of those who left.
 const LEAVER: f64 = 2.0 / 3.0;
 
@@ -139,15 +146,24 @@ pub(super) fn of_scores(pulses: &Pulses, evaluators: usize, since: u64) -> Vec<C
     let rungs: Vec<_> = pulses.rungs().iter().filter(|rung| rung.first >= since).collect();
     let series: Vec<Series> = (0..evaluators * READINGS)
         .map(|at| Series {
-            cells: rungs.iter().map(|rung| rung.value.of(at / READINGS, at % READINGS)).collect(),
+            cells: rungs.iter().map(|rung| cell(&rung.value, at / READINGS, at % READINGS)).collect(),
             least: LEAST[at % READINGS],
         })
         .collect();
     let times: Vec<(u64, u64)> = rungs.iter().map(|rung| (rung.first, rung.last)).collect();
-    let named = |at: usize| (Some(at / READINGS), [Reading::Spread, Reading::Agreement][at % READINGS]);
+    let named = |at: usize| (Some(at / READINGS), READ[at % READINGS]);
     let mut changes = told(&series, &times, rounds(pulses), true, named);
     changes.iter_mut().for_each(|change| name_the_leavers(&mut change.alarms));
     changes
+}
+
+fn cell(pulse: &Pulse, evaluator: usize, reading: usize) -> Readings {
+    let read = pulse.of(evaluator, reading);
+    if READ[reading] == Reading::Varying {
+        Readings { variance: read.variance + NOT_KNOWN, ..read }
+    } else {
+        read
+    }
 }
 
 /// Rounds that were read.
@@ -183,8 +199,11 @@ pub(super) fn told(
 }
 
 /// When one evaluator leaves the common opinion, the others agree less with the rest too. Of those seen in one change, only those whose
-/// agreement changed nearly as much as the most are named.
+/// agreement changed nearly as much as the most are named; none where one is stuck, which has no agreement any more.
 fn name_the_leavers(alarms: &mut Vec<Alarm>) {
+    if alarms.iter().any(|alarm| alarm.reading == Reading::Varying) {
+        return alarms.retain(|alarm| alarm.reading != Reading::Agreement);
+    }
     let change = |alarm: &Alarm| {
         if alarm.reading == Reading::Agreement { (alarm.after - alarm.before).abs() } else { 0.0 }
     };

@@ -96,7 +96,7 @@ impl Settled {
             && self.alarms.is_sorted_by(|a, b| place(a) < place(b))
             && self.alarms.iter().all(|alarm| {
                 alarm.evaluator.is_some_and(|evaluator| evaluator < evaluators)
-                    && matches!(alarm.reading, Reading::Spread | Reading::Agreement)
+                    && matches!(alarm.reading, Reading::Spread | Reading::Agreement | Reading::Varying)
                     && alarm.is_sound()
             })
     }
@@ -104,7 +104,11 @@ impl Settled {
 
 /// Where an alarm stands among the others.
 fn place(alarm: &Alarm) -> usize {
-    let reading = usize::from(alarm.reading != Reading::Spread);
+    let reading = match alarm.reading {
+        Reading::Spread => 0,
+        Reading::Varying => 2,
+        _ => 1,
+    };
     READINGS * alarm.evaluator.unwrap_or(0) + reading
 }
 
