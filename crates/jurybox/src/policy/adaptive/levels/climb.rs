@@ -83,6 +83,13 @@ impl Table {
         self.counts.as_flattened()[..self.len].iter().copied()
     }
 
+    /// What the rows of the rarer answer count for.
+    pub(super) fn rarer(&self, yes: &[bool]) -> f64 {
+        let labels: f64 = self.counts().sum();
+        let yeses: f64 = self.counts().zip(yes).filter(|(_, yes)| **yes).map(|(count, _)| count).sum();
+        yeses.min(labels - yeses)
+    }
+
     /// The first rows, a multiple of four.
     pub(super) fn first(&self, rows: usize) -> Table {
         let fours = rows / LANES;

@@ -15,6 +15,10 @@ use std::cell::OnceCell;
 
 /// How far single weights may stray from the direction, the middle one first: the others start where it ended.
 const TAUS: [f64; 3] = [0.6, 0.3, 1.2];
+/// The same where many know a little each, and none stands out. Each counts as `h / (h + MET)` of one of the others, h being the labels that give the rarer
+/// answer: while all are noes, nothing says that the direction is right.
+const CLOSE: [f64; 2] = [0.1, 0.03];
+const MET: f64 = 3.0;
 /// The prior of the intercept: what is looked for is rare.
 const INTERCEPT: f64 = -3.0;
 const INTERCEPT_VARIANCE: f64 = 2.0;
@@ -153,12 +157,17 @@ impl<'a> First<'a> {
 
     /// Averages over all tau.
     fn stray(&self, direction: &[f64]) -> Logistic {
-        let others = TAUS[1..].iter().map(|&tau| {
+        let with = |tau: f64| {
             let prior = leaning(direction, tau);
             let law = self.touching.with(&prior);
             if law.away <= NEAR { law } else { climb(self.table, self.yes, &prior, self.at_mode().clone()).0 }
-        });
-        let others: Vec<Law> = others.collect();
+        };
+        let mut others: Vec<Law> = TAUS[1..].iter().map(|&tau| with(tau)).collect();
+        let rarer = self.table.rarer(self.yes);
+        if rarer > 0.0 {
+            let share = (rarer / (rarer + MET)).ln();
+            others.extend(CLOSE.map(with).map(|law| Law { evidence: law.evidence + share, ..law }));
+        }
         let laws: Vec<&Law> = std::iter::once(&self.law).chain(&others).collect();
         Logistic::average(&laws)
     }

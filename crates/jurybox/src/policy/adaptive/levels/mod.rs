@@ -253,9 +253,7 @@ impl Question {
     fn fit(gap: f64, plain: &Table, ranked: &Table, yes: &[bool], direction: &[f64]) -> Self {
         let (ranked, turned) = Logistic::fit(ranked, yes, direction, REVERSED / (1.0 - REVERSED));
         let direction: Vec<f64> = direction.iter().map(|d| if turned { -d } else { *d }).collect();
-        let labels: f64 = plain.counts().sum();
-        let yeses: f64 = plain.counts().zip(yes).filter(|(_, yes)| **yes).map(|(count, _)| count).sum();
-        let rarer = yeses.min(labels - yeses);
+        let rarer = plain.rarer(yes);
         let plain = Logistic::along(plain, yes, &direction, Some(&ranked));
         Question { gap, plain, ranked, trees: TREES * rarer / (rarer + HALF_TREES), turned }
     }
