@@ -19,10 +19,13 @@ struct Side {
     variance: f64,
 }
 
-/// How far two sides lie apart in units of the error of their difference (Welch), and the bound that chance reaches in 5 of
+/// How far two sides lie apart in units of the error of their difference (Welch's or Student's, whichever is larger), and the bound that chance reaches in 5 of
 /// 100 reports at any of `family` comparisons.
 fn apart(a: Side, b: Side, family: usize) -> (f64, f64) {
-    let error = (a.variance / a.count + b.variance / b.count).sqrt();
+    let each = a.variance / a.count + b.variance / b.count;
+    // Where one side has seen none of what is rare, it does not know how much it varies: then what both know together counts.
+    let common = ((a.count - 1.0) * a.variance + (b.count - 1.0) * b.variance) / (a.count + b.count - 2.0);
+    let error = each.max(common * (1.0 / a.count + 1.0 / b.count)).sqrt();
     let freedom = a.count.min(b.count) - 1.0;
     ((a.mean - b.mean) / error, student_quantile(1.0 - 0.025 / family.max(1) as f64, freedom))
 }
@@ -59,8 +62,8 @@ pub(super) fn picked(gathered: &Gathered, report: &Report) -> Option<String> {
     }
     Some(match shift(gathered, report) {
         Some((j, size)) => format!(
-            "The {labelled} of {rows} rows with a reward were picked: their `{}` is {} standard deviations {} than \
-             elsewhere. Gains, correlations, curves and the top K hold for rows like them, not for the table; rows drawn at \
+            "The {labelled} of {rows} rows with a reward look as if they were picked: their `{}` is {} standard deviations {} \
+             than elsewhere. Gains, correlations, curves and the top K hold for rows like them, not for the table; rows drawn at \
              random for review would tell of the rest.",
             report.evaluators[j].name,
             short(size.abs()),
