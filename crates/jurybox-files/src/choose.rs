@@ -134,11 +134,11 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     let round = name(table, &ids, held.as_deref(), &content);
     let known = state.memory.round(&round);
     let files = table.fingerprints()?;
-    let knows =
-        |file: &Option<String>| file.as_ref().is_some_and(|file| state.memory.knows_picked_file(file));
+    // What was learnt from was observed, too.
+    let knows = |file: &str| state.memory.knows_picked_file(file) || state.memory.knows_file(file);
     let observed_before = known.is_some_and(|(_, observed)| observed)
-        || files.iter().all(knows)
-        || state.memory.knows_picked_file(&content);
+        || files.iter().all(|file| file.as_deref().is_some_and(knows))
+        || knows(&content);
     let at = known.map(|(at, _)| at).or(options.at).unwrap_or(state.jury.seen().next_time());
     let before = &state.jury;
     let mut after = before.clone();

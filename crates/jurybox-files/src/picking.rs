@@ -43,7 +43,7 @@ pub struct Round {
 /// assert_eq!(said, ["2 rows share their id with another row: a verdict will go to the first pick of them: p2"]);
 ///
 /// let again = pick_rows(Some(&round.state), &table, None, two)?;
-/// assert_eq!(again.remarks()[0].to_string(), "these rows were picked from before, and are not counted again");
+/// assert_eq!(again.remarks()[0].to_string(), "these rows were seen before, and are not counted again");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pick_rows(
@@ -128,7 +128,7 @@ impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Remark::ObservedBefore => {
-                write!(f, "these rows were picked from before, and are not counted again")
+                write!(f, "these rows were seen before, and are not counted again")
             }
             Remark::TimeStays { at, asked } => write!(
                 f,

@@ -349,7 +349,7 @@ fn who_is_stuck_is_told_at_any_age_and_alone() {
         let fitted = jury.fit();
         let [alarm] = fitted.alarms() else { panic!("{change}: {:?}", fitted.alarms()) };
         assert_eq!((alarm.evaluator, alarm.reading), (Some(1), Reading::Varying));
-        assert!((alarm.since..=alarm.until).contains(&(START + change)), "{change}: {alarm:?}");
+        assert!((alarm.since..=alarm.until).contains(&(EPOCH + change)), "{change}: {alarm:?}");
         assert!(alarm.before > 0.9 && alarm.after < 0.1, "{alarm:?}");
         // What is stuck has no say any more.
         assert_eq!(fitted.weights().unwrap()[1], 0.0);
