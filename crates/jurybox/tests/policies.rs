@@ -366,7 +366,7 @@ fn damaged_states_are_refused_or_harmless_but_never_a_panic() {
         }
         let json = jury.to_json();
         for (from, to, says) in [
-            ("\"version\": 4", "\"version\": 99", "version 99"),
+            ("\"version\": 5", "\"version\": 99", "version 99"),
             ("\"jurybox\"", "\"postbox\"", "does not begin"),
             ("\"state\"", "\"estate\"", "estate"),
         ] {
