@@ -122,7 +122,7 @@ pub struct PickedRow {
 /// in all), or where the policy goes by more than the value of each item (`rand`, `exp4p`, `adaptive(draws=...)`). Otherwise the
 /// table is gone over again for them, and `adaptive` takes no looks at what one evaluator scores highest. The items are observed before or after choosing, as the policy asks for; a round that the
 /// state has observed already is known again by its ids and scores, keeps the time it had, and is not observed a second time, in
-/// whatever order its rows are. Nor are the rows of files that were picked from before, though the jury have other evaluators now,
+/// whatever order its rows are. Nor are the rows of files that were picked from before, or learnt from as they are, though the jury have other evaluators now,
 /// and the round another name.
 ///
 /// A row without an id is refused: no verdict could find it. So is one whose id has been rounded: the verdict on another might.
@@ -134,11 +134,11 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     let round = name(table, &ids, held.as_deref(), &content);
     let known = state.memory.round(&round);
     let files = table.fingerprints()?;
-    // What was learnt from was observed, too.
+    // A file that was learnt from was observed, too.
     let knows = |file: &str| state.memory.knows_picked_file(file) || state.memory.knows_file(file);
     let observed_before = known.is_some_and(|(_, observed)| observed)
         || files.iter().all(|file| file.as_deref().is_some_and(knows))
-        || knows(&content);
+        || state.memory.knows_picked_file(&content);
     let at = known.map(|(at, _)| at).or(options.at).unwrap_or(state.jury.seen().next_time());
     let before = &state.jury;
     let mut after = before.clone();

@@ -3,7 +3,7 @@
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use jurybox::rand::SeedableRng;
 use jurybox::{Example, Jury};
-use jurybox_files::{Judge, PickOptions, Roles, State, Table, choose, score_all, seat};
+use jurybox_files::{Judge, PickOptions, Roles, State, Table, choose, score_all, seat, teach};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
@@ -120,4 +120,22 @@ fn receipts_say_what_is_reckoned_for_all_rows() {
             }
         }
     }
+}
+
+/// The rows of one file are learnt in parts: what is written down must read back.
+#[test]
+fn a_file_of_many_rows_is_learnt_and_its_state_reads_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("month.csv");
+    let mut text = String::from("post,a,b,verdict\n");
+    for (row, pair) in scores().chunks_exact(2).take(20_000).enumerate() {
+        text += &format!("p{row},{},{},{}\n", pair[0], pair[1], u8::from(pair[0] > 0.9));
+    }
+    std::fs::write(&path, text).unwrap();
+    let roles = Roles { reward: Some("verdict".into()), ..roles() };
+    let table = Table::open(&[path], &roles, true).unwrap().with_threads(2);
+    let mut jury = seat(&jurybox::Spec::default(), table.taken().evaluators()).unwrap();
+    teach(&table, &mut jury, 0).unwrap();
+    assert_eq!((jury.seen().rounds, jury.seen().items), (1, 20_000));
+    assert_eq!(Jury::from_bytes(&jury.to_bytes()).unwrap().to_json(), jury.to_json());
 }

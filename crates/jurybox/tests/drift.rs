@@ -381,3 +381,38 @@ fn rare_flags_are_not_stuck() {
         }
     }
 }
+
+/// A rule that finds what there is more of from a round on has hits in more rounds, and is what it was.
+#[test]
+fn a_wave_of_what_a_rule_finds_is_no_change_of_the_rule() {
+    use rand::RngExt;
+    for (seed, (before, after)) in
+        (0..8).flat_map(|seed| [(0.002, 0.015), (0.01, 0.03)].map(|wave| (seed, wave)))
+    {
+        let mut data = rounds(500, seed, |_, _| 0.7);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        for ((_, table), at) in data.iter_mut().zip(0..) {
+            let share = if at < 300 { before } else { after };
+            table
+                .chunks_exact_mut(J)
+                .for_each(|row| row[1] = f64::from(u8::from(rng.random::<f64>() < share)));
+        }
+        let mut jury = seated("adaptive");
+        show(&mut jury, &data, 1);
+        assert!(jury.fit().alarms().is_empty(), "{seed} {before} {after}: {:?}", jury.fit().alarms());
+    }
+}
+
+/// One bad deployment: one evaluator gives the same score to all, another's points the other way.
+#[test]
+fn who_turns_round_is_named_beside_who_is_stuck() {
+    let mut data = rounds(300, 8, |_, _| 0.7);
+    for (_, table) in &mut data[200..] {
+        table.chunks_exact_mut(J).for_each(|row| (row[1], row[2]) = (0.5, -row[2]));
+    }
+    let mut jury = seated("adaptive");
+    show(&mut jury, &data, 1);
+    let fitted = jury.fit();
+    let named: Vec<_> = fitted.alarms().iter().map(|alarm| (alarm.evaluator, alarm.reading)).collect();
+    assert_eq!(named, [(Some(1), Reading::Varying), (Some(2), Reading::Agreement)], "{:?}", fitted.alarms());
+}

@@ -3,7 +3,7 @@
 mod support;
 
 use jurybox::options::Fraction;
-use jurybox::{Evaluators, Example, Jury, TopK};
+use jurybox::{Evaluator, Evaluators, Example, Jury, Spec, TopK};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use support::*;
@@ -246,4 +246,42 @@ fn labels_do_not_undo_what_many_say_together() {
     }
     // It was .917 before weights could stay nearer to the mean, and is .962.
     assert!(after > 0.94 * before, "{before} {after}");
+}
+
+/// Flags beside a context: rows are many, and their scores few. Each tree sees a share of the labels, and not all or none of those with the same scores.
+#[test]
+fn labels_with_the_same_scores_are_seen_by_different_trees() {
+    use rand::RngExt;
+    let either = |row: &[f64]| if (row[0] > 0.5) == (row[1] > 0.5) { 0.1 } else { 0.7 };
+    let (mut squares, mut cells) = (0.0, 0.0);
+    for seed in 0..8 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut flag = |share: f64| f64::from(u8::from(rng.random::<f64>() < share));
+        let labels: Vec<([f64; 5], f64)> = (0..1000)
+            .map(|at| {
+                let row = [flag(0.4), flag(0.4), flag(0.4), flag(0.4), f64::from(at % 40)];
+                (row, flag(either(&row)))
+            })
+            .collect();
+        let names = ["a".into(), "b".into(), "c".into(), "d".into(), Evaluator::context("queue")];
+        let mut jury = Jury::new(&Spec::default(), Evaluators::new(names).unwrap()).unwrap();
+        let table: Vec<f64> = labels.iter().flat_map(|(row, _)| *row).collect();
+        jury.observe(&jury.scores(&table).unwrap(), 0).unwrap();
+        let examples: Vec<Example<'_>> = labels
+            .iter()
+            .map(|(row, reward)| Example { scores: row, reward: *reward, receipt: None })
+            .collect();
+        jury.learn(&examples, 0).unwrap();
+        let every: Vec<f64> = (0..16_u32)
+            .flat_map(|cell| (0..5).map(move |j| if j == 4 { f64::NAN } else { f64::from(cell >> j & 1) }))
+            .collect();
+        let values = jury.fit().values(&jury.scores(&every).unwrap()).unwrap();
+        for (cell, value) in every.chunks_exact(5).zip(values) {
+            squares += (value - either(cell)).powi(2);
+            cells += 1.0;
+        }
+    }
+    // 0.17 to 0.18: half of the answer is by lines, which do not see this. Where trees saw all labels of the same scores or none, 0.24.
+    let error = (squares / cells as f64).sqrt();
+    assert!(error < 0.2, "{error}");
 }

@@ -4,7 +4,7 @@
 mod support;
 
 use jurybox::options::Fraction;
-use jurybox::{Evaluator, Evaluators, Example, Jury, Reviewer, Spec};
+use jurybox::{Doubt, Evaluator, Evaluators, Example, Jury, Reviewer, Spec};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use support::normal;
@@ -133,9 +133,15 @@ fn verdicts_that_are_all_the_same_tell_no_reviewer_from_another() {
         let rows: Vec<[f64; 3]> = (0..50).map(|_| row()).collect();
         let names =
             (0..50).map(|_| Some(Reviewer::named(["ann", "bob", "cyd", "dee"][rng.random_range(0..4)])));
+        let mut unnamed = jury.clone();
         show(&mut jury, &rows, &[reward; 50], &names.collect::<Vec<_>>());
+        show(&mut unnamed, &rows, &[reward; 50], &[None; 50]);
         let standings = jury.fit().reviewers(Fraction::try_from(0.9).unwrap());
-        assert!(standings.iter().all(|standing| standing.weight == 1.0), "{seed} {reward}: {standings:?}");
+        assert!(standings.is_empty(), "{seed} {reward}: {standings:?}");
+        let values = |jury: &Jury| jury.fit().values(&jury.scores(rows.as_flattened()).unwrap()).unwrap();
+        let apart =
+            values(&jury).iter().zip(values(&unnamed)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(apart < 1e-9, "{seed} {reward}: {apart}");
     }
 }
 
@@ -195,4 +201,46 @@ fn what_is_no_number_and_nought_are_each_one_group_before_and_after_a_save() {
     let read = Jury::from_bytes(&one.to_bytes()).unwrap();
     assert_eq!(read.fit().weights(), one.fit().weights());
     assert_eq!(read.fit().alarms(), one.fit().alarms());
+}
+
+/// Rewards that have nothing to do with the scores lie along some direction, and as often as not against the evaluators.
+#[test]
+fn noise_does_not_point_the_wrong_way() {
+    let mut warned = 0;
+    for seed in 0..60 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut jury = jury(["a", "b", "c"].map(Evaluator::from));
+        let rows: Vec<[f64; 3]> = (0..400).map(|_| [0; 3].map(|_| normal(&mut rng))).collect();
+        let rewards: Vec<f64> = (0..400).map(|_| normal(&mut rng)).collect();
+        show(&mut jury, &rows, &rewards, &[None; 400]);
+        warned += jury.fit().doubts().len();
+    }
+    assert_eq!(warned, 0);
+    // Whoever does point the wrong way is told of, however little the scores know.
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut jury = jury(["a", "b", "c"].map(Evaluator::from));
+    let rows: Vec<[f64; 3]> = (0..400).map(|_| [0; 3].map(|_| normal(&mut rng))).collect();
+    let rewards: Vec<f64> = rows.iter().map(|row| 3.0 * normal(&mut rng) - row.iter().sum::<f64>()).collect();
+    show(&mut jury, &rows, &rewards, &[None; 400]);
+    assert!(matches!(jury.fit().doubts(), [Doubt::WrongWay { labels: 400 }]), "{:?}", jury.fit().doubts());
+}
+
+/// Beyond the sample of labels a part of the value is by straight lines, which go on where no reward is.
+#[test]
+fn what_is_expected_of_yes_and_no_is_between_them_however_many_labels_there_are() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut jury = jury(["a", "b", "c"].map(Evaluator::from));
+    let worths: Vec<f64> = (0..4000).map(|_| normal(&mut rng)).collect();
+    let rows: Vec<[f64; 3]> =
+        worths.iter().map(|worth| [0; 3].map(|_| worth + 0.4 * normal(&mut rng))).collect();
+    let rewards: Vec<f64> = worths.iter().map(|worth| f64::from(u8::from(*worth > 0.5))).collect();
+    show(&mut jury, &rows, &rewards, &[None; 4000]);
+    let fitted = jury.fit();
+    let table = [[9.0; 3], [-9.0; 3], [100.0, 1.0, 1.0], [2.0; 3], [-100.0, -1.0, f64::NAN], [0.4; 3]];
+    let scores = fitted.scores(table.as_flattened()).unwrap();
+    for (row, value) in table.iter().zip(fitted.values(&scores).unwrap()) {
+        assert!((0.0..=1.0).contains(&value), "{row:?}: {value}");
+        let why = fitted.contributions(row).unwrap().unwrap();
+        assert!((why.value() - value).abs() < 1e-9, "{row:?}: {why:?} {value}");
+    }
 }

@@ -58,6 +58,30 @@ fn merging_is_associative_and_commutative_and_halves_make_the_whole() {
     }
 }
 
+/// As files are learnt: chunk by chunk, of which all together are one round.
+#[test]
+fn one_round_that_was_shown_in_parts_reads_back_and_goes_on() {
+    for spec in specs(J) {
+        let blank = seat(&spec, J);
+        let (mut jury, mut world) = (blank.clone(), World::new(6, J, 0.1));
+        for round in 0..3 {
+            let mut shown = blank.clone();
+            for _ in 0..40 {
+                let (_, table) = world.round(2);
+                let mut part = blank.clone();
+                part.observe(&part.scores(&table).unwrap(), round).unwrap();
+                shown.merge_same_round(&part).unwrap();
+            }
+            jury.merge(&shown).unwrap();
+            jury.settle();
+        }
+        assert_eq!((jury.seen().rounds, jury.seen().items), (3, 240), "{spec}");
+        let read = Jury::from_bytes(&jury.to_bytes()).unwrap_or_else(|error| panic!("{spec}: {error}"));
+        assert_eq!(read.to_json(), jury.to_json(), "{spec}");
+        assert_eq!(picks_after(&read, 9), picks_after(&jury, 9), "{spec}");
+    }
+}
+
 #[test]
 fn the_order_of_late_rewards_does_not_matter() {
     for spec in specs(J) {

@@ -135,7 +135,8 @@ const THIRTEENTH: &str = "
 DELETE FROM checkpoints;
 ";
 
-/// The same again: columns that never vary, verdicts that are all alike, and many marks make other models.
+/// The same again: states keep whether scores vary at all, and columns that never vary, verdicts that are all alike, many marks, and yes and no by many equal
+/// evaluators make other models.
 const FOURTEENTH: &str = "
 DELETE FROM checkpoints;
 ";

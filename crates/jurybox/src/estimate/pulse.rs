@@ -1,7 +1,8 @@
 //! Three readings of every evaluator in every round, by which a change can be seen without labels.
 //!
 //! *Spread*: the logarithm of the variance of its scores within the round. *Agreement*: Fisher's z of the correlation,
-//! within the round, between its scores and the sum of the others' standardised scores. Both are free of the
+//! within the round, between its scores and the sum of the others' standardised scores. *Varying*: whether its scores differ from one another at all,
+//! since an evaluator that is stuck has neither of the others. The first two are free of the
 //! evaluator's offset and of how good the round's items were on the whole; a new noise level moves both, new units move
 //! the first, an evaluator that breaks or turns round moves the second. What small rounds read too low or too high on average, where scores
 //! are normal, is made up for, so that rounds may change their size. Of a large round every so manieth item is read.

@@ -106,7 +106,7 @@ impl Fitted {
 
     /// Those who judged, where the policy tells them apart (`adaptive`) and verdicts named them
     /// ([`Jury::learn_by`](crate::Jury::learn_by)): how severe and how noisy each is beside the others, with intervals of that
-    /// probability. None as long as there is one alone. Verdicts that name nobody are one of them.
+    /// probability. None as long as there is one alone, or all verdicts are the same. Verdicts that name nobody are one of them.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Reviewer, Spec, options::Fraction};

@@ -59,7 +59,7 @@ pub(crate) struct Redundancy {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Drift {
     /// What changed: `spread` is the logarithm of the variance of its scores, `agreement` Fisher's z of their correlation with
-    /// the other evaluators'. Of verdicts, `reward` is how far they are above what was expected of their items, `slope` how much more they are where one more was
+    /// the other evaluators', `varying` the share of rounds in which its scores differ from one another at all. Of verdicts, `reward` is how far they are above what was expected of their items, `slope` how much more they are where one more was
     /// expected.
     #[schema(value_type = String)]
     reading: serde_json::Value,

@@ -1,5 +1,6 @@
 //! What to doubt of a fit: that the labels say anything at all, and that the jury points the right way.
 
+use super::landscape::Landscape;
 use super::model::Model;
 use crate::estimate::SampledRow;
 use crate::kernel::dot;
@@ -57,12 +58,11 @@ impl fmt::Display for Doubt {
 const FEW: f64 = 20.0;
 /// Values that go against the mean of the evaluators more than this have turned the jury round.
 const AGAINST: f64 = -0.5;
+/// Rewards that say nothing have a direction too: they must fall with that mean by so many standard errors.
+const SURELY: f64 = 3.5;
 
 /// What to doubt of a model, given the labelled rows (scores, then the reward) it was fitted to.
-pub(super) fn of<'a>(
-    model: &Model,
-    mut labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-) -> Vec<Doubt> {
+pub(super) fn of<'a>(model: &Model, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> Vec<Doubt> {
     let width = model.landscape.width();
     let labels = model.labels;
     if labels < FEW {
@@ -70,17 +70,17 @@ pub(super) fn of<'a>(
     }
     let mut doubts = Vec::new();
     let first = labelled.clone().next().map_or(0.0, |row| row.values[width]);
-    if labelled.all(|row| row.values[width] == first) {
+    if labelled.clone().all(|row| row.values[width] == first) {
         doubts.push(Doubt::AllAlike { labels: labels as u64, reward: first });
     }
-    if is_turned(model) {
+    if is_turned(model, labelled) {
         doubts.push(Doubt::WrongWay { labels: labels as u64 });
     }
     doubts
 }
 
-/// Whether the value of an item goes against the mean of its standardised scores.
-fn is_turned(model: &Model) -> bool {
+/// Whether the value of an item goes against the mean of its standardised scores, and rewards surely do.
+fn is_turned<'a>(model: &Model, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> bool {
     if let Some(levels) = &model.levels {
         return levels.is_turned();
     }
@@ -88,5 +88,27 @@ fn is_turned(model: &Model) -> bool {
     let slopes: Vec<f64> = (0..landscape.width()).map(|j| model.slope(j)).collect();
     let image = landscape.correlation.times(&slopes);
     let along = dot(&landscape.equal(), &image);
-    along < AGAINST * dot(&slopes, &image).max(0.0).sqrt()
+    along < AGAINST * dot(&slopes, &image).max(0.0).sqrt() && -errors_along(landscape, labelled) > SURELY
+}
+
+/// How many standard errors the slope of the rewards along the mean of the evaluators is from nought.
+fn errors_along<'a>(landscape: &Landscape, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> f64 {
+    let width = landscape.width();
+    let votes = landscape.equal();
+    let (mut plain, mut ranked) = (vec![0.0; width], vec![0.0; width]);
+    let pairs: Vec<[f64; 3]> = labelled
+        .map(|row| {
+            landscape.place(&row.values[..width], &mut plain, &mut ranked);
+            [row.weight, dot(&votes, &plain), row.values[width]]
+        })
+        .collect();
+    let count: f64 = pairs.iter().map(|[weight, ..]| weight).sum();
+    let mean = |of: usize| pairs.iter().map(|pair| pair[0] * pair[of]).sum::<f64>() / count;
+    let (centre, level) = (mean(1), mean(2));
+    let spread = |f: &dyn Fn(f64, f64) -> f64| -> f64 {
+        pairs.iter().map(|[weight, x, y]| weight * f(x - centre, y - level)).sum()
+    };
+    let (xx, xy, yy) = (spread(&|x, _| x * x), spread(&|x, y| x * y), spread(&|_, y| y * y));
+    let left = (xx * yy - xy * xy).max(0.0);
+    if xy == 0.0 || count <= 2.0 { 0.0 } else { xy * ((count - 2.0) / left).sqrt() }
 }

@@ -72,15 +72,25 @@ impl Alarm {
     ///     alarm.sentence(&evaluators, |round| format!("round {round}")),
     ///     "`abuse` is not what it was: the spread of its scores rose between round 160 and round 163 (99.99% sure)"
     /// );
+    /// let stuck = Alarm { reading: Reading::Varying, before: 1.0, after: 0.0, ..alarm };
+    /// assert_eq!(
+    ///     stuck.sentence(&evaluators, |round| format!("round {round}")),
+    ///     "`abuse` is stuck: it began to give the same score to every item between round 160 and round 163 (99.99% sure)"
+    /// );
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn sentence(&self, evaluators: &Evaluators, written: impl Fn(u64) -> String) -> String {
+        let rose = self.after > self.before;
+        let state = if self.reading == Reading::Varying && !rose { "is stuck" } else { "is not what it was" };
         let who = self.evaluator.and_then(|at| evaluators.names().nth(at));
-        let who = who.map_or_else(
-            || "rewards are not what they were".into(),
-            |name| format!("`{name}` is not what it was"),
-        );
-        let way = if self.after > self.before { "rose" } else { "fell" };
+        let who =
+            who.map_or_else(|| "rewards are not what they were".into(), |name| format!("`{name}` {state}"));
+        let what = match (self.reading, rose) {
+            (Reading::Varying, true) => "its scores began to differ from one another".into(),
+            (Reading::Varying, false) => "it began to give the same score to every item".into(),
+            (reading, true) => format!("{reading} rose"),
+            (reading, false) => format!("{reading} fell"),
+        };
         let when = if self.since == self.until {
             format!("at {}", written(self.since))
         } else {
@@ -90,7 +100,7 @@ impl Alarm {
             percent if percent > 99.99 => "more than 99.99".to_owned(),
             percent => format!("{percent:.2}"),
         };
-        format!("{who}: {} {way} {when} ({sure}% sure)", self.reading)
+        format!("{who}: {what} {when} ({sure}% sure)")
     }
 
     /// By which any two of a kind are in the same order everywhere, the later behind the earlier.
@@ -123,8 +133,9 @@ impl fmt::Display for Reading {
 }
 
 /// Changes of the log variance, of Fisher's z, and of how often scores vary, below these are of no consequence: 5% of a deviation, 0.05 of a small
-/// correlation, one round in four.
-const LEAST: [f64; READINGS] = [0.1, 0.05, 0.25];
+/// correlation, three rounds in four. A rule that hits one item in a hundred varies in twice as many rounds once there are more of what it finds:
+/// nothing is wrong with it then.
+const LEAST: [f64; READINGS] = [0.1, 0.05, 0.75];
 const READ: [Reading; READINGS] = [Reading::Spread, Reading::Agreement, Reading::Varying];
 /// What is added to the variance of whether scores vary: where they always did, it is not known that they always will.
 const NOT_KNOWN: f64 = 0.02;
@@ -190,7 +201,8 @@ pub(super) fn told(
         let alarms = change.seen.iter().map(|seen| {
             let (evaluator, reading) = named(seen.series);
             let (since, until) = (change.since, change.until);
-            let (before, after, confidence) = (seen.before, seen.after, seen.confidence);
+            let [before, after] = [seen.before, seen.after].map(|mean| as_told(reading, mean));
+            let confidence = seen.confidence;
             Alarm { evaluator, reading, since, until, before, after, confidence }
         });
         Changed { since: times[change.resume].0, alarms: alarms.collect() }
@@ -198,15 +210,22 @@ pub(super) fn told(
     told.collect()
 }
 
+/// What is left of running sums by rounding is no share of rounds.
+fn as_told(reading: Reading, mean: f64) -> f64 {
+    if reading == Reading::Varying { (mean.clamp(0.0, 1.0) * 1e9).round() / 1e9 } else { mean }
+}
+
 /// When one evaluator leaves the common opinion, the others agree less with the rest too. Of those seen in one change, only those whose
-/// agreement changed nearly as much as the most are named; none where one is stuck, which has no agreement any more.
+/// agreement changed nearly as much as the most are named. Where one is stuck, which has no agreement any more, only those that turned round.
 fn name_the_leavers(alarms: &mut Vec<Alarm>) {
-    if alarms.iter().any(|alarm| alarm.reading == Reading::Varying) {
-        return alarms.retain(|alarm| alarm.reading != Reading::Agreement);
+    if alarms.iter().any(|alarm| alarm.reading == Reading::Varying && alarm.after < alarm.before) {
+        // Who lost a companion agrees less; who points the other way turned round.
+        return alarms
+            .retain(|alarm| alarm.reading != Reading::Agreement || alarm.before * alarm.after < -0.01);
     }
     let change = |alarm: &Alarm| {
         if alarm.reading == Reading::Agreement { (alarm.after - alarm.before).abs() } else { 0.0 }
     };
     let most = alarms.iter().map(change).fold(0.0, f64::max);
-    alarms.retain(|alarm| alarm.reading == Reading::Spread || change(alarm) >= LEAVER * most);
+    alarms.retain(|alarm| alarm.reading != Reading::Agreement || change(alarm) >= LEAVER * most);
 }

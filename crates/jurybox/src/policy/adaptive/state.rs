@@ -68,7 +68,8 @@ impl State {
             && self.labelled.counted() <= seen.used
             && (0..columns).all(|j| items(j) <= seen.items as f64)
             && labels <= seen.used as f64
-            && rounds <= seen.rounds as f64
+            // Chunks of one round are read apart, each with an item at the least, and are one round together.
+            && rounds <= seen.rounds as f64 + seen.items as f64
     }
 }
 

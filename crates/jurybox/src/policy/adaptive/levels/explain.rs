@@ -31,10 +31,14 @@ impl Levels {
             each.iter_mut().zip(terms).for_each(|(sum, term)| *sum += slope * term);
         }
         base += credit_the_present(landscape, row, &mut each);
+        // What lines say beyond the levels is cut off, in proportion.
+        let base_by_lines = self.within(by_lines.base);
+        let told = by_lines.value() - by_lines.base;
+        let kept = if told == 0.0 { 0.0 } else { (self.within(by_lines.value()) - base_by_lines) / told };
         let mix = |here: f64, lines: f64| self.share * here + (1.0 - self.share) * lines;
         Contributions {
-            base: mix(base, by_lines.base),
-            each: each.iter().zip(&by_lines.each).map(|(here, lines)| mix(*here, *lines)).collect(),
+            base: mix(base, base_by_lines),
+            each: each.iter().zip(&by_lines.each).map(|(here, lines)| mix(*here, kept * lines)).collect(),
         }
     }
 

@@ -87,13 +87,13 @@ impl Levels {
         direction.resize(order - 1, 0.0);
         let (mut plain, mut ranked) = (Table::new(order), Table::new(order));
         let places = Places::labelled(landscape, labelled.clone());
-        let (mut looked_at, mut keys) = (Vec::with_capacity(places.each().len()), Vec::new());
+        let mut looked_at = Vec::with_capacity(places.each().len());
+        let keys = labels(width, labelled.clone());
         for (row, seen) in labelled.zip(places.each()) {
             plain.add(seen.plain, row.weight);
             ranked.add(seen.ranked, row.weight);
             let passed = levels.iter().filter(|&&level| row.values[width] > level).count();
             looked_at.push((seen.plain, row.weight, passed));
-            keys.push(landscape.key(&row.values[..width]));
         }
         let ordinary = Places::labelled(landscape, unlabelled);
         let ordinary: Vec<&[f64]> = ordinary.each().map(|seen| seen.plain).collect();
@@ -122,8 +122,8 @@ impl Levels {
         self.share == 1.0
     }
 
-    /// Whether so many labels of marks, which are more than yes and no, can tell how much of the value is to be from here: each is new to half of the
-    /// trees or more.
+    /// Whether so many labels of marks, which are more than yes and no, can tell how much of the value is to be from here: on average each is
+    /// new to half of the trees or more.
     pub(super) fn may_be_weighed(&self, labels: usize) -> bool {
         self.questions.len() > 1 && labels >= 2 * MOST_ROWS
     }
@@ -141,14 +141,13 @@ impl Levels {
     ) -> Vec<f64> {
         let places = Places::labelled(landscape, labelled.clone());
         let rows = places.each().len();
-        let value = |(row, seen): (SampledRow<'a>, Seen<'_>)| {
-            let key = landscape.key(&row.values[..landscape.width()]);
+        let value = |(key, seen): (u64, Seen<'_>)| {
             let shares = self.forest.unseen_shares(seen.plain, key, rows);
             self.questions.iter().zip(shares).fold(self.lowest, |value, (question, share)| {
                 value + question.gap * logistic(question.log_odds(seen, share))
             })
         };
-        labelled.zip(places.each()).map(value).collect()
+        labels(landscape.width(), labelled).into_iter().zip(places.each()).map(value).collect()
     }
 
     /// Whether most of the reward goes by questions for which the jury was turned round.
@@ -172,9 +171,15 @@ impl Levels {
         }
     }
 
-    /// A value, by levels and by lines.
+    /// A value, by levels and by lines. These go on beyond the levels, where no reward is.
     pub(super) fn joined(&self, by_levels: f64, by_lines: f64) -> f64 {
-        self.share * by_levels + (1.0 - self.share) * by_lines
+        self.share * by_levels + (1.0 - self.share) * self.within(by_lines)
+    }
+
+    /// An expected reward is between the lowest level and the highest.
+    pub(super) fn within(&self, expected: f64) -> f64 {
+        let highest = self.questions.iter().fold(self.lowest, |level, question| level + question.gap);
+        expected.clamp(self.lowest, highest)
     }
 
     fn value(&self, seen: Seen<'_>) -> f64 {
@@ -247,6 +252,19 @@ impl Levels {
         }
         Interval { mean, low, high }
     }
+}
+
+/// Which label each row is of: the two halves of one that was shared out between levels stand side by side.
+fn labels<'a>(width: usize, rows: impl Iterator<Item = SampledRow<'a>>) -> Vec<u64> {
+    let (mut label, mut before): (u64, Option<&[f64]>) = (0, None);
+    let number = |row: SampledRow<'a>| {
+        let scores = &row.values[..width];
+        let same = |before: &[f64]| before.iter().zip(scores).all(|(a, b)| a.to_bits() == b.to_bits());
+        label += u64::from(!before.is_some_and(same));
+        before = Some(scores);
+        label
+    };
+    rows.map(number).collect()
 }
 
 impl Question {

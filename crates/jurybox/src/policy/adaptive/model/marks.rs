@@ -32,9 +32,9 @@ impl Model {
         let (mut unseen, mut rows_off) = (Vec::new(), Vec::new());
         for ((row, line), (more, level)) in rows {
             let (reward, shift) = (row.values[width], self.groups.shift(self, &row.values[..width]));
-            let line = reward - farther * (reward - line) + more;
-            rows_off.push((row.weight, reward - line, level + shift - line));
-            unseen.push(line - shift);
+            let line = levels.within(reward - farther * (reward - line) + more - shift);
+            rows_off.push((row.weight, reward - shift - line, level - line));
+            unseen.push(line);
         }
         let share = share(&rows_off);
         levels.weigh(share);
