@@ -180,7 +180,9 @@ window.addEventListener(
 if (document.getElementById("desk")) import("./palette.js");
 window.addEventListener("keydown", (event) => {
   const letter = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
-  const writing = event.target.closest?.("input:not([type=radio],[type=checkbox]), textarea, select") || document.querySelector(".skipping.open");
+  // The field of a dialog that was just closed may hear keys for a moment more.
+  const field = event.target.closest?.("input:not([type=radio],[type=checkbox]), textarea, select");
+  const writing = (field && !field.closest("dialog:not([open])")) || document.querySelector(".skipping.open");
   const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !writing;
   if (!(letter || slash) || document.querySelector("dialog[open]")) return;
   event.preventDefault();
