@@ -20,12 +20,13 @@ mod grow;
 mod lens;
 mod logistic;
 mod open;
+mod table;
 
-use self::climb::Table;
 use self::edge::Outcomes;
 use self::forest::{Forest, MOST_QUESTIONS, MOST_ROWS, Shares, Stand};
 use self::lens::{MOST_EVALUATORS, Places, Seen};
 use self::logistic::{Logistic, logistic};
+use self::table::Table;
 use super::landscape::Landscape;
 use super::model::Model;
 use super::spread::Spread;
