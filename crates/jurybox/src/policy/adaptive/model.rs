@@ -14,10 +14,10 @@ mod trial;
 use self::tables::Tables;
 use self::trial::FeatureSet;
 use super::groups::Groups;
+use super::kept::{Kept, LateLeastSquares, LateSpread};
 use super::landscape::{self, Landscape};
-use super::least_squares::LeastSquares;
 use super::levels::Levels;
-use super::phases;
+use super::phases::{self, UNCUT};
 use super::regression::{Examples, Regression, log_sum};
 use super::reviewers::Reviewers;
 use super::spread::Spread;
@@ -52,9 +52,9 @@ pub(crate) struct Model {
     pub(crate) centre: Vec<f64>,
     pub(super) parts: Vec<Part>,
     /// What the labels say without any prior.
-    alone: LeastSquares,
+    alone: LateLeastSquares,
     /// How far rewards are off.
-    pub(super) spread: Spread,
+    spread: LateSpread,
     /// Other weights to choose by, drawn from the posterior; none unless asked for.
     draws: Vec<Vec<f64>>,
     /// None where the value is linear in the scores.
@@ -81,37 +81,35 @@ pub(super) struct Part {
 
 impl Model {
     /// Fits labelled rows (scores, then the reward) of the sample, and the moments of all complete labelled rows.
-    pub(crate) fn fit<'a>(
-        landscape: Landscape,
-        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-        complete: &Joint,
-    ) -> Self {
-        let width = landscape.width();
+    pub(crate) fn fit(landscape: Landscape, kept: &Arc<Kept>, complete: &Joint) -> Self {
+        let (width, labelled) = (landscape.width(), kept.rows());
+        let alone = |moments| LateLeastSquares::new(kept, moments);
         let sets = trial::sets(&landscape, labelled.clone());
         let features = sets.iter().map(|(set, _)| set.end).max().unwrap_or(width);
         if let Some(range) = tails::range(&landscape, &labelled) {
             // Moments of every label cannot be cut after the fact: all of the fit rests on the sample.
-            let uncut = phases::sampled(&landscape, width, labelled.clone(), trial::UNCUT);
-            let alone = LeastSquares::of(&uncut.joint_of(width), &uncut);
             let sampled = phases::sampled(&landscape, features, labelled, range);
-            let mut model = Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone);
-            model.range = range;
-            return model;
+            let examples = Examples::Rows(sampled.into());
+            return Model { range, ..Self::of(landscape, sets, &examples, kept, alone(None)) };
         }
         let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
         let known = complete.weight() + incomplete.map(|row| row.weight).sum::<f64>();
-        let sampled = phases::sampled(&landscape, features, labelled.clone(), trial::UNCUT);
+        let sampled = phases::sampled(&landscape, features, labelled.clone(), UNCUT);
         if known > sampled.weight() {
             let linear = phases::linear(&landscape, labelled, complete);
-            let alone = LeastSquares::of(&linear, &sampled);
-            let joined = phases::joined(&linear, &sampled.joint());
-            return Self::of(landscape, sets, &Examples::Moments(joined), alone);
+            let examples = Examples::Moments(phases::joined(&linear, &sampled.joint()));
+            return Self::of(landscape, sets, &examples, kept, alone(Some(linear)));
         }
-        let alone = LeastSquares::of(&sampled.joint_of(width), &sampled);
-        Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone)
+        Self::of(landscape, sets, &Examples::Rows(sampled.into()), kept, alone(None))
     }
 
-    fn of(mut landscape: Landscape, sets: Vec<FeatureSet>, examples: &Examples, alone: LeastSquares) -> Self {
+    fn of(
+        mut landscape: Landscape,
+        sets: Vec<FeatureSet>,
+        examples: &Examples,
+        kept: &Arc<Kept>,
+        alone: LateLeastSquares,
+    ) -> Self {
         landscape.blanks_tell = false; // whatever an earlier fit found
         let features = landscape.features_len();
         let stretches: Vec<Range<usize>> = sets.iter().map(|(set, _)| set.clone()).collect();
@@ -130,7 +128,7 @@ impl Model {
             centre: centre.collect(),
             alike: false,
             alone,
-            spread: Spread::default(),
+            spread: LateSpread::around(kept, None),
             draws: Vec::new(),
             parts: Vec::with_capacity(fits.len()),
             tables: None,
@@ -138,7 +136,7 @@ impl Model {
             reviewers: Reviewers::default(),
             groups: Groups::default(),
             trees: None,
-            range: trial::UNCUT,
+            range: UNCUT,
         };
         for (keep, regression) in fits {
             let share = (regression.evidence - total).exp();
@@ -162,21 +160,18 @@ impl Model {
     }
 
     /// Has the value go by levels too, where the rewards of labelled rows (scores, then the reward) are levels.
-    pub(super) fn fit_levels<'a, 'b>(
+    pub(super) fn fit_levels<'a>(
         &mut self,
-        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-        unlabelled: impl Iterator<Item = SampledRow<'b>>,
+        labelled: &Arc<Kept>,
+        unlabelled: impl Iterator<Item = SampledRow<'a>>,
     ) {
-        self.levels = Levels::fit(self, labelled.clone(), unlabelled);
-        if let Some(levels) = &mut self.levels {
-            levels.look_back(&self.landscape, labelled);
-        }
+        self.levels = Levels::fit(self, labelled, unlabelled);
     }
 
     /// Has trees see what lines and bends leave of the rewards of labelled rows (scores, then the reward), where these go by them at all.
-    pub(super) fn fit_trees<'a>(&mut self, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) {
-        let weighed =
-            self.levels.as_ref().is_some_and(|levels| levels.may_be_weighed(labelled.clone().count()));
+    pub(super) fn fit_trees(&mut self, kept: &Arc<Kept>) {
+        let labelled = kept.rows();
+        let weighed = self.levels.as_ref().is_some_and(|levels| levels.may_be_weighed(labelled.len()));
         if self.levels.as_ref().is_some_and(Levels::is_all) && !weighed {
             return;
         }
@@ -184,17 +179,31 @@ impl Model {
         let width = self.landscape.width();
         let of_groups = labelled.clone().map(|row| self.groups.shift(self, &row.values[..width]));
         let expected: Vec<f64> = by_lines.iter().zip(of_groups).map(|(line, shift)| line + shift).collect();
-        let (trees, of_trees) = Trees::fit(&self.landscape, labelled.clone(), &expected, self.range).unzip();
+        let (trees, of_trees) = Trees::fit(&self.landscape, labelled, &expected, self.range).unzip();
         let of_trees = of_trees.unwrap_or_else(|| vec![0.0; expected.len()]);
-        if weighed && !self.weigh_levels(labelled.clone(), &expected, &of_trees) {
+        if weighed && !self.weigh_levels(kept, &expected, &of_trees) {
             return;
         }
         if trees.is_some() {
             // How far rewards are off is that of what all groups share, by lines, bends and trees that have not seen them.
-            let unseen: Vec<f64> = by_lines.iter().zip(&of_trees).map(|(line, more)| line + more).collect();
-            self.spread = Spread::around(self, labelled, &unseen);
+            let unseen = by_lines.iter().zip(&of_trees).map(|(line, more)| line + more).collect();
+            self.spread = LateSpread::around(kept, Some(unseen));
         }
         self.trees = trees;
+    }
+
+    /// How far rewards are off.
+    pub(super) fn spread(&self) -> &Spread {
+        self.spread.of(self)
+    }
+
+    /// Has it be read off other labelled rows, by what is expected of them now.
+    pub(super) fn expect_around(&mut self, labelled: &Arc<Kept>) {
+        let width = self.landscape.width();
+        let lines = self.expected_by_lines(labelled.rows());
+        let each = lines.iter().zip(labelled.rows());
+        let values = each.map(|(line, row)| self.groups.value(self, &row.values[..width], *line)).collect();
+        self.spread = LateSpread::around(labelled, Some(values));
     }
 
     /// The expected reward of each item.
@@ -246,11 +255,24 @@ impl Model {
 
     /// What is expected of labelled rows (scores, then the reward) by straight lines and bends, and trees.
     pub(super) fn expected<'a>(&self, labelled: impl Iterator<Item = SampledRow<'a>>) -> Vec<f64> {
+        self.of_rows(labelled, Self::line_values)
+    }
+
+    /// The same without trees.
+    pub(super) fn expected_by_lines<'a>(&self, labelled: impl Iterator<Item = SampledRow<'a>>) -> Vec<f64> {
+        self.of_rows(labelled, Self::sums)
+    }
+
+    fn of_rows<'a>(
+        &self,
+        labelled: impl Iterator<Item = SampledRow<'a>>,
+        value: impl Fn(&Self, &Scores<'_>, &mut Vec<f64>),
+    ) -> Vec<f64> {
         let width = self.landscape.width();
         let (mut scores, mut values) = (Vec::new(), Vec::new());
         labelled.for_each(|row| scores.extend_from_slice(&row.values[..width]));
         let complete = scores.iter().all(|score| !score.is_nan());
-        self.line_values(&Scores::trusted(&scores, width, complete), &mut values);
+        value(self, &Scores::trusted(&scores, width, complete), &mut values);
         values
     }
 
@@ -307,10 +329,11 @@ impl Model {
 
     /// Each evaluator's weight, and what it lies within at a level by the labels alone; the weight itself is never without.
     pub(crate) fn weight_intervals(&self, level: f64) -> Vec<Interval> {
+        let alone = self.alone.of(&self.landscape);
         let one = |j: usize| {
             let scale = self.landscape.scale[j];
             let mean = scale * self.slope(j);
-            match self.alone.interval(j, level) {
+            match alone.interval(j, level) {
                 (low, high) if scale > 0.0 && low.is_finite() => {
                     Interval { mean, low: mean.min(scale * low), high: mean.max(scale * high) }
                 }

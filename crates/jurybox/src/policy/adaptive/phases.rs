@@ -5,6 +5,9 @@ use super::regression::Rows;
 use crate::estimate::{Joint, SampledRow};
 use crate::matrix::{Cholesky, Symmetric};
 
+/// Rewards are taken as they are.
+pub(super) const UNCUT: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
 /// The sampled rows' features, the first so many of them, and rewards, these cut to a range.
 pub(super) fn sampled<'a>(
     landscape: &Landscape,

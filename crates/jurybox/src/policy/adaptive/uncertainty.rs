@@ -60,12 +60,13 @@ impl Uncertainty {
             return Interval::around(mean, reach);
         }
         // What missing scores hide of an item on average is in the noise already.
-        let back = model.spread.back(mean);
+        let spread = model.spread();
+        let back = spread.back(mean);
         let unlike = if back == 0.0 { 0.0 } else { back * back / (back * back + self.noise) };
         let trees = model.trees.as_ref();
         let (left, of_trees) = trees.map_or((1.0, 0.0), |trees| trees.doubt(&model.landscape, row, unlike));
-        let noise = left * self.noise * model.spread.at(mean);
-        let hidden = model.unseen(row) - model.spread.unseen;
+        let noise = left * self.noise * spread.at(mean);
+        let hidden = model.unseen(row) - spread.unseen;
         let mut of_weights = self.noise / model.labels;
         for i in 0..n {
             for j in 0..n {
@@ -75,12 +76,12 @@ impl Uncertainty {
         // Weights are the surer for what trees explain of the rewards that they are known by.
         let variance = (noise + hidden + of_trees).max(LEAST_NOISE * noise) + left * of_weights;
         let (mut low, high) = either_way(level, reach, variance.max(0.0).sqrt(), back.abs());
-        low += model.spread.steeper(back) * back.abs();
+        low += spread.steeper(back) * back.abs();
         let (low, high) = if back < 0.0 { (mean - high, mean + low) } else { (mean - low, mean + high) };
-        let (low, high) = model.spread.at_levels(low, high);
+        let (low, high) = spread.at_levels(low, high);
         let by_lines = Interval { mean, low: low.min(mean), high: high.max(mean) };
         match &model.levels {
-            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level, &model.spread),
+            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level, spread),
             None => by_lines,
         }
     }

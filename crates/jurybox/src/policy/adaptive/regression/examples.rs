@@ -103,21 +103,6 @@ impl Rows {
         Joint::from_parts(self.weight, self.mean.clone(), spread)
     }
 
-    /// The moments of the first columns and of the reward.
-    pub(crate) fn joint_of(&self, first: usize) -> Joint {
-        let reward = self.columns() - 1;
-        let (mut mean, mut part) =
-            (self.mean[..first].to_vec(), Vec::with_capacity(self.len() * (first + 1)));
-        mean.push(self.mean[reward]);
-        for row in self.table.chunks_exact(self.columns()) {
-            part.extend_from_slice(&row[..first]);
-            part.push(row[reward]);
-        }
-        let mut spread = Symmetric::zeros(first + 1);
-        spread.add_outers(&part);
-        Joint::from_parts(self.weight, mean, spread)
-    }
-
     /// Each row, times the root of its count, and its count.
     pub(crate) fn each(&self) -> impl Iterator<Item = (&[f64], f64)> {
         self.table.chunks_exact(self.columns()).zip(self.counts.iter().copied())
