@@ -52,12 +52,17 @@ impl Stand {
             let first = scores.next();
             scores.any(|score| Some(score) != first)
         };
+        let mut scores = Vec::with_capacity(evaluators * (labelled.len() + none));
+        for column in 1..=evaluators {
+            scores.extend(labelled.iter().map(|row| row.0[column]));
+            scores.extend(ordinary.iter().map(|place| place[column]));
+        }
         Stand {
             evaluators,
             varying: (1..=evaluators).filter(varies).collect(),
             labelled: labelled.len(),
             keys: (0..labelled.len() as u64).collect(),
-            scores: (1..=evaluators).flat_map(|column| places().map(move |place| place[column])).collect(),
+            scores,
             counts: labelled.iter().map(|row| row.1).chain(std::iter::repeat_n(1.0, none)).collect(),
             passed: labelled.iter().map(|row| row.2 as u8).chain(std::iter::repeat_n(0, none)).collect(),
         }

@@ -110,11 +110,12 @@ impl Branch<'_> {
             let column = varying[one_of(varying.len(), draw) as usize];
             let scores = self.stand.column(column);
             let room = &mut *self.room;
-            room.scores.clear();
-            room.scores.extend(rows.iter().map(|&row| scores[row as usize]));
+            room.scores.resize(rows.len(), 0.0);
             let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-            for &x in &room.scores {
+            for (score, &row) in room.scores.iter_mut().zip(rows) {
+                let x = scores[row as usize];
                 (low, high) = (if x < low { x } else { low }, if x > high { x } else { high });
+                *score = x;
             }
             if low >= high {
                 continue;
