@@ -38,8 +38,8 @@ pub(super) struct Stand {
     /// Evaluator by evaluator.
     scores: Vec<f64>,
     pub(super) counts: Vec<f64>,
-    /// How many levels each row has passed.
-    pub(super) passed: Vec<u8>,
+    /// The same for each question, of those that say yes to it.
+    pub(super) yes: [Vec<f64>; MOST_QUESTIONS],
 }
 
 impl Stand {
@@ -64,7 +64,10 @@ impl Stand {
             keys: (0..labelled.len() as u64).collect(),
             scores,
             counts: labelled.iter().map(|row| row.1).chain(std::iter::repeat_n(1.0, none)).collect(),
-            passed: labelled.iter().map(|row| row.2 as u8).chain(std::iter::repeat_n(0, none)).collect(),
+            yes: std::array::from_fn(|question| {
+                let of_row = |row: &(&[f64], f64, usize)| if row.2 > question { row.1 } else { 0.0 };
+                labelled.iter().map(of_row).chain(std::iter::repeat_n(0.0, none)).collect()
+            }),
         }
     }
 
