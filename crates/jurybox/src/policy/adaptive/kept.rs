@@ -1,11 +1,8 @@
 //! Labelled rows that a fit keeps. Rounds only choose; intervals are asked for rarely, and worked out from these rows when they first are.
 
-use super::landscape::Landscape;
-use super::least_squares::LeastSquares;
 use super::model::Model;
-use super::phases::{self, UNCUT};
 use super::spread::Spread;
-use crate::estimate::{Joint, SampledRow};
+use crate::estimate::SampledRow;
 use std::sync::{Arc, OnceLock};
 
 /// Scores, then the reward, and what the row counts for.
@@ -52,31 +49,6 @@ impl LateSpread {
         self.known.get_or_init(|| match &self.expected {
             Some(expected) => Spread::around(model, self.rows.rows(), expected),
             None => Spread::around(model, self.rows.rows(), &model.expected_by_lines(self.rows.rows())),
-        })
-    }
-}
-
-/// What the labels say without any prior, once that is asked for.
-#[derive(Debug, Clone)]
-pub(super) struct LateLeastSquares {
-    rows: Arc<Kept>,
-    /// The moments of the standardised scores and rewards, where more is known than the rows.
-    moments: Option<Joint>,
-    known: OnceLock<LeastSquares>,
-}
-
-impl LateLeastSquares {
-    pub(super) fn new(rows: &Arc<Kept>, moments: Option<Joint>) -> Self {
-        LateLeastSquares { rows: Arc::clone(rows), moments, known: OnceLock::new() }
-    }
-
-    pub(super) fn of(&self, landscape: &Landscape) -> &LeastSquares {
-        self.known.get_or_init(|| {
-            let rows = phases::sampled(landscape, landscape.width(), self.rows.rows(), UNCUT);
-            match &self.moments {
-                Some(moments) => LeastSquares::of(moments, &rows),
-                None => LeastSquares::of(&rows.joint(), &rows),
-            }
         })
     }
 }

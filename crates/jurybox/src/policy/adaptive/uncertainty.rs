@@ -19,12 +19,12 @@ pub(crate) struct Uncertainty {
 
 impl Uncertainty {
     pub(crate) fn of(model: &Model) -> Self {
-        let n = model.weights.len();
+        let n = model.lines().weights.len();
         let (mut covariance, mut noise) = (vec![0.0; n * n], 0.0);
-        for part in &model.parts {
+        for part in &model.lines().parts {
             let own = part.regression.covariance();
             let m = part.keep.len();
-            let mut off: Vec<f64> = model.weights.iter().map(|w| -w).collect();
+            let mut off: Vec<f64> = model.lines().weights.iter().map(|w| -w).collect();
             for (a, i) in part.keep.clone().enumerate() {
                 off[i] += part.regression.weights[a];
                 for (b, j) in part.keep.clone().enumerate() {
@@ -55,7 +55,7 @@ impl Uncertainty {
         let mut features = Vec::new();
         let mean = model.value(row, &mut features);
         let n = features.len();
-        let off: Vec<f64> = features.iter().zip(&model.centre).map(|(x, c)| x - c).collect();
+        let off: Vec<f64> = features.iter().zip(&model.lines().centre).map(|(x, c)| x - c).collect();
         if reach == f64::INFINITY {
             return Interval::around(mean, reach);
         }
@@ -88,7 +88,7 @@ impl Uncertainty {
 
     /// Weights drawn from the posterior, taken as normal: the same ones every time for the same model.
     pub(crate) fn draws(&self, model: &Model, count: usize) -> Vec<Vec<f64>> {
-        let n = model.weights.len();
+        let n = model.lines().weights.len();
         let mut matrix = Symmetric::zeros(n);
         let mut trace = 0.0;
         for i in 0..n {
@@ -99,7 +99,7 @@ impl Uncertainty {
         }
         let mut factor = Cholesky::default();
         if !factor.factor(&matrix, 1e-9 * trace + 1e-300) {
-            return vec![model.weights.clone(); count];
+            return vec![model.lines().weights.clone(); count];
         }
         let mut seed = GOLDEN;
         let mut deviate = || {
@@ -110,7 +110,7 @@ impl Uncertainty {
             .map(|_| {
                 let noise: Vec<f64> = (0..n).map(|_| deviate()).collect();
                 let mut draw = factor.times(&noise);
-                crate::estimate::add_all(&mut draw, &model.weights);
+                crate::estimate::add_all(&mut draw, &model.lines().weights);
                 draw
             })
             .collect()

@@ -22,7 +22,7 @@ impl Model {
         let (counts, squares) =
             each.fold((0.0, 0.0), |sum, (count, off)| (sum.0 + count, sum.1 + count * off * off));
         // Lines have seen the rewards, and are nearer to them than to others: by how much, the noise tells.
-        let noise: f64 = self.parts.iter().map(|part| part.share * part.regression.noise).sum();
+        let noise: f64 = self.lines().parts.iter().map(|part| part.share * part.regression.noise).sum();
         let farther = if squares > 0.0 { (noise * counts / squares).max(1.0) } else { 1.0 };
         let rows = labelled.zip(by_lines).zip(of_trees.iter().zip(&by_levels));
         let (mut unseen, mut rows_off) = (Vec::new(), Vec::new());

@@ -44,13 +44,6 @@ pub(super) enum Form {
 }
 
 impl Examples {
-    pub(crate) fn weight(&self) -> f64 {
-        match self {
-            Examples::Moments(joint) => joint.weight(),
-            Examples::Rows(rows) => rows.weight,
-        }
-    }
-
     pub(crate) fn mean(&self, column: usize) -> f64 {
         match self {
             Examples::Moments(joint) => joint.mean(column),
