@@ -111,8 +111,7 @@ fn sees(tree: u64, key: u64, labelled: usize) -> bool {
 pub(super) struct Forest {
     trees: Vec<Tree>,
     open: Option<Open>,
-    questions: usize,
-    /// The shares of yes at every leaf of every tree, question by question: all that a value needs.
+    /// The shares of yes at every leaf of every tree, one question after the other: all that a value needs.
     leaves: Vec<f64>,
     /// The same at every node.
     shares: Vec<Shares>,
@@ -166,10 +165,11 @@ impl Forest {
             stand.seen_by(number, &mut rows);
             Branch { stand, tree, shares, number, questions, room: &mut room }.grow(1, &mut rows);
         }
-        let of_leaves = shares.chunks_exact(NODES).flat_map(|nodes| &nodes[LEAVES..]);
-        let leaves = of_leaves.flat_map(|shares| shares[..questions].iter().copied()).collect();
+        let of_leaves = || shares.chunks_exact(NODES).flat_map(|nodes| &nodes[LEAVES..]);
+        let leaves =
+            (0..questions).flat_map(|question| of_leaves().map(move |shares| shares[question])).collect();
         let open = Open::of(&trees, stand.evaluators);
-        Forest { trees, open, questions, leaves, shares }
+        Forest { trees, open, leaves, shares }
     }
 
     /// The mean share of yes over the trees, for each question.
@@ -187,13 +187,16 @@ impl Forest {
     #[inline]
     fn mean_shares(&self, place: &[f64], of: impl Fn(usize) -> bool) -> Shares {
         let reached = self.reached(place);
-        let (mut sum, mut trees) = ([0.0; MOST_QUESTIONS], 0.0);
-        for (tree, leaf) in reached.into_iter().enumerate().filter(|(tree, _)| of(*tree)) {
-            let own = &self.leaves[(tree * LEAVES + usize::from(leaf)) * self.questions..][..self.questions];
-            sum.iter_mut().zip(own).for_each(|(sum, share)| *sum += share);
-            trees += 1.0;
+        let of: [bool; TREES] = std::array::from_fn(of);
+        let trees = of.iter().filter(|counts| **counts).count() as f64;
+        let mut mean = Shares::default();
+        let of_questions = self.leaves.chunks_exact(TREES * LEAVES);
+        for (mean, leaves) in mean.iter_mut().zip(of_questions) {
+            let each = leaves.as_chunks::<LEAVES>().0.iter().zip(reached).zip(of);
+            let own = each.filter(|(_, counts)| *counts);
+            *mean = own.map(|((leaves, leaf), _)| leaves[usize::from(leaf) % LEAVES]).sum::<f64>() / trees;
         }
-        sum.map(|sum| sum / trees)
+        mean
     }
 
     /// The leaf of each tree that a place belongs to.
