@@ -134,4 +134,18 @@ mod tests {
         assert_eq!(left_of(LEAVES / 2), 1);
         assert_eq!(left_of(LEAVES - 1), 1 << 62);
     }
+
+    #[test]
+    fn as_many_cuts_are_below_a_score_by_a_grid_as_by_halving() {
+        let places: Vec<f64> = (0..100).map(|i| f64::from(i * i) / 7.0 - 40.0).collect();
+        let (few, many) = (Cuts::of(places.clone()), Cuts::Many(places.clone()));
+        assert!(matches!(few, Cuts::Few(_)));
+        for at in &places {
+            for x in [at.next_down(), *at, at.next_up(), at + 0.3] {
+                let found = with_halvings!(few.halvings(), N => few.below::<N>(x));
+                assert_eq!(found, many.below::<1>(x), "{x}");
+            }
+        }
+        assert!(matches!(Cuts::of((0..300).map(f64::from).collect()), Cuts::Many(_)));
+    }
 }

@@ -169,3 +169,44 @@ fn add_product(sum: &mut Lanes, a: &Lanes, b: &Lanes) {
 pub(super) fn total(lanes: &Lanes) -> f64 {
     (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whole numbers, so that sums are exact in any order: rows of a one and some features, and zeros behind them.
+    #[test]
+    fn sums_are_those_of_the_rows_however_they_are_laid_out() {
+        for (rows, features) in [(3, 1), (10, 2), (Stretch::ROWS + 9, 4), (2 * Stretch::ROWS, 5)] {
+            let order = 8;
+            let number = |row: usize, column: usize| match column {
+                0 => 1.0,
+                _ if column <= features => ((row * 7 + column * 3) % 11) as f64 - 4.0,
+                _ => 0.0,
+            };
+            let each: Vec<Vec<f64>> =
+                (0..rows).map(|row| (0..order).map(|column| number(row, column)).collect()).collect();
+            let mut table = Table::new(order);
+            each.iter().for_each(|row| table.add(row, 2.0));
+            let weights: Vec<f64> = (0..order).map(|column| column as f64 - 2.0).collect();
+            let (mut times, mut scaled) = (Vec::new(), Vec::new());
+            let (mut sums, mut products) = (vec![[0.0; LANES]; order], Symmetric::zeros(order));
+            for stretch in table.stretches() {
+                stretch.times(&weights, &mut times);
+                stretch.add_rows(&times, &mut sums);
+                stretch.add_products(&times, &mut scaled, &mut products);
+            }
+            let by_weights = |row: &[f64]| crate::kernel::dot(row, &weights);
+            for i in 0..order {
+                let sum: f64 = each.iter().map(|row| by_weights(row) * row[i]).sum();
+                assert_eq!(total(&sums[i]), sum, "{rows} rows");
+                for j in 0..=i {
+                    let product = |row: &Vec<f64>| by_weights(row).powi(2) * row[i] * row[j];
+                    assert_eq!(products.get(i, j), each.iter().map(product).sum::<f64>(), "{rows} rows");
+                }
+            }
+            assert_eq!(table.counts().sum::<f64>(), 2.0 * rows as f64);
+            assert_eq!(table.first(8.min(rows)).len(), 8.min(rows) / LANES * LANES);
+        }
+    }
+}
