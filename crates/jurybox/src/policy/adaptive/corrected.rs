@@ -3,9 +3,9 @@
 //! Who differs from whom is read from a fit, and the fit from labels that are corrected by it: two turns of that are enough.
 
 use super::groups::Groups;
+use super::kept::Kept;
 use super::model::Model;
 use super::reviewers::{GRAIN, Reviewers};
-use super::spread::Spread;
 use crate::estimate::{Joint, SampledRow};
 
 /// The fit is corrected and reviewers are compared anew so many times.
@@ -25,8 +25,7 @@ impl Model {
                 let rows: &Corrected = corrected.insert(reviewers.corrected(labelled.clone()));
                 // Moments of every label cannot be corrected after the fact: all of the fit rests on the sample.
                 let none = Joint::new(self.landscape.width() + 1);
-                self = Model::fit(self.landscape, rows.rows(), &none);
-                self.spread = Spread::of(&self, rows.rows());
+                self = Model::fit(self.landscape, &Kept::of(rows.rows()), &none);
                 self.groups = Groups::of(&self, contexts, rows.rows());
                 reviewers = Reviewers::of(&self, labelled.clone());
             }

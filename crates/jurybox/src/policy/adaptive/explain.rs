@@ -27,19 +27,19 @@ impl Model {
     }
 
     fn line_contributions(&self, row: &[f64]) -> Contributions {
-        let landscape = &self.landscape;
+        let (landscape, lines) = (&self.landscape, self.lines());
         let width = landscape.width();
-        let mut features = Vec::with_capacity(self.weights.len());
+        let mut features = Vec::with_capacity(lines.weights.len());
         landscape.features(row, &mut features);
         let mut each = vec![0.0; width];
         let present: Vec<usize> =
             (0..width).filter(|&j| !row[j].is_nan() && landscape.scale[j] != 0.0).collect();
         let known =
             1.0 + present.iter().map(|&k| landscape.loading[k].powi(2) / landscape.noise[k]).sum::<f64>();
-        let mut base = self.intercept + self.blank_weights(row).sum::<f64>();
+        let mut base = lines.intercept + self.blank_weights(row).sum::<f64>();
         for (j, x) in row.iter().enumerate() {
             for block in 0..landscape.blocks {
-                let weight = self.weights[block * width + j];
+                let weight = lines.weights[block * width + j];
                 let mut added = weight * features[block * width + j];
                 if !x.is_nan() {
                     each[j] += added;

@@ -7,13 +7,13 @@
 use super::Adaptive;
 use super::doubts;
 use super::groups::Groups;
+use super::kept::Kept;
 use super::landscape::Landscape;
 use super::levels;
 use super::looks::Looks;
 use super::model::Model;
 use super::options::Curve;
 use super::posterior::Posterior;
-use super::spread::Spread;
 use super::state::Block;
 use super::turn::Turn;
 use crate::estimate::{Joint, SampledRow, Statistic};
@@ -81,19 +81,20 @@ impl Adaptive {
         if seen.is_some() {
             whole.labelled = Joint::new(self.evaluators + 1);
         }
-        let mut model = Model::fit(landscape, labelled.clone(), &whole.labelled);
-        model.spread = Spread::of(&model, labelled.clone());
+        let kept = Kept::of(labelled.clone());
+        let mut model = Model::fit(landscape, &kept, &whole.labelled);
         // What a group explains is no severity of who judges it.
-        model.groups = Groups::of(&model, contexts, labelled.clone());
+        model.groups = Groups::of(&model, contexts, kept.rows());
         let (mut model, corrected) = model.with_reviewers(contexts, &labelled);
         let on_levels = corrected.as_ref().and_then(|rows| {
             let levels =
                 levels::levels_of(labelled.clone().map(|row| (row.values[self.evaluators], row.weight)));
             levels.map(|levels| rows.on_levels(&levels))
         });
-        if let Some(rows) = &on_levels {
+        let judged = on_levels.as_ref().or(corrected.as_ref()).map(|rows| Kept::of(rows.rows()));
+        if let (Some(_), Some(rows)) = (&on_levels, &judged) {
             // Rewards that are to come are levels, which corrected ones lie between.
-            model.spread = Spread::of(&model, rows.rows());
+            model.expect_around(rows);
         }
         let mut rewards = labelled.clone().map(|row| row.values[self.evaluators]);
         let first = rewards.next();
@@ -101,23 +102,17 @@ impl Adaptive {
         if self.options.draws > 0 {
             model.draw(self.options.draws as usize);
         } else if self.options.levels && self.options.curve == Curve::Spline {
-            match (&corrected, &on_levels) {
-                (None, _) => model.fit_levels(labelled.clone(), unlabelled),
-                (_, Some(rows)) => model.fit_levels(rows.rows(), unlabelled),
+            match (&judged, &on_levels) {
+                (None, _) => model.fit_levels(&kept, unlabelled),
+                (Some(rows), Some(_)) => model.fit_levels(rows, unlabelled),
                 (Some(_), None) => {}
             }
         }
-        let judged = on_levels.as_ref().or(corrected.as_ref());
+        let judged = judged.as_ref().unwrap_or(&kept);
         if self.options.trees && self.options.draws == 0 && self.options.curve == Curve::Spline {
-            match judged {
-                Some(rows) => model.fit_trees(rows.rows()),
-                None => model.fit_trees(labelled.clone()),
-            }
+            model.fit_trees(judged);
         }
-        model.groups = match judged {
-            Some(rows) => Groups::of(&model, contexts, rows.rows()),
-            None => Groups::of(&model, contexts, labelled),
-        };
+        model.groups = Groups::of(&model, contexts, judged.rows());
         model
     }
 }

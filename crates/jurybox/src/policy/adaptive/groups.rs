@@ -158,7 +158,7 @@ impl Groups {
         if by == 0.0 {
             return shared;
         }
-        let (mut low, mut high) = model.spread.at_levels(shared.low + by, shared.high + by);
+        let (mut low, mut high) = model.spread().at_levels(shared.low + by, shared.high + by);
         if let Some((least, greatest)) = self.ends {
             (low, high) = (low.max(least.min(shared.low)), high.min(greatest.max(shared.high)));
         }

@@ -208,12 +208,10 @@ impl Landscape {
         }
         for j in (0..width).filter(|&j| self.scale[j] != 0.0) {
             let (centre, scale) = (self.centre[j], self.scale[j]);
-            let places = plain.chunks_exact_mut(order).zip(ranked.chunks_exact_mut(order));
-            let mut places = places.map(|(plain, ranked)| (&mut plain[first + j], &mut ranked[first + j]));
+            let mut at = first + j;
             self.curves[j].each(rows, width, j, |x, score| {
-                if let Some((plain, ranked)) = places.next() {
-                    (*plain, *ranked) = ((x - centre) * scale, score);
-                }
+                (plain[at], ranked[at]) = ((x - centre) * scale, score);
+                at += order;
             });
         }
     }

@@ -56,6 +56,7 @@ mod drift;
 mod explain;
 mod fitting;
 mod groups;
+mod kept;
 mod landscape;
 mod least_squares;
 mod levels;

@@ -7,18 +7,18 @@
 //! being learnt, only from the sample of labelled rows. The two are joined as in two-phase sampling (see [`phases`]):
 //! a straight line is learnt from all labels, the bend from the sample, each with the precision it has.
 
+mod lines;
 mod marks;
 mod tables;
 mod trial;
 
-use self::tables::Tables;
-use self::trial::FeatureSet;
+use self::lines::Lines;
 use super::groups::Groups;
+use super::kept::{Kept, LateSpread};
 use super::landscape::{self, Landscape};
 use super::least_squares::LeastSquares;
 use super::levels::Levels;
-use super::phases;
-use super::regression::{Examples, Regression, log_sum};
+use super::phases::{self, UNCUT};
 use super::reviewers::Reviewers;
 use super::spread::Spread;
 use super::tails;
@@ -29,36 +29,27 @@ use crate::form::Form;
 use crate::kernel::{dot, dot_rows};
 use crate::scores::Scores;
 use crate::toolbox::Interval;
-use std::ops::Range;
-use std::sync::Arc;
-
-/// A feature set that the evidence gives less than this is left out.
-const LEAST_SHARE: f64 = 1e-3;
-
-/// It matters which scores are missing where the feature set that says so has this share of the evidence.
-const TOLD: f64 = 0.5;
+use std::sync::{Arc, OnceLock};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) landscape: Landscape,
-    /// Weight of each feature, in units of the reward.
-    pub(crate) weights: Vec<f64>,
-    /// Expected reward where every feature is 0.
-    pub(crate) intercept: f64,
     /// Whether all rewards of the labels that are known row by row are the same.
     pub(crate) alike: bool,
-    /// Labels fitted to, and the mean of each feature over them.
+    /// Labels fitted to.
     pub(crate) labels: f64,
-    pub(crate) centre: Vec<f64>,
-    pub(super) parts: Vec<Part>,
-    /// What the labels say without any prior.
-    alone: LeastSquares,
+    /// Those that are known row by row.
+    kept: Arc<Kept>,
+    /// The moments of all complete ones, where these tell more.
+    complete: Option<Joint>,
+    /// By straight lines and bends; worked out when first asked for, since rewards of few levels may go by levels alone.
+    lines: OnceLock<Lines>,
+    /// What the labels say without any prior, the same.
+    alone: OnceLock<LeastSquares>,
     /// How far rewards are off.
-    pub(super) spread: Spread,
+    spread: LateSpread,
     /// Other weights to choose by, drawn from the posterior; none unless asked for.
     draws: Vec<Vec<f64>>,
-    /// None where the value is linear in the scores.
-    tables: Option<Arc<Tables>>,
     /// Where rewards have few levels, what the value goes by.
     pub(super) levels: Option<Levels>,
     /// Who judged, where verdicts say so.
@@ -71,112 +62,67 @@ pub(crate) struct Model {
     range: (f64, f64),
 }
 
-/// One feature set's share of the answer.
-#[derive(Debug, Clone)]
-pub(super) struct Part {
-    pub(super) share: f64,
-    pub(super) keep: Range<usize>,
-    pub(super) regression: Regression,
-}
-
 impl Model {
     /// Fits labelled rows (scores, then the reward) of the sample, and the moments of all complete labelled rows.
-    pub(crate) fn fit<'a>(
-        landscape: Landscape,
-        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-        complete: &Joint,
-    ) -> Self {
-        let width = landscape.width();
-        let sets = trial::sets(&landscape, labelled.clone());
-        let features = sets.iter().map(|(set, _)| set.end).max().unwrap_or(width);
-        if let Some(range) = tails::range(&landscape, &labelled) {
-            // Moments of every label cannot be cut after the fact: all of the fit rests on the sample.
-            let uncut = phases::sampled(&landscape, width, labelled.clone(), trial::UNCUT);
-            let alone = LeastSquares::of(&uncut.joint_of(width), &uncut);
-            let sampled = phases::sampled(&landscape, features, labelled, range);
-            let mut model = Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone);
-            model.range = range;
-            return model;
-        }
-        let incomplete = labelled.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
-        let known = complete.weight() + incomplete.map(|row| row.weight).sum::<f64>();
-        let sampled = phases::sampled(&landscape, features, labelled.clone(), trial::UNCUT);
-        if known > sampled.weight() {
-            let linear = phases::linear(&landscape, labelled, complete);
-            let alone = LeastSquares::of(&linear, &sampled);
-            let joined = phases::joined(&linear, &sampled.joint());
-            return Self::of(landscape, sets, &Examples::Moments(joined), alone);
-        }
-        let alone = LeastSquares::of(&sampled.joint_of(width), &sampled);
-        Self::of(landscape, sets, &Examples::Rows(sampled.into()), alone)
-    }
-
-    fn of(mut landscape: Landscape, sets: Vec<FeatureSet>, examples: &Examples, alone: LeastSquares) -> Self {
+    pub(crate) fn fit(mut landscape: Landscape, kept: &Arc<Kept>, complete: &Joint) -> Self {
         landscape.blanks_tell = false; // whatever an earlier fit found
-        let features = landscape.features_len();
-        let stretches: Vec<Range<usize>> = sets.iter().map(|(set, _)| set.clone()).collect();
-        let regressions = Regression::fit_each(examples, sets);
-        let mut fits: Vec<(Range<usize>, Regression)> = stretches.into_iter().zip(regressions).collect();
-        let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
-        fits.retain(|(_, fit)| (fit.evidence - total).exp() >= LEAST_SHARE);
-        let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
-        // Features that no set has left in the running have no weight, and then their mean does not matter.
-        let centre = (0..features).map(|i| if i < examples.reward() { examples.mean(i) } else { 0.0 });
+        let (width, rows) = (landscape.width(), kept.rows());
+        let of_rows: f64 = rows.clone().map(|row| row.weight).sum();
+        let incomplete = rows.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
+        let known = complete.weight() + incomplete.map(|row| row.weight).sum::<f64>();
+        // Moments of every label cannot be cut after the fact: where rewards are, all of the fit rests on the sample.
+        let range = tails::range(&landscape, &rows);
+        let tell_more = range.is_none() && known > of_rows;
         let mut model = Model {
             landscape,
-            weights: vec![0.0; features],
-            intercept: 0.0,
-            labels: examples.weight(),
-            centre: centre.collect(),
             alike: false,
-            alone,
-            spread: Spread::default(),
+            labels: if tell_more { known } else { of_rows },
+            kept: Arc::clone(kept),
+            complete: tell_more.then(|| complete.clone()),
+            lines: OnceLock::new(),
+            alone: OnceLock::new(),
+            spread: LateSpread::around(kept, None),
             draws: Vec::new(),
-            parts: Vec::with_capacity(fits.len()),
-            tables: None,
             levels: None,
             reviewers: Reviewers::default(),
             groups: Groups::default(),
             trees: None,
-            range: trial::UNCUT,
+            range: range.unwrap_or(UNCUT),
         };
-        for (keep, regression) in fits {
-            let share = (regression.evidence - total).exp();
-            let mut centre = examples.mean(examples.reward());
-            for (feature, w) in keep.clone().zip(&regression.weights) {
-                model.weights[feature] += share * w;
-                centre -= w * examples.mean(feature);
-            }
-            model.intercept += share * centre;
-            model.landscape.blanks_tell |= keep.end > model.landscape.in_blocks() && share >= TOLD;
-            model.parts.push(Part { share, keep, regression });
-        }
-        model.tabulate();
+        model.landscape.blanks_tell = !model.landscape.blanks.is_empty() && model.lines().blanks_tell;
         model
     }
 
-    fn tabulate(&mut self) {
-        let (width, in_blocks) = (self.landscape.width(), self.landscape.in_blocks());
-        let curved = self.weights[width..in_blocks].iter().any(|&w| w != 0.0);
-        self.tables = curved.then(|| Arc::new(Tables::new(&self.landscape, &self.weights)));
+    /// Straight lines and bends.
+    pub(super) fn lines(&self) -> &Lines {
+        let fit = || Lines::fit(&self.landscape, &self.kept, self.range, self.complete.as_ref());
+        self.lines.get_or_init(fit)
+    }
+
+    /// What the labels say without any prior.
+    fn alone(&self) -> &LeastSquares {
+        self.alone.get_or_init(|| {
+            let rows = phases::sampled(&self.landscape, self.landscape.width(), self.kept.rows(), UNCUT);
+            match &self.complete {
+                Some(all) => LeastSquares::of(&phases::linear(&self.landscape, self.kept.rows(), all), &rows),
+                None => LeastSquares::of(&rows.joint(), &rows),
+            }
+        })
     }
 
     /// Has the value go by levels too, where the rewards of labelled rows (scores, then the reward) are levels.
-    pub(super) fn fit_levels<'a, 'b>(
+    pub(super) fn fit_levels<'a>(
         &mut self,
-        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-        unlabelled: impl Iterator<Item = SampledRow<'b>>,
+        labelled: &Arc<Kept>,
+        unlabelled: impl Iterator<Item = SampledRow<'a>>,
     ) {
-        self.levels = Levels::fit(self, labelled.clone(), unlabelled);
-        if let Some(levels) = &mut self.levels {
-            levels.look_back(&self.landscape, labelled);
-        }
+        self.levels = Levels::fit(self, labelled, unlabelled);
     }
 
     /// Has trees see what lines and bends leave of the rewards of labelled rows (scores, then the reward), where these go by them at all.
-    pub(super) fn fit_trees<'a>(&mut self, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) {
-        let weighed =
-            self.levels.as_ref().is_some_and(|levels| levels.may_be_weighed(labelled.clone().count()));
+    pub(super) fn fit_trees(&mut self, kept: &Arc<Kept>) {
+        let labelled = kept.rows();
+        let weighed = self.levels.as_ref().is_some_and(|levels| levels.may_be_weighed(labelled.len()));
         if self.levels.as_ref().is_some_and(Levels::is_all) && !weighed {
             return;
         }
@@ -184,17 +130,31 @@ impl Model {
         let width = self.landscape.width();
         let of_groups = labelled.clone().map(|row| self.groups.shift(self, &row.values[..width]));
         let expected: Vec<f64> = by_lines.iter().zip(of_groups).map(|(line, shift)| line + shift).collect();
-        let (trees, of_trees) = Trees::fit(&self.landscape, labelled.clone(), &expected, self.range).unzip();
+        let (trees, of_trees) = Trees::fit(&self.landscape, labelled, &expected, self.range).unzip();
         let of_trees = of_trees.unwrap_or_else(|| vec![0.0; expected.len()]);
-        if weighed && !self.weigh_levels(labelled.clone(), &expected, &of_trees) {
+        if weighed && !self.weigh_levels(kept, &expected, &of_trees) {
             return;
         }
         if trees.is_some() {
             // How far rewards are off is that of what all groups share, by lines, bends and trees that have not seen them.
-            let unseen: Vec<f64> = by_lines.iter().zip(&of_trees).map(|(line, more)| line + more).collect();
-            self.spread = Spread::around(self, labelled, &unseen);
+            let unseen = by_lines.iter().zip(&of_trees).map(|(line, more)| line + more).collect();
+            self.spread = LateSpread::around(kept, Some(unseen));
         }
         self.trees = trees;
+    }
+
+    /// How far rewards are off.
+    pub(super) fn spread(&self) -> &Spread {
+        self.spread.of(self)
+    }
+
+    /// Has it be read off other labelled rows, by what is expected of them now.
+    pub(super) fn expect_around(&mut self, labelled: &Arc<Kept>) {
+        let width = self.landscape.width();
+        let lines = self.expected_by_lines(labelled.rows());
+        let each = lines.iter().zip(labelled.rows());
+        let values = each.map(|(line, row)| self.groups.value(self, &row.values[..width], *line)).collect();
+        self.spread = LateSpread::around(labelled, Some(values));
     }
 
     /// The expected reward of each item.
@@ -231,8 +191,9 @@ impl Model {
     /// The value of each item by straight lines and bends alone.
     fn sums(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         out.clear();
-        if let Some(tables) = &self.tables {
-            return tables.values(self.intercept, scores, out);
+        let lines = self.lines();
+        if let Some(tables) = &lines.tables {
+            return tables.values(lines.intercept, scores, out);
         }
         let (base, weights) = self.straight();
         dot_rows(scores.values(), &weights, out);
@@ -240,17 +201,30 @@ impl Model {
         if !scores.is_complete() {
             // A row with a gap has come out as NaN.
             let gaps = out.iter_mut().zip(scores.rows()).filter(|(value, _)| value.is_nan());
-            gaps.for_each(|(value, row)| *value = self.intercept + self.linear_with_gaps(row));
+            gaps.for_each(|(value, row)| *value = lines.intercept + self.linear_with_gaps(row));
         }
     }
 
     /// What is expected of labelled rows (scores, then the reward) by straight lines and bends, and trees.
     pub(super) fn expected<'a>(&self, labelled: impl Iterator<Item = SampledRow<'a>>) -> Vec<f64> {
+        self.of_rows(labelled, Self::line_values)
+    }
+
+    /// The same without trees.
+    pub(super) fn expected_by_lines<'a>(&self, labelled: impl Iterator<Item = SampledRow<'a>>) -> Vec<f64> {
+        self.of_rows(labelled, Self::sums)
+    }
+
+    fn of_rows<'a>(
+        &self,
+        labelled: impl Iterator<Item = SampledRow<'a>>,
+        value: impl Fn(&Self, &Scores<'_>, &mut Vec<f64>),
+    ) -> Vec<f64> {
         let width = self.landscape.width();
         let (mut scores, mut values) = (Vec::new(), Vec::new());
         labelled.for_each(|row| scores.extend_from_slice(&row.values[..width]));
         let complete = scores.iter().all(|score| !score.is_nan());
-        self.line_values(&Scores::trusted(&scores, width, complete), &mut values);
+        value(self, &Scores::trusted(&scores, width, complete), &mut values);
         values
     }
 
@@ -261,8 +235,9 @@ impl Model {
     }
 
     fn line_form(&self) -> Form {
-        if let Some(tables) = &self.tables {
-            return Form::curved(tables.clone()).on_line(self.intercept, 1.0);
+        let lines = self.lines();
+        if let Some(tables) = &lines.tables {
+            return Form::curved(tables.clone()).on_line(lines.intercept, 1.0);
         }
         let (base, weights) = self.straight();
         Form::dots(&weights).on_line(base, 1.0)
@@ -270,25 +245,25 @@ impl Model {
 
     /// Where the value is linear in the scores: what it is where they are all 0, and what a unit of each adds to it.
     fn straight(&self) -> (f64, Vec<f64>) {
-        let landscape = &self.landscape;
-        let weights = self.weights.iter().zip(&landscape.scale).map(|(weight, scale)| weight * scale);
+        let (landscape, lines) = (&self.landscape, self.lines());
+        let weights = lines.weights.iter().zip(&landscape.scale).map(|(weight, scale)| weight * scale);
         let weights: Vec<f64> = weights.collect();
-        (self.intercept - dot(&weights, &landscape.centre), weights)
+        (lines.intercept - dot(&weights, &landscape.centre), weights)
     }
 
     /// The straight part of a row's value, its missing scores replaced by what the present ones lead to expect.
     fn linear_with_gaps(&self, row: &[f64]) -> f64 {
-        let landscape = &self.landscape;
+        let (landscape, weights) = (&self.landscape, &self.lines().weights);
         let (mut sum, mut missing, mut precision, mut factor) = (0.0, 0.0, 1.0, 0.0);
         for (j, &x) in row.iter().enumerate() {
             if x.is_nan() {
-                missing += self.weights[j] * landscape.loading[j];
+                missing += weights[j] * landscape.loading[j];
             } else if landscape.scale[j] != 0.0 {
                 let standard = (x - landscape.centre[j]) * landscape.scale[j];
                 let share = landscape.loading[j] / landscape.noise[j];
                 precision += share * landscape.loading[j];
                 factor += share * standard;
-                sum += self.weights[j] * standard;
+                sum += weights[j] * standard;
             }
         }
         sum + missing * factor / precision + self.blank_weights(row).sum::<f64>()
@@ -296,21 +271,22 @@ impl Model {
 
     /// What it adds to the value that scores are missing, for each of them.
     pub(super) fn blank_weights(&self, row: &[f64]) -> impl Iterator<Item = f64> {
-        let blanks = self.landscape.blanks.iter().zip(&self.weights[self.landscape.in_blocks()..]);
+        let blanks = self.landscape.blanks.iter().zip(&self.lines().weights[self.landscape.in_blocks()..]);
         blanks.filter(|(blank, _)| row[blank.evaluator].is_nan()).map(|(blank, weight)| blank.size * weight)
     }
 
     /// The mean effect of an evaluator on the value, per standard deviation of its score.
     pub(crate) fn slope(&self, j: usize) -> f64 {
-        self.effect(j).map(|(feature, share)| share * self.weights[feature]).sum()
+        self.effect(j).map(|(feature, share)| share * self.lines().weights[feature]).sum()
     }
 
     /// Each evaluator's weight, and what it lies within at a level by the labels alone; the weight itself is never without.
     pub(crate) fn weight_intervals(&self, level: f64) -> Vec<Interval> {
+        let alone = self.alone();
         let one = |j: usize| {
             let scale = self.landscape.scale[j];
             let mean = scale * self.slope(j);
-            match self.alone.interval(j, level) {
+            match alone.interval(j, level) {
                 (low, high) if scale > 0.0 && low.is_finite() => {
                     Interval { mean, low: mean.min(scale * low), high: mean.max(scale * high) }
                 }
@@ -368,6 +344,7 @@ impl Model {
     pub(super) fn value(&self, row: &[f64], features: &mut Vec<f64>) -> f64 {
         self.landscape.features(row, features);
         let trees = self.trees.as_ref().map_or(0.0, |trees| trees.value(&self.landscape, row));
-        self.intercept + dot(features, &self.weights) + trees
+        let lines = self.lines();
+        lines.intercept + dot(features, &lines.weights) + trees
     }
 }

@@ -5,6 +5,9 @@ use super::regression::Rows;
 use crate::estimate::{Joint, SampledRow};
 use crate::matrix::{Cholesky, Symmetric};
 
+/// Rewards are taken as they are.
+pub(super) const UNCUT: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
 /// The sampled rows' features, the first so many of them, and rewards, these cut to a range.
 pub(super) fn sampled<'a>(
     landscape: &Landscape,
@@ -13,7 +16,10 @@ pub(super) fn sampled<'a>(
     (low, high): (f64, f64),
 ) -> Rows {
     let width = landscape.width();
-    let (mut table, mut counts) = (Vec::new(), Vec::new());
+    let rows = labelled.size_hint().0;
+    // What a row is placed in first takes more room than what is kept of it.
+    let mut table = Vec::with_capacity((rows + 1) * (features + 1) + 2 * width);
+    let mut counts = Vec::with_capacity(rows);
     for row in labelled {
         landscape.add_features(&row.values[..width], features, &mut table);
         counts.push(row.weight);

@@ -22,8 +22,8 @@ pub(crate) struct Posterior {
     alarms: Vec<Alarm>,
     doubts: Vec<Doubt>,
     looks: Looks,
-    weights: Vec<f64>,
-    /// Worked out when first asked for, from the model alone.
+    /// Both are worked out when first asked for, from the model alone.
+    weights: OnceLock<Vec<f64>>,
     uncertainty: OnceLock<Uncertainty>,
 }
 
@@ -36,15 +36,13 @@ impl Posterior {
             alarms: Vec::new(),
             doubts: Vec::new(),
             looks: Looks::default(),
-            weights: Vec::new(),
+            weights: OnceLock::new(),
             uncertainty: OnceLock::new(),
         }
     }
 
     pub(super) fn set(&mut self, model: Model, alarms: Vec<Alarm>, doubts: Vec<Doubt>, looks: Looks) {
-        self.weights.clear();
-        let width = model.landscape.width();
-        self.weights.extend((0..width).map(|j| model.landscape.scale[j] * model.slope(j)));
+        self.weights = OnceLock::new();
         self.alarms = alarms;
         self.doubts = doubts;
         self.looks = looks;
@@ -55,6 +53,17 @@ impl Posterior {
     /// The model, where choosing goes by draws from it.
     fn drawn(&self) -> Option<&Model> {
         self.model.as_deref().filter(|model| model.members() > 1)
+    }
+
+    /// The weight of each score; none before there is a fit.
+    fn own_weights(&self) -> &[f64] {
+        self.weights.get_or_init(|| {
+            let each = |model: &Model| {
+                let width = model.landscape.width();
+                (0..width).map(|j| model.landscape.scale[j] * model.slope(j)).collect()
+            };
+            self.model.as_deref().map_or_else(Vec::new, each)
+        })
     }
 
     fn uncertainty(&self, model: &Model) -> &Uncertainty {
@@ -173,7 +182,7 @@ impl Rank for Posterior {
     }
 
     fn weights(&self) -> Option<&[f64]> {
-        Some(&self.weights)
+        Some(self.own_weights())
     }
 
     fn weight_intervals(&self, level: f64) -> Option<Vec<Interval>> {
@@ -195,7 +204,8 @@ impl Rank for Posterior {
         let model = self.model.as_ref()?;
         let more = model.groups.slopes(column, group)?;
         let more = more.iter().copied().chain(std::iter::repeat(0.0)).zip(&model.landscape.scale);
-        let weights = self.weights.iter().zip(more).map(|(weight, (more, scale))| weight + more * scale);
+        let weights =
+            self.own_weights().iter().zip(more).map(|(weight, (more, scale))| weight + more * scale);
         Some((model.groups.constant(column, group)?, weights.collect()))
     }
 

@@ -134,7 +134,7 @@ impl Reviewers {
         let width = model.landscape.width();
         let (mut squares, mut fourths) = (0.0, 0.0);
         for (&f, row) in expected.iter().zip(labelled) {
-            let (y, spread) = (row.values[width] - f, model.spread.at(f).max(LEAST_SPREAD));
+            let (y, spread) = (row.values[width] - f, model.spread().at(f).max(LEAST_SPREAD));
             let square = y * y / spread;
             squares += row.weight * square / counts;
             fourths += row.weight * square * square / counts;

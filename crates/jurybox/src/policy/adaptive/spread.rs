@@ -8,7 +8,6 @@ use super::levels::{MOST_LEVELS, levels_of};
 use super::model::Model;
 use super::near::Near;
 use crate::estimate::SampledRow;
-use crate::scores::Scores;
 
 /// For so many more rows than those near by the regression's own noise counts.
 const PRIOR: f64 = 5.0;
@@ -33,17 +32,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// By labelled rows: scores, then the reward.
-    pub(super) fn of<'a>(model: &Model, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> Spread {
-        let width = model.landscape.width();
-        let (mut scores, mut values) = (Vec::new(), Vec::new());
-        labelled.clone().for_each(|row| scores.extend_from_slice(&row.values[..width]));
-        let complete = scores.iter().all(|score| !score.is_nan());
-        model.values(&Scores::trusted(&scores, width, complete), &mut values);
-        Self::around(model, labelled, &values)
-    }
-
-    /// The same by what was expected of each row.
+    /// By labelled rows (scores, then the reward), and what was expected of each.
     pub(super) fn around<'a>(
         model: &Model,
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,

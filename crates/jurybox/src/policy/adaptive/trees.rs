@@ -122,11 +122,16 @@ impl Trees {
                 *bins = cuts.bins(rows, width);
             }
             let mut sums = [0.0; BLOCK];
-            for tree in &self.trees {
-                let leaves = tree.each_leaf(&bins);
-                for (sum, leaf) in sums.iter_mut().zip(leaves) {
-                    *sum += tree.leaves[usize::from(leaf) % LEAVES];
+            // Two trees at a time: their leaves are read while sums wait for one another.
+            let (pairs, odd) = self.trees.as_chunks::<2>();
+            for [first, second] in pairs {
+                let leaves = first.each_leaf(&bins).into_iter().zip(second.each_leaf(&bins));
+                for (sum, (leaf, next)) in sums.iter_mut().zip(leaves) {
+                    *sum = *sum + first.of(leaf) + second.of(next);
                 }
+            }
+            for tree in odd {
+                sums.iter_mut().zip(tree.each_leaf(&bins)).for_each(|(sum, leaf)| *sum += tree.of(leaf));
             }
             values.iter_mut().zip(sums).for_each(|(value, sum)| *value += sum);
         }
@@ -193,6 +198,12 @@ impl Cuts {
 }
 
 impl Tree {
+    /// What a leaf adds.
+    #[inline]
+    fn of(&self, leaf: u8) -> f64 {
+        self.leaves[usize::from(leaf) % LEAVES]
+    }
+
     /// The leaf of each row of a block, by its bins, evaluator by evaluator: a bit for each cut that it is above.
     #[inline]
     fn each_leaf(&self, bins: &[[u8; BLOCK]]) -> [u8; BLOCK] {

@@ -19,12 +19,12 @@ pub(crate) struct Uncertainty {
 
 impl Uncertainty {
     pub(crate) fn of(model: &Model) -> Self {
-        let n = model.weights.len();
+        let n = model.lines().weights.len();
         let (mut covariance, mut noise) = (vec![0.0; n * n], 0.0);
-        for part in &model.parts {
+        for part in &model.lines().parts {
             let own = part.regression.covariance();
             let m = part.keep.len();
-            let mut off: Vec<f64> = model.weights.iter().map(|w| -w).collect();
+            let mut off: Vec<f64> = model.lines().weights.iter().map(|w| -w).collect();
             for (a, i) in part.keep.clone().enumerate() {
                 off[i] += part.regression.weights[a];
                 for (b, j) in part.keep.clone().enumerate() {
@@ -55,17 +55,18 @@ impl Uncertainty {
         let mut features = Vec::new();
         let mean = model.value(row, &mut features);
         let n = features.len();
-        let off: Vec<f64> = features.iter().zip(&model.centre).map(|(x, c)| x - c).collect();
+        let off: Vec<f64> = features.iter().zip(&model.lines().centre).map(|(x, c)| x - c).collect();
         if reach == f64::INFINITY {
             return Interval::around(mean, reach);
         }
         // What missing scores hide of an item on average is in the noise already.
-        let back = model.spread.back(mean);
+        let spread = model.spread();
+        let back = spread.back(mean);
         let unlike = if back == 0.0 { 0.0 } else { back * back / (back * back + self.noise) };
         let trees = model.trees.as_ref();
         let (left, of_trees) = trees.map_or((1.0, 0.0), |trees| trees.doubt(&model.landscape, row, unlike));
-        let noise = left * self.noise * model.spread.at(mean);
-        let hidden = model.unseen(row) - model.spread.unseen;
+        let noise = left * self.noise * spread.at(mean);
+        let hidden = model.unseen(row) - spread.unseen;
         let mut of_weights = self.noise / model.labels;
         for i in 0..n {
             for j in 0..n {
@@ -75,19 +76,19 @@ impl Uncertainty {
         // Weights are the surer for what trees explain of the rewards that they are known by.
         let variance = (noise + hidden + of_trees).max(LEAST_NOISE * noise) + left * of_weights;
         let (mut low, high) = either_way(level, reach, variance.max(0.0).sqrt(), back.abs());
-        low += model.spread.steeper(back) * back.abs();
+        low += spread.steeper(back) * back.abs();
         let (low, high) = if back < 0.0 { (mean - high, mean + low) } else { (mean - low, mean + high) };
-        let (low, high) = model.spread.at_levels(low, high);
+        let (low, high) = spread.at_levels(low, high);
         let by_lines = Interval { mean, low: low.min(mean), high: high.max(mean) };
         match &model.levels {
-            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level, &model.spread),
+            Some(levels) => levels.predict(&model.landscape, row, &by_lines, level, spread),
             None => by_lines,
         }
     }
 
     /// Weights drawn from the posterior, taken as normal: the same ones every time for the same model.
     pub(crate) fn draws(&self, model: &Model, count: usize) -> Vec<Vec<f64>> {
-        let n = model.weights.len();
+        let n = model.lines().weights.len();
         let mut matrix = Symmetric::zeros(n);
         let mut trace = 0.0;
         for i in 0..n {
@@ -98,7 +99,7 @@ impl Uncertainty {
         }
         let mut factor = Cholesky::default();
         if !factor.factor(&matrix, 1e-9 * trace + 1e-300) {
-            return vec![model.weights.clone(); count];
+            return vec![model.lines().weights.clone(); count];
         }
         let mut seed = GOLDEN;
         let mut deviate = || {
@@ -109,7 +110,7 @@ impl Uncertainty {
             .map(|_| {
                 let noise: Vec<f64> = (0..n).map(|_| deviate()).collect();
                 let mut draw = factor.times(&noise);
-                crate::estimate::add_all(&mut draw, &model.weights);
+                crate::estimate::add_all(&mut draw, &model.lines().weights);
                 draw
             })
             .collect()

@@ -6,6 +6,7 @@
 //!
 //! Where levels are a part of the value only, it is by the value that rows are near, and the probabilities are moved to it.
 
+use super::super::kept::Kept;
 use super::super::landscape::Landscape;
 use super::super::near::Near;
 use super::forest::{MOST_QUESTIONS, Shares};
@@ -13,6 +14,7 @@ use super::lens::{Places, Seen};
 use super::logistic::logistic;
 use super::{Levels, odds};
 use crate::estimate::SampledRow;
+use std::sync::{Arc, OnceLock};
 
 /// At most so many labelled rows are looked at; those of a sample are in fair order.
 const MOST_ROWS: usize = 256;
@@ -26,6 +28,28 @@ const HALVINGS: u32 = 12;
 /// How often a row was seen, and for each question how often the answer was yes, and how often that was expected.
 type Numbers = [f64; 1 + 2 * MOST_QUESTIONS];
 
+/// What became of the labelled rows, once that is asked for.
+#[derive(Debug, Clone)]
+pub(super) struct LateOutcomes {
+    rows: Arc<Kept>,
+    /// The values of the rows, where levels are a part of these.
+    values: Option<Vec<f64>>,
+    known: OnceLock<Outcomes>,
+}
+
+impl LateOutcomes {
+    pub(super) fn of(rows: &Arc<Kept>, values: Option<Vec<f64>>) -> Self {
+        LateOutcomes { rows: Arc::clone(rows), values, known: OnceLock::new() }
+    }
+
+    pub(super) fn known(&self, levels: &Levels, landscape: &Landscape) -> &Outcomes {
+        self.known.get_or_init(|| match &self.values {
+            Some(values) => Outcomes::by_values(levels, landscape, self.rows.rows(), values),
+            None => Outcomes::of(levels, landscape, self.rows.rows()),
+        })
+    }
+}
+
 /// What became of the labelled rows, by what was expected of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outcomes {
@@ -37,7 +61,7 @@ pub(super) struct Outcomes {
 
 impl Outcomes {
     /// By labelled rows: scores, then the reward.
-    pub(super) fn of<'a>(
+    fn of<'a>(
         levels: &Levels,
         landscape: &Landscape,
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
@@ -54,7 +78,7 @@ impl Outcomes {
     }
 
     /// The same where levels are a part of the values of these rows.
-    pub(super) fn by_values<'a>(
+    fn by_values<'a>(
         levels: &Levels,
         landscape: &Landscape,
         labelled: impl Iterator<Item = SampledRow<'a>> + Clone,

@@ -38,8 +38,8 @@ pub(super) struct Stand {
     /// Evaluator by evaluator.
     scores: Vec<f64>,
     pub(super) counts: Vec<f64>,
-    /// How many levels each row has passed.
-    pub(super) passed: Vec<u8>,
+    /// The same for each question, of those that say yes to it.
+    pub(super) yes: [Vec<f64>; MOST_QUESTIONS],
 }
 
 impl Stand {
@@ -52,14 +52,22 @@ impl Stand {
             let first = scores.next();
             scores.any(|score| Some(score) != first)
         };
+        let mut scores = Vec::with_capacity(evaluators * (labelled.len() + none));
+        for column in 1..=evaluators {
+            scores.extend(labelled.iter().map(|row| row.0[column]));
+            scores.extend(ordinary.iter().map(|place| place[column]));
+        }
         Stand {
             evaluators,
             varying: (1..=evaluators).filter(varies).collect(),
             labelled: labelled.len(),
             keys: (0..labelled.len() as u64).collect(),
-            scores: (1..=evaluators).flat_map(|column| places().map(move |place| place[column])).collect(),
+            scores,
             counts: labelled.iter().map(|row| row.1).chain(std::iter::repeat_n(1.0, none)).collect(),
-            passed: labelled.iter().map(|row| row.2 as u8).chain(std::iter::repeat_n(0, none)).collect(),
+            yes: std::array::from_fn(|question| {
+                let of_row = |row: &(&[f64], f64, usize)| if row.2 > question { row.1 } else { 0.0 };
+                labelled.iter().map(of_row).chain(std::iter::repeat_n(0.0, none)).collect()
+            }),
         }
     }
 
@@ -103,8 +111,7 @@ fn sees(tree: u64, key: u64, labelled: usize) -> bool {
 pub(super) struct Forest {
     trees: Vec<Tree>,
     open: Option<Open>,
-    questions: usize,
-    /// The shares of yes at every leaf of every tree, question by question: all that a value needs.
+    /// The shares of yes at every leaf of every tree, one question after the other: all that a value needs.
     leaves: Vec<f64>,
     /// The same at every node.
     shares: Vec<Shares>,
@@ -158,10 +165,11 @@ impl Forest {
             stand.seen_by(number, &mut rows);
             Branch { stand, tree, shares, number, questions, room: &mut room }.grow(1, &mut rows);
         }
-        let of_leaves = shares.chunks_exact(NODES).flat_map(|nodes| &nodes[LEAVES..]);
-        let leaves = of_leaves.flat_map(|shares| shares[..questions].iter().copied()).collect();
+        let of_leaves = || shares.chunks_exact(NODES).flat_map(|nodes| &nodes[LEAVES..]);
+        let leaves =
+            (0..questions).flat_map(|question| of_leaves().map(move |shares| shares[question])).collect();
         let open = Open::of(&trees, stand.evaluators);
-        Forest { trees, open, questions, leaves, shares }
+        Forest { trees, open, leaves, shares }
     }
 
     /// The mean share of yes over the trees, for each question.
@@ -179,13 +187,16 @@ impl Forest {
     #[inline]
     fn mean_shares(&self, place: &[f64], of: impl Fn(usize) -> bool) -> Shares {
         let reached = self.reached(place);
-        let (mut sum, mut trees) = ([0.0; MOST_QUESTIONS], 0.0);
-        for (tree, leaf) in reached.into_iter().enumerate().filter(|(tree, _)| of(*tree)) {
-            let own = &self.leaves[(tree * LEAVES + usize::from(leaf)) * self.questions..][..self.questions];
-            sum.iter_mut().zip(own).for_each(|(sum, share)| *sum += share);
-            trees += 1.0;
+        let of: [bool; TREES] = std::array::from_fn(of);
+        let trees = of.iter().filter(|counts| **counts).count() as f64;
+        let mut mean = Shares::default();
+        let of_questions = self.leaves.chunks_exact(TREES * LEAVES);
+        for (mean, leaves) in mean.iter_mut().zip(of_questions) {
+            let each = leaves.as_chunks::<LEAVES>().0.iter().zip(reached).zip(of);
+            let own = each.filter(|(_, counts)| *counts);
+            *mean = own.map(|((leaves, leaf), _)| leaves[usize::from(leaf) % LEAVES]).sum::<f64>() / trees;
         }
-        sum.map(|sum| sum / trees)
+        mean
     }
 
     /// The leaf of each tree that a place belongs to.

@@ -60,12 +60,9 @@ impl Branch<'_> {
     /// Brings together what the rows of a node count for.
     fn gather(&mut self, rows: &[u32]) -> Tally {
         let (stand, room) = (self.stand, &mut *self.room);
-        room.counts.clear();
-        room.counts.extend(rows.iter().map(|&row| stand.counts[row as usize]));
-        for (question, yes) in room.yes.iter_mut().enumerate().take(self.questions) {
-            yes.clear();
-            let passed = rows.iter().map(|&row| usize::from(stand.passed[row as usize]) > question);
-            yes.extend(passed.zip(&room.counts).map(|(passed, count)| if passed { *count } else { 0.0 }));
+        bring_together(&stand.counts, rows, &mut room.counts);
+        for (yes, of_all) in room.yes.iter_mut().zip(&stand.yes).take(self.questions) {
+            bring_together(of_all, rows, yes);
         }
         let everywhere = |counts: &[f64]| sum_where(counts, counts, |_| true);
         Tally {
@@ -110,11 +107,12 @@ impl Branch<'_> {
             let column = varying[one_of(varying.len(), draw) as usize];
             let scores = self.stand.column(column);
             let room = &mut *self.room;
-            room.scores.clear();
-            room.scores.extend(rows.iter().map(|&row| scores[row as usize]));
+            room.scores.resize(rows.len(), 0.0);
             let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-            for &x in &room.scores {
+            for (score, &row) in room.scores.iter_mut().zip(rows) {
+                let x = scores[row as usize];
                 (low, high) = (if x < low { x } else { low }, if x > high { x } else { high });
+                *score = x;
             }
             if low >= high {
                 continue;
@@ -134,6 +132,12 @@ impl Branch<'_> {
         }
         best.map(|(_, cut)| cut)
     }
+}
+
+/// The numbers of some rows, of those of all.
+fn bring_together(of_all: &[f64], rows: &[u32], into: &mut Vec<f64>) {
+    into.resize(rows.len(), 0.0);
+    into.iter_mut().zip(rows).for_each(|(number, &row)| *number = of_all[row as usize]);
 }
 
 /// The sum of the counts whose score is wanted, in four running sums: counts are whole numbers, so that the order does not matter.

@@ -8,7 +8,8 @@
 //! single weights may stray (tau) is averaged over by the evidence, in Laplace's approximation.
 
 use super::super::regression::log_sum;
-use super::climb::{Law, Parabola, Prior, Table, climb};
+use super::climb::{Law, Parabola, Prior, climb};
+use super::table::Table;
 use crate::kernel::dot;
 use crate::matrix::{Quadratic, Symmetric};
 use std::cell::OnceCell;

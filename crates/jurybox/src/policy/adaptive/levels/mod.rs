@@ -20,18 +20,21 @@ mod grow;
 mod lens;
 mod logistic;
 mod open;
+mod table;
 
-use self::climb::Table;
-use self::edge::Outcomes;
+use self::edge::LateOutcomes;
 use self::forest::{Forest, MOST_QUESTIONS, MOST_ROWS, Shares, Stand};
 use self::lens::{MOST_EVALUATORS, Places, Seen};
 use self::logistic::{Logistic, logistic};
+use self::table::Table;
+use super::kept::Kept;
 use super::landscape::Landscape;
 use super::model::Model;
 use super::spread::Spread;
 use crate::estimate::SampledRow;
 use crate::scores::Scores;
 use crate::toolbox::Interval;
+use std::sync::Arc;
 
 /// The most distinct rewards that are levels.
 pub(super) const MOST_LEVELS: usize = MOST_QUESTIONS + 1;
@@ -53,7 +56,7 @@ pub(crate) struct Levels {
     /// How much of the value is from here, where only a sample of the labels is known row by row.
     share: f64,
     /// What became of the labelled rows.
-    outcomes: Outcomes,
+    outcomes: LateOutcomes,
 }
 
 /// Is an item's reward above a level?
@@ -71,16 +74,17 @@ struct Question {
 
 impl Levels {
     /// Fits labelled rows (scores, then the reward) whose rewards are levels, beside the model of lines and bends.
-    pub(crate) fn fit<'a, 'b>(
+    pub(crate) fn fit<'a>(
         model: &Model,
-        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-        unlabelled: impl Iterator<Item = SampledRow<'b>>,
+        kept: &Arc<Kept>,
+        unlabelled: impl Iterator<Item = SampledRow<'a>>,
     ) -> Option<Self> {
         let landscape = &model.landscape;
         let width = landscape.width();
         if width > MOST_EVALUATORS {
             return None;
         }
+        let labelled = kept.rows();
         let levels = levels_of(labelled.clone().map(|row| (row.values[width], row.weight)))?;
         let order = lens::order(landscape);
         let mut direction = landscape.equal();
@@ -113,7 +117,7 @@ impl Levels {
             questions: questions.collect(),
             forest: Forest::grow(&stand, gaps.len()),
             share: (plain.counts().sum::<f64>() / model.labels).min(1.0),
-            outcomes: Outcomes::default(),
+            outcomes: LateOutcomes::of(kept, None),
         })
     }
 
@@ -201,23 +205,9 @@ impl Levels {
         above
     }
 
-    /// Looks at what became of the labelled rows (scores, then the reward), which is what intervals go by.
-    pub(super) fn look_back<'a>(
-        &mut self,
-        landscape: &Landscape,
-        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-    ) {
-        self.outcomes = Outcomes::of(self, landscape, labelled);
-    }
-
-    /// The same where they are a part of the value, by the values of those rows.
-    pub(super) fn look_back_by<'a>(
-        &mut self,
-        landscape: &Landscape,
-        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-        values: &[f64],
-    ) {
-        self.outcomes = Outcomes::by_values(self, landscape, labelled, values);
+    /// Has intervals go by what became of labelled rows (scores, then the reward) by their values, of which levels are a part.
+    pub(super) fn look_back_by(&mut self, labelled: &Arc<Kept>, values: Vec<f64>) {
+        self.outcomes = LateOutcomes::of(labelled, Some(values));
     }
 
     /// The reward that probabilities to be above each level lead to expect.
@@ -234,19 +224,20 @@ impl Levels {
         level: f64,
         spread: &Spread,
     ) -> Interval {
+        let outcomes = self.outcomes.known(self, landscape);
         let places = Places::of(landscape, row);
         let mut by_model = places.each().next().map_or_else(Shares::default, |seen| self.shares_above(seen));
         let mut expected = self.expectation(&by_model);
         let mean = self.joined(expected, by_lines.mean);
-        if self.outcomes.are_by_values() {
+        if outcomes.are_by_values() {
             // Levels say how rewards lie about a value that they are a part of, not how high it is.
             (by_model, expected) = (edge::moved(&by_model, mean, |above| self.expectation(above)), mean);
         }
-        let above = self.outcomes.joined(expected, by_model);
+        let above = outcomes.joined(expected, by_model);
         let (from, to) = edge::fewest(&above[..self.questions.len()], level);
         let at = |level: usize| self.questions[..level].iter().fold(self.lowest, |at, of| at + of.gap);
         let (mut low, mut high) = (at(from).min(mean), at(to).max(mean));
-        if self.outcomes.is_beyond(expected) {
+        if outcomes.is_beyond(expected) {
             low = spread.on_scale(by_lines.low).map_or(low, |end| low.min(end));
             high = spread.on_scale(by_lines.high).map_or(high, |end| high.max(end));
         }

@@ -7,28 +7,24 @@
 //! share = sum (r - line)(level - line) / sum (level - line)^2,   and one error of it more, between 0 and 1
 //! ```
 
+use super::super::kept::Kept;
 use super::Model;
-use crate::estimate::SampledRow;
+use std::sync::Arc;
 
 impl Model {
     /// Leaves to levels as much of the value as labelled rows (scores, then the reward) tell; whether any is left to lines and trees. It
     /// is said what is expected of the rows by lines, and what trees add that have not seen them.
-    pub(super) fn weigh_levels<'a>(
-        &mut self,
-        labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
-        by_lines: &[f64],
-        of_trees: &[f64],
-    ) -> bool {
+    pub(super) fn weigh_levels(&mut self, kept: &Arc<Kept>, by_lines: &[f64], of_trees: &[f64]) -> bool {
         let Some(mut levels) = self.levels.take() else { return true };
-        let width = self.landscape.width();
+        let (width, labelled) = (self.landscape.width(), kept.rows());
         let by_levels = levels.unseen_values(&self.landscape, labelled.clone());
         let each = labelled.clone().zip(by_lines).map(|(row, line)| (row.weight, row.values[width] - line));
         let (counts, squares) =
             each.fold((0.0, 0.0), |sum, (count, off)| (sum.0 + count, sum.1 + count * off * off));
         // Lines have seen the rewards, and are nearer to them than to others: by how much, the noise tells.
-        let noise: f64 = self.parts.iter().map(|part| part.share * part.regression.noise).sum();
+        let noise: f64 = self.lines().parts.iter().map(|part| part.share * part.regression.noise).sum();
         let farther = if squares > 0.0 { (noise * counts / squares).max(1.0) } else { 1.0 };
-        let rows = labelled.clone().zip(by_lines).zip(of_trees.iter().zip(&by_levels));
+        let rows = labelled.zip(by_lines).zip(of_trees.iter().zip(&by_levels));
         let (mut unseen, mut rows_off) = (Vec::new(), Vec::new());
         for ((row, line), (more, level)) in rows {
             let (reward, shift) = (row.values[width], self.groups.shift(self, &row.values[..width]));
@@ -41,7 +37,7 @@ impl Model {
         if share < 1.0 {
             // What became of rows is looked at by the value that they had before anybody looked at them.
             unseen.iter_mut().zip(&by_levels).for_each(|(line, level)| *line = levels.joined(*level, *line));
-            levels.look_back_by(&self.landscape, labelled, &unseen);
+            levels.look_back_by(kept, unseen);
         }
         let left = !levels.is_all();
         self.levels = (share > 0.0).then_some(levels);

@@ -6,16 +6,13 @@
 //! a power of two: a set that lost is tried again with twice as many labels, as long as a trial is the cheaper way.
 
 use super::super::landscape::Landscape;
-use super::super::phases;
+use super::super::phases::{self, UNCUT};
 use super::super::regression::{Examples, Regression, log_sum};
 use crate::estimate::SampledRow;
 use std::ops::Range;
 
 /// A stretch of the features, and the directions to start from over it.
 pub(super) type FeatureSet = (Range<usize>, Vec<Vec<f64>>);
-
-/// Rewards are taken as they are.
-pub(super) const UNCUT: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 /// Up to this many features a fit costs less than a trial would save.
 const NARROW: usize = 128;

@@ -44,13 +44,6 @@ pub(super) enum Form {
 }
 
 impl Examples {
-    pub(crate) fn weight(&self) -> f64 {
-        match self {
-            Examples::Moments(joint) => joint.weight(),
-            Examples::Rows(rows) => rows.weight,
-        }
-    }
-
     pub(crate) fn mean(&self, column: usize) -> f64 {
         match self {
             Examples::Moments(joint) => joint.mean(column),
@@ -101,21 +94,6 @@ impl Rows {
         let mut spread = Symmetric::zeros(self.columns());
         spread.add_outers(&self.table);
         Joint::from_parts(self.weight, self.mean.clone(), spread)
-    }
-
-    /// The moments of the first columns and of the reward.
-    pub(crate) fn joint_of(&self, first: usize) -> Joint {
-        let reward = self.columns() - 1;
-        let (mut mean, mut part) =
-            (self.mean[..first].to_vec(), Vec::with_capacity(self.len() * (first + 1)));
-        mean.push(self.mean[reward]);
-        for row in self.table.chunks_exact(self.columns()) {
-            part.extend_from_slice(&row[..first]);
-            part.push(row[reward]);
-        }
-        let mut spread = Symmetric::zeros(first + 1);
-        spread.add_outers(&part);
-        Joint::from_parts(self.weight, mean, spread)
     }
 
     /// Each row, times the root of its count, and its count.

@@ -26,6 +26,8 @@ pub(super) struct Stand<'a> {
     pub(super) cuts: Vec<Cuts>,
     /// The bins of a row, one for each of these evaluators, then those of the next row.
     bins: Vec<u8>,
+    /// The same, evaluator by evaluator.
+    columns: Vec<u8>,
     /// The same in blocks of rows, evaluator by evaluator.
     blocks: Vec<[u8; BLOCK]>,
     /// What is left of the reward of each row, and how often it was seen.
@@ -88,8 +90,13 @@ impl<'a> Stand<'a> {
                 bins.iter_mut().zip(block).for_each(|(bin, of)| *bin = of[row]);
             }
         }
+        let columns = (0..cut.len()).flat_map(|column| {
+            let blocks = blocks.iter().skip(column).step_by(cut.len()).flatten();
+            blocks.take(left.len()).copied()
+        });
+        let columns = columns.collect();
         let parts = keys.iter().map(|key| (key % STANDS as u64) as u8).collect();
-        Some(Stand { cuts: cut, bins, blocks, left, counts, keys, parts })
+        Some(Stand { cuts: cut, bins, columns, blocks, left, counts, keys, parts })
     }
 
     /// How many trees a stand has.
@@ -104,7 +111,7 @@ impl<'a> Stand<'a> {
         for (block, ((left, unseen), parts)) in blocks.zip(rows) {
             let leaves = tree.each_leaf(block);
             for (((left, unseen), &part), leaf) in left.iter_mut().zip(unseen).zip(parts).zip(leaves) {
-                let says = tree.leaves[usize::from(leaf) % LEAVES];
+                let says = tree.of(leaf);
                 *left -= says;
                 *unseen += if usize::from(part) == own { says } else { 0.0 };
             }
@@ -126,8 +133,9 @@ impl<'a> Stand<'a> {
             }
             let Some((_, column, bin)) = best else { break };
             (tree.columns[level], tree.bins[level]) = (column, bin);
+            let bins = &self.columns[column * self.left.len()..][..self.left.len()];
             for (leaf, &row) in room.leaves.iter_mut().zip(&room.rows) {
-                *leaf |= u8::from(self.bins[row as usize * self.cuts.len() + column] > bin) << level;
+                *leaf |= u8::from(bins[row as usize] > bin) << level;
             }
         }
         let mut sums = [[0.0; 2]; LEAVES];
@@ -170,17 +178,22 @@ impl<'a> Stand<'a> {
     /// that side of the last one where fewer are need be looked at: the others are what is left of the sums before.
     fn sum_up(&self, level: usize, room: &mut Room) {
         room.some.clear();
+        room.some.resize(room.rows.len(), 0);
         if level == 0 {
             room.cells.resize(room.columns.len(), [[[0.0; 2]; BINS]; LEAVES / 2]);
             room.cells.iter_mut().for_each(|cells| cells[0].fill([0.0; 2]));
-            room.some.extend(0..room.rows.len() as u32);
+            room.some.iter_mut().zip(0..).for_each(|(some, at)| *some = at);
             return self.add_some(room);
         }
         let last = 1_u8 << (level - 1);
         let above = room.leaves.iter().filter(|&&leaf| leaf & last != 0).count();
         let fewer = if 2 * above <= room.leaves.len() { last } else { 0 };
-        let some = (0..).zip(&room.leaves).filter(|(_, leaf)| *leaf & last == fewer);
-        room.some.extend(some.map(|(at, _)| at));
+        let mut some = 0;
+        for (at, leaf) in (0..).zip(&room.leaves) {
+            room.some[some] = at;
+            some += usize::from(leaf & last == fewer);
+        }
+        room.some.truncate(some);
         let halves = usize::from(last);
         for cells in &mut room.cells {
             // What both sides sum up to moves to where the side of more rows will be.
