@@ -416,3 +416,24 @@ fn who_turns_round_is_named_beside_who_is_stuck() {
     let named: Vec<_> = fitted.alarms().iter().map(|alarm| (alarm.evaluator, alarm.reading)).collect();
     assert_eq!(named, [(Some(1), Reading::Varying), (Some(2), Reading::Agreement)], "{:?}", fitted.alarms());
 }
+
+/// A rule that hits one item in fifty, in rounds of 40, varies in about half of the rounds; when it is dead, in none.
+#[test]
+fn a_rare_rule_that_falls_silent_is_told() {
+    use rand::RngExt;
+    for seed in 0..4 {
+        let mut data = rounds(420, seed, |_, _| 0.7);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        for ((_, table), at) in data.iter_mut().zip(0..) {
+            let share = if at < 300 { 0.02 } else { 0.0 };
+            table
+                .chunks_exact_mut(J)
+                .for_each(|row| row[1] = f64::from(u8::from(rng.random::<f64>() < share)));
+        }
+        let mut jury = seated("adaptive");
+        show(&mut jury, &data, 1);
+        let fitted = jury.fit();
+        let [alarm] = fitted.alarms() else { panic!("{seed}: {:?}", fitted.alarms()) };
+        assert_eq!((alarm.evaluator, alarm.reading, alarm.after), (Some(1), Reading::Varying, 0.0));
+    }
+}

@@ -14,6 +14,8 @@ pub(crate) struct NormalScore {
     /// The score at each knot, and what it rises by to the next.
     pieces: Vec<[f64; 2]>,
     grid: Grid,
+    /// The standard deviation of the quantiles before they were brought to 1: that, and less where many numbers are equal.
+    distinct: f64,
 }
 
 /// Knots are this far apart in normal score, so that the tails, where picks are made, are drawn as finely as the middle:
@@ -46,11 +48,17 @@ impl NormalScore {
         let mean = sum / total;
         let deviation = (square / total - mean * mean).max(0.0).sqrt();
         let scale = if deviation > 1e-9 { 1.0 / deviation } else { 0.0 };
+        curve.distinct = deviation.min(1.0);
         curve.score.iter_mut().for_each(|score| *score = (*score - mean) * scale);
         let rise = |i: usize| curve.score.get(i + 1).map_or(0.0, |next| next - curve.score[i]);
         curve.pieces = (0..curve.score.len()).map(|i| [curve.score[i], rise(i)]).collect();
         curve.grid = Grid::new(&curve.at);
         curve
+    }
+
+    /// How far the numbers are told apart: nearly 1 where all are different, a quarter where one in a hundred differs from the others, 0 where none does.
+    pub(crate) fn distinct(&self) -> f64 {
+        self.distinct
     }
 
     /// The knots: numbers seen, and their normal scores.

@@ -36,8 +36,8 @@ const AS_LIKELY: f64 = 6.0;
 /// Readings of one kind, in the cells that all series share.
 pub(super) struct Series {
     pub(super) cells: Vec<Readings>,
-    /// A smaller change than this is of no consequence.
-    pub(super) least: f64,
+    /// Whether a change from one mean to another is of any consequence.
+    pub(super) matters: fn(f64, f64) -> bool,
 }
 
 /// A change that is believed.
@@ -134,7 +134,7 @@ impl Looked<'_> {
             for &place in &places {
                 for back in backs(place.1) {
                     let Some(compared) = sums[at].compare(first, place, back, least) else { continue };
-                    let matters = (compared.after - compared.before).abs() >= series[at].least;
+                    let matters = (series[at].matters)(compared.before, compared.after);
                     let more = best.is_none_or(|(most, ..)| compared.deviate > most);
                     if matters && compared.deviate >= least && more {
                         best = Some((compared.deviate, at, place, back));
@@ -158,7 +158,7 @@ impl Looked<'_> {
             let compared = sums.compare(first, place, back, least)?;
             // Of the whole risk, whichever share of it was to be spent.
             let chance = 2.0 * normal::cdf(-compared.deviate) * comparisons * RISK;
-            let told = chance <= RISK && (compared.after - compared.before).abs() >= series.least;
+            let told = chance <= RISK && (series.matters)(compared.before, compared.after);
             let (before, after) = (compared.before, compared.after);
             told.then_some(Seen { series: at, before, after, confidence: 1.0 - chance })
         });
@@ -347,7 +347,10 @@ mod tests {
     /// Cells of eight readings that are all but the same, at these means.
     fn series(means: &[f64]) -> Series {
         let cell = |mean: &f64| Readings { rounds: 8.0, mean: *mean, variance: 0.01 };
-        Series { cells: means.iter().map(cell).collect(), least: 0.1 }
+        Series {
+            cells: means.iter().map(cell).collect(),
+            matters: |before, after| (after - before).abs() >= 0.1,
+        }
     }
 
     /// Each cell is of one time.
@@ -409,7 +412,10 @@ mod tests {
     fn a_few_times_are_not_told_apart() {
         let many = |times: usize| {
             let cell = |at: usize| Readings { rounds: 40.0, mean: (at % 2) as f64, variance: 0.01 };
-            vec![Series { cells: (0..times).map(cell).collect(), least: 0.1 }]
+            vec![Series {
+                cells: (0..times).map(cell).collect(),
+                matters: |before, after| (after - before).abs() >= 0.1,
+            }]
         };
         for times in 1..8 {
             assert!(found(&many(times), 100.0).is_empty(), "{times}");

@@ -132,10 +132,16 @@ impl fmt::Display for Reading {
     }
 }
 
-/// Changes of the log variance, of Fisher's z, and of how often scores vary, below these are of no consequence: 5% of a deviation, 0.05 of a small
-/// correlation, three rounds in four. A rule that hits one item in a hundred varies in twice as many rounds once there are more of what it finds:
-/// nothing is wrong with it then.
-const LEAST: [f64; READINGS] = [0.1, 0.05, 0.75];
+/// Of no consequence are changes below these: 5% of a deviation in the log variance, 0.05 of a small correlation in Fisher's z, and of how often scores vary three
+/// rounds in four, or one in four where they vary no more. A rule that hits one item in a hundred varies in twice as many rounds once there are more
+/// of what it finds: nothing is wrong with it then.
+const MATTERS: [fn(f64, f64) -> bool; READINGS] = [
+    |before, after| (after - before).abs() >= 0.1,
+    |before, after| (after - before).abs() >= 0.05,
+    |before, after| (after - before).abs() >= if after <= NONE { 0.25 } else { 0.75 },
+];
+/// What rounding may leave of no share at all.
+const NONE: f64 = 1e-9;
 const READ: [Reading; READINGS] = [Reading::Spread, Reading::Agreement, Reading::Varying];
 /// What is added to the variance of whether scores vary: where they always did, it is not known that they always will.
 const NOT_KNOWN: f64 = 0.02;
@@ -158,7 +164,7 @@ pub(super) fn of_scores(pulses: &Pulses, evaluators: usize, since: u64) -> Vec<C
     let series: Vec<Series> = (0..evaluators * READINGS)
         .map(|at| Series {
             cells: rungs.iter().map(|rung| cell(&rung.value, at / READINGS, at % READINGS)).collect(),
-            least: LEAST[at % READINGS],
+            matters: MATTERS[at % READINGS],
         })
         .collect();
     let times: Vec<(u64, u64)> = rungs.iter().map(|rung| (rung.first, rung.last)).collect();

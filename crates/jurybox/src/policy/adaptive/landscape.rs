@@ -234,7 +234,7 @@ impl Landscape {
             (0..width).map(|j| if self.scale[j] == 0.0 { 0.0 } else { f(j) }).collect()
         };
         // What the reward's covariance with each standardised score would be, up to a factor, if ...
-        let equal = each(&|_| 1.0); // ... all were equally good;
+        let equal = each(&|j| self.curves[j].distinct()); // ... all were equally good, as far as they tell items apart;
         let units = each(&|j| self.scale[j]); // ... all had the same gain in their own units;
         let means = each(&|j| self.centre[j] * self.scale[j]); // ... gains showed in the means (Alg. 2 of the paper);
         let common = each(&|j| self.loading[j]); // ... what they share were the reward.
@@ -273,7 +273,8 @@ impl Landscape {
         self.unit(self.votes())
     }
 
-    /// One vote for each evaluator that varies; those that say nearly the same share theirs.
+    /// One vote for each evaluator that varies; those that say nearly the same share theirs. At unit variance, who hits one item in a hundred and says the
+    /// same of all others would outvote everybody there: it counts as far as it tells items apart.
     fn votes(&self) -> Vec<f64> {
         let width = self.width();
         let alike = |j: usize, k: usize| {
@@ -284,7 +285,9 @@ impl Landscape {
             }
         };
         let vote = |j: usize| 1.0 / (0..width).map(|k| alike(j, k)).sum::<f64>();
-        (0..width).map(|j| if self.scale[j] == 0.0 { 0.0 } else { vote(j) }).collect()
+        (0..width)
+            .map(|j| if self.scale[j] == 0.0 { 0.0 } else { vote(j) * self.curves[j].distinct() })
+            .collect()
     }
 
     /// Whether a score is so far from those seen that sums over labels could hold nothing else.

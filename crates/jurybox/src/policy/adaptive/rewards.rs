@@ -101,7 +101,8 @@ pub(super) fn of_rewards(mut labels: Vec<Label>, own: &Own, looks: f64) -> Vec<C
     let mut order: Vec<usize> = (0..labels.len()).collect();
     order.sort_by_key(|&at| labels[at].clock);
     let mut times = Vec::new();
-    let mut series = [LEAST, LEAST].map(|least| Series { cells: Vec::new(), least });
+    let matters = |before: f64, after: f64| (after - before).abs() >= LEAST;
+    let mut series = [(); 2].map(|()| Series { cells: Vec::new(), matters });
     for cell in cells(&order, &labels) {
         times.push((labels[cell[0]].clock, labels[cell[cell.len() - 1]].clock));
         for (series, readings) in series.iter_mut().zip(&left.readings) {

@@ -154,6 +154,22 @@ mod tests {
         }
     }
 
+    /// A rule that hits one item in a hundred, at random, does not fill the top with what it hits.
+    #[test]
+    fn before_the_first_label_who_tells_few_items_apart_has_a_smaller_vote() {
+        let mut rng = ChaCha8Rng::seed_from_u64(8);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+        let scores: Vec<f64> =
+            (0..500).flat_map(|at| [normal(), f64::from(u8::from(at % 100 == 7))]).collect();
+        let mut moments = Moments::new(2);
+        moments.observe(&Scores::new(&scores, 2).unwrap());
+        let landscape = Landscape::new(&moments, &sampled(&scores, 2), 4);
+        let (_, directions) = sets(&landscape, sampled(&[], 3)).remove(0);
+        let [plain, rare_plain, ranked, rare_ranked] = directions[0][..] else { panic!("{directions:?}") };
+        // A hit is 2.58 above a normal median, and one in a hundred of them has a deviation of 0.26.
+        assert!(rare_plain == 0.0 && (rare_ranked / (plain + ranked) - 0.26).abs() < 0.01, "{directions:?}");
+    }
+
     #[test]
     fn before_the_first_label_who_is_far_out_now_and_then_is_heard_by_ranks_alone() {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
