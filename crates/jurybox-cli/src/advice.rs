@@ -41,7 +41,7 @@ pub(crate) fn on_warning(warning: &Warning) -> Option<&'static str> {
 /// Advice on what is told of learning, where there is any.
 pub(crate) fn on_told(told: &Told) -> Option<&'static str> {
     match told {
-        Told::Known { .. } | Told::KnownRows { .. } => Some("--again would"),
+        Told::Known { .. } | Told::KnownRows { .. } | Told::KnownVerdicts { .. } => Some("--again would"),
         Told::Warning(warning) => on_warning(warning),
         _ => None,
     }

@@ -3,11 +3,15 @@
 //! A table that was sorted, saved again by a spreadsheet, or given its columns in another order is the same rows: whoever has learnt
 //! from them, or picked from them, has done so.
 
+use crate::ask::reviewer;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::id;
+use crate::item::Item;
 use crate::table::{Table, Want};
-use jurybox::Evaluators;
+use crate::verdicts::Items;
+use jurybox::{Evaluators, Reviewer};
+use std::collections::HashSet;
 
 /// How names by rows begin.
 pub(crate) const BY_ROWS: &str = "rows-";
@@ -41,29 +45,80 @@ pub struct Content {
 impl Content {
     /// The names of a table's rows. Its key is the id of its items.
     pub fn of(table: &Table) -> Result<Content, Error> {
+        Ok(Looked::at(table, None)?.content)
+    }
+}
+
+/// Which verdicts of a table are known already.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    /// Items by their ids, and their verdicts by all that is in their rows.
+    pub(crate) items: &'a HashSet<Item>,
+    /// Whether the reward is turned round: what is remembered of it is the direction in which high is good.
+    pub(crate) turned: bool,
+}
+
+/// What a look at the rows of a table shows.
+pub(crate) struct Looked {
+    pub(crate) content: Content,
+    pub(crate) rows: u64,
+    /// What the verdicts will be known by.
+    pub(crate) verdicts: Vec<Item>,
+    /// The rows whose verdicts are known: the same id, scores, reward and reviewer.
+    pub(crate) known: HashSet<u64>,
+    /// Rows of which nothing but the id is known.
+    pub(crate) known_ids: Items,
+}
+
+impl Looked {
+    /// Looks at the rows of a table; at their verdicts where it is said which are known.
+    pub(crate) fn at(table: &Table, verdicts: Option<Known<'_>>) -> Result<Looked, Error> {
         let evaluators = table.taken().evaluators();
+        let width = evaluators.len();
         let rewarded = table.taken().reward().is_some();
+        let verdicts = verdicts.filter(|_| rewarded);
         let none = Rows::of(evaluators);
         let (mut scores, mut rewards) = (none.clone(), none.clone());
-        table.scan(
-            Want { key: true, reward: rewarded, ..Want::default() },
+        let (mut found, mut known, mut known_ids) = (Vec::new(), HashSet::new(), Items::default());
+        let rows = table.scan(
+            Want { key: true, reward: rewarded, reviewer: verdicts.is_some(), ..Want::default() },
             |mut part| {
                 let (mut scores, mut rewards) = (none.clone(), none.clone());
                 let values = part.batch.take_scores();
+                let mut judged: Vec<(usize, Box<str>, [Item; 2])> = Vec::new();
                 for (row, id) in part.batch.keys.iter().enumerate() {
-                    let values = &values[row * evaluators.len()..(row + 1) * evaluators.len()];
+                    let values = &values[row * width..(row + 1) * width];
+                    let reward = part.batch.rewards.get(row).copied();
                     scores.add(id, values, None);
-                    rewards.add(id, values, part.batch.rewards.get(row).copied());
+                    rewards.add(id, values, reward);
+                    let given = reward.filter(|reward| !reward.is_nan() && !id.trim().is_empty());
+                    if let (Some(Known { turned, .. }), Some(reward)) = (verdicts, given) {
+                        let reward = if turned { -reward } else { reward };
+                        let by = part.batch.reviewers.get(row).and_then(|name| reviewer(name));
+                        let id: Box<str> = id::of(id).into();
+                        let names = [Item::of(&id), none.verdict(&id, values, reward, by)];
+                        judged.push((row, id, names));
+                    }
                 }
-                Ok((scores, rewards))
+                Ok((scores, rewards, judged))
             },
-            |_, (by_scores, by_rewards)| {
+            |at, (by_scores, by_rewards, judged)| {
                 scores.join(&by_scores);
                 rewards.join(&by_rewards);
+                for (row, id, [item, verdict]) in judged {
+                    let knows = |name| verdicts.is_some_and(|verdicts| verdicts.items.contains(&name));
+                    if knows(verdict) {
+                        known.insert(at.row_in_file + row as u64);
+                    } else if knows(item) {
+                        known_ids.push(&id);
+                    }
+                    found.extend([item, verdict]);
+                }
                 Ok(())
             },
         )?;
-        Ok(Content { scores: scores.name(), rewards: rewards.name() })
+        let content = Content { scores: scores.name(), rewards: rewards.name() };
+        Ok(Looked { content, rows, verdicts: found, known, known_ids })
     }
 }
 
@@ -94,6 +149,17 @@ impl Rows {
         reward.into_iter().for_each(|reward| row.number(reward));
         self.rows += 1;
         self.sum = self.sum.wrapping_add(row.value());
+    }
+
+    /// What the verdict on a row is known by: everything in it. The reward is in the direction in which high is good.
+    pub(crate) fn verdict(&self, id: &str, scores: &[f64], reward: f64, by: Option<Reviewer>) -> Item {
+        let mut name = Fingerprint::new();
+        name.text(&id::of(id));
+        // Minus zero is zero.
+        self.columns.iter().for_each(|&column| name.number(scores[column] + 0.0));
+        name.number(reward + 0.0);
+        name.bytes(&by.map_or(u64::MAX, Reviewer::code).to_le_bytes());
+        Item::named(&name)
     }
 
     /// The rows of another.

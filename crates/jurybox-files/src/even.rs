@@ -22,6 +22,8 @@ pub(crate) struct Chunk<'a> {
     pub(crate) file: usize,
     /// The number of its first row, over all sources.
     pub(crate) row: u64,
+    /// The same in its source.
+    pub(crate) row_in_file: u64,
     /// Row after row, NaN where missing.
     pub(crate) scores: &'a [f64],
     /// Empty where none were asked for.
@@ -83,7 +85,7 @@ impl Held {
         let ids = if self.ids.is_empty() { &[] } else { &self.ids[from..to] };
         let reviewers = if self.reviewers.is_empty() { &[] } else { &self.reviewers[from..to] };
         let scores = &self.scores[from * width..to * width];
-        Chunk { file: at.file, row: at.row, scores, rewards, ids, reviewers }
+        Chunk { file: at.file, row: at.row, row_in_file: at.row_in_file, scores, rewards, ids, reviewers }
     }
 
     fn append(&mut self, chunk: &Chunk<'_>, width: usize) {

@@ -28,6 +28,7 @@ mod ids;
 mod in_memory;
 mod in_place;
 mod input;
+mod item;
 mod judge;
 mod learning;
 mod linear;

@@ -2,7 +2,7 @@
 
 use crate::content::BY_ROWS;
 use crate::error::Error;
-use crate::fingerprint::Fingerprint;
+use crate::item::{Item, on_one_line};
 use jurybox::{Direction, Evaluator, Seen};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet, VecDeque};
@@ -11,6 +11,8 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 const MOST: usize = 4096;
 /// A file goes by two names: by its bytes, and by its rows.
 const MOST_NAMES: usize = 2 * MOST;
+/// How many verdicts of tables are remembered one by one: about 26 bytes each in the file.
+const MOST_VERDICTS: usize = 1 << 16;
 
 /// What a state was taught with: the reward, the files, and the rounds that were picked from.
 ///
@@ -34,6 +36,9 @@ pub struct Remembered {
     rounds: VecDeque<Round>,
     /// The latest time of a round that has been forgotten, where there is one: what became of its picks is not known any more.
     forgotten: Option<u64>,
+    /// The verdicts that were learnt from tables, each by its id and by all that is in its row, oldest first.
+    #[serde(default, with = "on_one_line")]
+    verdicts: VecDeque<Item>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,26 +61,6 @@ struct Round {
     /// The items whose verdicts were learnt with a pick of this round, and their places in it.
     #[serde(with = "on_one_line")]
     learnt: BTreeSet<Item>,
-}
-
-/// An item by a name of its id: 48 bits, so that half a million of them meet by accident once in a thousand states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Item(u64);
-
-impl Item {
-    pub(crate) fn of(id: &str) -> Item {
-        let mut name = Fingerprint::new();
-        name.text(id);
-        Item(name.value() >> 16)
-    }
-
-    /// The place of a pick in its round, which is no id of any item in another one.
-    pub(crate) fn at(round: &str, row: u64) -> Item {
-        let mut name = Fingerprint::new();
-        name.text(round);
-        name.bytes(&row.to_le_bytes());
-        Item(name.value() >> 16)
-    }
 }
 
 /// What is known of the verdict on an item that was picked.
@@ -207,6 +192,23 @@ impl Remembered {
         }
     }
 
+    /// The verdicts that were learnt from tables.
+    pub(crate) fn verdicts_of_tables(&self) -> HashSet<Item> {
+        self.verdicts.iter().copied().collect()
+    }
+
+    /// Remembers verdicts of a table, each by two names; the oldest make room.
+    pub(crate) fn learnt_verdicts_of_table(&mut self, verdicts: &[Item]) {
+        let mut known = self.verdicts_of_tables();
+        for two in verdicts.chunks_exact(2) {
+            if known.insert(two[1]) {
+                self.verdicts.extend(two);
+            }
+        }
+        let beyond = self.verdicts.len().saturating_sub(2 * MOST_VERDICTS);
+        self.verdicts.drain(..beyond);
+    }
+
     /// How many files and rounds both were taught with.
     pub fn shared(&self, other: &Remembered) -> usize {
         // By their bytes or by their rows, whichever are more.
@@ -244,6 +246,7 @@ impl Remembered {
                 self.learnt_verdict(&round.name, round.at, round.learnt.iter().copied());
             }
         }
+        self.learnt_verdicts_of_table(&other.verdicts.iter().copied().collect::<Vec<Item>>());
         self.forgotten = self.forgotten.max(other.forgotten);
         Ok(())
     }
@@ -252,6 +255,12 @@ impl Remembered {
     pub(crate) fn fault(&self) -> Option<String> {
         if self.files.len().max(self.picked_files.len()) > MOST_NAMES || self.rounds.len() > MOST {
             return Some(format!("it remembers more than {MOST} files or rounds"));
+        }
+        if self.verdicts.len() > 2 * MOST_VERDICTS || !self.verdicts.len().is_multiple_of(2) {
+            return Some(format!(
+                "it remembers verdicts by {} names; there are two of each, and at most {MOST_VERDICTS} verdicts",
+                self.verdicts.len()
+            ));
         }
         let mut times = self.rounds.iter().map(|round| round.at).chain(self.forgotten);
         if let Some(late) = times.find(|&at| at > Seen::LATEST) {
@@ -271,24 +280,6 @@ fn remember(list: &mut VecDeque<String>, fingerprint: String) {
     }
     while list.len() > MOST_NAMES {
         list.pop_front();
-    }
-}
-
-/// Many items in a document that people open: `"3c5e9f0a1b2d 77…"`.
-mod on_one_line {
-    use super::Item;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-    use std::collections::BTreeSet;
-
-    pub(super) fn serialize<S: Serializer>(items: &BTreeSet<Item>, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&items.iter().map(|item| format!("{:012x}", item.0)).collect::<Vec<_>>().join(" "))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<Item>, D::Error> {
-        let text = String::deserialize(from)?;
-        let item = |text| u64::from_str_radix(text, 16).map(Item).map_err(D::Error::custom);
-        text.split_whitespace().map(item).collect()
     }
 }
 

@@ -3,8 +3,10 @@
 use crate::ask::reviewer;
 use crate::echo::Echoes;
 use crate::error::Error;
+use crate::even::Chunk;
 use crate::judge::scores;
 use crate::table::{Table, Want};
+use crate::verdicts::Items;
 use jurybox::{Example, Jury, Learnt, Reviewer};
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
@@ -19,7 +21,7 @@ use std::hash::{Hash, Hasher};
 pub struct Taught {
     /// Rounds that the rows were shown in.
     pub rounds: u64,
-    /// Rows read: all of them are observed.
+    /// Rows that were observed.
     pub rows: u64,
     /// Rows with a reward.
     pub labelled: u64,
@@ -29,6 +31,10 @@ pub struct Taught {
     pub passed_over: u64,
     /// Rounds that came back after another had begun, and counted again.
     pub scattered: u64,
+    /// Rows whose verdicts the state had learnt before, and that were passed over.
+    pub already: u64,
+    /// Rows of which the state had learnt the id before, with other scores or another verdict; they count.
+    pub known_ids: Items,
     /// The least and the greatest reward, in the direction in which high is good.
     #[serde(skip)]
     pub range: Option<(f64, f64)>,
@@ -75,15 +81,28 @@ impl Taught {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
+    teach_but(table, jury, first, &[])
+}
+
+/// The same without some rows of each source, by their numbers there.
+pub(crate) fn teach_but(
+    table: &Table,
+    jury: &mut Jury,
+    first: u64,
+    but: &[HashSet<u64>],
+) -> Result<Taught, Error> {
     let mut after = jury.clone();
     let rewarded = table.taken().reward().is_some();
     let mut taught = if table.taken().key.is_some() {
-        by_rounds(table, &mut after, first, rewarded)?
+        by_rounds(table, &mut after, first, rewarded, but)?
     } else {
-        by_files(table, &mut after, first, rewarded)?
+        by_files(table, &mut after, first, rewarded, but)?
     };
+    taught.already = but.iter().map(|rows| rows.len() as u64).sum();
+    taught.rows -= taught.already;
     taught.rounds = after.seen().rounds - jury.seen().rounds;
-    if let Some(reward) = table.taken().reward().filter(|_| taught.labelled == 0) {
+    let nothing = taught.labelled + taught.already == 0;
+    if let Some(reward) = table.taken().reward().filter(|_| nothing) {
         return Err(Error::NoReward { path: table.path().into(), column: reward.into() });
     }
     *jury = after;
@@ -94,13 +113,19 @@ pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error
 pub(crate) fn show_all(table: &Table, jury: &mut Jury) -> Result<u64, Error> {
     let mut after = jury.clone();
     let by = if table.taken().key.is_some() { by_rounds } else { by_files };
-    let rows = by(table, &mut after, 0, false)?.rows;
+    let rows = by(table, &mut after, 0, false, &[])?.rows;
     *jury = after;
     Ok(rows)
 }
 
 /// Every file a round, chunks of its rows in parallel.
-fn by_files(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result<Taught, Error> {
+fn by_files(
+    table: &Table,
+    jury: &mut Jury,
+    first: u64,
+    reward: bool,
+    but: &[HashSet<u64>],
+) -> Result<Taught, Error> {
     let want = Want { reward, reviewer: reward, ..Want::default() };
     let mut taught = Taught::default();
     let mut files = ByFiles::new(jury)?;
@@ -110,7 +135,18 @@ fn by_files(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result<
         |chunk| {
             let mut jury = blank.clone();
             let at = first.saturating_add(chunk.file as u64);
-            let shown = show(&mut jury, chunk.scores, chunk.rewards, chunk.reviewers, at)?;
+            let shown = match but.get(chunk.file).filter(|rows| !rows.is_empty()) {
+                None => show(&mut jury, chunk.scores, chunk.rewards, chunk.reviewers, at)?,
+                Some(known) => {
+                    let Kept { scores, rewards, reviewers } =
+                        Kept::of(&chunk, known, blank.evaluators().len());
+                    if scores.is_empty() {
+                        Taught::default()
+                    } else {
+                        show(&mut jury, &scores, &rewards, &reviewers, at)?
+                    }
+                }
+            };
             Ok((jury, shown))
         },
         |at, (learnt, shown)| {
@@ -120,6 +156,28 @@ fn by_files(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result<
     )?;
     *jury = files.finish()?;
     Ok(taught)
+}
+
+/// The rows of a chunk that are left.
+#[derive(Default)]
+struct Kept {
+    scores: Vec<f64>,
+    rewards: Vec<f64>,
+    reviewers: Vec<Option<Reviewer>>,
+}
+
+impl Kept {
+    fn of(chunk: &Chunk<'_>, but: &HashSet<u64>, width: usize) -> Kept {
+        let mut kept = Kept::default();
+        for (row, scores) in chunk.scores.chunks_exact(width).enumerate() {
+            if !but.contains(&(chunk.row_in_file + row as u64)) {
+                kept.scores.extend_from_slice(scores);
+                kept.rewards.extend(chunk.rewards.get(row));
+                kept.reviewers.extend(chunk.reviewers.get(row));
+            }
+        }
+        kept
+    }
 }
 
 /// A jury to which chunks of files are added in their order: those of one file are one round.
@@ -154,7 +212,13 @@ impl ByFiles {
 }
 
 /// Rounds as the column of rounds says, one after the other.
-fn by_rounds(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result<Taught, Error> {
+fn by_rounds(
+    table: &Table,
+    jury: &mut Jury,
+    first: u64,
+    reward: bool,
+    but: &[HashSet<u64>],
+) -> Result<Taught, Error> {
     let width = jury.evaluators().len();
     let want = Want { reward, key: true, reviewer: reward, ..Want::default() };
     let mut taught = Taught::default();
@@ -167,8 +231,12 @@ fn by_rounds(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result
             let scores = part.batch.scores().to_vec();
             Ok((scores, part.batch.rewards, part.batch.keys, part.batch.reviewers))
         },
-        |_, (scores, rewards, keys, reviewers)| {
+        |place, (scores, rewards, keys, reviewers)| {
+            let known = but.get(place.file);
             for (row, key) in keys.into_iter().enumerate() {
+                if known.is_some_and(|rows| rows.contains(&(place.row_in_file + row as u64))) {
+                    continue;
+                }
                 if round.as_ref() != Some(&key) {
                     taught.scattered += u64::from(!begun.insert(hash_of(&key)));
                     if round.replace(key).is_some() {
@@ -186,7 +254,9 @@ fn by_rounds(table: &Table, jury: &mut Jury, first: u64, reward: bool) -> Result
             Ok(())
         },
     )?;
-    taught.add(&show(jury, &held, &rewarded, &reviewed, at)?);
+    if round.is_some() {
+        taught.add(&show(jury, &held, &rewarded, &reviewed, at)?);
+    }
     Ok(taught)
 }
 

@@ -2,10 +2,12 @@
 
 use crate::ask::reviewer;
 use crate::choose::check_id;
+use crate::content::Rows;
 use crate::error::Error;
 use crate::id;
+use crate::item::Item;
 use crate::read_picks::{Picked, read_picks};
-use crate::remembered::{Item, Known};
+use crate::remembered::Known;
 use crate::state::State;
 use crate::table::{Table, Want};
 use jurybox::{Example, Learnt, Reviewer};
@@ -43,6 +45,8 @@ pub struct TakenBack {
     /// Items picked more than once. A verdict is learnt once, with the first pick that it comes to: the earliest of those that come
     /// together.
     pub picked_twice: Items,
+    /// Items whose id was learnt from a table before, with other scores or another verdict; their verdicts count.
+    pub known_ids: Items,
     /// The least and the greatest reward that was learnt, in the direction in which high is good.
     #[serde(skip)]
     pub range: Option<(f64, f64)>,
@@ -69,6 +73,13 @@ impl Items {
             self.first.push(id.into());
         }
     }
+
+    /// The items of another, behind these.
+    pub(crate) fn join(&mut self, more: &Items) {
+        self.count += more.count;
+        let room = NAMED.saturating_sub(self.first.len());
+        self.first.extend(more.first.iter().take(room).cloned());
+    }
 }
 
 impl std::fmt::Display for Items {
@@ -85,7 +96,8 @@ impl std::fmt::Display for Items {
 /// its column of reviewers, where it has one. Verdicts may
 /// come late, partly and more than once; each is learnt once, with the scores, the receipt and the time of its pick. Those
 /// that the state has learnt already are counted once more only if that is said by `again`; so is the verdict on an item that
-/// was picked in several rounds, whether their picks come together or one after the other. After an error the state is as it was.
+/// was picked in several rounds, whether their picks come together or one after the other, and the verdict that was learnt from a
+/// table with the same id, scores and reviewer. After an error the state is as it was.
 ///
 /// ```
 /// use jurybox::Jury;
@@ -121,6 +133,8 @@ pub fn take_back(
     // What keeps time is taught time by time.
     let mut by_time: BTreeMap<u64, Vec<(Picked, f64, Option<Reviewer>)>> = BTreeMap::new();
     let mut learnt = after.memory.items();
+    let of_tables = after.memory.verdicts_of_tables();
+    let rows = Rows::of(picks.taken().evaluators());
     let mut met: HashMap<Box<str>, Met> = HashMap::new();
     for pick in read_picks(picks)? {
         let first = !met.contains_key(&pick.id);
@@ -139,12 +153,14 @@ pub fn take_back(
         verdict.fits = true;
         // Contradictory ones have been told of, and what is settled goes to no other pick.
         let Some(reward) = verdict.reward.filter(|_| !met.settled) else { continue };
+        let whole = rows.verdict(&pick.id, &pick.scores, reward, verdict.reviewer);
         match known {
             Known::Learnt if !again => back.already += 1,
             Known::Elsewhere if !again => {
                 back.already += 1;
                 met.twice(&pick.id, &mut back);
             }
+            Known::New if !again && of_tables.contains(&whole) => back.already += 1,
             Known::Forgotten if !again => {
                 // It may yet come to a pick of a round that is known.
                 met.forgotten = true;
@@ -152,7 +168,10 @@ pub fn take_back(
             }
             _ => {
                 learnt.insert(item);
-                after.memory.learnt_verdict(&pick.round, pick.at, [item, place]);
+                if of_tables.contains(&item) && !again {
+                    back.known_ids.push(&pick.id);
+                }
+                after.memory.learnt_verdict(&pick.round, pick.at, [item, place, whole]);
                 let (least, greatest) = back.range.unwrap_or((reward, reward));
                 back.range = Some((least.min(reward), greatest.max(reward)));
                 by_time.entry(pick.at).or_default().push((pick, reward, verdict.reviewer));

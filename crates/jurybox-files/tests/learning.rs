@@ -1,7 +1,8 @@
 //! Learning as a whole: what is told and when, what is passed over, and what is left as it was.
 
 use jurybox_files::{
-    Error, Given, Host, Joining, Learning, Roles, State, Table, Told, Warning, learn_rows, learn_verdicts,
+    Error, Format, Given, Host, Joining, Learning, PickOptions, Roles, State, Table, Told, Warning,
+    learn_rows, learn_verdicts, pick_rows,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -130,7 +131,7 @@ fn who_is_forgotten_is_told_and_may_be_asked_for_once_more() {
     assert_eq!(refuse(&Learning { drop: vec!["a".into(), "b".into()], ..how() }).code(), "all-forgotten");
 }
 
-/// A table in memory is known by its rows, as the file of the same rows is; one row more, and it is another table.
+/// A table in memory is known by its rows, as the file of the same rows is; of one that has grown the rows that are new count.
 #[test]
 fn rows_in_memory_that_have_ids_are_known_again() {
     let folder = Folder::new();
@@ -156,7 +157,8 @@ fn rows_in_memory_that_have_ids_are_known_again() {
         learn_rows(Some(&first), given, how, &mut ()).unwrap().unwrap().state.jury.seen().items
     };
     assert_eq!(items(in_memory("1.csv"), &Learning { again: true, ..how() }), 20);
-    assert_eq!(items(in_memory("grown.csv"), &how()), 21);
+    assert_eq!(items(in_memory("grown.csv"), &how()), 11);
+    assert_eq!(items(folder.files(["grown.csv"]), &how()), 11);
     let mut nameless = how();
     (nameless.roles.id, nameless.roles.ignore) = (Vec::new(), vec!["post".into()]);
     assert_eq!(items(in_memory("1.csv"), &nameless), 20);
@@ -201,4 +203,95 @@ fn verdicts_need_a_column_of_their_own() {
     let refused = learn_verdicts(&blank, files(), verdicts, &how("found"), &mut ()).unwrap_err();
     assert_eq!(refused.code(), "no-verdict-column");
     assert!(refused.to_string().contains("other.csv: there is no column `found`"), "{refused}");
+}
+
+/// Picks from a file into another one, and what the state is then.
+fn pick(folder: &Folder, from: &str, to: &str, before: Option<&State>) -> State {
+    let seated = before.map_or(Vec::new(), |state| state.jury.evaluators().as_slice().to_vec());
+    let ignore = vec!["verdict".into()];
+    let roles = Roles { key: Some("post".into()), ignore, seated, ..Roles::default() };
+    let table = Table::open(&[folder.path(from)], &roles, true).unwrap();
+    let policy = "lin-ucb".parse().unwrap();
+    let round =
+        pick_rows(before, &table, Some(&policy), PickOptions { k: 4, ..PickOptions::default() }).unwrap();
+    round.picking.write(&table, &folder.path(to), Format::Csv, false).unwrap();
+    round.state
+}
+
+#[test]
+fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
+    let folder = Folder::new();
+    write(&folder.path("day.csv"), 1, 0..10, [0, 1, 2, 3]);
+    write(&folder.path("part.csv"), 1, 0..6, [0, 1, 2, 3]);
+    let joining = Joining { id: "post".into(), reward: "verdict".into(), ..Joining::default() };
+    for invert in [Vec::new(), vec!["verdict".to_string()]] {
+        let how = {
+            let mut how = how();
+            how.roles.invert.clone_from(&invert);
+            how
+        };
+        let joining = Joining { invert: invert.clone(), together: true, ..joining.clone() };
+        // A table first, then picks of its rows, their verdicts with them.
+        let learnt = learn_rows(None, folder.files(["part.csv"]), &how, &mut ()).unwrap().unwrap().state;
+        let state = pick(&folder, "day.csv", "picks.csv", Some(&learnt));
+        let given = || folder.files(["picks.csv"]);
+        let returned = learn_verdicts(&state, given(), given(), &joining, &mut ()).unwrap().unwrap();
+        let back = &returned.back;
+        assert!(back.already > 0 && back.known_ids.count == 0, "{back:?}");
+        assert_eq!(back.used + back.already, 4);
+        assert_eq!(returned.state.jury.seen().used, 6 + back.used);
+        // Picks first, then a table with some of them.
+        let state = pick(&folder, "day.csv", "first.csv", None);
+        let given = || folder.files(["first.csv"]);
+        let state = learn_verdicts(&state, given(), given(), &joining, &mut ()).unwrap().unwrap().state;
+        let mut host = Listener::default();
+        let lesson = learn_rows(Some(&state), folder.files(["part.csv"]), &how, &mut host).unwrap().unwrap();
+        assert!(lesson.taught.already > 0, "{:?}", lesson.taught);
+        assert_eq!(lesson.taught.used + lesson.taught.already, 6);
+        assert!(
+            lesson.remarks()[0].to_string().ends_with("learnt already, and not counted again"),
+            "{:?}",
+            lesson.remarks()
+        );
+        // And once more, in other rows' company.
+        write(&folder.path("more.csv"), 1, (0..6).chain(20..21), [0, 1, 2, 3]);
+        let more =
+            learn_rows(Some(&lesson.state), folder.files(["more.csv"]), &how, &mut ()).unwrap().unwrap();
+        assert_eq!((more.taught.rows, more.taught.already), (1, 6));
+        let all = Learning { again: true, ..how };
+        let all =
+            learn_rows(Some(&lesson.state), folder.files(["more.csv"]), &all, &mut ()).unwrap().unwrap();
+        assert_eq!((all.taught.rows, all.taught.already), (7, 0));
+    }
+}
+
+/// The same customer on another day is another row; and so is the same row as another reviewer has judged it.
+#[test]
+fn an_id_that_comes_back_with_something_else_counts_and_is_told() {
+    let folder = Folder::new();
+    fs::write(folder.path("mon.csv"), "post,a,b,verdict,who\nc1,1,2,1,ann\nc2,3,4,0,ann\nc3,3,1,0,bob\n")
+        .unwrap();
+    fs::write(folder.path("tue.csv"), "post,a,b,verdict,who\nc1,5,2,1,ann\nc2,3,4,1,ann\nc3,3,1,0,ann\n")
+        .unwrap();
+    let mut how = how();
+    how.roles.reviewer = Some("who".into());
+    let told =
+        |lesson: &jurybox_files::Lesson| lesson.remarks().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let first = learn_rows(None, folder.files(["mon.csv"]), &how, &mut ()).unwrap().unwrap();
+    assert_eq!(told(&first), [""; 0]);
+    let second = learn_rows(Some(&first.state), folder.files(["tue.csv"]), &how, &mut ()).unwrap().unwrap();
+    assert_eq!((second.taught.used, second.taught.already, second.taught.known_ids.count), (3, 0, 3));
+    assert!(
+        told(&second)[0].starts_with("3 rows have an id that was learnt before, "),
+        "{:?}",
+        told(&second)
+    );
+    let both = learn_rows(None, folder.files(["mon.csv", "tue.csv"]), &how, &mut ()).unwrap().unwrap();
+    assert_eq!((both.taught.used, told(&both)), (6, told(&second)));
+    // In rounds of their own, too; an id twice in one table is that table's own affair.
+    fs::write(folder.path("wed.csv"), "post,a,b,verdict,who\nc1,1,2,1,ann\nc9,1,1,1,ann\nc9,1,1,1,ann\n")
+        .unwrap();
+    how.roles.key = Some("post".into());
+    let third = learn_rows(Some(&second.state), folder.files(["wed.csv"]), &how, &mut ()).unwrap().unwrap();
+    assert_eq!((third.taught.rows, third.taught.rounds, third.taught.already), (2, 1, 1));
 }

@@ -93,7 +93,7 @@ impl Host for Listener<'_> {
             self.told.warned.extend(named_as_ours(taken));
         }
         let mut text = fact.to_string();
-        if matches!(fact, Fact::Known { .. } | Fact::KnownRows { .. }) {
+        if matches!(fact, Fact::Known { .. } | Fact::KnownRows { .. } | Fact::KnownVerdicts { .. }) {
             text.push_str("; again=True would");
         }
         if fact.is_warning() { &mut self.told.warned } else { &mut self.told.said }.push(text);

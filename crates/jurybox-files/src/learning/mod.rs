@@ -29,10 +29,12 @@ use crate::roles::Roles;
 use crate::seating::{May, Seated, kept, same_policy};
 use crate::state::State;
 use crate::table::Table;
-use crate::teach::{Taught, teach};
+use crate::teach::{Taught, teach_but};
+use crate::verdicts::Items;
 use crate::warning::Warning;
 use jurybox::{Direction, Jury, Spec};
-use new_rows::{NewFiles, NewRows};
+use new_rows::{Names, NewFiles, NewRows};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Opens a table that can be opened once: it is told how the rows are written, which column is what, and whether they are read again.
@@ -162,9 +164,15 @@ impl Lesson {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn remarks(&self) -> Vec<Told> {
-        let Taught { scattered: rounds, passed_over: rewards, .. } = self.taught;
+        let Taught { scattered: rounds, passed_over: rewards, already, .. } = self.taught;
         let policy = || self.state.jury.spec().name().to_string();
         let mut remarks = Vec::new();
+        if already > 0 {
+            remarks.push(Told::KnownVerdicts { rows: already });
+        }
+        if self.taught.known_ids.count > 0 {
+            remarks.push(Told::KnownIds(self.taught.known_ids.clone()));
+        }
         if rounds > 0 {
             remarks.push(Told::Scattered { rounds });
         }
@@ -179,8 +187,10 @@ impl Lesson {
 /// Learns from rows; none where all of them have been learnt already.
 ///
 /// Of files, those are passed over that the state has learnt: the same bytes, compressed or not, under whatever name, and through a pipe; and,
-/// where they have one column of ids, the same rows in another order or format, in memory as well. A state has no room for every row that it
-/// was shown: a table with one row more is another table, all of whose rows count. Rows that were
+/// where they have one column of ids, the same rows in another order or format, in memory as well. Of other tables with one column of ids those rows
+/// are passed over whose verdict was learnt before, from a table or with a pick: the same id, scores, reward and reviewer; where only the
+/// id is the same the row counts, and that is told. A state has no room for every row without a verdict that it was shown: these count
+/// with every table that they are in. Rows that were
 /// picked from are refused, because they have been seen: verdicts on them come [with the picks](learn_verdicts). After an error nothing has
 /// changed.
 ///
@@ -225,7 +235,7 @@ pub fn learn_rows(
             (open(&how.reading, &roles, false)?, New::Unnamed)
         }
         Given::Again(open) => {
-            let Some(new) = NewRows::of(open, before, how, host)? else { return Ok(None) };
+            let Some(new) = NewRows::of(open, before, how, &roles, host)? else { return Ok(None) };
             roles.seated = kept(known, &how.drop, &roles.evaluators)?;
             (new.open(how, &roles)?, New::Rows(new))
         }
@@ -253,14 +263,20 @@ pub fn learn_rows(
     let mut state = seated(before, &table, how, host)?;
     tell_of_reviewers(&state.jury, table.taken().reviewer(), host);
     let first = how.at.unwrap_or(state.jury.seen().next_time());
-    let taught = teach(&table, &mut state.jury, first)?;
+    let (known, known_ids) = new.known();
+    let mut taught = teach_but(&table, &mut state.jury, first, &known)?;
+    taught.known_ids = known_ids;
     let evaluators = state.jury.evaluators();
-    let names = match new {
-        New::Files(files) => files.names(evaluators, how, host),
-        New::Rows(rows) => rows.name(evaluators, how, host).into_iter().collect(),
-        New::Unnamed => Vec::new(),
+    let Names { tables, verdicts } = match new {
+        New::Files(files) => files.names(evaluators, &roles, how, host),
+        New::Rows(rows) => rows.names(evaluators, &roles, how, host),
+        New::Unnamed => Names::default(),
     };
-    names.into_iter().for_each(|name| state.memory.learnt_file(name));
+    tables.into_iter().for_each(|name| state.memory.learnt_file(name));
+    // A policy that learns from none of these rewards may yet learn from the same ones with their receipts.
+    if taught.used > 0 {
+        state.memory.learnt_verdicts_of_table(&verdicts);
+    }
     if let Some(reward) = &reward {
         reward::remember(&mut state, reward, taught.range, host);
         reward::tell_echoes(&state.jury, reward, &taught, host);
@@ -282,6 +298,17 @@ enum New<'a> {
     Rows(NewRows<'a>),
     /// A stream is gone when it has been learnt.
     Unnamed,
+}
+
+impl New<'_> {
+    /// The rows of each source that were learnt before, and those of which nothing but the id was.
+    fn known(&self) -> (Vec<HashSet<u64>>, Items) {
+        match self {
+            New::Files(files) => files.known(),
+            New::Rows(rows) => rows.known(),
+            New::Unnamed => (Vec::new(), Items::default()),
+        }
+    }
 }
 
 /// A copy of the state with the table's evaluators seated, or a new one.

@@ -1,14 +1,17 @@
 //! Which rows are new to a state: those of files by their bytes and by what is in them, those without a file by the latter alone.
 
 use super::{Host, Learning, OpenAgain, Told};
-use crate::content::Content;
+use crate::content::{Known, Looked};
 use crate::error::Error;
 use crate::fingerprint::fingerprint;
 use crate::format::{Source, memory};
+use crate::item::Item;
 use crate::roles::Roles;
 use crate::state::State;
 use crate::table::Table;
+use crate::verdicts::Items;
 use jurybox::Evaluators;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Larger files, in bytes, are not read once more to know their rows again.
@@ -19,8 +22,17 @@ struct NewFile {
     path: PathBuf,
     /// Its name by its bytes; none of a pipe that has not been read.
     by_bytes: Option<String>,
-    /// Its name by its rows, where they were looked at.
-    by_rows: Option<String>,
+    /// What its rows showed, where they were looked at.
+    looked: Option<Looked>,
+}
+
+/// What a state that has learnt rows remembers them by.
+#[derive(Default)]
+pub(super) struct Names {
+    /// The tables.
+    pub(super) tables: Vec<String>,
+    /// The verdicts in them.
+    pub(super) verdicts: Vec<Item>,
 }
 
 /// Files that are to be learnt.
@@ -45,7 +57,7 @@ impl NewFiles {
         for path in paths {
             let by_bytes = fingerprint(&path)?;
             if how.again || new.has_new_bytes(&path, by_bytes.as_ref(), state, host)? {
-                new.files.push(NewFile { path, by_bytes, by_rows: None });
+                new.files.push(NewFile { path, by_bytes, looked: None });
             }
         }
         if !how.again {
@@ -99,18 +111,23 @@ impl NewFiles {
             None => return Ok(()),
         };
         let mut new: Vec<NewFile> = Vec::new();
+        let mut items = known_items(state);
         for mut file in std::mem::take(&mut self.files) {
-            if let Some(content) = content_of_file(&file.path, &over, how, host) {
-                if is_picked_from(state, &content.scores) {
+            let verdicts = Known { items: &items, turned: is_turned(roles) };
+            if let Some(looked) = look_at_file(&file.path, &over, verdicts, how, host) {
+                let name = &looked.content.rewards;
+                if is_picked_from(state, &looked.content.scores) {
                     return Err(Error::PickedFrom { path: file.path });
                 }
-                let by_rows = Some(content.rewards);
-                let known = by_rows.as_ref().is_some_and(|name| is_learnt(state, name));
-                if known || new.iter().any(|other| other.by_rows == by_rows) {
+                let twin = |other: &NewFile| {
+                    other.looked.as_ref().is_some_and(|other| other.content.rewards == *name)
+                };
+                if is_learnt(state, name) || new.iter().any(twin) || looked.is_known() {
                     host.tell(Told::KnownRows { path: file.path });
                     continue;
                 }
-                file.by_rows = by_rows;
+                items.extend(&looked.verdicts);
+                file.looked = Some(looked);
             }
             new.push(file);
         }
@@ -149,16 +166,60 @@ impl NewFiles {
         Ok(sources)
     }
 
-    /// What a state that has learnt them over these evaluators remembers them by.
-    pub(super) fn names(self, evaluators: &Evaluators, how: &Learning, host: &dyn Host) -> Vec<String> {
-        let named = self.over.as_ref() == Some(evaluators);
-        let by_rows = |file: &NewFile| {
-            let looked_at = || Some(content_of_file(&file.path, evaluators, how, host)?.rewards);
-            if named { file.by_rows.clone() } else { looked_at() }
-        };
-        let by_rows: Vec<String> = self.files.iter().filter_map(by_rows).collect();
-        self.files.into_iter().filter_map(|file| file.by_bytes).chain(by_rows).collect()
+    /// The rows of each whose verdicts were learnt before, and those of which nothing but the id was.
+    pub(super) fn known(&self) -> (Vec<HashSet<u64>>, Items) {
+        let mut ids = Items::default();
+        let rows = self.files.iter().map(|file| {
+            let Some(looked) = &file.looked else { return HashSet::new() };
+            ids.join(&looked.known_ids);
+            looked.known.clone()
+        });
+        (rows.collect(), ids)
     }
+
+    /// What a state that has learnt them over these evaluators remembers them by.
+    pub(super) fn names(
+        self,
+        evaluators: &Evaluators,
+        roles: &Roles,
+        how: &Learning,
+        host: &dyn Host,
+    ) -> Names {
+        let named = self.over.as_ref() == Some(evaluators);
+        let mut names = Names::default();
+        let mut by_rows = Vec::new();
+        for file in self.files {
+            names.tables.extend(file.by_bytes);
+            let verdicts = Known { items: &HashSet::new(), turned: is_turned(roles) };
+            let looked =
+                if named { file.looked } else { look_at_file(&file.path, evaluators, verdicts, how, host) };
+            let Some(looked) = looked else { continue };
+            by_rows.push(looked.content.rewards);
+            names.verdicts.extend(looked.verdicts);
+        }
+        names.tables.extend(by_rows);
+        names
+    }
+}
+
+impl Looked {
+    /// Whether all of its rows were learnt before, one by one.
+    fn is_known(&self) -> bool {
+        self.rows > 0 && self.known.len() as u64 == self.rows
+    }
+}
+
+/// What a state knows of verdicts: items by their ids, and verdicts by all that is in their rows.
+fn known_items(state: Option<&State>) -> HashSet<Item> {
+    let Some(State { memory, .. }) = state else { return HashSet::new() };
+    let mut items = memory.items();
+    items.extend(memory.verdicts_of_tables());
+    items
+}
+
+/// Whether the reward is turned round.
+fn is_turned(roles: &Roles) -> bool {
+    roles.reward.as_ref().is_some_and(|reward| roles.invert.contains(reward))
 }
 
 /// The one column of ids, by which rows are known again.
@@ -169,8 +230,8 @@ fn one_id(roles: &Roles) -> Option<&String> {
 /// Rows without a file that are to be learnt.
 pub(super) struct NewRows<'a> {
     open: OpenAgain<'a>,
-    /// Their name and the evaluators over which it is one, where they were looked at.
-    named: Option<(Evaluators, String)>,
+    /// What they showed, and the evaluators over which, where they were looked at.
+    looked: Option<(Evaluators, Looked)>,
 }
 
 impl<'a> NewRows<'a> {
@@ -180,25 +241,33 @@ impl<'a> NewRows<'a> {
         open: OpenAgain<'a>,
         state: Option<&State>,
         how: &Learning,
+        roles: &Roles,
         host: &mut dyn Host,
     ) -> Result<Option<NewRows<'a>>, Error> {
         let (Some(before), false) = (state, how.again) else {
-            return Ok(Some(NewRows { open, named: None }));
+            return Ok(Some(NewRows { open, looked: None }));
         };
         let over = before.jury.evaluators();
-        let Some(Content { scores, rewards }) =
-            content(|roles| open(&how.reading, roles, true), over, how, host)
-        else {
-            return Ok(Some(NewRows { open, named: None }));
+        let verdicts = Known { items: &known_items(state), turned: is_turned(roles) };
+        let Some(looked) = look(|roles| open(&how.reading, roles, true), over, verdicts, how, host) else {
+            return Ok(Some(NewRows { open, looked: None }));
         };
-        if is_picked_from(state, &scores) {
+        if is_picked_from(state, &looked.content.scores) {
             return Err(Error::PickedFrom { path: memory::NAME.into() });
         }
-        if is_learnt(state, &rewards) {
+        if is_learnt(state, &looked.content.rewards) || looked.is_known() {
             host.tell(Told::KnownRows { path: memory::NAME.into() });
             return Ok(None);
         }
-        Ok(Some(NewRows { open, named: Some((over.clone(), rewards)) }))
+        Ok(Some(NewRows { open, looked: Some((over.clone(), looked)) }))
+    }
+
+    /// The rows whose verdicts were learnt before, and those of which nothing but the id was.
+    pub(super) fn known(&self) -> (Vec<HashSet<u64>>, Items) {
+        match &self.looked {
+            Some((_, looked)) => (vec![looked.known.clone()], looked.known_ids.clone()),
+            None => (Vec::new(), Items::default()),
+        }
     }
 
     pub(super) fn open(&self, how: &Learning, roles: &Roles) -> Result<Table, Error> {
@@ -206,39 +275,60 @@ impl<'a> NewRows<'a> {
     }
 
     /// What a state that has learnt them over these evaluators remembers them by.
-    pub(super) fn name(self, evaluators: &Evaluators, how: &Learning, host: &dyn Host) -> Option<String> {
-        match self.named {
-            Some((over, name)) if over == *evaluators => Some(name),
+    pub(super) fn names(
+        self,
+        evaluators: &Evaluators,
+        roles: &Roles,
+        how: &Learning,
+        host: &dyn Host,
+    ) -> Names {
+        let looked = match self.looked {
+            Some((over, looked)) if over == *evaluators => Some(looked),
             _ => {
                 let open = |roles: &Roles| (self.open)(&how.reading, roles, true);
-                Some(content(open, evaluators, how, host)?.rewards)
+                let verdicts = Known { items: &HashSet::new(), turned: is_turned(roles) };
+                look(open, evaluators, verdicts, how, host)
             }
-        }
+        };
+        looked.map_or_else(Names::default, |looked| Names {
+            tables: vec![looked.content.rewards],
+            verdicts: looked.verdicts,
+        })
     }
 }
 
-/// The names of a file's rows, where they have ids and the file is not too large to be read once more for it.
-fn content_of_file(path: &Path, evaluators: &Evaluators, how: &Learning, host: &dyn Host) -> Option<Content> {
-    let small = path.is_file() && std::fs::metadata(path).is_ok_and(|about| about.len() <= LARGE);
-    let open = |roles: &Roles| Table::open_as(&[path.to_path_buf()], &how.reading, roles, true);
-    small.then(|| content(open, evaluators, how, host)).flatten()
-}
-
-/// The names of rows, where they have ids. What cannot be read has none: that is told of when it is learnt.
-fn content(
-    open: impl FnOnce(&Roles) -> Result<Table, Error>,
+/// A look at a file's rows, where they have ids and the file is not too large to be read once more for it.
+fn look_at_file(
+    path: &Path,
     evaluators: &Evaluators,
+    verdicts: Known<'_>,
     how: &Learning,
     host: &dyn Host,
-) -> Option<Content> {
+) -> Option<Looked> {
+    let small = path.is_file() && std::fs::metadata(path).is_ok_and(|about| about.len() <= LARGE);
+    let open = |roles: &Roles| Table::open_as(&[path.to_path_buf()], &how.reading, roles, true);
+    small.then(|| look(open, evaluators, verdicts, how, host)).flatten()
+}
+
+/// A look at rows, where they have ids. What cannot be read is not looked at: that is told of when it is learnt.
+fn look(
+    open: impl FnOnce(&Roles) -> Result<Table, Error>,
+    evaluators: &Evaluators,
+    verdicts: Known<'_>,
+    how: &Learning,
+    host: &dyn Host,
+) -> Option<Looked> {
     let roles = Roles {
         seated: evaluators.as_slice().to_vec(),
         key: Some(one_id(&how.roles)?.clone()),
         reward: how.roles.reward.clone(),
+        reviewer: how.roles.reviewer.clone(),
         ..Roles::default()
     };
     let table = open(&roles).ok().filter(|table| table.receipts_of_picks().is_none())?;
-    Content::of(&host.hold(table, |_| false)).ok()
+    // Long tables are made wide together, and then have other rows than each of them alone.
+    let verdicts = how.reading.long.is_none().then_some(verdicts);
+    Looked::at(&host.hold(table, |_| false), verdicts).ok()
 }
 
 /// Whether a state has learnt what goes by this name.

@@ -56,11 +56,12 @@ impl Returned {
             (passed_over, Told::PassedOver { policy, picks: passed_over }),
             (forgotten, Told::Forgotten { verdicts: forgotten }),
         ];
-        let TakenBack { contradictory, strangers, picked_twice, .. } = self.back.clone();
+        let TakenBack { contradictory, strangers, picked_twice, known_ids, .. } = self.back.clone();
         let items = [
             (contradictory.count, Told::Contradictory(contradictory)),
             (strangers.count, Told::Strangers(strangers)),
             (picked_twice.count, Told::PickedTwice(picked_twice)),
+            (known_ids.count, Told::KnownIds(known_ids)),
         ];
         let some = counts.into_iter().chain(items).filter(|(count, _)| *count > 0);
         some.map(|(_, told)| told).chain(reward::outside(&self.state)).collect()

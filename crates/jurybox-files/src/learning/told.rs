@@ -93,6 +93,13 @@ pub enum Told {
         /// How many.
         verdicts: u64,
     },
+    /// Rows with verdicts that have been learnt before: the same id, scores, verdict and reviewer.
+    KnownVerdicts {
+        /// How many.
+        rows: u64,
+    },
+    /// Rows of which the id was learnt before, with other scores or another verdict.
+    KnownIds(Items),
     /// Picks that the policy does not learn from.
     PassedOver {
         /// The policy's name.
@@ -126,6 +133,7 @@ impl Told {
             | Told::Outside { .. }
             | Told::ReviewersUnheard { .. }
             | Told::Forgotten { .. }
+            | Told::KnownIds(_)
             | Told::Contradictory(_)
             | Told::Strangers(_)
             | Told::PickedTwice(_) => true,
@@ -136,6 +144,7 @@ impl Told {
             | Told::Leaves { .. }
             | Told::NoVerdicts
             | Told::AlreadyLearnt { .. }
+            | Told::KnownVerdicts { .. }
             | Told::PassedOver { .. } => false,
         }
     }
@@ -189,6 +198,23 @@ impl fmt::Display for Told {
             Told::NoVerdicts => write!(f, "no verdicts yet: nothing is learnt"),
             Told::AlreadyLearnt { verdicts } => {
                 write!(f, "{} learnt already, and not counted again", counted(*verdicts, "verdict"))
+            }
+            Told::KnownVerdicts { rows } => {
+                let have = if *rows == 1 { "has" } else { "have" };
+                write!(
+                    f,
+                    "{} {have} ids, scores and verdicts that were learnt already, and not counted again",
+                    counted(*rows, "row")
+                )
+            }
+            Told::KnownIds(items) => {
+                let (has, counts) =
+                    if items.count == 1 { ("has", "it counts") } else { ("have", "they count") };
+                write!(
+                    f,
+                    "{} {has} an id that was learnt before, and other scores or another verdict as far as is known: {items}; where that is the same item, {counts} twice: leave it out. Where ids come back as new items, all is well",
+                    counted(items.count, "row")
+                )
             }
             Told::PassedOver { policy, picks } => {
                 write!(f, "`{policy}` does not learn from {picks} of these picks")
