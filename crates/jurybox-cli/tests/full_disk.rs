@@ -26,6 +26,28 @@ fn items(folder: &Folder) -> u64 {
     status["counts"]["items"].as_u64().unwrap()
 }
 
+/// Picks of a round that the state does not know would be learnt from by a state that has not seen their items.
+#[test]
+fn picks_are_handed_over_only_by_a_state_that_can_be_written() {
+    let folder = Folder::new("full-disk-pick");
+    folder.write("hour.csv", &rows(0));
+    folder.ok("learn hour.csv --id id --reward verdict --state desk.json -q");
+    folder.write("next.csv", &rows(1));
+    let before = folder.read("desk.json");
+    // Room for the picks, and for no state.
+    let line = "pick next.csv --id id --ignore verdict -k 2 --state desk.json --out picks.csv";
+    for line in [line, &line.replace("--out picks.csv", "-q")] {
+        let output = cramped(&folder, 4, line);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{said}");
+        assert!(said.contains("error: desk.json: cannot write"), "{said}");
+        assert!(!folder.path("picks.csv").exists());
+        assert_eq!((folder.read("desk.json"), folder.unfinished()), (before.clone(), 0));
+    }
+    folder.ok(line);
+    assert!(folder.path("picks.csv").exists() && folder.read("desk.json") != before);
+}
+
 #[test]
 fn a_desk_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() {
     let folder = Folder::new("full-disk");

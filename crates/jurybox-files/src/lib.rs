@@ -113,6 +113,6 @@ pub use travelling::Travelling;
 pub use verdicts::{Items, TakenBack, take_back};
 pub use warning::{Odd, Warning};
 pub use watch::Progress;
-pub use write::{Aside, Layout, write_whole};
+pub use write::{Aside, Layout, Ready, write_whole};
 // What is said of files counts rows, rounds and rewards, and so does whoever says more.
 pub use jurybox_draw::counted;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::remembered::Remembered;
-use crate::write::write_whole;
+use crate::write::Ready;
 use jurybox::Jury;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -90,6 +90,24 @@ impl State {
 
     /// Writes it, whole or not at all, and only once it is certain that it can be read again.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
+        self.ready(path)?.publish()
+    }
+
+    /// The same up to the last step: for whoever has something to hand over before the state says that it was.
+    ///
+    /// ```
+    /// # use jurybox::{Evaluators, Jury};
+    /// # use jurybox_files::State;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("model.json");
+    /// let state = State::from(Jury::new(&"average".parse()?, Evaluators::new(["spam"])?)?);
+    /// let ready = state.ready(&path)?; // on disk, under no name
+    /// assert!(!path.exists());
+    /// ready.publish()?;
+    /// assert_eq!(State::read(&path)?.jury.to_json(), state.jury.to_json());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ready(&self, path: &Path) -> Result<Ready, Error> {
         let fault = |e: serde_json::Error| Error::State {
             path: path.into(),
             source: jurybox::Error::State(e.to_string()),
@@ -104,6 +122,6 @@ impl State {
         let mut text = serde_json::to_string_pretty(&saved).map_err(fault)?;
         text.push('\n');
         State::parse(&text).map_err(|source| Error::State { path: path.into(), source })?;
-        write_whole(path, &text)
+        Ready::new(path, text)
     }
 }

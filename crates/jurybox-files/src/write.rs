@@ -78,18 +78,24 @@ impl Aside {
     }
 
     /// Writes out what is left and puts the file in its place.
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.settle().map_err(|e| self.failed(e))?;
         let failed = |e| Error::io(&self.path, "write", e);
         match self.to {
-            To::Stdout(mut out) => out.flush().map_err(failed),
-            To::Through(mut out) => out.flush().map_err(failed),
-            To::Stream(Stream(mut out)) => out.flush().map_err(failed),
+            To::Stdout(_) | To::Through(_) | To::Stream(_) => Ok(()),
             To::File(out) => {
                 let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
-                // On disk before it takes the name: a crash leaves the old file or the new one.
-                file.as_file().sync_all().map_err(failed)?;
                 file.persist(&self.path).map(drop).map_err(|e| failed(e.error))
             }
+        }
+    }
+
+    /// Writes out what is left. A file is on disk before it takes its name: a crash leaves the old one or the new one.
+    fn settle(&mut self) -> io::Result<()> {
+        self.flush()?;
+        match &self.to {
+            To::File(out) => out.get_ref().as_file().sync_all(),
+            _ => Ok(()),
         }
     }
 
@@ -131,9 +137,45 @@ impl Write for Aside {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
-    let mut aside = Aside::new(path)?;
-    aside.write_all(text.as_bytes()).map_err(|e| aside.failed(e))?;
-    aside.finish()
+    Ready::new(path, text)?.publish()
+}
+
+/// A document that is written, and has yet to take its name: what can fail has not failed, and nothing has changed.
+///
+/// ```
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("a.json");
+/// let ready = jurybox_files::Ready::new(&path, "{}\n")?;
+/// assert!(!path.exists());
+/// ready.publish()?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "{}\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Ready {
+    aside: Aside,
+    /// What goes to a place that has no name to take, and is written at the last moment.
+    text: Option<String>,
+}
+
+impl Ready {
+    /// Writes a whole document aside, down to the disk.
+    pub fn new(path: &Path, text: impl Into<String>) -> Result<Ready, Error> {
+        let (mut aside, text) = (Aside::new(path)?, text.into());
+        if !matches!(aside.to, To::File(_)) {
+            return Ok(Ready { aside, text: Some(text) });
+        }
+        let written = aside.write_all(text.as_bytes()).and_then(|()| aside.settle());
+        written.map_err(|e| aside.failed(e))?;
+        Ok(Ready { aside, text: None })
+    }
+
+    /// Puts it in its place.
+    pub fn publish(mut self) -> Result<(), Error> {
+        let text = self.text.unwrap_or_default();
+        self.aside.write_all(text.as_bytes()).map_err(|e| self.aside.failed(e))?;
+        self.aside.finish()
+    }
 }
 
 /// A table being written, in one format.

@@ -5,6 +5,7 @@ use jurybox::rand::SeedableRng;
 use jurybox::{Example, Jury};
 use jurybox_files::{Judge, PickOptions, Roles, State, Table, choose, score_all, seat, teach};
 use rand_chacha::ChaCha8Rng;
+use std::fmt::Write;
 use std::sync::Arc;
 
 const ROWS: usize = 140_000;
@@ -129,7 +130,7 @@ fn a_file_of_many_rows_is_learnt_and_its_state_reads_back() {
     let path = dir.path().join("month.csv");
     let mut text = String::from("post,a,b,verdict\n");
     for (row, pair) in scores().chunks_exact(2).take(20_000).enumerate() {
-        text += &format!("p{row},{},{},{}\n", pair[0], pair[1], u8::from(pair[0] > 0.9));
+        let _ = writeln!(text, "p{row},{},{},{}", pair[0], pair[1], u8::from(pair[0] > 0.9));
     }
     std::fs::write(&path, text).unwrap();
     let roles = Roles { reward: Some("verdict".into()), ..roles() };

@@ -102,22 +102,6 @@ pub(crate) fn warn(warning: &Warning) {
     }
 }
 
-impl Columns {
-    /// Says what has changed, and what is to be doubted of what was learnt.
-    pub(crate) fn doubt(&self, fitted: &jurybox::Fitted) {
-        for alarm in fitted.alarms() {
-            let sentence = alarm.sentence(fitted.evaluators(), |at| format!("time {at}"));
-            self.say(format_args!("warning: {sentence}"));
-        }
-        for doubt in fitted.doubts() {
-            match doubt {
-                jurybox::Doubt::WrongWay { .. } => self.say(format_args!("warning: {doubt}: --invert NAMES")),
-                jurybox::Doubt::AllAlike { .. } => self.say(format_args!("warning: {doubt}")),
-            }
-        }
-    }
-}
-
 /// Columns that only some commands have.
 #[derive(Default)]
 pub(crate) struct Special<'a> {

@@ -1,8 +1,9 @@
 //! `jurybox learn`: a state from files, or from the verdicts on picks.
 
 use super::columns::{Columns, warn};
+use super::concerns;
 use super::names::{self, Names};
-use super::state::{Turn, read_if_there, summary, write_back};
+use super::state::{Turn, read_if_there, told, write_back};
 use super::verdicts;
 use crate::{advice, output};
 use anyhow::{anyhow, bail};
@@ -98,16 +99,16 @@ impl Args {
         let learnt = learn_rows(before.as_ref(), files, &self.learning(), &mut self.person());
         let Some(lesson) = learnt.map_err(|error| self.in_our_words(error))? else {
             return match before.filter(|_| self.json) {
-                Some(before) => output::versioned("learn", summary(&before.jury, &json!({"rows": 0}))),
+                Some(before) => output::versioned("learn", told(&before.jury, &json!({"rows": 0}))),
                 None => Ok(()),
             };
         };
         write_back(&lesson.state, &self.state, |what| self.columns.say(what))?;
         self.tell(&lesson);
         lesson.remarks().into_iter().for_each(|remark| self.person().tell(remark));
-        self.columns.doubt(&lesson.state.jury.fit());
+        concerns::tell(&lesson.state.jury.fit());
         let Lesson { state, taught } = &lesson;
-        if self.json { output::versioned("learn", summary(&state.jury, &json!(taught))) } else { Ok(()) }
+        if self.json { output::versioned("learn", told(&state.jury, &json!(taught))) } else { Ok(()) }
     }
 
     fn learning(&self) -> Learning {

@@ -1,6 +1,6 @@
 //! `jurybox merge`: one state of several.
 
-use super::state::{Turn, summary, write_back};
+use super::state::{Turn, told, write_back};
 use crate::messages::say;
 use crate::output;
 use anyhow::bail;
@@ -49,11 +49,7 @@ impl Args {
             counted(seen.items, "item"),
             counted(seen.used, "reward")
         ));
-        if self.json {
-            output::versioned("merge", summary(&sum.jury, &serde_json::Value::Null))
-        } else {
-            Ok(())
-        }
+        if self.json { output::versioned("merge", told(&sum.jury, &serde_json::Value::Null)) } else { Ok(()) }
     }
 
     fn add(&self, sum: &mut State, state: &State, path: &Path) -> anyhow::Result<()> {

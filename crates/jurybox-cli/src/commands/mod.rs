@@ -2,6 +2,7 @@
 
 mod columns;
 mod completions;
+mod concerns;
 mod demo;
 mod desk;
 mod intake;

@@ -1,10 +1,11 @@
 //! `jurybox pick`: whom a person should look at now, with what it takes to learn from it.
 
 use super::columns::{Columns, Special};
+use super::concerns::{self, Concerns};
 use super::layout::Sheet;
 use super::names::{self, Names};
 use super::rank::{as_text, asked, how_many};
-use super::state::{Turn, check_outputs, read_if_there, write_back};
+use super::state::{Turn, check_outputs, put_in_place, read_if_there};
 use crate::output::{self, is_closed_pipe};
 use anyhow::bail;
 use jurybox::Spec;
@@ -93,19 +94,20 @@ impl Args {
             PickOptions { k, worth: self.worth, seed: self.seed, at: self.at, only_choose: self.no_observe };
         let round = pick_rows(before.as_ref(), &table, self.policy.as_ref(), options)?;
         self.tell(&round);
-        // The picks first: if that fails, the round has not been seen, and can be picked from again.
-        let written = self.write(&table, &round);
         if self.no_observe {
-            return written;
+            return self.write(&table, &round);
         }
-        if let Err(error) = written {
+        // A state that cannot be written is found out before anybody has the picks. Then the picks: if that fails, the round has not been
+        // seen, and can be picked from again.
+        let ready = round.state.ready(&self.state)?;
+        if let Err(error) = self.write(&table, &round) {
             if is_closed_pipe(&error) {
                 // For a plain list that is the reader's good right. Here nobody has all of the picks, so there was no round.
                 bail!("whoever read the picks left before the last of them: the round is not counted");
             }
             return Err(error);
         }
-        write_back(&round.state, &self.state, |what| self.columns.say(what))
+        put_in_place(ready, &self.state, |what| self.columns.say(what))
     }
 
     fn write(&self, table: &Table, round: &Round) -> anyhow::Result<()> {
@@ -116,7 +118,8 @@ impl Args {
             None => picking.write(table, Path::new("-"), self.sheet.layout(Format::Csv), self.all)?,
         }
         if self.json {
-            output::versioned("pick", self.document(table, round)?)?;
+            let concerns = Concerns::of(&round.state.jury.fit());
+            output::versioned("pick", concerns.behind(self.document(table, round)?))?;
         }
         Ok(())
     }
@@ -150,6 +153,6 @@ impl Args {
             let warning = if remark.is_warning() { "warning: " } else { "" };
             self.columns.say(format_args!("{warning}{remark}"));
         }
-        self.columns.doubt(&round.state.jury.fit());
+        concerns::tell(&round.state.jury.fit());
     }
 }

@@ -1,6 +1,7 @@
 //! `jurybox rank`: the top K of a file.
 
 use super::columns::{Columns, Special};
+use super::concerns::{self, Concerns};
 use super::layout::Sheet;
 use super::names::Pairs;
 use super::state::{check_outputs, read_jury};
@@ -99,7 +100,7 @@ impl Args {
         check_outputs(&table, self.state.as_slice(), &self.out)?;
         let (judge, seen) = self.judge(&table, state)?;
         if let Judge::Fitted(fitted) = &judge {
-            self.columns.doubt(fitted);
+            concerns::tell(fitted);
         }
         if let Judge::Fitted(fitted) = &judge
             && judge.explores()
@@ -219,13 +220,13 @@ impl Args {
             let weight = weights.as_ref().map(|weights| weights[at]);
             json!({"name": evaluator.name, "direction": evaluator.direction, "weight": weight})
         });
-        let policy = match judge {
-            Judge::Fitted(fitted) => json!(fitted.spec()),
-            Judge::Weights(_) => json!(null),
+        let (policy, concerns) = match judge {
+            Judge::Fitted(fitted) => (json!(fitted.spec()), Concerns::of(fitted)),
+            Judge::Weights(_) => (json!(null), Concerns::default()),
         };
         output::versioned(
             "rank",
-            json!({
+            concerns.behind(json!({
                 "rows": ranking.rows(),
                 "k": asked(self.k, self.worth),
                 "worth": self.worth,
@@ -233,7 +234,7 @@ impl Args {
                 "measured_on": seen.map(|seen| json!({"rows": seen.shown, "places": seen.places, "uneven": seen.uneven})),
                 "evaluators": evaluators.collect::<Vec<_>>(),
                 "ranked": ranking.to_json(table)?,
-            }),
+            })),
         )
     }
 }

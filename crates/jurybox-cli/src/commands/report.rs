@@ -1,6 +1,7 @@
 //! `jurybox report`: which evaluators to trust.
 
 use super::columns::{Columns, Special};
+use super::concerns::Concerns;
 use super::names::{self, Names};
 use super::state::{check_outputs, read_jury};
 use crate::output;
@@ -72,7 +73,8 @@ impl Args {
             write_whole(out, &report.to_html())?;
         }
         if self.json {
-            return output::versioned("report", &report);
+            let concerns = state.map_or_else(Concerns::default, |jury| Concerns::of(&jury.fit()));
+            return output::versioned("report", concerns.behind(&report));
         }
         if given_away { Ok(()) } else { output::text_to_stdout(&report.to_table()) }
     }

@@ -1,9 +1,11 @@
 //! State files as commands use them: read, locked while they change, told of on the terminal.
 
+use super::concerns::Concerns;
 use crate::messages::say;
 use anyhow::bail;
 use jurybox::Jury;
-use jurybox_files::{Lock, State, Table, refuse_overwriting};
+use jurybox_files::{Lock, Ready, State, Table, refuse_overwriting};
+use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -42,14 +44,23 @@ pub(crate) fn read_if_there(path: &Path) -> anyhow::Result<Option<State>> {
     }
 }
 
-/// Writes a state back, and says where it had to change hands: whose it was may not be able to read it any more.
+/// Writes a state back.
 pub(crate) fn write_back(
     state: &State,
     path: &Path,
     say: impl Fn(std::fmt::Arguments<'_>),
 ) -> anyhow::Result<()> {
+    put_in_place(state.ready(path)?, path, say)
+}
+
+/// Puts a state that is written in its place, and says where it had to change hands: whose it was may not be able to read it any more.
+pub(crate) fn put_in_place(
+    ready: Ready,
+    path: &Path,
+    say: impl Fn(std::fmt::Arguments<'_>),
+) -> anyhow::Result<()> {
     let before = owner(path);
-    state.write(path)?;
+    ready.publish()?;
     let after = owner(path);
     if let (Some(before), Some(after)) = (before, after)
         && before != after
@@ -109,4 +120,9 @@ pub(crate) fn summary(jury: &Jury, learnt_now: &serde_json::Value) -> serde_json
         "seen": jury.seen(),
         "evaluators": evaluators.collect::<Vec<_>>(),
     })
+}
+
+/// The same, with what has changed and what is to be doubted.
+pub(crate) fn told(jury: &Jury, learnt_now: &serde_json::Value) -> impl Serialize + use<> {
+    Concerns::of(&jury.fit()).behind(summary(jury, learnt_now))
 }

@@ -1,7 +1,8 @@
 //! `jurybox learn --picks`: verdicts that come back.
 
+use super::concerns;
 use super::learn::Args;
-use super::state::{summary, write_back};
+use super::state::{told, write_back};
 use crate::output;
 use anyhow::bail;
 use jurybox_files::{Given, Host, Joining, Returned, State, TakenBack, counted, expand, learn_verdicts};
@@ -43,10 +44,10 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
         counted(back.waiting, "pick")
     ));
     returned.remarks().into_iter().for_each(|remark| args.person().tell(remark));
-    args.columns.doubt(&state.jury.fit());
+    concerns::tell(&state.jury.fit());
     document(args, state, back)
 }
 
 fn document(args: &Args, state: &State, back: &TakenBack) -> anyhow::Result<()> {
-    if args.json { output::versioned("learn", summary(&state.jury, &json!(back))) } else { Ok(()) }
+    if args.json { output::versioned("learn", told(&state.jury, &json!(back))) } else { Ok(()) }
 }
