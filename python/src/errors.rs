@@ -155,7 +155,7 @@ impl From<jurybox_files::Error> for Error {
             E::NoFile { path }
             | E::Directory { path }
             | E::Empty { path }
-            | E::NoRows { path }
+            | E::NoRows { path, .. }
             | E::PickedFrom { path } => Facts { path: Some(path.display().to_string()), ..Facts::default() },
             E::OddCells(odd) => {
                 let advice = if odd.may_be_two_numbers() {

@@ -74,6 +74,8 @@ pub enum Error {
     NoRows {
         /// The file.
         path: PathBuf,
+        /// Its columns, where they are known.
+        columns: Vec<String>,
     },
     /// A row with too few or too many cells.
     #[error("{}, {place}: {found} cells, but the header has {expected}", path.display())]

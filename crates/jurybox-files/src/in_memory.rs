@@ -52,7 +52,7 @@ impl Table {
         roles: &Roles,
     ) -> Result<Table, Error> {
         let Some(first) = batches.first() else {
-            return Err(Error::NoRows { path: memory::NAME.into() });
+            return Err(Error::NoRows { path: memory::NAME.into(), columns: Vec::new() });
         };
         let schema = first.schema();
         let memory = Memory::new(&schema, batches)?.looked_at(&reading.notation());

@@ -205,7 +205,7 @@ impl Wide {
     fn finish(mut self, rows: u64, mut warnings: Vec<Warning>) -> Result<Widened, Error> {
         let (items, judges) = (self.names.len(), self.grades.len());
         if items == 0 {
-            return Err(Error::NoRows { path: self.path });
+            return Err(Error::NoRows { path: self.path, columns: Vec::new() });
         }
         for (&(judge, item), &(sum, count)) in &self.repeated {
             self.grades[judge].1[item] = sum / count as f64;

@@ -4,7 +4,8 @@ use crate::ask::Batch;
 use crate::choose::{PickedRow, Picking};
 use crate::column::{Cells, Column, Slab};
 use crate::error::Error;
-use crate::format::{Fetch, Record, Show};
+use crate::format::{Fetch, Record};
+use crate::number::Notation;
 use crate::own::free_name;
 use crate::ranked::finite;
 use crate::scan::Part;
@@ -78,7 +79,13 @@ impl Picking {
             |part| table.sources[part.source].whole(&part, &table.show(part.source)),
             |at, slab| {
                 let rows: Vec<u64> = (at.row..at.row + slab.rows as u64).collect();
-                each(self.with_picks(&slab, &rows, &places, Some(&probabilities), &table.show(at.file)))
+                each(self.with_picks(
+                    &slab,
+                    &rows,
+                    &places,
+                    Some(&probabilities),
+                    table.show(at.file).numeric,
+                ))
             },
         )?;
         Ok(())
@@ -125,7 +132,8 @@ impl Picking {
             let fetched = source.fetch(&rows, &show)?;
             for (at, place) in mine.into_iter().enumerate() {
                 let row = [self.picks[place].row];
-                slabs[place] = Some(self.with_picks(&fetched.slice(at, at + 1), &row, &places, None, &show));
+                slabs[place] =
+                    Some(self.with_picks(&fetched.slice(at, at + 1), &row, &places, None, show.numeric));
             }
         }
         Ok(slabs.into_iter().flatten().collect())
@@ -134,13 +142,13 @@ impl Picking {
     /// Rows with what is known of their picks: the probability of each from those of all rows, or from the receipts where these are picks
     /// and nothing else. Scores are written as they were read, so that whoever reads the picks need not be told how the table was
     /// written.
-    fn with_picks(
+    pub(crate) fn with_picks(
         &self,
         rows: &Slab,
         numbers: &[u64],
         places: &HashMap<u64, usize>,
         probabilities: Option<&[f64]>,
-        show: &Show<'_>,
+        numeric: &HashMap<String, Notation>,
     ) -> Slab {
         let picked: Vec<Option<(u64, &PickedRow)>> = numbers
             .iter()
@@ -170,7 +178,7 @@ impl Picking {
             slab.push(free_name(&rows.names, name), column);
         }
         for (name, column) in rows.names.iter().zip(&rows.columns) {
-            let read = show.numeric.get(name).map(|notation| column.as_read(rows.rows, notation));
+            let read = numeric.get(name).map(|notation| column.as_read(rows.rows, notation));
             slab.push(name, read.unwrap_or_else(|| column.clone()));
         }
         slab

@@ -127,7 +127,7 @@ impl Roles {
     /// Decides over the columns of a file.
     pub(crate) fn take(&self, path: &Path, columns: &[Found]) -> Result<Taken, Error> {
         let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
-        let known = |name: &String| known(path, columns, name).map(|()| name.clone());
+        let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
         let mut named: Vec<(String, &'static str)> = Vec::new();
         for (names, role) in [(&self.id, "id"), (&self.ignore, "ignored")] {
             for name in names {
@@ -334,16 +334,23 @@ fn theirs(others: &mut Vec<(String, &'static str)>, columns: &[Found]) -> Vec<St
     others.extract_if(.., |(name, why)| *why == OURS && numeric(name)).map(|(name, _)| name).collect()
 }
 
+fn names(columns: &[Found]) -> impl Iterator<Item = &str> + Clone {
+    columns.iter().map(|found| found.name.as_str())
+}
+
 /// Whether a file has a column; otherwise which was meant.
-fn known(path: &Path, columns: &[Found], name: &str) -> Result<(), Error> {
-    if columns.iter().any(|found| found.name == name) {
+pub(crate) fn known<'a>(
+    path: &Path,
+    columns: impl Iterator<Item = &'a str> + Clone,
+    name: &str,
+) -> Result<(), Error> {
+    if columns.clone().any(|found| found == name) {
         return Ok(());
     }
-    let names = || columns.iter().map(|found| found.name.as_str());
     Err(Error::UnknownColumn {
         path: path.into(),
         column: name.into(),
-        nearest: nearest(name, names()).map(Into::into),
-        columns: names().map(Into::into).collect(),
+        nearest: nearest(name, columns.clone()).map(Into::into),
+        columns: columns.map(Into::into).collect(),
     })
 }

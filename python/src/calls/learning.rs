@@ -41,6 +41,7 @@ pub(crate) fn learn<'py>(
             let mut listener = Listener::new(&asked, reins);
             let learnt = learn_rows(before, rows.given()?, &how, &mut listener);
             Ok(match learnt.map_err(in_our_words)? {
+                None if before.is_none() => return Err(no_rows().into()),
                 None => (None, (Taught::default(), listener.told(Vec::new()))),
                 Some(lesson) => {
                     let told = listener.told(lesson.remarks());
@@ -55,6 +56,11 @@ pub(crate) fn learn<'py>(
     dict.set_item("taught", json::to_python(py, &serde_json::to_value(taught).unwrap_or_default())?)?;
     told.into_python(&dict)?;
     Ok((dict, jury_of(py, state, begun)?))
+}
+
+/// Without rows no jury is begun.
+fn no_rows() -> Error {
+    Error::NoRows { path: "the files".into(), columns: Vec::new() }
 }
 
 /// The error about an argument that is of this function alone, by its name.

@@ -4,12 +4,15 @@ use super::columns::{Columns, Special};
 use super::concerns::{self, Concerns};
 use super::layout::Sheet;
 use super::names::{self, Names};
-use super::rank::{as_text, asked, how_many};
+use super::rank::{as_text, asked as asked_for, how_many};
 use super::state::{Turn, check_outputs, put_in_place, read_if_there};
 use crate::output::{self, is_closed_pipe};
 use anyhow::bail;
 use jurybox::Spec;
-use jurybox_files::{Format, Lock, PickOptions, RankOptions, Round, Table, counted, pick_rows};
+use jurybox_files::{
+    Error, Format, Lock, PickOptions, Quiet, RankOptions, Round, State, Table, counted, expand, part_quiet,
+    pick_rows, refuse_overwriting,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -82,13 +85,35 @@ impl Args {
         // Whoever only reads the state finds it whole: it is replaced, never written over.
         let _lock: Option<Lock> = if self.no_observe { None } else { Some(self.turn.with(&self.state)?) };
         let before = read_if_there(&self.state)?;
-        let table = self.columns.open(&Special {
-            key: Some(id),
-            known: before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()),
-            context: names::all(&self.context),
-            again: true,
-            ..Special::default()
-        })?;
+        let (paths, quiet) = part_quiet(expand(&self.columns.files)?, &self.columns.reading());
+        for Quiet { path, .. } in &quiet {
+            self.columns.say(format_args!("warning: {}: there are columns but no rows", path.display()));
+        }
+        if let Some(quiet) = quiet.first().filter(|_| paths.is_empty()) {
+            return self.nothing(quiet, id, before.as_ref());
+        }
+        let opened = self.columns.open_paths(
+            &paths,
+            &Special {
+                key: Some(id),
+                known: before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()),
+                context: names::all(&self.context),
+                again: true,
+                ..Special::default()
+            },
+        );
+        let table = match opened.map_err(anyhow::Error::downcast) {
+            Ok(table) => table,
+            // What can be read only once shows only now that it has no rows.
+            Err(Ok(Error::NoRows { path, columns })) if paths.len() == 1 => {
+                let quiet = Quiet { path, columns };
+                self.columns
+                    .say(format_args!("warning: {}: there are columns but no rows", quiet.path.display()));
+                return self.nothing(&quiet, id, before.as_ref());
+            }
+            Err(Ok(error)) => return Err(error.into()),
+            Err(Err(error)) => return Err(error),
+        };
         check_outputs(&table, std::slice::from_ref(&self.state), &self.out)?;
         let options =
             PickOptions { k, worth: self.worth, seed: self.seed, at: self.at, only_choose: self.no_observe };
@@ -124,11 +149,39 @@ impl Args {
         Ok(())
     }
 
+    /// An hour in which nothing came: no picks, and the state stays as it is.
+    fn nothing(&self, quiet: &Quiet, id: &str, before: Option<&State>) -> anyhow::Result<()> {
+        quiet.has(id)?;
+        self.columns.say(format_args!("0 of 0 rows picked"));
+        if let Some(out) = &self.out {
+            refuse_overwriting(&[quiet.path.clone(), self.state.clone()], out)?;
+            quiet.write_no_picks(out, self.sheet.layout(Format::Csv))?;
+        }
+        if self.json {
+            let asked = || self.policy.clone().unwrap_or_default();
+            let concerns = before.map_or_else(Concerns::default, |state| Concerns::of(&state.jury.fit()));
+            let document = json!({
+                "rows": 0,
+                "k": asked_for(self.k, self.worth),
+                "worth": self.worth,
+                "policy": before.map_or_else(asked, |state| state.jury.spec().clone()),
+                "round": null,
+                "picked_at": null,
+                "observed_before": false,
+                "picks": [],
+            });
+            output::versioned("pick", concerns.behind(document))?;
+        } else if self.out.is_none() {
+            quiet.write_no_picks(Path::new("-"), self.sheet.layout(Format::Csv))?;
+        }
+        Ok(())
+    }
+
     fn document(&self, table: &Table, round: &Round) -> anyhow::Result<serde_json::Value> {
         let picking = &round.picking;
         Ok(json!({
             "rows": picking.rows,
-            "k": asked(self.k, self.worth),
+            "k": asked_for(self.k, self.worth),
             "worth": self.worth,
             "policy": round.state.jury.spec(),
             "round": picking.round,

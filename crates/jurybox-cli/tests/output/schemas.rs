@@ -148,12 +148,14 @@ fn every_document_is_what_its_schema_says() {
     folder.write("gaps.csv", "id,a,b,verdict\np1,,,1\np2,1,,0\np3,2,,\n");
     folder.write("verdicts.csv", "id,found\np1,1\np2,0\np999,1\n");
     folder.write("log.csv", &log());
+    folder.write("nothing.csv", "id,a,b\n");
     let base = "--id id --reward verdict -q --json";
     let commands = [
         "rank history.csv -k 3 --id id --reward verdict --explain -q --json",
         "rank gaps.csv -k 3 --id id --reward verdict --weights a=1 -q --json",
         "pick history.csv -k 4 --id id --ignore verdict --state desk.json -q --json",
         "pick history.csv -k 4 --id id --ignore verdict --state draws.json --policy exp4p -q --json",
+        "pick nothing.csv -k 4 --id id --state desk.json -q --json",
         "pick history.csv -k 4 --id id --ignore verdict --state desk.json -q --out picks.csv --json",
         "learn --picks picks.csv --verdicts verdicts.csv --id id --reward found --state desk.json -q --json",
         &format!("learn history.csv --state model.json {base}"),

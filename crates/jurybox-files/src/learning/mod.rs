@@ -24,6 +24,7 @@ pub use told::Told;
 
 use crate::error::Error;
 use crate::judge::seat;
+use crate::quiet::{Quiet, part_quiet};
 use crate::reading::Reading;
 use crate::roles::Roles;
 use crate::seating::{May, Seated, kept, same_policy};
@@ -184,7 +185,7 @@ impl Lesson {
     }
 }
 
-/// Learns from rows; none where all of them have been learnt already.
+/// Learns from rows; none where all of them have been learnt already, or where files have columns and no rows.
 ///
 /// Of files, those are passed over that the state has learnt: the same bytes, compressed or not, under whatever name, and through a pipe; and,
 /// where they have one column of ids, the same rows in another order or format, in memory as well. Of other tables with one column of ids those rows
@@ -241,6 +242,8 @@ pub fn learn_rows(
         }
         Given::Files(paths) => {
             let named = !paths.is_empty();
+            let (paths, quiet) = part_quiet(paths, &how.reading);
+            quiet.into_iter().for_each(|Quiet { path, .. }| host.tell(Told::NoRows { path }));
             let mut new = NewFiles::of(paths, before, how, &roles, host)?;
             let sources = new.open(before, how, host)?;
             if sources.is_empty() && named {

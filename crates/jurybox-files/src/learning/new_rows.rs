@@ -148,7 +148,16 @@ impl NewFiles {
         host: &mut dyn Host,
     ) -> Result<Vec<Box<dyn Source>>, Error> {
         let piped = self.are_piped();
-        let mut sources = Table::sources(&self.paths(), &how.reading, piped)?;
+        let mut sources = Vec::new();
+        for file in std::mem::take(&mut self.files) {
+            match Table::sources(std::slice::from_ref(&file.path), &how.reading, piped) {
+                Err(Error::NoRows { path, .. }) => host.tell(Told::NoRows { path }),
+                opened => {
+                    sources.extend(opened?);
+                    self.files.push(file);
+                }
+            }
+        }
         let mut at = 0;
         while piped && at < sources.len() {
             if self.files[at].by_bytes.is_none() {

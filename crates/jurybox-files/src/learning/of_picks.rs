@@ -4,6 +4,7 @@ use super::{Given, Host, Told, reward, tell_of_reviewers};
 use crate::error::Error;
 use crate::number::Decimal;
 use crate::own::is_ours;
+use crate::quiet::part_quiet;
 use crate::reading::Reading;
 use crate::roles::Roles;
 use crate::state::State;
@@ -110,6 +111,18 @@ pub fn learn_verdicts(
     };
     let key = || Some(how.id.clone());
     let of_picks = Roles { key: key(), seated: evaluators.as_slice().to_vec(), ..Roles::default() };
+    // An hour without rows has picks without rows.
+    let picks = match picks {
+        Given::Files(paths) => {
+            let (busy, quiet) = part_quiet(paths, &ours);
+            if busy.is_empty() && !quiet.is_empty() {
+                host.tell(Told::NoVerdicts);
+                return Ok(None);
+            }
+            Given::Files(busy)
+        }
+        other => other,
+    };
     let picks = host.hold(picks.open(&ours, &of_picks)?, worth_telling);
     for warning in picks.warnings().iter().filter(|warning| worth_telling(warning)) {
         host.tell(Told::Warning(warning.clone()));
@@ -165,7 +178,7 @@ fn given_yet(verdicts: Given<'_>, roles: &Roles, how: &Joining) -> Result<Option
     while !paths.is_empty() {
         let without = match Table::open_as(&paths, &how.reading, roles, false) {
             // A desk that was quiet this hour sends a file without rows.
-            Err(Error::NoRows { path } | Error::Empty { path }) if paths.contains(&path) => path,
+            Err(Error::NoRows { path, .. } | Error::Empty { path }) if paths.contains(&path) => path,
             // Picks that people have not written a verdict into have no column for it: another file has it.
             Err(Error::NoneOfTheEvaluators { path, .. }) if how.together && paths.contains(&path) => path,
             Err(Error::NoneOfTheEvaluators { path, .. }) => {

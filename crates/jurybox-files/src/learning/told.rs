@@ -32,6 +32,11 @@ pub enum Told {
         /// The file.
         path: PathBuf,
     },
+    /// A file has columns and no rows, and is passed over.
+    NoRows {
+        /// The file.
+        path: PathBuf,
+    },
     /// An evaluator is new to the state.
     Joins {
         /// Its name.
@@ -125,6 +130,7 @@ impl Told {
     pub fn is_warning(&self) -> bool {
         match self {
             Told::Warning(_)
+            | Told::NoRows { .. }
             | Told::OtherScale { .. }
             | Told::IsTheReward { .. }
             | Told::Scattered { .. }
@@ -159,6 +165,7 @@ impl fmt::Display for Told {
             Told::KnownRows { path } => {
                 write!(f, "{}: the same rows were learnt already, and not counted again", path.display())
             }
+            Told::NoRows { path } => write!(f, "{}: there are columns but no rows", path.display()),
             Told::Joins { evaluator } => {
                 write!(f, "`{evaluator}` joins: what was learnt before is learnt without it")
             }

@@ -165,7 +165,7 @@ fn columns(input: &Input, begun: &Beginning, header: &Header) -> Result<Vec<Foun
     let mut looks: Vec<Look> = header.names.iter().map(|_| Look::default()).collect();
     let rest = &begun.text[header.bytes..];
     if rest.trim_ascii().is_empty() {
-        return Err(Error::NoRows { path: input.path.clone() });
+        return Err(Error::NoRows { path: input.path.clone(), columns: header.names.clone() });
     }
     let mut at = 0;
     for _ in 0..ROWS {

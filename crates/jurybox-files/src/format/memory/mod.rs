@@ -51,7 +51,8 @@ impl Memory {
             firsts.push(firsts[at] + batch.num_rows());
         }
         if firsts[batches.len()] == 0 {
-            return Err(Error::NoRows { path: NAME.into() });
+            let columns = columns.into_iter().map(|found| found.name).collect();
+            return Err(Error::NoRows { path: NAME.into(), columns });
         }
         Ok(Memory { batches, firsts, columns, width: row_bytes(schema), path: NAME.into() })
     }

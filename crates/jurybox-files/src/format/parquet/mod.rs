@@ -58,7 +58,8 @@ impl Parquet {
         let metadata = guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))
             .map_err(|e| unreadable(path, &file, &e))?;
         if metadata.metadata().file_metadata().num_rows() == 0 {
-            return Err(Error::NoRows { path: path.clone() });
+            let columns = metadata.schema().fields().iter().map(|field| field.name().clone()).collect();
+            return Err(Error::NoRows { path: path.clone(), columns });
         }
         let mut columns = arrow::columns(path, metadata.schema())?;
         let from = stretch::From { path, file: &file, metadata: &metadata };
