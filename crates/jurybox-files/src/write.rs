@@ -71,6 +71,29 @@ impl Aside {
         })
     }
 
+    /// Begins a file that takes this very name, whatever stands there: a link that somebody has put in a folder for all is replaced,
+    /// and not followed.
+    ///
+    /// ```
+    /// # #[cfg(unix)] {
+    /// use std::io::Write;
+    ///
+    /// let dir = tempfile::tempdir()?;
+    /// let (path, diary) = (dir.path().join("page.html"), dir.path().join("diary.txt"));
+    /// std::fs::write(&diary, "mine")?;
+    /// std::os::unix::fs::symlink(&diary, &path)?;
+    /// let mut aside = jurybox_files::Aside::replacing(&path)?;
+    /// aside.write_all(b"<p>whole")?;
+    /// aside.finish()?;
+    /// assert_eq!((std::fs::read(&path)?, std::fs::read(&diary)?), (b"<p>whole".to_vec(), b"mine".to_vec()));
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn replacing(path: &Path) -> Result<Aside, Error> {
+        let file = BufWriter::with_capacity(1 << 16, unfinished::begin(path, None)?);
+        Ok(Aside { path: path.into(), to: To::File(file) })
+    }
+
     /// Writes through to whatever takes bytes.
     pub(crate) fn stream(out: Box<dyn Write + Send>) -> Aside {
         let out = BufWriter::with_capacity(1 << 16, out);

@@ -331,3 +331,18 @@ fn of_many_columns_the_first_are_named_and_the_others_counted() {
     assert!(messages.starts_with("evaluators: e0, e1, "), "{messages}");
     assert!(messages.contains("e11 and 188 more (200 in all)\n"), "{messages}");
 }
+
+/// Everybody may write to the folder for temporary files, and the page has the same name there every time.
+#[cfg(unix)]
+#[test]
+fn the_page_of_a_demo_takes_the_place_of_a_link_and_is_not_written_through_it() {
+    let folder = Folder::new("demo-link");
+    folder.write("diary.txt", "mine");
+    std::os::unix::fs::symlink(folder.path("diary.txt"), folder.path("jurybox-demo.html")).unwrap();
+    let output = folder.command("demo -q").env("TMPDIR", folder.path("")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(folder.read("diary.txt"), "mine");
+    assert!(std::fs::symlink_metadata(folder.path("jurybox-demo.html")).unwrap().is_file());
+    assert!(folder.read("jurybox-demo.html").contains("</html>"));
+    assert_eq!(folder.unfinished(), 0);
+}

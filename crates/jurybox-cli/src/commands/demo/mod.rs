@@ -7,10 +7,10 @@ use super::lab;
 use crate::messages::{can_move, say};
 use crate::output;
 use anyhow::Context;
+use jurybox_files::Aside;
 use jurybox_lab::{Demo, Standing};
 use serde_json::json;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{Write as _, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -56,10 +56,15 @@ impl Args {
         if self.serve {
             return serve::run(self.seed, self.port);
         }
-        let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
-        let cannot = || format!("cannot write {}", path.display());
-        // Found out now, not when the show is over.
-        File::options().create(true).append(true).open(&path).with_context(cannot)?;
+        // Begun now, so that what is wrong is found out before the show. Everybody may write to the folder for temporary files: the page
+        // takes its name there, and is not written through what somebody else has put under it.
+        let (path, mut page) = match self.out {
+            Some(out) => (out.clone(), Aside::new(&out)?),
+            None => {
+                let path = std::env::temp_dir().join("jurybox-demo.html");
+                (path.clone(), Aside::replacing(&path)?)
+            }
+        };
         let mut demo = Demo::new(self.seed)?;
         let live = can_move();
         let stop = lab::stop_flag();
@@ -83,7 +88,9 @@ impl Args {
                 ));
             }
         }
-        std::fs::write(&path, demo.to_html(CLOSING)).with_context(cannot)?;
+        page.write_all(demo.to_html(CLOSING).as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        page.finish()?;
         let end = demo.standing();
         if self.json {
             return output::versioned("demo", document(self.seed, &end, &path));

@@ -27,7 +27,10 @@ impl Drop for Folder {
 }
 
 pub(super) fn run(seed: u64, port: Option<u16>) -> anyhow::Result<()> {
-    let folder = Folder(std::env::temp_dir().join(format!("jurybox-demo-{}", std::process::id())));
+    let folder = std::env::temp_dir().join(format!("jurybox-demo-{}", std::process::id()));
+    // A new one: what somebody else has put under that name is not gone into, and not taken away in the end.
+    std::fs::create_dir(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let folder = Folder(folder);
     let service = Service::open(&folder.0, Duration::ZERO)?;
     let queue = service.create(QUEUE, &config()?)?;
     let demo = Demo::new(QUEUE, Stream::PAIR);
