@@ -62,6 +62,7 @@ impl Asked {
             ignore: self.ignore.clone(),
             invert: self.invert.clone(),
             reward: self.reward.clone(),
+            learnt_reward: None,
             probability: self.probability.clone(),
             key: self.key.clone(),
             reviewer: self.reviewer.clone(),

@@ -54,7 +54,11 @@ pub fn pick_rows(
 ) -> Result<Round, Error> {
     let evaluators = table.taken().evaluators();
     let mut state = match before {
-        None => State::from(seat(&policy.cloned().unwrap_or_default(), evaluators)?),
+        None => {
+            let mut state = State::from(seat(&policy.cloned().unwrap_or_default(), evaluators)?);
+            state.memory.evaluators_by_rule(table.taken().by_rule);
+            state
+        }
         Some(before) => {
             let mut state = before.clone();
             policy.map_or(Ok(()), |asked| same_policy(&state.jury, asked))?;

@@ -36,6 +36,9 @@ pub struct Remembered {
     rounds: VecDeque<Round>,
     /// The latest time of a round that has been forgotten, where there is one: what became of its picks is not known any more.
     forgotten: Option<u64>,
+    /// Whether nobody has said who the evaluators are: every column of numbers that the first table had.
+    #[serde(default)]
+    by_rule: bool,
     /// The verdicts that were learnt from tables, each by its id and by all that is in its row, oldest first.
     #[serde(default, with = "on_one_line")]
     verdicts: VecDeque<Item>,
@@ -107,6 +110,16 @@ impl Remembered {
         // A single value, or a few alike, say nothing about the scale.
         let beyond = width > 0.0 && (least < before.0 - width || greatest > before.1 + width);
         beyond.then_some(before)
+    }
+
+    /// Whether nobody has said who the evaluators are: then a column of numbers that comes later may be meant for one.
+    pub fn took_evaluators_by_rule(&self) -> bool {
+        self.by_rule
+    }
+
+    /// Remembers whether somebody has said who the evaluators are.
+    pub(crate) fn evaluators_by_rule(&mut self, by_rule: bool) {
+        self.by_rule = by_rule;
     }
 
     /// Whether a file was learnt from.
@@ -248,6 +261,7 @@ impl Remembered {
         }
         self.learnt_verdicts_of_table(&other.verdicts.iter().copied().collect::<Vec<Item>>());
         self.forgotten = self.forgotten.max(other.forgotten);
+        self.by_rule &= other.by_rule;
         Ok(())
     }
 

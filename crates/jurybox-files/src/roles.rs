@@ -43,6 +43,8 @@ pub struct Roles {
     pub invert: Vec<String>,
     /// What a verdict was worth.
     pub reward: Option<String>,
+    /// The reward that a jury has learnt, which is no evaluator where nothing is learnt from it now.
+    pub learnt_reward: Option<String>,
     /// The probability with which an item was picked when it was.
     pub probability: Option<String>,
     /// The round or group of an item.
@@ -59,7 +61,7 @@ pub struct Roles {
 pub(crate) const OURS: &str = "named as in our own output";
 
 /// Why a column of numbers is no evaluator where a jury has its own.
-const UNKNOWN: &str = "numbers that the state does not know";
+pub(crate) const UNKNOWN: &str = "numbers that the state does not know";
 
 /// Why a column is no evaluator whose cells are numbers, and nobody knows which.
 const TWO_NUMBERS: &str = "numbers such as 1,234, which may be thousands or decimals";
@@ -189,11 +191,8 @@ impl Roles {
             } else if found.nested && (!listed.is_empty() || found.kind != Kind::Number) {
                 // It travels along within its column.
             } else if !listed.is_empty() {
-                let new = self.evaluators.is_empty()
-                    && found.kind == Kind::Number
-                    && own::names_things(name).is_none()
-                    && !own::looks_like_ours(name, |other| names.contains(other));
-                others.push((name.clone(), if new { UNKNOWN } else { "not named" }));
+                let why = self.why_beside(found, |other| names.contains(other));
+                others.push((name.clone(), why));
             } else if own::looks_like_ours(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
             } else {
@@ -227,8 +226,21 @@ impl Roles {
             unread,
             id: self.id.clone(),
             texts: self.texts,
+            by_rule: listed.is_empty(),
             widened: None,
         })
+    }
+
+    /// Why a column is no evaluator that stands beside those that were named, or those of a jury.
+    fn why_beside(&self, found: &Found, is_there: impl Fn(&str) -> bool) -> &'static str {
+        if self.learnt_reward.as_ref() == Some(&found.name) {
+            return "the reward of the state";
+        }
+        let new = self.evaluators.is_empty()
+            && found.kind == Kind::Number
+            && own::names_things(&found.name).is_none()
+            && !own::looks_like_ours(&found.name, is_there);
+        if new { UNKNOWN } else { "not named" }
     }
 
     /// Puts the contexts that are not there yet behind the evaluators.

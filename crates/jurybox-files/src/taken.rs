@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::own;
-use crate::roles::{EMPTY, OURS};
+use crate::roles::{EMPTY, OURS, UNKNOWN};
 use crate::warning::Warning;
 use jurybox::{Direction, Evaluator, Evaluators};
 use std::collections::HashSet;
@@ -32,6 +32,8 @@ pub struct Taken {
     pub(crate) id: Vec<String>,
     /// Whether rows are wanted for their texts.
     pub(crate) texts: bool,
+    /// Whether nobody said who the evaluators are, and every column of numbers was to be one.
+    pub(crate) by_rule: bool,
     /// What was made of a long table, in a few words.
     pub(crate) widened: Option<String>,
     pub(crate) warnings: Vec<Warning>,
@@ -80,6 +82,24 @@ impl Taken {
     pub fn named_as_ours(&self) -> impl Iterator<Item = &str> {
         let written = self.others.iter().any(|(name, why)| name == own::OURS[0] && *why == OURS);
         self.ours.iter().filter(move |_| !written).map(String::as_str)
+    }
+
+    /// Columns that look like evaluators to whoever has none yet, and that a jury does not know.
+    ///
+    /// ```
+    /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+    /// use jurybox_files::{Reading, Roles};
+    /// use std::sync::Arc;
+    ///
+    /// let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
+    /// let first = RecordBatch::try_from_iter(["spam", "late", "verdict"].map(|name| (name, numbers.clone())))?;
+    /// let roles = Roles { seated: vec!["spam".into()], learnt_reward: Some("verdict".into()), ..Roles::default() };
+    /// let taken = roles.over(&[vec![first]], &Reading::default())?;
+    /// assert_eq!(taken.unknown_to_the_jury().collect::<Vec<_>>(), ["late"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn unknown_to_the_jury(&self) -> impl Iterator<Item = &str> {
+        self.others.iter().filter(|(_, why)| *why == UNKNOWN).map(|(name, _)| name.as_str())
     }
 
     /// Every column that may be read: those of the evaluators, then the reward, the probability, the key and the reviewer, and those that are

@@ -30,7 +30,10 @@ pub(crate) fn begin(path: &Path, about: Option<&Metadata>) -> Result<NamedTempFi
         builder.permissions(std::fs::Permissions::from_mode(mode));
     }
     loop {
-        let file = builder.tempfile_in(folder).map_err(failed)?;
+        let file = builder.tempfile_in(folder).map_err(|e| {
+            // What is wrong with the folder is said without the name of a file that nobody has asked for.
+            failed(std::fs::read_dir(folder).err().unwrap_or(e))
+        })?;
         // A file system without locks has no sweeping either: it would find this one locked as little as any other.
         if file.as_file().lock().is_ok() && !file.path().exists() {
             // Another run swept it away between its making and its locking.

@@ -4,7 +4,7 @@ use super::names::{self, Names};
 use super::progress;
 use crate::{advice, messages};
 use jurybox::Evaluator;
-use jurybox_files::{Decimal, Format, Long, Reading, Roles, Table, Warning, expand};
+use jurybox_files::{Decimal, Format, Long, Reading, Remembered, Roles, Table, Taken, Warning, expand};
 use std::path::PathBuf;
 
 /// Columns that are named to somebody who has to choose one.
@@ -119,6 +119,8 @@ pub(crate) struct Special<'a> {
     pub(crate) called: Vec<(String, &'static str)>,
     /// Evaluators that a state knows.
     pub(crate) known: &'a [Evaluator],
+    /// What the state was taught with.
+    pub(crate) memory: Option<&'a Remembered>,
     /// Whether the rows will be read more than once.
     pub(crate) again: bool,
 }
@@ -145,6 +147,7 @@ impl Columns {
             ignore: [&roles.ignore[..], &special.aside].concat(),
             called: special.called.clone(),
             reward: special.reward.cloned(),
+            learnt_reward: special.memory.and_then(Remembered::reward).map(|reward| reward.name),
             probability: special.probability.cloned(),
             key: special.key.cloned(),
             reviewer: special.reviewer.cloned(),
@@ -155,6 +158,7 @@ impl Columns {
         let table = Table::open_as(paths, &self.reading(), &roles, special.again)?;
         let table = self.watched(table).heard(warn);
         self.say(format_args!("{}", table.taken()));
+        self.warn_of_unknown(table.taken(), special.memory);
         self.warn(&table);
         Ok(table)
     }
@@ -206,6 +210,21 @@ impl Columns {
     #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
     pub(crate) fn warn(&self, table: &Table) {
         table.warnings().iter().for_each(warn);
+    }
+
+    /// Says which columns a state leaves out that may be meant for evaluators: it has those of its first table, and nobody has said
+    /// that these are all.
+    #[expect(clippy::unused_self, reason = "said where the columns are at hand")]
+    pub(crate) fn warn_of_unknown(&self, taken: &Taken, memory: Option<&Remembered>) {
+        let unknown: Vec<String> = taken.unknown_to_the_jury().map(|name| format!("`{name}`")).collect();
+        if unknown.is_empty() || !memory.is_some_and(Remembered::took_evaluators_by_rule) {
+            return;
+        }
+        let [are, join] = if unknown.len() == 1 { ["is", "It joins"] } else { ["are", "They join"] };
+        messages::say(format_args!(
+            "warning: {} {are} left out, because the state began without. {join} the evaluators when `jurybox learn` learns rows with all of them named by --evaluators; what is no evaluator is named by --ignore",
+            unknown.join(", ")
+        ));
     }
 
     /// How the files are written, as far as that was said.

@@ -9,7 +9,8 @@ use crate::{advice, output};
 use anyhow::{anyhow, bail};
 use jurybox::Spec;
 use jurybox_files::{
-    Error, Given, Host, Learning, Lesson, Roles, Table, Told, Warning, counted, expand, learn_rows,
+    Error, Given, Host, Learning, Lesson, Remembered, Roles, State, Table, Told, Warning, counted, expand,
+    learn_rows,
 };
 use serde_json::json;
 use std::path::PathBuf;
@@ -96,7 +97,7 @@ impl Args {
             return verdicts::run(self, &before);
         }
         let files = Given::Files(expand(&self.columns.files)?);
-        let learnt = learn_rows(before.as_ref(), files, &self.learning(), &mut self.person());
+        let learnt = learn_rows(before.as_ref(), files, &self.learning(), &mut self.person(before.as_ref()));
         let Some(lesson) = learnt.map_err(|error| self.in_our_words(error))? else {
             return match before.filter(|_| self.json) {
                 Some(before) => output::versioned("learn", told(&before.jury, &json!({"rows": 0}))),
@@ -105,7 +106,7 @@ impl Args {
         };
         write_back(&lesson.state, &self.state, |what| self.columns.say(what))?;
         self.tell(&lesson);
-        lesson.remarks().into_iter().for_each(|remark| self.person().tell(remark));
+        lesson.remarks().into_iter().for_each(|remark| self.person(None).tell(remark));
         concerns::tell(&lesson.state.jury.fit());
         let Lesson { state, taught } = &lesson;
         if self.json { output::versioned("learn", told(&state.jury, &json!(taught))) } else { Ok(()) }
@@ -130,8 +131,8 @@ impl Args {
     }
 
     /// Whoever sits before the terminal.
-    pub(super) fn person(&self) -> Person<'_> {
-        Person(&self.columns)
+    pub(super) fn person<'a>(&'a self, before: Option<&'a State>) -> Person<'a> {
+        Person(&self.columns, before.map(|state| &state.memory))
     }
 
     fn tell(&self, Lesson { state, taught }: &Lesson) {
@@ -162,7 +163,7 @@ impl Args {
 }
 
 /// Whoever sits before the terminal: sees a bar where there is one, and is told things as they are found.
-pub(super) struct Person<'a>(&'a Columns);
+pub(super) struct Person<'a>(&'a Columns, Option<&'a Remembered>);
 
 impl Host for Person<'_> {
     fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
@@ -178,6 +179,9 @@ impl Host for Person<'_> {
         match advice::on_told(&told) {
             Some(advice) => self.0.say(format_args!("{warning}{told}; {advice}")),
             None => self.0.say(format_args!("{warning}{told}")),
+        }
+        if let Told::Taken(taken) = &told {
+            self.0.warn_of_unknown(taken, self.1);
         }
     }
 }

@@ -97,6 +97,7 @@ impl Args {
             &Special {
                 key: Some(id),
                 known: before.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()),
+                memory: before.as_ref().map(|state| &state.memory),
                 context: names::all(&self.context),
                 again: true,
                 ..Special::default()

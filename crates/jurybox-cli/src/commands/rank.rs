@@ -4,13 +4,13 @@ use super::columns::{Columns, Special};
 use super::concerns::{self, Concerns};
 use super::layout::Sheet;
 use super::names::Pairs;
-use super::state::{check_outputs, read_jury};
+use super::state::check_outputs;
 use crate::output;
 use anyhow::Context;
 use jurybox::{Evaluators, Jury, Spec};
 use jurybox_files::{
-    Format, Judge, Look, May, RankOptions, Ranking, Seated, Surveyed, Table, by_evaluator, counted, rank,
-    score_all, seat, survey,
+    Format, Judge, Look, May, RankOptions, Ranking, Seated, State, Surveyed, Table, by_evaluator, counted,
+    rank, score_all, seat, survey,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -87,13 +87,20 @@ impl Args {
         };
         options.check()?;
         output::is_given_away(&self.out, self.json)?;
-        let state = self.state.as_deref().map(read_jury).transpose()?;
+        let (state, memory) = self
+            .state
+            .as_deref()
+            .map(State::read)
+            .transpose()?
+            .map(|state| (state.jury, state.memory))
+            .unzip();
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let one_pass = state.is_some() || !self.weights.is_empty() || !self.looks_first();
         let table = self.columns.open(&Special {
             key: self.group.as_ref(),
             aside: self.reward.iter().chain(&self.round).cloned().collect(),
             known,
+            memory: memory.as_ref(),
             again: !one_pass,
             ..Special::default()
         })?;

@@ -3,10 +3,10 @@
 use super::columns::{Columns, Special};
 use super::concerns::Concerns;
 use super::names::{self, Names};
-use super::state::{check_outputs, read_jury};
+use super::state::check_outputs;
 use crate::output;
 use anyhow::Context;
-use jurybox_files::{May, Seated, report, without_contexts, write_whole};
+use jurybox_files::{May, Seated, State, report, without_contexts, write_whole};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -47,7 +47,13 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let given_away = output::is_given_away(&self.out, self.json)?;
-        let mut state = self.state.as_deref().map(read_jury).transpose()?;
+        let (mut state, memory) = self
+            .state
+            .as_deref()
+            .map(State::read)
+            .transpose()?
+            .map(|state| (state.jury, state.memory))
+            .unzip();
         // What all groups share is reported.
         let contexts = match &mut state {
             Some(jury) => without_contexts(jury)?,
@@ -62,6 +68,7 @@ impl Args {
             again: self.probability.is_some() || self.reviewer.is_some(),
             aside,
             known,
+            memory: memory.as_ref(),
             ..Special::default()
         })?;
         check_outputs(&table, self.state.as_slice(), &self.out)?;

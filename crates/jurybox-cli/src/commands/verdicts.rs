@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
     let picks = expand(&args.picks)?;
     let verdicts = if together { picks.clone() } else { expand(&args.verdicts)? };
     let (picks, verdicts) = (Given::Files(picks), Given::Files(verdicts));
-    let Some(returned) = learn_verdicts(before, picks, verdicts, &how, &mut args.person())? else {
+    let Some(returned) = learn_verdicts(before, picks, verdicts, &how, &mut args.person(None))? else {
         return document(args, before, &TakenBack::default());
     };
     let Returned { state, back } = &returned;
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
         state.jury.spec(),
         counted(back.waiting, "pick")
     ));
-    returned.remarks().into_iter().for_each(|remark| args.person().tell(remark));
+    returned.remarks().into_iter().for_each(|remark| args.person(None).tell(remark));
     concerns::tell(&state.jury.fit());
     document(args, state, back)
 }

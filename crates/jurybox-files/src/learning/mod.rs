@@ -229,6 +229,7 @@ pub fn learn_rows(
     {
         roles.invert.push(reward.name.clone());
     }
+    roles.learnt_reward = before.and_then(|state| state.memory.reward()).map(|reward| reward.name);
     let known = before.map_or(&[][..], |state| state.jury.evaluators().as_slice());
     let (table, new) = match given {
         Given::Once(open) => {
@@ -323,9 +324,14 @@ fn seated(
 ) -> Result<State, Error> {
     let evaluators = table.taken().evaluators();
     let Some(before) = before else {
-        return Ok(State::from(seat(&how.policy.clone().unwrap_or_default(), evaluators)?));
+        let mut state = State::from(seat(&how.policy.clone().unwrap_or_default(), evaluators)?);
+        state.memory.evaluators_by_rule(table.taken().by_rule);
+        return Ok(state);
     };
     let mut state = before.clone();
+    if !how.roles.evaluators.is_empty() {
+        state.memory.evaluators_by_rule(false);
+    }
     let seated = Seated::again(&mut state.jury, evaluators, May::Change { forget: &how.drop })?;
     seated.joined.into_iter().for_each(|evaluator| host.tell(Told::Joins { evaluator }));
     seated.left.into_iter().for_each(|evaluator| host.tell(Told::Leaves { evaluator }));

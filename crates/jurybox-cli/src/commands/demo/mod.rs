@@ -58,13 +58,9 @@ impl Args {
         }
         // Begun now, so that what is wrong is found out before the show. Everybody may write to the folder for temporary files: the page
         // takes its name there, and is not written through what somebody else has put under it.
-        let (path, mut page) = match self.out {
-            Some(out) => (out.clone(), Aside::new(&out)?),
-            None => {
-                let path = std::env::temp_dir().join("jurybox-demo.html");
-                (path.clone(), Aside::replacing(&path)?)
-            }
-        };
+        let chosen = self.out.is_some();
+        let path = self.out.unwrap_or_else(|| std::env::temp_dir().join("jurybox-demo.html"));
+        let mut page = if chosen { Aside::new(&path)? } else { Aside::replacing(&path)? };
         let mut demo = Demo::new(self.seed)?;
         let live = can_move();
         let stop = lab::stop_flag();
