@@ -110,7 +110,7 @@ pub use state::State;
 pub use survey::{Look, Surveyed, survey};
 pub use table::{At, Records, Table, Want};
 pub use teach::{Taught, teach};
-pub use terminal::plain;
+pub use terminal::{plain, push_line};
 pub use travelling::Travelling;
 pub use verdicts::{Items, TakenBack, take_back};
 pub use warning::{Odd, Warning};

@@ -1,11 +1,13 @@
 //! A state in a file: the jury, and what it was taught with.
 
 use crate::error::Error;
+use crate::plain::open_plain;
 use crate::remembered::Remembered;
 use crate::write::Ready;
 use jurybox::Jury;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::io::{self, Read};
 use std::path::Path;
 
 const FORMAT: &str = "jurybox-state";
@@ -62,10 +64,25 @@ impl From<Jury> for State {
     }
 }
 
+/// The largest state, in bytes: half a year of rounds with hundreds of verdicts each has less.
+const LARGEST: u64 = 1 << 30;
+
+/// All of a plain file. A device or a pipe could go on for ever, and what is larger than any state is none.
+fn read_bounded(path: &Path) -> io::Result<String> {
+    let file = open_plain(path, None)?;
+    if file.metadata()?.len() > LARGEST {
+        return Err(io::Error::other(format!("it is larger than any state: {} MiB at most", LARGEST >> 20)));
+    }
+    let mut text = String::new();
+    // It may grow meanwhile.
+    file.take(LARGEST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 impl State {
-    /// Reads a state file.
+    /// Reads a state file: a plain one, of a GiB at the most.
     pub fn read(path: &Path) -> Result<State, Error> {
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "read", e))?;
+        let text = read_bounded(path).map_err(|e| Error::io(path, "read", e))?;
         State::parse(&text).map_err(|source| Error::State { path: path.into(), source })
     }
 

@@ -33,6 +33,18 @@ pub fn plain(text: &str, lines: bool) -> Cow<'_, str> {
     out.into()
 }
 
+/// Adds a line to a table for people. Whatever names stand in it, it is one line: a line break in a name would forge another.
+///
+/// ```
+/// let mut table = String::new();
+/// jurybox_files::push_line(&mut table, "`de\nall` is fine");
+/// assert_eq!(table, "`de\\u000aall` is fine\n");
+/// ```
+pub fn push_line(table: &mut String, line: &str) {
+    table.push_str(&plain(line, false));
+    table.push('\n');
+}
+
 /// Control characters of both kinds, and those that turn the direction of text. A tab does no harm.
 fn acts_on_a_terminal(c: char) -> bool {
     let turns =

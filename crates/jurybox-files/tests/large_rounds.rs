@@ -133,7 +133,7 @@ fn a_file_of_many_rows_is_learnt_and_its_state_reads_back() {
         let _ = writeln!(text, "p{row},{},{},{}", pair[0], pair[1], u8::from(pair[0] > 0.9));
     }
     std::fs::write(&path, text).unwrap();
-    let roles = Roles { reward: Some("verdict".into()), ..roles() };
+    let roles = Roles { reward: Some("verdict".into()), id: vec!["post".into()], ..Roles::default() };
     let table = Table::open(&[path], &roles, true).unwrap().with_threads(2);
     let mut jury = seat(&jurybox::Spec::default(), table.taken().evaluators()).unwrap();
     teach(&table, &mut jury, 0).unwrap();

@@ -346,3 +346,48 @@ fn the_page_of_a_demo_takes_the_place_of_a_link_and_is_not_written_through_it() 
     assert!(folder.read("jurybox-demo.html").contains("</html>"));
     assert_eq!(folder.unfinished(), 0);
 }
+
+/// A column or a group may be named by whoever fills in a form: a line break in it must not make a line of ours.
+#[test]
+fn no_name_makes_a_line_of_its_own_in_a_table() {
+    let folder = Folder::new("lines");
+    let rows = (0..300).map(|i| {
+        let (a, b) = (i * 7 % 10, i * 3 % 10);
+        let group = if i % 2 == 0 { "en" } else { "\"de\nforged 9 9 9\"" };
+        format!("p{i},{a},{b},{group},{},1\n", u8::from(a > 5))
+    });
+    let rows: String = rows.collect();
+    folder.write("posts.csv", &format!("id,\"a\nforged: all is well\",b,lang,verdict,p\n{rows}"));
+    for line in [
+        "report posts.csv --id id --reward verdict --reviewer lang --ignore p -q",
+        "prevalence posts.csv --id id --reward verdict --probability p --by lang -q",
+        "replay posts.csv --id id --reward verdict --ignore p,lang --folds 4 -k 2 --runs 2 --policies average,best-single -q",
+    ] {
+        let output = folder.run(line);
+        let table = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            table.contains("\\u000aforged"),
+            "{line}: {table}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(!table.lines().any(|line| line.starts_with("forged")), "{line}: {table}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_state_is_read_from_a_plain_file_of_a_sensible_size_and_from_nothing_else() {
+    let folder = Folder::new("plain-state");
+    folder.write("posts.csv", "id,a,b\np1,1,2\np2,2,1\n");
+    let fifo = folder.path("fifo.json");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    std::fs::File::create(folder.path("huge.json")).unwrap().set_len(1 << 40).unwrap();
+    for (state, why) in [
+        ("/dev/zero", "/dev/zero: cannot read: it is not a plain file"),
+        ("fifo.json", "fifo.json: cannot read: it is not a plain file"),
+        ("huge.json", "huge.json: cannot read: it is larger than any state: 1024 MiB at most"),
+    ] {
+        let said = folder.refused(&format!("rank posts.csv --id id --state {state} -k 1 -q"));
+        assert!(said.contains(why), "{said}");
+    }
+}

@@ -6,12 +6,12 @@ use crate::error::Error;
 use crate::judge::seat;
 use crate::table::{Table, Want};
 use crate::teach::teach;
+use crate::terminal::push_line;
 use jurybox::options::Fraction;
 use jurybox::{Interval, Jury, Reviewer, Spec};
 use jurybox_draw::{counted, short, table as html_table};
 use serde::Serialize;
 use std::collections::HashMap;
-use std::fmt::Write;
 
 /// What is known of one reviewer, beside the others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -103,13 +103,18 @@ impl Report {
         let rows: Vec<[String; 5]> = self.reviewers.iter().map(ReviewerReport::cells).collect();
         let width = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0).max(8);
         let heads = ["verdicts", "severity", "noise", "counts for"];
-        let _ = writeln!(
-            text,
-            "{:width$}  {:>8}  {:>26}  {:>26}  {:>10}",
-            "reviewer", heads[0], heads[1], heads[2], heads[3]
+        push_line(
+            &mut text,
+            &format!(
+                "{:width$}  {:>8}  {:>26}  {:>26}  {:>10}",
+                "reviewer", heads[0], heads[1], heads[2], heads[3]
+            ),
         );
         for [name, verdicts, severity, noise, weight] in rows {
-            let _ = writeln!(text, "{name:width$}  {verdicts:>8}  {severity:>26}  {noise:>26}  {weight:>10}");
+            push_line(
+                &mut text,
+                &format!("{name:width$}  {verdicts:>8}  {severity:>26}  {noise:>26}  {weight:>10}"),
+            );
         }
         text
     }

@@ -1,9 +1,9 @@
 //! The report as a table for the terminal.
 
 use super::{Missed, Report};
+use crate::terminal::{plain, push_line};
 use jurybox::Interval;
 use jurybox_draw::{counted, short};
-use std::fmt::Write;
 
 impl Report {
     /// A table for the terminal: what to do, the evaluators in the order of their use, and the warnings. With a state, the
@@ -12,51 +12,63 @@ impl Report {
         let width =
             self.evaluators.iter().map(|e| clipped(&e.name).chars().count()).max().unwrap_or(0).max(9);
         let made = self.made_at.as_deref().map_or(String::new(), |at| format!(" {}", moment(at)));
-        let mut text = format!(
-            "{}: {}, {} with a reward; from {}; made{made} by {}\n",
-            self.about(),
-            counted(self.rows, "row"),
-            self.labelled,
-            self.from,
-            self.made_by
+        let mut text = String::new();
+        push_line(
+            &mut text,
+            &format!(
+                "{}: {}, {} with a reward; from {}; made{made} by {}",
+                self.about(),
+                counted(self.rows, "row"),
+                self.labelled,
+                self.from,
+                self.made_by
+            ),
         );
         if self.policy.of_state {
-            let _ =
-                writeln!(text, "weights: what `{}` has learnt from {}", self.policy.name, self.policy.from);
+            push_line(
+                &mut text,
+                &format!("weights: what `{}` has learnt from {}", self.policy.name, self.policy.from),
+            );
         }
         for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(Missed::sentence)) {
-            let _ = writeln!(text, "{sentence}");
+            push_line(&mut text, &sentence);
         }
-        let _ = writeln!(
-            text,
-            "{:width$}  {:11}  {:>26}  {:>8} {:>8} {:>8} {:>26} {:>8}",
-            "evaluator", "what to do", "weight", "gain", "offset", "noise", "correlation", "coverage"
+        push_line(
+            &mut text,
+            &format!(
+                "{:width$}  {:11}  {:>26}  {:>8} {:>8} {:>8} {:>26} {:>8}",
+                "evaluator", "what to do", "weight", "gain", "offset", "noise", "correlation", "coverage"
+            ),
         );
         let some = |value: Option<f64>| value.map_or("–".into(), short);
         for at in self.by_use() {
             let about = &self.evaluators[at];
-            let _ = writeln!(
-                text,
-                "{:width$}  {:11}  {:>26}  {:>8} {:>8} {:>8} {:>26} {:>7.0}%",
-                clipped(&about.name),
-                about.advice.word(),
-                self.weight_said(at),
-                some(about.gain),
-                some(about.offset),
-                some(about.noise),
-                interval(about.correlation),
-                100.0 * about.coverage
+            push_line(
+                &mut text,
+                &format!(
+                    "{:width$}  {:11}  {:>26}  {:>8} {:>8} {:>8} {:>26} {:>7.0}%",
+                    clipped(&about.name),
+                    about.advice.word(),
+                    self.weight_said(at),
+                    some(about.gain),
+                    some(about.offset),
+                    some(about.noise),
+                    interval(about.correlation),
+                    100.0 * about.coverage
+                ),
             );
         }
         if let Some(effective) = self.effective_evaluators {
-            let _ = writeln!(
-                text,
-                "worth {effective:.1} independent evaluators (that counts independence, not knowledge)"
+            push_line(
+                &mut text,
+                &format!(
+                    "worth {effective:.1} independent evaluators (that counts independence, not knowledge)"
+                ),
             );
         }
         text += &self.reviewers_as_text();
         for warning in &self.warnings {
-            let _ = writeln!(text, "warning: {warning}");
+            push_line(&mut text, &format!("warning: {warning}"));
         }
         text
     }
@@ -74,11 +86,12 @@ impl Report {
     }
 }
 
-/// A name that a terminal can show.
+/// A name that a terminal can show, in one line.
 pub(super) fn clipped(name: &str) -> String {
     const MOST: usize = 60;
+    let name = plain(name, false);
     if name.chars().count() <= MOST {
-        return name.into();
+        return name.into_owned();
     }
     name.chars().take(MOST - 1).chain(['…']).collect()
 }

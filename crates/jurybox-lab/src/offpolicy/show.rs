@@ -3,6 +3,7 @@
 use super::{OffPolicy, OffPolicyLine};
 use jurybox::Interval;
 use jurybox_draw::{counted, escaped, page, short, warnings};
+use jurybox_files::push_line;
 use std::fmt::Write;
 
 impl OffPolicy {
@@ -14,13 +15,13 @@ impl OffPolicy {
             (0..5).map(|c| cells.iter().map(|row| row[c].chars().count()).max().unwrap_or(0)).collect();
         for row in &cells {
             let padded = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
-            let _ = writeln!(text, "{}", padded.collect::<Vec<_>>().join("  ").trim_end());
+            push_line(&mut text, padded.collect::<Vec<_>>().join("  ").trim_end());
         }
         for note in self.notes() {
-            let _ = writeln!(text, "{note}");
+            push_line(&mut text, &note);
         }
         for warning in &self.warnings {
-            let _ = writeln!(text, "warning: {warning}");
+            push_line(&mut text, &format!("warning: {warning}"));
         }
         text
     }

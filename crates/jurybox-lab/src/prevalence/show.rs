@@ -2,7 +2,7 @@
 
 use super::{Prevalence, PrevalenceLine};
 use jurybox_draw::{counted, short};
-use std::fmt::Write;
+use jurybox_files::{plain, push_line};
 
 /// What stands where there is nothing.
 const NOTHING: &str = "–";
@@ -10,19 +10,30 @@ const NOTHING: &str = "–";
 impl Prevalence {
     /// A table for the terminal: a line for each period and group, then all.
     pub fn to_table(&self) -> String {
-        let mut text = format!(
-            "mean `{}` of all rows, from {} of {} with one; 95% intervals\npredictions: {}; rewards from {} to {} ({})\n",
-            self.reward,
-            self.all.labelled,
-            counted(self.all.rows, "row"),
-            self.predictions,
-            short(self.reward_range.0),
-            short(self.reward_range.1),
-            self.reward_range_from
+        let mut text = String::new();
+        push_line(
+            &mut text,
+            &format!(
+                "mean `{}` of all rows, from {} of {} with one; 95% intervals",
+                self.reward,
+                self.all.labelled,
+                counted(self.all.rows, "row"),
+            ),
+        );
+        push_line(
+            &mut text,
+            &format!(
+                "predictions: {}; rewards from {} to {} ({})",
+                self.predictions,
+                short(self.reward_range.0),
+                short(self.reward_range.1),
+                self.reward_range_from
+            ),
         );
         let mut cells = vec![self.header()];
         cells.extend(self.lines.iter().map(|line| self.cells(line, NOTHING)));
         cells.push(self.cells(&self.all, "all"));
+        cells.iter_mut().flatten().for_each(|cell| *cell = plain(cell, false).into_owned());
         let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..cells[0].len()).map(width).collect();
         // Names to the left, figures to the right.
@@ -31,10 +42,10 @@ impl Prevalence {
             let padded = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
                 if column < names { format!("{cell:width$}") } else { format!("{cell:>width$}") }
             });
-            let _ = writeln!(text, "{}", padded.collect::<Vec<_>>().join("  ").trim_end());
+            push_line(&mut text, padded.collect::<Vec<_>>().join("  ").trim_end());
         }
         for warning in &self.warnings {
-            let _ = writeln!(text, "warning: {warning}");
+            push_line(&mut text, &format!("warning: {warning}"));
         }
         text
     }

@@ -4,6 +4,7 @@ use super::entrants::BEST_SINGLE;
 use super::{Line, Outcome};
 use jurybox::Interval;
 use jurybox_draw::{Curve, Frame, Plot, Scale, counted, escaped, page, short, warnings};
+use jurybox_files::push_line;
 use std::fmt::Write;
 
 /// What stands in a column of the table for a line.
@@ -19,10 +20,10 @@ impl Outcome {
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n", self.setting());
         if !self.ci95_covers.is_empty() {
-            let _ = writeln!(text, "95% intervals {}", self.ci95_covers);
+            push_line(&mut text, &format!("95% intervals {}", self.ci95_covers));
         }
         if self.twins > 0 && !self.warnings.iter().any(|warning| warning.contains(&self.twins_said())) {
-            let _ = writeln!(text, "{}", self.twins_said());
+            push_line(&mut text, &self.twins_said());
         }
         let cells: Vec<Vec<String>> =
             self.cells().into_iter().map(|row| row.iter().map(|cell| clipped(cell)).collect()).collect();
@@ -34,10 +35,10 @@ impl Outcome {
             for (cell, &width) in row.iter().zip(&widths) {
                 let _ = write!(line, "{cell:width$}  ");
             }
-            let _ = writeln!(text, "{}", line.trim_end());
+            push_line(&mut text, line.trim_end());
         }
         for warning in &self.warnings {
-            let _ = writeln!(text, "warning: {warning}");
+            push_line(&mut text, &format!("warning: {warning}"));
         }
         text
     }
