@@ -118,6 +118,12 @@ fn on_files(error: &Error) -> Option<String> {
         }
         Error::Shared { .. } => "merge states that were learnt apart, or count it twice with --again".into(),
         Error::OtherPolicy { .. } => "leave --policy out, or use another state with --state".into(),
+        Error::TwoRoles { column, one: "a context", other: "a round or group" } => {
+            format!("the weights of the state differ by it: to group by it as well, give the file a copy of `{column}` under another name")
+        }
+        Error::OtherEvaluators { learnt, here } if here.contains("(context)") && !learnt.contains("(context)") => {
+            "leave --context out: the state began without; a context joins it when `jurybox learn --context` learns rows that have it".into()
+        }
         Error::OtherEvaluators { .. } => {
             "leave --evaluators out; an evaluator that is new joins the state when `jurybox learn` learns rows that have it, with all of them named by --evaluators"
                 .into()

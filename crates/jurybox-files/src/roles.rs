@@ -169,7 +169,9 @@ impl Roles {
                     continue;
                 }
                 let column = evaluator.name.clone();
-                return Err(Error::TwoRoles { column, one: "an evaluator", other: role });
+                let one =
+                    if evaluator.direction == Direction::Context { "a context" } else { "an evaluator" };
+                return Err(Error::TwoRoles { column, one, other: role });
             }
             evaluators.push(evaluator.clone());
         }
@@ -179,7 +181,7 @@ impl Roles {
         let names: HashSet<&str> = columns.iter().map(|found| found.name.as_str()).collect();
         for found in columns {
             let name = &found.name;
-            if seats.contains(name) && !unread.contains(name) {
+            if (seats.contains(name) && !unread.contains(name)) || self.context.contains(name) {
                 continue;
             }
             if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {

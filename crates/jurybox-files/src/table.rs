@@ -18,6 +18,7 @@ use crate::roles::{Found, Roles, Taken};
 use crate::spare::Spare;
 use crate::warning::{Warning, together};
 use crate::watch::{Ears, Watch};
+use jurybox::Direction;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -345,7 +346,10 @@ fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
     let names: HashSet<&str> = source.columns().iter().map(|found| found.name.as_str()).collect();
     let has = |column: &str| names.contains(column);
     taken.has_one_of(source.path(), names.iter().copied())?;
-    let evaluators = taken.evaluators.names().map(|name| (name, "scores"));
+    let evaluators = taken.evaluators.as_slice().iter().map(|evaluator| {
+        let what = if evaluator.direction == Direction::Context { "groups" } else { "scores" };
+        (evaluator.name.as_str(), what)
+    });
     let reward = taken.reward().map(|column| (column, "rewards"));
     let probability = taken.probability.as_deref().map(|column| (column, "probabilities"));
     let key = taken.key.as_deref().map(|column| (column, "names of items, rounds or groups"));

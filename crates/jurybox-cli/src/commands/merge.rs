@@ -4,7 +4,7 @@ use super::state::{Turn, told, write_back};
 use crate::messages::say;
 use crate::output;
 use anyhow::bail;
-use jurybox_files::{Error, State, counted};
+use jurybox_files::{Error, May, Seated, State, counted};
 use std::path::{Path, PathBuf};
 
 /// Add states that were learnt apart.
@@ -58,6 +58,11 @@ impl Args {
             return Err(Error::Shared { path: path.into(), shared }.into());
         }
         sum.memory.merge(&state.memory)?;
-        Ok(sum.jury.merge(&state.jury).map_err(|source| Error::State { path: path.into(), source })?)
+        let mut jury = state.jury.clone();
+        // The same evaluators in another order are the same; what does not fit is refused below, in its own words.
+        if jury.evaluators().len() == sum.jury.evaluators().len() {
+            let _ = Seated::again(&mut jury, sum.jury.evaluators(), May::Lack);
+        }
+        Ok(sum.jury.merge(&jury).map_err(|source| Error::State { path: path.into(), source })?)
     }
 }

@@ -33,7 +33,7 @@ use crate::table::Table;
 use crate::teach::{Taught, teach_but};
 use crate::verdicts::Items;
 use crate::warning::Warning;
-use jurybox::{Direction, Jury, Spec};
+use jurybox::{Direction, Evaluator, Jury, Spec};
 use new_rows::{Names, NewFiles, NewRows};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -231,6 +231,15 @@ pub fn learn_rows(
     }
     roles.learnt_reward = before.and_then(|state| state.memory.reward()).map(|reward| reward.name);
     let known = before.map_or(&[][..], |state| state.jury.evaluators().as_slice());
+    // Who names the evaluators means those with scores: the contexts of a state stay.
+    if !roles.evaluators.is_empty() {
+        let left_out = |one: &&Evaluator| {
+            let named = [&roles.evaluators, &roles.context, &how.drop];
+            one.direction == Direction::Context && !named.iter().any(|names| names.contains(&one.name))
+        };
+        let contexts: Vec<String> = known.iter().filter(left_out).map(|one| one.name.clone()).collect();
+        roles.context.extend(contexts);
+    }
     let (table, new) = match given {
         Given::Once(open) => {
             roles.seated = kept(known, &how.drop, &roles.evaluators)?;

@@ -25,7 +25,7 @@ pub(super) fn listed<S: AsRef<str>>(names: &[S], most: usize) -> String {
     match names {
         [] => String::new(),
         [one] => quoted(one),
-        [first @ .., last] if names.len() <= most => {
+        [first @ .., last] if names.len() <= most + 1 => {
             format!("{} and {}", first.iter().map(quoted).collect::<Vec<_>>().join(", "), quoted(last))
         }
         _ => {
@@ -204,6 +204,7 @@ mod tests {
     fn a_list_says_how_many_more_there_are() {
         assert_eq!(listed(&["a"], 4), "`a`");
         assert_eq!(listed(&["a", "b", "c"], 4), "`a`, `b` and `c`");
+        assert_eq!(listed(&["a", "b", "c", "d", "e"], 4), "`a`, `b`, `c`, `d` and `e`");
         assert_eq!(listed(&["a", "b", "c", "d", "e", "f"], 4), "`a`, `b`, `c`, `d` and 2 more");
         assert_eq!(listed(&["x".repeat(900)], 4).chars().count(), 42);
         assert_eq!(listed::<&str>(&[], 4), "");
