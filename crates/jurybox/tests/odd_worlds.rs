@@ -223,6 +223,59 @@ fn noise_does_not_point_the_wrong_way() {
     let rewards: Vec<f64> = rows.iter().map(|row| 3.0 * normal(&mut rng) - row.iter().sum::<f64>()).collect();
     show(&mut jury, &rows, &rewards, &[None; 400]);
     assert!(matches!(jury.fit().doubts(), [Doubt::WrongWay { labels: 400 }]), "{:?}", jury.fit().doubts());
+    // One verdict on an item that is far from all others takes nothing from that.
+    jury.learn(&[Example { scores: &[1e12; 3], reward: 0.0, receipt: None }], 0).unwrap();
+    assert!(matches!(jury.fit().doubts(), [Doubt::WrongWay { .. }]), "{:?}", jury.fit().doubts());
+}
+
+/// A score that is saturated, of yes and no nearly, crowds the cuts of trees where those of others are spread.
+#[test]
+fn cuts_of_one_evaluator_may_be_crowded_beside_those_of_others() {
+    for seed in 0..120_u64 {
+        let width = 5 + (seed % 2) as usize;
+        let cut = [0.2, 0.4, 0.6, 0.8, -0.4, -0.6][(seed % 6) as usize];
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut jury = Jury::new(&Spec::new("adaptive"), Evaluators::numbered(width).unwrap()).unwrap();
+        let mut row = || {
+            let mut row: Vec<f64> = (0..width).map(|_| normal(&mut rng)).collect();
+            row[0] = f64::from(u8::from(row[0] > cut)) + 1e-4 * rng.random::<f64>();
+            row
+        };
+        let rows: Vec<Vec<f64>> = (0..900).map(|_| row()).collect();
+        let table = rows.concat();
+        jury.observe(&jury.scores(&table).unwrap(), 0).unwrap();
+        for scores in &rows {
+            let reward = f64::from(u8::from(rng.random::<f64>() < 0.5));
+            jury.learn(&[Example { scores, reward, receipt: None }], 0).unwrap();
+        }
+        let fitted = jury.fit();
+        let values = fitted.values(&fitted.scores(&table).unwrap()).unwrap();
+        for (row, value) in rows.iter().zip(values).step_by(50) {
+            assert!((fitted.contributions(row).unwrap().unwrap().value() - value).abs() < 1e-9, "{seed}");
+        }
+    }
+}
+
+/// Long ago is little of the sample: what is there since a change may be one item, or none.
+#[test]
+fn after_a_change_in_an_old_jury_values_differ() {
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let mut jury = Jury::new(&Spec::new("adaptive"), Evaluators::numbered(4).unwrap()).unwrap();
+    let mut told = 0;
+    for at in 0..6060 {
+        let noise = |j: usize| if j == 1 && at >= 6000 { 6.0 } else { 0.8 };
+        let worths: Vec<f64> = (0..20).map(|_| normal(&mut rng)).collect();
+        let table: Vec<f64> = worths
+            .iter()
+            .flat_map(|worth| [0, 1, 2, 3].map(|j| worth + noise(j) * normal(&mut rng)))
+            .collect();
+        jury.observe(&jury.scores(&table).unwrap(), at).unwrap();
+        let fitted = if at >= 6010 && at % 5 == 0 { jury.fit() } else { continue };
+        told += usize::from(!fitted.alarms().is_empty());
+        let values = fitted.values(&fitted.scores(&table).unwrap()).unwrap();
+        assert!(values.iter().any(|value| (value - values[0]).abs() > 1e-6), "{at}: {values:?}");
+    }
+    assert!(told > 5, "{told}");
 }
 
 /// Beyond the sample of labels a part of the value is by straight lines, which go on where no reward is.

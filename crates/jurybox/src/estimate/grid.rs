@@ -8,6 +8,8 @@
 pub(crate) const PIECES: usize = 256;
 /// The most knots that a table may have, so that no search looks beyond its end.
 pub(crate) const MOST_KNOTS: usize = 190;
+/// The most halvings after a cell of a grid, with which no search in any grid looks beyond its end; where no grid helps, there are more.
+pub(crate) const MOST_HALVINGS: usize = 6;
 const CELLS: usize = 512;
 /// Added to a number below 2^51, this leaves the nearest whole number in the lowest bits.
 const WHOLE: f64 = (1_u64 << 52) as f64;
@@ -74,7 +76,7 @@ impl Grid {
         grid
     }
 
-    /// How many halvings a search takes; [`piece`](Self::piece) may be told more, never fewer.
+    /// How many halvings a search takes; [`piece`](Self::piece) may be told more, up to [`MOST_HALVINGS`], never fewer.
     pub(crate) fn halvings(&self) -> usize {
         self.halvings
     }

@@ -22,6 +22,16 @@ pub(crate) struct NormalScore {
 /// some 60 to 80 knots whatever the data.
 const STEP: f64 = 0.1;
 
+/// The standard deviation of the quantiles of so many numbers of which one is greater than the others, who are equal.
+fn one_of(count: f64) -> f64 {
+    let share = 1.0 / count;
+    if share >= 1.0 {
+        return 1.0;
+    }
+    let apart = normal::quantile(1.0 - 0.5 * share) - normal::quantile(0.5 - 0.5 * share);
+    (share * (1.0 - share)).sqrt() * apart
+}
+
 impl NormalScore {
     /// From numbers with counts. The scores have mean 0 and standard deviation 1 over them, or are all 0.
     pub(crate) fn fit(seen: &mut [(f64, f64)], quantiles: &mut Quantiles) -> Self {
@@ -48,7 +58,7 @@ impl NormalScore {
         let mean = sum / total;
         let deviation = (square / total - mean * mean).max(0.0).sqrt();
         let scale = if deviation > 1e-9 { 1.0 / deviation } else { 0.0 };
-        curve.distinct = deviation.min(1.0);
+        curve.distinct = deviation.max(one_of(total + 1.0)).min(1.0);
         curve.score.iter_mut().for_each(|score| *score = (*score - mean) * scale);
         let rise = |i: usize| curve.score.get(i + 1).map_or(0.0, |next| next - curve.score[i]);
         curve.pieces = (0..curve.score.len()).map(|i| [curve.score[i], rise(i)]).collect();
@@ -56,7 +66,8 @@ impl NormalScore {
         curve
     }
 
-    /// How far the numbers are told apart: nearly 1 where all are different, a quarter where one in a hundred differs from the others, 0 where none does.
+    /// How far the numbers are told apart: nearly 1 where all are different, a quarter where one in a hundred differs from the others. Where none does,
+    /// the next one may: few numbers, as after a change, say little of that.
     pub(crate) fn distinct(&self) -> f64 {
         self.distinct
     }

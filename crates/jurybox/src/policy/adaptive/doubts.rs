@@ -1,6 +1,5 @@
 //! What to doubt of a fit: that the labels say anything at all, and that the jury points the right way.
 
-use super::landscape::Landscape;
 use super::model::Model;
 use crate::estimate::SampledRow;
 use crate::kernel::dot;
@@ -88,18 +87,21 @@ fn is_turned<'a>(model: &Model, labelled: impl Iterator<Item = SampledRow<'a>> +
     let slopes: Vec<f64> = (0..landscape.width()).map(|j| model.slope(j)).collect();
     let image = landscape.correlation.times(&slopes);
     let along = dot(&landscape.equal(), &image);
-    along < AGAINST * dot(&slopes, &image).max(0.0).sqrt() && -errors_along(landscape, labelled) > SURELY
+    along < AGAINST * dot(&slopes, &image).max(0.0).sqrt() && -errors_along(model, labelled) > SURELY
 }
 
 /// How many standard errors the slope of the rewards along the mean of the evaluators is from nought.
-fn errors_along<'a>(landscape: &Landscape, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> f64 {
+fn errors_along<'a>(model: &Model, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> f64 {
+    let (landscape, (low, high)) = (&model.landscape, model.range);
     let width = landscape.width();
     let votes = landscape.equal();
     let (mut plain, mut ranked) = (vec![0.0; width], vec![0.0; width]);
+    // As the fit sees them: rewards that are cut, and nothing that is far from all that was seen.
     let pairs: Vec<[f64; 3]> = labelled
+        .filter(|row| !landscape.is_far(&row.values[..width]))
         .map(|row| {
             landscape.place(&row.values[..width], &mut plain, &mut ranked);
-            [row.weight, dot(&votes, &plain), row.values[width]]
+            [row.weight, dot(&votes, &plain), row.values[width].clamp(low, high)]
         })
         .collect();
     let count: f64 = pairs.iter().map(|[weight, ..]| weight).sum();

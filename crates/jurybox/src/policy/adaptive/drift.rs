@@ -81,13 +81,17 @@ impl Alarm {
     /// ```
     pub fn sentence(&self, evaluators: &Evaluators, written: impl Fn(u64) -> String) -> String {
         let rose = self.after > self.before;
-        let state = if self.reading == Reading::Varying && !rose { "is stuck" } else { "is not what it was" };
+        let stuck = self.reading == Reading::Varying && self.after <= NONE;
+        let state = if stuck { "is stuck" } else { "is not what it was" };
         let who = self.evaluator.and_then(|at| evaluators.names().nth(at));
         let who =
             who.map_or_else(|| "rewards are not what they were".into(), |name| format!("`{name}` {state}"));
         let what = match (self.reading, rose) {
+            _ if stuck => "it began to give the same score to every item".into(),
             (Reading::Varying, true) => "its scores began to differ from one another".into(),
-            (Reading::Varying, false) => "it began to give the same score to every item".into(),
+            (Reading::Varying, false) => {
+                "it began to give the same score to every item of most rounds".into()
+            }
             (reading, true) => format!("{reading} rose"),
             (reading, false) => format!("{reading} fell"),
         };

@@ -59,7 +59,7 @@ pub(crate) struct Model {
     /// What depends on several scores at once, where the labels show that something does.
     pub(super) trees: Option<Trees>,
     /// What rewards were cut to.
-    range: (f64, f64),
+    pub(super) range: (f64, f64),
 }
 
 impl Model {

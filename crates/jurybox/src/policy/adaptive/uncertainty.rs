@@ -57,6 +57,7 @@ impl Uncertainty {
         let n = features.len();
         let off: Vec<f64> = features.iter().zip(&model.lines().centre).map(|(x, c)| x - c).collect();
         if reach == f64::INFINITY {
+            let mean = model.levels.as_ref().map_or(mean, |levels| levels.mean(&model.landscape, row, mean));
             return Interval::around(mean, reach);
         }
         // What missing scores hide of an item on average is in the noise already.

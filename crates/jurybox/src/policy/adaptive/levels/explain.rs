@@ -34,7 +34,7 @@ impl Levels {
         // What lines say beyond the levels is cut off, in proportion.
         let base_by_lines = self.within(by_lines.base);
         let told = by_lines.value() - by_lines.base;
-        let kept = if told == 0.0 { 0.0 } else { (self.within(by_lines.value()) - base_by_lines) / told };
+        let kept = if told == 0.0 { 1.0 } else { (self.within(by_lines.value()) - base_by_lines) / told };
         let mix = |here: f64, lines: f64| self.share * here + (1.0 - self.share) * lines;
         Contributions {
             base: mix(base, base_by_lines),

@@ -33,7 +33,8 @@ use super::model::Model;
 use super::spread::Spread;
 use crate::estimate::SampledRow;
 use crate::scores::Scores;
-use crate::toolbox::Interval;
+use crate::toolbox::{Interval, hash_number};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The most distinct rewards that are levels.
@@ -92,7 +93,7 @@ impl Levels {
         let (mut plain, mut ranked) = (Table::new(order), Table::new(order));
         let places = Places::labelled(landscape, labelled.clone());
         let mut looked_at = Vec::with_capacity(places.each().len());
-        let keys = labels(width, labelled.clone());
+        let keys = labels(landscape, labelled.clone());
         for (row, seen) in labelled.zip(places.each()) {
             plain.add(seen.plain, row.weight);
             ranked.add(seen.ranked, row.weight);
@@ -151,7 +152,7 @@ impl Levels {
                 value + question.gap * logistic(question.log_odds(seen, share))
             })
         };
-        labels(landscape.width(), labelled).into_iter().zip(places.each()).map(value).collect()
+        labels(landscape, labelled).into_iter().zip(places.each()).map(value).collect()
     }
 
     /// Whether most of the reward goes by questions for which the jury was turned round.
@@ -210,6 +211,13 @@ impl Levels {
         self.outcomes = LateOutcomes::of(labelled, Some(values));
     }
 
+    /// The value of an item, given that by lines.
+    pub(super) fn mean(&self, landscape: &Landscape, row: &[f64], by_lines: f64) -> f64 {
+        let places = Places::of(landscape, row);
+        let by_model = places.each().next().map_or_else(Shares::default, |seen| self.shares_above(seen));
+        self.joined(self.expectation(&by_model), by_lines)
+    }
+
     /// The reward that probabilities to be above each level lead to expect.
     fn expectation(&self, above: &Shares) -> f64 {
         self.questions.iter().zip(above).fold(self.lowest, |value, (question, p)| value + question.gap * p)
@@ -245,17 +253,24 @@ impl Levels {
     }
 }
 
-/// Which label each row is of: the two halves of one that was shared out between levels stand side by side.
-fn labels<'a>(width: usize, rows: impl Iterator<Item = SampledRow<'a>>) -> Vec<u64> {
-    let (mut label, mut before): (u64, Option<&[f64]>) = (0, None);
-    let number = |row: SampledRow<'a>| {
+/// What each label is drawn by: its scores, and how many with the same scores came before it, so that one more label leaves the others where they are.
+/// The two halves of one that was shared out between levels stand side by side.
+fn labels<'a>(landscape: &Landscape, rows: impl Iterator<Item = SampledRow<'a>>) -> Vec<u64> {
+    let width = landscape.width();
+    let (mut met, mut key, mut before) = (HashMap::<u64, u64>::new(), 0, None::<&[f64]>);
+    let of_row = |row: SampledRow<'a>| {
         let scores = &row.values[..width];
         let same = |before: &[f64]| before.iter().zip(scores).all(|(a, b)| a.to_bits() == b.to_bits());
-        label += u64::from(!before.is_some_and(same));
+        if !before.is_some_and(same) {
+            let own = landscape.key(scores);
+            let earlier = met.entry(own).or_default();
+            key = hash_number(own, *earlier);
+            *earlier += 1;
+        }
         before = Some(scores);
-        label
+        key
     };
-    rows.map(number).collect()
+    rows.map(of_row).collect()
 }
 
 impl Question {

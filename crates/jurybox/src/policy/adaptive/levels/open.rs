@@ -4,7 +4,7 @@
 //! known which leaves of every tree are open still. What all evaluators leave open begins with the leaf that is reached (Lucchese et al. 2015).
 
 use super::forest::{LEAVES, TREES, Tree};
-use crate::estimate::grid::{Grid, MOST_KNOTS, with_halvings};
+use crate::estimate::grid::{Grid, MOST_HALVINGS, MOST_KNOTS, with_halvings};
 
 /// With more evaluators than this, so many searches take longer than the walks.
 const MOST_COLUMNS: usize = 24;
@@ -96,7 +96,9 @@ impl Cuts {
         }
         // Whoever is above a cut is at the next number or beyond.
         let next: Vec<f64> = places.iter().map(|at| at.next_up()).collect();
-        Cuts::Few(Box::new(Grid::new(&next)))
+        let grid = Grid::new(&next);
+        // All columns are searched with as many halvings: where no grid helps, as many as are needed would lead beyond the ends of the others.
+        if grid.halvings() > MOST_HALVINGS { Cuts::Many(places) } else { Cuts::Few(Box::new(grid)) }
     }
 
     fn halvings(&self) -> usize {
