@@ -11,8 +11,8 @@
 //! answers at random half of the time has b = 1/2, and one who always says yes, who is not noisy at all, has b = 0.
 //!
 //! Each of the three is taken to vary among reviewers by a normal law whose scale is averaged over by evidence, on a grid that
-//! begins with 0: all alike, half of the prior. Unless one of them varies with a probability of 0.8, nothing changes. Otherwise the
-//! labels are fitted anew as what the middle reviewer would have said, `c + (y - a - c) / b`, each with weight `b^2 / v` beside the
+//! begins with 0: all alike, half of the prior. Unless one of them varies with a probability of 0.8, and more surely than with names
+//! shuffled among the verdicts, nothing changes. Otherwise the labels are fitted anew as what the middle reviewer would have said, `c + (y - a - c) / b`, each with weight `b^2 / v` beside the
 //! middle reviewer's. That takes single rows: all of the fit then rests on the sample.
 
 mod beside;
