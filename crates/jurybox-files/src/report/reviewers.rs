@@ -87,9 +87,10 @@ impl ReviewerReport {
             |noise: f64| if noise > MOST_SHOWN { format!("over {MOST_SHOWN:.0}") } else { short(noise) };
         let Interval { mean, low, high } = self.noise;
         let noise = format!("{} [{}, {}]", shown(mean), shown(low), shown(high));
-        let severity = match self.severity.half_width().is_finite() {
-            true => interval(Some(self.severity)),
-            false => format!("{} [unknown]", short(self.severity.mean)),
+        let severity = if self.severity.half_width().is_finite() {
+            interval(Some(self.severity))
+        } else {
+            format!("{} [unknown]", short(self.severity.mean))
         };
         [clipped(&name), self.verdicts.to_string(), severity, noise, short(self.weight)]
     }
