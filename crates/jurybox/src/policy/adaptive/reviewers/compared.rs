@@ -33,7 +33,7 @@ pub(super) struct Compared {
 impl Compared {
     /// By the sums over each reviewer's verdicts; nothing where they leave no noise to compare by. Slopes may be taken to be all alike.
     pub(super) fn of(groups: &[Sums], alike_in_slope: bool) -> Option<Self> {
-        let wide = wide(groups)?;
+        let (wide, over_all) = wide(groups)?;
         let enough = groups.iter().filter(|sums| sums.verdicts >= LEAST).map(Sums::left);
         let (squares, freedom) = enough.fold((0.0, 0.0), |sum, left| (sum.0 + left.0, sum.1 + left.1));
         let common = squares / freedom;
@@ -52,7 +52,8 @@ impl Compared {
         let (mut noises, of_noise) = pooled(&measured.collect::<Vec<_>>(), &NOISES);
         let middle = median(noises.iter().map(|noise| noise.mean).zip(verdicts()));
         noises.iter_mut().for_each(|noise| noise.mean -= middle);
-        let alone = alone(&own, &drawn, verdicts(), wide);
+        // How far a verdict may be off is itself read off those near by, of which it is one: squares are known no better than over all.
+        let alone = alone(&own, &drawn, verdicts(), over_all);
         let common = common * middle.exp();
         let variance = |noise: &Estimate| common * noise.mean.exp();
 

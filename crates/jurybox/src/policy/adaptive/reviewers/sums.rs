@@ -54,8 +54,9 @@ impl Sums {
 }
 
 /// By how many times its mean squared the square of how far a verdict is off varies: twice for normal ones, and many times where a
-/// few are far off, as the yes among many no. None where every verdict is as expected.
-pub(super) fn wide(groups: &[Sums]) -> Option<f64> {
+/// few are far off, as the yes among many no. Within reviewers, and over all of
+/// them; none where every verdict is as expected.
+pub(super) fn wide(groups: &[Sums]) -> Option<(f64, f64)> {
     let (mut verdicts, mut squares, mut fourths) = (0.0, 0.0, 0.0);
     let (mut fourths_within, mut products) = (0.0, 0.0);
     for group in groups {
@@ -71,5 +72,5 @@ pub(super) fn wide(groups: &[Sums]) -> Option<f64> {
     // Reviewers who differ make squares vary, too: what they do within each is not to be more than over all.
     let over_all = verdicts * fourths / (squares * squares) - 1.0;
     let within = if products > 0.0 { fourths_within / products - 1.0 } else { f64::INFINITY };
-    (squares > 0.0 && over_all.is_finite()).then(|| within.min(over_all).max(1.0))
+    (squares > 0.0 && over_all.is_finite()).then(|| (within.min(over_all).max(1.0), over_all.max(1.0)))
 }
