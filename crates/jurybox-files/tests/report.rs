@@ -335,3 +335,22 @@ fn a_name_that_no_terminal_can_show_is_shortened() {
     let rows: Vec<Vec<f64>> = (0..40).map(|i| vec![f64::from(i % 7), f64::from(i % 5)]).collect();
     assert!(made(&[&name, "verdict"], &rows).to_table().contains("xxx…"));
 }
+
+/// A rule that never errs and fires in so many of a hundred rows: a few that agree say nothing certain.
+#[test]
+fn a_rule_that_fires_in_a_few_rows_has_no_weight() {
+    for fires in 1..=8_usize {
+        let mut rng = ChaCha8Rng::seed_from_u64(fires as u64);
+        let rows: Vec<Vec<f64>> = (0..100)
+            .map(|i| {
+                let (score, rule) = (rng.random::<f64>(), i * 37 % 100 < fires);
+                let yes = rule || rng.random_bool(0.1 * score);
+                vec![score, f64::from(u8::from(rule)), f64::from(u8::from(yes))]
+            })
+            .collect();
+        let report = document(&["a", "b", "verdict"], &rows);
+        let rule = evaluator(&report, "b");
+        assert_eq!(rule["weight"].is_null(), fires <= 3, "{fires}: {rule}");
+        assert!(!evaluator(&report, "a")["weight"].is_null());
+    }
+}

@@ -40,10 +40,13 @@ pub struct Standing {
     pub reviewer: Option<Reviewer>,
     /// Verdicts that it rests on: all, until there are more than a policy keeps row by row.
     pub labels: u64,
-    /// How far their verdicts lie above those that others would give the same items, in units of the reward.
+    /// How far their verdicts lie above those that others would give the same items, in units of the reward. The estimate is drawn towards
+    /// nothing while verdicts are few; the interval is that of what the labels alone say, widened to hold the estimate, and without ends
+    /// where they are too few to say.
     pub severity: Interval,
     /// How far their verdicts are from telling what an item is worth, beside the middle reviewer: 1 is as good, 2 twice as noisy.
-    /// Verdicts that hardly depend on the item are noise too, however steady.
+    /// Verdicts that hardly depend on the item are noise too, however steady. What no score sees of an item is a part of everyone's, so that it
+    /// is nearer to 1 than what reviewers themselves add; of two, the middle one is who gave more verdicts. Estimate and interval are as above.
     pub noise: Interval,
     /// What a verdict of theirs counts for, beside one of the middle reviewer; 1 where the verdicts do not ask for anything else.
     pub weight: f64,

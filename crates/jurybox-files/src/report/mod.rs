@@ -12,6 +12,7 @@ mod copies;
 #[cfg(test)]
 mod coverage;
 mod date;
+mod few;
 mod gather;
 mod items;
 mod jackknife;

@@ -20,11 +20,12 @@ pub struct ReviewerReport {
     pub name: Option<String>,
     /// How many verdicts of the table are theirs.
     pub verdicts: u64,
-    /// How far their verdicts lie above those that the others would give the same rows, in units of the reward, with a 95% interval.
+    /// How far their verdicts lie above those that the others would give the same rows, in units of the reward, with a 95% interval: without ends
+    /// where verdicts are too few to say.
     #[serde(serialize_with = "as_estimate")]
     pub severity: Interval,
-    /// How far a verdict of theirs is from telling what a row is worth, beside the middle reviewer: 2 is twice as noisy. With a 95%
-    /// interval.
+    /// How far a verdict of theirs is from telling what a row is worth, beside the middle reviewer: 2 is twice as noisy. What no score
+    /// sees of a row is a part of it, alike for all. With a 95% interval.
     #[serde(serialize_with = "as_estimate")]
     pub noise: Interval,
     /// What a verdict of theirs counts for, beside one of the middle reviewer.
@@ -86,7 +87,12 @@ impl ReviewerReport {
             |noise: f64| if noise > MOST_SHOWN { format!("over {MOST_SHOWN:.0}") } else { short(noise) };
         let Interval { mean, low, high } = self.noise;
         let noise = format!("{} [{}, {}]", shown(mean), shown(low), shown(high));
-        [clipped(&name), self.verdicts.to_string(), interval(Some(self.severity)), noise, short(self.weight)]
+        let severity = if self.severity.half_width().is_finite() {
+            interval(Some(self.severity))
+        } else {
+            format!("{} [unknown]", short(self.severity.mean))
+        };
+        [clipped(&name), self.verdicts.to_string(), severity, noise, short(self.weight)]
     }
 }
 
@@ -129,7 +135,7 @@ impl Report {
         format!(
             "<h2>The reviewers</h2>{}<p class=\"small\">{} by {}. <b>Severity</b>: how far their verdicts lie above those that the \
              others would give the same rows. <b>Noise</b>: how far a verdict is from telling what a row is worth, beside the middle \
-             reviewer; one who always says the same tells nothing. <b>Counts for</b>: what a verdict weighs beside one of the middle \
+             reviewer, with what no score sees of the row itself; one who always says the same tells nothing. <b>Counts for</b>: what a verdict weighs beside one of the middle \
              reviewer. Intervals are of 95% each.</p>",
             html_table(&head, &rows),
             counted(self.reviewers.iter().map(|about| about.verdicts).sum(), "verdict"),

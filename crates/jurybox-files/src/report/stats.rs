@@ -1,6 +1,7 @@
 //! From moments to gains, noise, weights and redundancy.
 
 use super::copies::Copies;
+use super::few::rest_on_few;
 use super::gather::{GROUPS, Gathered};
 use super::jackknife::{CORRELATION, STRAIGHT, jackknife, merged};
 use super::{Advice, EvaluatorReport, Relation};
@@ -99,7 +100,7 @@ fn intervals(gathered: &Gathered, copies: &Copies, rewarded: bool, list: &mut [E
         let columns: Vec<usize> = speakers.iter().copied().chain([list.len()]).collect();
         let labels = of(&gathered.labels, &columns);
         (
-            jackknife(&labels, regression, STRAIGHT),
+            jackknife(&labels, regression, STRAIGHT).map(|weights| told_by_many(&labels, weights)),
             jackknife(&labels, |moments| Some(with_the_last(moments)), CORRELATION),
         )
     } else {
@@ -170,12 +171,37 @@ fn with_the_last(moments: &Moments) -> Vec<f64> {
 /// column that never varies here, or that the others all but determine.
 fn regression(moments: &Moments) -> Option<Vec<f64>> {
     let width = moments.evaluators() - 1;
-    let varies: Vec<usize> = (0..width).filter(|&j| variance(moments, j) > 0.0).collect();
-    let n = varies.len();
     // As many rows as columns would be fitted exactly, whatever they say.
-    if moments.count(width, width) < (n + 3) as f64 {
+    if moments.count(width, width) < (varying(moments).len() + 3) as f64 {
         return None;
     }
+    let scale = variance(moments, width).sqrt();
+    let mut weights = vec![f64::NAN; width];
+    for (i, row) in beyond_the_others(moments)? {
+        weights[i] = scale
+            * row
+                .iter()
+                .map(|&(j, factor)| {
+                    let with = correlation(moments, j, width);
+                    factor * if with.is_nan() { 0.0 } else { with }
+                })
+                .sum::<f64>();
+    }
+    Some(weights)
+}
+
+/// The columns but the last that vary.
+fn varying(moments: &Moments) -> Vec<usize> {
+    (0..moments.evaluators() - 1).filter(|&j| variance(moments, j) > 0.0).collect()
+}
+
+/// Of each column but the last that others do not all but determine: by what all columns, in their own standard deviations, are multiplied in what
+/// it has of its own, up to a factor.
+type Beyond = Vec<(usize, Vec<(usize, f64)>)>;
+
+fn beyond_the_others(moments: &Moments) -> Option<Beyond> {
+    let varies = varying(moments);
+    let n = varies.len();
     let mut matrix = vec![0.0; n * n];
     for (a, &i) in varies.iter().enumerate() {
         for (b, &j) in varies.iter().enumerate() {
@@ -185,20 +211,23 @@ fn regression(moments: &Moments) -> Option<Vec<f64>> {
         }
     }
     let inverse = inverse(&matrix, n)?;
-    let scale = variance(moments, width).sqrt();
-    let mut weights = vec![f64::NAN; width];
-    for (a, &i) in varies.iter().enumerate() {
-        // Gaps can make correlations that no complete table could have; then the inflation is negative.
-        if !(0.0..MOST_INFLATED).contains(&inverse[a * n + a]) {
-            continue;
+    // Gaps can make correlations that no complete table could have; then the inflation is negative.
+    let known = (0..n).filter(|a| (0.0..MOST_INFLATED).contains(&inverse[a * n + a]));
+    let row = |a: usize| varies.iter().copied().zip(inverse[a * n..].iter().copied()).collect();
+    Some(known.map(|a| (varies[a], row(a))).collect())
+}
+
+/// The intervals of weights, but of those that a few groups of rows tell.
+fn told_by_many(groups: &[Moments], mut weights: Vec<Option<Interval>>) -> Vec<Option<Interval>> {
+    let all = merged(groups, groups.len());
+    for (i, row) in beyond_the_others(&all).into_iter().flatten() {
+        let mut factors = vec![0.0; weights.len()];
+        row.iter().for_each(|&(j, factor)| factors[j] = factor / variance(&all, j).sqrt());
+        if rest_on_few(groups, &all, &factors) {
+            weights[i] = None;
         }
-        let sum = varies.iter().enumerate().map(|(b, &j)| {
-            let with = correlation(moments, j, width);
-            inverse[a * n + b] * if with.is_nan() { 0.0 } else { with }
-        });
-        weights[i] = scale * sum.sum::<f64>();
     }
-    Some(weights)
+    weights
 }
 
 /// The oracle's weights on standardised scores under the one-factor model; they sum to what the factor is worth.

@@ -92,7 +92,7 @@ pub(super) async fn page(
                 p class="small" { b { "With others" } " is about items that several have judged (" code { "quorum" } "): how often a reviewer says what each of the others says of the same item, one's own vote left out, and those who are asked only because others differ, with its 95% interval and the number of items. " b { "By chance" } " is how often that would be so if nobody looked and everybody said each label as often as now: agreement is worth what it is above that." }
                 p class="small" { b { "Golden" } " items have a known label, which the desk does not show; the table says how often a reviewer found it. Make one by saying so when it is sent: " code { "{\"id\": \"p1\", \"scores\": {…}, \"golden\": \"harmful\"}" } ", or by a column of a file: " code { "jurybox serve --import scores.csv --id id --golden known" } "." }
                 p class="small" { "Only blind verdicts are compared: who takes a verdict back has seen what the jury thought, and the next one on that item is counted apart." }
-                p class="small" { b { "Severity" } " is how far a reviewer's verdicts lie above what the others would give the same items, and " b { "noise" } " how far they are from telling what an item is worth, beside the middle reviewer: 2 is twice as noisy. Both are learnt from all verdicts by the scores of their items, with intervals that hold in 9 of 10 cases, where one reviewer decides an item: severity is taken out, and a verdict counts for what it tells." }
+                p class="small" { b { "Severity" } " is how far a reviewer's verdicts lie above what the others would give the same items, and " b { "noise" } " how far they are from telling what an item is worth, beside the middle reviewer: 2 is twice as noisy. What no score sees of an item is a part of both noises, so that they are more alike than the reviewers. Both are learnt from all verdicts by the scores of their items, with intervals that hold in 9 of 10 cases, where one reviewer decides an item: severity is taken out, and a verdict counts for what it tells." }
                 p class="small" { "A figure of few verdicts says little: the number behind it is beside it." }
                 }
             }
@@ -180,7 +180,7 @@ fn standing(all: &[Standing], name: &str) -> Markup {
         return html! { td { "–" } td { "–" } };
     };
     html! {
-        td { (signed(of.severity)) }
+        td { @if of.severity.half_width().is_finite() { (signed(of.severity)) } @else { (rounded(of.severity.mean)) " (unknown yet)" } }
         td { @if of.noise.high.is_finite() { (between(of.noise)) } @else { (rounded(of.noise.mean)) " (" (rounded(of.noise.low)) " or more)" } }
     }
 }

@@ -20,7 +20,7 @@ impl Model {
     ) -> (Self, Option<Corrected>) {
         let mut reviewers = Reviewers::of(&self, labelled.clone());
         let mut corrected = None;
-        if reviewers.differ {
+        if reviewers.differ() {
             for _ in 0..TURNS {
                 let rows: &Corrected = corrected.insert(reviewers.corrected(labelled.clone()));
                 // Moments of every label cannot be corrected after the fact: all of the fit rests on the sample.

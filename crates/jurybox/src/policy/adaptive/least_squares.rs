@@ -7,53 +7,37 @@
 //! - **What they hold.** The weights that least squares would have with the expected reward of each labelled item in the place of
 //!   its one reward: what endless verdicts on items with those scores would give. That the items were picked by their scores does not
 //!   matter to that; but where expected rewards bend with the scores, other items have another line.
-//! - **How wide.** By noise that is the same everywhere, and by noise that differs from item to item, whichever is wider. The latter is
-//!   HC3 of MacKinnon and White (1985), how far each reward is from the line of all others; and where few rewards make up most of it, as the few
-//!   yes among many no, it is known no better than from those (Satterthwaite's degrees of freedom).
+//! - **How wide.** As far as chance may have moved them (see [`chance`](super::chance)).
 //! - **Where they end.** Nowhere, as long as there are not two more labels than weights, all rewards are alike, or an evaluator's scores do not
-//!   vary or follow from those of the others.
+//!   vary, follow from those of the others, or differ from what follows in a few rows alone.
 
+use super::chance::{Chance, ENDLESS, Told};
 use super::regression::Rows;
 use crate::estimate::Joint;
 use crate::kernel::dot;
 use crate::matrix::{Cholesky, Symmetric};
-use crate::toolbox::student_quantile;
 
 /// A variance that is so many times what it would be among evaluators unlike one another is one of copies.
-const COPIES: f64 = 1e7;
+pub(super) const COPIES: f64 = 1e7;
 /// What is added to the correlations to solve for the weights of copies at all: nothing to anyone else's.
 const RIDGE: f64 = 1e-9;
-/// The least that a reward is thought to move its own line less than entirely.
-const LEAST_LEFT: f64 = 1e-6;
 
 /// Least squares of the reward on the standardised scores.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LeastSquares {
     weights: Vec<f64>,
     /// Where the noise is the same everywhere.
-    even: Vec<Doubt>,
+    even: Vec<Chance>,
     /// Where it is each label's own.
-    uneven: Vec<Doubt>,
+    uneven: Vec<Chance>,
 }
-
-/// How far a weight may be off.
-#[derive(Debug, Clone, Copy)]
-struct Doubt {
-    variance: f64,
-    /// By how many labels that is known.
-    freedom: f64,
-}
-
-/// The labels do not say.
-const ENDLESS: Doubt = Doubt { variance: f64::INFINITY, freedom: 1.0 };
 
 impl LeastSquares {
     /// By the moments of the standardised scores and the reward, and by rows that begin with the former and end with the latter: all labels, or a
     /// sample of them.
     pub(super) fn of(moments: &Joint, rows: &Rows) -> Self {
         let width = moments.columns() - 1;
-        // In units of each column's own spread; those that do not vary take no part.
-        let unit = |j: usize| moments.spread(j, j).sqrt();
+        // Those that do not vary take no part.
         let varies: Vec<usize> = (0..width).filter(|&j| moments.spread(j, j) > 0.0).collect();
         let (labels, order) = (moments.weight(), varies.len());
         let freedom = labels - order as f64 - 1.0;
@@ -67,35 +51,16 @@ impl LeastSquares {
         if freedom < 1.0 || moments.spread(width, width) <= alike {
             return known;
         }
-        let mut correlation = Symmetric::zeros(order);
-        for (a, &i) in varies.iter().enumerate() {
-            for (b, &j) in varies[..=a].iter().enumerate() {
-                correlation.set(a, b, moments.spread(i, j) / (unit(i) * unit(j)));
-            }
-        }
-        let mut factor = Cholesky::default();
-        if !factor.factor(&correlation, RIDGE) {
-            return known;
-        }
-        // The inverse of the moments, in the columns' own units, row by row.
-        let inverse: Vec<Vec<f64>> = (0..order)
-            .map(|a| {
-                let mut row = vec![0.0; order];
-                row[a] = 1.0 / unit(varies[a]);
-                factor.solve(&mut row);
-                row.iter_mut().zip(&varies).for_each(|(x, &j)| *x /= unit(j));
-                row
-            })
-            .collect();
+        let Some(inverse) = inverse(moments, &varies) else { return known };
         let with_reward: Vec<f64> = varies.iter().map(|&j| moments.spread(j, width)).collect();
         let weights: Vec<f64> = inverse.iter().map(|row| dot(row, &with_reward)).collect();
         let noise = (moments.spread(width, width) - dot(&weights, &with_reward)).max(0.0) / freedom;
-        let uneven = uneven(rows, &varies, &inverse, &weights, labels);
+        let told = told(rows, &varies, &inverse, &weights, labels);
         for (a, &j) in varies.iter().enumerate() {
             known.weights[j] = weights[a];
-            if inverse[a][a] * moments.spread(j, j) < COPIES {
-                known.even[j] = Doubt { variance: noise * inverse[a][a], freedom };
-                known.uneven[j] = Doubt { freedom: uneven[a].freedom.clamp(1.0, freedom), ..uneven[a] };
+            if inverse[a][a] * moments.spread(j, j) < COPIES && !told[a].rests_on_few(rows.weight()) {
+                known.even[j] = Chance { variance: noise * inverse[a][a], freedom };
+                known.uneven[j] = told[a].uneven(labels / rows.weight(), freedom);
             }
         }
         known
@@ -103,38 +68,46 @@ impl LeastSquares {
 
     /// The ends of what holds the weight of a standardised score at a level.
     pub(super) fn interval(&self, evaluator: usize, level: f64) -> (f64, f64) {
-        let reach = |doubt: Doubt| student_quantile(0.5 + 0.5 * level, doubt.freedom) * doubt.variance.sqrt();
-        let reach = reach(self.even[evaluator]).max(reach(self.uneven[evaluator]));
+        let reach = self.even[evaluator].reach(level).max(self.uneven[evaluator].reach(level));
         (self.weights[evaluator] - reach, self.weights[evaluator] + reach)
     }
 }
 
-/// How far each weight may be off where every reward has a noise of its own: by the squares of what each moves the weights by, as far as it is
-/// from the line of all others.
-fn uneven(rows: &Rows, varies: &[usize], inverse: &[Vec<f64>], weights: &[f64], labels: f64) -> Vec<Doubt> {
-    let mut sums = vec![(0.0, 0.0); varies.len()];
-    let (mut scores, mut moved) = (vec![0.0; varies.len()], vec![0.0; varies.len()]);
-    for (row, count) in rows.each() {
-        // Both scores and reward are times the root of the count.
-        let reward = row[row.len() - 1];
-        scores.iter_mut().zip(varies).for_each(|(x, &j)| *x = row[j]);
-        moved.fill(0.0);
-        for (x, inverse) in scores.iter().zip(inverse) {
-            moved.iter_mut().zip(inverse).for_each(|(moved, i)| *moved += x * i);
-        }
-        let left = 1.0 - dot(&scores, &moved) / count - 1.0 / labels;
-        let off = (reward - dot(&scores, weights)) / (count * left.max(LEAST_LEFT));
-        for ((squares, fourths), moved) in sums.iter_mut().zip(&moved) {
-            let square = (moved * off).powi(2);
-            *squares += count * square;
-            *fourths += count * square * square;
+/// The inverse of the moments of those columns, in their own units, row by row; none where these do not have one.
+pub(super) fn inverse(moments: &Joint, columns: &[usize]) -> Option<Vec<Vec<f64>>> {
+    let unit = |j: usize| moments.spread(j, j).sqrt();
+    let mut correlation = Symmetric::zeros(columns.len());
+    for (a, &i) in columns.iter().enumerate() {
+        for (b, &j) in columns[..=a].iter().enumerate() {
+            correlation.set(a, b, moments.spread(i, j) / (unit(i) * unit(j)));
         }
     }
-    let share = labels / rows.weight();
-    let doubt = |&(squares, fourths): &(f64, f64)| Doubt {
-        variance: share * squares,
-        // The square of a normal number has a variance of twice its mean squared.
-        freedom: share * 2.0 * squares * squares / f64::max(fourths, f64::MIN_POSITIVE),
+    let mut factor = Cholesky::default();
+    let row = |a: usize, factor: &Cholesky| {
+        let mut row = vec![0.0; columns.len()];
+        row[a] = 1.0 / unit(columns[a]);
+        factor.solve(&mut row);
+        row.iter_mut().zip(columns).for_each(|(x, &j)| *x /= unit(j));
+        row
     };
-    sums.iter().map(doubt).collect()
+    factor.factor(&correlation, RIDGE).then(|| (0..columns.len()).map(|a| row(a, &factor)).collect())
+}
+
+/// What the rows tell of each weight.
+fn told(rows: &Rows, varies: &[usize], inverse: &[Vec<f64>], weights: &[f64], labels: f64) -> Vec<Told> {
+    let mut told = vec![Told::default(); varies.len()];
+    let (mut scores, mut moves) = (vec![0.0; varies.len()], vec![0.0; varies.len()]);
+    for (row, count) in rows.each() {
+        // Both scores and reward are times the root of the count.
+        let root = count.sqrt();
+        scores.iter_mut().zip(varies).for_each(|(x, &j)| *x = row[j] / root);
+        moves.fill(0.0);
+        for (x, inverse) in scores.iter().zip(inverse) {
+            moves.iter_mut().zip(inverse).for_each(|(moves, i)| *moves += x * i);
+        }
+        let left = 1.0 - dot(&scores, &moves) - 1.0 / labels;
+        let off = row[row.len() - 1] / root - dot(&scores, weights);
+        told.iter_mut().zip(&moves).for_each(|(told, &moves)| told.add(moves, off, left, count));
+    }
+    told
 }

@@ -48,6 +48,7 @@
 //! probabilities are the exact average over them), `forget` (whether what is older than a change is left out; alarms are raised in any
 //! case), `tick` (how much time counts as one).
 
+mod chance;
 mod change;
 mod contexts;
 mod corrected;
