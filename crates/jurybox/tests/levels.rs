@@ -282,6 +282,6 @@ fn labels_with_the_same_scores_are_seen_by_different_trees() {
         }
     }
     // 0.17 to 0.18: half of the answer is by lines, which do not see this. Where trees saw all labels of the same scores or none, 0.24.
-    let error = (squares / cells as f64).sqrt();
+    let error = (squares / cells).sqrt();
     assert!(error < 0.2, "{error}");
 }

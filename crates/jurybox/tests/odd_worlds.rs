@@ -287,7 +287,7 @@ fn what_is_expected_of_yes_and_no_is_between_them_however_many_labels_there_are(
     let rows: Vec<[f64; 3]> =
         worths.iter().map(|worth| [0; 3].map(|_| worth + 0.4 * normal(&mut rng))).collect();
     let rewards: Vec<f64> = worths.iter().map(|worth| f64::from(u8::from(*worth > 0.5))).collect();
-    show(&mut jury, &rows, &rewards, &[None; 4000]);
+    show(&mut jury, &rows, &rewards, &vec![None; 4000]);
     let fitted = jury.fit();
     let table = [[9.0; 3], [-9.0; 3], [100.0, 1.0, 1.0], [2.0; 3], [-100.0, -1.0, f64::NAN], [0.4; 3]];
     let scores = fitted.scores(table.as_flattened()).unwrap();
