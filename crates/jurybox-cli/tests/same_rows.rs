@@ -42,7 +42,10 @@ fn a_table_that_was_saved_again_is_learnt_once() {
     other[4][3] = "1".into();
     folder.write("other.csv", &csv([0, 1, 2, 3], ",", "\n", &other));
     let messages = learn("other.csv");
-    assert!(messages.contains("1 of them learnt from") && messages.contains("19 rows have ids"), "{messages}");
+    assert!(
+        messages.contains("1 of them learnt from") && messages.contains("19 rows have ids"),
+        "{messages}"
+    );
     assert_eq!(folder.seen("s.json")["used"], 21);
 }
 

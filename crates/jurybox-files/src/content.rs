@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::id;
 use crate::item::Item;
+use crate::remembered::MOST_VERDICTS;
 use crate::table::{Table, Want};
 use crate::verdicts::Items;
 use jurybox::{Evaluators, Reviewer};
@@ -113,6 +114,10 @@ impl Looked {
                         known_ids.push(&id);
                     }
                     found.extend([item, verdict]);
+                }
+                // No more than the last of them will be remembered.
+                if found.len() > 4 * MOST_VERDICTS {
+                    found.drain(..found.len() - 2 * MOST_VERDICTS);
                 }
                 Ok(())
             },

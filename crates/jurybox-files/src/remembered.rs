@@ -12,7 +12,7 @@ const MOST: usize = 4096;
 /// A file goes by two names: by its bytes, and by its rows.
 const MOST_NAMES: usize = 2 * MOST;
 /// How many verdicts of tables are remembered one by one: about 26 bytes each in the file.
-const MOST_VERDICTS: usize = 1 << 16;
+pub(crate) const MOST_VERDICTS: usize = 1 << 16;
 
 /// What a state was taught with: the reward, the files, and the rounds that were picked from.
 ///
@@ -220,6 +220,15 @@ impl Remembered {
         }
         let beyond = self.verdicts.len().saturating_sub(2 * MOST_VERDICTS);
         self.verdicts.drain(..beyond);
+    }
+
+    /// How many verdicts both were taught with: those of tables, and those of picks that a table of the other has too.
+    pub fn shared_verdicts(&self, other: &Remembered) -> usize {
+        let whole =
+            |of: &Remembered| of.verdicts.iter().skip(1).step_by(2).copied().collect::<HashSet<Item>>();
+        let (mine, theirs) = (whole(self), whole(other));
+        let both = |a: &HashSet<Item>, b: &HashSet<Item>| a.intersection(b).count();
+        both(&mine, &theirs) + both(&other.items(), &mine) + both(&self.items(), &theirs)
     }
 
     /// How many files and rounds both were taught with.

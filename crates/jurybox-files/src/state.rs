@@ -1,12 +1,12 @@
 //! A state in a file: the jury, and what it was taught with.
 
 use crate::error::Error;
-use crate::plain::open_plain;
 use crate::remembered::Remembered;
 use crate::write::Ready;
 use jurybox::Jury;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -67,20 +67,32 @@ impl From<Jury> for State {
 /// The largest state, in bytes: half a year of rounds with hundreds of verdicts each has less.
 const LARGEST: u64 = 1 << 30;
 
-/// All of a plain file. A device or a pipe could go on for ever, and what is larger than any state is none.
+/// All of a file or pipe. A device could go on for ever, and what is larger than any state is none.
 fn read_bounded(path: &Path) -> io::Result<String> {
-    let file = open_plain(path, None)?;
-    if file.metadata()?.len() > LARGEST {
-        return Err(io::Error::other(format!("it is larger than any state: {} MiB at most", LARGEST >> 20)));
+    let about = std::fs::metadata(path)?;
+    let too_large =
+        || io::Error::other(format!("it is larger than any state: {} MiB at most", LARGEST >> 20));
+    if about.len() > LARGEST {
+        return Err(too_large());
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = about.file_type();
+        if kind.is_char_device() || kind.is_block_device() {
+            return Err(io::Error::other("it is not a plain file"));
+        }
     }
     let mut text = String::new();
-    // It may grow meanwhile.
-    file.take(LARGEST).read_to_string(&mut text)?;
+    File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST {
+        return Err(too_large());
+    }
     Ok(text)
 }
 
 impl State {
-    /// Reads a state file: a plain one, of a GiB at the most.
+    /// Reads a state, of a GiB at the most.
     pub fn read(path: &Path) -> Result<State, Error> {
         let text = read_bounded(path).map_err(|e| Error::io(path, "read", e))?;
         State::parse(&text).map_err(|source| Error::State { path: path.into(), source })

@@ -292,3 +292,24 @@ fn an_id_that_comes_back_with_something_else_counts_and_is_told() {
     let third = learn_rows(Some(&second.state), folder.files(["wed.csv"]), &how, &mut ()).unwrap().unwrap();
     assert_eq!((third.taught.rows, third.taught.rounds, third.taught.already), (2, 1, 1));
 }
+
+/// Customers of whom most look on Tuesday as on Monday: without these, the others would be all that is learnt.
+#[test]
+fn where_ids_come_back_as_new_items_all_of_them_count() {
+    let folder = Folder::new();
+    let day = |flagged: std::ops::Range<usize>| {
+        let row = |n: usize| format!("c{n},{},0,{}\n", u8::from(flagged.contains(&n)), u8::from(n == 2));
+        (0..40).map(row).fold(String::from("post,a,b,verdict\n"), |text, row| text + &row)
+    };
+    fs::write(folder.path("mon.csv"), day(0..5)).unwrap();
+    fs::write(folder.path("tue.csv"), day(3..7)).unwrap();
+    let first = learn_rows(None, folder.files(["mon.csv"]), &how(), &mut ()).unwrap().unwrap();
+    let second = learn_rows(Some(&first.state), folder.files(["tue.csv"]), &how(), &mut ()).unwrap().unwrap();
+    assert_eq!((second.taught.used, second.taught.already, second.taught.known_ids.count), (40, 0, 40));
+    assert!(second.remarks().iter().any(Told::is_warning));
+    // One that was corrected is no new day.
+    fs::write(folder.path("again.csv"), day(3..8)).unwrap();
+    let third =
+        learn_rows(Some(&second.state), folder.files(["again.csv"]), &how(), &mut ()).unwrap().unwrap();
+    assert_eq!((third.taught.used, third.taught.already, third.taught.known_ids.count), (1, 39, 1));
+}

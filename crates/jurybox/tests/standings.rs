@@ -266,3 +266,34 @@ fn table_of_where_nobody_differs() {
         }
     }
 }
+
+/// Scores and verdicts of yes and no: hundreds of equal verdicts are one row of the sample, and are shuffled one by one all the same.
+#[test]
+fn who_differs_is_told_where_items_are_equal_too() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut jury = seat(&"adaptive".parse().unwrap(), 2);
+    let mut yes = |share: f64| f64::from(u8::from(rng.random::<f64>() < share));
+    let (mut rows, mut rewards, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    for at in 0..1000 {
+        let row = [yes(0.4), yes(0.4)];
+        let lenient = if at % 3 == 0 { 0.25 } else { 0.0 };
+        rewards.push(yes(0.1 + 0.2 * (row[0] + row[1]) + lenient));
+        rows.push(row);
+        names.push(Some(name(at % 3)));
+    }
+    jury.observe(&jury.scores(rows.as_flattened()).unwrap(), 0).unwrap();
+    let examples: Vec<Example<'_>> = rows
+        .iter()
+        .zip(&rewards)
+        .map(|(row, &reward)| Example { scores: row, reward, receipt: None })
+        .collect();
+    jury.learn_by(&examples, &names, 0).unwrap();
+    let told = standings(&jury, 0.9);
+    let severity = |of: usize| {
+        told.iter()
+            .find(|standing| standing.reviewer == Some(name(of)))
+            .map(|standing| standing.severity.mean)
+    };
+    let (lenient, other) = (severity(0).unwrap(), severity(1).unwrap());
+    assert!(lenient > 0.15 && other < 0.0, "{told:?}");
+}

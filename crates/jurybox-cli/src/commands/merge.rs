@@ -57,6 +57,14 @@ impl Args {
         if shared > 0 && !self.again {
             return Err(Error::Shared { path: path.into(), shared }.into());
         }
+        let twice = sum.memory.shared_verdicts(&state.memory);
+        if twice > 0 {
+            say(format_args!(
+                "warning: {}: {} learnt by the states before it, too, and counted twice",
+                path.display(),
+                counted(twice as u64, "verdict")
+            ));
+        }
         sum.memory.merge(&state.memory)?;
         let mut jury = state.jury.clone();
         // The same evaluators in another order are the same; what does not fit is refused below, in its own words.

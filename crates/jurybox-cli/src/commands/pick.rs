@@ -115,7 +115,8 @@ impl Args {
             Err(Ok(error)) => return Err(error.into()),
             Err(Err(error)) => return Err(error),
         };
-        check_outputs(&table, std::slice::from_ref(&self.state), &self.out)?;
+        let read: Vec<PathBuf> = quiet.iter().map(|of| of.path.clone()).chain([self.state.clone()]).collect();
+        check_outputs(&table, &read, &self.out)?;
         let options =
             PickOptions { k, worth: self.worth, seed: self.seed, at: self.at, only_choose: self.no_observe };
         let round = pick_rows(before.as_ref(), &table, self.policy.as_ref(), options)?;

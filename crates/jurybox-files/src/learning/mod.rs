@@ -185,6 +185,10 @@ impl Lesson {
     }
 }
 
+/// Of rows whose ids are known, so few with other scores or another verdict, or less than one in so many, are corrected ones. Of more, ids come back as new items.
+const FEW_CORRECTED: u64 = 3;
+const ONE_IN: u64 = 50;
+
 /// Learns from rows; none where all of them have been learnt already, or where files have columns and no rows.
 ///
 /// Of files, those are passed over that the state has learnt: the same bytes, compressed or not, under whatever name, and through a pipe; and,
@@ -276,7 +280,13 @@ pub fn learn_rows(
     let mut state = seated(before, &table, how, host)?;
     tell_of_reviewers(&state.jury, table.taken().reviewer(), host);
     let first = how.at.unwrap_or(state.jury.seen().next_time());
-    let (known, known_ids) = new.known();
+    let (mut known, mut known_ids) = new.known();
+    let same: usize = known.iter().map(HashSet::len).sum();
+    if known_ids.count >= FEW_CORRECTED && known_ids.count * ONE_IN > same as u64 {
+        // Ids come back as new items: those that look as they did before are new as well, and left out they would be missed.
+        known = Vec::new();
+        known_ids.count += same as u64;
+    }
     let mut taught = teach_but(&table, &mut state.jury, first, &known)?;
     taught.known_ids = known_ids;
     let evaluators = state.jury.evaluators();

@@ -16,12 +16,14 @@ pub(super) fn rest_on_few(groups: &[Moments], all: &Moments, factors: &[f64]) ->
     let columns: Vec<usize> = (0..factors.len()).filter(|&j| factors[j] != 0.0).collect();
     // The sum of squares around the mean of all.
     let told = |group: &Moments| -> f64 {
-        let pairs = columns.iter().flat_map(|&i| columns.iter().map(move |&j| (i, j)));
+        let pairs =
+            columns.iter().enumerate().flat_map(|(at, &i)| columns[..=at].iter().map(move |&j| (i, j)));
         let product = |(i, j): (usize, usize)| {
             let count = group.count(i, j);
             let off = |j: usize| group.mean(j) - all.mean(j);
             let within = group.covariance(i, j).unwrap_or(0.0) * (count - 1.0);
-            factors[i] * factors[j] * (within + count * off(i) * off(j))
+            let both = if i == j { 1.0 } else { 2.0 };
+            both * factors[i] * factors[j] * (within + count * off(i) * off(j))
         };
         pairs.filter(|&(i, j)| group.count(i, j) > 0.0).map(product).sum()
     };

@@ -19,6 +19,8 @@ use crate::matrix::{Cholesky, Symmetric};
 
 /// A variance that is so many times what it would be among evaluators unlike one another is one of copies.
 pub(super) const COPIES: f64 = 1e7;
+/// Of more labels for each sampled row than this, what rests on a few rows does not rest on a few labels.
+const MANY: f64 = 3.0;
 /// What is added to the correlations to solve for the weights of copies at all: nothing to anyone else's.
 const RIDGE: f64 = 1e-9;
 
@@ -58,7 +60,9 @@ impl LeastSquares {
         let told = told(rows, &varies, &inverse, &weights, labels);
         for (a, &j) in varies.iter().enumerate() {
             known.weights[j] = weights[a];
-            if inverse[a][a] * moments.spread(j, j) < COPIES && !told[a].rests_on_few(rows.weight()) {
+            // Few rows of a sample may stand for many labels.
+            let few = labels < MANY * rows.weight() && told[a].rests_on_few(rows.weight());
+            if inverse[a][a] * moments.spread(j, j) < COPIES && !few {
                 known.even[j] = Chance { variance: noise * inverse[a][a], freedom };
                 known.uneven[j] = told[a].uneven(labels / rows.weight(), freedom);
             }

@@ -32,6 +32,10 @@ struct Contrast {
     chances: [Chance; 2],
 }
 
+/// Whoever gave so few verdicts is not known to lie above or below others in any case.
+const FEW: f64 = 3.0;
+/// Of so many reviewers, rows and scores, multiplied, nothing is reckoned: nobody waits for an hour.
+const LONGEST: usize = 1 << 32;
 const UNKNOWN: Contrast = Contrast { above: 0.0, chances: [ENDLESS; 2] };
 
 impl Beside {
@@ -89,7 +93,12 @@ impl Beside {
             *verdicts += count;
             sums.iter_mut().zip(scores).for_each(|(sum, x)| *sum += count * x);
         }
+        let many = given.values().filter(|(verdicts, _)| *verdicts > FEW).count();
+        let too_long = many.saturating_mul(rows.len()).saturating_mul(varies.len() + 1) > LONGEST;
         let contrast = |(tag, (verdicts, sums)): (Option<u64>, (f64, Vec<f64>))| {
+            if too_long {
+                return (tag, UNKNOWN);
+            }
             let share = verdicts / labels;
             let by_scores: Vec<f64> = inverse.iter().map(|row| dot(row, &sums)).collect();
             // Whether the reviewer gave it, beyond what the scores of the item say of that.
