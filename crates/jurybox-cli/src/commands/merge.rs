@@ -58,7 +58,7 @@ impl Args {
             return Err(Error::Shared { path: path.into(), shared }.into());
         }
         let twice = sum.memory.shared_verdicts(&state.memory);
-        if twice > 0 {
+        if twice > 0 && !self.again {
             say(format_args!(
                 "warning: {}: {} learnt by the states before it, too, and counted twice",
                 path.display(),
