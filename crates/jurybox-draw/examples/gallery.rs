@@ -1,4 +1,4 @@
-//! Every drawing there is, on one page: `cargo run -p jurybox-draw --example gallery > gallery.html`.
+//! Every drawing on one page: `cargo run -p jurybox-draw --example gallery > gallery.html`.
 
 use jurybox_draw::{Bar, Bars, Curve, Frame, HeatMap, Plot, Scale, page, sparkline, warnings};
 use std::io::Write;
@@ -33,7 +33,7 @@ fn main() -> std::io::Result<()> {
     std::io::stdout().write_all(page("Drawings", &body).as_bytes())
 }
 
-/// Something that grows, with an interval that does too.
+/// A growing series with a growing interval.
 fn growing(rate: f64) -> impl Iterator<Item = (f64, f64, f64)> {
     (0..=200).map(f64::from).map(move |t| (t, rate * t.powf(0.8), 0.3 * t.sqrt()))
 }

@@ -1,4 +1,4 @@
-//! Axes of plots: from values to places, and the round numbers beside them.
+//! Plot axes: the map from values to pixels, and round tick values.
 
 use crate::number;
 
@@ -10,13 +10,13 @@ use crate::number;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly.
+    /// Linear.
     Linear,
-    /// By powers of ten; points that are not positive are left out.
+    /// Logarithmic, base ten; points that are not positive are left out.
     Log,
 }
 
-/// One axis: values to pixels.
+/// One axis: maps values to pixels.
 pub(crate) struct Axis {
     pub(crate) scale: Scale,
     pub(crate) low: f64,
@@ -25,11 +25,12 @@ pub(crate) struct Axis {
     to: f64,
 }
 
-/// Numbers beyond are not drawn: their differences overflow.
+/// Larger numbers are not drawn: their differences overflow.
 const HUGE: f64 = 1e300;
 
 impl Axis {
-    /// An axis around these values; a tight one fits them closely, others hold zero too, where it can be shown.
+    /// An axis around these values. A tight axis fits them closely; others include zero if
+    /// possible.
     pub(crate) fn new(
         scale: Scale,
         values: impl Iterator<Item = f64>,
@@ -46,10 +47,11 @@ impl Axis {
         match scale {
             Scale::Linear => {
                 if !tight {
-                    // Zero belongs to the picture of a sum or an error.
+                    // The picture of a sum or an error includes zero.
                     (low, high) = (low.min(0.0), high.max(0.0));
                 }
-                // Less than rounding is no spread: a constant gets room of its own size.
+                // A spread below rounding error counts as a constant, which gets room of its own
+                // size.
                 let spread = high - low;
                 let pad = if spread > 1e-12 * low.abs().max(high.abs()) && spread > 1.0 / HUGE {
                     0.04 * spread
@@ -71,7 +73,8 @@ impl Axis {
         Axis { scale, low, high, from, to }
     }
 
-    /// Where a value stands, also outside of the picture, where the clip cuts it; none for what has no place.
+    /// The position of a value, also outside of the picture, where the clip cuts it. None if the
+    /// value has no position on this scale.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let share = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -79,11 +82,11 @@ impl Axis {
             Scale::Log if value > 0.0 => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
             Scale::Log => return None,
         };
-        // Far beyond the edge the exact place is no matter, but viewers dislike huge numbers.
+        // Far beyond the edge the exact position does not matter, but viewers dislike huge numbers.
         value.is_finite().then(|| self.from + share.clamp(-100.0, 100.0) * (self.to - self.from))
     }
 
-    /// Round numbers within the axis, and how to write them.
+    /// Round numbers within the axis, with their labels.
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
         if self.scale == Scale::Linear {
             return self.even_ticks();
@@ -91,7 +94,7 @@ impl Axis {
         let most = ((self.to - self.from).abs() / 34.0).max(3.0) as usize;
         let enough = if most < 6 { 3 } else { 4 };
         let decades = || self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-        // As few a decade as leave enough of them; less than a decade may have to do with even ones.
+        // As few ticks a decade as leave enough of them; less than a decade may need linear ones.
         let ticks = [&[1.0][..], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]]
             .into_iter()
             .map(|steps| {

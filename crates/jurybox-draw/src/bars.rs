@@ -1,4 +1,4 @@
-//! Bars around zero, each with its interval: weights, contributions.
+//! Horizontal bars around zero with intervals, for weights and contributions.
 
 use crate::colour::Colour;
 use crate::number::short;
@@ -13,17 +13,17 @@ use crate::svg::{Ground, Svg, both, px, width_of};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// Whose.
+    /// Label of the bar.
     pub name: String,
-    /// How much; NaN is unknown.
+    /// The value; NaN means unknown.
     pub value: f64,
-    /// From where to where it may be.
+    /// The interval, low and high.
     pub interval: Option<(f64, f64)>,
-    /// Which colour; the same as that of a [`Curve`](crate::Curve) with this style. The first one when not said.
+    /// Colour of the [`Curve`](crate::Curve) with this style; the first one by default.
     pub style: Option<usize>,
-    /// A colour by its purpose instead of one of a series.
+    /// A colour by its purpose, instead of one of the series.
     pub colour: Option<Colour>,
-    /// What stands at the end of the row among [`Bars`]; the value when not said.
+    /// Text at the end of the row in [`Bars`]; the value by default.
     pub note: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl Bar {
         Bar { name: name.into(), value, interval, style: None, colour: None, note: None }
     }
 
-    /// How far it or its interval is from zero.
+    /// The largest distance of the value or its interval from zero.
     ///
     /// ```
     /// assert_eq!(jurybox_draw::Bar::new("spam", 0.8, Some((-1.5, 1.0))).reach(), 1.5);
@@ -47,7 +47,7 @@ impl Bar {
         [self.value, low, high].into_iter().map(f64::abs).filter(|v| v.is_finite()).fold(0.0, f64::max)
     }
 
-    /// The bar alone, small, for the cell of a table; `largest` is what reaches the edge.
+    /// The bar alone, small, for a table cell; a bar of length `largest` reaches the edge.
     ///
     /// ```
     /// assert!(jurybox_draw::Bar::new("spam", 0.8, None).cell(1.0).starts_with("<svg"));
@@ -59,7 +59,7 @@ impl Bar {
         svg.finish()
     }
 
-    /// What stands at its end.
+    /// Text at the end of the row.
     fn end(&self) -> String {
         self.note.clone().unwrap_or_else(|| short(self.value))
     }
@@ -113,7 +113,7 @@ impl Bar {
     }
 }
 
-/// Where a bar is drawn, and which values its edges are.
+/// The position of a bar, and the values at its edges.
 struct Room {
     left: f64,
     right: f64,
@@ -131,11 +131,12 @@ impl Room {
     }
 }
 
-/// Bars under each other: names on the left, values on the right, one line for zero.
+/// Rows of bars: names on the left, values on the right, one line at zero.
 ///
 /// ```
 /// use jurybox_draw::{Bar, Bars};
-/// let bars = Bars { bars: vec![Bar::new("spam", 0.8, Some((0.5, 1.1))), Bar::new("noise", -0.1, None)] };
+/// let spam = Bar::new("spam", 0.8, Some((0.5, 1.1)));
+/// let bars = Bars { bars: vec![spam, Bar::new("noise", -0.1, None)] };
 /// assert!(bars.drawn(400.0).contains("noise"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -2,9 +2,9 @@
 
 /// A colour by its purpose.
 ///
-/// [`Colour::Series`] gives everything that is followed through several drawings its own: Okabe and Ito's colours, safe for
-/// colour-blind readers, the strongest on paper first; from the ninth on they return, and [dashes](crate::Curve::style)
-/// tell them apart.
+/// [`Colour::Series`] numbers the curves that appear in several drawings. The colours are Okabe and
+/// Ito's, safe for colour-blind readers, the strongest on paper first. From the ninth on they
+/// repeat, and [dashes](crate::Curve::style) tell them apart.
 ///
 /// ```
 /// use jurybox_draw::Colour;
@@ -13,29 +13,29 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
-    /// What everything stands on.
+    /// Background of the page.
     Background,
-    /// Panels.
+    /// Background of panels.
     Surface,
     /// Text.
     Ink,
-    /// Text of second rank.
+    /// Muted text.
     Muted,
     /// Grids and borders.
     Hairline,
     /// Links.
     Accent,
-    /// What is well.
+    /// A good state.
     Good,
-    /// What deserves a look.
+    /// A state that deserves a look.
     Warn,
-    /// What is wrong.
+    /// A bad state.
     Bad,
     /// The positive end of a scale around zero.
     Warm,
     /// The negative end of a scale around zero.
     Cool,
-    /// One of the colours that curves are told apart by.
+    /// One of the colours that tell curves apart.
     Series(usize),
 }
 
@@ -56,8 +56,8 @@ const TOKENS: [Token; 11] = [
     ("cool", "#6aa5de", "#2a62a6"),
 ];
 
-/// Okabe and Ito's colours; orange, yellow, sky blue and purple are darker on light paper, blue is lighter on dark, so that a
-/// line has three times the luminance of its ground or the ground three times the line's.
+/// Okabe and Ito's colours. Orange, yellow, sky blue and purple are darker on light paper and blue
+/// is lighter on dark, so that lines and background have a contrast of at least 3 to 1.
 const SERIES: [Token; 8] = [
     ("series-1", "#0072b2", "#4ba3e3"),
     ("series-2", "#d55e00", "#f0803c"),
@@ -71,7 +71,7 @@ const SERIES: [Token; 8] = [
 
 const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
 
-/// The dashes of a line with this number.
+/// The dash pattern of the curve with this number.
 pub(crate) fn dashes(style: usize) -> &'static str {
     DASHES[(style / SERIES.len()) % DASHES.len()]
 }
@@ -99,13 +99,13 @@ impl Colour {
         format!("var(--{})", self.token().0)
     }
 
-    /// The light colour itself, for drawings that stand alone.
+    /// The light colour itself, for drawings in a file of their own.
     pub(crate) fn light(self) -> String {
         self.token().1.into()
     }
 }
 
-/// The variables of the light page, or of the dark one.
+/// The CSS variables of the light or the dark page.
 pub(crate) fn variables(dark: bool) -> String {
     TOKENS.iter().chain(&SERIES).fold(String::new(), |css, (name, light, night)| {
         css + "--" + name + ":" + if dark { night } else { light } + ";"
@@ -125,7 +125,7 @@ mod tests {
         [1, 3, 5].map(|at| f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0)
     }
 
-    /// The relative luminance of WCAG 2.
+    /// Relative luminance as defined by WCAG 2.
     fn luminance(colour: Rgb) -> f64 {
         let linear = colour.map(|c| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
         0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

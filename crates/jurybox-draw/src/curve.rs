@@ -1,4 +1,4 @@
-//! Curves: what a plot shows.
+//! Curves of a plot.
 
 use crate::Colour;
 
@@ -10,17 +10,18 @@ use crate::Colour;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// Its name, written at its end.
+    /// Name, written at the end of the line.
     pub name: String,
-    /// x and y, x ascending. A value that is not a number leaves a gap.
+    /// Points (x, y) with x ascending. A y that is not a number leaves a gap.
     pub points: Vec<(f64, f64)>,
-    /// x, low and high of its interval; may be empty.
+    /// Interval as (x, low, high); may be empty.
     pub band: Vec<(f64, f64, f64)>,
-    /// A reference rather than a measurement: thin, grey and dotted.
+    /// Whether this is a reference rather than a measurement: thin, grey and dotted.
     pub reference: bool,
-    /// Which colour and dashes; by its place in the plot when not said. For the same look in several plots.
+    /// Number of the colour and dashes; by default the position in the plot. Set it for the same
+    /// look in several plots.
     pub style: Option<usize>,
-    /// A colour of its own instead, for what is none of those that are told apart by theirs.
+    /// A colour by its purpose, instead of one of the series.
     pub colour: Option<Colour>,
 }
 
@@ -35,7 +36,8 @@ impl Curve {
         Curve { name: name.into(), points, band: Vec::new(), reference: false, style: None, colour: None }
     }
 
-    /// A curve of estimates with their 95% intervals: x, mean, and half the width of the interval where it is finite.
+    /// A curve of estimates with 95% intervals: x, mean, and half the width of the interval. Points
+    /// whose half-width is not finite have no interval.
     ///
     /// ```
     /// let curve = jurybox_draw::Curve::with_band("esag", [(1.0, 2.0, 0.5), (2.0, 3.0, f64::NAN)]);
@@ -52,11 +54,12 @@ impl Curve {
         curve
     }
 
-    /// The same in a colour of its own.
+    /// Sets a colour by its purpose.
     ///
     /// ```
     /// use jurybox_draw::{Colour, Curve};
-    /// assert_eq!(Curve::new("caught", vec![(1.0, 2.0)]).in_colour(Colour::Ink).colour, Some(Colour::Ink));
+    /// let curve = Curve::new("found", vec![(1.0, 2.0)]).in_colour(Colour::Ink);
+    /// assert_eq!(curve.colour, Some(Colour::Ink));
     /// ```
     #[must_use]
     pub fn in_colour(mut self, colour: Colour) -> Curve {
@@ -64,10 +67,11 @@ impl Curve {
         self
     }
 
-    /// The same as a reference line.
+    /// Makes this a reference line.
     ///
     /// ```
-    /// let chance = jurybox_draw::Curve::new("chance", vec![(0.0, 0.1), (9.0, 0.1)]).as_reference();
+    /// # use jurybox_draw::Curve;
+    /// let chance = Curve::new("chance", vec![(0.0, 0.1), (9.0, 0.1)]).as_reference();
     /// assert!(chance.reference);
     /// ```
     #[must_use]

@@ -1,9 +1,9 @@
-//! The one door for text from outside.
+//! Escaping of all text from outside.
 
-/// Text that may stand in HTML and SVG, between tags and within quoted attributes of either kind.
+/// Escapes text for HTML and SVG, between tags and in quoted attributes of either kind.
 ///
-/// What no XML document may hold (control characters, U+FFFE, U+FFFF) becomes U+FFFD, so that a page stays readable by strict
-/// readers whatever a column was called.
+/// Characters that no XML document may hold (control characters, U+FFFE, U+FFFF) become U+FFFD, so
+/// that strict parsers can read the page whatever a column is called.
 ///
 /// ```
 /// use jurybox_draw::escaped;
@@ -20,7 +20,7 @@ pub fn escaped(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
             '\t' | '\n' => safe.push(character),
-            // A bare carriage return reads back as a line break.
+            // A parser would read a bare carriage return as a line break.
             '\r' => safe.push_str("&#13;"),
             '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
             _ => safe.push(character),

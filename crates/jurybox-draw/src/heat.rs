@@ -6,7 +6,7 @@ use crate::order::by_likeness;
 use crate::svg::{Ground, Svg, both, px, width_of};
 use std::fmt::Write;
 
-/// A map of values from -1 over 0 to 1 between every two of some names.
+/// A map of values from -1 to 1 between every pair of names.
 ///
 /// ```
 /// use jurybox_draw::HeatMap;
@@ -16,19 +16,19 @@ use std::fmt::Write;
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeatMap {
     names: Vec<String>,
-    /// Row by row.
+    /// Row-major.
     values: Vec<f64>,
 }
 
-/// How much of the end colours the strongest cells have: numbers stay readable on them.
+/// Share of the end colour in the strongest cells: numbers stay readable on them.
 pub(crate) const DEPTH: f64 = 0.9;
-/// A cell at most; at least where its number is written in it; and at the very least.
+/// Largest cell, smallest cell with its number written in it, and smallest cell of all.
 const LARGEST: f64 = 46.0;
 const NUMBERED: f64 = 34.0;
 const SMALLEST: f64 = 7.0;
 
 impl HeatMap {
-    /// A map in the order of the names; NaN is unknown.
+    /// A map in the order of the names; NaN means unknown.
     ///
     /// ```
     /// let empty = jurybox_draw::HeatMap::new::<&str>(&[], |_, _| 0.0);
@@ -40,7 +40,7 @@ impl HeatMap {
         HeatMap { names: names.iter().map(|name| name.as_ref().to_string()).collect(), values }
     }
 
-    /// The same with alike ones side by side, so that groups show as squares.
+    /// Reorders the names so that similar ones are neighbours and groups show as squares.
     ///
     /// ```
     /// use jurybox_draw::HeatMap;
@@ -54,7 +54,7 @@ impl HeatMap {
         self.only(&order)
     }
 
-    /// The same with at most `most` names: those with the strongest value against another.
+    /// Keeps at most `most` names: those with the strongest value against another name.
     ///
     /// ```
     /// use jurybox_draw::HeatMap;
@@ -84,13 +84,16 @@ impl HeatMap {
         &self.names
     }
 
-    /// The map as a table for a [`page`](crate::page): lighter than a drawing, as readable on a phone as on a wide screen, and read out cell by
-    /// cell to those who cannot see it. Rows have names and numbers, columns the same numbers.
+    /// The map as an HTML table for a [`page`](crate::page).
+    ///
+    /// It is lighter than a drawing, readable on a phone, and screen readers read it cell by cell.
+    /// Rows have names and numbers, columns the same numbers.
     ///
     /// ```
     /// use jurybox_draw::HeatMap;
     /// let map = HeatMap::new(&["spam", "tone"], |i, j| if i == j { 1.0 } else { -0.25 });
-    /// assert!(map.to_table().contains("<th scope=\"row\">1 spam</th><td class=\"warm-8\">1</td><td class=\"cool-2\">−.25</td>"));
+    /// let row = "<th scope=\"row\">1 spam</th><td class=\"warm-8\">1</td><td class=\"cool-2\">−.25</td>";
+    /// assert!(map.to_table().contains(row));
     /// ```
     pub fn to_table(&self) -> String {
         let n = self.names.len();
@@ -128,20 +131,20 @@ impl HeatMap {
         both(&self.drawn(820.0), &self.drawn(300.0))
     }
 
-    /// The map for a page, at most this wide where its cells can still be seen.
+    /// The map for a page, at most this wide unless its cells would be too small to see.
     pub fn drawn(&self, width: f64) -> String {
         let n = self.names.len();
         let longest = self.names.iter().map(|name| width_of(name)).fold(0.0, f64::max);
         let margin = (longest + 12.0).min(0.36 * width);
         let cell = ((width - margin - 2.0) / n.max(1) as f64).clamp(SMALLEST, LARGEST).floor();
         let size = n as f64 * cell;
-        // Names of columns hang below at an angle; their ends fill the corner under the names of the rows.
+        // Column names hang below at an angle; their ends fill the corner under the row names.
         let (cos, sin) = (0.766, 0.643);
         let hang = (margin - 12.0).min(longest);
         let scale_at = size + sin * hang + 26.0;
         let whole = (margin + size + 2.0).max(margin.max(60.0) + 140.0);
         let mut svg = Svg::new(whole, scale_at + 30.0, "Heat map", Ground::Page);
-        // Cells too small for words leave every second name out, or more of them.
+        // Cells too small for every name show every second one, or fewer.
         let every = (13.0 / cell).ceil().max(1.0) as usize;
         for (i, name) in self.names.iter().enumerate() {
             let middle = (i as f64 + 0.5) * cell;
@@ -176,10 +179,10 @@ impl HeatMap {
     }
 }
 
-/// Shades of a table, on either side of zero.
+/// Number of shades in a table on either side of zero.
 const SHADES: u8 = 8;
 
-/// The name of the shade of a value.
+/// The CSS class of a value's shade.
 fn shade_of(value: f64) -> String {
     let step = (value.abs().min(1.0) * f64::from(SHADES)).round();
     match value {
@@ -189,7 +192,7 @@ fn shade_of(value: f64) -> String {
     }
 }
 
-/// The rules of the shades.
+/// The CSS rules of the shades.
 pub(crate) fn shades() -> String {
     let mut rules = String::new();
     for (name, colour) in [("warm", Colour::Warm), ("cool", Colour::Cool)] {
@@ -205,7 +208,7 @@ pub(crate) fn shades() -> String {
     rules
 }
 
-/// Two digits, without the zero before the point: what a small cell has room for.
+/// Two digits without the leading zero, which fit a small cell.
 fn brief(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();
@@ -236,7 +239,7 @@ fn shade(svg: &mut Svg, value: f64, (x, y): (f64, f64), (width, height): (f64, f
     svg.raw(format_args!("<rect {place} fill=\"{colour}\" fill-opacity=\"{share:.3}\"/>"));
 }
 
-/// What the shades mean.
+/// The legend of the shades.
 fn write_scale(svg: &mut Svg, left: f64, top: f64) {
     const STEPS: i32 = 8;
     const WIDE: f64 = 15.0;

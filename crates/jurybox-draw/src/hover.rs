@@ -1,4 +1,4 @@
-//! What shows under the pointer: upright strips behind the curves, each with every curve's value there.
+//! Tooltips of plots: vertical strips behind the curves with the value of each curve.
 
 use crate::axis::Axis;
 use crate::curve::Curve;
@@ -6,19 +6,20 @@ use crate::number::short;
 use crate::svg::{Svg, px};
 use std::fmt::Write;
 
-/// Closer than this a hand cannot tell strips apart.
+/// Minimum width of a strip in pixels: a hand cannot tell closer ones apart.
 const NARROWEST: f64 = 14.0;
-/// What a script is told besides makes each strip heavier: there are fewer of them.
+/// Minimum width of a strip with data for a script, which is heavier.
 const NARROWEST_LIVE: f64 = 24.0;
-/// Longer texts run off the screen.
+/// Maximum number of lines in a tooltip; longer ones run off the screen.
 const MOST_LINES: usize = 14;
-/// Up to so many lines strips are as narrow as they may be; more lines take wider strips, so that what a drawing tells does not outweigh it.
+/// Up to this many lines strips have their minimum width. More lines take wider strips, so that
+/// tooltips do not outweigh the drawing.
 const FEW_LINES: usize = 4;
 
-/// When something was that stands at a place of the horizontal axis, in milliseconds since 1970; none where that says no time.
+/// Maps a horizontal position to milliseconds since 1970; none if it has no time.
 pub(crate) type Clock<'a> = &'a dyn Fn(f64) -> Option<i64>;
 
-/// Names of the axes, and where the picture is; for a page with a script, also how to tell the time, and where values stand.
+/// Names of the axes and position of the plotting area; for a page with a script, also the clock.
 pub(crate) struct Area<'a> {
     pub(crate) x_label: &'a str,
     pub(crate) live: Option<(Clock<'a>, &'a Axis)>,
@@ -28,7 +29,7 @@ pub(crate) struct Area<'a> {
     pub(crate) floor: f64,
 }
 
-/// Writes the strips, and says at which places there is one.
+/// Writes the strips and returns their positions.
 pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>) -> Vec<f64> {
     let lines = curves.len().clamp(FEW_LINES, MOST_LINES) as f64 / FEW_LINES as f64;
     let narrowest = if area.live.is_some() { NARROWEST_LIVE } else { NARROWEST } * lines;
@@ -40,7 +41,7 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
         .filter(|(at, _)| (area.left..=area.right).contains(at))
         .collect();
     places.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // The last place of all is the one that people ask for.
+    // The last point is the one that people ask for.
     let mut kept: Vec<(f64, f64)> = Vec::new();
     for place in places.into_iter().rev() {
         if kept.last().is_none_or(|last| last.0 - place.0 >= narrowest) {
@@ -48,7 +49,7 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
         }
     }
     kept.reverse();
-    // Said once for all of them, where they are many.
+    // Many strips share one group of attributes.
     let fill = if area.live.is_some() { "" } else { " fill=\"transparent\"" };
     if area.live.is_some() {
         svg.raw(format_args!("<g fill=\"transparent\">"));
@@ -74,10 +75,11 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
     kept.into_iter().map(|(_, value)| value).collect()
 }
 
-/// A curve's value: which curve it is, how high, and in words.
+/// A curve's value at one position: number of the curve, height, and text.
 type There = (usize, f64, String);
 
-/// Every curve's value at `x`, highest first, no more than a text holds; and how many there are beside those.
+/// Values of all curves at `x`, highest first, limited to what a tooltip holds; and how many are
+/// left out.
 fn there(curves: &[Curve], x: f64) -> (Vec<There>, usize) {
     let value = |(at, curve): (usize, &Curve)| {
         let point = curve.points.iter().find(|point| point.0 == x && point.1.is_finite())?;
@@ -90,7 +92,7 @@ fn there(curves: &[Curve], x: f64) -> (Vec<There>, usize) {
     (there, more)
 }
 
-/// The values in words, one a line.
+/// The values as text, one a line.
 fn text((there, more): &(Vec<There>, usize), x: f64, x_label: &str) -> String {
     let mut text = format!("{x_label} {}", short(x));
     for (_, _, line) in there {
@@ -102,7 +104,8 @@ fn text((there, more): &(Vec<There>, usize), x: f64, x_label: &str) -> String {
     text
 }
 
-/// For a script: where the strip's place is, when that was, and for each line of its text which curve it is of and how high that stands.
+/// Attributes for a script: position and time of the strip, and for each line of its text the
+/// number of the curve and its height.
 fn marks((there, _): &(Vec<There>, usize), (place, time): (f64, Option<i64>), y: &Axis) -> String {
     let mut marks = format!(" data-x=\"{}\"", px(place));
     if let Some(time) = time {
@@ -115,7 +118,7 @@ fn marks((there, _): &(Vec<There>, usize), (place, time): (f64, Option<i64>), y:
     marks + " data-y=\"" + &heights.join(",") + "\""
 }
 
-/// A curve's name and value, with the interval where there is one.
+/// A curve's name and value, with the interval if there is one.
 pub(crate) fn value_of(curve: &Curve, (x, y): (f64, f64)) -> String {
     let interval = curve.band.iter().find(|band| band.0 == x);
     let interval =

@@ -1,10 +1,10 @@
-//! Names at the ends of their lines, moved apart where they would touch, and no further than that.
+//! Labels at line ends, moved apart where they would overlap (isotonic least squares).
 
 use crate::svg::{Svg, px};
 
-/// A line's end and what to write there.
+/// A line's end and its label.
 pub(crate) struct End<'a> {
-    /// Where the line ends.
+    /// Height of the line's end.
     pub(crate) at: (f64, f64),
     pub(crate) name: &'a str,
     pub(crate) title: String,
@@ -13,15 +13,17 @@ pub(crate) struct End<'a> {
     pub(crate) width: f64,
 }
 
-/// Between two names where there is room, and at the least.
+/// Distance between two labels where there is room, and the minimum.
 const STEP: f64 = 16.0;
 const CLOSEST: f64 = 13.0;
 
-/// Heights near the wanted ones, `step` apart or more and within the bounds: the nearest in least squares.
+/// The heights nearest to the wanted ones in least squares, at least `step` apart and within the
+/// bounds.
 ///
 /// The wanted heights are ascending, and `step` times their number fits between the bounds.
 fn apart(wanted: &[f64], step: f64, top: f64, floor: f64) -> Vec<f64> {
-    // Without its share of the steps, a height only has to be no less than the one before: pool the ones that are not.
+    // After subtracting multiples of `step`, heights only have to be non-decreasing: pool adjacent
+    // violators.
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for (at, height) in wanted.iter().enumerate() {
         let mut pool = (height - at as f64 * step, 1);
@@ -36,8 +38,8 @@ fn apart(wanted: &[f64], step: f64, top: f64, floor: f64) -> Vec<f64> {
     flat.enumerate().map(|(at, height)| height.min(last).max(top) + at as f64 * step).collect()
 }
 
-/// Writes the names to the right of a picture that reaches from `top` to `floor`; as many as there is room for, in the
-/// order given.
+/// Writes labels to the right of a picture that spans `top` to `floor`: as many as there is room
+/// for, in the given order.
 pub(crate) fn write_ends(svg: &mut Svg, mut ends: Vec<End<'_>>, right: f64, room: f64, top: f64, floor: f64) {
     let most = ((floor - top) / CLOSEST) as usize;
     let left_out = if ends.len() > most + 1 { ends.len() - most } else { 0 };
@@ -56,7 +58,7 @@ pub(crate) fn write_ends(svg: &mut Svg, mut ends: Vec<End<'_>>, right: f64, room
                 dashes => format!(" stroke-dasharray=\"{dashes}\""),
             };
             if end.at.0 < right - 4.0 {
-                // The line ends early: its name still stands at the edge.
+                // The line ends early: its label still stands at the edge.
                 svg.raw(format_args!(
                     "<path d=\"M{} {wanted:.1}H{right}\" fill=\"none\" stroke=\"{colour}\" stroke-opacity=\".35\" \
                      stroke-dasharray=\"1 3\"/>",

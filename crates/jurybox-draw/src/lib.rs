@@ -1,20 +1,24 @@
-//! Drawings and pages as text: SVG and HTML written by hand, small, self-contained, the same bytes every time.
+//! SVG drawings and HTML pages as text: small, self-contained and deterministic.
 //!
-//! # The design in five sentences
+//! # Design
 //!
-//! A drawing is a value ([`Plot`], [`HeatMap`], [`Bars`]) or a function ([`sparkline`]) from numbers and names to text; there
-//! is no canvas, no clock, no randomness and no file in it. Every string from outside passes [`escaped`], in one place, so
-//! that no name can leave its label. Colours are named by what they are for ([`Colour`]): on a [`page`] they are CSS
-//! variables and follow the reader's light or dark mode; in a file of its own a drawing has the light ones as they are,
-//! because viewers of pictures know no variables. Curves are labelled at their ends, values show under the pointer
-//! (`<title>`), and what has to be read on a phone is drawn twice, wide and narrow, with the page showing one of them. A page
-//! loads nothing and runs nothing, and its security policy says so.
+//! A drawing is a value ([`Plot`], [`HeatMap`], [`Bars`]) or a function ([`sparkline`]) from
+//! numbers and names to text. It uses no canvas, clock, randomness or file.
+//!
+//! - Every string from outside passes [`escaped`], in one place, so no name can leave its label.
+//! - Colours are named by purpose ([`Colour`]). On a [`page`] they are CSS variables and follow the
+//!   reader's light or dark mode. In a file of its own a drawing uses the light values, because
+//!   picture viewers do not know variables.
+//! - Curves are labelled at their ends, and values show under the pointer (`<title>`).
+//! - A drawing that must be readable on a phone is drawn twice, wide and narrow; the page shows
+//!   one.
+//! - A page loads nothing and runs nothing, and its security policy says so.
 //!
 //! ```
 //! use jurybox_draw::{Curve, Plot, Scale, page};
 //!
 //! let plot = Plot {
-//!     title: "Caught so far".into(),
+//!     title: "Found so far".into(),
 //!     x_label: "hour".into(),
 //!     y_label: "posts".into(),
 //!     x_scale: Scale::Linear,
@@ -22,7 +26,7 @@
 //!     curves: vec![Curve::new("ours", vec![(1.0, 3.0), (2.0, 7.0)])],
 //! };
 //! let html = page("A day at the desk", &format!("<figure>{}</figure>", plot.to_html()));
-//! assert!(html.starts_with("<!doctype html>") && html.contains("Caught so far"));
+//! assert!(html.starts_with("<!doctype html>") && html.contains("Found so far"));
 //! ```
 #![forbid(unsafe_code)]
 

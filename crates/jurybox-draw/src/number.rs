@@ -1,6 +1,6 @@
-//! Numbers as people write them.
+//! Numbers formatted for people.
 
-/// A number for people: as many digits as are worth reading, a dash where there is none.
+/// Formats a number with the digits worth reading; a dash for NaN.
 ///
 /// ```
 /// use jurybox_draw::short;
@@ -25,22 +25,22 @@ pub fn short(value: f64) -> String {
     trimmed(&text).into()
 }
 
-/// So many of something, in words: an English plural by `s`.
+/// A count with its noun, with an English plural in `s`.
 ///
 /// ```
 /// use jurybox_draw::counted;
-/// assert_eq!([counted(1, "item"), counted(0, "item"), counted(12, "row")], ["1 item", "0 items", "12 rows"]);
+/// assert_eq!([counted(1, "item"), counted(12, "row")], ["1 item", "12 rows"]);
 /// ```
 pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Without the zeros after the point that say nothing.
+/// Removes trailing zeros after the decimal point.
 pub(crate) fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// Numbers beside an axis, in one unit and with the digits that tell neighbours apart.
+/// Formats the ticks of an axis in one unit, with enough digits to tell neighbours apart.
 pub(crate) fn ticks(values: &[f64], step: f64) -> Vec<String> {
     let largest = values.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
     let (size, sign) = match () {
@@ -64,7 +64,7 @@ pub(crate) fn ticks(values: &[f64], step: f64) -> Vec<String> {
         .collect()
 }
 
-/// A tick of an axis by powers of ten: each in a unit of its own.
+/// Formats a tick of a log axis, each in a unit of its own.
 pub(crate) fn tick(value: f64) -> String {
     match value.abs() {
         size if !(1e-3..1e12).contains(&size) => scientific(value, 3),

@@ -1,9 +1,9 @@
-//! An order in which what is alike stands side by side.
+//! Seriation: average-linkage clustering that orders similar things side by side.
 
-/// The numbers 0 to n - 1 so ordered that alike ones are neighbours, by how alike any two are.
+/// Orders 0 to n - 1 so that similar ones are neighbours; `likeness` compares two of them.
 ///
-/// Groups are joined by their mean likeness, the most alike first, and each join turns its two groups so that the most alike of
-/// their ends meet. What cannot be told (NaN) counts as not alike at all. Takes time n cubed.
+/// Average-linkage agglomerative clustering: the two most similar groups are joined, and each join
+/// turns its groups so that their most similar ends meet. NaN counts as not similar. Takes O(n^3).
 pub(crate) fn by_likeness(n: usize, alike: impl Fn(usize, usize) -> f64) -> Vec<usize> {
     let known = |i: usize, j: usize| {
         let both = [alike(i, j), alike(j, i)].map(|v| if v.is_finite() { v } else { 0.0 });
@@ -15,7 +15,7 @@ pub(crate) fn by_likeness(n: usize, alike: impl Fn(usize, usize) -> f64) -> Vec<
         let mut best = (0, 1);
         for a in 0..groups.len() {
             for b in a + 1..groups.len() {
-                // Equal likeness keeps the first: the order is the same every time.
+                // Equal likeness keeps the first pair, so that the order is deterministic.
                 if mean[a][b] > mean[best.0][best.1] {
                     best = (a, b);
                 }
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn groups_that_were_scattered_stand_together() {
-        // Even numbers are alike, odd ones are, and 3 is a little like the even ones.
+        // Even numbers are similar, odd ones are, and 3 is a little similar to the even ones.
         let alike = |i: usize, j: usize| match (i % 2 == j % 2, i == 3 || j == 3) {
             (true, _) => 0.9,
             (false, true) => 0.4,

@@ -1,15 +1,15 @@
-//! The page around drawings: one document that needs nothing from elsewhere.
+//! The HTML page around drawings: one document that loads nothing from elsewhere.
 
 use crate::colour::variables;
 use crate::escape::escaped;
 use crate::heat::shades;
 
-/// A page that loads nothing, runs nothing, reads well from 320 pixels on, follows the reader's light or dark mode, and
-/// prints.
+/// A page that loads nothing, runs nothing, reads well from 320 pixels on, follows the reader's
+/// light or dark mode, and prints.
 ///
-/// The body is markup: what comes from outside has to pass [`escaped`] before it gets into it. It may use the classes of
-/// [`style`]: `lead`, `advice` and `small` for paragraphs, `scroll` around tables, `words` for a table of text rather than numbers, `grid` for
-/// small drawings side by side.
+/// `body` is markup: text from outside must pass [`escaped`] first. It may use the classes of
+/// [`style`]: `lead`, `advice` and `small` for paragraphs, `scroll` around tables, `words` for a
+/// table of text rather than numbers, `grid` for small drawings side by side.
 ///
 /// ```
 /// let html = jurybox_draw::page("Q & A", "<p>Nothing yet.</p>");
@@ -96,15 +96,16 @@ figure,tr,svg{break-inside:avoid}
 }
 ";
 
-/// The style sheet of [`page`]: the variables behind every [`Colour`](crate::Colour), light and dark, and the rules.
+/// The style sheet of [`page`]: its rules, and a light and a dark variable for each
+/// [`Colour`](crate::Colour).
 ///
-/// For pages whose shell must be another, such as those that run scripts of their own.
+/// For pages with another shell, such as those that run scripts of their own.
 ///
 /// ```
 /// assert!(jurybox_draw::style().contains("prefers-color-scheme:dark"));
 /// ```
 pub fn style() -> String {
-    // On paper dark mode would cost ink: it is for screens.
+    // Dark mode is for screens only: on paper it would cost ink.
     format!(
         ":root{{color-scheme:light dark;{}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}\n{RULES}{}",
         variables(false),
@@ -113,7 +114,7 @@ pub fn style() -> String {
     )
 }
 
-/// A sentence as markup: escaped, and what stands between backticks set as a name.
+/// A sentence as markup: escaped, with text between backticks as code.
 ///
 /// ```
 /// use jurybox_draw::prose;
@@ -124,7 +125,7 @@ pub fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut html = String::new();
     for (at, part) in parts.iter().enumerate() {
-        // Every second part is a name, unless its closing backtick is missing.
+        // Every second part is code, unless its closing backtick is missing.
         let (before, after) = match (at % 2, at + 1 < parts.len()) {
             (0, _) => ("", ""),
             (_, true) => ("<code>", "</code>"),
@@ -135,7 +136,7 @@ pub fn prose(text: &str) -> String {
     html
 }
 
-/// A list of warnings, or nothing.
+/// A list of warnings; empty if there are none.
 ///
 /// ```
 /// use jurybox_draw::warnings;
@@ -150,7 +151,7 @@ pub fn warnings(list: &[String]) -> String {
     format!("<ul class=\"warnings\">{items}</ul>")
 }
 
-/// A table of texts: the first column says what a row is, the others are numbers.
+/// A table of texts: the first column labels the row, the others are numbers.
 ///
 /// ```
 /// let html = jurybox_draw::table(&["policy", "regret"], &[["esag", "12"], ["<b>", "40"]]);

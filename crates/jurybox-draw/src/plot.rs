@@ -1,4 +1,4 @@
-//! Line plots: hairline grid, few ticks, names at the ends of their lines, values under the pointer.
+//! Line plots: hairline grid, few ticks, labels at line ends, values under the pointer.
 
 use crate::axis::{Axis, Scale};
 use crate::colour::{Colour, dashes};
@@ -28,7 +28,7 @@ use std::fmt::Write;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
-    /// What it shows; may be empty.
+    /// Title; may be empty.
     pub title: String,
     /// Label of the horizontal axis.
     pub x_label: String,
@@ -42,7 +42,7 @@ pub struct Plot {
     pub curves: Vec<Curve>,
 }
 
-/// How large a plot is, and how it is laid out.
+/// Size and layout of a plot.
 ///
 /// ```
 /// use jurybox_draw::{Curve, Frame, Plot, Scale};
@@ -58,26 +58,27 @@ pub struct Plot {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
-    /// Of the whole picture.
+    /// Width of the whole picture in pixels.
     pub width: f64,
-    /// Of the whole picture.
+    /// Height of the whole picture in pixels.
     pub height: f64,
-    /// Most room on the right for the names of the curves; none means no names.
+    /// Maximum width for curve names on the right; 0 draws no names.
     pub legend: f64,
-    /// Whether the axes fit the curves and references closely, and intervals are bars: for estimates apart from each
-    /// other. Otherwise zero belongs to the picture, a far reference does not, and intervals are bands.
+    /// Whether the axes fit the curves and references closely and intervals are bars, as for
+    /// separate estimates. Otherwise the picture includes zero, may leave out a far reference, and
+    /// draws intervals as bands.
     pub tight: bool,
     ground: Ground,
-    /// Whether there is a pointer under which values show. A phone has none.
+    /// Whether values show under a pointer. Phones have none.
     hover: bool,
 }
 
 impl Frame {
-    /// A large picture with zero in it.
+    /// A large picture that includes zero.
     const FULL: Frame =
         Frame { width: 860.0, height: 400.0, legend: 230.0, tight: false, ground: Ground::Page, hover: true };
 
-    /// A picture with its axes close around what it shows.
+    /// A picture with axes that fit the data closely.
     ///
     /// ```
     /// assert!(jurybox_draw::Frame::tight(320.0, 200.0, 0.0).tight);
@@ -86,7 +87,7 @@ impl Frame {
         Frame { width, height, legend, tight: true, ground: Ground::Page, hover: true }
     }
 
-    /// A picture with zero in it, in a size of one's own.
+    /// A picture of the given size that includes zero.
     ///
     /// ```
     /// assert!(!jurybox_draw::Frame::from_zero(720.0, 280.0, 150.0).tight);
@@ -95,7 +96,7 @@ impl Frame {
         Frame { width, height, legend, tight: false, ground: Ground::Page, hover: true }
     }
 
-    /// The same for a file of its own: with its own ground, and colours that do not depend on a page.
+    /// Changes the target to a file: own background, and colours that do not need a page.
     ///
     /// ```
     /// # use jurybox_draw::{Curve, Frame, Plot, Scale};
@@ -116,7 +117,7 @@ impl Frame {
         Frame { ground: Ground::File, ..self }
     }
 
-    /// The same for a phone.
+    /// The narrow version of this frame, for phones.
     fn narrow(self) -> Frame {
         Frame {
             width: 300.0_f64.min(self.width),
@@ -128,7 +129,7 @@ impl Frame {
     }
 }
 
-/// Where the picture is within its frame, and its two axes.
+/// The position of the plotting area within its frame, and its two axes.
 struct Layout {
     left: f64,
     right: f64,
@@ -138,7 +139,7 @@ struct Layout {
     y: Axis,
 }
 
-/// By how much a mark reaches beyond its point.
+/// How far a marker extends beyond its point.
 const MARK: f64 = 4.0;
 
 impl Plot {
@@ -178,7 +179,7 @@ impl Plot {
         self.in_both(&Frame::FULL)
     }
 
-    /// The plot for a page in a frame of one's own, and in one like it for phones.
+    /// The plot for a page in the given frame, and in its narrow version for phones.
     ///
     /// ```
     /// # use jurybox_draw::{Curve, Frame, Plot, Scale};
@@ -190,34 +191,39 @@ impl Plot {
     /// #     y_scale: Scale::Linear,
     /// #     curves: vec![Curve::new("esag", vec![(1.0, 1.0), (10.0, 3.0)])],
     /// # };
-    /// assert_eq!(plot.in_both(&Frame::tight(860.0, 420.0, 190.0)).matches("<svg viewBox=\"0 0 ").count(), 2);
+    /// let html = plot.in_both(&Frame::tight(860.0, 420.0, 190.0));
+    /// assert_eq!(html.matches("<svg viewBox=\"0 0 ").count(), 2);
     /// ```
     pub fn in_both(&self, frame: &Frame) -> String {
         both(&self.drawn(frame), &self.drawn(&frame.narrow()))
     }
 
-    /// The same for a page whose script shows a crosshair: what is under the pointer also says where it stands (`data-x`), when that was (`data-t`,
-    /// in milliseconds since 1970, as `clock` tells of a place on the horizontal axis), and how high which curve is there (`data-y`).
+    /// The plot for a page whose script shows a crosshair.
+    ///
+    /// Each strip under the pointer carries its horizontal position (`data-x`), its time in
+    /// milliseconds since 1970 as `clock` gives it (`data-t`), and the heights of the curves there
+    /// (`data-y`).
     ///
     /// ```
     /// # use jurybox_draw::{Curve, Frame, Plot, Scale};
     /// # let plot = Plot {
     /// #     title: String::new(),
     /// #     x_label: "hours, until now".into(),
-    /// #     y_label: "caught".into(),
+    /// #     y_label: "found".into(),
     /// #     x_scale: Scale::Linear,
     /// #     y_scale: Scale::Linear,
-    /// #     curves: vec![Curve::new("caught", vec![(-1.0, 1.0), (0.0, 3.0)])],
+    /// #     curves: vec![Curve::new("found", vec![(-1.0, 1.0), (0.0, 3.0)])],
     /// # };
     /// let now = 1_794_916_800_000;
-    /// let html = plot.live(&Frame::from_zero(860.0, 420.0, 190.0), |hours| Some(now + (hours * 3.6e6) as i64));
+    /// let frame = Frame::from_zero(860.0, 420.0, 190.0);
+    /// let html = plot.live(&frame, |hours| Some(now + (hours * 3.6e6) as i64));
     /// assert!(html.contains("data-t=\"1794916800000\"") && html.contains("data-line=\"0\""));
     /// ```
     pub fn live(&self, frame: &Frame, clock: impl Fn(f64) -> Option<i64>) -> String {
         both(&self.drawn_by(frame, Some(&clock)), &self.drawn(&frame.narrow()))
     }
 
-    /// The plot in a frame of one's own.
+    /// The plot in the given frame.
     pub fn drawn(&self, frame: &Frame) -> String {
         self.drawn_by(frame, None)
     }
@@ -235,8 +241,9 @@ impl Plot {
         let live = clock.map(|clock| (clock, y));
         let area = Area { x_label: &self.x_label, live, left, right, top, floor };
         let told = if frame.hover { Some(hover::strips(&mut svg, &self.curves, x, &area)) } else { None };
-        // A drawing within the drawing is a clip without a name that others on the page could have too.
-        // It leaves room for the mark of the last point, which stands on the edge. The strips below it answer the pointer.
+        // A nested drawing clips without an id, which could clash with another on the page. It
+        // leaves room for the marker of the last point on the edge. The strips below it answer the
+        // pointer.
         let (w, h) = (px(right - left + MARK), px(floor - top));
         let (l, t) = (px(left), px(top));
         svg.raw(format_args!(
@@ -280,7 +287,8 @@ impl Plot {
         let titles = [&self.title, &self.y_label].into_iter().filter(|text| !text.is_empty()).count();
         let (right, top) = (frame.width - legend, 14.0 + 19.0 * titles as f64);
         let floor = frame.height - if self.x_label.is_empty() { 26.0 } else { 42.0 };
-        // Bounds may lie far above: on a log axis they belong to the picture, on a linear one they would flatten it.
+        // Bounds may lie far above: a log axis includes them, a linear one would be flattened by
+        // them.
         let log = self.y_scale == Scale::Log;
         let all = log || frame.tight;
         let ys = self.curves.iter().filter(|curve| all || !curve.reference).flat_map(|curve| {
@@ -291,11 +299,12 @@ impl Plot {
         let widest = y.ticks().iter().map(|tick| width_of(&tick.1)).fold(0.0, f64::max);
         let left = (widest + 14.0).max(30.0);
         let xs = || self.curves.iter().flat_map(|curve| curve.points.iter().map(|p| p.0));
-        // Zero is the present moment where all is before it: it need not be in the picture, and ticks are for what is.
+        // Zero is the present where all values are negative times: it need not be in the picture,
+        // and ticks are placed where data is.
         let close = frame.tight || xs().all(|value| value.is_nan() || value < 0.0);
         let mut x = Axis::new(self.x_scale, xs(), left, right, close);
         if !frame.tight {
-            // Lines run to the edge, where their names are; single estimates keep off it.
+            // Lines run to the edge, where their names are; separate estimates keep away from it.
             let last = xs().filter_map(|value| x.place(value)).fold(left, f64::max);
             let stretch = (right - left) / (last - left).max(1.0);
             x = Axis::new(self.x_scale, xs(), left, left + stretch * (right - left), close);
@@ -334,7 +343,7 @@ impl Plot {
         svg.aside(0.5 * (left + right), frame.height - 7.0, "middle", &self.x_label);
     }
 
-    /// Colour, dashes and width of every curve.
+    /// Colour, dashes and width of each curve.
     fn looks(&self, svg: &Svg) -> Vec<(String, &'static str, f64)> {
         let mut count = 0;
         let mut looks = Vec::with_capacity(self.curves.len());
@@ -351,14 +360,14 @@ impl Plot {
     }
 }
 
-/// Through all points that have a place, with a gap where one has none.
+/// A path through all finite points, with a gap at each point that is not finite.
 fn path(points: impl Iterator<Item = (f64, f64)>, x: &Axis, y: &Axis) -> String {
     let places: Vec<Option<(f64, f64)>> = points.map(|(px, py)| x.place(px).zip(y.place(py))).collect();
     let mut d = String::new();
     for stretch in places.split(Option::is_none).filter(|stretch| !stretch.is_empty()) {
         let places: Vec<(f64, f64)> = stretch.iter().flatten().copied().collect();
         for (at, (x, y)) in thinned(&places).into_iter().enumerate() {
-            // A point alone between gaps is a line without length, which round ends make a dot.
+            // A single point between gaps is a line of length zero, which round caps draw as a dot.
             let (pen, dot) = if at == 0 { ("M", "h0") } else { ("L", "") };
             let _ = write!(d, "{pen}{} {}{dot}", px(x), px(y));
         }
@@ -385,7 +394,7 @@ fn line(
     ));
 }
 
-/// A dot for every point where they are few enough to be looked at one by one. Those that no strip tells of tell their value themselves.
+/// Draws a dot for each point if there are few. Dots without a strip have their own tooltip.
 fn marks(
     svg: &mut Svg,
     curve: &Curve,
@@ -414,7 +423,7 @@ fn marks(
 }
 
 fn band(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
-    // Below a log axis the band runs out of the picture; the clip cuts it.
+    // Below a log axis the band leaves the picture; the clip cuts it.
     let floor = |v: f64| if y.scale == Scale::Log { v.max(y.low / 10.0) } else { v };
     let usable = || {
         let log = y.scale == Scale::Log;
@@ -436,7 +445,7 @@ fn band(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
     }
 }
 
-/// An upright bar for every interval.
+/// Draws a vertical bar for each interval.
 fn bars(svg: &mut Svg, curve: &Curve, x: &Axis, y: &Axis, colour: &str) {
     for band in &curve.band {
         let Some(((at, low), high)) = x.place(band.0).zip(y.place(band.1)).zip(y.place(band.2)) else {
@@ -470,7 +479,8 @@ mod tests {
             assert!(plot.to_svg().contains(&format!(">{tick}</text>")), "{x_scale:?}: {tick}");
         }
     }
-    /// Two moments a minute ago, three seconds apart: an axis that held the present as well would have all its ticks there.
+    /// Two times a minute ago, three seconds apart. An axis that included the present would put all
+    /// its ticks there.
     #[test]
     fn what_was_long_ago_has_ticks_of_its_own() {
         let plot = Plot {

@@ -1,4 +1,4 @@
-//! Sparklines: how something went, in the room of a word.
+//! Sparklines: small line charts in the space of a word.
 
 use crate::colour::Colour;
 use crate::number::short;
@@ -8,10 +8,10 @@ use std::fmt::Write;
 const WIDTH: f64 = 112.0;
 const HEIGHT: f64 = 22.0;
 
-/// How something went, in the room of a word: a line with its last value as a dot, and the numbers under the pointer.
+/// A small line chart with a dot at its last value, and the numbers under the pointer.
 ///
-/// It has the colour of a [`Curve`](crate::Curve) with this style. Zero, where it lies within the values, is a hairline; a value
-/// that is not a number is a gap.
+/// It has the colour of a [`Curve`](crate::Curve) with this style. A hairline marks zero if it lies
+/// within the values; a value that is not a number is a gap.
 ///
 /// ```
 /// let line = jurybox_draw::sparkline("spam", &[0.1, 0.4, 0.3], 0);

@@ -1,26 +1,26 @@
-//! Writing SVG: elements, and where a drawing will stand.
+//! SVG elements, and the two targets of a drawing: a page or a file.
 
 use crate::colour::Colour;
 use crate::escape::escaped;
 use crate::number::trimmed;
 use std::fmt::Write;
 
-/// Where a drawing will stand.
+/// The target of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ground {
-    /// On a page, whose variables give the colours.
+    /// A page, whose CSS variables give the colours.
     Page,
-    /// In a file of its own, in light colours, on a ground of its own.
+    /// A file of its own, in light colours on a background.
     File,
 }
 
-/// A drawing while it is made. Text and titles are escaped here and nowhere else.
+/// A drawing under construction. Text and titles are escaped here and nowhere else.
 pub(crate) struct Svg {
     text: String,
     ground: Ground,
 }
 
-/// A place or a length in a drawing: a tenth of a pixel is enough.
+/// A coordinate or a length, rounded to a tenth of a pixel.
 pub(crate) fn px(value: f64) -> String {
     let text = format!("{value:.1}");
     match trimmed(&text) {
@@ -30,11 +30,11 @@ pub(crate) fn px(value: f64) -> String {
 }
 
 impl Svg {
-    /// A drawing of this size; the label is for those who cannot see it.
+    /// Starts a drawing of this size; `label` is read by screen readers.
     pub(crate) fn new(width: f64, height: f64, label: &str, ground: Ground) -> Svg {
         let mut svg = Svg { text: String::new(), ground };
         let (w, h) = (px(width), px(height));
-        // A page has its own type, and a drawing on it has that.
+        // On a page the drawing inherits the page's font.
         let (name, family) = match ground {
             Ground::Page => ("", ""),
             Ground::File => (
@@ -63,12 +63,12 @@ impl Svg {
         }
     }
 
-    /// Markup made of numbers and colours alone.
+    /// Adds markup made of numbers and colours alone.
     pub(crate) fn raw(&mut self, markup: std::fmt::Arguments<'_>) {
         let _ = self.text.write_fmt(markup);
     }
 
-    /// A word at a place; `more` are attributes.
+    /// Adds text at a position; `more` are attributes.
     pub(crate) fn word(&mut self, x: f64, y: f64, anchor: &str, more: &str, text: &str) {
         let _ = write!(
             self.text,
@@ -80,13 +80,13 @@ impl Svg {
         );
     }
 
-    /// A second-rank word.
+    /// Adds text in the muted colour.
     pub(crate) fn aside(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
         let more = format!("fill=\"{}\"", self.colour(Colour::Muted));
         self.word(x, y, anchor, &more, text);
     }
 
-    /// A name cut to its room; whole under the pointer when cut.
+    /// Adds a name shortened to its room; a shortened name shows whole under the pointer.
     pub(crate) fn name(&mut self, x: f64, y: f64, anchor: &str, room: f64, name: &str) {
         let cut = fitted(name, room);
         if cut == name {
@@ -95,7 +95,7 @@ impl Svg {
         self.titled(name, |svg| svg.word(x, y, anchor, "", &cut));
     }
 
-    /// What `inside` draws, with a text under the pointer, where there is one.
+    /// Adds what `inside` draws, with a tooltip if `title` is given.
     pub(crate) fn titled(&mut self, title: &str, inside: impl FnOnce(&mut Svg)) {
         if title.is_empty() {
             return inside(self);
@@ -111,12 +111,12 @@ impl Svg {
     }
 }
 
-/// A drawing for wide pages and one for narrow ones; the page shows one of them.
+/// Wraps a wide and a narrow drawing; the page's style sheet shows one of them.
 pub(crate) fn both(wide: &str, narrow: &str) -> String {
     format!("<div class=\"wide\">{wide}</div><div class=\"narrow\">{narrow}</div>")
 }
 
-/// Roughly how wide a text is at 12 pixels.
+/// Approximate width of a text at 12 pixels.
 pub(crate) fn width_of(text: &str) -> f64 {
     text.chars().map(advance).sum()
 }
@@ -132,7 +132,7 @@ fn advance(character: char) -> f64 {
     }
 }
 
-/// The text, or as much of it as there is room for, and an ellipsis.
+/// The text, shortened with an ellipsis to the given width.
 pub(crate) fn fitted(text: &str, room: f64) -> String {
     if width_of(text) <= room {
         return text.into();

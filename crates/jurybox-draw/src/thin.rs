@@ -1,9 +1,9 @@
-//! Lines without the points that nobody can see.
+//! Line simplification (Douglas and Peucker 1973): drops points that nobody can see.
 
-/// How far a line may be from one of its points, in pixels: a sixth of its own width.
+/// Tolerance in pixels: a sixth of the line's width.
 const TOLERANCE: f64 = 0.3;
 
-/// The points of a line that it takes to pass all of them within the tolerance: the first, the last, and wherever it bends (Douglas and Peucker).
+/// The points needed to stay within the tolerance: the first, the last, and each bend.
 pub(crate) fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut kept = vec![false; points.len()];
     let mut stretches = vec![(0, points.len().saturating_sub(1))];
@@ -21,7 +21,7 @@ pub(crate) fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     points.iter().zip(kept).filter_map(|(point, kept)| kept.then_some(*point)).collect()
 }
 
-/// From a point to the nearest one between two others.
+/// Distance from a point to the nearest point of the segment between two others.
 fn distance(point: (f64, f64), from: (f64, f64), to: (f64, f64)) -> f64 {
     let (along, up) = (to.0 - from.0, to.1 - from.1);
     let square = along * along + up * up;
@@ -42,7 +42,7 @@ mod tests {
         assert_eq!(thinned(&bent), bent);
         assert_eq!(thinned(&bent[..1]), bent[..1]);
         assert!(thinned(&[]).is_empty());
-        // There and back again: the ends are one place, and what lies between is not.
+        // There and back again: both ends are one point, and the middle is not.
         let back = [(0.0, 0.0), (9.0, 0.0), (0.0, 0.0)];
         assert_eq!(thinned(&back), back);
     }

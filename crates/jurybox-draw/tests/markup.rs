@@ -1,4 +1,5 @@
-//! Whatever names and numbers come in, what goes out is well-formed and holds nothing but the elements of drawings.
+//! Property test: whatever names and numbers come in, the markup is well-formed and holds nothing
+//! but the elements of drawings.
 
 use jurybox_draw::{
     Bar, Bars, Curve, Frame, HeatMap, Plot, Scale, escaped, page, sparkline, table, warnings,
@@ -48,7 +49,7 @@ const ATTRIBUTES: [&str; 34] = [
     "title",
 ];
 
-/// Reads a document strictly, and refuses what no drawing has; gives all its text and labels.
+/// Parses a document strictly, refuses unknown elements, and returns all text and labels.
 fn read(markup: &str) -> Result<String, TestCaseError> {
     let markup = markup.strip_prefix("<!doctype html>").unwrap_or(markup);
     let document =
@@ -76,7 +77,7 @@ fn read(markup: &str) -> Result<String, TestCaseError> {
     Ok(text)
 }
 
-/// Names as an attacker, or a careless colleague, would have them.
+/// Names as an attacker, or a careless colleague, would write them.
 fn hostile() -> impl Strategy<Value = String> {
     const PIECES: [&str; 26] = [
         "\"><script>alert(1)</script>",
@@ -126,7 +127,7 @@ fn curve() -> impl Strategy<Value = Curve> {
     )
 }
 
-/// What a reader gets back of a name.
+/// A name as a parser reads it back.
 fn as_read(name: &str) -> String {
     let shown = |c: char| !matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}');
     let kept = |c: char| shown(c) || matches!(c, '\t' | '\n' | '\r');
@@ -141,7 +142,7 @@ proptest! {
         let root = document.root_element();
         let text: String = root.children().filter_map(|node| node.text()).collect();
         prop_assert_eq!(&text, &as_read(&name));
-        // In attributes a reader takes line breaks and tabs for spaces.
+        // Attribute values are read with line breaks and tabs as spaces.
         let flat = as_read(&name).replace(['\t', '\n'], " ");
         for attribute in ["title", "class"] {
             prop_assert_eq!(root.attribute(attribute), Some(flat.as_str()));
