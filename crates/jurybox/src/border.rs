@@ -1,4 +1,4 @@
-//! What a jury and its fits refuse, before anything changes.
+//! Validation of input to juries and fits, before anything changes.
 
 use crate::error::{Error, EvaluatorLabel};
 use crate::estimate::ladder::LATEST;
@@ -56,20 +56,20 @@ pub(crate) fn check_time(at: u64, latest: Option<u64>) -> Result<(), Error> {
     }
 }
 
-/// Dates from 2001 to 2128, in seconds: where a number of these, of its thousands, millions or milliards lies, it is a date and not a number
-/// of rounds or a time since a start.
+/// Dates from 2001 to 2128 in seconds. A number in this range, or in it after division by a
+/// thousand, a million or a billion, is a date; other numbers are rounds or times since a start.
 const DATES: std::ops::Range<u64> = 1_000_000_000..5_000_000_000;
 
-/// Twenty years, in seconds: dates that are further apart are not of one log.
+/// Twenty years in seconds: dates further apart cannot belong to one log.
 const OF_ONE_LOG: u64 = 20 * 31_557_600;
 
-/// What a date is counted in, as a power of 1,000, and the date in seconds; none for what is no date.
+/// The unit of a date as a power of 1,000, and the date in seconds; none if the number is no date.
 fn date(at: u64) -> Option<(u32, u64)> {
     (0..4).map(|power| (power, at / 1000_u64.pow(power))).find(|(_, seconds)| DATES.contains(seconds))
 }
 
-/// Whether two times are dates in different units. After a date in a finer one all that there is would be old, and nothing could be seen to
-/// change.
+/// Whether two times are dates in different units. After a date in a finer unit all later ones
+/// would count as old, and no change could be seen.
 pub(crate) fn is_of_another_unit(at: u64, latest: u64) -> bool {
     date(at).zip(date(latest)).is_some_and(|((unit, one), (other_unit, other))| {
         unit != other_unit && one.abs_diff(other) <= OF_ONE_LOG

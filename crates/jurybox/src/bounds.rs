@@ -1,26 +1,36 @@
-//! The theorems as numbers: suboptimality gaps (Lemmas 1 and 2), regret (Theorems 1 and 2), and the certificate of
-//! Theorem 3.
+//! The theorems as numbers: suboptimality gaps (Lemmas 1 and 2), regret bounds (Theorems 1 and 2),
+//! and the certificate of Theorem 3.
 //!
-//! The bounds hold with probability `1 - delta` and are far above any curve one will measure; what they tell is the shape.
+//! The bounds hold with probability `1 - delta` and are far above any measured curve; what they
+//! show is the shape.
 //!
-//! **The reading.** Every bound is stated for the oracle whose weights are `w_j = (alpha_j / sigma_j^2) / |alpha/sigma|^2`,
-//! so that `<w, alpha> = 1`. The paper's appendix is followed constant by constant, but for the places where what it prints
-//! does not follow from its own steps under these weights. There the step is carried out:
+//! **Differences from the paper.** Every bound is for the oracle with weights `w_j = (alpha_j /
+//! sigma_j^2) / |alpha/sigma|^2`, so that `<w, alpha> = 1`. Constants are those of the paper's
+//! appendix, except where its printed formula does not follow from its own steps under these
+//! weights:
 //!
-//! | where | printed | here |
-//! |---|---|---|
-//! | norm of the oracle's weights | `1 / abs(alpha/sigma)`, its value only for sigma = 1 | `abs(alpha/sigma^2) / abs(alpha/sigma)^2` |
-//! | Lemma 1, second term | `K sqrt(J)`: the factor 2 of the first step is lost | `2 K sqrt(J)` |
-//! | Lemmas 1 and 2, first term | `K ln(e K_max/delta)` under the root, which follows for K >= 2 only | `2 ln(2 e K_max/delta)` where that is more: at K = 1 |
-//! | Theorem 1, rounds of warm-up | `128 max(sigma) ln + lambda abs(alpha)^2`, without the slope of the link | `128 (max(sigma) sqrt(ln) + sqrt(lambda) abs(alpha))^2 / c_g^2`: what `beta_t <= min(alpha)/8` asks for |
-//! | Theorems 1 and 2, price of the warm-up | 1, or `2 / abs(alpha/sigma)`, a round | `2 abs(w) Phi` a round, as in every other step |
-//! | Theorem 1, error of alpha | `max(sigma) (sqrt(ln) + sqrt(lambda) abs(alpha))` | sigma multiplies the first term only, as in the lemma it comes from |
-//! | Theorem 1, S | 2-norms, for an error known in its largest entry | 1-norms, as Hoelder's inequality needs |
-//! | Theorem 2, L | `C sqrt(2 ln)` | `abs(alpha) C sqrt(2 ln)`, as in the last line of its proof |
-//! | Phi | of the scores | of `g^-1` of the scores, in which regret is counted: noise over c_g. The same for the identity |
+//! - Norm of the oracle's weights. Printed: `1 / abs(alpha/sigma)`, its value only for sigma = 1.
+//!   Here: `abs(alpha/sigma^2) / abs(alpha/sigma)^2`.
+//! - Lemma 1, second term. Printed: `K sqrt(J)`: the factor 2 of the first step is lost. Here: `2 K
+//!   sqrt(J)`.
+//! - Lemmas 1 and 2, first term. Printed: `K ln(e K_max/delta)` under the root, which follows from
+//!   K = 2 on. Here: `2 ln(2 e K_max/delta)` where that is more: at K = 1.
+//! - Theorem 1, rounds of warm-up. Printed: `128 max(sigma) ln + lambda abs(alpha)^2`, without the
+//!   slope of the link. Here: `128 (max(sigma) sqrt(ln) + sqrt(lambda) abs(alpha))^2 / c_g^2`: what
+//!   `beta_t <= min(alpha)/8` asks for.
+//! - Theorems 1 and 2, price of the warm-up. Printed: 1, or `2 / abs(alpha/sigma)`, a round. Here:
+//!   `2 abs(w) Phi` a round, as in every other step.
+//! - Theorem 1, error of alpha. Printed: `max(sigma) (sqrt(ln) + sqrt(lambda) abs(alpha))`. Here:
+//!   sigma multiplies the first term only, as in the lemma it comes from.
+//! - Theorem 1, S. Printed: 2-norms, for an error known in its largest entry. Here: 1-norms, as
+//!   Hoelder's inequality needs.
+//! - Theorem 2, L. Printed: `C sqrt(2 ln)`. Here: `abs(alpha) C sqrt(2 ln)`, as in the last line of
+//!   its proof.
+//! - Phi. Printed: of the scores. Here: of `g^-1` of the scores, in which regret is counted: noise
+//!   over c_g. The same for the identity.
 //!
-//! At sigma = 1 the norm of the weights, the price of exploring and, for one evaluator, the price of estimating are those
-//! that are printed.
+//! At sigma = 1 the norm of the weights, the cost of exploring and, for one evaluator, the cost of
+//! estimating are as printed.
 
 mod certificate;
 
@@ -28,7 +38,7 @@ pub use certificate::Certificate;
 
 use std::f64::consts::E;
 
-/// What the theorems need to know of a problem.
+/// The parameters of a problem that the theorems need.
 ///
 /// ```
 /// use jurybox::bounds::Problem;
@@ -45,7 +55,8 @@ use std::f64::consts::E;
 ///     max_score: 20.0,
 ///     min_slope: 1.0,
 /// };
-/// // More evaluators, smaller gap: to zero in the linear case (Lemma 2), to a plateau in general (Lemma 1).
+/// // With more evaluators the gap shrinks: to zero in the linear case (Lemma 2), to a plateau in
+/// // general (Lemma 1).
 /// let wider = Problem { alpha: vec![1.0; 1000], sigma: vec![1.0; 1000], ..problem.clone() };
 /// assert!(wider.gap_linear() < problem.gap_linear() / 9.0);
 /// assert!(wider.gap_glm() > 10.0);
@@ -62,7 +73,7 @@ pub struct Problem {
     pub k: usize,
     /// Items per round, K_max.
     pub items: usize,
-    /// Probability with which a bound may fail.
+    /// Probability that a bound fails.
     pub delta: f64,
     /// E r.
     pub mean_reward: f64,
@@ -70,9 +81,9 @@ pub struct Problem {
     pub mean_square_reward: f64,
     /// C: rewards lie in [0, C].
     pub max_reward: f64,
-    /// The largest |alpha_j r|: what a score without noise can be, on the scale of g^-1.
+    /// The largest |alpha_j r|: the largest noiseless score on the scale of g^-1.
     pub max_score: f64,
-    /// c_g: the least slope of the link; 1 for the identity.
+    /// c_g: the smallest slope of the link; 1 for the identity.
     pub min_slope: f64,
 }
 
@@ -87,7 +98,8 @@ impl Problem {
     /// ```
     /// # use jurybox::bounds::Problem;
     /// let problem = Problem {
-    ///     alpha: vec![1.0, 1.0], sigma: vec![1.0, 2.0], k: 1, items: 2, delta: 0.1, mean_reward: 1.0,
+    ///     alpha: vec![1.0, 1.0], sigma: vec![1.0, 2.0], k: 1, items: 2, delta: 0.1,
+    ///     mean_reward: 1.0,
     ///     mean_square_reward: 1.0, max_reward: 1.0, max_score: 1.0, min_slope: 1.0,
     /// };
     /// // w = (1, 1/4) / (1 + 1/4) = (4/5, 1/5)
@@ -113,21 +125,25 @@ impl Problem {
         self.alpha.iter().filter(|a| **a != 0.0).map(|a| a * a).fold(f64::INFINITY, f64::min)
     }
 
-    /// Lemma 2: bound on the oracle's suboptimality gap in the linear case. With its weights, |w sigma| = 1 / |alpha/sigma|.
+    /// Lemma 2: bound on the oracle's suboptimality gap in the linear case. With its weights, |w
+    /// sigma| = 1 / |alpha/sigma|.
     pub fn gap_linear(&self) -> f64 {
         let (k, odds) = (self.k as f64, self.items as f64 * E / self.delta);
-        // The union over all sets of K items gives 2 ln(2 odds / K), of which the paper's K ln(odds) is the larger from K = 2.
+        // The union bound over all sets of K items gives 2 ln(2 odds / K); the paper's K ln(odds)
+        // is larger from K = 2 on.
         let tail = (k * odds.ln()).max(2.0 * (2.0 * odds / k).ln());
         2.0 * k * tail.sqrt() / self.signal()
     }
 
-    /// Lemma 1: the same in the generalised linear case, with the term that does not vanish with J.
+    /// Lemma 1: bound on the oracle's gap in the generalised linear case, with a term that does not
+    /// vanish with J.
     pub fn gap_glm(&self) -> f64 {
         let extra = 2.0 * self.k as f64 * (self.alpha.len() as f64).sqrt() / self.signal();
         (self.gap_linear() + extra) / self.min_slope
     }
 
-    /// Phi: bound on the norm of the summed scores of any K items on the scale of g^-1, over T rounds.
+    /// Phi: bound on the norm of the summed scores of any K items on the scale of g^-1, over T
+    /// rounds.
     fn phi(&self, rounds: f64) -> f64 {
         let (k, j) = (self.k as f64, self.alpha.len() as f64);
         let tail = (2.0 * E * self.items as f64 * rounds / (k * self.delta)).ln();
@@ -135,8 +151,9 @@ impl Problem {
             + 2.0 * k * j * self.max_score
     }
 
-    /// S: how strongly an error in alpha moves the weights. The two norms are of alpha / sigma^2 and of 1 / sigma^2: 1-norms
-    /// where the largest error of any entry is known, 2-norms where the length of the error is.
+    /// S: the sensitivity of the weights to an error in alpha. The norms are of alpha / sigma^2 and
+    /// of 1 / sigma^2: 1-norms if the largest error of any entry is known, 2-norms if the length of
+    /// the error is.
     fn sensitivity(&self, weighted: f64, inverse: f64) -> f64 {
         let fourth = norm(self.sigma.iter().map(|s| s.powi(-2)));
         (weighted + inverse) * self.weight_norm() / self.signal().powi(2) + fourth / self.signal().powi(2)
@@ -148,18 +165,21 @@ impl Problem {
         self.exploring(t, eps) + self.warm_up(t, eps, lambda) + self.estimating(t, eps, lambda)
     }
 
-    /// The rounds that explore: each may cost 2 |w| Phi, and there may be more of them than eps T.
+    /// The cost of exploring: each such round may cost 2 |w| Phi, and there may be more of them
+    /// than eps T.
     fn exploring(&self, t: f64, eps: f64) -> f64 {
         4.0 * self.phi(t) * self.weight_norm() * ((2.0 * t * (4.0 * t / self.delta).ln()).sqrt() + eps * t)
     }
 
-    /// The numerator of beta_t c_g: how far alpha may be off, times the root of what was explored.
+    /// The numerator of beta_t c_g: the error of alpha times the root of the number of explored
+    /// rounds.
     fn error(&self, t: f64, lambda: f64) -> f64 {
         let logs = (1.0 + 2.0 * t / lambda).ln() + (8.0 * t * self.alpha.len() as f64 / self.delta).ln();
         self.max_sigma() * logs.sqrt() + lambda.sqrt() * self.alpha_norm()
     }
 
-    /// The rounds until beta_t is below an eighth of every gain and below 1, each at 2 |w| Phi.
+    /// The cost of the warm-up: the rounds until beta_t is below an eighth of every gain and below
+    /// 1, each at 2 |w| Phi.
     fn warm_up(&self, t: f64, eps: f64, lambda: f64) -> f64 {
         let explored = eps * self.k as f64 * self.mean_square_reward;
         let precise = 2.0
@@ -209,7 +229,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_distr::{Distribution, StandardNormal};
 
-    /// Round numbers, so that every term can be written out by hand.
+    /// Simple numbers, so that every term can be computed by hand.
     fn problem(alpha: &[f64], sigma: &[f64]) -> Problem {
         Problem {
             alpha: alpha.to_vec(),
@@ -239,7 +259,8 @@ mod tests {
             let weights = crate::Weights::oracle(&alpha, &sigma).unwrap().as_slice().to_vec();
             near(problem(&alpha, &sigma).weight_norm(), norm(weights.iter().copied()));
         }
-        // By hand: equal sigmas give sigma-free weights, so the printed 1 / |alpha/sigma| is off by the factor sigma.
+        // By hand: equal sigmas give sigma-free weights, so the printed 1 / |alpha/sigma| is off by
+        // the factor sigma.
         near(problem(&[3.0, 4.0], &[1.0, 1.0]).weight_norm(), 1.0 / 5.0);
         near(problem(&[3.0, 4.0], &[10.0, 10.0]).weight_norm(), 1.0 / 5.0);
         near(1.0 / problem(&[3.0, 4.0], &[10.0, 10.0]).signal(), 10.0 / 5.0);
@@ -255,11 +276,12 @@ mod tests {
         near(Problem { min_slope: 0.25, ..equal.clone() }.gap_glm(), 20.0 * tail + 40.0);
         let unequal = problem(&[3.0, 4.0], &[1.0, 2.0]); // |alpha/sigma|^2 = 9 + 4
         near(unequal.gap_glm(), (20.0 * tail + 20.0 * 2_f64.sqrt()) / 13_f64.sqrt());
-        // A single pick: the proof gives 2 ln(2 e n / delta), more than what is printed.
+        // A single pick: the proof gives 2 ln(2 e n / delta), more than the printed term.
         near(Problem { k: 1, ..equal }.gap_linear(), 2.0 * (2.0 * (120.0 * E / 0.05).ln()).sqrt() / 4.0);
     }
 
-    /// Lemma 2 as an experiment: no gap in 20,000 rounds is above the bound, though one in twenty may be.
+    /// Lemma 2 as an experiment: no gap in 20,000 rounds is above the bound, though one in twenty
+    /// may be.
     #[test]
     fn the_oracles_gap_stays_below_lemma_2_also_for_unequal_sigmas() {
         let (alpha, sigma) = ([1.0, 0.5, 1.5], [2.0, 0.3, 5.0]);
@@ -280,7 +302,7 @@ mod tests {
         assert!(above <= 20_000 / 20, "{above}");
     }
 
-    /// What the appendix prints for Theorem 1, term by term, for a link of slope 1.
+    /// The terms that the appendix prints for Theorem 1, for a link of slope 1.
     fn printed(p: &Problem, t: f64, eps: f64, lambda: f64) -> [f64; 3] {
         let (k, j) = (p.k as f64, p.alpha.len() as f64);
         let logs = (1.0 + 2.0 * t / lambda).ln() + (8.0 * t * j / p.delta).ln();
@@ -306,7 +328,8 @@ mod tests {
         near(many.exploring(t, eps), printed(&many, t, eps, lambda)[0]);
         let one = problem(&[1.5], &[1.0]);
         near(one.estimating(t, eps, lambda), printed(&one, t, eps, lambda)[2]);
-        // The longer of the two warm-ups is here the one that the rewards ask for; a round of it costs 2 |w| Phi.
+        // The longer of the two warm-ups is here that of the rewards; a round of it costs 2 |w|
+        // Phi.
         let price = 2.0 * one.weight_norm() * one.phi(t);
         near(one.warm_up(t, eps, lambda), printed(&one, t, eps, lambda)[1] * price);
     }
@@ -314,7 +337,8 @@ mod tests {
     #[test]
     fn away_from_sigma_one_the_terms_are_those_of_the_oracles_weights() {
         let (t, eps, lambda) = (1e4, 0.05, 0.1);
-        // The same noise everywhere: the weights do not know it, the printed ones are too long by sigma.
+        // Equal noise everywhere: the weights do not depend on it, the printed ones are too long by
+        // a factor sigma.
         let equal = problem(&[0.5, 1.0, 1.5], &[4.0; 3]);
         near(equal.exploring(t, eps), printed(&equal, t, eps, lambda)[0] / 4.0);
         // By hand for (3, 4) and (1, 2): w = (3, 1) / 13, |w| = sqrt(10) / 13.

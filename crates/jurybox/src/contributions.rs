@@ -1,13 +1,14 @@
-//! Why an item has its value: what each evaluator adds to it.
+//! The contribution of each evaluator to an item's value.
 
 use serde::Serialize;
 
-/// What each evaluator adds to the value of an item, and what the value is without any: together they are the value.
+/// The contributions of the evaluators to an item's value, and a base; their sum is the value.
 ///
 /// ```
 /// use jurybox::{Evaluators, Jury};
 ///
-/// let fitted = Jury::new(&"oracle(alpha=[1,2],sigma=[1,1])".parse()?, Evaluators::numbered(2)?)?.fit();
+/// let policy = "oracle(alpha=[1,2],sigma=[1,1])".parse()?;
+/// let fitted = Jury::new(&policy, Evaluators::numbered(2)?)?.fit();
 /// let why = fitted.contributions(&[1.0, 3.0])?.unwrap();
 /// assert_eq!(why.each.len(), 2);
 /// let value = fitted.values(&fitted.scores(&[1.0, 3.0])?)?[0];
@@ -16,14 +17,14 @@ use serde::Serialize;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Contributions {
-    /// The value apart from what any score adds: an intercept, a prior mean, a bonus for what is little known.
+    /// The value without any score: an intercept, a prior mean, or an exploration bonus.
     pub base: f64,
-    /// What each evaluator adds, in column order; 0 for a missing score, which says nothing.
+    /// Contributions in column order; 0 for a missing score.
     pub each: Vec<f64>,
 }
 
 impl Contributions {
-    /// The value of the item: the sum of all.
+    /// The value of the item: base plus contributions.
     pub fn value(&self) -> f64 {
         self.base + self.each.iter().sum::<f64>()
     }

@@ -1,8 +1,8 @@
-//! What can go wrong, said so that a person can act on it: what, where, and what to do.
+//! Errors of the library: what was wrong, where, and what to do.
 
 use std::fmt;
 
-/// The one error of the library. Nothing has been changed when it is returned.
+/// The error type of the library. Nothing has changed when it is returned.
 ///
 /// ```
 /// use jurybox::{Error, Scores};
@@ -11,13 +11,14 @@ use std::fmt;
 /// assert!(matches!(error, Error::Score { item: 0, .. }));
 /// assert_eq!(
 ///     error.to_string(),
-///     "item 0, evaluator #1: score inf is not usable; a score is a number within ±1e100, or NaN where it is missing"
+///     "item 0, evaluator #1: score inf is not usable; a score is a number within ±1e100, or NaN \
+///      where it is missing"
 /// );
 /// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A score that is infinite, or too large for its square to be a number.
+    /// A score that is infinite, or whose square would overflow.
     #[error(
         "item {item}, evaluator {evaluator}: score {value} is not usable; a score is a number within ±1e100, or NaN where it is missing"
     )]
@@ -39,10 +40,10 @@ pub enum Error {
         /// How many evaluators a row has.
         evaluators: usize,
     },
-    /// Scores of another width than the jury's.
+    /// Scores with another number of columns than the jury has evaluators.
     #[error("{what} has {found} scores, but the jury has {expected} evaluators")]
     Width {
-        /// What was of the wrong width.
+        /// What had the wrong width.
         what: String,
         /// Its width.
         found: usize,
@@ -52,9 +53,9 @@ pub enum Error {
     /// `k` is zero, or larger than the number of items.
     #[error("k = {k} of {items} items: k must be at least 1 and at most the number of items")]
     K {
-        /// What was asked for.
+        /// The requested k.
         k: usize,
-        /// What there was.
+        /// The number of items.
         items: usize,
     },
     /// A reward that is not a finite number.
@@ -73,7 +74,7 @@ pub enum Error {
         /// What was wrong with it.
         reason: String,
     },
-    /// Not one reviewer for each example.
+    /// Another number of reviewers than of examples.
     #[error(
         "{found} reviewers for {expected} examples; pass one for each, none where nobody knows who judged"
     )]
@@ -83,7 +84,7 @@ pub enum Error {
         /// How many examples there are.
         expected: usize,
     },
-    /// A date in another unit than those before.
+    /// A date in another unit than the dates before.
     #[error(
         "time {at} and {latest}, the latest so far, are dates in different units (seconds, milliseconds, microseconds, \
          nanoseconds): use one"
@@ -94,30 +95,30 @@ pub enum Error {
         /// The latest before it.
         latest: u64,
     },
-    /// A time so late that no sum could be made with it.
+    /// A time so large that sums would overflow.
     #[error("time {at} is later than 2^62, the latest there is")]
     Time {
         /// The time itself.
         at: u64,
     },
-    /// A list of evaluators that cannot be seated.
+    /// An invalid list of evaluators.
     #[error("evaluators: {0}")]
     Evaluators(String),
-    /// A policy, or one of its options, that does not exist or does not fit.
+    /// An unknown policy, or an option that it does not have or that is out of range.
     #[error("policy `{policy}`: {reason}")]
     Policy {
-        /// What was asked for.
+        /// The requested policy.
         policy: String,
         /// What is wrong with it, and what would be right.
         reason: String,
     },
-    /// A policy that picks by more than the values of items, asked to pick by these.
+    /// A policy that does not pick by values alone, asked to pick by given values.
     #[error("`{policy}` picks by more than the values of items: it must see their scores")]
     ByMore {
         /// Its name.
         policy: String,
     },
-    /// States that were learnt under different questions.
+    /// States with different policies, options or evaluators.
     #[error("these states cannot be merged: {0}")]
     Merge(String),
     /// A state that cannot be read.
@@ -126,7 +127,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A word for the kind of error that stays the same from version to version, for programs that act on it.
+    /// A code of the error that is stable between versions, for programs that act on it.
     ///
     /// ```
     /// let error = jurybox::Scores::new(&[0.2, f64::INFINITY], 2).unwrap_err();
@@ -151,7 +152,7 @@ impl Error {
     }
 }
 
-/// An evaluator as an error names it: by its name where that is known, by its column where not.
+/// An evaluator in an error: by name if it is known, else by column.
 ///
 /// ```
 /// use jurybox::EvaluatorLabel;
@@ -162,7 +163,7 @@ impl Error {
 pub struct EvaluatorLabel {
     /// Column in the scores, from 0.
     pub column: usize,
-    /// Name, where the caller gave one.
+    /// Name, if the caller gave one.
     pub name: Option<String>,
 }
 

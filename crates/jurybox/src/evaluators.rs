@@ -1,11 +1,11 @@
-//! Evaluators: who scores, and which way their scores point.
+//! Evaluators: names, and the direction of their scores.
 
 use crate::error::Error;
 use crate::link::Link;
 use crate::scores::Scores;
 use serde::{Deserialize, Serialize};
 
-/// Which way an evaluator's scores point.
+/// The direction of an evaluator's scores.
 ///
 /// ```
 /// use jurybox::Direction;
@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// A high score speaks for a high reward.
+    /// A high score suggests a high reward.
     #[default]
     High,
-    /// A low score speaks for a high reward.
+    /// A low score suggests a high reward.
     Low,
-    /// No score at all: a number that says which group an item belongs to, such as its language, and no more than that. Weights may
+    /// Not a score: a number that names the group of an item, such as its language. Weights may
     /// differ by group; see [`Evaluator::context`].
     Context,
 }
@@ -35,28 +35,30 @@ pub enum Direction {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluator {
-    /// The name; no two evaluators of a jury share one.
+    /// The name, unique within a jury.
     pub name: String,
-    /// Which way its scores point.
+    /// The direction of its scores.
     #[serde(default)]
     pub direction: Direction,
 }
 
 impl Evaluator {
-    /// An evaluator whose low scores speak for a high reward.
+    /// An evaluator whose low scores suggest a high reward.
     pub fn low(name: impl Into<String>) -> Self {
         Evaluator { name: name.into(), direction: Direction::Low }
     }
 }
 
 impl Evaluator {
-    /// A column that says which group an item belongs to. Any number is a group, such as the [code](crate::toolbox::code_of) of a name;
-    /// NaN is none. `adaptive` learns by how much weights differ by group, and values groups that it does not know as all others;
-    /// other policies refuse it.
+    /// A column that names the group of an item. Any number is a group, such as the
+    /// [code](crate::toolbox::code_of) of a name; NaN is no group. `adaptive` learns how weights
+    /// differ by group, and values items of unknown groups by the weights of all; other policies
+    /// refuse contexts.
     ///
     /// ```
     /// use jurybox::{Direction, Evaluator, Evaluators, Jury};
-    /// let evaluators = Evaluators::new(["spam".into(), "abuse".into(), Evaluator::context("language")])?;
+    /// let language = Evaluator::context("language");
+    /// let evaluators = Evaluators::new(["spam".into(), "abuse".into(), language])?;
     /// assert_eq!(evaluators.contexts().collect::<Vec<_>>(), [2]);
     /// assert!(Jury::new(&"adaptive".parse()?, evaluators.clone()).is_ok());
     /// let error = Jury::new(&"lin-ucb".parse()?, evaluators).unwrap_err();
@@ -86,7 +88,7 @@ impl From<&String> for Evaluator {
     }
 }
 
-/// The evaluators of a jury, in the order of the columns: at least one, none without a name, no two alike.
+/// The evaluators of a jury, in column order: at least one, each with a unique name.
 ///
 /// ```
 /// use jurybox::{Evaluator, Evaluators};
@@ -103,22 +105,22 @@ impl From<&String> for Evaluator {
 #[serde(try_from = "Vec<Evaluator>", into = "Vec<Evaluator>")]
 pub struct Evaluators(Vec<Evaluator>);
 
-/// More evaluators than this are refused: a state grows with the square of their number, and a small file that names many
-/// must not take the memory of a machine.
+/// The maximum number of evaluators. A state grows with its square, and a small file that names
+/// many must not exhaust a machine's memory.
 pub(crate) const MOST_EVALUATORS: usize = 2048;
 
 impl Evaluators {
-    /// Takes the evaluators, or says which one cannot be used.
+    /// Validates a list of evaluators; the error names the one that cannot be used.
     pub fn new<E: Into<Evaluator>>(evaluators: impl IntoIterator<Item = E>) -> Result<Self, Error> {
         Self::try_from(evaluators.into_iter().map(Into::into).collect::<Vec<Evaluator>>())
     }
 
-    /// `n` evaluators without names of their own: `e1`, `e2`, ...
+    /// `n` evaluators named `e1`, `e2`, ...
     pub fn numbered(n: usize) -> Result<Self, Error> {
         Self::new((1..=n).map(|j| format!("e{j}")))
     }
 
-    /// How many there are; never zero.
+    /// The number of evaluators; never zero.
     #[expect(clippy::len_without_is_empty, reason = "never empty by construction")]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -140,21 +142,22 @@ impl Evaluators {
         self.0.iter().map(|evaluator| evaluator.name.as_str())
     }
 
-    /// The column of a name.
+    /// The column of the evaluator with this name.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.0.iter().position(|evaluator| evaluator.name == name)
     }
 
-    /// The columns that are contexts.
+    /// The columns of contexts.
     pub fn contexts(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.0.len()).filter(|&column| self.0[column].direction == Direction::Context)
     }
 
-    /// Those that score: without the contexts.
+    /// The evaluators that score: all but the contexts.
     ///
     /// ```
     /// use jurybox::{Evaluator, Evaluators};
-    /// let evaluators = Evaluators::new(["spam".into(), Evaluator::context("language"), "abuse".into()])?;
+    /// let language = Evaluator::context("language");
+    /// let evaluators = Evaluators::new(["spam".into(), language, "abuse".into()])?;
     /// assert_eq!(evaluators.without_contexts()?, Evaluators::new(["spam", "abuse"])?);
     /// # Ok::<(), jurybox::Error>(())
     /// ```
@@ -162,12 +165,13 @@ impl Evaluators {
         Evaluators::new(self.0.iter().filter(|evaluator| evaluator.direction != Direction::Context).cloned())
     }
 
-    /// Whether the low scores of some evaluator speak for a high reward.
+    /// Whether any evaluator has direction [`Direction::Low`].
     pub fn any_low(&self) -> bool {
         self.are_low().any(|low| low)
     }
 
-    /// The same evaluators, those of these columns turned round; the error says which column does not exist.
+    /// Turns the direction of the evaluators in these columns; the error names a column that does
+    /// not exist.
     pub(crate) fn turned(mut self, columns: &[usize]) -> Result<Self, String> {
         for &column in columns {
             let many = self.0.len();
@@ -186,8 +190,9 @@ impl Evaluators {
         Ok(self)
     }
 
-    /// Scores with those of [`Direction::Low`] turned round, so that inside a policy high is always high: within the range
-    /// of a link that has one, and about zero otherwise. Borrowed as they are where nothing is to be turned.
+    /// Scores with those of [`Direction::Low`] mirrored, so that inside a policy a high score
+    /// always suggests a high reward. Mirrored within the range of a link that has one, and about
+    /// zero otherwise. Borrowed unchanged if no evaluator is low.
     pub(crate) fn oriented<'a>(
         &self,
         link: Link,
@@ -204,17 +209,18 @@ impl Evaluators {
         Scores::trusted(buffer, scores.evaluators(), scores.is_complete())
     }
 
-    /// What a score of low direction is taken from: the middle of the link's range stays where it is.
+    /// The constant that a mirrored score is subtracted from; it keeps the middle of the link's
+    /// range fixed.
     pub(crate) fn mirror(link: Link) -> f64 {
         if link == Link::Identity { 0.0 } else { 1.0 }
     }
 
-    /// Whether low scores speak for a high reward, by column.
+    /// For each column, whether its direction is low.
     pub(crate) fn are_low(&self) -> impl Iterator<Item = bool> + '_ {
         self.0.iter().map(|evaluator| evaluator.direction == Direction::Low)
     }
 
-    /// One row turned as [`oriented`](Self::oriented) does, appended to `out`.
+    /// Mirrors one row as [`oriented`](Self::oriented) does, and appends it to `out`.
     pub(crate) fn orient_row(&self, link: Link, row: &[f64], out: &mut Vec<f64>) {
         let mirror = Self::mirror(link);
         out.extend(row.iter().zip(&self.0).map(|(&x, evaluator)| match evaluator.direction {
@@ -223,8 +229,8 @@ impl Evaluators {
         }));
     }
 
-    /// For each of these evaluators, its column among others, or none if it is new there. An evaluator cannot turn round:
-    /// what was learnt of it was learnt of the other direction.
+    /// For each of these evaluators its column in `others`, or none if it is new there. An
+    /// evaluator cannot change direction: its statistics belong to the old one.
     pub(crate) fn columns_in(&self, others: &Evaluators) -> Result<Vec<Option<usize>>, Error> {
         self.0
             .iter()
@@ -238,7 +244,7 @@ impl Evaluators {
             .collect()
     }
 
-    /// Puts the name into an error that knows only the column.
+    /// Adds the evaluator's name to an error that knows only its column.
     pub(crate) fn name_in(&self, error: Error) -> Error {
         match error {
             Error::Score { item, mut evaluator, value } => {

@@ -1,6 +1,7 @@
-//! What is each item worth? A fit of what a jury has learnt, that never changes, says so.
+//! Fitted juries: immutable, they value items and pick.
 //!
-//! Here is what it is, and how it values items. Which of them are picked is in [`picking`], whom to trust in [`findings`].
+//! This file has the type and how it values items. [`picking`] has picks and their probabilities,
+//! [`findings`] weights, reviewers, alarms and diagnostics.
 
 mod findings;
 mod picking;
@@ -20,10 +21,11 @@ use crate::spec::Spec;
 use crate::toolbox::Interval;
 use std::sync::Arc;
 
-/// What ranks: a pure function of a jury's state, given by [`Jury::fit`](crate::Jury::fit).
+/// A fitted jury: a pure function of a jury's state, made by [`Jury::fit`](crate::Jury::fit).
 ///
-/// It is owned, immutable and cheap to clone, and any number of threads can share it: everything takes `&self`. When to fit
-/// again is the caller's decision. Calls that are made often take a [`Scratch`] whose memory is used again.
+/// It is owned, immutable and cheap to clone, and any number of threads can share it: everything
+/// takes `&self`. When to fit again is the caller's decision. Calls that are made often take a
+/// [`Scratch`] whose memory is reused.
 ///
 /// ```
 /// use jurybox::{Evaluators, Example, Jury};
@@ -68,17 +70,17 @@ impl Fitted {
         &self.0.spec
     }
 
-    /// The evaluators, in the order of the columns.
+    /// The evaluators, in column order.
     pub fn evaluators(&self) -> &Evaluators {
         &self.0.evaluators
     }
 
-    /// Checks a round's scores, one row per item; errors name the evaluator.
+    /// Validates the scores of a round, one row per item; errors name the evaluator.
     pub fn scores<'a>(&self, values: &'a [f64]) -> Result<Scores<'a>, Error> {
         Scores::of(values, &self.0.evaluators)
     }
 
-    /// The value that each item is ranked by, exploration aside.
+    /// The values that items are ranked by, without exploration.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -92,7 +94,7 @@ impl Fitted {
         Ok(scratch.values)
     }
 
-    /// As [`values`](Self::values), in memory that is used again.
+    /// [`values`](Self::values) in memory that is reused.
     pub fn values_with<'s>(&self, scores: &Scores<'_>, scratch: &'s mut Scratch) -> Result<&'s [f64], Error> {
         self.check(scores)?;
         let mut buffer = std::mem::take(&mut scratch.oriented);
@@ -102,8 +104,9 @@ impl Fitted {
         Ok(&scratch.values)
     }
 
-    /// Whether [`values`](Self::values) are expected rewards, on the reward's own scale, so that they can be held against what a look
-    /// must be worth. `adaptive` has such values from its first reward on; others rank, and say no more.
+    /// Whether [`values`](Self::values) are expected rewards on the reward's own scale, so that
+    /// they can be compared with a threshold. Those of `adaptive` are from its first reward on;
+    /// those of other policies only rank.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury};
@@ -118,8 +121,9 @@ impl Fitted {
         self.0.rank.values_are_rewards()
     }
 
-    /// How the value of an item with all of its scores adds up over them, where it does: then columns of scores can be valued
-    /// one after the other, to the last bit as [`values`](Self::values) does it.
+    /// The value of an item with all of its scores as a sum of one term per score, if the policy
+    /// has this form. Columns of scores can then be valued one after the other, with the same bits
+    /// as [`values`](Self::values).
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -134,8 +138,8 @@ impl Fitted {
         rank.form().map(|form| form.turned(evaluators, *link))
     }
 
-    /// Why an item has its value: what each evaluator adds to it. They sum to the value. None where an item's value is a
-    /// question about the whole round, as with `rand` and `exp4p`, which rank by places.
+    /// The contribution of each evaluator to an item's value; they sum to it. None if a value
+    /// depends on the whole round, as for `rand` and `exp4p`.
     pub fn contributions(&self, row: &[f64]) -> Result<Option<Contributions>, Error> {
         let scores = self.scores(row)?;
         if scores.items() != 1 {
@@ -150,8 +154,10 @@ impl Fitted {
         Ok(self.0.rank.contributions(oriented.row(0)))
     }
 
-    /// The reward of each item with an interval that holds it, the reward and not merely its expectation, with that probability on average over items,
-    /// where the policy can say. Of rewards with few levels it holds it more often; of items unlike all that was looked at it is a guess.
+    /// A prediction interval for the reward of each item, if the policy has one. It contains the
+    /// reward itself, not only its mean, with this probability on average over items. The
+    /// probability is higher for rewards of few distinct values, and a guess for items unlike all
+    /// labelled ones.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};

@@ -1,19 +1,20 @@
-//! A value that adds up over the scores: what lets whoever has columns value them column by column.
+//! Additive values: an item's value as a sum of one term per score, for columnar data.
 //!
-//! Most policies value an item that has all of its scores by a sum of one term per score. A file of columns is then ranked
-//! as fast as by weights that a person gives, without ever putting an item's scores side by side. The additions are those of
-//! [`Fitted::values`](crate::Fitted::values), in their order: the same values to the last bit.
+//! Most policies value a complete item by such a sum. A columnar file is then ranked as fast as by
+//! fixed weights, without gathering an item's scores in one place. The additions are those of
+//! [`Fitted::values`](crate::Fitted::values) in the same order, so the values are bit-equal.
 
 use crate::evaluators::Evaluators;
 use crate::link::Link;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// How the value of an item with all of its scores adds up over them; cheap to clone.
+/// The additive form of a policy's values; cheap to clone.
 ///
-/// Running sums begin at zero, one for each item and [lane](Self::lanes). Each evaluator's scores are [added](Self::add) to its
-/// lane, in the order of the evaluators; [`finish`](Self::finish) makes values of the sums. An item with a missing score comes out
-/// as NaN, and is to be valued by itself.
+/// Running sums start at zero, one for each item and [lane](Self::lanes). The scores of each
+/// evaluator are [added](Self::add) to its lane, in the order of the evaluators;
+/// [`finish`](Self::finish) turns sums into values. An item with a missing score becomes NaN and
+/// must be valued by [`Fitted::values`](crate::Fitted::values).
 ///
 /// ```
 /// use jurybox::{Evaluators, Jury};
@@ -40,17 +41,17 @@ pub struct Form {
 enum Terms {
     /// The score times a weight.
     Weights(Arc<[f64]>),
-    /// Anything else, of scores that are turned round first where the evaluator's direction is low: `mirror - x`.
+    /// Any other function of a score. Low evaluators are mirrored first: `mirror - x`.
     Curves { curves: Arc<dyn Curves>, low: Arc<[bool]>, mirror: f64 },
 }
 
-/// A term per score that is no multiple of it.
+/// A nonlinear term per score.
 pub(crate) trait Curves: Debug + Send + Sync {
-    /// Adds the term of each of an evaluator's scores; NaN for one that is missing.
+    /// Adds the term of each score of one evaluator; NaN for a missing score.
     fn add(&self, evaluator: usize, scores: &[f64], sums: &mut [f64]);
 }
 
-/// What becomes of a sum.
+/// The map from a finished sum to a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Line {
     AsItIs,
@@ -58,11 +59,11 @@ enum Line {
     Straight { base: f64, slope: f64 },
 }
 
-/// Scores that are handed to curves at a time.
+/// Number of scores passed to curves in one call.
 const STRETCH: usize = 512;
 
 impl Form {
-    /// The sum of weights times scores, whatever the evaluators' directions: added up one after the other.
+    /// The sum of weights times scores, added one after the other; ignores directions.
     ///
     /// ```
     /// let form = jurybox::Form::weighted(&[1.0, 3.0]);
@@ -76,17 +77,17 @@ impl Form {
         Form { lanes: 1, terms: Terms::Weights(weights.into()), line: Line::AsItIs }
     }
 
-    /// As `kernel::dot_rows` adds: evaluators of even and of odd number apart, then the two.
+    /// Adds as `kernel::dot_rows` does: even and odd evaluators apart, then the two sums.
     pub(crate) fn dots(weights: &[f64]) -> Form {
         Form { lanes: 2, ..Form::weighted(weights) }
     }
 
-    /// Terms of another kind, added up one after the other.
+    /// A sum of nonlinear terms, added one after the other.
     pub(crate) fn curved(curves: Arc<dyn Curves>) -> Form {
         Form { lanes: 1, terms: Terms::Curves { curves, low: [].into(), mirror: 0.0 }, line: Line::AsItIs }
     }
 
-    /// As [`dots`](Self::dots), of scores on the inverse link's scale.
+    /// [`dots`](Self::dots) of scores on the scale of g^-1.
     pub(crate) fn inverse_dots(link: Link, weights: &[f64]) -> Form {
         if link == Link::Identity {
             return Form::dots(weights);
@@ -94,7 +95,7 @@ impl Form {
         Form { lanes: 2, ..Form::curved(Arc::new(ByLink { link, weights: weights.into() })) }
     }
 
-    /// The sum, divided.
+    /// The sum divided by `divisor`.
     pub(crate) fn over(self, divisor: f64) -> Form {
         Form { line: Line::Over(divisor), ..self }
     }
@@ -104,7 +105,7 @@ impl Form {
         Form { line: Line::Straight { base, slope }, ..self }
     }
 
-    /// The form for scores as they come, some of whose evaluators point the other way.
+    /// The form for raw scores, with low evaluators mirrored.
     pub(crate) fn turned(self, evaluators: &Evaluators, link: Link) -> Form {
         if !evaluators.any_low() {
             return self;
@@ -121,17 +122,17 @@ impl Form {
         Form { terms, ..self }
     }
 
-    /// How many running sums an item has: 1 or 2.
+    /// The number of running sums of an item: 1 or 2.
     pub fn lanes(&self) -> usize {
         self.lanes
     }
 
-    /// Which of them an evaluator's term is added to.
+    /// The lane that an evaluator's terms are added to.
     pub fn lane(&self, evaluator: usize) -> usize {
         evaluator % self.lanes
     }
 
-    /// Adds the terms of an evaluator's scores to the running sums of its lane, item after item; NaN = missing.
+    /// Adds an evaluator's terms to the running sums of its lane, item by item; NaN = missing.
     #[inline]
     pub fn add(&self, evaluator: usize, scores: impl Iterator<Item = f64>, sums: &mut [f64]) {
         match &self.terms {
@@ -146,7 +147,7 @@ impl Form {
         }
     }
 
-    /// Makes the value of each item of its running sums, in the first lane.
+    /// Turns the running sums of each item into its value, in the first lane.
     pub fn finish(&self, sums: &mut [Vec<f64>]) {
         let Some((values, others)) = sums.split_first_mut() else { return };
         for other in others {
@@ -162,7 +163,7 @@ impl Form {
     }
 }
 
-/// In stretches, so that what knows the curves is called once for many scores.
+/// Adds terms in blocks, so that a call to the curves handles many scores.
 fn add_curved(
     curves: &dyn Curves,
     evaluator: usize,
@@ -184,7 +185,7 @@ fn add_curved(
     }
 }
 
-/// Weights times scores on the inverse link's scale.
+/// Weights times scores on the scale of g^-1.
 #[derive(Debug)]
 struct ByLink {
     link: Link,

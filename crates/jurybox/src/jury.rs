@@ -1,7 +1,8 @@
-//! Whom to trust? A jury is a policy seated with named evaluators, that learns and gives fits that rank.
+//! Juries: a policy over named evaluators, which learns and makes fits that rank.
 //!
-//! Here is what it is, and what it makes of scores. What verdicts teach is in [`verdicts`], a round from end to end in [`rounds`], what two
-//! of them know together in [`merging`], and what becomes of it when evaluators come and go in [`seats`].
+//! This file has the type and what it does with scores. [`verdicts`] has learning from rewards,
+//! [`rounds`] a round from end to end, [`merging`] the merge of two states, and [`seats`]
+//! evaluators that join and leave.
 
 mod merging;
 mod rounds;
@@ -20,8 +21,8 @@ use crate::scratch::Scratch;
 use crate::seen::Seen;
 use crate::spec::Spec;
 
-/// A policy that learns over named evaluators: its state can be saved and merged, and [`fit`](Jury::fit) makes of it what
-/// ranks.
+/// A policy that learns over named evaluators. Its state can be saved and merged, and
+/// [`fit`](Jury::fit) makes what ranks of it.
 ///
 /// ```
 /// use jurybox::{Evaluators, Example, Jury};
@@ -48,7 +49,8 @@ use crate::spec::Spec;
 /// // Later, in any order, the verdicts come in.
 /// for pick in &picks {
 ///     let reward = if pick.item == 0 { 1.0 } else { 0.0 };
-///     jury.learn(&[Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) }], now)?;
+///     let (scores, receipt) = (scores.row(pick.item), Some(&pick.receipt));
+///     jury.learn(&[Example { scores, reward, receipt }], now)?;
 /// }
 /// assert_eq!(jury.seen().used, 2);
 /// # Ok::<(), jurybox::Error>(())
@@ -60,16 +62,17 @@ pub struct Jury {
     pub(crate) policy: AnyPolicy,
     pub(crate) seen: Seen,
     pub(crate) schedule: Schedule,
-    /// The fit in use by rounds: always the one that the schedule says, once it has been made.
+    /// The fit that rounds use, once it has been made: always that of the schedule's state.
     rank: Option<AnyRank>,
     scratch: Scratch,
     row: Vec<f64>,
 }
 
 impl Jury {
-    /// Seats the policy that the spec names; it has learnt nothing yet.
+    /// A jury with the policy of this spec, which has learnt nothing yet.
     ///
-    /// Any policy takes `inverted=[columns]`, which turns those evaluators to [`Direction::Low`](crate::Direction::Low).
+    /// Any policy takes `inverted=[columns]`, which turns those evaluators to
+    /// [`Direction::Low`](crate::Direction::Low).
     ///
     /// ```
     /// use jurybox::{Direction, Evaluators, Jury};
@@ -85,7 +88,7 @@ impl Jury {
         Jury::seated(spec, evaluators)
     }
 
-    /// One that has learnt nothing, over evaluators that point as they will.
+    /// A jury that has learnt nothing, over evaluators of any direction.
     fn seated(spec: Spec, evaluators: Evaluators) -> Result<Self, Error> {
         let mut policy = AnyPolicy::seat(&spec, evaluators.len())?;
         policy.take_contexts(&spec, &evaluators.contexts().collect::<Vec<_>>())?;
@@ -101,7 +104,7 @@ impl Jury {
         })
     }
 
-    /// Checks a round's scores, one row per item; errors name the evaluator.
+    /// Validates the scores of a round, one row per item; errors name the evaluator.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -114,10 +117,10 @@ impl Jury {
         Scores::of(values, &self.evaluators)
     }
 
-    /// Sees a round's scores, whatever was chosen from it; each item once.
+    /// Observes the scores of a round, whatever was picked from it. Show each item once.
     ///
-    /// `at` is the time of the round: its number, or a timestamp in any whole unit. What keeps time files by it, so that rounds
-    /// may be shown in any order, and apart, and merged.
+    /// `at` is the time of the round: its number, or a timestamp in any integer unit. Statistics
+    /// over time are filed under it, so rounds may be shown in any order, in parts, and merged.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -149,12 +152,14 @@ impl Jury {
         Ok(())
     }
 
-    /// Whether the scores that it observes can change what it ranks by; otherwise it learns from rewards alone, or not at all.
+    /// Whether observed scores can change the ranking. If not, the policy learns from rewards
+    /// alone, or not at all.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
     /// for (policy, looks) in [("adaptive", true), ("esag", true), ("average", false), ("lin-ucb", false)] {
-    ///     assert_eq!(Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?.learns_from_scores(), looks);
+    ///     let jury = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?;
+    ///     assert_eq!(jury.learns_from_scores(), looks);
     /// }
     /// # Ok::<(), jurybox::Error>(())
     /// ```
@@ -162,7 +167,8 @@ impl Jury {
         self.policy.learns_from_scores()
     }
 
-    /// Whether a round is to be observed before choosing from it; [`round`](Self::round) takes care of it.
+    /// Whether a round must be observed before picking from it. [`round`](Self::round) does so by
+    /// itself.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -175,7 +181,8 @@ impl Jury {
         self.policy.observes_first()
     }
 
-    /// What ranks, by all that has been learnt up to now: a pure function of the state. Equal bytes, equal fits.
+    /// Fits the policy to all that has been learnt so far: a pure function of the state. Equal
+    /// bytes, equal fits.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -196,12 +203,12 @@ impl Jury {
         &self.spec
     }
 
-    /// How much has been seen.
+    /// How many rounds, items and labels the jury has seen.
     pub fn seen(&self) -> Seen {
         self.seen
     }
 
-    /// Whether a fit is made from every state, so that the schedule says nothing.
+    /// Whether the policy is fitted after every change, so that the schedule does not matter.
     pub(crate) fn fits_every_change(&self) -> bool {
         self.policy.renewal() == Renewal::EveryChange
     }

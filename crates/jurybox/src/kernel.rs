@@ -1,9 +1,9 @@
-//! The inner loops that every round runs: a dot product per row, and a sum per column; and the dot product of the algebra.
+//! Inner loops: the dot product of each row, column sums, and the dot product of linear algebra.
 //!
-//! Each is written once, generic over how the row width is known. For the usual small widths it is known at compile
-//! time: the loops unroll, the accumulators stay in registers, and the price is that of a hand-written loop.
+//! Each is generic over the row width. Common small widths are known at compile time: loops unroll,
+//! accumulators stay in registers, and the cost is that of a hand-written loop.
 
-/// A row width: a constant the compiler can see, or a number.
+/// A row width: a constant known to the compiler, or a number.
 pub(crate) trait Width: Copy {
     fn get(self) -> usize;
 }
@@ -33,7 +33,7 @@ macro_rules! by_width {
     };
 }
 
-/// The same where widths are multiples of four.
+/// Dispatches on widths that are multiples of four.
 macro_rules! by_fours {
     ($width:expr, |$w:ident| $body:expr) => {
         match $width {
@@ -82,7 +82,8 @@ fn each_dot<W: Width>(width: W, values: &[f64], weights: &[f64], mut f: impl FnM
     let width = width.get();
     let weights = &weights[..width];
     for row in values.chunks_exact(width) {
-        // Two running sums halve the chain of dependent additions; the order is fixed, so the result is too.
+        // Two running sums halve the chain of dependent additions. Their order is fixed, so the
+        // result is deterministic.
         let (mut even, mut odd) = (0.0, 0.0);
         let mut j = 0;
         while j + 1 < width {
@@ -97,7 +98,7 @@ fn each_dot<W: Width>(width: W, values: &[f64], weights: &[f64], mut f: impl FnM
     }
 }
 
-/// Adds each column's sum to `sum`, over rows without missing scores.
+/// Adds each column's sum to `sum`. No score may be missing.
 pub(crate) fn column_sums(values: &[f64], sum: &mut [f64]) {
     by_width!(sum.len(), |width| sums(width, values, sum));
 }
@@ -119,7 +120,7 @@ fn sums<W: Width>(width: W, values: &[f64], sum: &mut [f64]) {
     }
 }
 
-/// `<a, b>` over the shorter of the two, in four running sums that need not wait for each other.
+/// `<a, b>` over the shorter length, in four independent running sums.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len().min(b.len());
     let ((a, a_rest), (b, b_rest)) = (a[..n].as_chunks::<4>(), b[..n].as_chunks::<4>());

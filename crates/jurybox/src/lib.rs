@@ -1,18 +1,22 @@
 //! Of all these items, which K deserve a person's time?
 //!
-//! Items arrive in rounds with scores from many evaluators: classifiers, rules, LLM judges. The scores are noisy, biased
-//! and sometimes missing. This crate picks the K, learns from what people find whom to trust, and says how sure it can be.
-//! It implements "Top K Ranking for Multi-Armed Bandit with Noisy Evaluations" (Garcelon, Avadhanula, Lazaric, Pirotta),
-//! policy by policy and theorem by theorem.
+//! Items arrive in rounds with scores from many evaluators: classifiers, rules, LLM judges. The
+//! scores are noisy, biased and sometimes missing. This crate picks the K, learns from people's
+//! verdicts which evaluators to trust, and reports how sure it is. It implements "Top K Ranking for
+//! Multi-Armed Bandit with Noisy Evaluations" (Garcelon, Avadhanula, Lazaric, Pirotta), policy by
+//! policy and theorem by theorem.
 //!
-//! # The design in four sentences
+//! # Design
 //!
-//! A [`Jury`] learns: it [observes](Jury::observe) every round's scores and [learns](Jury::learn) from what verdicts were worth,
-//! with no memory of "the last round", because what it needs to learn from a pick travels in the pick's [`Receipt`]. What it has
-//! learnt is a value that can be saved, and two of them [merge](Jury::merge) into what one jury would have learnt from both, in
-//! whatever order. A [`Fitted`] ranks: [`Jury::fit`] is a pure function of that value, and its result never changes, so that any
-//! number of threads can share it. The crate does no I/O, reads no clock and starts no thread; time is an input, and the only
-//! chance is in the generator that the caller passes in.
+//! - A [`Jury`] learns. It [observes](Jury::observe) the scores of every round and
+//!   [learns](Jury::learn) from rewards. It has no memory of "the last round": what it needs to
+//!   know of a pick travels in the pick's [`Receipt`].
+//! - The state of a jury is a value. It can be saved, and two states [merge](Jury::merge) into the
+//!   state of one jury that has seen both, in any order.
+//! - A [`Fitted`] ranks. [`Jury::fit`] is a pure function of the state, and its result is
+//!   immutable, so any number of threads can share it.
+//! - The crate does no I/O, reads no clock and starts no thread. Time is an input, and all
+//!   randomness comes from the generator that the caller passes in.
 //!
 //! # Example
 //!
@@ -21,14 +25,16 @@
 //! use jurybox::rand::SeedableRng;
 //! use rand_chacha::ChaCha8Rng;
 //!
-//! let mut jury = Jury::new(&"esag(sigma=[0.1,0.3])".parse()?, Evaluators::new(["classifier", "rules"])?)?;
+//! let evaluators = Evaluators::new(["classifier", "rules"])?;
+//! let mut jury = Jury::new(&"esag(sigma=[0.1,0.3])".parse()?, evaluators)?;
 //! let mut rng = ChaCha8Rng::seed_from_u64(1);
 //! for round in 0..3 {
 //!     let table = [0.9, 0.6, 0.2, 0.4, 0.7, 0.9, 0.1, 0.0];
 //!     let scores = jury.scores(&table)?;
 //!     for pick in jury.round(&scores, round, 2, &mut rng)? {
 //!         let reward = scores.row(pick.item)[0]; // here a person would look at the item
-//!         jury.learn(&[Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) }], round)?;
+//!         let (scores, receipt) = (scores.row(pick.item), Some(&pick.receipt));
+//!         jury.learn(&[Example { scores, reward, receipt }], round)?;
 //!     }
 //! }
 //! let saved = jury.to_json();
@@ -80,7 +86,7 @@ pub use pick::{Example, Learnt, Pick, Receipt};
 pub use policy::{
     Alarm, Doubt, Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Reading, SigmaOrigin, policies,
 };
-/// The generators of chance that signatures here name.
+/// The random number generators that signatures here name.
 pub use rand;
 pub use rank::{Ranked, TopK, top_k};
 pub use reviewer::{Reviewer, Standing};
@@ -91,7 +97,7 @@ pub use spec::Spec;
 pub use toolbox::Interval;
 pub use weights::Weights;
 
-/// The code in the README is compiled with the other examples.
+/// Compiles the code in the README with the other examples.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -1,8 +1,9 @@
-//! The link g of the evaluation model: a score is g(alpha_j * r) plus noise (Assumptions 3 and 4 of the paper).
+//! The link g of the evaluation model: a score is g(alpha_j * r) plus noise (Assumptions 3 and 4 of
+//! the paper).
 //!
-//! Policies rank by g^-1 of the scores. Noise can push a score out of the range of g, where g^-1 is infinite, so scores
-//! are first clamped a hair ([`Link::HAIR`]) inside it; how many were is counted and shown, because many clamped scores
-//! mean that the link does not fit the data.
+//! Policies rank by g^-1 of the scores. Noise can push a score out of the range of g, where g^-1 is
+//! infinite, so scores are first clamped [`Link::HAIR`] inside it. The number of clamped scores is
+//! reported, because many of them mean that the link does not fit the data.
 
 use crate::normal;
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,8 @@ impl Link {
         }
     }
 
-    /// [`apply`](Self::apply) in place of each of many numbers: for the logistic link two at a time, to within 3e-16.
+    /// [`apply`](Self::apply) to each number in place: for the logistic link two at a time, to
+    /// within 3e-16.
     ///
     /// ```
     /// let mut x = [0.0, 1.3, -40.0, 2.0, 0.7];
@@ -69,14 +71,15 @@ impl Link {
         self.derivatives([x])[1][0]
     }
 
-    /// g and its first three derivatives at several points, for little more than the price of g.
+    /// g and its first three derivatives at several points, for little more than the cost of g.
     pub(crate) fn derivatives<const N: usize>(self, x: [f64; N]) -> [[f64; N]; 4] {
         match self {
             Link::Identity => [x, [1.0; N], [0.0; N], [0.0; N]],
             Link::Logistic => {
                 let near_zero = x.iter().all(|x| x.abs() < NEAR_ZERO);
                 let g = if near_zero { x.map(logistic_near_zero) } else { logistic_of_many(x) };
-                // 1 - g is exact enough for a slope: where g has rounded to 1, the slope is below 1e-16.
+                // 1 - g is exact enough for a slope: where g has rounded to 1, the slope is below
+                // 1e-16.
                 let slope = g.map(|g| g * (1.0 - g));
                 let second = std::array::from_fn(|i| slope[i] * (1.0 - 2.0 * g[i]));
                 [g, slope, second, slope.map(|slope| slope * (1.0 - 6.0 * slope))]
@@ -89,8 +92,8 @@ impl Link {
         }
     }
 
-    /// The coefficients of x, x^3, ..., x^17 in the Taylor series of g at 0, which has no other terms but g(0). Within
-    /// [-1/2, 1/2] what they leave out is below 1e-14 of the first.
+    /// The coefficients of x, x^3, ..., x^17 in the Taylor series of g at 0, which has no other
+    /// terms but g(0). Within [-1/2, 1/2] the truncation error is below 1e-14 of the first term.
     pub(crate) fn odd_series(self) -> [f64; 9] {
         match self {
             Link::Identity => [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
@@ -119,8 +122,8 @@ impl Link {
         }
     }
 
-    /// A number k with which the n-th derivative is at most `k^(n-1)` times the first, anywhere within `[-x, x]`, for n up
-    /// to four.
+    /// A number k such that the n-th derivative is at most `k^(n-1)` times the first anywhere in
+    /// `[-x, x]`, for n up to four.
     pub(crate) fn bend(self, x: f64) -> f64 {
         match self {
             Link::Identity => 0.0,
@@ -129,7 +132,8 @@ impl Link {
         }
     }
 
-    /// g^-1 of a score, clamped first where the range of g is bounded. A missing score (NaN) stays missing.
+    /// g^-1 of a score, clamped first if the range of g is bounded. A missing score (NaN) stays
+    /// missing.
     pub fn inverse(self, score: f64) -> f64 {
         match self {
             Link::Identity => score,
@@ -138,7 +142,8 @@ impl Link {
         }
     }
 
-    /// [`inverse`](Self::inverse) of many scores, appended to `out`: for the logistic link several at a time.
+    /// [`inverse`](Self::inverse) of many scores, appended to `out`: for the logistic link several
+    /// at a time.
     pub(crate) fn inverse_into(self, scores: &[f64], out: &mut Vec<f64>) {
         match self {
             Link::Logistic => out.extend(scores.iter().map(|&score| logit(score))),
@@ -146,7 +151,8 @@ impl Link {
         }
     }
 
-    /// Calls `f` with each of the places and the inverse of its score: for the logistic link several at a time.
+    /// Calls `f` with each place and the inverse of its score: for the logistic link several at a
+    /// time.
     #[inline]
     pub(crate) fn for_each_inverse<T>(self, scores: &[f64], places: &mut [T], f: impl Fn(&mut T, f64)) {
         let pairs = places.iter_mut().zip(scores);
@@ -163,26 +169,28 @@ impl Link {
     }
 }
 
-/// ln(p / (1 - p)) of a score moved into (0, 1); NaN stays NaN.
+/// ln(p / (1 - p)) of a score clamped into (0, 1); NaN stays NaN.
 ///
-/// The logarithm is written out, without calls and branches, so that a loop over scores runs in vector registers: every
-/// policy with this link takes it of every score of every round. Within two units in the last place of the library's.
+/// The logarithm is written out without calls and branches, so that a loop over scores runs in
+/// vector registers: every policy with this link computes it for every score. It is within two
+/// units in the last place of the standard library's.
 #[inline]
 fn logit(score: f64) -> f64 {
     let p = score.clamp(Link::HAIR, 1.0 - Link::HAIR);
     let odds = p / (1.0 - p);
-    // odds = 2^k m with m within [sqrt(1/2), sqrt(2)); ln m = 2 artanh s, s = (m - 1) / (m + 1), |s| < 0.172.
+    // odds = 2^k m with m within [sqrt(1/2), sqrt(2)); ln m = 2 artanh s, s = (m - 1) / (m + 1),
+    // |s| < 0.172.
     let bits = odds.to_bits();
     let high = ((bits >> 32) as u32).wrapping_sub(0x3fe6_a09e);
     let exponent = high.cast_signed() >> 20;
     let m = f64::from_bits(bits.wrapping_sub(u64::from(exponent.cast_unsigned()) << 52));
     let s = (m - 1.0) / (m + 1.0);
-    // The series in pairs of terms: term after term, each would wait for the one before.
+    // The series in pairs of terms: one by one, each would wait for the one before.
     let z = s * s;
     let (z2, pair) = (z * z, |odd: f64| 1.0 / odd + z * (1.0 / (odd + 2.0)));
     let z4 = z2 * z2;
     let series = (pair(3.0) + z2 * pair(7.0)) + z4 * ((pair(11.0) + z2 * pair(15.0)) + z4 * pair(19.0));
-    // Adding 0 * score hands on a missing one.
+    // Adding 0 * score propagates a missing one.
     f64::from(exponent) * std::f64::consts::LN_2 + (2.0 * s + 2.0 * s * z * series) + 0.0 * score
 }
 
@@ -190,15 +198,17 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// The logistic at several points, without calls and branches, so that they are worked on side by side: the likelihood
-/// equation asks for it at a hundred points for every evaluator. Within 3e-16 of [`logistic`].
+/// The logistic function at several points without calls and branches, so that they are computed
+/// side by side: the likelihood equation needs a hundred points for each evaluator. Within 3e-16 of
+/// [`logistic`].
 #[inline]
 fn logistic_of_many<const N: usize>(x: [f64; N]) -> [f64; N] {
-    // exp(-x) = 2^k exp(r) with |r| <= ln(2)/2. Adding 1.5 * 2^52 rounds to a whole number and leaves it in the low bits.
+    // exp(-x) = 2^k exp(r) with |r| <= ln(2)/2. Adding 1.5 * 2^52 rounds to an integer and leaves
+    // it in the low bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
     const LN_2_HIGH: f64 = 0.693_147_180_369_123_8; // its low bits are zero: its product with k is exact
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    /// 1 / n!: the term after the last is below 2e-16.
+    /// 1 / n!: the next term is below 2e-16.
     const FACTORIALS: [f64; 13] = {
         let mut inverse = [1.0; 13];
         let mut n = 1;
@@ -222,7 +232,8 @@ fn logistic_of_many<const N: usize>(x: [f64; N]) -> [f64; N] {
     })
 }
 
-/// Up to here [`logistic_near_zero`] is as exact as the exponential: the term it leaves out is below 1e-18.
+/// Up to here [`logistic_near_zero`] is as exact as the exponential: its truncation error is below
+/// 1e-18.
 const NEAR_ZERO: f64 = 1.0 / 32.0;
 
 fn logistic_near_zero(x: f64) -> f64 {

@@ -1,4 +1,4 @@
-//! Small symmetric matrices, packed, and their Cholesky factors: all the linear algebra that J evaluators need.
+//! Small packed symmetric matrices and their Cholesky factors.
 
 mod quadratic;
 mod tridiagonal;
@@ -9,7 +9,7 @@ use crate::estimate::{are_counts, are_sums};
 use crate::kernel::dot;
 use serde::{Deserialize, Serialize};
 
-/// A symmetric matrix of order n: its lower triangle, row after row.
+/// A symmetric matrix of order n: its lower triangle, row-major.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Symmetric {
     order: usize,
@@ -39,7 +39,7 @@ impl Symmetric {
         self.packed[offset(row) + column] = value;
     }
 
-    /// A x; what x is too short for counts as zero.
+    /// A x; missing entries of x count as zero.
     pub(crate) fn times(&self, x: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.order];
         for i in 0..self.order {
@@ -64,7 +64,7 @@ impl Symmetric {
         sum
     }
 
-    /// Becomes a copy of another, keeping its memory.
+    /// Becomes a copy of another matrix, reusing memory.
     pub(crate) fn copy_from(&mut self, other: &Symmetric) {
         self.order = other.order;
         self.packed.clone_from(&other.packed);
@@ -86,22 +86,24 @@ impl Symmetric {
         }
     }
 
-    /// How many numbers of a table, whole rows of it, [`add_outers`](Self::add_outers) goes over at a time: a table that is cut there
-    /// gives the same sums, to the last bit.
+    /// The number of table entries, whole rows, that [`add_outers`](Self::add_outers) processes at
+    /// a time. Cutting a table there gives bit-equal sums.
     pub(crate) fn stretch(&self) -> usize {
         (4096 / self.order.max(1)).max(16) * self.order.max(1)
     }
 
     /// Adds x x^T for every row x of a table.
     ///
-    /// Tiles of four by four entries stay in registers over a stretch of rows that stays in the cache.
+    /// Tiles of four by four entries stay in registers over a block of rows that stays in the
+    /// cache.
     pub(crate) fn add_outers(&mut self, table: &[f64]) {
         const TILE: usize = 4;
         let order = self.order;
         if order == 0 {
             return;
         }
-        // Rows in fours of numbers, with zeros behind the last, so that no tile need ask where a row ends.
+        // Rows padded with zeros to a multiple of four, so that no tile has to check where a row
+        // ends.
         let fours = order.div_ceil(TILE);
         let mut padded = vec![[0.0; TILE]; fours * (self.stretch().min(table.len()) / order)];
         for rows in table.chunks(self.stretch()) {
@@ -129,7 +131,7 @@ impl Symmetric {
         }
     }
 
-    /// Adds the products of all pairs of rows of a table, of which some columns are used.
+    /// Adds the products of all pairs of rows of a table, over the given columns.
     pub(crate) fn add_inners(&mut self, table: &[f64], stride: usize, columns: std::ops::Range<usize>) {
         let row = |i: usize| &table[i * stride..][columns.clone()];
         for i in (0..self.order).step_by(2) {
@@ -153,20 +155,21 @@ impl Symmetric {
         }
     }
 
-    /// Whether this is a matrix of that order whose entries could be sums of products, and squares on the diagonal, as a
-    /// state from outside must be.
+    /// Whether the order is right and the entries could be sums of products, with squares on the
+    /// diagonal. For states from outside.
     pub(crate) fn is_sound(&self, order: usize) -> bool {
         self.order == order
             && are_sums(&self.packed, offset(order))
             && (0..order).all(|i| self.get(i, i) >= 0.0)
     }
 
-    /// Whether this is a matrix of that order whose entries could be counts.
+    /// Whether the order is right and the entries could be counts. For states from outside.
     pub(crate) fn counts(&self, order: usize) -> bool {
         self.order == order && are_counts(&self.packed, offset(order))
     }
 
-    /// The same with rows and columns in other places: for each to come, where it stands now; zeros where it is new.
+    /// Moves rows and columns: `columns` has the old position for each new one, or none for a new
+    /// row of zeros.
     pub(crate) fn reseated(&self, columns: &[Option<usize>]) -> Symmetric {
         let mut out = Symmetric::zeros(columns.len());
         for (i, from_i) in columns.iter().enumerate() {
@@ -179,7 +182,7 @@ impl Symmetric {
         out
     }
 
-    /// The rows and columns named by `keep`.
+    /// The principal submatrix of the rows and columns in `keep`.
     pub(crate) fn principal(&self, keep: &[usize]) -> Symmetric {
         let mut part = Symmetric::zeros(keep.len());
         for (a, &i) in keep.iter().enumerate() {
@@ -191,7 +194,7 @@ impl Symmetric {
     }
 }
 
-/// `<a, x>` and `<b, x>`, each number of x fetched once.
+/// `<a, x>` and `<b, x>`, loading each entry of x once.
 fn two_dots(a: &[f64], b: &[f64], x: &[f64]) -> (f64, f64) {
     let ((a, a_rest), (b, b_rest), (x, x_rest)) =
         (a.as_chunks::<4>(), b.as_chunks::<4>(), x.as_chunks::<4>());
@@ -215,7 +218,7 @@ pub(crate) struct Cholesky {
 }
 
 impl Cholesky {
-    /// Factors `a` with `ridge` added to its diagonal. False when that is not positive definite.
+    /// Factors `a` with `ridge` added to its diagonal. False if that is not positive definite.
     pub(crate) fn factor(&mut self, a: &Symmetric, ridge: f64) -> bool {
         self.order = a.order;
         self.factor.clone_from(&a.packed);
@@ -230,7 +233,8 @@ impl Cholesky {
                 row[j] = (row[j] - dot(&row[..j], other)) / other[j];
             }
             let pivot = row[i] - dot(&row[..i], &row[..i]);
-            // A pivot lost to rounding is as good as zero: the matrix is singular to working precision.
+            // A pivot lost to rounding is as good as zero: the matrix is singular to working
+            // precision.
             if !pivot.is_finite() || pivot <= row[i].abs() * 1e-14 || pivot <= 0.0 {
                 return false;
             }
@@ -282,7 +286,7 @@ impl Cholesky {
 
 #[cfg(test)]
 impl Symmetric {
-    /// The correlations of evaluators that have one thing in common, each by its loading.
+    /// The correlation matrix of a one-factor model with these loadings.
     pub(crate) fn of_one_factor(loading: &[f64]) -> Symmetric {
         let mut correlation = Symmetric::zeros(loading.len());
         for i in 0..loading.len() {

@@ -1,7 +1,7 @@
-//! What a slip of the pen was meant to be.
+//! "Did you mean": the nearest name by edit distance.
 
-/// The name that differs the least from a word, if it is close enough to be meant. Case, dashes and spaces do not
-/// count.
+/// The name with the smallest edit distance to a word, if it is close enough to be meant. Case,
+/// dashes and spaces do not count.
 ///
 /// ```
 /// assert_eq!(jurybox::nearest("Lin ucv", ["esag", "lin-ucb"].into_iter()), Some("lin-ucb"));

@@ -1,4 +1,5 @@
-//! The standard normal law: distribution function, density and quantile, each to about machine precision.
+//! The standard normal distribution: distribution function, density and quantile, to about machine
+//! precision.
 
 use std::f64::consts::{PI, SQRT_2};
 
@@ -14,7 +15,8 @@ pub(crate) fn pdf(x: f64) -> f64 {
 
 /// The quantile: the x with Phi(x) = p. Infinite at 0 and 1.
 ///
-/// A rational start (Acklam's form, good to 1e-9), then one Halley step on the exact distribution function.
+/// A rational starting point (Acklam 2003, good to 1e-9), then one Halley step on the exact
+/// distribution function.
 pub(crate) fn quantile(p: f64) -> f64 {
     if !(p > 0.0 && p < 1.0) {
         return if p <= 0.0 {
@@ -89,7 +91,7 @@ mod tests {
         for i in 1..4000 {
             let x = -8.0 + 16.0 * f64::from(i) / 4000.0;
             let p = cdf(x);
-            // Near 1 the distribution function itself has lost the digits; compare where it has not.
+            // Near 1 the distribution function itself has lost digits: compare where it has not.
             if p < 0.999_999 {
                 assert!((quantile(p) - x).abs() < 1e-9 * (1.0 + x.abs()), "{x} {}", quantile(p));
             }

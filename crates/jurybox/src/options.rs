@@ -1,4 +1,4 @@
-//! Numbers that are valid by their type: an option that could be read is an option that can be used.
+//! Option values that are valid by their type: an option that parses can be used.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ macro_rules! number {
         pub struct $name(f64);
 
         impl $name {
-            /// The number.
+            /// The value.
             pub fn get(self) -> f64 {
                 self.0
             }
@@ -94,7 +94,7 @@ number!(
 pub struct Count(u64);
 
 impl Count {
-    /// The number.
+    /// The value.
     pub fn get(self) -> u64 {
         self.0
     }
@@ -116,7 +116,7 @@ impl From<Count> for u64 {
 
 /// Where a policy takes the evaluators' noise levels from.
 ///
-/// Read from a number (the same for all), a list (one each), `"unlabelled"` or `"labelled"`:
+/// Parsed from a number (the same for all), a list (one each), `"unlabelled"` or `"labelled"`:
 ///
 /// ```
 /// use jurybox::options::Sigma;
@@ -128,11 +128,11 @@ impl From<Count> for u64 {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(into = "serde_json::Value")]
 pub enum Sigma {
-    /// Estimated from the scores alone by the one-factor model; the plain standard deviation while that cannot be
-    /// identified.
+    /// Estimated from the scores alone by the one-factor model, or the plain standard deviation
+    /// while that is not identified.
     #[default]
     Unlabelled,
-    /// Estimated from the spread of the scores around `g(alpha r)` over the examples learnt from.
+    /// Estimated from the spread of the scores around `g(alpha r)` over the labelled examples.
     Labelled,
     /// Known, the same for every evaluator.
     All(Positive),

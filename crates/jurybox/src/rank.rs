@@ -1,8 +1,9 @@
 //! The exact top K.
 //!
-//! **The tie rule.** Items are ordered by value, best first. Equal values are ordered by a hash of the item's number
-//! under a seed: a fair shuffle that does not depend on the order of arrival, on threads, or on how a file was cut, so
-//! that the top K of parts, merged, is the top K of the whole. A policy draws the seed from its generator every round.
+//! **The tie rule.** Items are ordered by value, best first. Equal values are ordered by a hash of
+//! the item's number under a seed: a fair shuffle that does not depend on the order of arrival, on
+//! threads, or on how a file was cut, so that the top K of parts, merged, is the top K of the
+//! whole. A policy draws the seed from its generator every round.
 
 use crate::kernel;
 use crate::scores::Scores;
@@ -11,7 +12,7 @@ use crate::toolbox::hash_number;
 use crate::weights::Weights;
 use std::cmp::Ordering;
 
-/// An item and its value.
+/// An item with its value.
 ///
 /// ```
 /// use jurybox::{Ranked, TopK};
@@ -23,14 +24,14 @@ use std::cmp::Ordering;
 pub struct Ranked {
     /// The item's number.
     pub item: u64,
-    /// What it was ranked by.
+    /// The value it is ranked by.
     pub value: f64,
 }
 
-/// The K best of a stream, in memory of order K, for 20 items or 100 million.
+/// Collects the K best of a stream in O(K) memory, for 20 items or 100 million.
 ///
-/// A few are kept in order, by insertion. Many are kept in a buffer of 2K entries with a partial selection whenever it is
-/// full: amortised constant time per item. NaN ranks last.
+/// A few are kept in order, by insertion. Many are kept in a buffer of 2K entries with a partial
+/// selection whenever it is full: amortised constant time per item. NaN ranks last.
 ///
 /// ```
 /// use jurybox::TopK;
@@ -54,7 +55,7 @@ pub struct TopK {
 }
 
 impl TopK {
-    /// An empty collector of the `k` best. Collectors that are to be merged need the same seed.
+    /// An empty collector of the `k` best. Collectors that will be merged need the same seed.
     pub fn new(k: usize, tie_seed: u64) -> Self {
         let mut top = TopK {
             k: 0,
@@ -79,10 +80,10 @@ impl TopK {
         self.k.saturating_mul(2)
     }
 
-    /// Up to this K, entries stand in order at all times.
+    /// Up to this K, entries are kept sorted.
     const FEW: usize = 32;
 
-    /// Offers an item.
+    /// Adds an item.
     #[inline]
     pub fn push(&mut self, item: u64, value: f64) {
         if value < self.threshold {
@@ -120,7 +121,7 @@ impl TopK {
         }
     }
 
-    /// Moves the entry at `at` up to its place among those before it, which stand in order.
+    /// Moves the entry at `at` to its position among the sorted entries before it.
     fn sift(&mut self, mut at: usize) {
         let (new, seed) = (self.entries[at], self.tie_seed);
         let is_better = |other: &Ranked| {
@@ -143,9 +144,10 @@ impl TopK {
         }
     }
 
-    /// The best of one round whose values are at hand: as pushing each, and faster when the round is small.
+    /// Adds a whole round of values: equivalent to pushing each, and faster for small rounds.
     ///
-    /// Returns whether the K-th value is clear of the next, so that no tie had to be broken across the border.
+    /// Returns whether the K-th value differs from the next, so that no tie was broken at the
+    /// border.
     ///
     /// ```
     /// let mut top = jurybox::TopK::new(0, 0);
@@ -165,14 +167,15 @@ impl TopK {
         values.iter().filter(|&&value| value >= border).count() == k
     }
 
-    /// Takes in what another collector with the same `k` and seed has kept.
+    /// Adds the items of another collector with the same `k` and seed.
     pub fn merge(&mut self, other: &TopK) {
         for ranked in &other.entries {
             self.push(ranked.item, ranked.value);
         }
     }
 
-    /// A value below which nothing can be among the best K any more; minus infinity while that is not known.
+    /// A lower bound: smaller values cannot be among the best K any more. Minus infinity if
+    /// unknown.
     ///
     /// ```
     /// let mut top = jurybox::TopK::new(1, 0);
@@ -219,7 +222,7 @@ impl TopK {
     }
 }
 
-/// The order of ranking: by value, best first, then by the tie rule.
+/// The ranking order: by value, best first, then by the tie rule.
 pub(crate) fn better(a: &Ranked, b: &Ranked, seed: u64) -> Ordering {
     // No NaN gets into a collector.
     b.value
@@ -228,7 +231,7 @@ pub(crate) fn better(a: &Ranked, b: &Ranked, seed: u64) -> Ordering {
         .then_with(|| (hash_number(seed, a.item), a.item).cmp(&(hash_number(seed, b.item), b.item)))
 }
 
-/// How many items are better than a value, and how many equal it.
+/// The number of items that are better than a value, and the number that equal it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) above: usize,
@@ -245,7 +248,7 @@ impl Place {
         Place { above, tied }
     }
 
-    /// The probability, over the tie rule's seed, of being among the best `k`.
+    /// The probability, over the tie rule's seed, to be among the best `k`.
     pub(crate) fn share_of_top(self, k: usize) -> f64 {
         if self.above + self.tied <= k {
             1.0
@@ -257,9 +260,11 @@ impl Place {
     }
 }
 
-/// The probability of each item to be among the best `k` under the tie rule: 1, 0, or a share where values tie.
+/// The probability of each item to be among the best `k` under the tie rule: 1, 0, or a fraction
+/// where values tie.
 pub(crate) fn shares_of_top(values: &[f64], k: usize, top: &mut TopK, out: &mut Vec<f64>) {
-    // Who is in is all that is asked, not in which order: mostly a number between the K-th and the next tells.
+    // Only membership matters, not order: mostly a number between the K-th and the next value
+    // decides.
     if let Some(border) = clear_border(values, k) {
         out.clear();
         out.extend(values.iter().map(|&v| f64::from(u8::from(v > border))));
@@ -286,7 +291,7 @@ pub(crate) fn shares_of_top(values: &[f64], k: usize, top: &mut TopK, out: &mut 
 
 /// The `k` best rows of a table by [`Weights::values`], best first.
 ///
-/// The one-pass form for large tables: a complete table is read once and only the best are kept.
+/// One pass for large tables: a complete table is read once and only the best rows are kept.
 ///
 /// ```
 /// use jurybox::{Scores, Weights, top_k};
@@ -379,7 +384,7 @@ mod tests {
                 counts[item as usize] += 1;
             }
         }
-        // Binomial(60000, 1/3) has standard deviation 115; five of them.
+        // Binomial(60000, 1/3) has standard deviation 115; the bound is five of them.
         assert!(counts.iter().all(|&c| c.abs_diff(20_000) < 577), "{counts:?}");
     }
 

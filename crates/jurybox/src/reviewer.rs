@@ -1,9 +1,9 @@
-//! Who judged: reviewers, and how they stand beside one another.
+//! Reviewers: who gave a verdict, and how reviewers compare.
 
 use crate::toolbox::{Interval, code_of};
 use serde::Serialize;
 
-/// Who gave a verdict, as a code that is the same on every machine. Names stay with whoever has them.
+/// A reviewer, as a code that is the same on every machine. Only the caller knows the names.
 ///
 /// ```
 /// use jurybox::Reviewer;
@@ -17,12 +17,12 @@ use serde::Serialize;
 pub struct Reviewer(u64);
 
 impl Reviewer {
-    /// The reviewer of a name: two names share a code once in 2^53 pairs.
+    /// The reviewer with this name: two names share a code once in 2^53 pairs.
     pub fn named(name: &str) -> Self {
         Reviewer(code_of(name))
     }
 
-    /// The reviewer of a code, which is below 2^53.
+    /// The reviewer with this code, which must be below 2^53.
     pub fn from_code(code: u64) -> Option<Self> {
         (code >> 53 == 0).then_some(Reviewer(code))
     }
@@ -33,21 +33,26 @@ impl Reviewer {
     }
 }
 
-/// What was learnt of a reviewer, beside the others: see [`Fitted::reviewers`](crate::Fitted::reviewers).
+/// What was learnt of one reviewer beside the others: see
+/// [`Fitted::reviewers`](crate::Fitted::reviewers).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Standing {
-    /// Whose it is; none for the verdicts that name nobody.
+    /// The reviewer; none for verdicts without a name.
     pub reviewer: Option<Reviewer>,
-    /// Verdicts that it rests on: all, until there are more than a policy keeps row by row.
+    /// Number of verdicts behind the estimates: all of them, up to the number that a policy keeps
+    /// row by row.
     pub labels: u64,
-    /// How far their verdicts lie above those that others would give the same items, in units of the reward. The estimate is drawn towards
-    /// nothing while verdicts are few; the interval is that of what the labels alone say, widened to hold the estimate, and without ends
-    /// where they are too few to say.
+    /// How far their verdicts lie above those of others for the same items, in units of the reward.
+    /// The estimate is shrunk towards 0 while verdicts are few. The interval is that of the labels
+    /// alone, widened to contain the estimate; it is unbounded where verdicts are too few.
     pub severity: Interval,
-    /// How far their verdicts are from telling what an item is worth, beside the middle reviewer: 1 is as good, 2 twice as noisy.
-    /// Verdicts that hardly depend on the item are noise too, however steady. What no score sees of an item is a part of everyone's, so that it
-    /// is nearer to 1 than what reviewers themselves add; of two, the middle one is who gave more verdicts. Estimate and interval are as above.
+    /// Noise of their verdicts relative to the median reviewer: 1 is as noisy, 2 is twice as noisy.
+    /// Verdicts that hardly depend on the item count as noise, however steady. Variation that no
+    /// score explains is part of everyone's noise, so the figure is closer to 1 than the reviewer's
+    /// own part alone. Of two reviewers the median one is who gave more verdicts. Estimate and
+    /// interval are made as for `severity`.
     pub noise: Interval,
-    /// What a verdict of theirs counts for, beside one of the middle reviewer; 1 where the verdicts do not ask for anything else.
+    /// Weight of one verdict of theirs, relative to the median reviewer; 1 where the verdicts do
+    /// not ask for another.
     pub weight: f64,
 }

@@ -1,8 +1,9 @@
-//! A jury saved: one versioned JSON document, or a compact binary form of the same.
+//! Saved juries: one versioned JSON document, or a compact binary form of the same content.
 //!
-//! Both hold the policy's spec, the evaluators, the counters, the state, and where rounds still rank by an earlier state,
-//! that too: a jury read back does what the one that was saved would have done. What is read is checked before it is used:
-//! a file from outside can be refused, but it can not make a policy compute nonsense.
+//! Both hold the policy's spec, the evaluators, the counts and the state; and the earlier state
+//! that rounds rank by, if there is one. A jury that is read back behaves as the saved one would
+//! have. Content is validated before it is used: a file from outside can be refused, but cannot
+//! make a policy compute nonsense.
 
 use crate::error::Error;
 use crate::evaluators::Evaluators;
@@ -14,7 +15,7 @@ use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The version of the saved form. A reader refuses versions that it does not know.
+/// The version of the saved form. Unknown versions are refused.
 const VERSION: u32 = 5;
 const MAGIC: &[u8; 8] = b"jurybox\0";
 
@@ -34,11 +35,11 @@ struct Saved<S> {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum RankBy<S> {
-    /// As it is when the next round comes.
+    /// The state at the next round.
     Next,
-    /// As it was saved.
+    /// The state that was saved.
     This,
-    /// An earlier one.
+    /// An earlier state.
     Earlier { seen: Seen, state: S },
 }
 
@@ -175,7 +176,8 @@ fn wrong_version(version: u64) -> Error {
 mod tests {
     use crate::{Evaluators, Example, Jury};
 
-    /// A row that was seen more often than all rows together outweighs everything, and what is fitted to it is no number.
+    /// A row that was seen more often than all rows together would outweigh everything, and the fit
+    /// would not be finite.
     #[test]
     fn a_sample_cannot_have_been_shown_more_than_the_jury_has_seen() {
         let mut jury = Jury::new(&"adaptive".parse().unwrap(), Evaluators::numbered(2).unwrap()).unwrap();

@@ -1,9 +1,9 @@
-//! When a jury that plays rounds fits again.
+//! When [`Jury::round`](crate::Jury::round) fits again.
 //!
-//! A fit can cost more than a round, and between two fits of a jury that has seen much nothing moves. So
-//! [`Jury::round`](crate::Jury::round) keeps a fit for a while. What it ranks by must then be part of its state, or two
-//! juries with the same bytes would rank differently: the schedule remembers the very state that the fit in use was made
-//! from, and that state is saved with the rest. A fit is a pure function, so it need not be saved itself.
+//! A fit can cost more than a round, and with many labels two successive fits hardly differ, so
+//! rounds reuse a fit for a while. The state that this fit was made from must then be part of the
+//! jury's state, or two juries with the same bytes would rank differently. The fit itself need not
+//! be saved, because it is a pure function of that state.
 
 use crate::policy::AnyPolicy;
 use crate::seen::Seen;
@@ -11,23 +11,23 @@ use crate::seen::Seen;
 /// How often a policy asks to be fitted again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Renewal {
-    /// A fit is cheap: after every change.
+    /// After every change, because a fit is cheap.
     EveryChange,
-    /// When items or labels have grown by a tenth, or by a fifth where there are many; after every change while there are few, if
-    /// `eager`.
+    /// When items or labels have grown by a tenth, or by a fifth from a large number on. While
+    /// there are few, after every change if `eager`.
     Growth { eager: bool },
 }
 
-/// A fit is renewed when items or labels have grown by one in this many; where there are many, half as often: their share in what is
-/// known is less and less.
+/// A fit is renewed when items or labels have grown by one part in this many; half as often where
+/// there are many, because new ones change less.
 const SHARE: u64 = 10;
 const MANY_ITEMS: u64 = 10_000;
 const MANY_LABELS: u64 = 1000;
-/// Below this many items or labels an eager one is renewed with every change.
+/// Below this many items or labels an eager policy is fitted after every change.
 const EAGER_ITEMS: u64 = 2000;
 const EAGER_LABELS: u64 = 300;
 
-/// Whether a fit made when `then` had been seen is to be made again now.
+/// Whether a fit made when `then` had been seen is due again now.
 fn is_due(renewal: Renewal, then: &Seen, now: &Seen) -> bool {
     let next = |seen: u64, few: u64, many: u64| {
         let at_once = match renewal {
@@ -41,19 +41,20 @@ fn is_due(renewal: Renewal, then: &Seen, now: &Seen) -> bool {
         || now.used >= next(then.used, EAGER_LABELS, MANY_LABELS)
 }
 
-/// What the fit in use was made from.
+/// The state that the fit in use was made from.
 #[derive(Debug, Clone)]
 pub(crate) enum Schedule {
-    /// Nothing that still counts: the next round fits.
+    /// No valid state: the next round fits.
     Due,
     /// The present state.
     Current,
-    /// An earlier state, and what had been seen then.
+    /// An earlier state, with its counts.
     Past(Box<(AnyPolicy, Seen)>),
 }
 
 impl Schedule {
-    /// The state is about to change from `policy` with `then` seen; after it at most `now` will have been seen.
+    /// Called before the state changes from `policy` with counts `then`; afterwards the counts are
+    /// at most `now`.
     pub(crate) fn before_change(&mut self, policy: &AnyPolicy, then: &Seen, now: &Seen) {
         let renewal = policy.renewal();
         if renewal == Renewal::EveryChange {
@@ -67,7 +68,7 @@ impl Schedule {
         }
     }
 
-    /// A round was observed: news are not kept waiting.
+    /// Called after a round was observed: a newly seen change makes a fit due at once.
     pub(crate) fn after_observing(&mut self, policy: &AnyPolicy) {
         if let Schedule::Past(past) = self
             && policy.has_news(&past.0)
@@ -76,7 +77,7 @@ impl Schedule {
         }
     }
 
-    /// Something was seen; `changed` says whether it can change a fit.
+    /// Called after the state changed; `changed` says whether that can change a fit.
     pub(crate) fn after_change(&mut self, policy: &AnyPolicy, changed: bool) {
         if changed && policy.renewal() == Renewal::EveryChange {
             *self = Schedule::Due;

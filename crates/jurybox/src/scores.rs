@@ -1,17 +1,17 @@
-//! A round of scores: a borrowed table, one row per item, one column per evaluator, checked once.
+//! A round of scores: a borrowed table, one row per item, one column per evaluator, validated once.
 //!
-//! Everything after this border may rely on it: a score is a finite number of sane size, or NaN, which means
-//! *missing* and never zero.
+//! Behind this type every score is a finite number of sane size or NaN, which means *missing* and
+//! never zero.
 
 use crate::error::{Error, EvaluatorLabel};
 use crate::evaluators::Evaluators;
 use crate::link::Link;
 
-/// The largest magnitude of a score or a reward. Beyond it squares overflow and one value would poison a state for
-/// good, so it is refused at the border.
+/// The largest magnitude of a score or a reward. The squares of larger ones overflow, and a single
+/// one would spoil a state for good, so they are refused.
 pub(crate) const LIMIT: f64 = 1e100;
 
-/// One round: the scores of `items()` items by `evaluators()` evaluators, row after row. NaN = missing.
+/// One round: the scores of `items()` items by `evaluators()` evaluators, row-major. NaN = missing.
 ///
 /// ```
 /// use jurybox::Scores;
@@ -29,12 +29,13 @@ pub struct Scores<'a> {
     evaluators: usize,
     items: usize,
     complete: bool,
-    /// g^-1 of every value, where it has been taken already, and of which link.
+    /// g^-1 of every score, if it has been computed, and for which link.
     inverse: Option<(Link, &'a [f64])>,
 }
 
 impl<'a> Scores<'a> {
-    /// Checks a table and borrows it. Refuses infinities, numbers beyond ±1e100, and a length that does not make rows.
+    /// Validates a table and borrows it. Refuses infinities, numbers beyond ±1e100, and a length
+    /// that is no multiple of `evaluators`.
     pub fn new(values: &'a [f64], evaluators: usize) -> Result<Self, Error> {
         if evaluators == 0 || !values.len().is_multiple_of(evaluators) {
             return Err(Error::Shape { values: values.len(), evaluators });
@@ -50,17 +51,17 @@ impl<'a> Scores<'a> {
         Ok(Scores::trusted(values, evaluators, complete))
     }
 
-    /// Checks a table for these evaluators; errors name the evaluator.
+    /// Validates a table for these evaluators; errors name the evaluator.
     pub(crate) fn of(values: &'a [f64], evaluators: &Evaluators) -> Result<Self, Error> {
         Scores::new(values, evaluators.len()).map_err(|error| evaluators.name_in(error))
     }
 
-    /// How many items the round has.
+    /// The number of items.
     pub fn items(&self) -> usize {
         self.items
     }
 
-    /// How many evaluators scored them.
+    /// The number of evaluators.
     pub fn evaluators(&self) -> usize {
         self.evaluators
     }
@@ -83,18 +84,18 @@ impl<'a> Scores<'a> {
         self.values.chunks_exact(self.evaluators)
     }
 
-    /// The whole table, row after row.
+    /// The whole table, row-major.
     pub fn values(&self) -> &'a [f64] {
         self.values
     }
 
-    /// A view that is known to hold usable or missing values only, such as the inverse link of a checked one.
+    /// A view of values that are known to be valid, such as the inverse link of a validated table.
     pub(crate) fn trusted(values: &'a [f64], evaluators: usize, complete: bool) -> Self {
         Scores { values, evaluators, items: values.len() / evaluators, complete, inverse: None }
     }
 
-    /// The same scores, with g^-1 of each taken into `buffer`: juries that assume this link then do not take it again. For
-    /// those who show one round to several juries.
+    /// The same scores with g^-1 of each in `buffer`, so that juries with this link do not compute
+    /// it again. For callers who show one round to several juries.
     ///
     /// ```
     /// use jurybox::{Evaluators, Jury, Link, Scores};
@@ -118,8 +119,8 @@ impl<'a> Scores<'a> {
         Scores { inverse: Some((link, buffer)), ..self }
     }
 
-    /// As [`with_inverse`](Self::with_inverse), for those who show a row again and have kept what was taken: `inverse` is g^-1
-    /// of each score, in the same order.
+    /// Attaches g^-1 of each score, computed earlier and in the same order. For callers who show a
+    /// row more than once; [`with_inverse`](Self::with_inverse) computes it.
     ///
     /// ```
     /// use jurybox::{Link, Scores};
@@ -141,8 +142,8 @@ impl<'a> Scores<'a> {
         Ok(Scores { inverse: Some((link, inverse)), ..self })
     }
 
-    /// The scores on the inverse link's scale, where that costs nothing: the identity's are the scores themselves, others
-    /// must have been taken by [`with_inverse`](Self::with_inverse).
+    /// The scores on the scale of g^-1 if they are at hand: for the identity they are the scores
+    /// themselves, for other links [`with_inverse`](Self::with_inverse) must have computed them.
     pub fn inverse(&self, link: Link) -> Option<Self> {
         match self.inverse {
             _ if link == Link::Identity => Some(*self),
@@ -162,10 +163,11 @@ pub(crate) fn usable_or_missing(value: f64) -> bool {
     value.is_nan() || usable(value)
 }
 
-/// Whether every value is a usable number.
+/// Whether every value is usable: NaN, or of at most [`LIMIT`] in magnitude.
 ///
-/// A sum of magnitudes is never below one of them, and adds up faster than each can be compared; several running sums need
-/// not wait for each other. Only where the sum is beyond the limit, each value is looked at.
+/// A sum of magnitudes is never below one of them, and adds up faster than comparisons. Several
+/// running sums do not wait for each other. Only if the sum is beyond the limit is each value
+/// compared.
 pub(crate) fn all_usable(values: &[f64]) -> bool {
     let mut sums = [0.0; 8];
     let (chunks, rest) = values.as_chunks::<8>();

@@ -1,4 +1,4 @@
-//! Buffers to work in, so that a steady state allocates nothing.
+//! Reusable buffers, so that a steady state allocates nothing.
 
 use crate::pick::Pick;
 use crate::rank::TopK;
@@ -23,9 +23,9 @@ pub struct Scratch {
     pub(crate) values: Vec<f64>,
     /// The probability of each item to be picked.
     pub(crate) probabilities: Vec<f64>,
-    /// The scores with the evaluators of low direction turned round.
+    /// The scores with low evaluators mirrored.
     pub(crate) oriented: Vec<f64>,
-    /// The scores on the inverse link's scale.
+    /// The scores on the scale of g^-1.
     pub(crate) inverse: Vec<f64>,
     /// The picks of this round.
     pub(crate) picks: Vec<Pick>,
@@ -35,7 +35,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Nothing yet: the buffers grow to what is asked of them, and stay.
+    /// Empty buffers, which grow when they are used.
     pub fn new() -> Self {
         Scratch {
             values: Vec::new(),

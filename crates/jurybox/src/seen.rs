@@ -1,10 +1,10 @@
-//! How much a jury has seen.
+//! Counts of what a jury has seen.
 
 use crate::estimate::MOST_COUNTED;
 use crate::estimate::ladder::LATEST;
 use serde::{Deserialize, Serialize};
 
-/// How much a jury has seen.
+/// Counts of what a jury has seen.
 ///
 /// ```
 /// let jury = jurybox::Jury::new(&"esag".parse()?, jurybox::Evaluators::numbered(3)?)?;
@@ -20,24 +20,25 @@ pub struct Seen {
     pub items: u64,
     /// Scores that were missing.
     pub missing: u64,
-    /// Scores that had to be moved into the range of the link. Many of them mean that the link does not fit.
+    /// Scores that were clamped into the range of the link. Many of them mean that the link does
+    /// not fit.
     pub clamped: u64,
     /// Examples learnt from.
     pub used: u64,
     /// Examples that the policy does not learn from.
     pub passed_over: u64,
-    /// Rewards learnt from that lay outside the range the policy was told, and were moved to its ends. Many of them mean
-    /// that the range does not fit.
+    /// Rewards outside the policy's range that were clamped to it. Many of them mean that the range
+    /// does not fit.
     pub outside: u64,
-    /// The latest time that something was seen at, if anything was.
+    /// The latest time of an observation or an example, if there was one.
     pub latest: Option<u64>,
 }
 
 impl Seen {
-    /// The latest time there is, 2^62: sums of times stay exact up to it.
+    /// The latest valid time, 2^62: sums of times are exact up to it.
     pub const LATEST: u64 = LATEST;
 
-    /// The time after the latest: what a caller who counts rounds, and keeps no time of its own, goes on with.
+    /// The time after the latest, for callers who count rounds and keep no time of their own.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -53,7 +54,7 @@ impl Seen {
         self.latest.map_or(0, |latest| latest.saturating_add(1).min(LATEST))
     }
 
-    /// With a round of so many items more, and so many examples at the most.
+    /// The counts after another round with this many items, and at most this many examples.
     pub(crate) fn and(mut self, items: u64, examples: u64) -> Seen {
         self.items = self.items.saturating_add(items);
         self.used = self.used.saturating_add(examples);
@@ -65,7 +66,7 @@ impl Seen {
         [rounds, items, missing, clamped, used, passed_over, outside]
     }
 
-    /// Adds what another has seen, counting no further than can be counted exactly.
+    /// Adds the counts of another jury, saturating where they are no longer exact.
     pub(crate) fn add(&mut self, mut other: Seen) {
         for (mine, theirs) in self.counts().into_iter().zip(other.counts()) {
             *mine = mine.saturating_add(*theirs).min(MOST_COUNTED);
@@ -73,19 +74,19 @@ impl Seen {
         self.latest = self.latest.max(other.latest);
     }
 
-    /// Whether the two together can still be counted.
+    /// Whether the sum of both can still be counted exactly.
     pub(crate) fn can_add(mut self, mut other: Seen) -> bool {
         let mut both = self.counts().into_iter().zip(other.counts());
         both.all(|(mine, theirs)| mine.saturating_add(*theirs) <= MOST_COUNTED)
     }
 
-    /// Whether a jury that has seen this can come to have seen the other.
+    /// Whether a jury with these counts can later have the other counts.
     pub(crate) fn is_before(mut self, mut later: Seen) -> bool {
         let no_more = |(mine, theirs): (&mut u64, &mut u64)| mine <= theirs;
         self.latest <= later.latest && self.counts().into_iter().zip(later.counts()).all(no_more)
     }
 
-    /// What contradicts itself in a record that comes from outside, if anything does.
+    /// A contradiction within counts read from outside, if there is one.
     pub(crate) fn contradiction(mut self) -> Option<&'static str> {
         if self.latest.is_some_and(|latest| latest > LATEST) {
             return Some("its latest time is later than 2^62, the latest there is");

@@ -1,26 +1,27 @@
-//! The exact top K of a small round, with hardly a branch for the processor to guess wrong.
+//! The exact top K of a small round with few branch mispredictions.
 //!
-//! Three steps: a border that K items or a few more exceed, found by counting; the items above it gathered; and those
-//! sorted, as whole numbers that carry the value's leading bits and the item's number. Where two values agree in all
-//! those bits, the numbers cannot tell, and the values themselves are compared.
+//! Three steps: find, by counting, a threshold that K items or slightly more exceed; gather the
+//! items above it; sort them as integer keys of the value's leading bits and the item's number.
+//! Values that agree in all those bits are compared themselves.
 
 use crate::rank::{Ranked, better};
 
-/// The largest round, and the bits that an item's number takes in a key.
+/// The largest round, and the number of bits of an item's number in a key.
 const ITEMS: usize = 512;
 const ITEM_BITS: u64 = ITEMS as u64 - 1;
 
-/// A buffer that is used again from round to round.
+/// A buffer that is reused from round to round.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SmallRound {
     keys: Vec<u64>,
-    /// The last round's border: where the next is likely to be.
+    /// The threshold of the last round: the first guess for the next.
     border: f64,
 }
 
 impl SmallRound {
-    /// Puts the best `k` into `best`, best first; true if the K-th value is clear of the next, so that no tie had to be
-    /// broken across the border. None, with nothing put there, where a round is too large or ties leave no border.
+    /// Writes the best `k` into `best`, best first. Returns true if the K-th value differs from the
+    /// next, so that no tie was broken at the border. None, and nothing written, if the round is
+    /// too large or ties leave no threshold.
     pub(crate) fn top(
         &mut self,
         values: &[f64],
@@ -34,7 +35,7 @@ impl SmallRound {
         let (border, count) = border(values, k, self.border)?;
         self.border = border;
         let keys = &mut self.keys;
-        // Write every item, go on to the next place only if it is above the border.
+        // Write every item; advance only if it is above the threshold.
         keys.clear();
         keys.resize(count + 1, 0);
         let mut kept = 0;
@@ -60,8 +61,8 @@ impl SmallRound {
     }
 }
 
-/// A number that exactly `k` of the values exceed; None where the round is too large, where ties leave no such number, or
-/// where it takes too long to find.
+/// A number that exactly `k` of the values exceed. None if the round is too large, if ties leave no
+/// such number, or if the search takes too long.
 pub(crate) fn clear_border(values: &[f64], k: usize) -> Option<f64> {
     if values.len() > ITEMS || k == 0 || k >= values.len() {
         return None;
@@ -81,7 +82,7 @@ pub(crate) fn clear_border(values: &[f64], k: usize) -> Option<f64> {
     None
 }
 
-/// Sorts distinct keys; few of them by counting for each how many are smaller, which leaves nothing to guess.
+/// Sorts distinct keys. Few keys are sorted by counting the smaller ones of each, without branches.
 fn sort(keys: &mut [u64]) {
     const FEW: usize = 24;
     if keys.len() > FEW {
@@ -103,15 +104,15 @@ fn sort(keys: &mut [u64]) {
     keys.copy_from_slice(&sorted[..keys.len()]);
 }
 
-/// A whole number that falls as the value rises.
+/// An integer that decreases as the value increases.
 fn falling(value: f64) -> u64 {
     let bits = (value + 0.0).to_bits(); // -0 becomes 0, which it ties with
     // The bits of positive numbers rise with them, those of negative ones fall.
     if bits >> 63 == 0 { !bits & (u64::MAX >> 1) } else { bits }
 }
 
-/// A number that `k` of the values exceed, or up to half as many more, and how many do: the guess, or else by halving the
-/// range, where each look is a handful of vector compares.
+/// A number that `k` to 1.5 `k` of the values exceed, with their count: the guess, or else by
+/// bisection, where each step is a handful of vector comparisons.
 fn border(values: &[f64], k: usize, guess: f64) -> Option<(f64, usize)> {
     let enough = k..=k + (k / 2).max(4);
     let count = count_above(values, guess);
@@ -119,7 +120,8 @@ fn border(values: &[f64], k: usize, guess: f64) -> Option<(f64, usize)> {
         return Some((guess, count));
     }
     let (mut low, mut high) = range(values);
-    // The answer lies in [low, high): all are at or above low, none is above high. Infinite ends make no middle.
+    // The answer lies in [low, high): no value is below low or above high. Infinite ends have no
+    // midpoint.
     for _ in 0..40 {
         let middle = 0.5 * (low + high);
         if !(middle >= low && middle < high) {
@@ -142,7 +144,8 @@ fn count_above(values: &[f64], border: f64) -> usize {
     count as usize
 }
 
-/// The least and the greatest value, NaN aside. Several running ones, so that they need not wait for each other.
+/// The smallest and the largest value, ignoring NaN. Several running ones do not wait for each
+/// other.
 fn range(values: &[f64]) -> (f64, f64) {
     let (mut low, mut high) = ([f64::INFINITY; 4], [f64::NEG_INFINITY; 4]);
     let (chunks, rest) = values.as_chunks::<4>();

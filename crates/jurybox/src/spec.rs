@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::str::FromStr;
 
-/// The name of a policy and the options that were set, not yet checked against what the policy takes.
+/// The name of a policy and the options that were set, not yet validated against the policy.
 ///
 /// ```
 /// use jurybox::Spec;
@@ -31,14 +31,14 @@ impl Spec {
         Spec { name: name.into(), options: Map::new() }
     }
 
-    /// The same with one more option.
+    /// Adds an option.
     #[must_use]
     pub fn with(mut self, option: &str, value: impl Into<Value>) -> Self {
         self.options.insert(option.into(), value.into());
         self
     }
 
-    /// Policies separated by commas; commas within brackets belong to the options.
+    /// Parses policies separated by commas; commas within brackets belong to the options.
     ///
     /// ```
     /// let list = jurybox::Spec::list("esag, eps-greedy(eps=0.1,slots=2)")?;
@@ -58,7 +58,8 @@ impl Spec {
         Ok(list)
     }
 
-    /// Whether an option can still be set: the policy of that name has it, it is not set, nor is any that excludes it.
+    /// Whether an option can still be set: the policy has it, and neither it nor one that excludes
+    /// it is set.
     ///
     /// ```
     /// let spec: jurybox::Spec = "eps-greedy(eps=0.1)".parse()?;
@@ -73,7 +74,7 @@ impl Spec {
             .is_some_and(|option| !set(option.name) && !option.without.iter().any(|other| set(other)))
     }
 
-    /// What the table of policies says of the one that is named, if there is such a policy.
+    /// The entry of this policy in the table of policies, if there is one.
     ///
     /// ```
     /// let spec: jurybox::Spec = "glm-esag(link=probit)".parse()?;
@@ -84,10 +85,11 @@ impl Spec {
         policies().iter().find(|entry| entry.name == self.name)
     }
 
-    /// The same with an option that the caller happens to know, where it [can be set](Self::can_take).
+    /// Adds an option that the caller happens to know, if it [can be set](Self::can_take).
     ///
     /// ```
-    /// let told = |text: &str| text.parse().map(|spec: jurybox::Spec| spec.told("horizon", 50).to_string());
+    /// use jurybox::Spec;
+    /// let told = |text: &str| text.parse().map(|spec: Spec| spec.told("horizon", 50).to_string());
     /// assert_eq!(told("exp4p")?, "exp4p(horizon=50)");
     /// assert_eq!(told("esag")?, "esag");
     /// # Ok::<(), jurybox::Error>(())
@@ -97,8 +99,8 @@ impl Spec {
         if self.can_take(option) { self.with(option, value) } else { self }
     }
 
-    /// The same without `inverted`, the columns of evaluators that point the other way, which any policy may be told: they
-    /// are a matter of the evaluators.
+    /// Removes `inverted`, the columns of low evaluators, which any policy accepts because it
+    /// concerns the evaluators.
     pub(crate) fn take_inverted(mut self) -> Result<(Self, Vec<usize>), Error> {
         let Some(value) = self.options.remove("inverted") else { return Ok((self, Vec::new())) };
         let columns = serde_json::from_value(value.clone()).map_err(|_| Error::Policy {
@@ -108,7 +110,7 @@ impl Spec {
         Ok((self, columns))
     }
 
-    /// The same for evaluators in other columns: options with one value per evaluator follow them.
+    /// Moves options with one value per evaluator to other columns.
     pub(crate) fn with_columns(&self, columns: &[Option<usize>]) -> Result<Self, Error> {
         let mut spec = self.clone();
         let entry = self.entry();
@@ -127,7 +129,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Which policy.
+    /// The name of the policy.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -191,7 +193,8 @@ impl FromStr for Spec {
     }
 }
 
-/// Whether a word is read back as itself without quotes: it is no number, list, `true` or `false`, and has nothing in it that ends it.
+/// Whether a word reads back as itself without quotes: it is no number, list, `true` or `false`,
+/// and contains no delimiter.
 fn is_plain_word(word: &str) -> bool {
     let ends = |c: char| matches!(c, ',' | '"' | '\\' | '(' | ')' | '[' | ']' | '{' | '}') || c.is_control();
     !word.is_empty()
@@ -200,7 +203,7 @@ fn is_plain_word(word: &str) -> bool {
         && serde_json::from_str::<Value>(word).is_err()
 }
 
-/// Whether the name of a policy or an option can be written down and read again.
+/// Whether the name of a policy or an option can be written and parsed again.
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.trim() == name
@@ -209,7 +212,7 @@ fn is_name(name: &str) -> bool {
         })
 }
 
-/// The parts between commas that stand outside every bracket and every string, empty ones left out.
+/// The parts between commas outside every bracket and string, without empty ones.
 fn split_outside_brackets(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_i32, 0);
     let (mut quoted, mut escaped) = (false, false);
@@ -285,7 +288,8 @@ mod tests {
         assert_eq!("esag()".parse::<Spec>().unwrap(), Spec::new("esag"));
     }
 
-    /// What no policy takes is written so that it can be read again all the same: messages and states quote it.
+    /// Specs that no policy accepts are written so that they parse again: messages and states quote
+    /// them.
     #[test]
     fn words_of_any_kind_round_trip() {
         for word in [

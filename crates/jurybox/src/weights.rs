@@ -1,14 +1,15 @@
-//! Weights: how scores become one value per item.
+//! The oracle's weights, and the value of an item under them.
 
 use crate::contributions::Contributions;
 use crate::kernel;
 use crate::scores::Scores;
 
-/// How scores become one value per item: the oracle's form of Lemmas 1 and 2, for the evaluators that spoke.
+/// Weights in the oracle's form of Lemmas 1 and 2, and values of items under them.
 ///
-/// With all scores present, the value is `<w, x>` with `w_j = (alpha_j / sigma_j^2) / sum_l (alpha_l / sigma_l)^2`,
-/// x being the inverse link of the scores. When some are missing it is the posterior mean of the reward given the present
-/// ones, under a normal prior where one is known and a flat one where not; never an imputation.
+/// With all scores present, the value is `<w, x>` with `w_j = (alpha_j / sigma_j^2) / sum_l
+/// (alpha_l / sigma_l)^2`, x being g^-1 of the scores. With missing scores it is the posterior mean
+/// of the reward given the present ones, under a normal prior if one is known and a flat one
+/// otherwise. Nothing is imputed.
 ///
 /// ```
 /// use jurybox::{Scores, Weights};
@@ -28,7 +29,7 @@ pub struct Weights {
     prior: Prior,
 }
 
-/// A normal prior of the reward; precision 0 is the flat one.
+/// A normal prior of the reward; precision 0 is the flat prior.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Prior {
     pub(crate) mean: f64,
@@ -36,7 +37,7 @@ pub(crate) struct Prior {
 }
 
 impl Prior {
-    /// The law of a variable with this mean and variance; flat where they say nothing.
+    /// The prior with this mean and variance; flat if they are not finite or the variance is 0.
     pub(crate) fn normal(mean: f64, variance: f64) -> Prior {
         let precision = 1.0 / variance;
         if variance > 0.0 && precision.is_finite() { Prior { mean, precision } } else { Prior::default() }
@@ -44,7 +45,7 @@ impl Prior {
 }
 
 impl Weights {
-    /// The weights of the oracle that knows the gains and the noise of every evaluator.
+    /// The weights of the oracle, which knows the gain and the noise of every evaluator.
     pub fn oracle(alpha: &[f64], sigma: &[f64]) -> Result<Weights, crate::Error> {
         crate::oracle::check(alpha, sigma)?;
         let mut weights = Weights::default();
@@ -52,7 +53,7 @@ impl Weights {
         Ok(weights)
     }
 
-    /// Becomes the weights for `alpha` and `sigma`, keeping its memory. All zero when every alpha is.
+    /// Sets the weights for `alpha` and `sigma`, reusing memory. All are zero if every alpha is.
     pub(crate) fn set(&mut self, alpha: &[f64], sigma: &[f64], prior: Prior) {
         // |alpha / sigma| beyond 1e150 could not be squared; no ranking needs it to be.
         self.w.clear();
@@ -66,7 +67,7 @@ impl Weights {
         self.prior = prior;
     }
 
-    /// What each evaluator adds to the value of an item whose scores are already on the inverse link's scale.
+    /// Contributions to the value of an item whose scores are on the scale of g^-1.
     pub(crate) fn contributions(&self, row: &[f64]) -> Contributions {
         let total: f64 = self.information.iter().sum();
         let none = || vec![0.0; row.len()];
@@ -90,7 +91,8 @@ impl Weights {
         &self.w
     }
 
-    /// The value of an item with all of its scores as base and slope of a line over `<w, x>`; none where it is that itself.
+    /// Base and slope that turn `<w, x>` into the value of a complete item; none if it is the
+    /// value.
     pub(crate) fn line(&self) -> Option<(f64, f64)> {
         let total: f64 = self.information.iter().sum();
         let Prior { mean, precision } = self.prior;
@@ -98,8 +100,8 @@ impl Weights {
             .then(|| (precision * mean / (precision + total), total / (precision + total)))
     }
 
-    /// The value of each item of a round whose scores are already on the inverse link's scale. One formula for every item,
-    /// whatever is missing of the others.
+    /// The values of a round whose scores are on the scale of g^-1. An item's value does not depend
+    /// on which scores of other items are missing.
     pub fn values(&self, scores: &Scores<'_>, out: &mut Vec<f64>) {
         kernel::dot_rows(scores.values(), &self.w, out);
         if let Some((base, slope)) = self.line() {
@@ -111,7 +113,7 @@ impl Weights {
         let total: f64 = self.information.iter().sum();
         let Prior { mean, precision } = self.prior;
         if total <= 0.0 {
-            // Nothing is known of anybody: all items tie, those without scores too.
+            // No evaluator has a weight: all items tie, also those without scores.
             out.fill(0.0);
             return;
         }

@@ -1,17 +1,17 @@
-//! Theorem 3: when weights are close enough to the oracle's for the same top K.
+//! Theorem 3: when weights are close enough to the oracle's to give the same top K.
 
-/// Theorem 3: do these values provably give the reference's top K?
+/// Theorem 3: whether values provably give the reference's top K.
 ///
 /// ```
 /// use jurybox::bounds::Certificate;
 ///
-/// let reference = [0.9, 0.8, 0.3, 0.1]; // under the reference weights: gap 0.5 between the 2nd and the 3rd
+/// let reference = [0.9, 0.8, 0.3, 0.1]; // gap 0.5 between the 2nd and the 3rd
 /// assert!(Certificate::of(&reference, &[0.85, 0.9, 0.35, 0.0], 2).holds());
 /// assert!(!Certificate::of(&reference, &[0.9, 0.5, 0.45, 0.1], 2).holds());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certificate {
-    /// Delta: how far the K-th value is above the next, under the reference.
+    /// Delta: the K-th value minus the next, under the reference.
     pub gap: f64,
     /// The largest difference of an item's value from its reference value.
     pub drift: f64,
@@ -30,7 +30,7 @@ impl Certificate {
             top.push(item as u64, value);
         }
         let sorted = top.sorted();
-        // All items are picked: nothing to get wrong.
+        // All items are picked: nothing can differ.
         let gap = if sorted.len() <= k { f64::INFINITY } else { sorted[k - 1].value - sorted[k].value };
         Certificate { gap, drift }
     }
@@ -48,7 +48,8 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_distr::{Distribution, StandardNormal};
 
-    /// Theorem 3 in 10^5 random rounds: whenever the certificate holds, the two top K are the same set.
+    /// Theorem 3 in 10^5 random rounds: whenever the certificate holds, the two top K are the same
+    /// set.
     #[test]
     fn the_certificate_is_never_wrong() {
         let mut rng = ChaCha8Rng::seed_from_u64(3);

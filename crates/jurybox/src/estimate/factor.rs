@@ -1,14 +1,16 @@
-//! Noise levels from unlabelled scores alone: the one-factor model.
+//! The one-factor model: noise levels from unlabelled scores alone (factor analysis, minimum
+//! residual).
 //!
-//! If scores are `phi_j = a_j r + noise_j` with independent noise, two evaluators co-vary only through the reward:
-//! `Cov(phi_i, phi_j) = a_i a_j Var(r)` for i != j. Loadings `l_j = a_j sd(r)` are fitted to the off-diagonal covariances
-//! (the minimum-residual fit, on correlations so that units do not matter), and what is left on the diagonal is noise:
-//! `sigma_j^2 = Var(phi_j) - l_j^2`.
+//! If scores are `phi_j = a_j r + noise_j` with independent noise, two evaluators covary only
+//! through the reward: `Cov(phi_i, phi_j) = a_i a_j Var(r)` for i != j. Loadings `l_j = a_j sd(r)`
+//! are fitted to the off-diagonal correlations, so that units do not matter (the minimum-residual
+//! fit, Harman and Jones 1966), and the rest of the diagonal is noise: `sigma_j^2 = Var(phi_j) -
+//! l_j^2`.
 //!
-//! Three evaluators are the least: two give one covariance for two loadings. And the reward must be visible: where the
-//! correlations are within chance of zero, or fewer than three evaluators share a factor, the model says so instead of
-//! guessing. Its assumption, independent noise, is what real evaluators break first; the fit then calls the shared error
-//! signal.
+//! At least three evaluators are needed: two give one covariance for two loadings. The reward must
+//! also be visible: if the correlations are within chance of zero, or fewer than three evaluators
+//! share a factor, the model says so instead of guessing. Its assumption, independent noise, is
+//! what real evaluators break first; the fit then takes the shared error for signal.
 
 use super::Moments;
 use crate::matrix::Symmetric;
@@ -38,7 +40,7 @@ pub struct Factor {
     sigma: Vec<f64>,
 }
 
-/// Why noise could not be told from signal without labels.
+/// Why noise and signal cannot be separated without labels.
 ///
 /// ```
 /// use jurybox::estimate::{Factor, Moments, NotIdentified};
@@ -46,18 +48,19 @@ pub struct Factor {
 /// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NotIdentified {
-    /// Two unknown loadings and one covariance.
+    /// Fewer than three evaluators: two loadings and one covariance.
     #[error("{0} evaluators are too few to tell noise from signal without labels; three are the least")]
     TooFewEvaluators(usize),
-    /// Not enough items that pairs of evaluators both scored.
+    /// Too few items that pairs of evaluators both scored.
     #[error("too few items scored by several evaluators so far")]
     TooFewItems,
-    /// The scores do not co-vary beyond chance.
+    /// The scores do not covary beyond chance.
     #[error("the evaluators' scores do not move together beyond chance: no common signal to be seen yet")]
     NoCommonSignal,
 }
 
-/// Least share of an evaluator's variance that is called noise: a factor never explains a score entirely.
+/// The smallest share of an evaluator's variance that is noise: a factor never explains a score
+/// entirely.
 const LEAST_NOISE: f64 = 1e-4;
 
 impl Factor {
@@ -69,7 +72,7 @@ impl Factor {
         }
         let variance: Vec<f64> = (0..width).map(|j| moments.covariance(j, j).unwrap_or(0.0)).collect();
         let mut correlation = Symmetric::zeros(width);
-        // Sum of squared correlations over what chance alone would give: 1 on average for unrelated evaluators.
+        // Sum of squared correlations relative to chance: 1 on average for unrelated evaluators.
         let (mut surprise, mut pairs) = (0.0, 0.0);
         for i in 0..width {
             for j in 0..i {
@@ -86,7 +89,8 @@ impl Factor {
         if pairs < 3.0 {
             return Err(NotIdentified::TooFewItems);
         }
-        // The sum is about chi-squared with `pairs` degrees of freedom; four standard deviations above its mean.
+        // The sum is about chi-squared with `pairs` degrees of freedom; four standard deviations
+        // above its mean.
         if surprise < pairs + 4.0 * (2.0_f64 * pairs).sqrt() {
             return Err(NotIdentified::NoCommonSignal);
         }
@@ -103,7 +107,8 @@ impl Factor {
         Ok(factor)
     }
 
-    /// The gain of each evaluator times the standard deviation of the reward, up to one common sign.
+    /// The gain of each evaluator times the standard deviation of the reward, up to one common
+    /// sign.
     pub fn loadings(&self) -> &[f64] {
         &self.loadings
     }
@@ -114,13 +119,14 @@ impl Factor {
     }
 }
 
-/// Loadings l that minimise the sum over i != j of (c_ij - l_i l_j)^2, one coordinate at a time; the majority positive.
+/// Loadings l that minimise the sum over i != j of (c_ij - l_i l_j)^2, one coordinate at a time;
+/// the majority positive.
 ///
-/// The diagonal is not looked at, so that pairs may have been counted over different rows.
+/// The diagonal is ignored, so pairs may have been counted over different rows.
 fn minimum_residual(correlation: &Symmetric) -> Vec<f64> {
     let width = correlation.order();
     let others = |j: usize| (0..width).filter(move |&i| i != j);
-    // Start from each evaluator's correlations with the one that is the most correlated overall.
+    // Start from each evaluator's correlations with the one that is most correlated overall.
     let weight = |j: usize| others(j).map(|i| correlation.get(i, j).powi(2)).sum::<f64>();
     let hub = (0..width).max_by(|&a, &b| weight(a).total_cmp(&weight(b))).unwrap_or(0);
     let mut loading: Vec<f64> = (0..width).map(|j| correlation.get(hub, j)).collect();
@@ -147,14 +153,15 @@ fn minimum_residual(correlation: &Symmetric) -> Vec<f64> {
     loading
 }
 
-/// Loadings and own variances by EM, for any number of evaluators, the majority of the loadings positive; `least_noise` is the
-/// least share of a variance that is called its own.
+/// Loadings and noise variances by EM, for any number of evaluators, the majority of the loadings
+/// positive. `least_noise` is the smallest share of a variance that is noise.
 ///
-/// There are two algorithms because each fails where the other is needed (tested). Where least squares has no single answer,
-/// as for two evaluators, [`minimum_residual`] calls one of them perfect: loadings 1 and 0.5 for a correlation of 0.5. This one
-/// starts from equal trust and stays there, 0.71 each, which is what guessing without labels needs. A [`Factor`] refuses such
-/// cases and needs the exact answer of the others, to which EM is slow to come: for loadings of 0.95, 0.7 and 0.3 it is still
-/// off by 0.04 after a hundred steps, where least squares is right to 1e-9.
+/// There are two algorithms because each fails where the other is needed (tested). Where least
+/// squares has no unique answer, as for two evaluators, [`minimum_residual`] makes one of them
+/// perfect: loadings 1 and 0.5 for a correlation of 0.5. EM starts from equal trust and stays
+/// there, 0.71 each, which is what guessing without labels needs. A [`Factor`] refuses such cases
+/// and needs the exact answer of the others, to which EM converges slowly: for loadings of 0.95,
+/// 0.7 and 0.3 it is off by 0.04 after a hundred steps, where least squares is exact to 1e-9.
 pub(crate) fn one_factor(correlation: &Symmetric, least_noise: f64) -> (Vec<f64>, Vec<f64>) {
     let width = correlation.order();
     let sums: Vec<f64> = (0..width).map(|i| (0..width).map(|j| correlation.get(i, j)).sum()).collect();
@@ -184,7 +191,7 @@ pub(crate) fn one_factor(correlation: &Symmetric, least_noise: f64) -> (Vec<f64>
     (loading, noise)
 }
 
-/// The common sign of loadings is free: the majority is positive.
+/// The sign of the loadings is free: makes the majority positive.
 fn turn_to_majority(loading: &mut [f64]) {
     if loading.iter().sum::<f64>() < 0.0 {
         loading.iter_mut().for_each(|l| *l = -*l);
@@ -273,7 +280,8 @@ mod tests {
             for (found, expected) in minimum_residual(&correlation).iter().zip(expected) {
                 assert!((found - expected).abs() < 1e-6, "{found} {expected}");
             }
-            // A hundred steps of EM end within a few thousandths, far below what any sample of scores could tell.
+            // A hundred steps of EM end within a few thousandths, far below what any sample of
+            // scores could show.
             let (loading, noise) = one_factor(&correlation, LEAST_NOISE);
             for (j, expected) in expected.iter().enumerate() {
                 assert!((loading[j] - expected).abs() < 4e-3, "{loading:?}");
@@ -302,7 +310,7 @@ mod tests {
         assert!(off(&minimum_residual(&correlation)) < 1e-9);
         let by_em = off(&one_factor(&correlation, LEAST_NOISE).0);
         assert!((0.01..0.1).contains(&by_em), "{by_em}");
-        // Two that go together at one half: any pair of loadings whose product is that would do.
+        // Two evaluators with correlation 0.5: any pair of loadings with that product fits.
         let pair = Symmetric::of_one_factor(&[1.0, 0.5]);
         assert_eq!(minimum_residual(&pair), [1.0, 0.5]);
         let alike = one_factor(&pair, LEAST_NOISE).0;

@@ -1,27 +1,29 @@
-//! Finding the piece of a piecewise function that a number falls into, without a branch that has to be guessed.
+//! Grid-accelerated search for the piece of a piecewise function, without unpredictable branches.
 //!
-//! A uniform grid over the knots tells at which piece to begin; as many halvings as the fullest cell of the grid needs
-//! find the rest. Both the number and the knots are put into cells by the same monotone arithmetic, so the answer is exactly
-//! the number of knots at or below, whatever the rounding.
+//! A uniform grid over the knots gives the first piece to try; as many bisections as the fullest
+//! cell needs find the rest. Numbers and knots are assigned to cells by the same monotone
+//! arithmetic, so the answer is exactly the number of knots at or below, whatever the rounding.
 
-/// The most pieces there may be: an index fits in a byte, and the compiler knows that it is never out of bounds.
+/// The maximum number of pieces: an index fits in a byte, and the compiler knows that it is in
+/// bounds.
 pub(crate) const PIECES: usize = 256;
-/// The most knots that a table may have, so that no search looks beyond its end.
+/// The maximum number of knots of a table, so that no search reads beyond its end.
 pub(crate) const MOST_KNOTS: usize = 190;
-/// The most halvings after a cell of a grid, with which no search in any grid looks beyond its end; where no grid helps, there are more.
+/// The maximum number of bisections after a grid lookup. Where no grid helps, there are more.
 pub(crate) const MOST_HALVINGS: usize = 6;
 const CELLS: usize = 512;
-/// Added to a number below 2^51, this leaves the nearest whole number in the lowest bits.
+/// Added to a number below 2^51, this leaves the nearest integer in the lowest bits.
 const WHOLE: f64 = (1_u64 << 52) as f64;
 
-/// The knots of a piecewise function, with a grid laid over them.
+/// The knots of a piecewise function, with a grid over them.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Grid {
     low: f64,
     per_unit: f64,
     /// The first piece of each cell.
     first: [u8; CELLS],
-    /// Where each piece begins; piece 0, which has no beginning, has the first knot instead. Infinity beyond the last.
+    /// Start of each piece; piece 0, which has no start, has the first knot instead. Infinity
+    /// beyond the last.
     knots: [f64; PIECES],
     halvings: usize,
 }
@@ -33,14 +35,15 @@ impl Default for Grid {
 }
 
 impl Grid {
-    /// Over increasing knots, at most [`MOST_KNOTS`] of which are used.
+    /// A grid over increasing knots, at most [`MOST_KNOTS`] of which are used.
     pub(crate) fn new(at: &[f64]) -> Self {
         let at = &at[..at.len().min(MOST_KNOTS)];
         let mut grid =
             Grid { low: 0.0, per_unit: 0.0, first: [0; CELLS], knots: [f64::INFINITY; PIECES], halvings: 0 };
         grid.knots[0] = at.first().copied().unwrap_or(0.0);
         grid.knots[1..=at.len()].copy_from_slice(at);
-        // Where the ends are long, their knots may share the outermost cells, so that the middle gets more of them.
+        // Where the tails are long, their knots may share the outermost cells, so that the middle
+        // gets more cells.
         let cuts =
             [(0, 0), (0, at.len() / 8), (at.len() / 8, 0), (at.len() / 8, at.len() / 8), (0, at.len() / 3)];
         let mut least = usize::MAX;
@@ -59,7 +62,7 @@ impl Grid {
             }
         }
         if least > 63 {
-            // No grid helps: halve all of the pieces.
+            // No grid helps: bisect over all pieces.
             (grid.per_unit, grid.halvings) = (0.0, if at.is_empty() { 0 } else { 8 });
             return grid;
         }
@@ -76,12 +79,13 @@ impl Grid {
         grid
     }
 
-    /// How many halvings a search takes; [`piece`](Self::piece) may be told more, up to [`MOST_HALVINGS`], never fewer.
+    /// The number of bisections of a search; [`piece`](Self::piece) accepts more, up to
+    /// [`MOST_HALVINGS`], never fewer.
     pub(crate) fn halvings(&self) -> usize {
         self.halvings
     }
 
-    /// Where a piece begins.
+    /// The start of a piece.
     #[inline]
     pub(crate) fn knot(&self, piece: usize) -> f64 {
         self.knots[piece % PIECES]
@@ -99,11 +103,11 @@ impl Grid {
     }
 }
 
-/// The cell of the grid that a number falls into; monotone in the number. The first for one that is missing.
+/// The grid cell of a number, monotone in it; the first cell for NaN.
 #[inline]
 fn cell_of(x: f64, low: f64, per_unit: f64) -> usize {
     let place = (x - low) * per_unit;
-    // Written so that each is one instruction; `max` and `min` have more to say about NaN.
+    // Written so that each is one instruction; `max` and `min` also handle NaN.
     let place = if place > 0.0 { place } else { 0.0 };
     let place = if place < (CELLS - 1) as f64 { place } else { (CELLS - 1) as f64 };
     (place + WHOLE).to_bits() as usize % CELLS
@@ -120,7 +124,7 @@ fn fullest_cell(at: &[f64], low: f64, per_unit: f64) -> usize {
     fullest
 }
 
-/// Calls a function with the number of halvings as a constant, not below the one asked for.
+/// Calls a function with the number of bisections as a constant, not below the requested one.
 macro_rules! with_halvings {
     ($halvings:expr, $n:ident => $body:expr) => {
         match $halvings {

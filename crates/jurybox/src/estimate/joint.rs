@@ -1,12 +1,13 @@
-//! Means and co-moments of complete rows: what least squares needs, in one pass and without cancellation.
+//! Weighted means and co-moments of complete rows, in one pass without cancellation (Welford).
 
 use super::{Statistic, are_means, is_count, selected};
 use crate::matrix::Symmetric;
 use serde::{Deserialize, Serialize};
 
-/// The total weight, the means, and the weighted co-moments around them, of rows without missing values.
+/// The total weight, the means, and the weighted co-moments around them, of rows without missing
+/// values.
 ///
-/// Regressing the last column on the others needs nothing else: see [`spread`](Self::spread).
+/// They are all that regressing the last column on the others needs: see [`spread`](Self::spread).
 ///
 /// ```
 /// use jurybox::estimate::Joint;
@@ -29,7 +30,7 @@ pub struct Joint {
 }
 
 impl Joint {
-    /// Nothing seen yet.
+    /// Moments of no rows.
     pub fn new(columns: usize) -> Self {
         Joint {
             weight: 0.0,
@@ -39,8 +40,8 @@ impl Joint {
         }
     }
 
-    /// The total weight and the means of the rows of a table, and the rows less the means, each times the root of its weight:
-    /// products of columns are then co-moments. Over the table's own memory.
+    /// Total weight, means, and the rows minus the means times the root of their weight, so that
+    /// products of columns are co-moments. Reuses the table's memory.
     pub(crate) fn centred(mut table: Vec<f64>, columns: usize, weights: &[f64]) -> (f64, Vec<f64>, Vec<f64>) {
         let (total, mut mean) = (weights.iter().sum::<f64>(), vec![0.0; columns]);
         if total <= 0.0 {
@@ -57,12 +58,12 @@ impl Joint {
         (total, mean, table)
     }
 
-    /// Moments that were worked out elsewhere.
+    /// Moments that were computed elsewhere.
     pub(crate) fn from_parts(weight: f64, mean: Vec<f64>, spread: Symmetric) -> Self {
         Joint { weight, mean, spread, deviation: Vec::new() }
     }
 
-    /// Takes in a row that counts as `weight` rows.
+    /// Adds a row that counts as `weight` rows.
     pub fn add(&mut self, row: &[f64], weight: f64) {
         let total = self.weight + weight;
         if total <= 0.0 {
@@ -91,17 +92,17 @@ impl Joint {
         self.mean[i]
     }
 
-    /// The sum of products of deviations of two columns from their means.
+    /// The sum of products of two columns' deviations from their means.
     pub fn spread(&self, i: usize, j: usize) -> f64 {
         self.spread.get(i, j)
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub fn columns(&self) -> usize {
         self.mean.len()
     }
 
-    /// The same rows after `x -> (x - shift) * scale`, column by column.
+    /// The moments after `x -> (x - shift) * scale`, column by column.
     pub(crate) fn standardised(&self, shift: &[f64], scale: &[f64]) -> Joint {
         let mut out = Joint::new(self.columns());
         out.weight = self.weight;
@@ -136,7 +137,7 @@ impl Statistic for Joint {
         self.weight = total;
     }
 
-    /// No complete row is left when a column is new.
+    /// With a new column no complete row is left.
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
         if columns.contains(&None) {
             return Joint::new(columns.len());

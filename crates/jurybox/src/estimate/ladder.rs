@@ -1,36 +1,41 @@
-//! Time, kept coarsely: a statistic cut into rungs that get longer the older they are.
+//! Exponential histograms over time: a statistic in buckets ("rungs") that get longer with age.
 //!
-//! Time is what the caller says it is: round numbers, seconds, microseconds. A cut lies before every time t, and is kept while it is younger
-//! than `GRAIN` times the largest power of two that divides t: odd times go first, round ones last. So the rungs at an age of a are between
-//! `a / GRAIN` and `2 a / GRAIN` long, whatever the unit, and the number of those in which something was seen grows with the logarithm of the
-//! number of rounds, up to 62 octaves of time. Which cuts there are depends on the latest time alone, and cuts only ever vanish: what comes late goes
-//! where it would lie by now had it come in time. So two ladders brought to the same time have the same cuts and merge rung by rung, exactly, in
-//! any order.
+//! Time is given by the caller: round numbers, seconds, microseconds. A cut lies before every time
+//! t and is kept while it is younger than `GRAIN` times the largest power of two that divides t:
+//! odd times are dropped first, round ones last. So rungs of age a are between `a / GRAIN` and `2 a
+//! / GRAIN` long, whatever the unit, and their number grows with the logarithm of the number of
+//! rounds, up to 62 octaves of time.
+//!
+//! The cuts depend on the latest time alone, and are only ever removed: a late observation goes to
+//! the rung where it would be by now had it come in time. So two ladders at the same time have the
+//! same cuts and merge rung by rung, exactly, in any order. (Compare Datar et al. 2002,
+//! *Maintaining stream statistics over sliding windows*.)
 
 use super::Statistic;
 use serde::{Deserialize, Serialize};
 
-/// The latest time there is: far enough for nanoseconds, and none of the sums made with it can overflow.
+/// The latest valid time: enough for nanoseconds, and no sum of times overflows.
 pub(crate) const LATEST: u64 = 1 << 62;
 
 /// A statistic over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "T: Statistic"))]
 pub(crate) struct Ladder<T: Statistic, const GRAIN: u64> {
-    /// Whether time is kept at all. If not, the clock stands still and there is one rung: the plain statistic.
+    /// Whether time is kept. If not, the clock stands still and there is one rung: the plain
+    /// statistic.
     running: bool,
     clock: u64,
-    /// Those in which something was seen, oldest first.
+    /// The rungs with observations, oldest first.
     rungs: Vec<Rung<T>>,
 }
 
-/// What was seen between two cuts.
+/// The observations between two cuts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "T: Statistic"))]
 pub(crate) struct Rung<T: Statistic> {
     /// The cut it begins with.
     start: u64,
-    /// The first and the last time at which something was seen.
+    /// The first and the last time of an observation.
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) value: T,
@@ -51,7 +56,7 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         &self.rungs
     }
 
-    /// What holds that time, `empty` if nothing was seen there.
+    /// The statistic of the rung that contains a time, `empty` if it is new.
     pub(crate) fn at(&mut self, time: u64, empty: &T) -> &mut T {
         let time = if self.running { time } else { 0 };
         self.advance(time);
@@ -68,7 +73,7 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         &mut rung.value
     }
 
-    /// The same ladder, each rung changed.
+    /// The ladder with each rung's statistic transformed.
     pub(crate) fn map(&self, change: impl Fn(&T) -> T) -> Self {
         let changed = |rung: &Rung<T>| Rung { value: change(&rung.value), ..*rung };
         Ladder { rungs: self.rungs.iter().map(changed).collect(), ..*self }
@@ -79,8 +84,8 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         cut == 0 || (self.clock - cut) >> cut.trailing_zeros() < GRAIN
     }
 
-    /// The latest cut that is kept, at or before a time. It is the time with some of its last bits cleared: of a cut that is
-    /// not, the same power of two has a later one.
+    /// The latest kept cut at or before a time. It is the time with some of its last bits cleared:
+    /// where a cut was dropped, the same power of two has a later one.
     fn cut_before(&self, time: u64) -> u64 {
         let mut cut = time;
         while !self.is_kept(cut) {
@@ -89,7 +94,7 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         cut
     }
 
-    /// Lets time go by, and joins what no cut divides any more.
+    /// Advances the clock and joins rungs that no cut divides any more.
     fn advance(&mut self, clock: u64) {
         if clock <= self.clock {
             return;
@@ -111,7 +116,7 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         self.rungs.truncate(kept);
     }
 
-    /// Adds another ladder, both brought to the later of the two clocks.
+    /// Adds another ladder; both are advanced to the later of the two clocks.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.advance(other.clock);
         let mut theirs = other.clone();
@@ -124,7 +129,7 @@ impl<T: Statistic, const GRAIN: u64> Ladder<T, GRAIN> {
         }
     }
 
-    /// Whether the rungs are where this clock puts them, and each is sound.
+    /// Whether the rungs are valid for this clock, and each statistic is sound.
     pub(crate) fn is_sound(&self, evaluators: usize) -> bool {
         self.clock <= LATEST
             && (self.running || self.clock == 0)
@@ -154,7 +159,7 @@ mod tests {
 
     type Cut = Ladder<Joint, 16>;
 
-    /// So many rounds, from a time on, a step apart.
+    /// A ladder of `rounds` observations from a time on, one every `step`.
     fn ladder(from: u64, rounds: u64, step: u64) -> Cut {
         let empty = Joint::new(1);
         let mut ladder = Ladder::new(true);
@@ -178,7 +183,7 @@ mod tests {
             assert_eq!(weight, rounds as f64);
             assert!(ladder.rungs().len() <= most, "{rounds}: {}", ladder.rungs().len());
             assert!(ladder.is_sound(1));
-            // Rungs get longer with age: what lies a while back is known to an eighth of that.
+            // Rungs get longer with age: times long ago are known to an eighth of their age.
             let now = ladder.clock;
             for pair in ladder.rungs().windows(2) {
                 let (age, length) = (now - pair[0].first, pair[1].first - pair[0].first);
@@ -234,7 +239,7 @@ mod tests {
                 all
             };
             let (first, second) = (merged([0, 1, 2]), merged([2, 0, 1]));
-            // Halves of time are the whole, and what comes late goes where it belongs.
+            // Two halves of time merge into the whole, and late observations go where they belong.
             let whole = ladder(0, a + b, step);
             let mut halves = ladder(a, b, step);
             halves.merge(&ladder(0, a, step));

@@ -1,14 +1,14 @@
 //! The likelihood equation of a gain, `sum m r g(a r) + lambda a = product`, and its root.
 //!
-//! Its left side is the same function of a for every evaluator that scored the same examples, so what is found out about
-//! it on the way to one root is where the search for the next begins. Small rewards enter by their moments: over them g is
-//! its Taylor series at 0, and the sum over all of them a polynomial in a. That leaves a few dozen points at which the link
-//! itself is taken.
+//! The left side is the same function of a for every evaluator that scored the same examples, so
+//! points computed for one root are starting points for the next. Small rewards enter by their
+//! moments: over them g is its Taylor series at 0, and the sum over all of them a polynomial in a.
+//! That leaves a few dozen points at which the link itself is evaluated.
 
 use super::rewards::{Node, Rewards};
 use crate::link::Link;
 
-/// Nodes worked on side by side.
+/// Nodes that are evaluated side by side.
 const LANES: usize = 8;
 /// Rewards up to this, of a largest of 1, are small ...
 const SMALL: f64 = 1.0 / 16.0;
@@ -17,24 +17,25 @@ const NEAR: f64 = 0.5 / SMALL;
 /// Terms of the link's series.
 const TERMS: usize = 9;
 
-/// The equation over one law of the rewards, within [-1, 1], and what is known of it so far.
+/// The equation for one reward distribution within [-1, 1], with the points computed so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Equation {
     link: Link,
     lambda: f64,
-    /// The law that all evaluators share, and with it the one of the evaluator at work.
+    /// The distribution that all evaluators share, and the current evaluator's own.
     shared: Law,
     own: Option<Law>,
-    /// In ascending order.
+    /// Computed points in ascending order.
     known: Vec<Point>,
 }
 
-/// Points that stand for rewards. Each vector is filled up to whole lanes by nodes that count for nothing.
+/// Nodes that represent rewards. Each vector is padded to whole lanes by nodes of weight 0.
 #[derive(Debug, Clone, Default)]
 struct Law {
     large: Vec<Node>,
     small: Vec<Node>,
-    /// `sum m r` over the small ones, and the coefficients of a, a^3, ... in their `sum m r g(a r)`.
+    /// `sum m r` over the small rewards, and the coefficients of a, a^3, ... in their `sum m r g(a
+    /// r)`.
     level: f64,
     series: [f64; TERMS],
 }
@@ -63,7 +64,7 @@ impl Equation {
         self.known.clear();
     }
 
-    /// Puts an evaluator's own rewards beside those that all share, in place of the last one's.
+    /// Adds an evaluator's own rewards to the shared ones, replacing those of the last evaluator.
     pub(crate) fn add_own(&mut self, rewards: &Rewards, unit: f64) {
         let own = self.own.get_or_insert_default();
         own.clear();
@@ -71,10 +72,11 @@ impl Equation {
         self.known.clear();
     }
 
-    /// The root, from a first guess unless something better is known.
+    /// The root, starting from `guess` unless a better point is known.
     ///
-    /// Far from it, Halley's method and its successor kept inside a bracket. Near it, the inverse of the Taylor series up to the third
-    /// derivative, which costs hardly more to evaluate and mostly is there in one step.
+    /// Far from the root, Halley's method and its successor inside a bracket. Near it, the inverse
+    /// Taylor series up to the third derivative, which costs hardly more and usually needs one
+    /// step.
     pub(crate) fn root(&mut self, product: f64, guess: f64) -> f64 {
         let next = self.known.partition_point(|point| point.value <= product);
         let below = next.checked_sub(1).map(|at| self.known[at]);
@@ -100,8 +102,8 @@ impl Equation {
                     return near;
                 }
             }
-            // Outside the bracket, or no longer closing in (far out g is flat and Newton can run in circles): halve the
-            // bracket, or while it is still open step further out.
+            // Outside the bracket, or no longer converging (far out g is flat and Newton can
+            // cycle): bisect the bracket, or step further out while it is still open.
             let (newton, open) = (a + step, !(low.is_finite() && high.is_finite()));
             let next = if newton >= low && newton <= high && (open || step.abs() <= 0.5 * last_step) {
                 newton
@@ -121,7 +123,7 @@ impl Equation {
         a
     }
 
-    /// Takes the left side at a, and keeps it.
+    /// Computes the left side at a, and keeps the point.
     fn at(&mut self, a: f64) -> Point {
         let [value, slope, second, third] = [Some(&self.shared), self.own.as_ref()]
             .into_iter()
@@ -194,7 +196,7 @@ impl Law {
     }
 }
 
-/// Fills up the last lanes with nodes that count for nothing.
+/// Pads the last lanes with nodes of weight 0.
 fn pad(nodes: &mut Vec<Node>) {
     nodes.resize(nodes.len().next_multiple_of(LANES), Node { mass: 0.0, reward: 0.0 });
 }
@@ -213,8 +215,8 @@ fn add_nodes(link: Link, nodes: &[Node], a: f64, sums: &mut [[f64; LANES]; 4]) {
 }
 
 impl Point {
-    /// How far to go for the left side to grow by `rise`, by Householder's method of the fourth order: it follows the
-    /// curve as it flattens, where Newton's tangent stops short or runs away.
+    /// The step in a for which the left side grows by `rise`, by Householder's method of the fourth
+    /// order: it follows the curve as it flattens, where Newton's tangent stops short or diverges.
     fn step(&self, rise: f64) -> f64 {
         let newton = rise / self.slope;
         let (b, c) = (self.second / (2.0 * self.slope), self.third / (6.0 * self.slope));
@@ -222,12 +224,12 @@ impl Point {
         if step * newton > 0.0 && step.abs() < 8.0 * newton.abs() { step } else { newton }
     }
 
-    /// The inverse of the left side by its Taylor series from here up to the third derivative, and how far off it may be;
-    /// None where that is too far to tell.
+    /// The inverse of the left side by its Taylor series from here up to the third derivative, and
+    /// how far off it may be; None where that is too far to tell.
     fn near(&self, link: Link, product: f64) -> Option<(f64, f64)> {
         let step = (product - self.value) / self.slope;
-        // The n-th derivative is at most bend^(n-1) times the slope, so that what the series leaves out, of which the next
-        // coefficient is 5 b^3 - 5 b c + d, is below 1.1 bend^3 step^4.
+        // The n-th derivative is at most bend^(n-1) times the slope, so that what the series leaves
+        // out, of which the next coefficient is 5 b^3 - 5 b c + d, is below 1.1 bend^3 step^4.
         let turn = link.bend(self.a.abs() + step.abs()) * step.abs();
         let left = 1.1 * turn.powi(3) * step.abs();
         let [_, _, b, c] = self.inverse_series().map(|x| x * self.slope);
@@ -242,7 +244,8 @@ impl Point {
         [self.a, unit, -b * unit * unit, (2.0 * b * b - c) * unit * unit * unit]
     }
 
-    /// The inverse between here and another point, by the polynomial that has its first derivatives at both.
+    /// The inverse between here and another point, by the polynomial that has its first derivatives
+    /// at both.
     fn towards(&self, other: &Point, product: f64) -> f64 {
         let (here, there) = (self.inverse_series(), other.inverse_series());
         let unit = 1.0 / (other.value - self.value);

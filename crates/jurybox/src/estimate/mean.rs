@@ -1,4 +1,5 @@
-//! The running mean of all scores seen, chosen or not: what ESAG learns (Alg. 2, Lemma "error alpha linear").
+//! The running mean of all scores seen, chosen or not: what ESAG learns (Alg. 2, Lemma "error alpha
+//! linear").
 
 use super::{Statistic, are_means, are_whole_counts, selected};
 use crate::kernel;
@@ -26,12 +27,12 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Nothing seen yet.
+    /// Means of no scores.
     pub fn new(evaluators: usize) -> Self {
         Mean { count: vec![0; evaluators], mean: vec![0.0; evaluators], sum: Vec::new() }
     }
 
-    /// Takes in every score of a round.
+    /// Adds every score of a round.
     pub fn observe(&mut self, scores: &Scores<'_>) {
         if !scores.is_complete() {
             for row in scores.rows() {
@@ -45,7 +46,7 @@ impl Mean {
         self.sum.resize(self.mean.len(), 0.0);
         kernel::column_sums(scores.values(), &mut self.sum);
         let items = scores.items() as u64;
-        // Evaluators have mostly seen the same number of items: divide once for all that have.
+        // Most evaluators have seen the same number of items: divide once for all of these.
         let (mut total, mut share) = (0, 0.0);
         for j in 0..self.mean.len() {
             self.count[j] += items;
@@ -70,7 +71,7 @@ impl Mean {
         &self.mean
     }
 
-    /// How many scores evaluator `j` has given.
+    /// The number of scores of evaluator `j`.
     pub fn count(&self, j: usize) -> u64 {
         self.count[j]
     }

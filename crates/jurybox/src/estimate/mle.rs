@@ -1,11 +1,13 @@
 //! The ridge-penalised maximum likelihood estimate of the gains, for any link (Algs. 1 and 3).
 //!
-//! For each evaluator the gain a solves `sum r (g(a r) - phi) + lambda a = 0`, the gradient of the penalised negative
-//! log-likelihood (the paper prints the penalty with the wrong sign). The history enters as J numbers `S_j = sum r phi_j`
-//! and a summary of the rewards, so the state is of constant size, learning is O(J), and two states add.
+//! For each evaluator the gain a solves `sum r (g(a r) - phi) + lambda a = 0`, the gradient of the
+//! penalised negative log-likelihood (the paper prints the penalty with the wrong sign). The
+//! history enters as J numbers `S_j = sum r phi_j` and a summary of the rewards, so the state has
+//! constant size, learning is O(J), and two states add.
 //!
-//! With the identity link the solution is `S_j / (sum r^2 + lambda)`, exactly. Otherwise the root is found to 1e-12, and
-//! the summary of the rewards costs less than 1e-4 against the full history (tested; about 1e-6 is typical).
+//! With the identity link the solution is `S_j / (sum r^2 + lambda)`, exactly. Otherwise the root
+//! is found to 1e-12, and the summary of the rewards costs less than 1e-4 against the full history
+//! (tested; about 1e-6 is typical).
 
 use super::likelihood::Equation;
 use super::rewards::Rewards;
@@ -13,7 +15,7 @@ use super::{Statistic, add_all, are_sums, selected};
 use crate::link::Link;
 use serde::{Deserialize, Serialize};
 
-/// What a labelled history says about the gains.
+/// The sufficient statistics of a labelled history for the gains.
 ///
 /// ```
 /// use jurybox::{Link, estimate::Mle};
@@ -30,14 +32,14 @@ pub struct Mle {
     products: Vec<f64>,
     /// Rewards of the examples that every evaluator scored.
     complete: Rewards,
-    /// Rewards of the other examples, binless.
+    /// Rewards of the other examples, without bins.
     incomplete: Rewards,
     /// Per evaluator, rewards of the other examples that it scored. Empty while none is missing.
     partial: Vec<Rewards>,
 }
 
 impl Mle {
-    /// Nothing learnt yet.
+    /// Statistics of no examples.
     pub fn new(evaluators: usize, link: Link) -> Self {
         Mle {
             link,
@@ -48,7 +50,7 @@ impl Mle {
         }
     }
 
-    /// Takes in one item's scores (NaN = missing) and its reward.
+    /// Adds one item's scores (NaN = missing) and its reward.
     pub fn learn(&mut self, scores: &[f64], reward: f64) {
         let complete = scores.iter().all(|x| !x.is_nan());
         if complete {
@@ -74,7 +76,7 @@ impl Mle {
         alpha
     }
 
-    /// As [`alpha`](Self::alpha), into buffers that are kept. Nothing they hold matters.
+    /// [`alpha`](Self::alpha) into reused buffers, whose content does not matter.
     pub(crate) fn solve(&self, lambda: f64, alpha: &mut Vec<f64>, equation: &mut Equation) {
         alpha.clear();
         let Rewards { sum, square, .. } = self.complete;
@@ -83,14 +85,14 @@ impl Mle {
             alpha.extend(self.products.iter().enumerate().map(|(j, s)| s / (square + own(j) + lambda)));
             return;
         }
-        // Rewards are put in units of the largest, and gains in units of its inverse, so that no scale is too far out.
+        // Rewards are scaled by the largest, and gains inversely, so that any unit works.
         let reach = self.partial.iter().fold(self.complete.reach(), |reach, own| reach.max(own.reach()));
         let reach = if reach > 0.0 { reach } else { 1.0 };
         equation.begin(self.link, lambda / (reach * reach));
         equation.share(&self.complete, reach);
         let [level, slope, ..] = self.link.derivatives([0.0]).map(|[d]| d);
         alpha.resize(self.products.len(), 0.0);
-        // The outermost roots first: then all others lie between points at which the equation is known.
+        // The outermost roots first: all others lie between points at which the equation is known.
         let outermost = [
             self.products.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)),
             self.products.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)),
@@ -133,7 +135,7 @@ impl Statistic for Mle {
         }
     }
 
-    /// What was complete without a newcomer is incomplete with it.
+    /// Examples that were complete become incomplete when an evaluator joins.
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
         let binned = self.link != Link::Identity;
         let mut out = Mle::new(columns.len(), self.link);
@@ -141,7 +143,7 @@ impl Statistic for Mle {
         let grows = columns.contains(&None);
         if !self.partial.is_empty() || grows {
             let none = Rewards::new(binned);
-            // Empty while none is missing: then there is nothing of anybody's own to take along.
+            // Empty while no score is missing: then no evaluator has rewards of its own.
             let own = |from: &Option<usize>| from.and_then(|from| self.partial.get(from)).unwrap_or(&none);
             out.partial = columns.iter().map(|from| own(from).clone()).collect();
             out.incomplete = self.incomplete.clone();
@@ -177,7 +179,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_distr::{Distribution, StandardNormal};
 
-    /// The same equation over the full history, solved by bisection: the reference.
+    /// The same equation over the full history, solved by bisection, as a reference.
     fn full_history(link: Link, history: &[(f64, f64)], lambda: f64) -> f64 {
         let equation =
             |a: f64| lambda * a + history.iter().map(|(phi, r)| r * (link.apply(a * r) - phi)).sum::<f64>();

@@ -1,8 +1,9 @@
-//! What is learnt: small statistics that add up.
+//! Mergeable statistics: the states of policies are made of them.
 //!
-//! Each is of constant size in the number of rounds, ignores missing scores, and merges: the statistic of two halves,
-//! merged, is the statistic of the whole to rounding, in whatever order. That one property is what makes late rewards,
-//! many threads and many machines the same computation.
+//! Each is of constant size in the number of rounds, ignores missing scores, and merges: the
+//! statistic of two halves, merged, is the statistic of the whole to rounding, in whatever order.
+//! That one property is what makes late rewards, many threads and many machines the same
+//! computation.
 
 mod factor;
 pub(crate) mod grid;
@@ -36,7 +37,7 @@ pub use sample::{Sample, SampledRow};
 use crate::scores::LIMIT;
 use serde::{Serialize, de::DeserializeOwned};
 
-/// A statistic that can be saved, merged and checked.
+/// A statistic that can be saved, merged and validated.
 ///
 /// ```
 /// use jurybox::{Scores, estimate::{Mean, Statistic}};
@@ -50,26 +51,26 @@ use serde::{Serialize, de::DeserializeOwned};
 /// # Ok::<(), jurybox::Error>(())
 /// ```
 pub trait Statistic: Clone + Serialize + DeserializeOwned {
-    /// Adds what another statistic of the same question has seen.
+    /// Adds the observations of another statistic of the same kind.
     fn merge(&mut self, other: &Self);
 
-    /// The same with the evaluators in other columns: for each column to come, where it stands now, or none if its
-    /// evaluator is new and has said nothing yet. Columns that are not named are forgotten.
+    /// The statistic with its evaluators in other columns: `columns` has the old column of each new
+    /// one, or none for a new evaluator. Evaluators that are not named are dropped.
     #[must_use]
     fn reseated(&self, columns: &[Option<usize>]) -> Self;
 
     /// Whether this could be a statistic over that many evaluators: right lengths, and numbers that
-    /// usable scores and rewards could have led to, so that none can overflow later. A state that comes from outside is asked
-    /// before it is used.
+    /// valid scores and rewards could have led to, so that nothing can overflow later. Used for
+    /// states from outside.
     fn is_sound(&self, evaluators: usize) -> bool;
 
-    /// Whether this answers the same question as another, such as under the same link. True unless said otherwise.
+    /// Whether this is of the same kind as another, for example for the same link. True by default.
     fn is_of_kind(&self, _other: &Self) -> bool {
         true
     }
 }
 
-/// Nothing learnt: the state of a policy that does not learn.
+/// The state of a policy that does not learn.
 impl Statistic for () {
     fn merge(&mut self, (): &()) {}
 
@@ -80,17 +81,17 @@ impl Statistic for () {
     }
 }
 
-/// The most that is counted: beyond it, whole numbers are no longer exact as floating point.
+/// The largest count: beyond it, floating point no longer holds every integer.
 pub(crate) const MOST_COUNTED: u64 = 1 << 53;
 
 /// No mean of usable numbers lies beyond this, whatever the rounding.
 const LARGEST_MEAN: f64 = 10.0 * LIMIT;
 
-/// No sum of [`MOST_COUNTED`] products of two usable numbers lies beyond this. Far enough from the largest number there is
-/// that products of sums with counts stay finite.
+/// No sum of [`MOST_COUNTED`] products of two valid numbers exceeds this, and products of sums with
+/// counts stay finite.
 const LARGEST_SUM: f64 = 1e20 * LIMIT * LIMIT;
 
-/// One count per evaluator that could have been reached.
+/// Whether these are possible counts, one per evaluator.
 pub(crate) fn are_counts(values: &[f64], len: usize) -> bool {
     values.len() == len && values.iter().all(|&v| is_count(v))
 }
@@ -99,17 +100,17 @@ pub(crate) fn is_count(value: f64) -> bool {
     (0.0..=MOST_COUNTED as f64).contains(&value)
 }
 
-/// One whole count per evaluator that could have been reached.
+/// Whether these are possible integer counts, one per evaluator.
 pub(crate) fn are_whole_counts(values: &[u64], len: usize) -> bool {
     values.len() == len && values.iter().all(|&v| v <= MOST_COUNTED)
 }
 
-/// One number per evaluator that could be a mean of usable numbers.
+/// Whether these are possible means of valid numbers, one per evaluator.
 pub(crate) fn are_means(values: &[f64], len: usize) -> bool {
     values.len() == len && values.iter().all(|v| v.abs() <= LARGEST_MEAN)
 }
 
-/// One number per evaluator that could be a sum of usable numbers, or of their products.
+/// Whether these are possible sums of valid numbers or of their products, one per evaluator.
 pub(crate) fn are_sums(values: &[f64], len: usize) -> bool {
     values.len() == len && values.iter().all(|&v| is_sum(v))
 }
@@ -118,7 +119,7 @@ pub(crate) fn is_sum(value: f64) -> bool {
     value.abs() <= LARGEST_SUM
 }
 
-/// The same of squares.
+/// Whether these are possible sums of squares, one per evaluator.
 pub(crate) fn are_sums_of_squares(values: &[f64], len: usize) -> bool {
     values.len() == len && values.iter().all(|&v| is_sum_of_squares(v))
 }
@@ -127,7 +128,7 @@ pub(crate) fn is_sum_of_squares(value: f64) -> bool {
     (0.0..=LARGEST_SUM).contains(&value)
 }
 
-/// The entries of other columns, `new` where there was none.
+/// The entries moved to other columns, `new` for new ones.
 pub(crate) fn selected<T: Clone>(list: &[T], columns: &[Option<usize>], new: T) -> Vec<T> {
     columns.iter().map(|from| from.map_or_else(|| new.clone(), |from| list[from].clone())).collect()
 }

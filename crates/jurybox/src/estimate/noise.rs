@@ -1,8 +1,9 @@
 //! Noise levels from labelled examples: the spread of the scores around `g(alpha_j r)`.
 //!
-//! The rewards are binned (one bin for the identity link, geometric bins otherwise) and within a bin g is replaced by its
-//! tangent at the bin's mean reward. For the identity link that is exact: `sigma_j^2` is the residual variance of the
-//! regression of the scores on the reward through the origin.
+//! The rewards are binned (one bin for the identity link, geometric bins otherwise) and within a
+//! bin g is replaced by its tangent at the bin's mean reward. For the identity link that is exact:
+//! `sigma_j^2` is the residual variance of the regression of the scores on the reward through the
+//! origin.
 
 use super::rewards::{bin_key, is_usable_bin};
 use super::{
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Per evaluator and bin: number of examples, and sums of r, r^2, phi, r phi.
 type Cell = [f64; 5];
 
-/// What labelled examples say about the evaluators' noise.
+/// Statistics of labelled examples for the evaluators' noise.
 ///
 /// ```
 /// use jurybox::{Link, estimate::Noise};
@@ -30,19 +31,19 @@ type Cell = [f64; 5];
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     link: Link,
-    /// Sum of phi^2, and how many.
+    /// Sum and number of phi^2.
     square: Vec<f64>,
     count: Vec<u64>,
     bins: Vec<(u16, Vec<Cell>)>,
 }
 
 impl Noise {
-    /// Nothing learnt yet.
+    /// Statistics of no examples.
     pub fn new(evaluators: usize, link: Link) -> Self {
         Noise { link, square: vec![0.0; evaluators], count: vec![0; evaluators], bins: Vec::new() }
     }
 
-    /// Takes in one item's scores (NaN = missing) and its reward.
+    /// Adds one item's scores (NaN = missing) and its reward.
     pub fn learn(&mut self, scores: &[f64], reward: f64) {
         let key = if self.link == Link::Identity { 0 } else { bin_key(reward) };
         let evaluators = self.square.len();
@@ -66,7 +67,8 @@ impl Noise {
                 let mean = r / n;
                 let [[g], [slope], ..] = self.link.derivatives([alpha * mean]);
                 let slope = slope * alpha;
-                // sum (phi - g - slope (r - mean))^2, less the sum of phi^2 that is counted already.
+                // sum (phi - g - slope (r - mean))^2, without the sum of phi^2, which is already
+                // counted.
                 residual += n * g * g + slope * slope * (rr - n * mean * mean)
                     - 2.0 * (g * phi + slope * (r_phi - mean * phi));
             }

@@ -1,28 +1,31 @@
-//! Ranks as Gaussian quantiles: a monotone change of scale that makes every evaluator's scores normal.
+//! Normal scores (van der Waerden): ranks as Gaussian quantiles, a monotone change of scale.
 //!
-//! Whatever the units, the skew or the link of an evaluator, `Phi^-1(rank / n)` of its scores is standard normal, and any
-//! monotone change of the scores leaves it as it was. Equal scores share the middle of their ranks.
+//! Whatever the units, the skew or the link of an evaluator, `Phi^-1(rank / n)` of its scores is
+//! standard normal, and a monotone transformation of the scores does not change it. Ties share
+//! their middle rank.
 
 use super::grid::{Grid, MOST_KNOTS, with_halvings};
 use crate::normal;
 
-/// The normal score of a number among numbers seen: piecewise linear between some of them, constant beyond.
+/// The normal score of a number among a sample: piecewise linear between knots, constant beyond.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct NormalScore {
     at: Vec<f64>,
     score: Vec<f64>,
-    /// The score at each knot, and what it rises by to the next.
+    /// The normal score at each knot, and its increase to the next.
     pieces: Vec<[f64; 2]>,
     grid: Grid,
-    /// The standard deviation of the quantiles before they were brought to 1: that, and less where many numbers are equal.
+    /// The standard deviation of the quantiles before they were scaled to 1; smaller where many
+    /// numbers tie.
     distinct: f64,
 }
 
-/// Knots are this far apart in normal score, so that the tails, where picks are made, are drawn as finely as the middle:
-/// some 60 to 80 knots whatever the data.
+/// Distance between knots in normal score, so that the tails, where picks are made, are as fine as
+/// the middle: about 60 to 80 knots for any data.
 const STEP: f64 = 0.1;
 
-/// The standard deviation of the quantiles of so many numbers of which one is greater than the others, who are equal.
+/// The standard deviation of the quantiles of `count` numbers of which one is larger and the others
+/// tie.
 fn one_of(count: f64) -> f64 {
     let share = 1.0 / count;
     if share >= 1.0 {
@@ -33,7 +36,8 @@ fn one_of(count: f64) -> f64 {
 }
 
 impl NormalScore {
-    /// From numbers with counts. The scores have mean 0 and standard deviation 1 over them, or are all 0.
+    /// Fits numbers with counts. The scores have mean 0 and standard deviation 1 over them, or are
+    /// all 0.
     pub(crate) fn fit(seen: &mut [(f64, f64)], quantiles: &mut Quantiles) -> Self {
         sort(seen);
         let total: f64 = seen.iter().map(|(_, weight)| weight).sum();
@@ -66,8 +70,9 @@ impl NormalScore {
         curve
     }
 
-    /// How far the numbers are told apart: nearly 1 where all are different, a quarter where one in a hundred differs from the others. Where none does,
-    /// the next one may: few numbers, as after a change, say little of that.
+    /// How well the numbers are told apart: almost 1 if all are different, a quarter if one in a
+    /// hundred differs from the rest. If none does, the next one may: a few equal numbers, as after
+    /// a change, prove little.
     pub(crate) fn distinct(&self) -> f64 {
         self.distinct
     }
@@ -77,19 +82,21 @@ impl NormalScore {
         (&self.at, &self.score)
     }
 
-    /// The least number seen whose normal score is at least this, to the nearest knot above; none where none is so high.
+    /// The smallest number whose normal score is at least `score`, to the nearest knot above; none
+    /// if there is none.
     pub(crate) fn first_at(&self, score: f64) -> Option<f64> {
         self.at.get(self.score.partition_point(|known| *known < score)).copied()
     }
 
-    /// The normal score of a number; 0 where nothing was seen.
+    /// The normal score of a number; 0 for an empty sample.
     #[inline]
     pub(crate) fn at(&self, x: f64) -> f64 {
         let Some(ends) = self.ends() else { return 0.0 };
         with_halvings!(self.grid.halvings(), N => self.within::<N>(x, ends))
     }
 
-    /// Calls a function with one number of each row of a table, in their order, and its normal score: how long a search takes is asked once.
+    /// Calls a function with each number of a column of a table and its normal score. The depth of
+    /// the search is resolved once for all.
     #[inline]
     pub(crate) fn each(&self, table: &[f64], width: usize, column: usize, mut take: impl FnMut(f64, f64)) {
         let rows = table.chunks_exact(width);
@@ -117,8 +124,8 @@ impl NormalScore {
     }
 }
 
-/// Puts numbers with counts in order. Whole numbers in the order of the floating-point ones sort faster, and a count of one
-/// need not come along.
+/// Sorts numbers with counts. Integers in the order of the floating-point numbers sort faster, and
+/// counts of one need not be moved.
 fn sort(seen: &mut [(f64, f64)]) {
     if seen.iter().any(|&(_, count)| count != 1.0) {
         return seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -131,7 +138,7 @@ fn sort(seen: &mut [(f64, f64)]) {
     }
 }
 
-/// Quantiles of the normal law at the middles of ranks, remembered: evaluators that scored the same items share them.
+/// A cache of normal quantiles at middle ranks: evaluators that scored the same items share them.
 #[derive(Debug, Default)]
 pub(crate) struct Quantiles {
     total: f64,
@@ -139,10 +146,10 @@ pub(crate) struct Quantiles {
 }
 
 impl Quantiles {
-    /// The quantile with so much of the total below it.
+    /// The quantile with `below` of `total` below it.
     fn at(&mut self, below: f64, total: f64) -> f64 {
         if total > 4096.0 {
-            // Among more than can be told apart, the last ones are not beyond all.
+            // With more ranks than can be told apart, the last ones are still finite.
             return normal::quantile((below / total).clamp(f64::EPSILON, 1.0 - f64::EPSILON));
         }
         if total != self.total {
@@ -150,7 +157,8 @@ impl Quantiles {
             self.known.clear();
             self.known.resize(2 * total as usize + 1, f64::NAN);
         }
-        // The middle of a run of equal numbers is a whole or a half rank, and the law is symmetric.
+        // The middle of a run of ties is an integer or half-integer rank, and the distribution is
+        // symmetric.
         let at = (2.0 * below) as usize;
         if self.known[at].is_nan() {
             let quantile = normal::quantile(below / total);

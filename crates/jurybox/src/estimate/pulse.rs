@@ -1,11 +1,15 @@
-//! Three readings of every evaluator in every round, by which a change can be seen without labels.
+//! Three readings of each evaluator in each round, which show a change without labels.
 //!
-//! *Spread*: the logarithm of the variance of its scores within the round. *Agreement*: Fisher's z of the correlation,
-//! within the round, between its scores and the sum of the others' standardised scores. *Varying*: whether its scores differ from one another at all,
-//! since an evaluator that is stuck has neither of the others. The first two are free of the
-//! evaluator's offset and of how good the round's items were on the whole; a new noise level moves both, new units move
-//! the first, an evaluator that breaks or turns round moves the second. What small rounds read too low or too high on average, where scores
-//! are normal, is made up for, so that rounds may change their size. Of a large round every so manieth item is read.
+//! - *Spread*: the logarithm of the variance of its scores within the round.
+//! - *Agreement*: Fisher's z of the correlation, within the round, between its scores and the sum
+//!   of the others' standardised scores.
+//! - *Varying*: whether its scores differ at all, since an evaluator that is stuck has neither of
+//!   the others.
+//!
+//! Spread and agreement do not depend on the evaluator's offset or on how good the round's items
+//! are overall. A new noise level moves both, new units move spread, and an evaluator that breaks
+//! or changes direction moves agreement. The bias of both in small rounds, for normal scores, is
+//! corrected, so that rounds may vary in size. Of a large round every n-th item is used.
 
 use super::{Statistic, add_all, are_counts, are_sums, are_sums_of_squares, is_count};
 use crate::scores::Scores;
@@ -14,17 +18,18 @@ use serde::{Deserialize, Serialize};
 /// Readings per evaluator.
 pub(crate) const READINGS: usize = 3;
 
-/// For each evaluator and reading: how many rounds gave one, their sum, and their sum of squares.
+/// For each evaluator and reading: the number of rounds with a reading, the sum, and the sum of
+/// squares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pulse {
-    /// Rounds that were read, whether they gave readings or not.
+    /// Rounds that were observed, with or without readings.
     rounds: f64,
     count: Vec<f64>,
     sum: Vec<f64>,
     square: Vec<f64>,
 }
 
-/// Number, mean and variance of the readings of some rounds.
+/// Number, mean and variance of the readings of several rounds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Readings {
     pub(crate) rounds: f64,
@@ -32,9 +37,9 @@ pub(crate) struct Readings {
     pub(crate) variance: f64,
 }
 
-/// Fewer scores of a round than this give no reading.
+/// Rounds with fewer scores than this give no reading.
 const LEAST_SCORES: f64 = 5.0;
-/// About so many items of a round are read: more would hardly make a reading more precise.
+/// About this many items of a round are used: more would hardly make a reading more precise.
 const MOST_ITEMS: usize = 1024;
 
 impl Pulse {
@@ -43,14 +48,15 @@ impl Pulse {
         Pulse { rounds: 0.0, count: none.clone(), sum: none.clone(), square: none }
     }
 
-    /// Takes the readings of a round.
+    /// Adds the readings of a round.
     pub(crate) fn observe(&mut self, scores: &Scores<'_>) {
         self.rounds += 1.0;
         let width = scores.evaluators();
         let step = scores.items().div_ceil(MOST_ITEMS).max(1);
         let (mut count, mut mean, mut spread) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
         if scores.is_complete() {
-            // The same without asking what is missing, so that evaluators go side by side.
+            // Complete rounds need no check for missing scores, so evaluators are processed side by
+            // side.
             let mut rows = 0.0;
             for row in scores.rows().step_by(step) {
                 rows += 1.0;
@@ -74,7 +80,8 @@ impl Pulse {
         let usable = |j: usize| count[j] >= LEAST_SCORES && spread[j] > 1e-18 * count[j] * mean[j] * mean[j];
         let scale: Vec<f64> =
             (0..width).map(|j| if usable(j) { (count[j] / spread[j]).sqrt() } else { 0.0 }).collect();
-        // Each one's standardised score times the mean of the others' in the same row, and the squares of that mean.
+        // Each standardised score times the mean of the others' in its row, and the squares of that
+        // mean.
         let (mut product, mut others) = (vec![0.0; width], vec![0.0; width]);
         let all_usable = scores.is_complete() && width > 1 && scale.iter().all(|scale| *scale > 0.0);
         let mut own = vec![0.0; width];
@@ -126,7 +133,7 @@ impl Pulse {
         self.square[at] += value * value;
     }
 
-    /// How many rounds were read.
+    /// The number of rounds observed.
     pub(crate) fn rounds(&self) -> f64 {
         self.rounds
     }
@@ -142,8 +149,8 @@ impl Pulse {
     }
 }
 
-/// How much the logarithm of a variance with so many degrees of freedom falls short of that of the true one on average, where
-/// numbers are normal: ln(x) - digamma(x) at half of them.
+/// How far the log of a sample variance with `freedom` degrees of freedom lies below the log of the
+/// true one on average, for normal data: ln(x) - digamma(x) at half of them.
 fn shortfall(freedom: f64) -> f64 {
     let x = freedom / 2.0;
     (0.5 + (1.0 / 12.0 - 1.0 / (120.0 * x * x)) / x) / x

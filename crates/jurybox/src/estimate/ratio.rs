@@ -1,4 +1,5 @@
-//! The ratio estimator of EvalBasedUCB (Alg. 4): summed scores of the chosen items over their summed rewards.
+//! The ratio estimator of EvalBasedUCB (Alg. 4): summed scores of the chosen items over their
+//! summed rewards.
 
 use super::{MOST_COUNTED, Statistic, add_all, are_sums, is_sum, is_sum_of_squares, selected};
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Nothing learnt yet.
+    /// An estimate without examples.
     pub fn new(evaluators: usize) -> Self {
         Ratio {
             examples: 0,
@@ -34,7 +35,7 @@ impl Ratio {
         }
     }
 
-    /// Takes in one item's scores on the inverse link's scale (NaN = missing) and its reward.
+    /// Adds one item's scores on the scale of g^-1 (NaN = missing) and its reward.
     pub fn learn(&mut self, scores: &[f64], reward: f64) {
         self.examples += 1;
         self.reward += reward;
@@ -59,7 +60,7 @@ impl Ratio {
         alpha.extend(self.scores.iter().zip(&self.rewards).map(|(s, r)| if *r == 0.0 { 0.0 } else { s / r }));
     }
 
-    /// How many examples were learnt from.
+    /// The number of examples.
     pub fn examples(&self) -> u64 {
         self.examples
     }

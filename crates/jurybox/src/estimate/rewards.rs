@@ -1,15 +1,16 @@
-//! The law of the rewards in constant memory: what the MLE needs of a history of any length.
+//! The reward distribution in constant memory, as the MLE needs it for a history of any length.
 //!
-//! In the likelihood equation every evaluator meets the rewards only through `sum r g(a r)`, the same function of a for
-//! all of them. It is kept as bins of geometric width (a quarter of an octave, by the leading bits of the number, so any
-//! scale and sign fits) and, within each bin, the first three moments. Two points that match those moments then stand
-//! for all rewards of the bin; what is lost is of fourth order in the bin's relative half-width of at most 1/8.
+//! In the likelihood equation rewards enter only through `sum r g(a r)`, the same function of a for
+//! every evaluator. It is kept as bins of geometric width (a quarter of an octave, by the leading
+//! bits of the number, so any scale and sign fits) with the first three moments of each bin. Two
+//! points that match those moments then represent all rewards of the bin; the error is of fourth
+//! order in the bin's relative half-width of at most 1/8.
 
 use super::{MOST_COUNTED, is_count, is_sum, is_sum_of_squares};
 use crate::scores::LIMIT;
 use serde::{Deserialize, Serialize};
 
-/// Rewards smaller than this in magnitude are zeros: they carry no information about a gain.
+/// Rewards smaller than this in magnitude count as zero: they carry no information about a gain.
 const TINY: f64 = 1e-18;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +21,7 @@ struct Bin {
     moments: [f64; 3],
 }
 
-/// Count, sum and sum of squares of rewards, and where asked for their binned law.
+/// Count, sum and sum of squares of rewards, and optionally their binned distribution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rewards {
     pub(crate) count: u64,
@@ -30,7 +31,7 @@ pub(crate) struct Rewards {
     bins: Vec<Bin>,
 }
 
-/// A point with a mass, standing for rewards of one bin, in units of the caller's.
+/// A point with a mass that represents rewards of one bin, in the caller's unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Node {
     pub(crate) mass: f64,
@@ -84,7 +85,7 @@ impl Rewards {
             && is_sum_of_squares(self.square)
             && self.bins.windows(2).all(|pair| pair[0].key < pair[1].key)
             && self.bins.iter().all(|bin| {
-                // No u is beyond an eighth, so that no sum of its powers exceeds the count.
+                // No u exceeds an eighth, so no sum of its powers exceeds the count.
                 bin.count > 0.0
                     && is_count(bin.count)
                     && bin.moments.iter().all(|m| m.abs() <= bin.count)
@@ -102,12 +103,12 @@ impl Rewards {
         if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
     }
 
-    /// No binned reward is larger in magnitude.
+    /// An upper bound on the magnitude of the binned rewards.
     pub(crate) fn reach(&self) -> f64 {
         self.bins.iter().fold(0.0, |reach, bin| reach.max(1.125 * bin_centre(bin.key).abs()))
     }
 
-    /// Hands over the points that stand for the rewards, in units of `unit`.
+    /// Calls `out` with the points that represent the rewards, in units of `unit`.
     pub(crate) fn nodes(&self, unit: f64, mut out: impl FnMut(Node)) {
         for bin in &self.bins {
             let centre = bin_centre(bin.key) / unit;
@@ -117,7 +118,8 @@ impl Rewards {
                 out(Node { mass: bin.count, reward: centre * (1.0 + u) });
                 continue;
             }
-            // Two-point Gauss rule: the roots of z^2 - (m3/m2) z - m2 around the mean match moments 0 to 3.
+            // Two-point Gauss rule: the roots of z^2 - (m3/m2) z - m2 around the mean match moments
+            // 0 to 3.
             let third = uuu - 3.0 * u * uu + 2.0 * u * u * u;
             let half = third / (2.0 * variance);
             let root = (half * half + variance).sqrt();
@@ -138,7 +140,7 @@ pub(crate) fn bin_centre(key: u16) -> f64 {
     f64::from_bits((u64::from(key) << 50) | (1 << 49))
 }
 
-/// Whether a usable reward can lie in a bin.
+/// Whether a valid reward can lie in a bin.
 pub(crate) fn is_usable_bin(key: u16) -> bool {
     bin_centre(key).abs() <= 2.0 * LIMIT
 }

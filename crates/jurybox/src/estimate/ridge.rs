@@ -1,12 +1,12 @@
 //! Ridge regression of the reward on the scores (what LinUCB learns).
 //!
-//! Kept as the Gram matrix `sum x x^T` and `sum r x`: an update adds a rank-one matrix, and the factorisation is made
-//! anew, once, when the next choice needs it. That costs less than updating an inverse example by example, and it cannot
-//! drift: after 10^7 updates the error is still that of a sum. The ridge is added when factoring, never stored, so it
-//! merges and is right for any lambda.
+//! Kept as the Gram matrix `sum x x^T` and `sum r x`: an update adds a rank-one matrix, and the
+//! factorisation is computed once, when the next fit needs it. That costs less than updating an
+//! inverse example by example, and it cannot drift: after 10^7 updates the error is still that of a
+//! sum. The ridge is added when factoring and never stored, so states merge for any lambda.
 //!
-//! With missing scores each entry is a sum over the examples that have both scores, scaled up to the whole number of
-//! examples: the available-case estimate.
+//! With missing scores each entry is a sum over the examples that have both scores, scaled up to
+//! the total number of examples: the available-case estimate.
 
 use super::{MOST_COUNTED, Statistic, add_all, are_sums, selected};
 use crate::matrix::{Cholesky, Symmetric};
@@ -31,12 +31,12 @@ pub struct Ridge {
     incomplete: u64,
     gram: Symmetric,
     products: Vec<f64>,
-    /// Among the incomplete examples, how many have both scores. Empty while there are none.
+    /// Number of incomplete examples that have both scores of a pair. Empty while there are none.
     pairs: Symmetric,
 }
 
 impl Ridge {
-    /// Nothing learnt yet.
+    /// Statistics of no examples.
     pub fn new(evaluators: usize) -> Self {
         Ridge {
             complete: 0,
@@ -47,7 +47,7 @@ impl Ridge {
         }
     }
 
-    /// Takes in one item's scores on the inverse link's scale (NaN = missing) and its reward.
+    /// Adds one item's scores on the scale of g^-1 (NaN = missing) and its reward.
     pub fn learn(&mut self, scores: &[f64], reward: f64) {
         if scores.iter().all(|x| !x.is_nan()) {
             self.complete += 1;
@@ -70,7 +70,7 @@ impl Ridge {
         }
     }
 
-    /// How many examples were learnt from.
+    /// The number of examples.
     pub fn examples(&self) -> u64 {
         self.complete.saturating_add(self.incomplete)
     }
@@ -95,9 +95,10 @@ impl Ridge {
         }
     }
 
-    /// The ridge estimate with that lambda.
+    /// The ridge estimate with this lambda.
     ///
-    /// Where missing scores have made the available-case matrix indefinite, the ridge is raised until it is not.
+    /// If missing scores make the available-case matrix indefinite, the ridge is raised until it is
+    /// positive definite.
     pub fn theta(&self, lambda: f64) -> Vec<f64> {
         let (mut gram, mut theta) = (Symmetric::default(), Vec::new());
         self.system(&mut gram, &mut theta);
@@ -108,7 +109,8 @@ impl Ridge {
     }
 }
 
-/// Factors `gram + lambda I`, raising the ridge until that is positive definite. Returns the ridge used.
+/// Factors `gram + lambda I`, raising the ridge until that is positive definite. Returns the ridge
+/// used.
 pub(crate) fn factor_with_ridge(cholesky: &mut Cholesky, gram: &Symmetric, lambda: f64) -> f64 {
     let mut ridge = lambda;
     while !cholesky.factor(gram, ridge) {
@@ -131,7 +133,7 @@ impl Statistic for Ridge {
         }
     }
 
-    /// What was complete without a newcomer is incomplete with it.
+    /// Examples that were complete become incomplete when an evaluator joins.
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
         let mut out = Ridge {
             complete: self.complete,
@@ -199,7 +201,8 @@ mod tests {
         }
     }
 
-    /// The same 1000 examples 10^4 times over: the exact answer is that of the 1000 with lambda / 10^4.
+    /// The same 1000 examples 10^4 times over: the exact answer is that of the 1000 with lambda /
+    /// 10^4.
     #[test]
     fn stays_accurate_over_ten_million_updates() {
         let data = draws(1000, 3);

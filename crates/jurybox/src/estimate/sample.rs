@@ -1,25 +1,28 @@
-//! A fair sample of rows, of fixed size, that merges exactly.
+//! Bottom-k sampling: a uniform sample of distinct rows of fixed size, which merges exactly.
 //!
-//! Every row has a key, a hash of its own numbers, and the sample is the `capacity` rows with the smallest keys. That set
-//! depends on which rows were seen and on nothing else: not on their order, not on how they were split over machines. A
-//! key that is among the smallest at the end was among the smallest all along, so the number of times each kept row was
-//! seen is exact too. Distinct rows are therefore kept with equal chances, each with its multiplicity: a share computed
-//! from the sample has a standard error of about `0.5 / sqrt(capacity)`, and is exact until the sample is full.
+//! Every row has a key, a hash of its own numbers, and the sample is the `capacity` rows with the
+//! smallest keys (Cohen and Kaplan 2007). It depends only on which rows were seen, not on their
+//! order or on how they were split over machines. A key that is among the smallest at the end
+//! always was, so the count of each kept row is exact too. Distinct rows are kept with equal
+//! probability, each with its multiplicity: a share computed from the sample has a standard error
+//! of about `0.5 / sqrt(capacity)`, and is exact until the sample is full.
 //!
-//! A row may have a tag, a whole number that belongs to it as its numbers do: rows that differ in nothing else are two. It
-//! is saved as one number more behind the others, so that samples without tags are saved as they always were.
+//! A row may have a tag, an integer that is part of it: rows that differ only in their tag are
+//! different. It is saved as one more number at the end, so that samples without tags keep their
+//! format.
 
 use super::ladder::LATEST;
 use super::{MOST_COUNTED, Statistic, selected};
 use crate::scores::usable_or_missing;
 use serde::{Deserialize, Serialize};
 
-/// The rows with the smallest keys, in order of the key.
+/// The rows with the smallest keys, in ascending order of the key.
 ///
 /// ```
 /// use jurybox::estimate::{Sample, Statistic};
 ///
-/// let (mut left, mut right, mut whole) = (Sample::new(2, 8), Sample::new(2, 8), Sample::new(2, 8));
+/// let mut whole = Sample::new(2, 8);
+/// let (mut left, mut right) = (whole.clone(), whole.clone());
 /// for i in 0..1000 {
 ///     let row = [f64::from(i), f64::from(i % 7)];
 ///     if i % 3 == 0 { left.offer(&row, 0) } else { right.offer(&row, 0) }
@@ -41,7 +44,7 @@ struct Kept {
     key: u64,
     /// How many times the row was seen.
     count: u64,
-    /// The latest clock at which it was.
+    /// The latest clock at which it was seen.
     clock: u64,
     #[serde(with = "missing_as_null")]
     values: Vec<f64>,
@@ -60,26 +63,26 @@ struct Kept {
 pub struct SampledRow<'a> {
     /// The numbers, NaN where missing.
     pub values: &'a [f64],
-    /// How many times this very row was seen.
+    /// How many times the row was seen.
     pub count: u64,
     /// The latest clock at which it was seen.
     pub clock: u64,
-    /// What it was tagged with.
+    /// Its tag.
     pub tag: Option<u64>,
-    /// What it counts for in a fit: its count, or less where not all that it says is believed.
+    /// Its weight in a fit: its count, or less if its label is partly discounted.
     pub weight: f64,
 }
 
-/// Tags are below this: a number has room for them.
+/// Tags are below this, so that a float holds them exactly.
 const TAGS: f64 = (1_u64 << 53) as f64;
 
 impl Sample {
-    /// An empty sample of rows of that width.
+    /// An empty sample of rows of this width.
     pub fn new(width: usize, capacity: usize) -> Self {
         Sample { width, capacity, kept: Vec::new() }
     }
 
-    /// How many numbers a row has.
+    /// The width of a row.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
@@ -95,12 +98,12 @@ impl Sample {
         })
     }
 
-    /// How many times the kept rows were seen, all together.
+    /// The total count of the kept rows.
     pub(crate) fn counted(&self) -> u64 {
         self.kept.iter().fold(0_u64, |sum, kept| sum.saturating_add(kept.count)).min(MOST_COUNTED)
     }
 
-    /// Shows a row to the sample.
+    /// Offers a row to the sample.
     pub fn offer(&mut self, row: &[f64], clock: u64) {
         let key = key_of(row);
         if self.kept.len() == self.capacity && self.kept.last().is_none_or(|last| key > last.key) {
@@ -109,14 +112,15 @@ impl Sample {
         self.insert(key, 1, clock, row);
     }
 
-    /// Shows a row with a tag, below 2^53, to the sample.
+    /// Offers a row with a tag below 2^53.
     pub(crate) fn offer_tagged(&mut self, row: &mut Vec<f64>, tag: u64, clock: u64) {
         row.push(tag as f64);
         self.offer(row, clock);
         row.pop();
     }
 
-    /// Shows a row, tagged or not, to a sample in which equal rows of other times are other rows.
+    /// Offers a row, tagged or not, to a sample in which equal rows of different times are
+    /// different rows.
     pub(crate) fn offer_of_its_time(&mut self, row: &mut Vec<f64>, tag: Option<u64>, clock: u64) {
         let length = row.len();
         row.extend(tag.map(|tag| tag as f64));
@@ -127,7 +131,7 @@ impl Sample {
         row.truncate(length);
     }
 
-    /// Shows many rows to the sample, one behind the other in memory: the same as one by one, and faster.
+    /// Offers many contiguous rows: equivalent to one by one, and faster.
     ///
     /// ```
     /// use jurybox::estimate::Sample;
@@ -147,7 +151,8 @@ impl Sample {
         let most = if full { self.kept.last().map_or(0, |last| last.key) } else { u64::MAX };
         let mut keys: Vec<(u64, usize)> =
             rows.chunks_exact(self.width).map(key_of).zip(0..).filter(|(key, _)| *key <= most).collect();
-        // Keys are spread evenly: nearly always those that stay lie below this, and the others need no sorting.
+        // Keys are spread evenly: almost always the kept ones lie below this, and the rest need no
+        // sorting.
         let share = (1.3 * self.capacity as f64 + 64.0) / count as f64;
         let below = (share * u64::MAX as f64) as u64;
         let low = keys.iter().filter(|(key, _)| *key <= below).copied();
@@ -161,7 +166,7 @@ impl Sample {
         self.take_in(&keys, rows, clock);
     }
 
-    /// Merges rows into the sample, by their keys in ascending order.
+    /// Merges rows into the sample; `keys` are ascending.
     fn take_in(&mut self, keys: &[(u64, usize)], rows: &[f64], clock: u64) {
         let mut old = std::mem::take(&mut self.kept).into_iter().peekable();
         let mut new = keys.chunk_by(|a, b| a.0 == b.0).peekable();
@@ -197,7 +202,7 @@ impl Sample {
                 self.kept[at].clock = self.kept[at].clock.max(clock);
             }
             Err(at) if at < self.capacity => {
-                // The row that leaves lends its memory to the one that comes.
+                // The removed row's memory is reused for the new one.
                 let spare = if self.kept.len() == self.capacity { self.kept.pop() } else { None };
                 let mut values = spare.map(|kept| kept.values).unwrap_or_default();
                 values.clear();
@@ -209,15 +214,15 @@ impl Sample {
     }
 }
 
-/// From so many rows on, they are worth being sorted.
+/// From this many rows on, sorting pays.
 const MANY: usize = 256;
 
-/// The one of the numbers that are alike: rows of one key are equal to the last byte, whichever came first.
+/// The canonical form of a number: rows with equal keys must be byte-equal, whichever came first.
 fn plain(value: f64) -> f64 {
     if value.is_nan() { f64::NAN } else { value + 0.0 }
 }
 
-/// A hash of the numbers; all missing values are alike, and so are the two zeros.
+/// A hash of the numbers; all missing values are equal, and so are the two zeros.
 fn key_of(row: &[f64]) -> u64 {
     let mut hash = 0x9e37_79b9_7f4a_7c15_u64;
     for &value in row {
@@ -228,7 +233,7 @@ fn key_of(row: &[f64]) -> u64 {
     mixed(hash)
 }
 
-/// Every bit of a number spread over all.
+/// Mixes all bits of a hash.
 fn mixed(mut hash: u64) -> u64 {
     hash ^= hash >> 32;
     hash = hash.wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -244,7 +249,8 @@ impl Statistic for Sample {
         }
     }
 
-    /// Rows keep the keys they were drawn by, so that the sample stays fair beside rows that come later.
+    /// Rows keep the keys that they were drawn by, so that the sample stays uniform beside later
+    /// rows.
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
         let kept = self.kept.iter().map(|kept| {
             let (numbers, tag) = kept.values.split_at(self.width);

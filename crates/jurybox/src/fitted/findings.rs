@@ -1,4 +1,4 @@
-//! Whom to trust: what has been found out about evaluators, about groups of items, and about those who judge?
+//! What a fit says about evaluators, groups of items and reviewers.
 
 use super::Fitted;
 use crate::options::Fraction;
@@ -6,14 +6,15 @@ use crate::policy::{Alarm, Doubt, SigmaOrigin};
 use crate::reviewer::Standing;
 use crate::toolbox::Interval;
 
-/// What was found out.
+/// Weights, gains, noise, reviewers, alarms and diagnostics.
 impl Fitted {
-    /// The weights of the evaluators, where the policy has them: what a unit of the score adds to the value, in the direction
-    /// in which the evaluator was said to point, on the inverse link's scale.
+    /// The weights of the evaluators, if the policy has them: how much the value grows with one
+    /// unit of the score, in the evaluator's direction, on the scale of g^-1.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
-    /// let fitted = Jury::new(&"oracle(alpha=[1,2],sigma=[1,1])".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// let policy = "oracle(alpha=[1,2],sigma=[1,1])".parse()?;
+    /// let fitted = Jury::new(&policy, Evaluators::numbered(2)?)?.fit();
     /// let weights = fitted.weights().unwrap();
     /// assert!((weights[0] * 1.0 + weights[1] * 2.0 - 1.0).abs() < 1e-12); // <w, alpha> = 1
     /// # Ok::<(), jurybox::Error>(())
@@ -22,23 +23,27 @@ impl Fitted {
         self.0.rank.weights()
     }
 
-    /// The weights with intervals, where the policy knows how sure it is.
+    /// The weights with intervals, if the policy has them.
     ///
-    /// **What an interval holds**, with that probability: the weight that plain least squares of the reward on the scores would give the
-    /// evaluator if every item learnt from had been judged endlessly often, so that its expected reward is known. The weight itself
-    /// (`mean`) is drawn towards a guess while labels are few, the interval is not, and always holds the weight too; it may lie at one end.
+    /// An interval contains, with this probability, the weight that ordinary least squares of the
+    /// expected reward on the scores would give the evaluator over the labelled items. The weight
+    /// itself (`mean`) is shrunk towards a prior guess while labels are few; the interval is not,
+    /// but it is widened to contain the weight, which may lie at one end.
     ///
-    /// It is about the items learnt from. Where those are the best, and expected rewards bend with the scores, as those of yes and no do, the
-    /// straight line through all items is another one, which it need not hold.
+    /// It describes the labelled items. If these are the best ones and the expected reward is not
+    /// linear in the scores, as with yes/no rewards, the line through all items differs, and the
+    /// interval need not contain its weight.
     ///
-    /// An interval without ends (infinite ones) says that the labels cannot tell: it takes two more of them than there are evaluators, rewards that
-    /// differ, and scores of the evaluator that vary and do not follow from those of others.
+    /// An unbounded interval (infinite ends) says that the labels cannot tell. Bounded ones need
+    /// two more labels than evaluators, rewards that differ, and scores of the evaluator that vary
+    /// and are no linear combination of others.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Spec, options::Fraction};
     /// let mut jury = Jury::new(&Spec::default(), Evaluators::numbered(1)?)?;
     /// let level = Fraction::try_from(0.9).unwrap();
-    /// assert_eq!(jury.fit().weight_intervals(level).unwrap()[0].high, f64::INFINITY); // nothing is known yet
+    /// let unlabelled = jury.fit().weight_intervals(level).unwrap();
+    /// assert_eq!(unlabelled[0].high, f64::INFINITY);
     /// let table: Vec<f64> = (0..40).map(|i| f64::from(i * 7 % 40)).collect();
     /// let scores = jury.scores(&table)?;
     /// jury.observe(&scores, 0)?;
@@ -54,7 +59,7 @@ impl Fitted {
         self.0.rank.weight_intervals(level.get())
     }
 
-    /// The estimate of the gains, where the policy has one; for `esag` up to a common factor.
+    /// The estimated gains, if the policy has them; for `esag` up to a common factor.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -67,7 +72,7 @@ impl Fitted {
         self.0.rank.alpha()
     }
 
-    /// The noise levels in use, where the policy uses any, and where they come from.
+    /// The noise levels in use, if the policy uses any, and their source.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -80,9 +85,10 @@ impl Fitted {
         self.0.rank.sigma()
     }
 
-    /// For the items of a group, named by the column of the context and its number there: what they are worth more than others with the
-    /// same scores, and the weights of the evaluators. None where the group is not known, or groups do not differ: then [`weights`](
-    /// Self::weights) are those of all.
+    /// The offset and the weights of one group, named by the column of the context and its number
+    /// there. The offset is how much more items of the group are worth than others with the same
+    /// scores. None if the group is unknown or groups do not differ: then
+    /// [`weights`](Self::weights) hold for it.
     ///
     /// ```
     /// # use jurybox::{Evaluator, Evaluators, Example, Jury, Spec};
@@ -90,7 +96,8 @@ impl Fitted {
     /// let mut jury = Jury::new(&Spec::default(), evaluators)?;
     /// for i in 0..120 {
     ///     // `a` knows the one language and `b` the other.
-    ///     let (a, b, language) = (f64::from(i * 7 % 40), f64::from(i * 11 % 37), f64::from(i % 2));
+    ///     let (a, b) = (f64::from(i * 7 % 40), f64::from(i * 11 % 37));
+    ///     let language = f64::from(i % 2);
     ///     let reward = if language == 0.0 { a } else { b } + f64::from(i % 3);
     ///     jury.observe(&jury.scores(&[a, b, language])?, 0)?;
     ///     jury.learn(&[Example { scores: &[a, b, language], reward, receipt: None }], 0)?;
@@ -104,9 +111,10 @@ impl Fitted {
         self.0.rank.group_weights(column, group)
     }
 
-    /// Those who judged, where the policy tells them apart (`adaptive`) and verdicts named them
-    /// ([`Jury::learn_by`](crate::Jury::learn_by)): how severe and how noisy each is beside the others, with intervals of that
-    /// probability. None as long as there is one alone, or all verdicts are the same. Verdicts that name nobody are one of them.
+    /// The reviewers, if the policy models them (`adaptive`) and verdicts named them
+    /// ([`Jury::learn_by`](crate::Jury::learn_by)): severity and noise of each beside the others,
+    /// with intervals of this probability. None while there is only one, or all verdicts are equal.
+    /// Verdicts without a name count as one reviewer.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Reviewer, Spec, options::Fraction};
@@ -115,14 +123,15 @@ impl Fitted {
     /// for i in 0..80 {
     ///     let score = f64::from(i * 7 % 40);
     ///     let (who, more) = if i % 2 == 0 { (ann, 0.0) } else { (bob, 5.0) };
-    ///     let example = Example { scores: &[score], reward: score + more + f64::from(i % 3), receipt: None };
+    ///     let reward = score + more + f64::from(i % 3);
+    ///     let example = Example { scores: &[score], reward, receipt: None };
     ///     jury.observe(&jury.scores(&[score])?, 0)?;
     ///     jury.learn_by(&[example], &[Some(who)], 0)?;
     /// }
     /// let standings = jury.fit().reviewers(Fraction::try_from(0.9).unwrap());
     /// let of = |who| standings.iter().find(|standing| standing.reviewer == Some(who)).unwrap();
     /// assert_eq!(of(bob).labels, 40);
-    /// let above = of(bob).severity; // bob's verdicts, over what ann would have said of the same items
+    /// let above = of(bob).severity; // bob's verdicts less ann's for the same items
     /// assert!(above.low < 5.0 && 5.0 < above.high && above.half_width() < 0.5);
     /// # Ok::<(), jurybox::Error>(())
     /// ```
@@ -130,13 +139,13 @@ impl Fitted {
         self.0.rank.reviewers(level.get())
     }
 
-    /// Evaluators, or rewards, that are not what they were, where the policy watches for that, as `adaptive` does.
+    /// Changes in evaluators or rewards, if the policy watches for them, as `adaptive` does.
     pub fn alarms(&self) -> &[Alarm] {
         self.0.rank.alarms()
     }
 
-    /// Reasons to look again at what was learnt from: rewards that are all the same, or a jury that by its rewards points the wrong
-    /// way. See [`Doubt`].
+    /// Diagnostics of the labels: rewards that are all equal, for example, or a jury whose scores
+    /// point against its rewards. See [`Doubt`].
     pub fn doubts(&self) -> &[Doubt] {
         self.0.rank.doubts()
     }

@@ -1,6 +1,7 @@
-//! Which K are picked, and how likely was each to be?
+//! Picks, and the probability of each item to be picked.
 //!
-//! By the scores of a round, or by the values of its items alone where a round is too large to be held.
+//! By the scores of a round, or by the values of its items alone if a round does not fit into
+//! memory.
 
 use super::{Fitted, Inner};
 use crate::border::check_k;
@@ -38,7 +39,7 @@ impl Fitted {
         Ok(picks)
     }
 
-    /// As [`choose`](Self::choose), with memory that is used again: a steady state allocates nothing.
+    /// [`choose`](Self::choose) with memory that is reused: in a steady state nothing is allocated.
     pub fn choose_into<R: Rng + ?Sized>(
         &self,
         scores: &Scores<'_>,
@@ -75,11 +76,12 @@ impl Fitted {
         Ok(scratch.probabilities)
     }
 
-    /// How much of a round is given to chance.
+    /// The share of a round's picks that exploration draws at random.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
-    /// let fitted = Jury::new(&"eps-greedy(eps=0.1,slots=2)".parse()?, Evaluators::numbered(2)?)?.fit();
+    /// let policy = "eps-greedy(eps=0.1,slots=2)".parse()?;
+    /// let fitted = Jury::new(&policy, Evaluators::numbered(2)?)?.fit();
     /// assert_eq!((fitted.exploration().eps, fitted.exploration().slots), (0.1, Some(2)));
     /// # Ok::<(), jurybox::Error>(())
     /// ```
@@ -87,12 +89,13 @@ impl Fitted {
         self.0.rank.exploration()
     }
 
-    /// Whether the policy leaves some of its picks to chance: by exploration, or because it draws all of them. A plain list by value
-    /// is then not what it picks.
+    /// Whether some picks are drawn at random, by exploration or by the policy itself. A list
+    /// sorted by value is then not what it picks.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
-    /// for (policy, chance) in [("average", false), ("eps-greedy(eps=0.1)", true), ("rand", true), ("uniform", true)] {
+    /// let policies = [("average", false), ("eps-greedy(eps=0.1)", true), ("rand", true)];
+    /// for (policy, chance) in policies {
     ///     let jury = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?;
     ///     assert_eq!(jury.fit().leaves_to_chance(), chance, "{policy}");
     /// }
@@ -102,8 +105,9 @@ impl Fitted {
         self.0.rank.leaves_to_chance()
     }
 
-    /// Whether [`choose`](Self::choose) goes by the [`values`](Self::values) of the items, and by nothing else of their scores: then
-    /// [`choose_by_values`](Self::choose_by_values) can do it for rounds whose scores are too many to be held.
+    /// Whether [`choose`](Self::choose) depends on the [`values`](Self::values) of the items alone.
+    /// Then [`choose_by_values`](Self::choose_by_values) can replace it for rounds whose scores do
+    /// not fit into memory.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -117,8 +121,9 @@ impl Fitted {
         self.0.rank.picks_by_values()
     }
 
-    /// The same, without the looks that `adaptive` takes now and then at what one evaluator scores highest and nobody has met: for rounds
-    /// whose scores are too many to be held.
+    /// This fit without the probes of `adaptive`, which now and then pick an item that one
+    /// evaluator scores highest where nobody has looked. For rounds whose scores do not fit into
+    /// memory.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -132,8 +137,8 @@ impl Fitted {
         Fitted::new(spec.clone(), evaluators.clone(), *link, rank.without_looks())
     }
 
-    /// The picks of [`choose`](Self::choose), by the [`values`](Self::values) of the items. A policy that goes by more than these is
-    /// refused.
+    /// The picks of [`choose`](Self::choose) from the [`values`](Self::values) of the items.
+    /// Refused for a policy that needs more than these.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -156,8 +161,8 @@ impl Fitted {
         Ok(scratch.picks)
     }
 
-    /// The [`inclusion_probabilities`](Self::inclusion_probabilities), by the [`values`](Self::values) of the items. A policy that goes by
-    /// more than these is refused.
+    /// The [`inclusion_probabilities`](Self::inclusion_probabilities) from the
+    /// [`values`](Self::values) of the items. Refused for a policy that needs more than these.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -173,7 +178,7 @@ impl Fitted {
         Ok(scratch.probabilities)
     }
 
-    /// What is needed to choose by values, and nothing else.
+    /// Validates values and k, and makes buffers for picking by values.
     fn by_values(&self, values: &[f64], k: usize) -> Result<Scratch, Error> {
         check_k(k, values.len())?;
         if !self.picks_by_values() {
@@ -185,7 +190,7 @@ impl Fitted {
     }
 }
 
-/// Picks by a fit, into `picks`; input has been checked.
+/// Picks by a fit into `picks`; input has been validated.
 #[expect(clippy::too_many_arguments, reason = "the parts of a Fitted, which a jury has without being one")]
 #[inline]
 pub(crate) fn choose<R: Rng + ?Sized>(

@@ -1,16 +1,16 @@
-//! What do two juries know together?
+//! Merging the states of two juries.
 //!
-//! What was learnt is a sum, so that parts that were learnt apart, by threads, by files or by days, are the whole again. What cannot be
-//! one is refused before anything changes.
+//! States are sums, so parts that were learnt apart, by threads, files or days, merge into the
+//! whole. Juries that cannot merge are refused before anything changes.
 
 use super::Jury;
 use crate::border::is_of_another_unit;
 use crate::error::Error;
 use crate::schedule::Schedule;
 
-/// Putting together what was learnt apart.
+/// Merging of juries that learnt apart.
 impl Jury {
-    /// Adds what another jury with the same policy, options and evaluators has learnt.
+    /// Adds the state of another jury with the same policy, options and evaluators.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury};
@@ -50,7 +50,8 @@ impl Jury {
         Ok(())
     }
 
-    /// Adds what another has learnt from further items of the same round: together they count as one round.
+    /// Adds the state of a jury that saw further items of the same round: together they count as
+    /// one round.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -69,8 +70,10 @@ impl Jury {
         Ok(())
     }
 
-    /// Keeps what has changed, so that it is known when it can no longer be seen: a jury that observes round after round does so of itself, one that is
-    /// merged from parts must be told to, after each that adds another time. What is kept depends on when.
+    /// Records the changes that can be seen now, so that they stay known when they can no longer be
+    /// seen. A jury that observes round after round does so by itself. One that is merged from
+    /// parts must be asked to, after each part with a later time. The result depends on when it is
+    /// called.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};

@@ -1,7 +1,7 @@
-//! Which K of this round, or of a pool that new items join?
+//! Rounds from end to end: observe, fit when it is due, and pick.
 //!
-//! A round is choosing and observing, in the order that the policy asks for. It goes by a fit that is kept for a while: the
-//! [`Schedule`] says by which state, and here that fit is made once and used again.
+//! A fit is kept for a while. The [`Schedule`] says of which state, and this file makes that fit
+//! once and reuses it.
 
 use super::Jury;
 use crate::border::{check_k, check_time, check_width};
@@ -12,9 +12,10 @@ use crate::schedule::Schedule;
 use crate::scores::Scores;
 use rand::Rng;
 
-/// Rounds, from end to end.
+/// Rounds from end to end.
 impl Jury {
-    /// One round: choose and observe, in the order that the policy asks for, by a fit that is renewed when enough has changed.
+    /// One round: picks and observes in the order that the policy needs, with a fit that is renewed
+    /// when enough has changed.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -22,7 +23,8 @@ impl Jury {
     /// # let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
     /// let mut jury = Jury::new(&"esag(sigma=1)".parse()?, Evaluators::numbered(2)?)?;
     /// let scores = jury.scores(&[1.0, 2.0, 3.0, 4.0])?;
-    /// assert_eq!(jury.round(&scores, 0, 1, &mut rng)?.len(), 1); // blind: esag observes a round after choosing from it
+    /// // Blind: esag observes a round after picking from it.
+    /// assert_eq!(jury.round(&scores, 0, 1, &mut rng)?.len(), 1);
     /// assert_eq!(jury.round(&scores, 1, 1, &mut rng)?[0].item, 1);
     /// assert_eq!(jury.seen().rounds, 2);
     /// # Ok::<(), jurybox::Error>(())
@@ -39,7 +41,8 @@ impl Jury {
         Ok(picks)
     }
 
-    /// As [`round`](Self::round), into a vector whose memory is used again: a steady state allocates nothing.
+    /// [`round`](Self::round) into a vector whose memory is reused: in a steady state nothing is
+    /// allocated.
     pub fn round_into<R: Rng + ?Sized>(
         &mut self,
         scores: &Scores<'_>,
@@ -51,10 +54,11 @@ impl Jury {
         self.round_from_pool_into(scores, scores, at, k, rng, picks)
     }
 
-    /// One round where items stay until they are picked: chooses from the whole pool, observes what is new in it.
+    /// One round where items stay until they are picked: picks from the whole pool and observes
+    /// only its new items.
     ///
-    /// What was passed over would otherwise be seen round after round, and policies that learn from all scores, `esag`
-    /// above all, would take the leftovers for what items are like.
+    /// Items that are passed over would otherwise be observed every round, and policies that learn
+    /// from all scores, `esag` above all, would take leftovers for typical items.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -83,7 +87,7 @@ impl Jury {
         Ok(picks)
     }
 
-    /// As [`round_from_pool`](Self::round_from_pool), into a vector whose memory is used again.
+    /// [`round_from_pool`](Self::round_from_pool) into a vector whose memory is reused.
     pub fn round_from_pool_into<R: Rng + ?Sized>(
         &mut self,
         pool: &Scores<'_>,
@@ -111,7 +115,7 @@ impl Jury {
         Ok(())
     }
 
-    /// Makes the fit that the schedule says, unless it is in place.
+    /// Makes the fit of the schedule's state, unless it is in place.
     fn bring_fit_up_to_date(&mut self) {
         let (policy, seen) = (&self.policy, &self.seen);
         match (&self.schedule, &mut self.rank) {

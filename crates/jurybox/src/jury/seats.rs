@@ -1,15 +1,16 @@
-//! Who sits in the jury, and what becomes of what was learnt when others do?
+//! Evaluators that join and leave a jury that has learnt.
 //!
-//! A seat is a column: an evaluator, or a context, which says which group an item belongs to.
+//! A column is an evaluator, or a context, which names the group of an item.
 
 use super::Jury;
 use crate::error::Error;
 use crate::evaluators::Evaluators;
 
-/// Evaluators that come and go.
+/// Evaluators that join and leave.
 impl Jury {
-    /// Seats other evaluators in place of these: what was learnt stays with the names, newcomers begin with nothing, those
-    /// no longer named are forgotten. An old label goes on teaching with the scores it has.
+    /// Replaces the evaluators. What was learnt stays with the names; new evaluators start with
+    /// nothing, and missing ones are forgotten. Labels of the past go on teaching with the scores
+    /// they have.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury};
@@ -31,12 +32,13 @@ impl Jury {
         Ok(())
     }
 
-    /// The evaluators, in the order of the columns.
+    /// The evaluators, in column order.
     pub fn evaluators(&self) -> &Evaluators {
         &self.evaluators
     }
 
-    /// Whether its policy takes columns that say which group an item belongs to, so that weights may differ by group; others refuse them.
+    /// Whether the policy takes contexts, so that weights may differ by group. Other policies
+    /// refuse them.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};

@@ -1,6 +1,6 @@
-//! What do verdicts teach, and does it matter who gave them?
+//! Learning from verdicts, with or without the reviewers' names.
 //!
-//! They come as [`Example`]s, whenever they come, with or without the names of those who judged. Either all of a batch are sound, or
+//! Verdicts come as [`Example`]s, at any time and in any order. If one of a batch is invalid,
 //! nothing changes.
 
 use super::Jury;
@@ -13,10 +13,10 @@ use crate::seen::Seen;
 
 /// Learning from verdicts.
 impl Jury {
-    /// Learns from examples, whenever they come. Either all of them are sound, or none is taken in.
+    /// Learns from examples, whenever they come. If one is invalid, none is learnt.
     ///
-    /// `at` is the time of the round that the items came from, not of their verdicts: what is learnt is how scores went with
-    /// rewards then.
+    /// `at` is the time of the round in which the items were picked, not of their verdicts: the
+    /// jury learns how scores and rewards related then.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury};
@@ -33,8 +33,8 @@ impl Jury {
         self.learn_from(examples, None, at)
     }
 
-    /// As [`learn`](Self::learn), where verdicts name their reviewers, one for each example. Policies that do not tell reviewers apart
-    /// learn as if they were not named.
+    /// [`learn`](Self::learn) with the reviewer of each example. Policies without a model of
+    /// reviewers learn as if they were not named.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Example, Jury, Reviewer};
@@ -98,7 +98,7 @@ impl Jury {
         Ok(Learnt { used, passed_over })
     }
 
-    /// Whether it makes a difference to its policy who judged; otherwise verdicts count alike, whoever gave them.
+    /// Whether the policy uses the reviewers' names. If not, all verdicts count alike.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};

@@ -1,12 +1,12 @@
-//! x^T A x for one symmetric matrix and many x.
+//! Quadratic forms x^T A x for one symmetric matrix and many x.
 
 use super::Symmetric;
 use crate::kernel::{Width, by_fours};
 
 const LANES: usize = 4;
 
-/// The lower triangle with everything off the diagonal twice, laid out so that four sums run side by side: for each four columns, the rows from the
-/// first of them on.
+/// The lower triangle with off-diagonal entries doubled, laid out so that four sums run side by
+/// side: for every four columns, the rows from the first of them on.
 #[derive(Debug, Clone)]
 pub(crate) struct Quadratic {
     fours: Vec<[f64; LANES]>,
@@ -29,7 +29,7 @@ impl Quadratic {
         }
     }
 
-    /// x^T A x, for an x of as many numbers as the matrix has rows.
+    /// x^T A x; x must have the order of the matrix.
     #[inline]
     pub(crate) fn at(&self, x: &[f64]) -> f64 {
         by_fours!(x.len(), |width| self.form(width, x))

@@ -1,25 +1,27 @@
-//! One orthogonal change of basis after which A + ridge I is solved in a few steps per row, whatever the ridge.
+//! Householder tridiagonalisation: after one orthogonal change of basis A + ridge I is solved in
+//! O(n) for any ridge.
 
 use super::{Symmetric, offset};
 use crate::kernel::dot;
 
-/// What is left of a row of a singular matrix is rounding: below this, beside the largest entry of the diagonal, it is none of it. A reflection made of
-/// it would be too large a number.
+/// Entries below this share of the largest diagonal entry are rounding error of a singular matrix.
+/// A reflection made of them would overflow.
 const ROUNDING: f64 = 1e-20;
 
 /// `Q^T A Q = T`, T tridiagonal, by Householder reflections from the last row upwards.
 #[derive(Debug, Clone)]
 pub(crate) struct Tridiagonal {
     diagonal: Vec<f64>,
-    /// `below[i]` stands between rows i - 1 and i.
+    /// `below[i]` is the entry between rows i - 1 and i.
     below: Vec<f64>,
-    /// Row i holds the reflection that cleared it, packed as the matrix was; `size[i]` is 2 / |v|^2, or 0 for none.
+    /// Row i holds the reflection that cleared it, packed like the matrix; `size[i]` is 2 / |v|^2,
+    /// or 0 for none.
     reflections: Symmetric,
     size: Vec<f64>,
 }
 
 impl Tridiagonal {
-    /// Reduces `a`, and takes the rows of `columns` to the new basis at the same time.
+    /// Reduces `a`, and transforms the rows of `columns` to the new basis.
     pub(crate) fn reduce<const N: usize>(mut a: Symmetric, columns: &mut [[f64; N]]) -> Self {
         let order = a.order();
         let largest = (0..order).fold(0.0, |most: f64, i| most.max(a.get(i, i).abs()));
@@ -28,7 +30,8 @@ impl Tridiagonal {
             rounding = 0.0;
         }
         let (mut diagonal, mut below, mut size) = (vec![0.0; order], vec![0.0; order], vec![0.0; order]);
-        // The change that the last reflection makes, v q^T + q v^T, is taken off each row just before it is used.
+        // The change of the last reflection, v q^T + q v^T, is subtracted from each row just before
+        // it is used.
         let (mut v, mut q, mut next, mut image) =
             (vec![0.0; order], vec![0.0; order], vec![0.0; order], vec![0.0; order]);
         for i in (0..order).rev() {
@@ -63,8 +66,9 @@ impl Tridiagonal {
         Tridiagonal { diagonal, below, reflections: a, size }
     }
 
-    /// Divides by `T + ridge I` row by row: calls `f` with each row of `columns` after elimination, and one over its pivot. The
-    /// logarithm of the determinant, or none where the matrix is singular to working precision.
+    /// Eliminates `T + ridge I` row by row: calls `f` with each row of `columns` after elimination
+    /// and the reciprocal of its pivot. Returns the logarithm of the determinant, or none if the
+    /// matrix is singular to working precision.
     pub(crate) fn eliminate<const N: usize>(
         &self,
         ridge: f64,
@@ -85,7 +89,7 @@ impl Tridiagonal {
             }
             inverse = 1.0 / pivot;
             f(&current, inverse);
-            // One logarithm for many pivots, before their product can leave the range of numbers.
+            // One logarithm for many pivots, before their product can overflow.
             product *= pivot;
             if !(1e-100..1e100).contains(&product) {
                 log += product.ln();
@@ -113,7 +117,7 @@ impl Tridiagonal {
         }
     }
 
-    /// Takes a vector back to the basis of A.
+    /// Transforms a vector back to the basis of A.
     pub(crate) fn back(&self, x: &mut [f64]) {
         for i in 1..x.len() {
             if self.size[i] != 0.0 {
@@ -125,7 +129,8 @@ impl Tridiagonal {
     }
 }
 
-/// Takes v q^T + q v^T off a packed matrix A, and puts A x into `out`; in one pass over the matrix, two rows at a time.
+/// Subtracts v q^T + q v^T from a packed matrix A and writes A x to `out`, in one pass over the
+/// matrix, two rows at a time.
 fn change_and_multiply(packed: &mut [f64], (v, q): (&[f64], &[f64]), x: &[f64], out: &mut [f64]) {
     let mut rest = packed;
     let mut r = 0;
@@ -137,7 +142,7 @@ fn change_and_multiply(packed: &mut [f64], (v, q): (&[f64], &[f64]), x: &[f64], 
         let s = if two { r + 1 } else { r };
         let (v0, q0, x0) = (v[r], q[r], x[r]);
         let (v1, q1, x1) = if two { (v[s], q[s], x[s]) } else { (0.0, 0.0, 0.0) };
-        // Both rows as far as the shorter goes, which leaves its own diagonal entry to the end.
+        // Both rows up to the length of the shorter, whose diagonal entry is left to the end.
         let (mut sum0, mut sum1) = (0.0, 0.0);
         if two {
             let ((a, a_rest), (b, b_rest)) =

@@ -1,7 +1,8 @@
 //! `average`: the top K by the plain mean of the scores an item has.
 //!
-//! **Assumes** that all evaluators speak in the same units and deserve the same trust. **In the paper:** the baseline of
-//! Fig. 1a. **Costs** O(J) an item; learns nothing. An item without any score comes last.
+//! **Assumes** that all evaluators use the same units and deserve the same trust. **In the paper:**
+//! the baseline of Fig. 1a. **Costs** O(J) an item; learns nothing. An item without any score comes
+//! last.
 
 use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
 use crate::contributions::Contributions;
@@ -49,7 +50,7 @@ impl Policy for Average {
     fn fit(&self, _: &mut Mean) {}
 }
 
-/// Ranks by the mean of what is there.
+/// Ranks by the mean of the present scores.
 #[derive(Debug, Clone)]
 pub(crate) struct Mean {
     weights: Vec<f64>,

@@ -1,9 +1,10 @@
-//! What the table of policies says of each: what it assumes, where it stands in the paper, and its options as data.
+//! Entries of the table of policies: what a policy assumes, its place in the paper, and its options
+//! as data.
 
 use crate::link::Link;
 use serde::Serialize;
 
-/// A name in the table of policies, and what a person should know before choosing it.
+/// A policy in the table: its name, and what a person should know before choosing it.
 ///
 /// ```
 /// let esag = jurybox::policies().iter().find(|entry| entry.name == "esag").unwrap();
@@ -12,27 +13,29 @@ use serde::Serialize;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// The name under which it is asked for.
+    /// The name in specs.
     pub name: &'static str,
-    /// Which links it can be asked to assume.
+    /// The links that it offers.
     pub links: Links,
-    /// What it must find on a receipt to learn from a pick.
+    /// What a receipt must have for the policy to learn from the pick.
     pub needs: Needs,
     /// What it assumes and does, in one line.
     pub assumes: &'static str,
-    /// Where it stands in the paper.
+    /// Its place in the paper.
     pub paper: &'static str,
-    /// What can be set, in the order in which a person would ask.
+    /// Its options, in the order in which a person would ask.
     pub options: &'static [OptionEntry],
 }
 
 impl Entry {
-    /// The option of that name, if this policy has it. The link is an option of those that can be asked for one.
+    /// The option with this name, if the policy has it. The link is an option of policies that
+    /// offer one.
     pub fn option(&self, name: &str) -> Option<&OptionEntry> {
         self.all_options().find(|option| option.name == name)
     }
 
-    /// Every option: its own, the link where there is a choice of links, and `inverted`, which every policy takes.
+    /// All options: the policy's own, the link if there is a choice, and `inverted`, which every
+    /// policy takes.
     ///
     /// ```
     /// let names = |policy: &str| -> Vec<&str> {
@@ -52,10 +55,11 @@ impl Entry {
     }
 }
 
-/// An option of a policy: what may be written for it in a [`Spec`](crate::Spec), and what it does.
+/// An option of a policy: its values in a [`Spec`](crate::Spec), and what it does.
 ///
 /// ```
-/// let eps = jurybox::policies().iter().find(|p| p.name == "eps-greedy").unwrap().option("eps").unwrap();
+/// let policy = jurybox::policies().iter().find(|p| p.name == "eps-greedy").unwrap();
+/// let eps = policy.option("eps").unwrap();
 /// assert_eq!(eps.kind, jurybox::OptionKind::Number);
 /// assert_eq!((eps.default, eps.range), ("none", "0 to 1"));
 /// ```
@@ -63,11 +67,11 @@ impl Entry {
 pub struct OptionEntry {
     /// Its name.
     pub name: &'static str,
-    /// What kind of value it takes.
+    /// The kind of its values.
     pub kind: OptionKind,
-    /// The value it has when not set, as it would be written; `none` where leaving it out means something of its own.
+    /// The default, as it would be written; `none` if leaving it out has a meaning of its own.
     pub default: &'static str,
-    /// The values it may have.
+    /// The valid values.
     pub range: &'static str,
     /// What it does, in one line.
     pub help: &'static str,
@@ -75,17 +79,19 @@ pub struct OptionEntry {
     pub without: &'static [&'static str],
 }
 
-/// What kind of value an option takes.
+/// The kind of an option's values.
 ///
 /// ```
-/// assert_eq!(serde_json::to_string(&jurybox::OptionKind::OnePerEvaluator).unwrap(), "\"one-per-evaluator\"");
+/// use jurybox::OptionKind;
+/// let json = serde_json::to_string(&OptionKind::OnePerEvaluator).unwrap();
+/// assert_eq!(json, "\"one-per-evaluator\"");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OptionKind {
     /// A number.
     Number,
-    /// A whole number.
+    /// An integer.
     Count,
     /// `true` or `false`.
     Flag,
@@ -126,7 +132,8 @@ const ANY_LINK: [OptionEntry; 1] = [OptionEntry {
     without: &[],
 }];
 
-/// What a policy must find on a [receipt](crate::Receipt) to learn from a pick; it passes over one that has it not.
+/// What a policy must find on a [receipt](crate::Receipt) to learn from a pick; other picks are
+/// passed over.
 ///
 /// ```
 /// use jurybox::{Needs, Spec};
@@ -137,15 +144,15 @@ const ANY_LINK: [OptionEntry; 1] = [OptionEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Needs {
-    /// Nothing: it learns without a receipt as well as with one.
+    /// Nothing: it learns without a receipt as well.
     Nothing,
-    /// That the item was drawn at random.
+    /// An item drawn at random.
     Explored,
     /// The evaluators' advice, and their bonus for the round.
     Advice,
 }
 
-/// The links that a policy's name stands for.
+/// The links that a policy offers.
 ///
 /// ```
 /// use jurybox::{Link, Links};
@@ -163,7 +170,7 @@ pub enum Links {
 }
 
 impl Links {
-    /// The link assumed when none is asked for.
+    /// The default link.
     pub fn default_link(self) -> Link {
         if self == Links::Glm { Link::Logistic } else { Link::Identity }
     }

@@ -1,20 +1,25 @@
-//! `eps-greedy`, `eps-greedy-all`, `greedy` and their `glm-` forms: weigh by the maximum likelihood gains.
+//! `eps-greedy`, `eps-greedy-all`, `greedy` and their `glm-` forms: weigh by the maximum likelihood
+//! gains.
 //!
-//! **The idea.** The noise is in the scores *before* the choice. An item that was picked for its high scores was picked,
-//! in part, for its noise, and gains estimated from such items are too high, the noisier the evaluator the more (App. B).
-//! Only items that were drawn whatever their scores tell the truth. Hence three policies that differ in one line:
+//! **The idea.** The noise is in the scores *before* the choice. An item that was picked for its
+//! high scores was picked, in part, for its noise, and gains estimated from such items are too
+//! high, the noisier the evaluator the more (App. B). Only items that were drawn whatever their
+//! scores tell the truth. Hence three policies that differ in one line:
 //!
-//! - `eps-greedy` explores with probability eps and learns **from the explored items only** (Alg. 1, Theorem 1: regret of
-//!   order T^(2/3));
-//! - `eps-greedy-all` explores alike and learns from every item picked (Alg. 3): faster, and biased;
+//! - `eps-greedy` explores with probability eps and learns **from the explored items only** (Alg.
+//!   1, Theorem 1: regret of order T^(2/3));
+//! - `eps-greedy-all` explores alike and learns from every item picked (Alg. 3): faster, and
+//!   biased;
 //! - `greedy` is that with eps = 0.
 //!
-//! **Assumes** `phi_j = g(alpha_j r) + noise`, g known, independent noise of known level. **Costs** O(J) an example and an
-//! item; with a link, a root per evaluator before a choice that follows new examples, over about a hundred points each.
-//! The state is J products and a summary of the rewards.
+//! **Assumes** `phi_j = g(alpha_j r) + noise`, g known, independent noise of known level. **Costs**
+//! O(J) an example and an item; with a link, a root per evaluator before a choice that follows new
+//! examples, over about a hundred points each. The state is J products and a summary of the
+//! rewards.
 //!
-//! **Exploration.** eps = T^(-1/3) where `horizon=T` is set, the anytime t^(-1/3) where not; `scale` and `power` change it
-//! (the appendix uses 0.1 T^(-1/3) and 0.1 T^(-1/2)), `eps` fixes it, and `slots` explores only so many of the K places.
+//! **Exploration.** eps = T^(-1/3) where `horizon=T` is set, the anytime t^(-1/3) where not;
+//! `scale` and `power` change it (the appendix uses 0.1 T^(-1/3) and 0.1 T^(-1/2)), `eps` fixes it,
+//! and `slots` explores only so many of the K places.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
 use super::{Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Policy};
@@ -101,7 +106,7 @@ pub(crate) struct State {
     noise: NoiseState,
 }
 
-/// Which examples are learnt from.
+/// The examples that are learnt from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Samples {
     Explored,
@@ -255,8 +260,8 @@ impl Policy for EpsGreedy {
 }
 
 impl EpsGreedy {
-    /// Whether the law of the reward is read off the scores of all items. What was explored has that law by itself, and a curved
-    /// link has no use for it.
+    /// Whether the reward distribution is estimated from the scores of all items. Explored items
+    /// have that distribution by themselves, and a nonlinear link does not use it.
     fn looks_at_all(&self) -> bool {
         self.samples == Samples::All && self.link == Link::Identity
     }

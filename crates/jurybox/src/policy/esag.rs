@@ -1,21 +1,24 @@
 //! `esag`, `glm-esag`: Evaluation-Structure-Aware Greedy.
 //!
-//! **The idea.** In the linear model an evaluator's mean score over *all* items is `alpha_j * E[r]`: proportional to its
-//! gain, by the same factor for all. Ranking does not mind a common factor. So the gains can be read off the scores
-//! themselves, chosen or not, and the rewards are never looked at: nothing that the choice could bias.
+//! **The idea.** In the linear model an evaluator's mean score over *all* items is `alpha_j *
+//! E[r]`: proportional to its gain, by the same factor for all. Ranking does not mind a common
+//! factor. So the gains can be read off the scores themselves, chosen or not, and the rewards are
+//! never looked at: nothing that the choice could bias.
 //!
-//! **Assumes** `phi_j = alpha_j r + noise` without intercept, rewards of positive mean, independent noise of known level
-//! (or levels that the one-factor model can estimate). An evaluator with an offset is over-trusted, because its mean is
-//! taken for signal. With the `glm-` form the mean is that of `g^-1(phi)`, which keeps a bias: noise does not average out
-//! through a curved g^-1.
+//! **Assumes** `phi_j = alpha_j r + noise` without intercept, rewards of positive mean, independent
+//! noise of known level (or levels that the one-factor model can estimate). An evaluator with an
+//! offset is over-trusted, because its mean is taken for signal. With the `glm-` form the mean is
+//! that of `g^-1(phi)`, which keeps a bias: noise does not average out through a curved g^-1.
 //!
-//! **In the paper:** Alg. 2 and Theorem 2 (regret of order sqrt(T)); the printed update is read as the running mean.
-//! **Costs** O(J) an item; the state is J means and variances. With estimated noise O(J^2).
+//! **In the paper:** Alg. 2 and Theorem 2 (regret of order sqrt(T)); the printed update is read as
+//! the running mean. **Costs** O(J) an item; the state is J means and variances. With estimated
+//! noise O(J^2).
 //!
-//! **Past the paper:** scores arrive *before* the choice, so the current round can be folded in first
-//! (`current_round=true`): it removes the blind first round. An item with missing scores is ranked by its posterior mean
-//! given the present ones, with the prior that the spread of the scores implies. That spread matters only where scores are
-//! missing, so it is learnt only from rounds where some are.
+//! **Past the paper:** scores arrive *before* the choice, so the current round can be folded in
+//! first (`current_round=true`): it removes the blind first round. An item with missing scores is
+//! ranked by its posterior mean given the present ones, with the prior that the spread of the
+//! scores implies. That spread matters only where scores are missing, so it is learnt only from
+//! rounds where some are.
 
 use super::gains::{ByGains, Gains, NoiseState, SIGMA};
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy, inverted};
@@ -27,7 +30,7 @@ use crate::scores::Scores;
 use crate::weights::Prior;
 use serde::{Deserialize, Serialize};
 
-/// `sigma`: noise levels. `current_round`: observe a round before choosing from it.
+/// `sigma`: noise levels. `current_round`: observe a round before picking from it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Options {
@@ -50,7 +53,7 @@ const OPTIONS: &[OptionEntry] = &[
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
     mean: Mean,
-    /// Of rounds with missing scores.
+    /// Moments of rounds with missing scores.
     spread: Moments,
     noise: NoiseState,
 }
@@ -131,7 +134,7 @@ impl Policy for Esag {
         true
     }
 
-    /// The rewards are not looked at, unless the noise levels are to come from them.
+    /// Rewards are not used, unless the noise levels are estimated from them.
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         self.state.noise.learn(example.scores, example.reward)
     }
@@ -149,12 +152,13 @@ impl Policy for Esag {
     }
 }
 
-/// The share of the scores' variance below which it is rounding, and says nothing of the reward.
+/// Below this share of the scores' variance the signal is rounding error, and says nothing of the
+/// reward.
 const LEAST_SIGNAL: f64 = 1e-9;
 
 impl Esag {
-    /// The law of the reward in units of its mean, as the spread of the scores implies:
-    /// `Var(phi_j) = alpha_j^2 Var(r) + sigma_j^2`, summed over the evaluators.
+    /// The reward distribution in units of its mean, from the spread of the scores: `Var(phi_j) =
+    /// alpha_j^2 Var(r) + sigma_j^2`, summed over the evaluators.
     fn prior(&self, gains: &Gains) -> Prior {
         let (mut signal, mut scale, mut spread) = (0.0, 0.0, 0.0);
         for (j, (&alpha, &sigma)) in gains.alpha.iter().zip(&gains.sigma).enumerate() {
@@ -164,7 +168,8 @@ impl Esag {
                 spread += variance;
             }
         }
-        // Where no signal was found, sigma is the spread itself, and the difference is rounding: no law, not one without any width.
+        // Where no signal was found, sigma is the spread itself, and the difference is rounding: a
+        // flat prior, not one of zero width.
         if scale > 0.0 && signal > LEAST_SIGNAL * spread {
             Prior::normal(1.0, signal / scale)
         } else {
@@ -203,8 +208,9 @@ mod tests {
     use rand::{RngExt as _, SeedableRng as _};
     use rand_chacha::ChaCha8Rng;
 
-    /// Where the scores have nothing in common, no noise level is below the spread, and what rounding leaves between the two is no law
-    /// of the reward: one missing score must not make all values the same.
+    /// If the scores have nothing in common, no noise level is below the spread, and the rounding
+    /// error between the two must not become a prior: one missing score must not make all values
+    /// equal.
     #[test]
     fn one_missing_score_among_unrelated_evaluators_leaves_the_values_apart() {
         for seed in 0..40 {

@@ -1,22 +1,24 @@
 //! `exp4p`: evaluators as experts, followed in proportion to what their advice has earned.
 //!
-//! **The idea.** Each evaluator advises the uniform law on its own top K (ties share). The jury mixes the advice by
-//! weights that grow exponentially with each evaluator's estimated gain, plus a bonus for what is uncertain about it, and
-//! mixes in the uniform law at `p_min = sqrt(ln J / (K_t T))` so that every item can be picked. K items are then drawn so
-//! that item i is picked with probability exactly `pi_i = K p_i`, and a reward counts `r / pi_i`: unbiased, whoever
+//! **The idea.** Each evaluator advises the uniform distribution on its own top K (ties share). The
+//! jury mixes the advice by weights that grow exponentially with each evaluator's estimated gain,
+//! plus a bonus for its uncertainty, and mixes in the uniform distribution at `p_min = sqrt(ln J /
+//! (K_t T))` so that every item can be picked. K items are then drawn so that item i is picked with
+//! probability exactly `pi_i = K p_i`, and a reward counts `r / pi_i`, which is unbiased whoever
 //! advised.
 //!
-//! **Assumes** nothing about how scores come about, rewards in a known range (`low`, `high`; outside it they are moved to
-//! its ends, and counted: [`Seen::outside`](crate::Seen::outside)), and aims at the best single evaluator, which may be far from the best combination. **In the paper:** the
-//! baseline after Beygelzimer et al. (2011). **Costs** O(J) an item. The state is two numbers per evaluator.
+//! **Assumes** nothing about how scores arise. Rewards have a known range (`low`, `high`; others
+//! are clamped to it and counted: [`Seen::outside`](crate::Seen::outside)). It aims at the best
+//! single evaluator, which may be far from the best combination. **In the paper:** the baseline
+//! after Beygelzimer et al. (2011). **Costs** O(J) an item. The state is two numbers per evaluator.
 //!
-//! **The bonus** of an evaluator for a round is `sum_i advice_j(i) / pi_i` over all its items, which only the choice knows.
-//! It is computed exactly, and each of the K receipts carries a K-th of it: together they give the round's bonus to the
-//! last digit but rounding, whatever was drawn and in whatever order the rewards come. When only some rewards come, so
-//! does that part of the bonus. That is what it should be: the bonus stands for the variance of the estimated gain, and a
-//! reward that never came adds neither to the gain nor to its variance. A whole bonus for half the rewards would count
-//! doubt double. The parts are equal, not by each item's own term, because the latter would make the bonus depend on the
-//! draw again.
+//! **The bonus** of an evaluator for a round is `sum_i advice_j(i) / pi_i` over all its items,
+//! which is known only when picking. It is computed exactly, and each of the K receipts carries a
+//! K-th of it: together they give the round's bonus up to rounding, whatever was drawn and in
+//! whatever order the rewards come. If only some rewards come, so does that part of the bonus. This
+//! is intended: the bonus stands for the variance of the estimated gain, and a reward that never
+//! came adds neither to the gain nor to its variance. The parts are equal, not each item's own
+//! term, because the latter would make the bonus depend on the draw again.
 
 use super::explore::PickSlots;
 use super::rand::{column, mean_rank};
@@ -32,8 +34,8 @@ use crate::seen::Seen;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-/// `horizon`: number of rounds T, or the rounds so far when not set. `delta`: confidence, 0.05. `low`, `high`: the range
-/// of the rewards, 0 to 1.
+/// `horizon`: number of rounds T, or the rounds so far when not set. `delta`: confidence, 0.05.
+/// `low`, `high`: the range of the rewards, 0 to 1.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Options {
@@ -130,7 +132,7 @@ impl Policy for Exp4p {
         &mut self.state
     }
 
-    /// The number of rounds counts where no horizon is set.
+    /// Counts the example; the number of rounds matters if no horizon is set.
     fn learn(&mut self, example: &Example<'_>, _: u64) -> bool {
         let Some(receipt) = example.receipt.filter(|receipt| !receipt.advice.is_empty()) else {
             return false;
@@ -152,7 +154,7 @@ impl Policy for Exp4p {
         let Receipt { advice, bonus, inclusion_probability, .. } = example.receipt?;
         let expected = self.state.gain.len();
         for (what, given) in [("advice", advice), ("a bonus", bonus)] {
-            // None at all is history from elsewhere, which is passed over.
+            // Without advice and bonus it is history from elsewhere, which is passed over.
             let none = advice.is_empty() && bonus.is_empty();
             if !none && given.len() != expected {
                 return Some(format!("{what} for {} evaluators where the jury has {expected}", given.len()));
@@ -161,7 +163,7 @@ impl Policy for Exp4p {
         if let Some(j) = advice.iter().position(|a| !(0.0..=1.0).contains(a)) {
             return Some(format!("advice {:?} of evaluator #{j} is not a share between 0 and 1", advice[j]));
         }
-        // Gains are divided by it, and bonuses summed up: neither may overflow.
+        // Gains are divided by it and bonuses summed: neither may overflow.
         if !advice.is_empty() && inclusion_probability.recip() > LIMIT {
             return Some(format!(
                 "inclusion probability {inclusion_probability:?} is too small to divide by"
@@ -185,7 +187,8 @@ impl Policy for Exp4p {
     }
 }
 
-/// Draws from the mix of advice. How far to trust whom depends on the number of items too.
+/// Draws from the mixture of advice. The trust in each evaluator depends on the number of items
+/// too.
 #[derive(Debug, Clone)]
 pub(crate) struct Mix {
     rounds: f64,
@@ -195,7 +198,8 @@ pub(crate) struct Mix {
 }
 
 impl Rank for Mix {
-    /// For those who want one order of the items: their mean rank among the evaluators, by the trust in each.
+    /// One order of the items for callers that need one: the mean rank among the evaluators,
+    /// weighted by trust.
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         self.trust(scores.items(), &mut scratch.numbers);
         mean_rank(scores, &scratch.numbers, &mut scratch.values);
@@ -213,11 +217,11 @@ impl Rank for Mix {
         self.inclusion(scores, k, scratch);
         systematic(&scratch.probabilities, k, rng.random(), &mut scratch.drawn);
         let (items, evaluators) = (scores.items(), scores.evaluators());
-        // `inclusion` left every evaluator's advice, one after the other.
+        // `inclusion` has left the advice of every evaluator here, one after the other.
         let bonus = &mut scratch.numbers;
         bonus.clear();
         bonus.extend(scratch.inverse.chunks_exact(items).map(|advice| {
-            // What nobody advises may have no chance at all: a jury of one does not explore.
+            // Items that nobody advises may have probability zero: a jury of one does not explore.
             let terms = advice.iter().zip(&scratch.probabilities).filter(|(share, _)| **share > 0.0);
             terms.map(|(share, pi)| share / pi).sum::<f64>() / k as f64
         }));
@@ -244,7 +248,8 @@ impl Rank for Mix {
         probabilities.resize(items, k as f64 * p_min);
         for (own, &trust) in advice.chunks_exact(items).zip(&*numbers) {
             for (probability, share) in probabilities.iter_mut().zip(own) {
-                // Advice is a law on the items: a share of the top K over K. K of it is drawn.
+                // Advice is a distribution over items: the share of the top K divided by K. K times
+                // it is drawn.
                 *probability += (1.0 - items as f64 * p_min) * trust * share;
             }
         }
@@ -258,7 +263,8 @@ impl Mix {
         ((self.gain.len() as f64).ln() / (items * self.rounds)).sqrt().min(1.0 / items)
     }
 
-    /// The share of each evaluator in the mix. Advice is counted in shares of a top K here, so gains need no factor K.
+    /// The share of each evaluator in the mix. Advice is counted in shares of a top K here, so
+    /// gains need no factor K.
     fn trust(&self, items: usize, out: &mut Vec<f64>) {
         let rate = self.p_min(items) / 2.0;
         let bonus = ((self.gain.len() as f64 / self.delta).ln() / (items as f64 * self.rounds)).sqrt();
@@ -273,7 +279,8 @@ impl Mix {
 
 /// Systematic sampling: `k` items, item i with probability exactly `pi_i`, from one uniform number.
 ///
-/// The probabilities are laid end to end on a line of length k; the points `u, u + 1, ...` each hit one item.
+/// The probabilities are laid end to end on a line of length k; the points `u, u + 1, ...` each hit
+/// one item.
 fn systematic(probabilities: &[f64], k: usize, u: f64, out: &mut Vec<usize>) {
     out.clear();
     let mut end = 0.0;
@@ -300,7 +307,7 @@ impl Statistic for State {
     }
 
     fn reseated(&self, columns: &[Option<usize>]) -> Self {
-        // A newcomer starts level with the average of those it joins.
+        // A new evaluator starts at the average of the others.
         let level = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
         State {
             gain: selected(&self.gain, columns, level(&self.gain)),
@@ -342,7 +349,8 @@ mod tests {
         }
     }
 
-    /// The mean of the importance-weighted gain over many draws is the reward of the evaluator's own top K.
+    /// The mean of the importance-weighted gain over many draws is the reward of the evaluator's
+    /// own top K.
     #[test]
     fn importance_weights_are_unbiased() {
         let table = [0.9, 0.1, 0.8, 0.3, 0.2, 0.9, 0.1, 0.7, 0.4, 0.5];
@@ -389,7 +397,8 @@ mod tests {
         let policy = Exp4p::seat(&Exp4p::ENTRIES[0], Link::Identity, options, 2).unwrap();
         let (mut scratch, mut rng) = (Scratch::new(), ChaCha8Rng::seed_from_u64(3));
         let mix = fitted(&policy);
-        // Each has two items in its top two, none of them the other's: pi = 2 p_min + (1 - 5 p_min) / 2 for those four.
+        // Each has two items in its top two, none of them the other's: pi = 2 p_min + (1 - 5 p_min)
+        // / 2 for those four.
         let p_min = (2_f64.ln() / (5.0 * 40.0)).sqrt();
         let expected = 2.0 / (2.0 * p_min + (1.0 - 5.0 * p_min) / 2.0);
         for _ in 0..50 {

@@ -1,20 +1,21 @@
 //! Exploration by slots, with exact inclusion probabilities.
 //!
-//! With probability `eps` a round explores. Then `slots` of its K places are drawn first, uniformly from **all** items,
-//! and the greedy order fills the rest from the items that are left. With `slots = K`, the default, the whole round is a
-//! uniform draw as in Algs. 1 and 3. Drawing first is what makes the explored items a fair sample of all items, whatever
-//! the number of slots.
+//! With probability `eps` a round explores. Then `slots` of its K picks are drawn first, uniformly
+//! from **all** items, and the greedy order fills the rest from the remaining items. With `slots =
+//! K`, the default, the whole round is a uniform draw as in Algs. 1 and 3. Drawing first makes the
+//! explored items a uniform sample of all items, whatever the number of slots.
 //!
-//! The probability that the item of greedy rank `rho` (from 1) is picked in an exploring round with m slots out of n items:
-//! it is drawn (m/n), or it is not and fewer than K - m of the better items are left, that is, at least `rho - (K - m)` of
-//! the `rho - 1` better ones were drawn: a hypergeometric tail. Ranks within a tie are averaged.
+//! The probability that the item of greedy rank `rho` (from 1) is picked in an exploring round with
+//! m slots out of n items: it is drawn (m/n), or it is not and fewer than K - m of the better items
+//! remain, that is, at least `rho - (K - m)` of the `rho - 1` better ones were drawn: a
+//! hypergeometric tail. Ranks within a tie are averaged.
 
 use crate::pick::{Pick, Receipt};
 use crate::rank::Place;
 use crate::scratch::Scratch;
 use rand::{Rng, RngExt};
 
-/// How much of a round is given to chance.
+/// How picks are drawn at random.
 ///
 /// ```
 /// use jurybox::Exploration;
@@ -26,7 +27,7 @@ use rand::{Rng, RngExt};
 pub struct Exploration {
     /// The probability that a round explores.
     pub eps: f64,
-    /// How many of the K places an exploring round draws at random; all when not said.
+    /// The number of picks that an exploring round draws at random; all by default.
     pub slots: Option<usize>,
 }
 
@@ -34,12 +35,12 @@ impl Exploration {
     /// Purely greedy.
     pub(crate) const NONE: Exploration = Exploration { eps: 0.0, slots: None };
 
-    /// The number of places drawn at random in an exploring round of K picks.
+    /// The number of picks drawn at random in an exploring round of K picks.
     pub fn slots_of(&self, k: usize) -> usize {
         self.slots.unwrap_or(k).min(k)
     }
 
-    /// The probability that an item at that place in the greedy order is picked.
+    /// The probability that an item at this place of the greedy order is picked.
     fn probability(self, place: Place, k: usize, items: usize) -> f64 {
         let greedy = place.share_of_top(k);
         if self.eps == 0.0 {
@@ -61,7 +62,8 @@ fn exploring(place: Place, k: usize, items: usize, slots: usize) -> f64 {
     }
     let (first, last) = (place.above + 1, place.above + place.tied);
     let mut sum = 0.0;
-    // Ranks up to K - m are sure of a place, ranks beyond K can only be drawn; between them the tail decides.
+    // Ranks up to K - m are always picked, ranks beyond K only if drawn; between them the tail
+    // decides.
     sum += last.min(greedy_places).saturating_sub(first - 1) as f64;
     sum += drawn * last.saturating_sub(k.max(first - 1)) as f64;
     for rank in first.max(greedy_places + 1)..=last.min(k) {
@@ -70,7 +72,8 @@ fn exploring(place: Place, k: usize, items: usize, slots: usize) -> f64 {
     sum / place.tied as f64
 }
 
-/// P(X >= at_least) where X counts the marked among `draws` items drawn from `total`, of which `marked` are.
+/// P(X >= at_least), X being the number of marked items among `draws` of `total`, of which `marked`
+/// are.
 fn hypergeometric_tail(total: usize, marked: usize, draws: usize, at_least: usize) -> f64 {
     let log_factorial = |n: usize| libm::lgamma(n as f64 + 1.0);
     let log_choose = |n: usize, r: usize| log_factorial(n) - log_factorial(r) - log_factorial(n - r);
@@ -84,7 +87,8 @@ fn hypergeometric_tail(total: usize, marked: usize, draws: usize, at_least: usiz
     (lowest..=highest).map(mass).sum::<f64>().min(1.0)
 }
 
-/// Picks K items by `scratch.values` into `scratch.picks`: greedy ones best first, then the explored ones.
+/// Picks K items by `scratch.values` into `scratch.picks`: greedy ones best first, then the
+/// explored ones.
 pub(crate) fn choose<R: Rng + ?Sized>(
     exploration: Exploration,
     k: usize,
@@ -109,7 +113,8 @@ pub(crate) fn choose<R: Rng + ?Sized>(
             }
         }
     }
-    // With no tie across the border, all of the top K have the same chance where rounds explore wholly or not at all.
+    // With no tie across the border, all of the top K have one probability if rounds explore wholly
+    // or not at all.
     let alike = clear && (exploration.eps == 0.0 || exploration.slots_of(k) == k);
     let of_top = exploration.probability(Place { above: 0, tied: 1 }, k, items);
     let places = (!alike).then(|| Places::new(&scratch.values, k, &mut scratch.numbers));
@@ -134,7 +139,8 @@ pub(crate) fn inclusion(exploration: Exploration, k: usize, scratch: &mut Scratc
     probabilities.extend(values.iter().map(|&v| exploration.probability(places.of(v), k, values.len())));
 }
 
-/// The same where by chance one of some items, each as likely, goes before all others.
+/// [`inclusion`] where with some probability one of several items, each equally likely, is picked
+/// before all others.
 pub(crate) fn inclusion_with_one_first(
     exploration: Exploration,
     k: usize,
@@ -160,7 +166,7 @@ pub(crate) fn inclusion_with_one_first(
     }));
 }
 
-/// The places of many values: counted one by one while that is cheap, looked up in a sorted copy when it is not.
+/// Places of many values: counted one by one while that is cheap, else looked up in a sorted copy.
 enum Places<'a> {
     Count(&'a [f64]),
     Sorted(&'a [f64]),
@@ -201,7 +207,7 @@ fn draw<R: Rng + ?Sized>(m: usize, items: usize, rng: &mut R, out: &mut Vec<usiz
     }
 }
 
-/// Writes picks over old ones, so that their memory is used again.
+/// Writes picks over old ones to reuse their memory.
 pub(crate) struct PickSlots<'a> {
     picks: &'a mut Vec<Pick>,
     used: usize,
@@ -213,7 +219,7 @@ impl<'a> PickSlots<'a> {
         PickSlots { picks, used: 0 }
     }
 
-    /// The next pick; its receipt is returned, so that what only one policy needs can be filled in.
+    /// Adds a pick and returns its receipt, for fields that only one policy needs.
     pub(crate) fn push(&mut self, item: usize, inclusion_probability: f64, explored: bool) -> &mut Receipt {
         let pick = &mut self.picks[self.used];
         self.used += 1;

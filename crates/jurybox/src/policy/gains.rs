@@ -1,7 +1,7 @@
-//! From gains and noise to weights: what the policies of the oracle's form have in common.
+//! From gains and noise to weights: the common part of the policies in the oracle's form.
 //!
-//! Each of them estimates the gains alpha in its own way; all of them then weigh as the oracle does (Lemmas 1 and 2), with
-//! noise levels that are given, or estimated where the caller has none.
+//! Each of them estimates the gains alpha in its own way. All of them then weigh as the oracle does
+//! (Lemmas 1 and 2), with given or estimated noise levels.
 
 use super::reward_law::reward_law;
 use super::{Exploration, OptionEntry, OptionKind, Rank, inverted};
@@ -15,7 +15,7 @@ use crate::scratch::Scratch;
 use crate::weights::{Prior, Weights};
 use serde::{Deserialize, Serialize};
 
-/// The option that all of these policies have.
+/// The option `sigma`, which all of these policies have.
 pub(super) const SIGMA: OptionEntry = OptionEntry {
     name: "sigma",
     kind: OptionKind::Noise,
@@ -25,15 +25,15 @@ pub(super) const SIGMA: OptionEntry = OptionEntry {
     without: &[],
 };
 
-/// What has been learnt about the noise levels, nothing where they are given; and about the scores of all items, as far as items
-/// with missing scores need it.
+/// Statistics for the noise levels, none if they are given; and moments of the scores of all items
+/// if items with missing scores need them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum NoiseState {
     Given,
     Unlabelled(Moments),
     Labelled(Noise),
-    /// The same as the first and the third, after rounds with missing scores. A state that has met none is saved as it was
-    /// before there were these.
+    /// [`Given`](Self::Given) and labelled noise after rounds with missing scores. A state without
+    /// missing scores keeps the format from before these existed.
     GivenWithGaps(Moments),
     LabelledWithGaps(Noise, Moments),
 }
@@ -47,7 +47,7 @@ impl NoiseState {
         }
     }
 
-    /// True if that may have changed the noise levels.
+    /// Observes scores; true if that may have changed the noise levels.
     pub(crate) fn observe(&mut self, scores: &Scores<'_>) -> bool {
         if let NoiseState::Unlabelled(moments) = self {
             moments.observe(scores);
@@ -56,8 +56,9 @@ impl NoiseState {
         false
     }
 
-    /// As `observe`, and keeps what the law of the reward is read off. That matters only where scores are missing, so that
-    /// it is learnt from rounds where some are, unless the scores are learnt from anyway.
+    /// `observe`, and keeps the moments that the reward distribution is estimated from. They matter
+    /// only where scores are missing, so only rounds with missing scores are used unless scores are
+    /// learnt from anyway.
     pub(crate) fn observe_all(&mut self, scores: &Scores<'_>) -> bool {
         if self.observe(scores) {
             return true;
@@ -78,7 +79,7 @@ impl NoiseState {
         true
     }
 
-    /// Whether they are estimated from scores.
+    /// Whether the noise levels are estimated from scores.
     pub(crate) fn learns_from_scores(&self) -> bool {
         matches!(self, NoiseState::Unlabelled(_))
     }
@@ -91,7 +92,7 @@ impl NoiseState {
         false
     }
 
-    /// What is known of the scores of all items.
+    /// The moments of the scores of all items, if they are kept.
     pub(crate) fn moments(&self) -> Option<&Moments> {
         match self {
             NoiseState::Given | NoiseState::Labelled(_) => None,
@@ -110,7 +111,7 @@ impl NoiseState {
         }
     }
 
-    /// What is known of the noise from rewards.
+    /// The noise statistics from rewards, if they are kept.
     fn labelled(&self) -> Option<&Noise> {
         match self {
             NoiseState::Labelled(noise) | NoiseState::LabelledWithGaps(noise, _) => Some(noise),
@@ -133,7 +134,7 @@ impl Statistic for NoiseState {
             mine.merge(theirs);
             return;
         }
-        // The other has met gaps, and this one none.
+        // The other has seen missing scores, and this one none.
         *self = match std::mem::replace(self, NoiseState::Given) {
             NoiseState::Labelled(noise) => NoiseState::LabelledWithGaps(noise, theirs.clone()),
             _ => NoiseState::GivenWithGaps(theirs.clone()),
@@ -166,7 +167,8 @@ impl Statistic for NoiseState {
     }
 }
 
-/// The weights in force, and the gains and noise levels they come from. Derived from the state, never saved.
+/// The weights in use, with the gains and noise levels behind them. Derived from the state, never
+/// saved.
 #[derive(Debug, Clone)]
 pub(crate) struct Gains {
     pub(crate) alpha: Vec<f64>,
@@ -175,7 +177,7 @@ pub(crate) struct Gains {
     pub(crate) weights: Weights,
 }
 
-/// Where the noise levels in use come from.
+/// The source of the noise levels.
 ///
 /// ```
 /// assert_eq!(jurybox::SigmaOrigin::Given.to_string(), "given");
@@ -187,7 +189,8 @@ pub enum SigmaOrigin {
     Given,
     /// Estimated from unlabelled scores by the one-factor model.
     OneFactor,
-    /// The plain standard deviation of the scores, because the one-factor model could not be identified: why.
+    /// The plain standard deviation of the scores, because the one-factor model could not be
+    /// identified: why.
     StandardDeviation(String),
     /// Estimated from labelled examples.
     Labelled,
@@ -205,7 +208,7 @@ impl std::fmt::Display for SigmaOrigin {
 }
 
 impl Gains {
-    /// Checks the noise levels against the number of evaluators.
+    /// Validates the noise levels against the number of evaluators.
     pub(crate) fn seat(sigma: &Sigma, evaluators: usize) -> Result<Self, String> {
         let given = match sigma {
             Sigma::Each(list) if list.len() != evaluators => {
@@ -228,7 +231,7 @@ impl Gains {
         Ok(gains)
     }
 
-    /// Takes the noise levels from the state, for the gains that are in place.
+    /// Sets the noise levels from the state, for the present gains.
     pub(crate) fn update_sigma(&mut self, noise: &NoiseState) {
         match noise {
             NoiseState::Given | NoiseState::GivenWithGaps(_) => {}
@@ -254,18 +257,18 @@ impl Gains {
         }
     }
 
-    /// The weights for the gains and noise levels in place.
+    /// Sets the weights for the present gains and noise levels.
     pub(crate) fn update_weights(&mut self, prior: Prior) {
         self.weights.set(&self.alpha, &self.sigma, prior);
     }
 
-    /// The weights for other gains than those that are shown.
+    /// Sets the weights for other gains than the displayed ones.
     pub(crate) fn update_weights_for(&mut self, alpha: &[f64], prior: Prior) {
         self.weights.set(alpha, &self.sigma, prior);
     }
 }
 
-/// What the policies of the oracle's form pick by: weights on the inverse link's scale, and some exploration.
+/// The fit of the policies in the oracle's form: weights on the scale of g^-1, and exploration.
 #[derive(Debug, Clone)]
 pub(crate) struct ByGains {
     pub(super) link: Link,
@@ -287,8 +290,9 @@ impl ByGains {
         }
     }
 
-    /// A prior of the reward for these gains where the link lets one be used: with a curved link the weighted sum is no posterior
-    /// mean. It is the law of all items where their scores are known, and otherwise that of the rewards learnt from.
+    /// A prior of the reward for these gains, if the link admits one: with a nonlinear link the
+    /// weighted sum is no posterior mean. It is the distribution over all items if their scores are
+    /// known, otherwise that of the labelled rewards.
     pub(super) fn prior(&self, all: Option<&Moments>, alpha: &[f64], (mean, variance): (f64, f64)) -> Prior {
         match (self.link, all) {
             (Link::Identity, Some(moments)) => reward_law(moments, alpha, &self.gains.sigma),
@@ -333,7 +337,7 @@ impl Rank for ByGains {
     }
 }
 
-/// A column that never varies tells items apart no better than an infinitely noisy one.
+/// A column that never varies tells items apart no better than one with infinite noise.
 fn positive(sigma: f64) -> f64 {
     if sigma > 1e-100 { sigma } else { f64::INFINITY }
 }

@@ -1,16 +1,19 @@
 //! `lin-ucb`, `glm-lin-ucb`: optimism in a linear regression of the reward on the scores.
 //!
-//! **The idea.** Forget how scores come about and regress: `theta` is the ridge estimate of r on x = g^-1(phi) over the
-//! picked items. An item's value is the upper end of its confidence interval, `<theta, x> + beta ||x||` in the norm of
-//! the inverse Gram matrix, so that items unlike those seen so far get a look.
+//! **The idea.** Ignore how scores arise and regress: `theta` is the ridge estimate of r on x =
+//! g^-1(phi) over the picked items. An item's value is the upper end of its confidence interval,
+//! `<theta, x> + beta ||x||` in the norm of the inverse Gram matrix, so that items unlike those
+//! seen so far get picked too.
 //!
-//! **Assumes** that the reward is linear in x (no intercept) up to noise. It is, on average, for the linear model with
-//! normal rewards; and unlike the regression of scores on rewards it is not misled by picks that were chosen by their
-//! scores. **In the paper:** the baseline after Abbasi-Yadkori, Pal and Szepesvari (2011), whose beta is used:
-//! `noise * sqrt(2 ln(1/delta) + ln det(V)/det(lambda I)) + sqrt(lambda) * norm`. **Costs** O(J^2) an example and an item,
-//! and one factorisation O(J^3) before a choice that follows new examples.
+//! **Assumes** that the reward is linear in x (no intercept) up to noise. It is, on average, for
+//! the linear model with normal rewards; and unlike the regression of scores on rewards it is not
+//! misled by picks that were chosen by their scores. **In the paper:** the baseline after
+//! Abbasi-Yadkori, Pal and Szepesvari (2011), whose beta is used: `noise * sqrt(2 ln(1/delta) + ln
+//! det(V)/det(lambda I)) + sqrt(lambda) * norm`. **Costs** O(J^2) an example and an item, and one
+//! factorisation O(J^3) before a choice that follows new examples.
 //!
-//! An item with missing scores is predicted by the regression on the scores it has; one with none comes last.
+//! An item with missing scores is predicted by the regression on the scores it has; one with none
+//! comes last.
 
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy, Rank, inverted};
 use crate::contributions::Contributions;
@@ -23,8 +26,9 @@ use crate::scores::Scores;
 use crate::scratch::Scratch;
 use serde::{Deserialize, Serialize};
 
-/// `lambda`: the ridge, 1/J by default. `delta`: confidence, 0.05. `noise`: standard deviation of the reward given the
-/// scores, 0.1. `norm`: bound on the length of theta, 1. `beta`: the width itself, instead of the formula.
+/// `lambda`: the ridge, 1/J by default. `delta`: confidence, 0.05. `noise`: standard deviation of
+/// the reward given the scores, 0.1. `norm`: bound on the length of theta, 1. `beta`: the width
+/// itself, instead of the formula.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Options {
@@ -87,7 +91,7 @@ pub(crate) struct LinUcb {
     row: Vec<f64>,
 }
 
-/// A ridge regression and how far it may be off.
+/// A ridge regression with its confidence ellipsoid.
 #[derive(Debug, Clone)]
 pub(crate) struct UpperBounds {
     link: Link,
@@ -101,7 +105,7 @@ pub(crate) struct UpperBounds {
     beta: f64,
 }
 
-/// Items worked on side by side: one vector instruction serves several.
+/// Items that are processed side by side: one vector instruction serves several.
 const LANES: usize = 8;
 
 impl Policy for LinUcb {
@@ -206,7 +210,7 @@ impl Rank for UpperBounds {
         }
     }
 
-    /// The bonus for what is little known belongs to no evaluator alone.
+    /// The exploration bonus is part of the base: it belongs to no evaluator alone.
     fn contributions(&self, row: &[f64]) -> Option<Contributions> {
         let mut x = Vec::with_capacity(row.len());
         self.link.inverse_into(row, &mut x);
@@ -225,7 +229,7 @@ impl UpperBounds {
     fn block_values(&self, block: &[f64], values: &mut Vec<f64>, columns: &mut Vec<f64>) {
         let width = self.theta.len();
         let items = block.len() / width;
-        // The block turned on its side: column j of all items stands together.
+        // The block transposed: column j of all items is contiguous.
         columns.clear();
         columns.resize(width * LANES, 0.0);
         for (lane, row) in block.chunks_exact(width).enumerate() {
@@ -255,7 +259,7 @@ impl UpperBounds {
         }
     }
 
-    /// The value of an item by the regression on the scores it has, and what each of them adds to it.
+    /// The value of an item by the regression on its present scores, and their contributions.
     fn value_of_present(&self, row: &[f64]) -> (f64, Vec<f64>) {
         let mut each = vec![0.0; row.len()];
         let present: Vec<usize> = (0..row.len()).filter(|&j| !row[j].is_nan()).collect();
@@ -285,7 +289,8 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_distr::{Distribution, StandardNormal};
 
-    /// Values against the textbook form with an explicit inverse, for several ridges and every kind of row.
+    /// Values against the textbook form with an explicit inverse, for several ridges and every kind
+    /// of row.
     #[test]
     fn values_equal_the_direct_inverse() {
         let mut rng = ChaCha8Rng::seed_from_u64(8);

@@ -1,18 +1,19 @@
-//! Policies: how to learn from what picks were worth, and how to pick by what was learnt. Two things, two traits.
+//! Policies: how to learn from rewards, and how to pick. Two traits.
 //!
-//! A [`Policy`] learns. Its state is a value, and it has no memory of "the last round": what it needs to learn from a pick
-//! travels in the pick's [`Receipt`](crate::Receipt), so rewards may come late, in any order, or never.
+//! A [`Policy`] learns. Its state is a value, and it has no memory of "the last round": what it
+//! needs to know of a pick travels in the pick's [`Receipt`](crate::Receipt), so rewards may come
+//! late, in any order, or never.
 //!
-//! - `observe` sees every round's scores, chosen or not;
+//! - `observe` sees every round's scores, picked or not;
 //! - `learn` sees one example: an item's scores, its reward, its receipt;
-//! - `fit` turns what was learnt into a [`Rank`], and `count` adds what goes by the number of rounds: together a pure
-//!   function of the options, the state and the counters.
+//! - `fit` turns the state into a [`Rank`], and `count` adds what depends on the number of rounds:
+//!   together a pure function of the options, the state and the counts.
 //!
-//! A [`Rank`] picks. It never changes, so that many threads can share one.
+//! A [`Rank`] picks. It is immutable, so many threads can share one.
 //!
-//! To add a policy, write its file and add its line to the table in `table.rs`. The checks in `tests/policies.rs` then
-//! run on it too. [`Jury`](crate::Jury) and [`Fitted`](crate::Fitted) stand in front of every policy and let only checked
-//! input through.
+//! To add a policy, write its file and add its line to the table in `table.rs`. The checks in
+//! `tests/policies.rs` then run on it too. [`Jury`](crate::Jury) and [`Fitted`](crate::Fitted)
+//! validate all input before a policy sees it.
 
 mod adaptive;
 mod average;
@@ -52,56 +53,60 @@ use ::rand::Rng;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// For policies that have nothing to set.
+/// For policies without options.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoOptions {}
 
-/// What learns. Input has been checked: right width, usable scores and rewards, high scores for high rewards.
+/// A learner. Input is valid: right width, finite scores and rewards, high scores for high rewards.
 pub(crate) trait Policy: Clone {
-    /// The names it goes by.
+    /// Its entries in the table of policies.
     const ENTRIES: &'static [Entry];
     /// Its options, valid by their types.
     type Options: Serialize + DeserializeOwned;
-    /// Everything it has learnt.
+    /// Its learnt state.
     type State: Statistic;
-    /// What picks by what was learnt.
+    /// Its fit, which picks.
     type Rank: Rank;
 
-    /// A policy that has learnt nothing yet, or what is wrong with its options for that many evaluators.
+    /// A policy that has learnt nothing, or what is wrong with its options for that many
+    /// evaluators.
     fn seat(entry: &Entry, link: Link, options: Self::Options, evaluators: usize) -> Result<Self, String>;
 
-    /// Takes columns for what they are: no scores, but numbers that say which group an item belongs to. Or says why not.
+    /// Declares columns as contexts, which are groups of items and not scores; or says why the
+    /// policy cannot use them.
     fn take_contexts(&mut self, _columns: &[usize]) -> Result<(), String> {
         Err("it has the same weights for all items: leave out the context, or take adaptive, whose weights differ by group".into())
     }
 
-    /// Whether it can: its weights may differ by group.
+    /// Whether the policy can use contexts, so that its weights differ by group.
     fn takes_contexts(&self) -> bool {
         false
     }
 
-    /// Whether it makes a difference to it who judged.
+    /// Whether the policy uses the reviewers' names.
     fn tells_reviewers_apart(&self) -> bool {
         false
     }
 
     fn state(&self) -> &Self::State;
 
-    /// Whether a jury that has seen this can have such a state, as far as the state itself does not tell.
+    /// Whether a jury with these counts can have this state, as far as the state itself does not
+    /// show it.
     fn is_within(&self, _seen: &Seen) -> bool {
         true
     }
 
-    /// The state, to be changed from outside.
+    /// The state, for changes from outside.
     fn state_mut(&mut self) -> &mut Self::State;
 
-    /// Whether a round's scores should be observed before choosing from it, instead of after as in the paper.
+    /// Whether a round's scores should be observed before picking, instead of after it as in the
+    /// paper.
     fn observes_first(&self) -> bool {
         false
     }
 
-    /// The link whose inverse it takes of the scores.
+    /// The link whose inverse the policy applies to scores.
     fn link(&self) -> Link {
         Link::Identity
     }
@@ -111,35 +116,38 @@ pub(crate) trait Policy: Clone {
         Renewal::EveryChange
     }
 
-    /// Whether it has observed something since then that a fit must know at once, however little has been seen in between.
+    /// Whether it has observed a change since `then` that a fit must know at once.
     fn has_news(&self, _then: &Self) -> bool {
         false
     }
 
-    /// Keeps what it would not find again later, as it does of itself while it observes round after round.
+    /// Records changes that it could not find again later. It does so by itself while it observes
+    /// round after round.
     fn settle(&mut self) {}
 
-    /// Sees a round's scores; true if that may change what `fit` gives. That a round has passed is for `count`.
+    /// Observes a round's scores; true if that may change the fit. `count` handles the number of
+    /// rounds.
     fn observe(&mut self, _scores: &Scores<'_>, _at: u64) -> bool {
         false
     }
 
-    /// Whether what it observes can change what `fit` gives; otherwise its rounds are only counted.
+    /// Whether observed scores can change the fit; if not, rounds are only counted.
     fn learns_from_scores(&self) -> bool {
         false
     }
 
-    /// Learns from an example; false if this policy does not learn from such a one.
+    /// Learns from an example; false if this policy does not learn from one like it.
     fn learn(&mut self, _example: &Example<'_>, _at: u64) -> bool {
         false
     }
 
-    /// As `learn`, and who gave the verdict, for those who ask.
+    /// `learn` with the reviewer of the verdict, for policies that use it.
     fn learn_by(&mut self, example: &Example<'_>, _reviewer: Option<Reviewer>, at: u64) -> bool {
         self.learn(example, at)
     }
 
-    /// Learns from examples as from one after the other; says how many were used, and how many of those lie outside.
+    /// Learns from examples one after the other; returns how many were used, and how many of those
+    /// were outside of the range.
     fn learn_all(&mut self, examples: &[Example<'_>], at: u64) -> (u64, u64) {
         let (mut used, mut outside) = (0, 0);
         for example in examples {
@@ -151,7 +159,7 @@ pub(crate) trait Policy: Clone {
         (used, outside)
     }
 
-    /// Whether a reward lies outside the range that the policy was told, so that `learn` moves it to the nearest end.
+    /// Whether a reward lies outside the policy's range, so that `learn` clamps it.
     fn is_outside(&self, _reward: f64) -> bool {
         false
     }
@@ -161,21 +169,21 @@ pub(crate) trait Policy: Clone {
         None
     }
 
-    /// A buffer for a fit; what is in it does not matter.
+    /// A buffer for a fit; its content does not matter.
     fn buffer(&self) -> Self::Rank;
 
-    /// What was learnt, as something to rank by: a pure function of options and state, written over whatever `into` held,
-    /// whose memory is used again.
+    /// Fits to the state: a pure function of options and state, written over `into`, whose memory
+    /// is reused.
     fn fit(&self, into: &mut Self::Rank);
 
-    /// Puts what goes by the counters alone into a fit of the present state. Counters move with every round, and a fit that
-    /// nothing else has changed is good for many.
+    /// Puts what depends on the counts alone into a fit of the present state. Counts change every
+    /// round, and a fit that is otherwise unchanged is good for many.
     fn count(&self, _seen: &Seen, _into: &mut Self::Rank) {}
 }
 
-/// What picks. Input has been checked as for a [`Policy`], and `1 <= k <= items`.
+/// A fit that picks. Input is valid as for a [`Policy`], and `1 <= k <= items`.
 pub(crate) trait Rank: Clone + Send + Sync {
-    /// The value of each item, into `scratch.values`.
+    /// Computes the value of each item into `scratch.values`.
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch);
 
     /// Whether values are expected rewards, on the reward's own scale.
@@ -183,22 +191,22 @@ pub(crate) trait Rank: Clone + Send + Sync {
         false
     }
 
-    /// How the value of an item with all of its scores adds up over them, where it does: the sums of `values`, to the last bit.
+    /// The additive form of the value of a complete item, if it has one; bit-equal to `values`.
     fn form(&self) -> Option<Form> {
         None
     }
 
-    /// How much of a round is given to chance.
+    /// The exploration that picks use.
     fn exploration(&self) -> Exploration {
         Exploration::NONE
     }
 
-    /// Whether it leaves some of its picks to chance, so that a plain list by value is not what it picks.
+    /// Whether some picks are drawn at random, so that a list sorted by value is not what it picks.
     fn leaves_to_chance(&self) -> bool {
         self.exploration().eps > 0.0
     }
 
-    /// Whether it picks by the values of the items, and by nothing else of their scores.
+    /// Whether picks depend on the items' values alone.
     fn picks_by_values(&self) -> bool {
         true
     }
@@ -220,7 +228,8 @@ pub(crate) trait Rank: Clone + Send + Sync {
         explore::inclusion(self.exploration(), k, scratch);
     }
 
-    /// What each evaluator adds to the value of an item, where that is a question about the item alone.
+    /// What each evaluator adds to the value of an item, where that is a question about the item
+    /// alone.
     fn contributions(&self, _row: &[f64]) -> Option<Contributions> {
         None
     }
@@ -235,44 +244,44 @@ pub(crate) trait Rank: Clone + Send + Sync {
         None
     }
 
-    /// Evaluators that are not what they were, where the policy watches for that.
+    /// Changes in evaluators or rewards, if the policy watches for them.
     fn alarms(&self) -> &[Alarm] {
         &[]
     }
 
-    /// What the items of a group are worth more than others with the same scores, and the weights of the evaluators for them, where that
-    /// differs: for the group of that number in that column.
+    /// The offset of a group's items and the weights for them, if groups differ: for this number in
+    /// this context column.
     fn group_weights(&self, _column: usize, _group: f64) -> Option<(f64, Vec<f64>)> {
         None
     }
 
-    /// Those who judged, where the policy tells them apart, with intervals of that probability.
+    /// The reviewers with intervals of this probability, if the policy models them.
     fn reviewers(&self, _level: f64) -> Vec<Standing> {
         Vec::new()
     }
 
-    /// What to doubt of what was learnt, where the policy looks at that.
+    /// Diagnostics of the labels, if the policy has them.
     fn doubts(&self) -> &[Doubt] {
         &[]
     }
 
-    /// The estimate of the gains, up to a common factor for policies that cannot know it.
+    /// The estimated gains, up to a common factor for policies that cannot know it.
     fn alpha(&self) -> Option<&[f64]> {
         None
     }
 
-    /// The weights of the evaluators on the inverse link's scale.
+    /// The weights of the evaluators on the scale of g^-1.
     fn weights(&self) -> Option<&[f64]> {
         None
     }
 
-    /// The noise levels in use, and where they come from.
+    /// The noise levels in use, and their source.
     fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
         None
     }
 }
 
-/// The scores on the inverse link's scale: as they come where that costs nothing, otherwise computed into `buffer`.
+/// The scores on the scale of g^-1: unchanged for the identity, otherwise computed into `buffer`.
 pub(crate) fn inverted<'a>(link: Link, scores: &Scores<'a>, buffer: &'a mut Vec<f64>) -> Scores<'a> {
     if let Some(ready) = scores.inverse(link) {
         return ready;

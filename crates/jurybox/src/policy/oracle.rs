@@ -1,7 +1,7 @@
-//! `oracle`: the top K under the weights of one who knows everything about the evaluators.
+//! `oracle`: the top K under the true gains and noise levels.
 //!
-//! **Assumes** that it is told every gain alpha and every noise level sigma. **In the paper:** Lemmas 1 and 2; regret is
-//! measured against it. **Costs** O(J) an item; learns nothing.
+//! **Assumes** that every gain alpha and every noise level sigma is given. **In the paper:** Lemmas
+//! 1 and 2; regret is measured against it. **Costs** O(J) an item; learns nothing.
 
 use super::gains::{ByGains, Gains, SIGMA};
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy};
@@ -87,6 +87,6 @@ impl Policy for Oracle {
         ByGains::new(self.link, &self.gains)
     }
 
-    /// All that it knows it was told.
+    /// Nothing to fit: all that it knows is given.
     fn fit(&self, _: &mut ByGains) {}
 }

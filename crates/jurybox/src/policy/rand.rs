@@ -1,8 +1,8 @@
 //! `rand`: one evaluator, drawn at random every round, decides alone.
 //!
-//! **Assumes** nothing and learns nothing. **In the paper:** Alg. 5 of the appendix. **Costs** O(J) an item, for the
-//! inclusion probabilities: an item is picked with the share of evaluators that have it in their own top K. Items that the
-//! drawn evaluator did not score come last in its order.
+//! **Assumes** nothing and learns nothing. **In the paper:** Alg. 5 of the appendix. **Costs** O(J)
+//! an item, for the inclusion probabilities: an item is picked with the share of evaluators that
+//! have it in their own top K. Items that the drawn evaluator did not score come last in its order.
 
 use super::explore::PickSlots;
 use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
@@ -52,7 +52,7 @@ impl Policy for Rand {
 pub(crate) struct OneAtRandom;
 
 impl Rank for OneAtRandom {
-    /// For those who want one order of the items: their mean rank among the evaluators.
+    /// One order of the items for callers that need one: the mean rank among the evaluators.
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         let trust = vec![1.0 / scores.evaluators() as f64; scores.evaluators()];
         mean_rank(scores, &trust, &mut scratch.values);
@@ -92,7 +92,7 @@ impl Rank for OneAtRandom {
     }
 }
 
-/// The share of items that an item is above, averaged over the evaluators by `trust`; ties count half.
+/// The share of items that an item beats, averaged over the evaluators by `trust`; ties count half.
 pub(super) fn mean_rank(scores: &Scores<'_>, trust: &[f64], values: &mut Vec<f64>) {
     let items = scores.items();
     values.clear();

@@ -1,17 +1,21 @@
-//! The law of the rewards of *all* items, read off their scores: what an item with missing scores is pulled towards.
+//! The reward distribution of *all* items, estimated from their scores: the prior for items with
+//! missing scores.
 //!
-//! Rewards are known of picks only, and picks were picked for being good: by their mean, an item of which nothing is known would
-//! be taken for one of the best. Scores are known of all items. With `phi_j = alpha_j r + noise_j` and independent noise the mean
-//! of evaluator j is `alpha_j E[r]`, and two evaluators co-vary by `alpha_i alpha_j Var(r)`; both are solved for the law of r by
-//! least squares over evaluators and pairs. Gains that are all too large by one factor, as those learnt from picks are, make a
-//! law that is too narrow by the same factor, which is the one that goes with them.
+//! Rewards are known for picks only, which were picked for being good: by their mean, an item
+//! without scores would count as one of the best. Scores are known for all items. With `phi_j =
+//! alpha_j r + noise_j` and independent noise the mean of evaluator j is `alpha_j E[r]`, and two
+//! evaluators have covariance `alpha_i alpha_j Var(r)`; both are solved for mean and variance of r
+//! by least squares over evaluators and pairs. If all gains are too large by one factor, as those
+//! learnt from picks are, the distribution is too narrow by the same factor, which is consistent
+//! with them.
 
 use crate::estimate::Moments;
 use crate::weights::Prior;
 
-/// The normal law of the reward in the units of these gains; flat where the scores say nothing of it.
+/// The normal distribution of the reward in the units of these gains; flat if the scores do not
+/// determine it.
 pub(super) fn reward_law(moments: &Moments, alpha: &[f64], sigma: &[f64]) -> Prior {
-    // An evaluator that tells nothing has a ratio of zero, and so has one that has not spoken.
+    // An evaluator without information has a ratio of zero, and so has one without scores.
     let ratio = |j: usize| {
         let ratio = alpha[j] / sigma[j];
         if moments.count(j, j) > 0.0 { ratio.clamp(-1e50, 1e50) } else { 0.0 }
@@ -23,7 +27,8 @@ pub(super) fn reward_law(moments: &Moments, alpha: &[f64], sigma: &[f64]) -> Pri
         first_information += ratio(i) * ratio(i);
         for j in (0..i).filter(|&j| ratio(j) != 0.0) {
             if let Some(covariance) = moments.covariance(i, j) {
-                // Where noise outweighs signal, n covariances are off by sigma_i sigma_j sqrt(1 / n).
+                // Where noise outweighs signal, n covariances are off by sigma_i sigma_j sqrt(1 /
+                // n).
                 let (both, items) = (ratio(i) * ratio(j), moments.count(i, j));
                 second += items * both * covariance / (sigma[i] * sigma[j]);
                 second_information += items * both * both;
@@ -33,12 +38,13 @@ pub(super) fn reward_law(moments: &Moments, alpha: &[f64], sigma: &[f64]) -> Pri
     if second_information <= 0.0 {
         return alone(moments, alpha, sigma, ratio);
     }
-    // What is too small to be seen is not nothing: no less than the error of the estimate.
+    // A variance too small to be seen is not zero: no less than the error of the estimate.
     let variance = (second / second_information).max((1.0 / second_information).sqrt());
     Prior::normal(first / first_information, variance)
 }
 
-/// The same of the most telling evaluator by itself, where no two have scored the same items: its variance less its noise.
+/// The estimate from the most informative evaluator alone, if no two scored the same items: its
+/// variance minus its noise.
 fn alone(moments: &Moments, alpha: &[f64], sigma: &[f64], ratio: impl Fn(usize) -> f64) -> Prior {
     let most = (0..alpha.len()).max_by(|&a, &b| ratio(a).abs().total_cmp(&ratio(b).abs()));
     let told = most.filter(|&j| ratio(j) != 0.0).and_then(|j| Some((j, moments.covariance(j, j)?)));
@@ -94,7 +100,8 @@ mod tests {
         assert_eq!(reward_law(&Moments::new(4), &ALPHA, &SIGMA), Prior::default());
         assert_eq!(reward_law(&seen(100), &[0.0; 4], &SIGMA), Prior::default());
         assert_eq!(reward_law(&seen(100), &ALPHA, &[f64::INFINITY; 4]), Prior::default());
-        // Scores that have nothing in common: the variance is within chance of nothing, and the law as wide as chance.
+        // Scores with nothing in common: the variance is within chance of zero, and the prior as
+        // wide as chance.
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let table: Vec<f64> = (0..400).map(|_| StandardNormal.sample(&mut rng)).collect();
         let mut moments = Moments::new(4);

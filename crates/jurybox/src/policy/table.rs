@@ -26,7 +26,7 @@ macro_rules! table {
             $($variant($policy),)*
         }
 
-        /// What any of them picks by.
+        /// The fit of any policy of the table.
         #[derive(Debug, Clone)]
         pub(crate) enum AnyRank {
             $($variant(<$policy as Policy>::Rank),)*
@@ -47,14 +47,14 @@ macro_rules! table {
         }
 
         impl AnyRank {
-            /// The same, going by values alone where it would look at more of the scores now and then.
+            /// The fit without probes: it picks by values alone.
             pub(crate) fn without_looks(&self) -> Self {
                 match self { $(AnyRank::$variant(rank) => AnyRank::$variant(rank.without_looks()),)* }
             }
         }
 
         impl AnyPolicy {
-            /// Seats the policy that a spec names.
+            /// The policy of this spec, which has learnt nothing.
             pub(crate) fn seat(spec: &Spec, evaluators: usize) -> Result<Self, Error> {
                 $(if let Some(entry) = <$policy>::ENTRIES.iter().find(|entry| entry.name == spec.name()) {
                     return seat::<$policy>(entry, spec, evaluators).map(AnyPolicy::$variant);
@@ -62,7 +62,7 @@ macro_rules! table {
                 Err(unknown(spec))
             }
 
-            /// Merges in the state of another; false if that is of another kind.
+            /// Merges the state of another policy; false if it is of another kind.
             pub(crate) fn merge(&mut self, other: &AnyPolicy) -> bool {
                 match (self, other) {
                     $((AnyPolicy::$variant(mine), AnyPolicy::$variant(theirs)) => {
@@ -73,7 +73,7 @@ macro_rules! table {
                 }
             }
 
-            /// Whether it has observed something since it was as this one is that a fit must know at once.
+            /// Whether it has observed a change since `then` that a fit must know at once.
             pub(crate) fn has_news(&self, then: &AnyPolicy) -> bool {
                 match (self, then) {
                     $((AnyPolicy::$variant(now), AnyPolicy::$variant(then)) => now.has_news(then),)*
@@ -81,8 +81,8 @@ macro_rules! table {
                 }
             }
 
-            /// Takes over what another has learnt, its evaluators in other columns: for each column here, where it was
-            /// there, if it was. Both must be the same policy.
+            /// Takes over the state of the same policy with evaluators in other columns: `columns`
+            /// has the old column of each new one, if there was one.
             pub(crate) fn take_columns(&mut self, other: &AnyPolicy, columns: &[Option<usize>]) {
                 match (self, other) {
                     $((AnyPolicy::$variant(mine), AnyPolicy::$variant(theirs)) => {
@@ -111,7 +111,7 @@ macro_rules! table {
                 }
             }
 
-            /// Brings a fit that was made from this state up to date with the counters.
+            /// Updates a fit of this state with the counts.
             pub(crate) fn count(&self, seen: &Seen, fit: &mut AnyRank) {
                 match (self, fit) {
                     $((AnyPolicy::$variant(p), AnyRank::$variant(rank)) => p.count(seen, rank),)*
@@ -135,7 +135,7 @@ table! {
     Adaptive(super::adaptive::Adaptive),
 }
 
-/// Every policy there is, with what it assumes and where it stands in the paper.
+/// Every policy, with what it assumes and its place in the paper.
 ///
 /// ```
 /// assert!(jurybox::policies().iter().any(|entry| entry.name == "glm-eps-greedy"));
@@ -180,14 +180,14 @@ fn link_option(entry: &Entry, value: &Value) -> Result<Link, String> {
     }
 }
 
-/// What a jury asks of its policy, whichever it is.
+/// The methods of [`Policy`], for any policy of the table.
 impl AnyPolicy {
-    /// Whether a jury that has seen this can have this state.
+    /// Whether a jury with these counts can have this state.
     pub(crate) fn is_within(&self, seen: &Seen) -> bool {
         each!(self, p => p.is_within(seen))
     }
 
-    /// Takes columns for contexts, as far as there are any.
+    /// Declares columns as contexts, if there are any.
     pub(crate) fn take_contexts(&mut self, spec: &Spec, columns: &[usize]) -> Result<(), Error> {
         if columns.is_empty() {
             return Ok(());
@@ -228,8 +228,8 @@ impl AnyPolicy {
         each!(self, p => p.learn_all(examples, at))
     }
 
-    /// Learns from examples as from one after the other, each with its reviewer; says how many were used, and how many of those lie
-    /// outside.
+    /// Learns from examples one after the other, each with its reviewer; returns how many were
+    /// used, and how many of those were outside of the range.
     pub(crate) fn learn_all_by(
         &mut self,
         examples: &[Example<'_>],
@@ -271,7 +271,7 @@ impl AnyPolicy {
     }
 }
 
-/// What is asked of a fit, whichever policy's it is.
+/// The methods of [`Rank`], for the fit of any policy.
 impl AnyRank {
     pub(crate) fn exploration(&self) -> Exploration {
         each_rank!(self, r => r.exploration())

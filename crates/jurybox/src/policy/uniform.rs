@@ -1,7 +1,8 @@
 //! `uniform`: K items drawn at random, whatever their scores.
 //!
-//! **Assumes** nothing and learns nothing. **In the paper:** "Rand, the fully random strategy" of the main text. It is
-//! what any lift is measured from, and the fairest sample for an audit: every item has probability K / K_t.
+//! **Assumes** nothing and learns nothing. **In the paper:** "Rand, the fully random strategy" of
+//! the main text. Lifts are measured relative to it, and it draws an unbiased sample for a random
+//! check: every item has probability K / K_t.
 
 use super::{Entry, Links, Needs, NoOptions, Policy, Rank};
 use crate::contributions::Contributions;
@@ -44,7 +45,7 @@ impl Policy for Uniform {
     fn fit(&self, _: &mut Ties) {}
 }
 
-/// Every item ties, and the tie rule draws.
+/// A fit under which every item ties and the tie rule draws.
 #[derive(Debug, Clone)]
 pub(crate) struct Ties;
 

@@ -1,15 +1,20 @@
-//! How much there can be of what only some items were looked at for: bounds that hold at every moment at once, so that whoever looks
-//! every day, and stops when the figure pleases, is told nothing false.
+//! Confidence sequences for the mean of a partly examined list: bounds that hold at every moment at
+//! once, so that they may be looked at every day and stopped by.
 //!
-//! Item i is worth y between 0 and 1 and was looked at with a known probability p, whatever the other items are; x = y / p where it was
-//! looked at, and else 0. The mean of x is y. So for every fixed bet b the product of (1 - b x) / (1 - b y) over the items is a fair game,
-//! nobody's capital in which ever reaches 1/a with a chance of more than a (Ville 1939). It must not become negative: b is at most the
-//! least p (to the other side, x is worth more and b has no bound). The y are not known; but their logarithms bend down, so that (1 - b m)^n, m being their mean, is at least the product of the
-//! denominators, and a mean that would have made somebody rich is ruled out. Several bets share the capital to start with: large ones
-//! are good while little was found, small ones when much was. (Howard et al. 2021, Waudby-Smith and Ramdas 2024; with weights,
-//! Waudby-Smith et al. 2024.)
+//! Item i has a worth y in [0, 1] and is examined with a known probability p, independently of the
+//! others. Let x = y / p if it was examined, else 0; x has mean y. For every fixed bet b the
+//! product of (1 - b x) / (1 - b y) is a non-negative martingale, which exceeds 1/a with
+//! probability at most a (Ville 1939). It stays non-negative for b up to the smallest p (for the
+//! lower bound b is negative and unbounded).
+//!
+//! The y are unknown, but by concavity of the logarithm (1 - b m)^n, with m their mean, is at least
+//! the product of the denominators, so a mean m under which the capital exceeds 1/a is ruled out.
+//! Several bets share the starting capital: large ones are good while little was found, small ones
+//! when much was. References: Howard et al. 2021, Waudby-Smith and Ramdas 2024; with weights,
+//! Waudby-Smith et al. 2024.
 
-/// Bets, as shares of the least probability, each .6 of the one before; and what each starts with.
+/// Bets as shares of the smallest probability, each .6 of the one before, with their starting
+/// capital.
 const BETS: [(f64, f64); 10] = [
     (1.0, 0.28),
     (0.6, 0.08),
@@ -23,9 +28,10 @@ const BETS: [(f64, f64); 10] = [
     (0.010_077_696, 0.08),
 ];
 
-/// The greatest mean worth that so many items can have, each of which was looked at with at least `least_probability`; `found` has the
-/// worth (from 0 to 1) and the probability of those that were looked at, or sums of worth where probabilities are the same. The mean is
-/// above it at any time at all, over the whole life of a list of items that grows, with a probability of at most `risk`.
+/// An upper bound on the mean worth of `items` items, each examined with probability at least
+/// `least_probability`. `found` has worth (0 to 1) and probability of the examined ones, or sums of
+/// worth for equal probabilities. Over the whole life of a growing list, the mean exceeds the bound
+/// at any time with probability at most `risk`.
 ///
 /// ```
 /// use jurybox::toolbox::greatest_mean;
@@ -48,7 +54,7 @@ pub fn greatest_mean(
     if is_ruled_out(1.0) { halved(0.0, 1.0, is_ruled_out) } else { 1.0 }
 }
 
-/// The least mean worth that they can have: the mean is below it at any time at all with a probability of at most `risk`.
+/// A lower bound on the mean worth, with the arguments of the upper one.
 ///
 /// ```
 /// use jurybox::toolbox::least_mean;
@@ -63,28 +69,29 @@ pub fn least_mean(
     least_probability: f64,
     risk: f64,
 ) -> f64 {
-    // Nobody bets on more, so that the capital falls with the mean.
+    // No bet is larger, so that the capital decreases with the mean.
     let won = won(&found, least_probability);
     let is_left = |mean: f64| capital(&won, items, mean) < 1.0 / risk;
     if is_left(0.0) { 0.0 } else { halved(0.0, 1.0, is_left) }
 }
 
-/// What each bet on so large a share has won so far, but for what depends on the mean.
+/// The log capital of each bet, up to a term that depends on the mean.
 fn won(found: &(impl Iterator<Item = (f64, f64)> + Clone), whole: f64) -> [(f64, f64); BETS.len()] {
     BETS.map(|(share, start)| {
         let bet = share * whole;
-        // A worth between 0 and 1 wins at least its share of what 1 would. Only rounding could lose more than everything.
+        // A worth in [0, 1] wins at least its share of what 1 would. Only rounding could lose more
+        // than everything.
         let term = |(worth, probability): (f64, f64)| worth * (1.0 + bet / probability).max(0.0).ln();
         (bet, start.ln() + found.clone().filter(|(worth, _)| *worth > 0.0).map(term).sum::<f64>())
     })
 }
 
-/// What all have together if the mean is this.
+/// The capital of all bets together if the mean is `mean`.
 fn capital(won: &[(f64, f64)], items: f64, mean: f64) -> f64 {
     won.iter().map(|(bet, won)| (won - items * (bet * mean).ln_1p()).exp()).sum()
 }
 
-/// Where something begins to be true that goes on being so.
+/// Bisection for the point from which on a monotone predicate is true.
 fn halved(mut low: f64, mut high: f64, is_true: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
@@ -117,7 +124,8 @@ mod tests {
         assert!((all - 1.0).abs() < 1e-12);
     }
 
-    /// With everything looked at and nothing found, the whole bet is at stake: 0.28 / (1 - m)^n reaches 20.
+    /// With everything examined and nothing found, the whole bet is at stake: 0.28 / (1 - m)^n
+    /// reaches 20.
     #[test]
     fn nothing_found_has_a_closed_form() {
         let most = greatest_mean(std::iter::empty(), 100.0, 1.0, 0.05);
@@ -126,8 +134,8 @@ mod tests {
         assert_eq!(greatest_mean(std::iter::empty(), 1.0, 0.01, 0.05), 1.0);
     }
 
-    /// A list of items that grows, and somebody who asks after every fifty: the mean of the items so far is outside at any of these
-    /// moments in at most 5 of 100 worlds.
+    /// A growing list is looked at after every fifty items: the mean of the items so far lies
+    /// outside at any of these moments in at most 5 of 100 worlds.
     #[test]
     fn it_holds_at_every_moment_at_once() {
         for (worth, chances) in
@@ -137,7 +145,7 @@ mod tests {
             for seed in 0..worlds {
                 let (mut dice, mut found, mut sum, mut ever) = (Dice(seed, 0), Vec::new(), 0.0, false);
                 for item in 0..3000_u32 {
-                    // Worth comes and goes, and is found in the half that is looked at more often.
+                    // Worth comes in waves, and is found in the half that is examined more often.
                     let high = dice.roll() < 0.5;
                     let now = if item / 500 % 2 == 0 { 1.5 * worth } else { 0.5 * worth };
                     let worthy = dice.roll() < if high { 1.2 * now } else { 0.8 * now };
@@ -158,7 +166,7 @@ mod tests {
                 let most = greatest_mean(found.iter().copied(), 3000.0, chances[0].min(chances[1]), 0.05);
                 tightness += most / (sum / 3000.0).max(1e-3) / worlds as f64;
             }
-            // 5% of 400 are 20; more than 33 come by a chance of one in 500.
+            // 5% of 400 are 20; more than 33 occur with probability 1 in 500.
             assert!(broken <= 33, "{worth} {chances:?}: {broken}");
             assert!(tightness < 6.0, "{worth} {chances:?}: {tightness}");
         }

@@ -1,4 +1,5 @@
-//! Hashes that are the same in every version, on every machine: they decide ties, samples, halves and names of files.
+//! Hashes that are stable across versions and machines: they decide ties, samples, splits and file
+//! names.
 
 /// 2^64 over the golden ratio, odd: its multiples spread evenly.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -10,7 +11,7 @@ pub(crate) fn scatter(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A hash of a number under a seed. For one seed no two numbers share one.
+/// A hash of a number under a seed; injective for a fixed seed.
 ///
 /// ```
 /// use jurybox::toolbox::hash_number;
@@ -31,10 +32,12 @@ pub fn hash_text(text: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A code for a name, below 2^53, so that a number holds it: two names share one once in 2^53 pairs.
+/// A code for a name below 2^53, so that a float holds it exactly. Two names collide once in 2^53
+/// pairs.
 ///
 /// ```
-/// assert_eq!(jurybox::toolbox::code_of("ann"), jurybox::toolbox::hash_number(0, jurybox::toolbox::hash_text("ann")) >> 11);
+/// use jurybox::toolbox::{code_of, hash_number, hash_text};
+/// assert_eq!(code_of("ann"), hash_number(0, hash_text("ann")) >> 11);
 /// ```
 pub fn code_of(name: &str) -> u64 {
     hash_number(0, hash_text(name)) >> 11

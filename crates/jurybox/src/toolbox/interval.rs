@@ -1,4 +1,4 @@
-//! A number with its interval.
+//! An estimate with its interval.
 
 use super::student_95;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval that reaches as far down as up.
+    /// A symmetric interval.
     ///
     /// ```
     /// assert_eq!(jurybox::Interval::around(2.0, 0.5).high, 2.5);
@@ -35,7 +35,8 @@ impl Interval {
         Interval { mean, low: mean - half_width, high: mean + half_width }
     }
 
-    /// The mean of independent values with its 95% interval by Student's t; infinitely wide from a single one.
+    /// The mean of independent values with its 95% interval by Student's t; infinitely wide for one
+    /// value.
     pub fn of(values: &[f64]) -> Interval {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -47,7 +48,8 @@ impl Interval {
         Interval::around(mean, half_width)
     }
 
-    /// The mean of differences, one by one: where both met the same data, far sharper than two means.
+    /// The mean paired difference: far sharper than two means where both were measured on the same
+    /// data.
     ///
     /// ```
     /// let lead = jurybox::Interval::of_differences(&[2.0, 7.0, 5.0], &[1.0, 6.0, 4.0]);
@@ -58,7 +60,7 @@ impl Interval {
         Interval::of(&differences)
     }
 
-    /// Half the width, the ± of an interval that reaches as far down as up.
+    /// Half the width: the ± of a symmetric interval.
     pub fn half_width(&self) -> f64 {
         0.5 * (self.high - self.low)
     }
@@ -73,7 +75,7 @@ impl Interval {
         self.high < value
     }
 
-    /// The same thing in other units; with a negative factor, upside down.
+    /// The interval times a factor, as for a change of units. A negative factor swaps the ends.
     ///
     /// ```
     /// let turned = jurybox::Interval { mean: 0.4, low: 0.1, high: 0.7 }.times(-1.0);
@@ -85,7 +87,7 @@ impl Interval {
         Interval { mean: factor * self.mean, low: a.min(b), high: a.max(b) }
     }
 
-    /// The same thing counted from elsewhere.
+    /// The interval shifted by a constant.
     ///
     /// ```
     /// assert_eq!(jurybox::Interval::around(2.0, 0.5).plus(-1.0).low, 0.5);

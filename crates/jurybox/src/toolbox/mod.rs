@@ -1,6 +1,6 @@
-//! Small things that more than one crate needs, each of them once: Student's t, hashes that stay, scores in standard units.
+//! Small tools that several crates share: Student's t, stable hashes, scores in standard units.
 //!
-//! A number with its interval is [`Interval`], and the K best are [`TopK`](crate::TopK).
+//! An estimate with its interval is [`Interval`], and the K best are [`TopK`](crate::TopK).
 
 mod anytime;
 mod hash;

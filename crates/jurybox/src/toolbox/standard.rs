@@ -1,6 +1,6 @@
-//! Scores in standard deviations from their evaluator's mean, and means of the scores that are there.
+//! Standard scores, and means over the scores that are present.
 
-/// The mean of the values that are not missing; NaN where all are.
+/// The mean of the values that are not missing; NaN if all are.
 ///
 /// ```
 /// use jurybox::toolbox::mean_of_present;
@@ -12,7 +12,7 @@ pub fn mean_of_present(values: impl IntoIterator<Item = f64>) -> f64 {
     sum / count
 }
 
-/// The sum of the values that are not missing, and how many they are.
+/// The sum and the number of the values that are not missing.
 pub(crate) fn sum_of_present(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let (mut sum, mut count) = (0.0, 0.0);
     for value in values {
@@ -24,7 +24,7 @@ pub(crate) fn sum_of_present(values: impl IntoIterator<Item = f64>) -> (f64, f64
     (sum, count)
 }
 
-/// Mean and spread of each evaluator's scores over the rows seen so far, as units for others. Missing scores are left out.
+/// Mean and standard deviation of each evaluator's scores so far. Missing scores are skipped.
 ///
 /// ```
 /// use jurybox::toolbox::Standard;
@@ -40,17 +40,17 @@ pub(crate) fn sum_of_present(values: impl IntoIterator<Item = f64>) -> (f64, f64
 pub struct Standard {
     count: Vec<f64>,
     mean: Vec<f64>,
-    /// Sums of squares around the mean: Welford's update, so that nothing cancels.
+    /// Sums of squared deviations by Welford's update, which does not cancel.
     square: Vec<f64>,
 }
 
 impl Standard {
-    /// Of so many evaluators, no row seen.
+    /// Statistics of `width` evaluators without any row.
     pub fn new(width: usize) -> Standard {
         Standard { count: vec![0.0; width], mean: vec![0.0; width], square: vec![0.0; width] }
     }
 
-    /// Takes in rows of scores, one after the other.
+    /// Adds rows of scores.
     pub fn observe(&mut self, rows: &[f64]) {
         for row in rows.chunks_exact(self.mean.len().max(1)) {
             for (j, &x) in row.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
@@ -67,18 +67,19 @@ impl Standard {
         self.mean[evaluator]
     }
 
-    /// One over the standard deviation; 0 where nothing varies.
+    /// One over the standard deviation; 0 if the scores do not vary.
     pub fn per_unit(&self, evaluator: usize) -> f64 {
         let deviation = (self.square[evaluator] / (self.count[evaluator] - 1.0)).sqrt();
         if deviation > 0.0 { 1.0 / deviation } else { 0.0 }
     }
 
-    /// A score in standard deviations from its evaluator's mean: 0 where nothing varies, NaN where it is missing.
+    /// The score in standard deviations from the evaluator's mean: 0 if its scores do not vary, NaN
+    /// if it is missing.
     pub fn of(&self, evaluator: usize, score: f64) -> f64 {
         (score - self.mean[evaluator]) * self.per_unit(evaluator)
     }
 
-    /// The mean of a row's scores in standard units, over those that it has; NaN where it has none.
+    /// The mean of a row's present scores in standard units; NaN if all are missing.
     pub fn row_mean(&self, row: &[f64]) -> f64 {
         mean_of_present(row.iter().enumerate().map(|(j, &score)| self.of(j, score)))
     }
