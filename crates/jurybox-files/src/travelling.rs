@@ -1,6 +1,6 @@
 //! Cells that travel along with a batch, for whoever takes rows elsewhere.
 
-use crate::column::Slab;
+use crate::column::{Column, Slab};
 use crate::error::Error;
 use crate::format::Show;
 use crate::found::Found;
@@ -27,27 +27,82 @@ use serde_json::Value;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Travelling(Slab);
+pub struct Travelling {
+    /// Each column once, however often it was asked for.
+    slab: Slab,
+    /// Where each column that was asked for stands in `slab`; none where the table has no such column.
+    places: Vec<Option<usize>>,
+}
 
 impl Table {
-    /// The cells of these columns, of a part of a pass that was asked for whole rows. A column that is not there has none.
+    /// The cells of these columns, of a part of a pass that was asked for whole rows. A column may be named several times, and
+    /// one that is not there has only missing cells.
     pub fn travelling(&self, part: &Part<'_>, columns: &[String]) -> Result<Travelling, Error> {
-        let found = |name: &String| self.everything().iter().find(|found| found.name == *name).cloned();
-        let columns: Vec<Found> = columns.iter().filter_map(found).collect();
-        let show = Show { columns: &columns, ..self.show(part.source) };
-        Ok(Travelling(self.sources[part.source].whole(part, &show)?))
+        let mut distinct: Vec<Found> = Vec::new();
+        let places = columns
+            .iter()
+            .map(|name| {
+                if let Some(place) = distinct.iter().position(|found| found.name == *name) {
+                    return Some(place);
+                }
+                distinct.push(self.everything().iter().find(|found| found.name == *name)?.clone());
+                Some(distinct.len() - 1)
+            })
+            .collect();
+        let show = Show { columns: &distinct, ..self.show(part.source) };
+        Ok(Travelling { slab: self.sources[part.source].whole(part, &show)?, places })
     }
 }
 
 impl Travelling {
-    /// A cell as text, by the place of its column; nothing where it is missing.
+    /// A cell as text, by the place of its column among those that were asked for; empty where it is missing.
     pub fn text(&self, row: usize, column: usize) -> String {
-        self.0.columns.get(column).map(|column| column.text(row)).unwrap_or_default()
+        self.column(column).map(|column| column.text(row)).unwrap_or_default()
     }
 
-    /// A cell as JSON: text unless the source knows better; null where it is missing.
+    /// A cell as JSON, by the place of its column among those that were asked for: text unless the source knows better, null where
+    /// it is missing.
     pub fn json(&self, row: usize, column: usize) -> Value {
-        let text = self.0.columns.get(column).and_then(|column| column.json(row));
+        let text = self.column(column).and_then(|column| column.json(row));
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    fn column(&self, column: usize) -> Option<&Column> {
+        self.slab.columns.get((*self.places.get(column)?)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Records, Roles, Table, Want};
+
+    /// A column may be a tag and shown; one that the table lacks has no cells, and the others keep theirs.
+    #[test]
+    fn a_column_may_be_asked_for_several_times() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, rows) in [
+            ("a.csv", "post,text,lang,spam\np1,hello,en,0.9\n"),
+            ("a.jsonl", "{\"post\":\"p1\",\"text\":\"hello\",\"lang\":\"en\",\"spam\":0.9}\n"),
+        ] {
+            let path = dir.path().join(name);
+            std::fs::write(&path, rows).unwrap();
+            let table = Table::open(&[path], &Roles::default(), false).unwrap();
+            let asked = ["lang", "nothing", "text", "lang", "text"].map(String::from);
+            let want = Want { records: Records::All, ..Want::default() };
+            let mut said = Vec::new();
+            table
+                .scan(
+                    want,
+                    |part| table.travelling(&part, &asked),
+                    |_, cells| {
+                        said.extend((0..asked.len()).map(|at| (cells.text(0, at), cells.json(0, at))));
+                        Ok(())
+                    },
+                )
+                .unwrap();
+            let texts: Vec<&str> = said.iter().map(|(text, _)| text.as_str()).collect();
+            assert_eq!(texts, ["en", "", "hello", "en", "hello"], "{name}");
+            assert!(said[1].1.is_null() && said[4].1 == "hello", "{name}: {said:?}");
+        }
     }
 }
