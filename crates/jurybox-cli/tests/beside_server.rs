@@ -103,6 +103,93 @@ fn answers_are_neither_scores_nor_shown() {
     assert_eq!((&item["payload"], &item["tags"]["golden"]), (&json!({"reward": "1"}), &json!("yes")));
 }
 
+/// A column may be a tag and shown, golden and shown, an evaluator and shown, or named twice.
+#[test]
+fn a_column_may_have_several_uses() {
+    let folder = Folder::new("import-uses");
+    folder.write("f.csv", "id,text,lang,spam\np1,hello,en,0.9\np2,hallo,de,0.2\n");
+    let file = folder.path("f.csv").display().to_string();
+    for (at, more, payload, tags) in [
+        (
+            0,
+            &["--tag", "lang", "--show", "text,lang"][..],
+            json!({"text": "hello", "lang": "en"}),
+            json!({"lang": "en"}),
+        ),
+        (
+            1,
+            &["--golden", "lang", "--show", "lang,text"],
+            json!({"lang": "en", "text": "hello"}),
+            json!({"golden": "en"}),
+        ),
+        (2, &["--show", "text,text"], json!({"text": "hello"}), json!({})),
+        (3, &["--evaluators", "spam", "--show", "spam"], json!({"spam": 0.9}), json!({})),
+    ] {
+        let import = [&["--import", &file, "--id", "id", "--log", "off"], more].concat();
+        let server = Server::over(&folder.path(&format!("data{at}")), &import);
+        let log = said(&server, "review them at http://");
+        assert_eq!(log.contains("the right answer of golden items"), at == 1, "{log}");
+        let item = server.get("/v1/queues/f/items/p1");
+        assert_eq!((&item["payload"], &item["tags"]), (&payload, &tags), "{more:?}");
+        assert_eq!(item["scores"]["spam"], 0.9, "{more:?}");
+    }
+}
+
+/// The next file is read as the one before, by the server and by commands beside it; what it lacks is said.
+#[test]
+fn a_queue_remembers_what_columns_are_for() {
+    let folder = Folder::new("import-remembers");
+    let rows = |name: &str| format!("post,text,lang,spam\n{name},hello {name},en,0.9\n");
+    ["a", "b", "c"].iter().for_each(|name| folder.write(&format!("{name}.csv"), &rows(name)));
+    let file = |name: &str| folder.path(name).display().to_string();
+    let [a, c] = ["a.csv", "c.csv"].map(file);
+    let import = ["--import", &a, "--queue", "q", "--id", "post", "--tag", "lang", "--log", "off"];
+    let server = Server::over(&folder.path("data"), &import);
+    said(&server, "review them at http://");
+    let columns = json!({"id": "post", "tags": {"lang": "lang"}, "shown": ["text"]});
+    assert_eq!(server.get("/v1/queues/q")["columns"], columns);
+    let added = folder.ok("desk add data b.csv");
+    assert!(!added.contains("warning"), "{added}");
+    let server = server.again(&["--import", &c, "--queue", "q", "--log", "off"]);
+    said(&server, "review them at http://");
+    for name in ["a", "b", "c"] {
+        let item = server.get(&format!("/v1/queues/q/items/{name}"));
+        assert_eq!(item["payload"], json!({"text": format!("hello {name}")}), "{name}");
+        assert_eq!(item["tags"], json!({"lang": "en"}), "{name}");
+    }
+    // A file without what reviewers were shown; then one where they are to see something else from now on.
+    folder.write("d.csv", "post,spam,note\nd,0.5,hm\n");
+    let added = folder.ok("desk add data d.csv");
+    for says in ["no column `lang`", "no column `text`", "1 rows have nothing to show"] {
+        assert!(added.contains(says), "{says}: {added}");
+    }
+    folder.write("e.csv", "post,spam,note\ne,0.5,hm\n");
+    folder.ok("desk add data e.csv --show note");
+    assert_eq!(server.get("/v1/queues/q/items/e")["payload"], json!({"note": "hm"}));
+    assert_eq!(server.get("/v1/queues/q")["columns"]["shown"], json!(["note"]));
+    // A column that somebody names must be there.
+    assert!(folder.refused("desk add data e.csv --show text").contains("`text`"));
+    assert!(folder.refused("desk add data e.csv --id post --show text").contains("`text`"));
+}
+
+/// The queue of a file is made with its first items.
+#[test]
+fn a_file_that_cannot_be_read_leaves_no_queue_behind() {
+    let folder = Folder::new("import-none");
+    folder.write("f.csv", &format!("id,text,spam\np1,hello,0.5\n{}", "only one cell\n".repeat(1002)));
+    let refused = folder.refused("serve --data d --port 0 --import f.csv --id id --log off");
+    assert!(refused.contains("1 cells") || refused.contains("1 cell"), "{refused}");
+    let status = folder.refused("desk status d");
+    assert!(status.contains("no queue"), "{status}");
+    for (line, says) in [
+        ("serve --data d --port 0 --import f.csv --id id --queue two,words", "no name for a queue"),
+        ("serve --data d --port 0 --import f.csv --id id -k 0", "k = 0"),
+    ] {
+        let refused = folder.refused(line);
+        assert!(refused.contains(says) && !refused.contains("listening"), "{line}: {refused}");
+    }
+}
+
 /// One bad row is named, and the others go in; an id that comes again is one item.
 #[test]
 fn rows_that_cannot_be_read_are_named_and_the_others_are_taken() {

@@ -18,6 +18,16 @@ fn counts(folder: &Folder) -> serde_json::Value {
     serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["counts"].clone()
 }
 
+/// What `desk add` has learnt of files is no difference to whoever sets the desk up once more.
+#[test]
+fn a_desk_made_again_is_the_same_desk() {
+    let folder = made("made-again");
+    folder.ok("desk init desk --evaluators a,b -k 2 --undo 0");
+    assert!(folder.refused("desk init desk --evaluators a,b -k 3 --undo 0").contains("set up differently"));
+    let again = folder.ok("desk add desk items.csv");
+    assert!(again.contains("0 new, 0 updated, 10 unchanged"), "{again}");
+}
+
 #[test]
 fn commands_all_at_once_take_turns_and_share_nothing_out_twice() {
     let folder = made("all-at-once");

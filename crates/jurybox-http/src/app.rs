@@ -70,7 +70,7 @@ pub(crate) struct Inner {
 
 impl App {
     /// A server for these queues. It is not ready before they are [loaded](Self::load).
-    pub fn new(service: Service, settings: Settings) -> Self {
+    pub fn new(service: impl Into<Arc<Service>>, settings: Settings) -> Self {
         App(Arc::new(Inner {
             keys: Keys::default(),
             buckets: Buckets::new(settings.limits.per_second),
@@ -86,7 +86,7 @@ impl App {
             known: Mutex::default(),
             ready: AtomicBool::new(false),
             asking: Mutex::default(),
-            service: Arc::new(service),
+            service: service.into(),
             settings,
         }))
     }

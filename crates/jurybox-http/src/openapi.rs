@@ -125,7 +125,7 @@ fn described() -> Value {
 }
 
 /// What the state of a queue says only where it is set.
-const MAY_BE_ABSENT: [&str; 5] = ["payload_days", "reward", "muted", "weights", "warnings"];
+const MAY_BE_ABSENT: [&str; 6] = ["payload_days", "reward", "muted", "weights", "columns", "warnings"];
 
 /// The schemas that are others with a little more.
 fn put_together(named: &mut Map<String, Value>) {
@@ -133,6 +133,7 @@ fn put_together(named: &mut Map<String, Value>) {
     for (of, list) in [("SeveralItems", "items"), ("ToRank", "items"), ("Verdicts", "verdicts")] {
         named[of]["properties"][list]["maxItems"] = json!(MOST_AT_ONCE);
     }
+    named["FileColumns"]["properties"]["tags"]["maxProperties"] = json!(16_384);
     named["ToRank"]["properties"]["k"]["maximum"] = json!(MOST_AT_ONCE);
     let change = named.get("QueueChange").cloned().unwrap_or_default();
     let mut settings = change.clone();

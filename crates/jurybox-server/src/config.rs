@@ -80,6 +80,47 @@ pub struct Config {
     /// Weights by which items are ranked instead of what was learnt, which goes on; who is not named has none. Empty: as was learnt.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, f64>,
+    /// Which columns of the files that items come from are used for what. None before the first file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<FileColumns>,
+}
+
+/// Which columns of a file of items are used for what; the next file is read by the same ones. The queue itself never reads a file.
+///
+/// ```
+/// let columns: jurybox_server::FileColumns =
+///     serde_json::from_str(r#"{"id": "post_id", "tags": {"language": "lang"}, "shown": ["text", "lang"]}"#)?;
+/// assert_eq!(columns.tags["language"], "lang");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileColumns {
+    /// The column with the items' ids.
+    pub id: String,
+    /// Tags and the columns that have them; under `golden` the column with the right label or reward of golden items.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
+    /// The columns that reviewers are shown, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<String>,
+}
+
+impl FileColumns {
+    /// Refuses what cannot be meant.
+    fn check(&self) -> Result<(), Error> {
+        let refuse = |what: String| Err(Error::Refused(format!("columns: {what}")));
+        if self.id.is_empty() {
+            return refuse("`id` is empty: name the column with the items' ids".into());
+        }
+        if self.tags.len() + self.shown.len() > MOST_COLUMNS {
+            return refuse(format!(
+                "{} are tags or shown, more than {MOST_COLUMNS}",
+                self.tags.len() + self.shown.len()
+            ));
+        }
+        Ok(())
+    }
 }
 
 fn default_k() -> u32 {
@@ -105,6 +146,8 @@ fn default_undo() -> u32 {
 pub(crate) const MOST_CLAIMED: u32 = 1000;
 /// The most distinct reviewers an item can need.
 const MOST_REVIEWERS: u8 = 9;
+/// The most columns of a file that can be tags or shown.
+const MOST_COLUMNS: usize = 32_768;
 /// What lasts longer was not meant: a year, a hundred years, and a value that grows by a million a day.
 const LONGEST_SECONDS: u32 = 365 * 86_400;
 const LONGEST_DAYS: u32 = 36_500;
@@ -141,6 +184,7 @@ impl Config {
             reward: None,
             muted: Vec::new(),
             weights: BTreeMap::new(),
+            columns: None,
         }
     }
 
@@ -191,6 +235,9 @@ impl Config {
         }
         if let Some(scale) = &self.reward {
             scale.check()?;
+        }
+        if let Some(columns) = &self.columns {
+            columns.check()?;
         }
         self.check_valuing()
     }

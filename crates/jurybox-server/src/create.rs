@@ -8,13 +8,15 @@ use crate::store::{QueueRow, Store};
 use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
-/// Makes a queue; one that is there already with the same configuration is that queue.
-pub(crate) fn create(
-    store: &mut dyn Store,
-    name: &str,
-    config: &Config,
-    actor: &str,
-) -> Result<QueueRow, Error> {
+/// Refuses the name and the configuration of a queue that could not be made.
+///
+/// ```
+/// let config = jurybox_server::Config::new(jurybox::Evaluators::new(["spam"])?);
+/// jurybox_server::check_new_queue("posts", &config)?;
+/// assert!(jurybox_server::check_new_queue("my posts", &config).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn check_new_queue(name: &str, config: &Config) -> Result<(), Error> {
     config.check()?;
     let fits = !name.is_empty()
         && name.len() <= 64
@@ -26,6 +28,18 @@ pub(crate) fn create(
             "`{name}` is no name for a queue: up to 64 letters, digits, and any of - _ ."
         )));
     }
+    Ok(())
+}
+
+/// Makes a queue; one that is there already with the same configuration is that queue. What it remembers of files since then is no
+/// difference, unless `config` says otherwise.
+pub(crate) fn create(
+    store: &mut dyn Store,
+    name: &str,
+    config: &Config,
+    actor: &str,
+) -> Result<QueueRow, Error> {
+    check_new_queue(name, config)?;
     let secret = RandomState::new().hash_one(Instant::now());
     let body = Body::Create { config: config.clone(), secret };
     let event = Event { seq: 1, at: store.now()?, actor: actor.into(), body };
@@ -38,5 +52,7 @@ pub(crate) fn create(
     let head = store.begin_reading(there.id)?;
     let set_up = crate::store::set_up(store, there.id, head.seq);
     store.rollback();
-    if set_up?.1 == *config { Ok(there) } else { Err(Error::QueueExists { name: name.into() }) }
+    let now = set_up?.1;
+    let asked = Config { columns: config.columns.clone().or(now.columns.clone()), ..config.clone() };
+    if now == asked { Ok(there) } else { Err(Error::QueueExists { name: name.into() }) }
 }

@@ -46,7 +46,8 @@ mod watch;
 
 pub use board::{Counts, Filter};
 pub use checker::{Checked, verify};
-pub use config::{Config, Doors};
+pub use config::{Config, Doors, FileColumns};
+pub use create::check_new_queue;
 pub use desk::{Desk, Status};
 pub use door::Door;
 pub use error::Error;

@@ -1,7 +1,7 @@
 //! What can be asked of a queue, and what it answers.
 
 use crate::board::Filter;
-use crate::config::{Config, Doors};
+use crate::config::{Config, Doors, FileColumns};
 use crate::event::{Source, Tags};
 use crate::rewards::Rewards;
 use jurybox::{Evaluators, Spec};
@@ -226,6 +226,8 @@ pub struct Change {
     pub muted: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<BTreeMap<String, f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<FileColumns>,
 }
 
 /// What is there, also where it is null: that says something else than what is left out.
@@ -261,6 +263,7 @@ impl Change {
         config.reward = self.reward.unwrap_or(config.reward);
         config.muted = self.muted.unwrap_or(config.muted);
         config.weights = self.weights.unwrap_or(config.weights);
+        config.columns = self.columns.or(config.columns);
         config
     }
 
@@ -284,6 +287,7 @@ impl Change {
             reward: Some(config.reward),
             muted: Some(config.muted),
             weights: Some(config.weights),
+            columns: config.columns,
         }
     }
 }

@@ -163,18 +163,24 @@ impl Columns {
         Ok(table)
     }
 
-    /// The columns of these files, and nothing said of them; none of what can be read once only.
-    pub(crate) fn found(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<String>> {
-        if paths.iter().any(|path| path.as_os_str() == "-") {
-            return Ok(Vec::new());
+    /// The columns of these files, whose evaluators may be known, and nothing said of them; none where one of them can be read
+    /// only once.
+    pub(crate) fn found(
+        &self,
+        paths: &[PathBuf],
+        known: &[Evaluator],
+    ) -> anyhow::Result<Option<Vec<String>>> {
+        if !paths.iter().all(|path| path.is_file()) {
+            return Ok(None);
         }
-        let table = Table::open_as(paths, &self.reading(), &self.roles(), false)?;
-        Ok(table.whole_columns().cloned().collect())
+        let roles = Roles { seated: known.to_vec(), ..self.roles() };
+        let table = Table::open_as(paths, &self.reading(), &roles, false)?;
+        Ok(Some(table.whole_columns().cloned().collect()))
     }
 
     /// What to say to somebody who has not named the one column that items are known by: what it is for, and what there is to choose from.
     pub(crate) fn which_id(&self) -> anyhow::Result<String> {
-        let found = self.found(&expand(&self.files)?)?;
+        let found = self.found(&expand(&self.files)?, &[])?.unwrap_or_default();
         let (like, others): (Vec<&String>, Vec<&String>) =
             found.iter().partition(|name| jurybox_files::names_items(name));
         let listed: Vec<&str> = like.iter().chain(&others).take(NAMED).map(|name| name.as_str()).collect();

@@ -7,9 +7,9 @@ use anyhow::bail;
 use jurybox::Evaluator;
 use jurybox::toolbox::hash_text;
 use jurybox_files::{Error, Records, Table, Want, expand, is_ours};
-use jurybox_server::{Answer, Json, NewItem, Rejected, Request};
+use jurybox_server::{Answer, FileColumns, GOLDEN, Json, NewItem, Rejected, Request};
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
 /// Items that go into one entry of the log.
@@ -25,26 +25,60 @@ const UNREADABLE: usize = 1000;
 /// Which columns are items' tags, and which the reviewer is shown.
 #[derive(clap::Args)]
 pub(crate) struct Cells {
-    /// Columns that are tags, such as language: claims can ask for them
+    /// Columns that are tags, such as language: claims can ask for them [default: those of the file before]
     #[arg(long, alias = "tags", value_name = "COLUMNS")]
     tag: Vec<Names>,
-    /// Columns that the reviewer is shown
+    /// Columns that the reviewer is shown [default: those of the file before]
     #[arg(long, alias = "payload", value_name = "COLUMNS")]
     show: Vec<Names>,
     /// The column with the right label or reward of golden items, empty for all others: the page about reviewers says how often each
-    /// finds it, and reviewers are not shown it
+    /// finds it, and reviewers are not shown it [default: that of the file before]
     #[arg(long, value_name = "COLUMN")]
     golden: Option<String>,
+}
+
+impl Cells {
+    /// What each column is used for: as it is said, and where nothing is said of a use, as in the file before.
+    fn uses(&self, said_id: &[String], before: Option<&FileColumns>) -> Option<FileColumns> {
+        let before = before.cloned().unwrap_or_default();
+        let id = match said_id {
+            [id] => id.clone(),
+            [] if !before.id.is_empty() => before.id,
+            _ => return None,
+        };
+        let (tags, mut shown) = (names::all(&self.tag), Vec::new());
+        for column in names::all(&self.show) {
+            if !shown.contains(&column) {
+                shown.push(column);
+            }
+        }
+        let kept = |tag: &str| {
+            if tag == GOLDEN { self.golden.is_none() } else { tags.is_empty() }
+        };
+        let mut all: BTreeMap<String, String> =
+            before.tags.into_iter().filter(|(tag, _)| kept(tag)).collect();
+        all.extend(tags.iter().map(|column| (column.clone(), column.clone())));
+        all.extend(self.golden.iter().map(|column| (GOLDEN.into(), column.clone())));
+        Some(FileColumns { id, tags: all, shown: if shown.is_empty() { before.shown } else { shown } })
+    }
+
+    /// Whether somebody has named this column as a tag, as golden or as shown.
+    fn names(&self, column: &String) -> bool {
+        self.golden.as_ref() == Some(column)
+            || self.tag.iter().chain(&self.show).any(|names| names.contains(column))
+    }
 }
 
 /// Files that are open, to be taken in.
 pub(crate) struct Intake {
     pub(crate) table: Table,
     files: Vec<PathBuf>,
-    id: String,
-    /// Columns that are tags, and what each is called.
-    tags: Vec<(String, String)>,
-    shown: Vec<String>,
+    /// What each column is used for, also those that only a file before had.
+    uses: FileColumns,
+    /// The columns with tags, in the order of `uses`, and then those that are shown.
+    beside: Vec<String>,
+    /// Those of them that the file before had, and these files do not.
+    lacking: Vec<String>,
     /// Columns that look like answers, and are neither scores nor shown for that.
     answers: Vec<String>,
 }
@@ -72,63 +106,88 @@ pub(crate) struct Taken {
     pub(crate) refused: u64,
     /// Rows whose id had stood in the files before.
     pub(crate) again: u64,
+    /// Rows with nothing in the columns that reviewers are shown.
+    pub(crate) empty: u64,
+    /// Columns of the queue's tags, or that reviewers are shown, that these files do not have.
+    pub(crate) lacking: Vec<String>,
     /// The first that were refused.
     pub(crate) rejected: Vec<Rejected>,
 }
 
 impl Intake {
-    /// Opens files for a queue with these evaluators, or with those that the files have where it has none yet. Where nobody says
-    /// what reviewers are shown, and they must be shown something, it is every column that has no other meaning.
+    /// Opens files for a queue with these evaluators, or with those that the files have where it has none yet; `before` is how the file
+    /// before was read. Where nobody says what reviewers are shown, and they must be shown something, it is every column that has no
+    /// other meaning.
     pub(crate) fn open(
         columns: &Columns,
         others: &Cells,
         known: &[Evaluator],
+        before: Option<&FileColumns>,
         must_show: bool,
     ) -> anyhow::Result<Intake> {
-        let [id] = &columns.id()[..] else { bail!(columns.which_id()?) };
-        let mut tags: Vec<(String, String)> =
-            names::all(&others.tag).into_iter().map(|column| (column.clone(), column)).collect();
-        tags.extend(others.golden.iter().map(|column| (column.clone(), "golden".into())));
-        let mut shown = names::all(&others.show);
-        let paths: Vec<PathBuf> = expand(&columns.files)?;
-        let word = |tag: &str| if tag == "golden" { "golden" } else { "tag" };
-        let called = tags.iter().map(|(column, tag)| (column.clone(), word(tag)));
-        let called = called.chain(shown.iter().map(|column| (column.clone(), "shown"))).collect();
-        let mut aside = beside(&tags, &shown);
-        let named = |name: &str| columns.roles().evaluators.iter().chain(&aside).any(|other| other == name);
-        let answers: Vec<String> = if known.is_empty() && must_show {
-            columns.found(&paths)?.into_iter().filter(|name| is_answer(name) && !named(name)).collect()
+        let Some(mut uses) = others.uses(&columns.id(), before) else { bail!(columns.which_id()?) };
+        let files: Vec<PathBuf> = expand(&columns.files)?;
+        let said = columns.roles();
+        let guesses = known.is_empty() && must_show;
+        let found = if guesses || before.is_some() { columns.found(&files, known)? } else { None };
+        // A column of the file before that this one lacks is no mistake of whoever named it then.
+        let lacks = |column: &String| {
+            !others.names(column) && found.as_ref().is_some_and(|found| !found.contains(column))
+        };
+        let beside: Vec<String> =
+            uses.tags.values().chain(&uses.shown).filter(|column| !lacks(column)).cloned().collect();
+        let lacking: BTreeSet<&String> =
+            uses.tags.values().chain(&uses.shown).filter(|column| lacks(column)).collect();
+        let lacking: Vec<String> = lacking.into_iter().cloned().collect();
+        if let Some(golden) = uses.tags.get(GOLDEN).filter(|golden| uses.shown.contains(golden)) {
+            say(format_args!(
+                "warning: reviewers are shown `{golden}`, the right answer of golden items, which say nothing of them then"
+            ));
+        }
+        let word = |tag: &str| if tag == GOLDEN { "golden" } else { "tag" };
+        let called = uses.tags.iter().map(|(tag, column)| (column.clone(), word(tag)));
+        let called = called.chain(uses.shown.iter().map(|column| (column.clone(), "shown"))).collect();
+        // An evaluator may be a tag or shown as well, and goes on scoring; the right answer is never a score.
+        let scores = |column: &String| {
+            let named = |name: &String| name == column || name.strip_prefix('-') == Some(column);
+            let scores = said.evaluators.iter().any(named) || known.iter().any(|of| of.name == *column);
+            scores && uses.tags.get(GOLDEN) != Some(column)
+        };
+        let mut aside: Vec<String> = beside.iter().filter(|column| !scores(column)).cloned().collect();
+        let answers: Vec<String> = if guesses {
+            let free =
+                |name: &String| is_answer(name) && !said.evaluators.contains(name) && !beside.contains(name);
+            found.into_iter().flatten().filter(free).collect()
         } else {
             Vec::new()
         };
-        aside.extend(answers.iter().cloned());
-        let special = Special { key: Some(id), known, aside, called, ..Special::default() };
-        let table = columns.open_paths(&paths, &special)?.sparing(UNREADABLE);
-        if shown.is_empty() && must_show {
-            let ignored = columns.roles().ignore;
-            let taken = |name: &String| {
-                name == id
-                    || tags.iter().any(|(column, _)| column == name)
-                    || ignored.contains(name)
-                    || is_answer(name)
-                    || is_ours(name)
-                    || table.taken().evaluators().position(name).is_some()
-            };
-            shown = table.whole_columns().filter(|name| !taken(name)).cloned().collect();
+        aside.extend(answers);
+        let special = Special { key: Some(&uses.id), known, aside, called, ..Special::default() };
+        let table = columns.open_paths(&files, &special)?.sparing(UNREADABLE);
+        let is_tag = |name: &String| uses.tags.values().any(|column| column == name);
+        let is_score = |name: &String| table.taken().evaluators().position(name).is_some();
+        let free = |name: &&String| {
+            **name != uses.id && !is_tag(name) && !said.ignore.contains(name) && !is_score(name)
+        };
+        let free: Vec<&String> = table.whole_columns().filter(free).collect();
+        if uses.shown.is_empty() && must_show {
+            let shown = free.iter().filter(|name| !is_answer(name) && !is_ours(name));
+            uses.shown = shown.map(|name| (*name).clone()).collect();
         }
-        let (ignored, tagged) =
-            (columns.roles().ignore, |name: &str| tags.iter().any(|(tag, _)| tag == name));
-        let hidden = |name: &&String| is_answer(name) && *name != id && !shown.contains(name);
-        let answers = table.whole_columns().filter(hidden).filter(|name| {
-            !tagged(name) && !ignored.contains(name) && table.taken().evaluators().position(name).is_none()
-        });
-        let answers = answers.cloned().collect();
-        Ok(Intake { table, files: paths, id: id.clone(), tags, shown, answers })
+        let answers = free.iter().filter(|name| is_answer(name) && !uses.shown.contains(name));
+        let answers = answers.map(|name| (*name).clone()).collect();
+        let beside = uses.tags.values().chain(&uses.shown).cloned().collect();
+        Ok(Intake { table, files, uses, beside, lacking, answers })
+    }
+
+    /// What each column is used for, to be remembered for the next file.
+    pub(crate) fn uses(&self) -> &FileColumns {
+        &self.uses
     }
 
     /// What reviewers are shown.
     pub(crate) fn shown(&self) -> &[String] {
-        &self.shown
+        &self.uses.shown
     }
 
     /// What reviewers are not shown because it looks like the answer.
@@ -141,17 +200,16 @@ impl Intake {
         &self,
         mut ask: impl FnMut(Request) -> anyhow::Result<Answer>,
     ) -> anyhow::Result<Taken> {
-        let beside = beside(&self.tags, &self.shown);
         let names: Vec<String> = self.table.taken().evaluators().names().map(String::from).collect();
-        let records = if beside.is_empty() { Records::None } else { Records::All };
+        let records = if self.beside.is_empty() { Records::None } else { Records::All };
         let (mut taken, mut waiting, mut failed) = (Taken::default(), Vec::new(), None);
         let (mut known, mut nameless): (HashSet<u64>, Vec<Rejected>) = Default::default();
-        let (mut again, mut without_id) = (0, 0);
+        let (mut again, mut without_id, mut empty) = (0, 0, 0);
         let mut hand_over = |items: Vec<NewItem>, taken: &mut Taken| taken.add(ask(Request::Items(items))?);
         let scanned = self.table.scan(
             Want { key: true, records, ..Want::default() },
             |mut part| {
-                let cells = self.table.travelling(&part, &beside)?;
+                let cells = self.table.travelling(&part, &self.beside)?;
                 Ok((part.batch.scores().to_vec(), part.batch.keys().to_vec(), cells))
             },
             |at, (scores, keys, cells)| {
@@ -172,19 +230,20 @@ impl Intake {
                     let scores = scores.filter(|(_, score)| !score.is_nan());
                     let scores = scores.map(|(name, score)| (name.clone(), Some(*score))).collect();
                     let mut item = NewItem { id: id.into(), scores, ..NewItem::default() };
-                    for (at, (_, name)) in self.tags.iter().enumerate() {
+                    for (at, name) in self.uses.tags.keys().enumerate() {
                         let tag = cells.text(row, at);
                         if !tag.is_empty() {
                             item.tags.insert(name.clone(), tag);
                         }
                     }
                     let mut payload = Vec::new();
-                    for (at, name) in self.shown.iter().enumerate() {
-                        let cell = cells.json(row, self.tags.len() + at);
+                    for (at, name) in self.uses.shown.iter().enumerate() {
+                        let cell = cells.json(row, self.uses.tags.len() + at);
                         if !matches!(&cell, Value::Null) && cell != "" {
                             payload.push((name.clone(), Json::from(cell)));
                         }
                     }
+                    empty += u64::from(payload.is_empty());
                     item.payload = (!payload.is_empty()).then_some(Json::Fields(payload));
                     waiting.push(item);
                 }
@@ -202,7 +261,7 @@ impl Intake {
         if !waiting.is_empty() {
             hand_over(waiting, &mut taken)?;
         }
-        taken.again = again;
+        (taken.again, taken.empty, taken.lacking) = (again, empty, self.lacking.clone());
         taken.refuse(without_id, nameless);
         let unreadable: Vec<Rejected> = self.table.refused().iter().map(unreadable).collect();
         taken.refuse(unreadable.len() as u64, unreadable);
@@ -213,7 +272,7 @@ impl Intake {
     fn nameless(&self, file: usize, row: u64) -> Rejected {
         let file = self.files.get(file).map(|file| file.display().to_string()).unwrap_or_default();
         let why = "it is empty; give every row an id of its own".into();
-        Rejected { id: format!("{file}, row {row}, column `{}`", self.id), why }
+        Rejected { id: format!("{file}, row {row}, column `{}`", self.uses.id), why }
     }
 }
 
@@ -222,11 +281,6 @@ fn unreadable(error: &Error) -> Rejected {
     let told = error.to_string();
     let (place, why) = told.split_once(": ").unwrap_or(("", &told));
     Rejected { id: place.into(), why: why.into() }
-}
-
-/// The columns that are no scores: those that are tags, and then those that are shown.
-fn beside(tags: &[(String, String)], shown: &[String]) -> Vec<String> {
-    tags.iter().map(|(column, _)| column).chain(shown).cloned().collect()
 }
 
 /// Ends a pass whose rows nobody takes any more. Why is known to whoever took them.
@@ -271,6 +325,21 @@ impl Taken {
                 self.again
             ));
         }
+        // Scores that come later need nothing beside them.
+        if self.accepted == 0 {
+            return;
+        }
+        for column in &self.lacking {
+            say(format_args!(
+                "warning: there is no column `{column}` in these files, which is a tag or shown in this queue"
+            ));
+        }
+        if self.empty > 0 {
+            say(format_args!(
+                "warning: {} rows have nothing to show: reviewers see the ids of these items alone; name the columns that they are to see with --show",
+                self.empty
+            ));
+        }
     }
 
     /// What became of them, in a line.
@@ -289,7 +358,8 @@ impl Taken {
 
     /// The same for programs.
     pub(crate) fn document(&self) -> Value {
-        let Taken { accepted, updated, unchanged, closed, ignored, refused, again, rejected } = self;
+        let Taken { accepted, updated, unchanged, closed, ignored, refused, again, empty, rejected, .. } =
+            self;
         json!({
             "accepted": accepted,
             "updated": updated,
@@ -298,6 +368,7 @@ impl Taken {
             "ignored_scores": ignored,
             "refused": refused,
             "again": again,
+            "nothing_to_show": empty,
             "rejected": rejected,
         })
     }

@@ -78,6 +78,23 @@ pub(crate) struct Rewards {
     labels: BTreeMap<String, f64>,
 }
 
+/// Which columns of the files that items come from are used for what. Commands that read files into the queue use these where nothing
+/// else is said, and remember what is said.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "for the document")]
+pub(crate) struct FileColumns {
+    /// The column with the items' ids.
+    #[schema(min_length = 1)]
+    id: String,
+    /// Tags and the columns that have them; under `golden` the column with the right label or reward of golden items.
+    #[schema(required = false)]
+    tags: BTreeMap<String, String>,
+    /// The columns that reviewers are shown.
+    #[schema(required = false, max_items = 16384)]
+    shown: Vec<String>,
+}
+
 /// What is to change in how a queue is set up; what is left out stays.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -124,6 +141,7 @@ pub(crate) struct QueueChange {
     /// Weights by which items are ranked instead of what was learnt, by the names of evaluators: the mean of the scores that are there, each
     /// with its weight. What was learnt is learnt on; empty for ranking by it again.
     weights: Option<BTreeMap<String, f64>>,
+    columns: Option<FileColumns>,
 }
 
 /// The configuration that a PUT asks for: what it says over the defaults.
@@ -217,7 +235,7 @@ mod tests {
             assert!(!refused.to_string().contains("unknown field"), "{name}: {refused}");
         }
         let every = r#"{"evaluators": [{"name": "a"}, {"name": "b"}], "payload_days": 1, "muted": ["b"], "weights": {"a": 1},
-            "reward": {"lowest": 0, "highest": 1}}"#;
+            "reward": {"lowest": 0, "highest": 1}, "columns": {"id": "post_id"}}"#;
         let config: Config = serde_json::from_str(every).unwrap();
         let shown = serde_json::to_value(config).unwrap();
         let mut fields: Vec<&String> = shown.as_object().unwrap().keys().collect();

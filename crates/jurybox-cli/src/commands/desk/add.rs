@@ -6,12 +6,12 @@ use super::Place;
 use crate::messages::say;
 use crate::output;
 use anyhow::{bail, ensure};
-use jurybox_server::Call;
+use jurybox_server::{Call, Change, Request};
 
 /// Add items with their scores; those that are there already get the scores that are new.
 ///
 /// Run twice with the same file, the second run changes nothing. Items that are closed are counted and left as they are. Where some are refused,
-/// the others are taken, and the command ends with 1.
+/// the others are taken, and the command ends with 1. Which columns are the id, tags and shown is remembered, and need not be said of the next file.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -28,9 +28,14 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let mut desk = self.place.open()?;
-        let evaluators = desk.status()?.config.evaluators;
-        let intake = Intake::open(&self.columns, &self.cells, evaluators.as_slice(), false)?;
+        let now = desk.status()?.config;
+        let (evaluators, before) = (now.evaluators.as_slice(), now.columns.as_ref());
+        let intake = Intake::open(&self.columns, &self.cells, evaluators, before, false)?;
         let taken = intake.take(|request| Ok(desk.ask(&Call::new("desk", request))?))?;
+        if before != Some(intake.uses()) {
+            let columns = Some(intake.uses().clone());
+            desk.ask(&Call::new("desk", Request::Configure(Change { columns, ..Change::default() })))?;
+        }
         say(format_args!("{}", taken.told()));
         taken.warn();
         if self.json {

@@ -6,7 +6,7 @@ use super::super::set_up::SetUp;
 use super::Beside;
 use crate::messages::say;
 use anyhow::{bail, ensure};
-use jurybox_server::{Call, Config, Queue, Rewards, Service};
+use jurybox_server::{Call, Change, Config, Queue, Request, Rewards, Service, check_new_queue};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,16 +28,21 @@ pub(super) struct Files {
 
 /// A file that is being put into a queue.
 pub(super) struct Import {
+    service: Arc<Service>,
     name: String,
-    queue: Queue,
+    /// None where it is still to be made.
+    queue: Option<Queue>,
+    /// How it is set up, or is to be.
+    config: Config,
     intake: Intake,
     /// Whether who scores was taken from the columns alone.
     guessed: bool,
 }
 
 impl Files {
-    /// Opens the files and the queue: what is wrong with either is said before anybody waits. None where there are no files.
-    pub(super) fn open(&self, service: &Service) -> anyhow::Result<Option<Import>> {
+    /// Opens the files, and the queue where there is one: what is wrong with either is said before anybody waits. None where there are
+    /// no files.
+    pub(super) fn open(&self, service: &Arc<Service>) -> anyhow::Result<Option<Import>> {
         let Some(first) = self.columns.files.first() else {
             ensure!(
                 self.set_up.is_nothing() && self.columns.id().is_empty(),
@@ -52,20 +57,22 @@ impl Files {
         let there = service.names()?.contains(&name).then(|| service.queue(&name)).transpose()?;
         let known = there.as_ref().map(|queue| queue.standing().map(|now| now.config)).transpose()?;
         let seated = known.as_ref().map(|config| config.evaluators.as_slice()).unwrap_or_default();
-        let intake = Intake::open(&self.columns, &self.cells, seated, true)?;
+        let before = known.as_ref().and_then(|config| config.columns.as_ref());
+        let intake = Intake::open(&self.columns, &self.cells, seated, before, true)?;
         let guessed = known.is_none() && !self.columns.names_evaluators();
-        let queue = match (there, known) {
-            (Some(queue), Some(config)) => {
+        let config = match known {
+            Some(config) => {
                 let asked = self.set_up.change(config.reward.as_ref()).onto(config.clone());
                 ensure!(
                     asked == config,
                     "there is a queue `{name}` already, and it is set up differently: leave its settings out, change them with `jurybox desk set`, or name another with --queue"
                 );
-                queue
+                config
             }
-            _ => service.create(&name, &self.config(&intake))?,
+            None => self.config(&intake),
         };
-        Ok(Some(Import { name, queue, intake, guessed }))
+        check_new_queue(&name, &config)?;
+        Ok(Some(Import { service: service.clone(), name, queue: there, config, intake, guessed }))
     }
 
     /// How a new queue is set up: where nobody has said what verdicts are worth, they are yes and no.
@@ -78,6 +85,7 @@ impl Files {
         let plain = Config::new(intake.table.taken().evaluators().clone());
         let mut config = self.set_up.change(None).onto(plain);
         config.reward.get_or_insert(yes_or_no);
+        config.columns = Some(intake.uses().clone());
         config
     }
 }
@@ -90,9 +98,10 @@ impl Import {
         Beside { ending, work: Box::new(move |url| self.run(url, &told)) }
     }
 
-    /// Puts the items in, and says where they are to be reviewed.
+    /// Puts the items in, and says where they are to be reviewed. A queue is made with its first items: files that cannot be read leave
+    /// none behind.
     fn run(self, url: &str, ending: &AtomicBool) -> anyhow::Result<()> {
-        let Import { name, queue, intake, guessed } = self;
+        let Import { service, name, mut queue, config, intake, guessed } = self;
         let desk = format!("{url}/q/{name}/desk");
         say(format_args!(
             "{} goes into the queue `{name}`; review it at {desk}",
@@ -105,9 +114,7 @@ impl Import {
                 names.join(", ")
             ));
         }
-        if intake.shown().is_empty() {
-            say(format_args!("warning: reviewers are shown ids alone: there is no column left to show"));
-        } else {
+        if !intake.shown().is_empty() {
             say(format_args!("reviewers are shown: {}", intake.shown().join(", ")));
         }
         if !intake.answers().is_empty() {
@@ -116,7 +123,7 @@ impl Import {
                 intake.answers().join(", ")
             ));
         }
-        if queue.standing()?.config.audit_rate == 0.0 {
+        if config.audit_rate == 0.0 {
             say(format_args!(
                 "note: no item is drawn whatever its scores (audit_rate is 0), so it will not be known what is missed: pass --audit-rate 0.02 with a new queue; in one that is there, `jurybox desk set` is for items that come in later"
             ));
@@ -125,8 +132,16 @@ impl Import {
             if ending.load(Ordering::Relaxed) {
                 bail!("the server ends; what was put in so far is in: run it again for the rest")
             }
+            let queue = match &mut queue {
+                Some(queue) => queue,
+                None => queue.insert(service.create(&name, &config)?),
+            };
             Ok(queue.ask(Call::new("import", request))?)
         })?;
+        if let Some(queue) = queue.filter(|_| config.columns.as_ref() != Some(intake.uses())) {
+            let columns = Some(intake.uses().clone());
+            queue.ask(Call::new("import", Request::Configure(Change { columns, ..Change::default() })))?;
+        }
         say(format_args!("{name}: {}", taken.told()));
         taken.warn();
         if taken.accepted + taken.updated + taken.refused == 0 {

@@ -46,7 +46,7 @@ impl Args {
         let settings = asked.settings()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let hangups = Hangups::noted(&runtime)?;
-        let service = Service::open(&place, Duration::from_secs(self.wait))?;
+        let service = Arc::new(Service::open(&place, Duration::from_secs(self.wait))?);
         if !settings.listen.ip().is_loopback() && settings.proxy.is_none() {
             ensure!(
                 !service.keys()?.is_empty(),
