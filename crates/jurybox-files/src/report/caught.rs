@@ -4,6 +4,9 @@
 //! not count: tied scores are averaged over every order they could come in, and a row that ties with the K-th best reward
 //! is as good a catch as any other that does.
 
+use super::sampled::wilson;
+use jurybox::toolbox::student_quantile;
+
 /// The K best rows by reward, as far as rewards tell them apart.
 pub(super) struct Best {
     k: usize,
@@ -71,6 +74,59 @@ impl Best {
             caught,
             largest: surely.largest as f64 + share * perhaps.largest as f64,
         }
+    }
+
+    /// The 95% interval of the mean reward of the K: over other rows like these, as many, of which the K best are taken in the same way.
+    /// `two` are the rewards where there are just two.
+    ///
+    /// The variance is that of the influence function of a mean above a quantile: rewards spread around the reward at the cut, since with
+    /// other rows the cut is elsewhere. Of two rewards the interval is Wilson's, of as many rows as have that variance; of others Student's,
+    /// with one row's worth of the spread of all rewards: a handful that agrees by luck is not certain.
+    pub(super) fn interval(&self, values: &[f64], rewards: &[f64], two: Option<(f64, f64)>) -> (f64, f64) {
+        let (n, k) = (values.len() as f64, self.k as f64);
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        let cut = sorted[self.k - 1];
+        let above = sorted.partition_point(|value| value.total_cmp(&cut).is_gt());
+        let tied = sorted.partition_point(|value| value.total_cmp(&cut).is_ge()) - above;
+        let share = (self.k - above) as f64 / tied as f64;
+        let counts = |value: f64| match value.total_cmp(&cut) {
+            std::cmp::Ordering::Greater => 1.0,
+            std::cmp::Ordering::Equal => share,
+            std::cmp::Ordering::Less => 0.0,
+        };
+        // The reward at the cut: of the rows that tie there, where they are many; else of rows within a few places of it.
+        let near = (self.k / 4).max(5);
+        let place = |place: usize| sorted[place.min(sorted.len() - 1)];
+        let (first, last) = if tied >= 2 * near {
+            (cut, cut)
+        } else {
+            (place((self.k - 1).saturating_sub(near)), place(self.k - 1 + near))
+        };
+        let at_cut = values.iter().zip(rewards).filter(|(value, _)| (last..=first).contains(*value));
+        let at_cut: Vec<f64> = at_cut.map(|(_, reward)| *reward).collect();
+        let at_cut = at_cut.iter().sum::<f64>() / at_cut.len() as f64;
+        let (mut sum, mut squares, mut weights) = (0.0, 0.0, 0.0);
+        for (&value, &reward) in values.iter().zip(rewards) {
+            let weight = counts(value);
+            sum += weight * reward;
+            squares += (weight * (reward - at_cut)).powi(2);
+            weights += weight * weight;
+        }
+        let reward = sum / k;
+        let variance = (squares / (k * k) - (reward - at_cut).powi(2) / n).max(0.0);
+        let rows = k * k / weights;
+        if let Some((least, most)) = two {
+            let span = most - least;
+            let share = ((reward - least) / span).clamp(0.0, 1.0);
+            let as_many = share * (1.0 - share) * span * span / variance;
+            let (low, high) = wilson(share, if as_many > 0.0 { as_many.min(rows) } else { rows });
+            return (least + span * low, least + span * high);
+        }
+        let all = rewards.iter().sum::<f64>() / n;
+        let spread = rewards.iter().map(|reward| (reward - all).powi(2)).sum::<f64>() / n;
+        let half = student_quantile(0.975, (rows - 1.0).max(1.0)) * (variance + spread / rows / rows).sqrt();
+        (reward - half, reward + half)
     }
 }
 
@@ -167,6 +223,47 @@ mod tests {
         assert_eq!(expected(&[6.0, 5.0, 4.0, 3.0, 2.0, 1.0], &rewards, 3).caught, 1.0 / 3.0);
         assert_eq!(expected(&rewards, &rewards, 3).caught, 1.0);
         assert!(Best::new(&[2.0; 5], 2).is_none(), "where all are equal there is nothing to catch");
+    }
+
+    /// Worlds of which each table is one: the interval holds what the top K come to over all of them, for yes and no, marks and amounts,
+    /// scores that say much and scores that tie.
+    #[test]
+    fn the_interval_of_a_top_k_holds_what_it_promises() {
+        use rand::{RngExt, SeedableRng};
+        const WORLDS: usize = 1000;
+        let (mut rng, mut wrong) = (rand_chacha::ChaCha8Rng::seed_from_u64(3), Vec::new());
+        for (kind, least) in
+            [("yes or no", 0.93), ("marks", 0.93), ("amounts", 0.90), ("rare", 0.93), ("ties", 0.93)]
+        {
+            let two = ["yes or no", "rare", "ties"].contains(&kind).then_some((0.0, 1.0));
+            for k in [10, 100, 300] {
+                let (mut sum, mut ends) = (0.0, Vec::new());
+                for _ in 0..WORLDS {
+                    let (mut values, mut rewards) = (Vec::new(), Vec::new());
+                    for _ in 0..1000 {
+                        let x: f64 = rng.random();
+                        let mut draw = |p: f64| f64::from(u8::from(rng.random::<f64>() < p));
+                        rewards.push(match kind {
+                            "rare" => draw(0.1 * x.powi(8)),
+                            "marks" => (0..4).map(|_| draw(x * x)).sum::<f64>(),
+                            "amounts" => draw(x) * -(1.0 - rng.random::<f64>()).ln(),
+                            _ => draw(x.powi(4)),
+                        });
+                        values.push(if kind == "ties" { (8.0 * x).floor() } else { x });
+                    }
+                    let Some(best) = Best::new(&rewards, k) else { continue };
+                    sum += best.by(&values, &rewards).reward;
+                    ends.push(best.interval(&values, &rewards, two));
+                }
+                let truth = sum / ends.len() as f64;
+                let held = ends.iter().filter(|(low, high)| (*low..=*high).contains(&truth)).count();
+                let share = held as f64 / ends.len() as f64;
+                if share < least {
+                    wrong.push((kind, k, share));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:?}");
     }
 
     #[test]

@@ -71,8 +71,8 @@ pub struct Report {
     pub evaluators: Vec<EvaluatorReport>,
     /// How the evaluators' errors go together: 1 on the diagonal.
     pub error_correlation: Vec<Vec<f64>>,
-    /// How many independent evaluators these are worth. It counts how independent their errors are, not how much they know:
-    /// noise is independent too.
+    /// How many independent evaluators those are worth, by their errors, that go with the reward (or with the others, without rewards); none
+    /// of fewer than two.
     pub effective_evaluators: Option<f64>,
     /// What top K would catch under several ways of ranking.
     pub top: Vec<Catch>,
@@ -214,6 +214,10 @@ pub struct Catch {
     pub k: usize,
     /// Mean reward of the K, where rewards are known.
     pub reward: Option<f64>,
+    /// The lower end of its 95% interval, over other rows like these of which as many are ranked in the same way; none for the best possible.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
     /// The share of the K best rewards among them; the default policy's K where rewards are not known. A row that ties with
     /// the K-th best is as good as any other that does, and rows with the smallest reward of all count for nothing: with
     /// yes and no, it is the share of the yes among the K, or of all the yes where there are fewer than K.

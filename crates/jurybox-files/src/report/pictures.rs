@@ -123,11 +123,7 @@ impl Report {
             _ => format!(" Shown are the {MAPPED} evaluators that go together most with another."),
         };
         let worth = self.effective_evaluators.map_or(String::new(), |n| {
-            format!(
-                "By their errors, these {} evaluators are worth <b>{n:.1}</b> independent ones: that counts \
-                 how independent they are, not how much they know. ",
-                names.len()
-            )
+            format!("By their errors, the {} are worth <b>{n:.1}</b> independent ones. ", self.telling())
         });
         format!(
             "<h2>Redundancy</h2><p>{worth}The map shows how their errors go together: 1 means two voices with one \

@@ -13,6 +13,8 @@ use jurybox::{Evaluators, Example, Spec};
 const BINS: usize = 10;
 /// Rows to a bin on average, below which the curve is not tested.
 const LEAST_TO_A_BIN: usize = 5;
+/// The way of ranking that knows all rewards.
+const BEST_POSSIBLE: &str = "best possible";
 
 /// Mean reward over tenths of each evaluator's scores; without rewards, the mean standardised score of the others.
 pub(super) fn curves(gathered: &Gathered, report: &mut Report) {
@@ -115,7 +117,7 @@ fn bins(parts: &[&[(f64, f64)]], two: Option<(f64, f64)>) -> Vec<Bin> {
 }
 
 /// Wilson's 95% interval of a share: it holds for a handful, and for no case at all.
-fn wilson(share: f64, n: f64) -> (f64, f64) {
+pub(super) fn wilson(share: f64, n: f64) -> (f64, f64) {
     let z2 = 1.96_f64.powi(2);
     let centre = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);
     let half = (z2 * (share * (1.0 - share) / n + z2 / (4.0 * n * n))).sqrt() / (1.0 + z2 / n);
@@ -155,7 +157,7 @@ pub(super) fn catches(gathered: &Gathered, twins: &Twins, names: &Evaluators) ->
     // Without rewards the others are held against the last way, which is no contender then.
     let truth: Vec<f64> = if rewarded {
         let rewards: Vec<f64> = rows.iter().map(|&row| sample.rewards[row] + 0.0).collect();
-        ways.push(("best possible".into(), rewards.clone()));
+        ways.push((BEST_POSSIBLE.into(), rewards.clone()));
         rewards
     } else {
         ways.pop().map(|(_, values)| values).unwrap_or_default()
@@ -167,10 +169,14 @@ pub(super) fn catches(gathered: &Gathered, twins: &Twins, names: &Evaluators) ->
         let Some(best) = Best::new(&truth, k) else { continue };
         catches.extend(ways.iter().map(|(name, values)| {
             let expected = best.by(values, &truth);
+            let sure = rewarded && name != BEST_POSSIBLE;
+            let ends = sure.then(|| best.interval(values, &truth, gathered.outcomes.two()));
             Catch {
                 name: name.clone(),
                 k,
                 reward: rewarded.then_some(expected.reward),
+                low: ends.map(|(low, _)| low),
+                high: ends.map(|(_, high)| high),
                 caught: expected.caught,
                 recall: largest.map(|largest| expected.largest / largest),
             }

@@ -246,13 +246,21 @@ fn one_factor(moments: &Moments) -> Option<Vec<f64>> {
     Some(share.iter().map(|&l| l / (1.0 - l * l) / total).collect())
 }
 
-/// How many evaluators with independent errors these are worth: J^2 over the sum of squared error correlations.
+/// How many evaluators with independent errors those are worth that go with the reward, or with the others where there is none: their
+/// number squared over the sum of squared error correlations. Errors of noise are independent too, and of no use.
 ///
-/// `None` where two of them never scored the same row: nobody knows then.
+/// `None` of fewer than two, and where two of them never scored the same row: nobody knows then.
 pub(super) fn effective(errors: &[Vec<f64>], evaluators: &[EvaluatorReport]) -> Option<f64> {
-    let varies: Vec<usize> = (0..evaluators.len()).filter(|&j| evaluators[j].deviation > 0.0).collect();
-    let pairs = varies.iter().flat_map(|&i| varies.iter().map(move |&j| (i, j)));
+    let telling: Vec<usize> = (0..evaluators.len()).filter(|&j| evaluators[j].tells()).collect();
+    let pairs = telling.iter().flat_map(|&i| telling.iter().map(move |&j| (i, j)));
     let sum: f64 = pairs.map(|(i, j)| errors[i][j].powi(2)).sum();
-    let count = varies.len() as f64;
-    (sum > 0.0).then(|| count * count / sum)
+    let count = telling.len() as f64;
+    (count > 1.0 && sum > 0.0).then(|| count * count / sum)
+}
+
+impl EvaluatorReport {
+    /// Whether it goes with the reward, or with the others where there is none, beyond chance.
+    pub(super) fn tells(&self) -> bool {
+        matches!(self.relation, Relation::With | Relation::Against | Relation::BesideOthers)
+    }
 }

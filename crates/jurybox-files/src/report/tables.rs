@@ -163,7 +163,10 @@ impl Report {
                         let recall = catch
                             .recall
                             .map_or(String::new(), |share| format!(", {:.0}% of all", 100.0 * share));
-                        format!("{} ({:.0}%{recall})", short(reward), 100.0 * catch.caught)
+                        let interval = catch.low.zip(catch.high).map_or(String::new(), |(low, high)| {
+                            format!(" [{}, {}]", short(low), short(high))
+                        });
+                        format!("{}{interval} ({:.0}%{recall})", short(reward), 100.0 * catch.caught)
                     }
                     None => format!("{:.0}%", 100.0 * catch.caught),
                 });
@@ -184,7 +187,7 @@ impl Report {
                     self.twins_said()
                 );
             }
-            html += ". The figures have no intervals: small differences between two ways may be chance.</p>";
+            html += ". In square brackets: the 95% interval of each mean, for as many other rows like these, ranked in the same way.</p>";
         } else {
             html += "<p class=\"small\">The share of the default policy's top K that each other way of ranking finds too, tied scores averaged over their orders. Without \
              rewards nobody can say which is right.</p>";

@@ -61,9 +61,7 @@ impl Report {
         if let Some(effective) = self.effective_evaluators {
             push_line(
                 &mut text,
-                &format!(
-                    "worth {effective:.1} independent evaluators (that counts independence, not knowledge)"
-                ),
+                &format!("worth {effective:.1} independent evaluators: the {}", self.telling()),
             );
         }
         text += &self.reviewers_as_text();
@@ -71,6 +69,12 @@ impl Report {
             push_line(&mut text, &format!("warning: {warning}"));
         }
         text
+    }
+
+    /// Of how many evaluators it is said how many independent ones they are worth, and which those are.
+    pub(super) fn telling(&self) -> String {
+        let with = if self.rewarded() { "the reward" } else { "the others" };
+        format!("{} that go with {with}", self.evaluators.iter().filter(|about| about.tells()).count())
     }
 
     /// The weight that a state has learnt, where there is one; otherwise that in these rows.
