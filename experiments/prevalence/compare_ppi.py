@@ -45,7 +45,8 @@ def by_command(jurybox, kind):
         command = [jurybox, "prevalence", file.name, "--reward", "reward", "--probability", "p", "--prediction", "prediction",
                    "--reward-range", "0,1", "--json", "-q"]
         found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["all"]
-    return found["mean"], found["normal"]["low"], found["normal"]["high"]
+    half = 1.959963984540054 * found["standard_error"]
+    return found["mean"], found["mean"] - half, found["mean"] + half
 
 
 for kind in ["yes or no", "marks"]:

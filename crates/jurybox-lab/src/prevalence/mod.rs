@@ -22,7 +22,7 @@ mod show;
 #[cfg(test)]
 mod tests;
 
-pub use outcome::{Ends, Prevalence, PrevalenceLine};
+pub use outcome::{Prevalence, PrevalenceLine};
 pub use period::Period;
 
 use crate::error::Error;

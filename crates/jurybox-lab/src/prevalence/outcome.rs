@@ -60,21 +60,9 @@ pub struct PrevalenceLine {
     pub standard_error: Option<f64>,
     /// How far the predictions are believed, from 0 (not at all) to 1.
     pub lambda: Option<f64>,
-    /// The interval that a normal law would give: where probabilities are equal, that of `ppi_mean_ci` in PyPI's `ppi-python`. With few
-    /// rewards, or rare ones, it holds less often than it says.
-    pub normal: Option<Ends>,
     /// Whether the interval can be believed. Not so where rewards may be larger than those seen, and too few were; where probabilities differ
     /// by more than tenfold; and where nobody was drawn among rows that were left to chance.
     pub trusted: bool,
-}
-
-/// The ends of an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Ends {
-    /// The lower one.
-    pub low: f64,
-    /// The upper one.
-    pub high: f64,
 }
 
 impl PrevalenceLine {
@@ -96,7 +84,6 @@ impl PrevalenceLine {
             high: end(|estimate| estimate.interval.high, range.high),
             standard_error: estimate.map(|estimate| estimate.standard_error),
             lambda: estimate.map(|estimate| estimate.lambda),
-            normal: estimate.map(|estimate| estimate.normal()).map(|(low, high)| Ends { low, high }),
             trusted: (range.known || estimate.is_some_and(|estimate| estimate.settled)) && !is_uneven(rows),
         }
     }
