@@ -1,6 +1,7 @@
 //! Who errs with whom: correlations of errors between evaluators, and how many independent ones they are worth, with an interval.
 
 use jurybox::Interval;
+use jurybox::toolbox::student_quantile;
 
 /// How many items that were looked at it takes to speak of errors.
 pub(super) const ENOUGH: usize = 30;
@@ -18,8 +19,10 @@ pub(super) struct Alike {
     pub(super) correlations: Vec<Vec<f64>>,
     /// The share of what each one's scores vary by that says nothing of what the items were worth; NaN where it has scored too few.
     pub(super) noise: Vec<f64>,
-    /// How many evaluators with independent errors these are worth: J squared over the sum of squared error correlations, with its 95%
-    /// interval. None where two of them never scored the same item.
+    /// The evaluators whose scores go with what items were worth, beyond chance. Errors of the others are independent because they know nothing.
+    pub(super) telling: Vec<usize>,
+    /// How many evaluators with independent errors those of `telling` are worth: their number squared over the sum of squared error correlations,
+    /// with its 95% interval. None of fewer than two, or where two of them never scored the same item.
     pub(super) worth: Option<Interval>,
 }
 
@@ -35,15 +38,17 @@ impl Alike {
         let most = (PRODUCTS / (width * width)).max(500);
         let lessons = &lessons[lessons.len().saturating_sub(most)..];
         let all = correlations(lessons, width, |_| true);
+        let telling: Vec<usize> = (0..width).filter(|&j| tells(lessons, j, width)).collect();
         let parts: Vec<f64> = (0..GROUPS)
-            .map(|group| squares(&correlations(lessons, width, |at| at % GROUPS != group)))
+            .map(|group| squares(&correlations(lessons, width, |at| at % GROUPS != group), &telling))
             .collect();
         let map = |(r, items): &Correlation| if *items >= ENOUGH { *r } else { f64::NAN };
         Some(Alike {
             items: lessons.len(),
             noise: (0..width).map(|j| noise(lessons, j)).collect(),
             correlations: all.iter().map(|row| row.iter().map(map).collect()).collect(),
-            worth: worth(squares(&all), &parts, width as f64),
+            worth: worth(squares(&all, &telling), &parts, telling.len() as f64).filter(|_| telling.len() > 1),
+            telling,
         })
     }
 
@@ -64,13 +69,13 @@ fn worth(sum: f64, parts: &[f64], many: f64) -> Option<Interval> {
     half.is_finite().then(|| Interval { mean: of(sum), low: of(sum + half), high: of(sum - half) })
 }
 
-/// The sum of all squared correlations, each less what chance adds to the square of one of so few items.
-fn squares(correlations: &[Vec<Correlation>]) -> f64 {
+/// The sum of the squared correlations among some evaluators, each less what chance adds to the square of one of so few items.
+fn squares(correlations: &[Vec<Correlation>], among: &[usize]) -> f64 {
     let square = |(r, items): &Correlation| {
         let items = *items as f64;
         1.0 - (1.0 - r * r) * (items - 2.0) / (items - 3.0)
     };
-    correlations.iter().flatten().map(square).sum()
+    among.iter().flat_map(|&i| among.iter().map(move |&j| &correlations[i][j])).map(square).sum()
 }
 
 /// The correlations of errors among some of the lessons; NaN where fewer than four have both.
@@ -111,6 +116,15 @@ fn noise(lessons: &[(Vec<f64>, f64)], j: usize) -> f64 {
     let (xx, xy, yy) = moments(&pairs);
     let left = 1.0 - xy * xy / (xx * yy);
     if pairs.len() >= ENOUGH && left.is_finite() { left.clamp(0.0, 1.0) } else { f64::NAN }
+}
+
+/// Whether an evaluator's scores go with what items were worth: by the t test of their correlation, at 5% for all of `width` evaluators
+/// together (Bonferroni).
+fn tells(lessons: &[(Vec<f64>, f64)], j: usize, width: usize) -> bool {
+    let left = noise(lessons, j);
+    let freedom = lessons.iter().filter(|(row, _)| !row[j].is_nan()).count() as f64 - 2.0;
+    // NaN, where too few are scored, is no proof.
+    (1.0 - left) * freedom > left * student_quantile(1.0 - 0.025 / width as f64, freedom.max(1.0)).powi(2)
 }
 
 fn moments(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
@@ -185,17 +199,32 @@ mod tests {
         for (items, alike, width, common) in
             [(40, 2_usize, 4_usize, 0.8), (40, 0, 6, 0.0), (150, 3, 6, 0.5), (400, 2, 4, 0.9)]
         {
-            let pairs = (alike * alike.saturating_sub(1)) as f64;
-            let many = width as f64;
-            let truth = many * many / (many + pairs * common * common);
-            let held = (0..200)
-                .filter(|world| {
-                    let all = lessons(1000 + world, items, alike, width, common);
-                    let worth = Alike::of(&all, width).unwrap().worth.unwrap();
-                    (worth.low..=worth.high).contains(&truth)
-                })
-                .count();
-            assert!(held >= 180, "{held} of 200 with {items} items of {width} evaluators");
+            let (mut held, mut told) = (0, 0);
+            for world in 0..200 {
+                let found = Alike::of(&lessons(1000 + world, items, alike, width, common), width).unwrap();
+                let Some(worth) = found.worth else { continue };
+                let (many, together) =
+                    (found.telling.len(), found.telling.iter().filter(|j| **j < alike).count());
+                let pairs = (together * together.saturating_sub(1)) as f64;
+                let many = many as f64;
+                let truth = many * many / (many + pairs * common * common);
+                told += 1;
+                held += usize::from((worth.low..=worth.high).contains(&truth));
+            }
+            assert!(told >= 100, "{told} with {items} items of {width} evaluators");
+            assert!(10 * held >= 9 * told, "{held} of {told} with {items} items of {width} evaluators");
         }
+    }
+
+    /// Twenty columns of noise are independent, and nobody's use.
+    #[test]
+    fn noise_is_worth_no_evaluators() {
+        let told = (0..200).filter(|world| {
+            let mut all = lessons(5000 + world, 300, 0, 20, 0.0);
+            all.iter_mut().for_each(|(row, worth)| row.iter_mut().for_each(|score| *score -= *worth));
+            (0..20).filter(|&j| tells(&all, j, 20)).count() > 1
+        });
+        let told = told.count();
+        assert!(told <= 4, "{told} of 200");
     }
 }

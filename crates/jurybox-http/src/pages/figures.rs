@@ -23,9 +23,6 @@ const ENTRIES: usize = 12;
 /// The best items that are explained.
 const BEST: usize = 12;
 
-/// The first picks that the last ones are held against.
-const EARLY: usize = 50;
-
 /// A second, a minute, a day, in microseconds.
 pub(super) const SECOND: i64 = 1_000_000;
 pub(super) const MINUTE: i64 = 60 * SECOND;
@@ -172,17 +169,6 @@ impl Seen {
         let picked = |work: &Worked| work.claimed.is_some() && !work.explored && !golden(work);
         let decided = self.decided().into_iter();
         decided.filter(|(work, _)| picked(work)).map(|(work, worth)| (work.at, worth)).collect()
-    }
-
-    /// What the first picks were worth and what the last ones were, as many each, where all of them are looked at and there are enough: the
-    /// difference is what was learnt.
-    pub(super) fn first_and_last(&self) -> Option<(usize, Interval, Interval)> {
-        let worths: Vec<f64> = self.picked().into_iter().map(|(_, worth)| worth).collect();
-        let many = (worths.len() / 3).min(EARLY);
-        let all = self.looked_since().is_none();
-        let mean = |worths: &[f64]| mean_within(worths, self.scale());
-        (all && many >= EARLY / 2)
-            .then(|| (many, mean(&worths[..many]), mean(&worths[worths.len() - many..])))
     }
 
     /// The least and the most that an item can be worth: by the queue's scale, or by what was found; never the same.

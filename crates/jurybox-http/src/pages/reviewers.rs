@@ -10,8 +10,9 @@ use crate::handlers::{Asked, OfQueue};
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use jurybox::toolbox::student_quantile;
 use jurybox::{Interval, Standing};
-use jurybox_server::{Rewards, Source, Worked};
+use jurybox_server::{GOLDEN, Rewards, Source, Worked};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, HashMap};
 
@@ -92,7 +93,7 @@ pub(super) async fn page(
                 p class="small" { b { "With others" } " is about items that several have judged (" code { "quorum" } "): how often a reviewer says what each of the others says of the same item, one's own vote left out, and those who are asked only because others differ, with its 95% interval and the number of items. " b { "By chance" } " is how often that would be so if nobody looked and everybody said each label as often as now: agreement is worth what it is above that." }
                 p class="small" { b { "Golden" } " items have a known label, which the desk does not show; the table says how often a reviewer found it. Make one by saying so when it is sent: " code { "{\"id\": \"p1\", \"scores\": {…}, \"golden\": \"harmful\"}" } ", or by a column of a file: " code { "jurybox serve --import scores.csv --id id --golden known" } "." }
                 p class="small" { "Only blind verdicts are compared: who takes a verdict back has seen what the jury thought, and the next one on that item is counted apart." }
-                p class="small" { b { "Severity" } " is how far a reviewer's verdicts lie above what the others would give the same items, and " b { "noise" } " how far they are from telling what an item is worth, beside the middle reviewer: 2 is twice as noisy. What no score sees of an item is a part of both noises, so that they are more alike than the reviewers. Both are learnt from all verdicts by the scores of their items, with intervals that hold in 9 of 10 cases, where one reviewer decides an item: severity is taken out, and a verdict counts for what it tells." }
+                p class="small" { b { "Severity" } " is how far a reviewer's verdicts lie above what the others would give the same items, and " b { "noise" } " how far they are from telling what an item is worth, beside the middle reviewer: 2 is twice as noisy. What no score sees of an item is a part of both noises, so that they are more alike than the reviewers. Both are learnt from all verdicts by the scores of their items, with intervals that hold in 9 of 10 cases, where one reviewer decides an item: severity is taken out, and a verdict counts for what it tells. Tags, such as a language, are not among what they are learnt by: where a reviewer's items have a tag more or less often than the others', that stands beside the name, and what seems to be severity may be of these items. Give an item of each language to each reviewer, or items with known labels, to tell the two apart." }
                 p class="small" { "A figure of few verdicts says little: the number behind it is beside it." }
                 }
             }
@@ -152,8 +153,7 @@ fn gathered(seen: &Seen) -> BTreeMap<&str, Reviewer> {
         if !there.is_empty() && there.len() < first.len() {
             of.others.add(work.reward, &there);
         }
-        let right =
-            work.tags.get(jurybox_server::GOLDEN).and_then(|right| known(right, seen.config.reward.as_ref()));
+        let right = work.tags.get(GOLDEN).and_then(|right| known(right, seen.config.reward.as_ref()));
         if let Some(right) = right {
             of.golden.add(work.reward, &[right]);
         }
@@ -162,6 +162,52 @@ fn gathered(seen: &Seen) -> BTreeMap<&str, Reviewer> {
         *all.entry(&skip.reviewer).or_default().skips.entry(skip.reason.clone()).or_default() += 1;
     }
     all
+}
+
+/// A tag that a reviewer's items have more or less often than those of the others, beyond chance.
+#[derive(Debug, PartialEq)]
+struct Apart<'a> {
+    tag: &'a str,
+    value: &'a str,
+    /// The share of the reviewer's items that have it.
+    here: f64,
+    /// The share of the others' items.
+    there: f64,
+}
+
+/// The tag in which each reviewer's items differ most from those of the others, where shares are a tenth apart or more and chance does not put
+/// them so far (a test of two proportions, at 5% for all tags and reviewers together). The model that severity is read off knows scores and no
+/// tags: what such items are judged more severely for is taken for the reviewer's severity.
+fn apart<'a>(work: impl Iterator<Item = &'a Worked>) -> BTreeMap<&'a str, Apart<'a>> {
+    const LEAST: f64 = 0.1;
+    let mut items: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut tagged: BTreeMap<(&str, &str), HashMap<&str, f64>> = BTreeMap::new();
+    for work in work {
+        *items.entry(&work.reviewer).or_default() += 1.0;
+        for (tag, value) in work.tags.iter().filter(|(tag, _)| *tag != GOLDEN) {
+            *tagged.entry((tag.as_str(), value.as_str())).or_default().entry(&work.reviewer).or_default() +=
+                1.0;
+        }
+    }
+    let all: f64 = items.values().sum();
+    let deviate = student_quantile(1.0 - 0.025 / (items.len() * tagged.len()).max(1) as f64, f64::MAX);
+    let mut most: BTreeMap<&str, Apart> = BTreeMap::new();
+    for (&(tag, value), by) in &tagged {
+        let with: f64 = by.values().sum();
+        // A tag that hardly any item has sets no two reviewers apart but those who have it.
+        let asked = items.iter().filter(|(name, _)| with / all >= LEAST / 2.0 || by.contains_key(*name));
+        for (&name, many) in asked {
+            let (own, others) = (by.get(name).copied().unwrap_or(0.0), all - many);
+            let (here, there) = (own / many, (with - own) / others);
+            let error = (with / all * (1.0 - with / all) * (1.0 / many + 1.0 / others)).sqrt();
+            let far = (here - there).abs();
+            let before = most.get(name).map_or(0.0, |apart| (apart.here - apart.there).abs());
+            if others > 0.0 && far >= LEAST && far > deviate * error && far > before {
+                most.insert(name, Apart { tag, value, here, there });
+            }
+        }
+    }
+    most
 }
 
 /// How often both say the same, how sure that is, and how often they would by chance.
@@ -173,14 +219,14 @@ fn agreement(met: &Met) -> Markup {
     }
 }
 
-/// How severe and how noisy somebody is beside the others.
-fn standing(all: &[Standing], name: &str) -> Markup {
+/// How severe and how noisy somebody is beside the others; who has other items than these may have the severity of the items.
+fn standing(all: &[Standing], name: &str, apart: bool) -> Markup {
     let who = Some(jurybox::Reviewer::named(name));
     let Some(of) = all.iter().find(|of| of.reviewer == who) else {
         return html! { td { "–" } td { "–" } };
     };
     html! {
-        td { @if of.severity.half_width().is_finite() { (signed(of.severity)) } @else { (rounded(of.severity.mean)) " (unknown yet)" } }
+        td { @if of.severity.half_width().is_finite() { (signed(of.severity)) } @else { (rounded(of.severity.mean)) " (unknown yet)" } @if apart { span class="muted" { ", or of these items" } } }
         td { @if of.noise.high.is_finite() { (between(of.noise)) } @else { (rounded(of.noise.mean)) " (" (rounded(of.noise.low)) " or more)" } }
     }
 }
@@ -203,6 +249,8 @@ fn table(seen: &Seen) -> Markup {
     let learnt = !seen.standings.is_empty();
     let met = all.iter().any(|(_, of)| of.others.items > 0);
     let golden = all.iter().any(|(_, of)| of.golden.items > 0);
+    let people = seen.worked.iter().filter(|work| work.source == Source::Reviewer);
+    let apart = if learnt { apart(people) } else { BTreeMap::new() };
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of reviewers" {
             table {
@@ -210,13 +258,13 @@ fn table(seen: &Seen) -> Markup {
                 tbody {
                     @for (name, of) in &mut all {
                         tr {
-                            td class="name" { (name) }
+                            td class="name" { (name) @if let Some(of) = apart.get(*name) { br; span class="small" { (of.tag) " " (of.value) ": " (percent(of.here)) " of the items, of the others' " (percent(of.there)) } } }
                             td { (count(of.today)) }
                             td { (count(of.verdicts)) }
                             td { (quantile(&mut of.between, 0.5).map_or("–".into(), span)) }
                             @if met { (agreement(&of.others)) }
                             @if golden { (agreement(&of.golden)) }
-                            @if learnt { (standing(&seen.standings, name)) }
+                            @if learnt { (standing(&seen.standings, name, apart.contains_key(*name))) }
                             td { (count(of.seen)) }
                             td { (skips(&of.skips)) }
                             td { @if of.last > 0 { (moment(of.last, seen.now)) } }
@@ -263,10 +311,8 @@ mod tests {
         assert_eq!((of(0.1), of(-0.1)), ("+0.10 (0.05 to 0.15)".into(), "−0.10 (−0.15 to −0.05)".into()));
     }
 
-    /// Three who toss coins, the third asked where the first two differ: those two agree in half of the items, and the third with nobody.
-    #[test]
-    fn whoever_breaks_a_tie_is_not_compared() {
-        let work = |n: u64, at: i64, reviewer: &str, reward: f64| Worked {
+    fn work(n: u64, at: i64, reviewer: &str, reward: f64) -> Worked {
+        Worked {
             at,
             claimed: None,
             arrived: 0,
@@ -281,7 +327,47 @@ mod tests {
             seen: false,
             scores: Vec::new(),
             tags: [].into(),
+        }
+    }
+
+    /// Ann has the harder language: that is said of her, and of the others, whose items have the other one. By chance nobody is told apart.
+    #[test]
+    fn who_has_other_items_is_told() {
+        let tagged = |n: u64, who: &str, language: &str| {
+            let tags = [("language".to_string(), language.to_string()), ("source".into(), "web".into())];
+            Worked { tags: tags.into(), ..work(n, 1, who, 1.0) }
         };
+        let all: Vec<Worked> = (0..300)
+            .map(|n| {
+                let who = ["ann", "bob", "cyd"][n as usize % 3];
+                tagged(n, who, if (who == "ann") == (n % 10 < 8) { "de" } else { "en" })
+            })
+            .collect();
+        let found = apart(all.iter());
+        let ann = &found["ann"];
+        assert_eq!((ann.tag, ann.value), ("language", "de"));
+        assert!((ann.here - 0.8).abs() < 1e-9 && (ann.there - 0.2).abs() < 1e-9, "{ann:?}");
+        assert!(found.contains_key("bob") && found.contains_key("cyd"), "{found:?}");
+        let chance = |n: u64| jurybox::toolbox::hash_number(3, n);
+        let told = (0..200).filter(|world| {
+            let of = |n: u64| {
+                tagged(
+                    n,
+                    ["ann", "bob", "cyd"][n as usize % 3],
+                    ["de", "en", "fr"][chance(1000 * world + n) as usize % 3],
+                )
+            };
+            let all: Vec<Worked> = (0..300).map(of).collect();
+            !apart(all.iter()).is_empty()
+        });
+        let told = told.count();
+        assert!(told <= 20, "{told} of 200");
+        assert!(apart(all[..1].iter()).is_empty() && apart([].iter()).is_empty());
+    }
+
+    /// Three who toss coins, the third asked where the first two differ: those two agree in half of the items, and the third with nobody.
+    #[test]
+    fn whoever_breaks_a_tie_is_not_compared() {
         let all =
             [work(1, 5, "cyd", 1.0), work(1, 3, "bob", 0.0), work(1, 2, "ann", 1.0), work(2, 4, "ann", 1.0)];
         let said = independent(all.iter(), 2);

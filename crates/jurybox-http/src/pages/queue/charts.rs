@@ -2,10 +2,9 @@
 
 use super::super::alike::ENOUGH;
 use super::super::figures::{Bins, SECOND, quantile, reliability as groups};
-use super::super::format::{between, moment, span, stretch};
+use super::super::format::{moment, span, stretch};
 use super::super::overview::{CHANCE, against, others};
 use super::{Shown, View};
-use jurybox::Interval;
 use jurybox_draw::{Colour, Curve, Frame, HeatMap, Plot, Scale};
 use jurybox_server::{Evaluated, Trusted};
 use maud::{Markup, PreEscaped, html};
@@ -73,10 +72,6 @@ pub(super) fn caught(view: &View<'_>) -> Shown {
     let line = |each: f64| places.iter().map(|x| (*x, x * each)).collect();
     // Evaluators have their colours; this is none of them.
     let mut curves = vec![Curve::new("caught", ours).in_colour(Colour::Ink)];
-    let early = seen.first_and_last().filter(|_| view.window.is_all());
-    if let Some((_, early, _)) = early.filter(|(_, early, late)| differ(early, late)) {
-        curves.push(Curve::new("as at first", line(early.mean)).as_reference());
-    }
     for (name, mean) in others(seen) {
         let mut curve = Curve::new(name, line(mean.mean));
         curve.band = places.iter().map(|x| (*x, x * mean.low, x * mean.high)).collect();
@@ -86,22 +81,9 @@ pub(super) fn caught(view: &View<'_>) -> Shown {
     // The place before the first pick is when that was made.
     let when = |x: f64| picked.get(((x - first) as usize).saturating_sub(1)).map(|(at, _)| *at);
     Shown::Open(html! {
-        @if let Some((many, early, late)) = early {
-            p {
-                "The first " (many) " picks were worth " b { (between(early)) } ", the last " (many) " " b { (between(late)) }
-                @if differ(&early, &late) { "." } @else { ": no further apart than chance puts them." }
-            }
-        }
         (drawn(&plot("items picked", "caught", curves), &FRAME, when))
         (against(seen))
     })
-}
-
-/// Whether two means of different items are further apart than chance puts them in 19 of 20 cases. Their intervals of 95% may overlap by then: the ends
-/// of the difference are as far from it as both that face each other are from their means, by Pythagoras (Zou and Donner).
-fn differ(one: &Interval, other: &Interval) -> bool {
-    let (lower, higher) = if one.mean <= other.mean { (one, other) } else { (other, one) };
-    higher.mean - lower.mean > (lower.high - lower.mean).hypot(higher.mean - higher.low)
 }
 
 /// What each evaluator added, while the server ran and at its checkpoints: its weight times how much its scores varied then, so that they can be
@@ -182,18 +164,18 @@ pub(super) fn errors(view: &View<'_>) -> Shown {
     let names = view.seen.names();
     let Some(alike) = view.seen.alike.as_ref().filter(|alike| alike.correlations.len() == names.len()) else {
         return Shown::Later(
-            html! { "After " (ENOUGH) " verdicts on items that were drawn on arrival (audit_rate): which evaluators are wrong together, and how many independent ones they are worth." },
+            html! { "After " (ENOUGH) " verdicts on items that were drawn on arrival (audit_rate): which evaluators are wrong together, and how many independent ones they come to." },
         );
     };
     let map = HeatMap::new(&names, |i, j| alike.correlations[i][j]).strongest(MAPPED).ordered();
     let worth = alike.worth.map(|worth| {
-        html! { "worth " b { (format!("{:.1}", worth.mean)) } " independent evaluators of " (names.len()) ": " (format!("{:.1} to {:.1}", worth.low, worth.high)) " (95%)" }
+        html! { "as much as " b { (format!("{:.1}", worth.mean)) } " (" (format!("{:.1} to {:.1}", worth.low, worth.high)) ") independent evaluators: the " (alike.telling.len()) " of " (names.len()) " that go with verdicts" }
     });
     let body = html! {
         div class="scroll" tabindex="0" role="region" aria-label="Map of error correlations" { (PreEscaped(map.to_table())) }
         p class="small" {
             "Correlations of errors among the last " (alike.items) " decided items of those that were drawn on arrival, whatever their scores. What was not drawn and picked for its scores is left out: there, evaluators that agree look less alike than they are. Up to ±"
-            (format!("{:.2}", alike.by_chance())) " is chance in 19 of 20 pairs. Independence is not knowledge."
+            (format!("{:.2}", alike.by_chance())) " is chance in 19 of 20 pairs. How many independent evaluators they come to is said of those alone whose scores go with verdicts beyond chance: noise is independent, and of no use."
             @if names.len() > MAPPED { " The " (MAPPED) " of " (names.len()) " that are most like another." }
         }
     };
@@ -226,18 +208,4 @@ pub(super) fn reliability(view: &View<'_>) -> Shown {
         p class="small" { "Of items that were looked at, most of them because the evaluators together said so; scores that mean the opposite are turned round. Bars: 95%." @if names.len() > loudest.len() { " The " (loudest.len()) " of " (names.len()) " evaluators that add most now." } }
     };
     Shown::Folded(html! { "by " b { (lessons.len()) } " items that were judged" }, body)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::differ;
-    use crate::pages::figures::wilson;
-
-    /// By the test of two proportions: z is 2.6 with 22 and 35 of 50, and 1.0 with 35 and 30; the intervals of the first two overlap.
-    #[test]
-    fn means_differ_where_chance_does_not_put_them_so_far_apart() {
-        let (first, last, later) = (wilson(0.44, 50.0), wilson(0.7, 50.0), wilson(0.6, 50.0));
-        assert!(first.high > last.low && differ(&first, &last) && differ(&last, &first));
-        assert!(!differ(&last, &later) && !differ(&later, &last) && !differ(&first, &first));
-    }
 }
