@@ -125,6 +125,33 @@ fn a_queue_that_is_served_gives_back_skips_too() {
     }
 }
 
+/// What strangers wrote is no formula in the CSV of an export, unless somebody asks for it; numbers stay numbers.
+#[test]
+fn an_export_has_no_formula() {
+    let folder = Folder::new("export-formula");
+    let server = Server::over(&folder.path("jurybox-data"), &[]);
+    assert_eq!(server.ask("PUT", "/v1/queues/posts", r#"{"evaluators": [{"name": "spam"}]}"#).status, 201);
+    let items = json!({"items": [
+        {"id": "=HYPERLINK(A1)", "scores": {"spam": -1}, "tags": {"language": "@x", "age": "-3"}},
+        {"id": "\t+1", "scores": {"spam": 0.5}},
+    ]});
+    server.post("/v1/queues/posts/items", &items.to_string());
+    folder.ok("export jurybox-data --queue posts --out safe.csv");
+    folder.ok("export jurybox-data --queue posts --out raw.csv --safe-csv=false");
+    let over_http = |more: &str| {
+        unchunked(&server.ask("GET", &format!("/v1/queues/posts/export?format=csv{more}"), "").body)
+    };
+    assert_eq!(
+        (over_http(""), over_http("&safe_csv=false")),
+        (folder.read("safe.csv"), folder.read("raw.csv"))
+    );
+    let (safe, raw) = (folder.read("safe.csv"), folder.read("raw.csv"));
+    for text in ["\n'=HYPERLINK(A1),", "\n'\t+1,", ",'@x,", ",-3,", ",-1.0,"] {
+        assert!(safe.contains(text), "{text:?}: {safe}");
+    }
+    assert!(raw.contains("\n=HYPERLINK(A1),") && raw.contains("\n\t+1,") && raw.contains(",@x,"), "{raw}");
+}
+
 /// Every format says the same, from the command and over HTTP, and is learnt from and replayed as it is.
 #[test]
 fn what_is_exported_is_read_straight_back() {

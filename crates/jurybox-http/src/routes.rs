@@ -98,8 +98,8 @@ const EXPORT: &[Param] = &[
     ),
     Param::optional(
         "safe_csv",
-        "Whether text that a spreadsheet would run as a formula begins with an apostrophe",
-        r#"{"type": "boolean", "default": false}"#,
+        "Whether text in CSV that a spreadsheet would run as a formula begins with an apostrophe",
+        r#"{"type": "boolean", "default": true}"#,
     ),
 ];
 const EVENTS: &[Param] = &[

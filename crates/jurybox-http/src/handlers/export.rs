@@ -30,8 +30,13 @@ pub(crate) struct Wanted {
     format: Written,
     #[serde(default)]
     drawn: bool,
-    #[serde(default)]
+    #[serde(default = "safe")]
     safe_csv: bool,
+}
+
+/// What others wrote goes into a spreadsheet: it is text there, unless somebody asks for the cells as they are.
+fn safe() -> bool {
+    true
 }
 
 #[derive(Deserialize, Default, Clone, Copy)]

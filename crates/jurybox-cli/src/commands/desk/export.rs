@@ -1,9 +1,8 @@
 //! `jurybox export` and `jurybox desk export`: everything, to take elsewhere.
 
-use super::super::layout::Sheet as Written;
 use super::Place;
 use crate::messages::say;
-use jurybox_files::{Format, Sheet, counted};
+use jurybox_files::{Format, Layout, Sheet, counted};
 use jurybox_http::{export_columns, export_pages};
 use jurybox_server::Exported;
 use std::path::PathBuf;
@@ -33,8 +32,9 @@ pub(crate) struct Args {
     /// `replay --probability` weighs. A good item is looked at whether it is drawn or not, and would count twice
     #[arg(long)]
     drawn: bool,
-    #[command(flatten)]
-    sheet: Written,
+    /// Whether text in CSV that a spreadsheet would run as a formula begins with an apostrophe, ids too; false for the cells as they are
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
+    safe_csv: bool,
 }
 
 impl Args {
@@ -45,7 +45,8 @@ impl Args {
         if let (Some(asked), Some(said)) = (self.written, Format::of_name(&out.to_string_lossy())) {
             anyhow::ensure!(asked == said, "{}: its name says another format than --as", out.display());
         }
-        let layout = self.sheet.layout(self.written.unwrap_or(Format::JsonLines));
+        let format = self.written.unwrap_or(Format::JsonLines);
+        let layout = Layout { format, safe_csv: self.safe_csv };
         let (mut sheet, mut rows, mut decided): (Option<Sheet<Exported>>, u64, u64) = (None, 0, 0);
         export_pages(
             |after, many| desk.exported(after, many),
