@@ -28,6 +28,7 @@ mod origin;
 mod pages;
 mod patient;
 mod problem;
+mod process;
 mod rest;
 mod routes;
 mod settings;

@@ -1,5 +1,6 @@
 //! What is counted, as Prometheus reads it.
 
+use crate::process::Process;
 use jurybox_server::{Standing, Webhook};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -7,6 +8,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -70,7 +72,7 @@ pub(crate) struct Metrics {
     deliveries: Family<Sent, Counter>,
     /// Webhooks that are left alone, as last seen.
     webhooks_off: AtomicUsize,
-    dropped: Gauge,
+    dropped: Counter,
     up: Gauge,
     /// One text at a time: each is of the queues that its reader may look at.
     writing: Mutex<()>,
@@ -81,7 +83,11 @@ const STEPS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 
 impl Metrics {
     pub(crate) fn new() -> Self {
-        let mut registry = Registry::with_prefix("jurybox");
+        let mut all = Registry::default();
+        all.register_collector(Box::new(Process));
+        let registry = all.sub_registry_with_prefix("jurybox");
+        let built = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The program that runs", built);
         let answered = Family::<Answered, Counter>::default();
         registry.register("requests", "Requests answered", answered.clone());
         let seconds = Family::<Route, Histogram>::new_with_constructor(|| Histogram::new(STEPS));
@@ -111,7 +117,7 @@ impl Metrics {
             of_hooks("webhook_off", "Whether a webhook has failed for too long and is left alone: an alarm");
         let deliveries = Family::<Sent, Counter>::default();
         registry.register("webhook_deliveries", "What was sent to webhooks", deliveries.clone());
-        let dropped = Gauge::default();
+        let dropped = Counter::default();
         registry.register("log_lines_dropped", "Lines of the log that nobody took in time", dropped.clone());
         let up = Gauge::default();
         registry.register("database_up", "Whether the database answers", up.clone());
@@ -124,7 +130,7 @@ impl Metrics {
             dropped,
             up,
             writing: Mutex::default(),
-            registry,
+            registry: all,
             answered,
             seconds,
             items,
@@ -206,7 +212,8 @@ impl Metrics {
             self.failures.get_or_create(&label).set(whole(hook.failures));
             self.off.get_or_create(&label).set(i64::from(hook.off));
         }
-        self.dropped.set(whole(dropped));
+        // It only ever grows: this sets it to what the writer of the log has counted.
+        self.dropped.inner().store(dropped, Ordering::Relaxed);
         self.up.set(i64::from(up));
         let mut text = String::new();
         let _ = encode(&mut text, &self.registry);
@@ -221,6 +228,35 @@ mod tests {
     use axum::extract::Request;
     use std::time::Duration;
     use tower::ServiceExt;
+
+    /// What counts up is named as a counter; program and process have the names that dashboards know.
+    #[test]
+    fn program_and_process_are_told_by_their_usual_names() {
+        let text = super::Metrics::new().text(&[], &[], 7, true);
+        for line in [
+            "# TYPE jurybox_log_lines_dropped counter",
+            "jurybox_log_lines_dropped_total 7",
+            concat!("jurybox_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
+            "jurybox_database_up 1",
+        ] {
+            assert!(text.lines().any(|has| has == line), "{line}: {text}");
+        }
+        assert!(text.ends_with("# EOF\n"), "{text}");
+        if cfg!(target_os = "linux") {
+            let value = |name: &str| -> f64 {
+                let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+                line.unwrap_or_else(|| panic!("{name}: {text}")).parse().unwrap()
+            };
+            assert!(value("process_cpu_seconds_total") >= 0.0);
+            assert!(
+                value("process_open_fds") >= 3.0 && value("process_open_fds") <= value("process_max_fds")
+            );
+            let (resident, all) =
+                (value("process_resident_memory_bytes"), value("process_virtual_memory_bytes"));
+            assert!(resident > 1e6 && resident < all, "{resident} {all}");
+            assert!(value("process_start_time_seconds") > 1.7e9);
+        }
+    }
 
     /// Whatever strangers think up, as a method or as a path, it is counted under one name.
     #[tokio::test]
