@@ -84,7 +84,7 @@ enum Command {
 /// Which records.
 #[derive(clap::Args)]
 struct Records {
-    /// The folder of the desk; or a PostgreSQL database, as postgres://user@host/database or env:VARIABLE
+    /// The folder of the desk; or a PostgreSQL database, as env:VARIABLE or file:PATH where its URL stands, or postgres://user@host/database
     #[arg(value_name = "DIR", value_parser = place::parser(), required_unless_present_any = ["data", "database"])]
     place: Option<Place>,
     /// The records of a server, where no DIR is given

@@ -63,7 +63,7 @@ impl Args {
 /// Which desk.
 #[derive(clap::Args)]
 struct Place {
-    /// The folder of the desk; or a PostgreSQL database, as postgres://user@host/database or env:VARIABLE
+    /// The folder of the desk; or a PostgreSQL database, as env:VARIABLE or file:PATH where its URL stands, or postgres://user@host/database
     #[arg(value_name = "DIR", value_parser = super::place::parser())]
     place: jurybox_server::Place,
     /// Which of its queues, where it has several

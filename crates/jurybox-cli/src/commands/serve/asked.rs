@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(clap::Args, Clone)]
 pub(crate) struct Records {
     /// The folder with the records, made where it is not there; or a PostgreSQL database that any number of servers share, as
-    /// postgres://user@host/database or env:VARIABLE [default: jurybox-data]
+    /// env:VARIABLE or file:PATH where its URL stands, or postgres://user@host/database [default: jurybox-data]
     #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = place::parser())]
     data: Option<Place>,
     /// The TOML file of the server, with settings under the names of the flags; flags and the environment come before it
