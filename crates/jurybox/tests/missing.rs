@@ -4,7 +4,8 @@
 
 mod support;
 
-use jurybox::Example;
+use jurybox::options::Fraction;
+use jurybox::{Evaluator, Evaluators, Example, Jury};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use support::{normal, seat};
@@ -139,4 +140,98 @@ fn rows_with_gaps_are_ranked_fairly_beside_complete_ones() {
         let with_gaps = order[..300].iter().filter(|&&at| at >= 1000).count();
         assert!((90..240).contains(&with_gaps), "{spec}: {with_gaps} of 300");
     }
+}
+
+/// A jury of two rules, which write 1 and 3 or nothing, and a classifier that fails now and then, that has seen 120 items and learnt from
+/// some of them; and the items that it has seen.
+fn with_rules(silence: f64, labels: u32) -> (Jury, Vec<f64>) {
+    let evaluators = [Evaluator::from("links"), Evaluator::low("trusted"), Evaluator::from("spam")];
+    let mut jury = Jury::new(&"adaptive".parse().unwrap(), Evaluators::new(evaluators).unwrap()).unwrap();
+    let fires = |fires: bool, value: f64| if fires { value } else { silence };
+    let row = |i: u32| {
+        let spam = if i % 11 == 5 { f64::NAN } else { f64::from(i * 37 % 101) / 100.0 };
+        [fires(i % 4 == 1, 1.0), fires(i % 7 == 2, 3.0), spam]
+    };
+    let table: Vec<f64> = (0..120).flat_map(row).collect();
+    jury.observe(&jury.scores(&table).unwrap(), 0).unwrap();
+    for i in 0..labels {
+        let reward = f64::from(u8::from(i % 4 == 1 && i % 7 != 2)) + 0.3 * f64::from(i * 37 % 101) / 100.0;
+        jury.learn(&[Example { scores: &row(i), reward, receipt: None }], 0).unwrap();
+    }
+    (jury, table)
+}
+
+#[test]
+fn a_rule_that_writes_one_or_nothing_counts_as_one_that_writes_zero() {
+    for labels in [0, 10, 60, 120] {
+        let ((silent, rows), (plain, zeros)) = (with_rules(f64::NAN, labels), with_rules(0.0, labels));
+        let (silent, plain) = (silent.fit(), plain.fit());
+        let values = silent.values(&silent.scores(&rows).unwrap()).unwrap();
+        let expected = plain.values(&plain.scores(&zeros).unwrap()).unwrap();
+        let level = Fraction::try_from(0.9).unwrap();
+        let predicted = silent.predict(&silent.scores(&rows).unwrap(), level);
+        let as_expected = plain.predict(&plain.scores(&zeros).unwrap(), level);
+        for at in 0..values.len() {
+            // The samples hold the same rows in another order: sums round differently.
+            assert!(
+                (values[at] - expected[at]).abs() < 1e-9,
+                "{labels}, {at}: {} {}",
+                values[at],
+                expected[at]
+            );
+            // Before the first label they have no ends.
+            let close = |a: f64, b: f64| a.total_cmp(&b).is_eq() || (a - b).abs() < 1e-6;
+            if let (Some(found), Some(expected)) =
+                (predicted.as_ref().unwrap(), as_expected.as_ref().unwrap())
+            {
+                assert!(close(found[at].low, expected[at].low), "{labels}, {at}");
+                assert!(close(found[at].high, expected[at].high), "{labels}, {at}");
+            }
+            let why = silent.contributions(&rows[3 * at..3 * at + 3]).unwrap().unwrap();
+            let sum = why.base + why.each.iter().sum::<f64>();
+            assert!((sum - values[at]).abs() < 1e-9, "{labels}, {at}: {sum} {}", values[at]);
+        }
+        // What a saved state has learnt ranks alike.
+        let (jury, rows) = with_rules(f64::NAN, labels);
+        let again = Jury::from_bytes(&jury.to_bytes()).unwrap().fit();
+        assert_eq!(again.values(&again.scores(&rows).unwrap()).unwrap(), values);
+    }
+}
+
+#[test]
+fn an_item_on_which_all_rules_fire_comes_first_and_one_without_any_last() {
+    let n = f64::NAN;
+    let table = [1.0, n, n, n, 1.0, n, 1.0, 1.0, 1.0, n, n, n, n, n, 1.0, 1.0, n, n, n, 1.0, n, n, n, n];
+    let values = |spec: &str, table: &[f64]| {
+        let mut jury = seat(&spec.parse().unwrap(), 3);
+        jury.observe(&jury.scores(table).unwrap(), 0).unwrap();
+        let fitted = jury.fit();
+        fitted.values(&fitted.scores(table).unwrap()).unwrap()
+    };
+    for spec in ["adaptive", "adaptive(curve=linear)", "adaptive(forget=false)"] {
+        let values = values(spec, &table);
+        let (mut order, first) = ((0..8).collect::<Vec<usize>>(), values[2]);
+        order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+        assert_eq!(order[0], 2, "{spec}: {values:?}");
+        assert!(values[order[1]] < first && values[order[5]] > values[3], "{spec}: {values:?}");
+        assert_eq!(values[3], values[7], "{spec}");
+    }
+    // One that has only ever given 0, or the same score to every item, tells nothing apart, and neither does its silence.
+    let zeros = table.map(|x| if x == 1.0 { 0.0 } else { x });
+    assert!(values("adaptive", &zeros).iter().all(|value| *value == 0.0));
+    let always: Vec<f64> = table[..8].iter().flat_map(|x| [*x, 5.0, 0.0]).collect();
+    assert!(values("adaptive", &always).iter().any(|value| *value != 0.0));
+}
+
+#[test]
+fn a_rule_that_gives_a_second_score_is_read_as_any_other() {
+    let (mut jury, rows) = with_rules(f64::NAN, 60);
+    let by_silence = jury.fit().values(&jury.scores(&rows).unwrap()).unwrap();
+    jury.observe(&jury.scores(&[0.0, f64::NAN, 0.5, f64::NAN, 2.0, 0.5]).unwrap(), 1).unwrap();
+    let fitted = jury.fit();
+    let values = fitted.values(&fitted.scores(&rows).unwrap()).unwrap();
+    assert!(values.iter().zip(&by_silence).any(|(a, b)| (a - b).abs() > 1e-3));
+    // Missing is missing again: its contribution is none.
+    let why = fitted.contributions(&[f64::NAN, f64::NAN, 0.9]).unwrap().unwrap();
+    assert_eq!((why.each[0], why.each[1]), (0.0, 0.0));
 }

@@ -172,6 +172,31 @@ impl Moments {
         }
         some
     }
+
+    /// The moments if some evaluators, each of whose scores are all one value, had scored every one of `items` items, with 0
+    /// where they have no score.
+    pub(crate) fn with_silence(&self, silent: &[usize], items: f64) -> Moments {
+        let (width, mut whole) = (self.evaluators(), self.clone());
+        for &j in silent {
+            for k in 0..width {
+                let (value, both) = (self.mean(j), self.count(j, k));
+                let (count, mean_j, mean_k, spread) = if silent.contains(&k) {
+                    let [mean_j, mean_k] = [j, k].map(|i| self.mean(i) * self.count(i, i) / items);
+                    let by_chance = self.count(j, j) * self.count(k, k) / items;
+                    (items, mean_j, mean_k, value * self.mean(k) * (both - by_chance))
+                } else {
+                    let count = self.count(k, k);
+                    let more = self.means[k * width + j] - self.mean(k);
+                    (count, value * both / count.max(1.0), self.mean(k), value * both * more)
+                };
+                whole.count.set(j, k, count);
+                whole.spread.set(j, k, spread);
+                whole.means[j * width + k] = mean_j;
+                whole.means[k * width + j] = mean_k;
+            }
+        }
+        whole
+    }
 }
 
 impl Statistic for Moments {
@@ -210,6 +235,33 @@ impl Statistic for Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn silence_counts_as_zero() {
+        let value = |i: u32, every: u32, value: f64| if i.is_multiple_of(every) { value } else { f64::NAN };
+        let row = |i: u32| {
+            [value(i, 3, 2.0), f64::from(i * 7 % 11), value(i + 1, 4, -1.0), value(i, 2, 0.5 * f64::from(i))]
+        };
+        let table: Vec<f64> = (0..60).flat_map(row).collect();
+        let filled: Vec<f64> = (0..60)
+            .flat_map(|i| {
+                let [a, b, c, d] = row(i);
+                [if a.is_nan() { 0.0 } else { a }, b, if c.is_nan() { 0.0 } else { c }, d]
+            })
+            .collect();
+        let (mut moments, mut expected) = (Moments::new(4), Moments::new(4));
+        moments.observe(&Scores::new(&table, 4).unwrap());
+        expected.observe(&Scores::new(&filled, 4).unwrap());
+        let found = moments.with_silence(&[0, 2], 60.0);
+        for i in 0..4 {
+            for j in 0..4 {
+                assert_eq!(found.count(i, j), expected.count(i, j), "{i} {j}");
+                assert!((found.means[i * 4 + j] - expected.means[i * 4 + j]).abs() < 1e-12, "{i} {j}");
+                let [found, expected] = [&found, &expected].map(|moments| moments.covariance(i, j).unwrap());
+                assert!((found - expected).abs() < 1e-12, "{i} {j}: {found} {expected}");
+            }
+        }
+    }
 
     #[test]
     fn row_by_row_and_round_by_round_agree() {

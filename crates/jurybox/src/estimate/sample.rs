@@ -103,6 +103,19 @@ impl Sample {
         self.kept.iter().fold(0_u64, |sum, kept| sum.saturating_add(kept.count)).min(MOST_COUNTED)
     }
 
+    /// The sample with 0 for what is missing in some columns. Rows that become equal stay apart.
+    pub(crate) fn filled(&self, columns: &[usize]) -> Sample {
+        let mut filled = self.clone();
+        for kept in &mut filled.kept {
+            for &column in columns.iter().filter(|&&column| column < self.width) {
+                if kept.values[column].is_nan() {
+                    kept.values[column] = 0.0;
+                }
+            }
+        }
+        filled
+    }
+
     /// Offers a row to the sample.
     pub fn offer(&mut self, row: &[f64], clock: u64) {
         let key = key_of(row);

@@ -65,13 +65,7 @@ impl Landscape {
     ) -> Self {
         let width = moments.evaluators();
         let centre: Vec<f64> = (0..width).map(|j| moments.mean(j)).collect();
-        let scale: Vec<f64> = (0..width)
-            .map(|j| {
-                // Rounding alone leaves a spread of this size on a constant column.
-                let deviation = moments.covariance(j, j).unwrap_or(0.0).max(0.0).sqrt();
-                if deviation > 1e-12 * centre[j].abs() && deviation > 0.0 { 1.0 / deviation } else { 0.0 }
-            })
-            .collect();
+        let scale: Vec<f64> = (0..width).map(|j| scale(moments, j)).collect();
         let correlation = shrunk_correlation(moments, &scale);
         let (mut loading, noise) = one_factor(&correlation, LEAST_NOISE);
         // What is left of no loading by rounding would give whoever is missing a spread, too small to divide by.
@@ -310,6 +304,13 @@ impl Landscape {
         direction.iter_mut().for_each(|d| *d *= unit);
         direction
     }
+}
+
+/// One over the standard deviation of an evaluator's scores; 0 for one that never varies.
+pub(super) fn scale(moments: &Moments, j: usize) -> f64 {
+    // Rounding alone leaves a spread of this size on a constant column.
+    let deviation = moments.covariance(j, j).unwrap_or(0.0).max(0.0).sqrt();
+    if deviation > 1e-12 * moments.mean(j).abs() && deviation > 0.0 { 1.0 / deviation } else { 0.0 }
 }
 
 /// The middle of the shares that an evaluator's scores are: of [0, 1], or of [-1, 0] where it was turned round at the border.

@@ -16,6 +16,7 @@
 //!    better left to lines, bends and trees.
 //! 5. **Missing scores** are replaced by their expectation given the present ones under the one-factor model, and their bends by
 //!    theirs, which makes the value the posterior mean given what is there. Which scores are missing competes as features of its own.
+//!    An evaluator that only ever says one thing, as a rule that writes 1 or nothing, says it by being there ([`silence`]).
 //! 6. **Context** ([`groups`]), where columns say which group an item belongs to: weights differ by group as far as the labels say so.
 //! 7. **Trees** ([`trees`]), where rewards are numbers: what depends on several scores at once is added, once labels that the trees have not
 //!    seen prove it. Until then, values are sums over the scores.
@@ -72,6 +73,7 @@ mod regression;
 mod reviewers;
 mod rewards;
 mod settled;
+mod silence;
 mod spread;
 mod state;
 mod tails;

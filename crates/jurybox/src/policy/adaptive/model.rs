@@ -20,6 +20,7 @@ use super::least_squares::LeastSquares;
 use super::levels::Levels;
 use super::phases::{self, UNCUT};
 use super::reviewers::Reviewers;
+use super::silence::Silence;
 use super::spread::Spread;
 use super::tails;
 use super::trees::Trees;
@@ -34,6 +35,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) landscape: Landscape,
+    /// Which missing scores are read as 0 in the rows that it is shown.
+    pub(super) silence: Silence,
     /// Whether all rewards of the labels that are known row by row are the same.
     pub(crate) alike: bool,
     /// Labels fitted to.
@@ -75,6 +78,7 @@ impl Model {
         let tell_more = range.is_none() && known > of_rows;
         let mut model = Model {
             landscape,
+            silence: Silence::default(),
             alike: false,
             labels: if tell_more { known } else { of_rows },
             kept: Arc::clone(kept),

@@ -55,6 +55,11 @@ impl Posterior {
         self.model.as_deref().filter(|model| model.members() > 1)
     }
 
+    /// The scores as the model reads them.
+    fn read<'a>(&self, scores: &Scores<'a>, buffer: &'a mut Vec<f64>) -> Scores<'a> {
+        self.model.as_ref().map_or(*scores, |model| model.silence.read(scores, buffer))
+    }
+
     /// The weight of each score; none before there is a fit.
     fn own_weights(&self) -> &[f64] {
         self.weights.get_or_init(|| {
@@ -106,7 +111,8 @@ const FIRST: f64 = f64::INFINITY;
 impl Rank for Posterior {
     fn values(&self, scores: &Scores<'_>, scratch: &mut Scratch) {
         if let Some(model) = &self.model {
-            model.values(scores, &mut scratch.values);
+            let mut buffer = Vec::new();
+            model.values(&self.read(scores, &mut buffer), &mut scratch.values);
         } else {
             scratch.values.clear();
             scratch.values.resize(scores.items(), 0.0);
@@ -136,6 +142,8 @@ impl Rank for Posterior {
 
     /// One of the draws, each as likely, then the best by it and the audit slots.
     fn choose<R: Rng + ?Sized>(&self, scores: &Scores<'_>, k: usize, rng: &mut R, scratch: &mut Scratch) {
+        let mut buffer = Vec::new();
+        let scores = &self.read(scores, &mut buffer);
         let Some(model) = self.drawn() else {
             self.values(scores, scratch);
             let items = self.looked_at(scores, k, scratch);
@@ -157,6 +165,8 @@ impl Rank for Posterior {
 
     /// The average over the draws: exact, since a fit has the same ones for good.
     fn inclusion(&self, scores: &Scores<'_>, k: usize, scratch: &mut Scratch) {
+        let mut buffer = Vec::new();
+        let scores = &self.read(scores, &mut buffer);
         let Some(model) = self.drawn() else {
             self.values(scores, scratch);
             let items = self.looked_at(scores, k, scratch);
@@ -178,7 +188,10 @@ impl Rank for Posterior {
     }
 
     fn contributions(&self, row: &[f64]) -> Option<Contributions> {
-        self.model.as_ref().map(|model| model.contributions(row))
+        let model = self.model.as_ref()?;
+        let mut row = row.to_vec();
+        model.silence.fill(&mut row);
+        Some(model.contributions(&row))
     }
 
     fn weights(&self) -> Option<&[f64]> {
@@ -193,6 +206,8 @@ impl Rank for Posterior {
         let model = self.model.as_ref()?;
         let uncertainty = self.uncertainty(model);
         let reach = Uncertainty::reach(model, level);
+        let mut buffer = Vec::new();
+        let scores = self.read(scores, &mut buffer);
         let one = |row: &[f64]| {
             let shared = uncertainty.predict(model, row, level, reach);
             model.groups.moved(model, row, shared)

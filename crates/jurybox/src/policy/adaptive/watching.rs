@@ -62,7 +62,9 @@ impl Adaptive {
     /// Whether rewards mean what they meant, by a model of what was seen from a time on.
     pub(super) fn watch_rewards(&self, model: &Model, since: u64) -> Vec<Changed> {
         let rows = self.traced(since);
-        let table: Vec<f64> = rows.iter().flat_map(|row| &row.values[..self.evaluators]).copied().collect();
+        let mut table: Vec<f64> =
+            rows.iter().flat_map(|row| &row.values[..self.evaluators]).copied().collect();
+        table.chunks_exact_mut(self.evaluators).for_each(|row| model.silence.fill(row));
         let complete = !table.iter().any(|x| x.is_nan());
         let (mut buffer, mut values) = (Vec::new(), Vec::new());
         let scores = Scores::trusted(&table, self.evaluators, complete);
