@@ -6,8 +6,7 @@ import logging
 import operator
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +39,7 @@ def asked(
     written: Mapping[str, Any] | None = None,
     reviewer: str | None = None,
     context: Names = None,
+    label: Numbers = None,
 ) -> dict[str, Any]:
     """Which column is what, for the compiled part."""
     return {
@@ -48,6 +48,7 @@ def asked(
         "ignore": names(ignore),
         "invert": names(invert),
         "reward": reward,
+        "labels": _labels(label),
         "probability": probability,
         "key": key,
         "reviewer": reviewer,
@@ -88,6 +89,13 @@ def as_written(
 
 def _word(word: str | float) -> str:
     return word if isinstance(word, str) else repr(float(word)) if isinstance(word, float) else str(word)
+
+
+def _labels(given: Numbers) -> list[tuple[str, float]]:
+    try:
+        return [(str(word), float(worth)) for word, worth in numbers(given, "label").items()]
+    except (TypeError, ValueError):
+        raise Error(f"label = {given!r}: it is a number for each word, such as {{'remove': 1, 'keep': 0}}", code="label", value=str(given)) from None
 
 
 def whole(given: Any, name: str) -> int:
@@ -159,19 +167,6 @@ def out_path(out: Path | None, *read: object) -> str | None:
     paths = [os.fspath(one) for one in read if isinstance(one, (str, PathLike))]
     _core.not_over(paths, os.fspath(out))
     return os.fspath(out)
-
-
-@contextmanager
-def rewarded(column: str | None) -> Iterator[None]:
-    """Reads rewards: what is advised where a column of scores is text does not help where that of the rewards is."""
-    try:
-        yield
-    except Error as error:
-        if error.code != "odd-cells" or column is None or error.column != column:
-            raise
-        told = str(error).partition("; name the column by")[0]
-        advice = "rewards are numbers, such as 1 for what was found and 0 for what was not: make a column of them and name it by reward=, or say by na= what means no verdict"
-        raise Error(f"{told}; {advice}", code=error.code, column=column, value=error.value, path=error.path, row=error.row) from None
 
 
 def tell(found: Mapping[str, Any], rows: Given | None = None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, logger, names, rewarded, tell, whole_or_none
+from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, logger, names, tell, whole_or_none
 from ._core import Jury
 from ._errors import Error
 from ._given import OURS, Given, bare
@@ -19,6 +19,7 @@ def learn(
     data: Any = None,
     *,
     reward: str | None = None,
+    label: Numbers = None,
     reviewer: str | None = None,
     context: Names = None,
     state: Jury | Path | None = None,
@@ -62,6 +63,7 @@ def learn(
     ----------
     data : as for `rank`
     reward : the column of rewards; empty where there is no verdict
+    label : what words in it are worth, such as ``{"remove": 1, "keep": 0}``
     reviewer : the column that says who gave each verdict, beside that of the rewards: severity and noise of each are learnt, and a verdict
         counts for what it tells (``Jury.reviewers``)
     context : columns that say which group an item belongs to, such as its language: weights differ by group as far as the rewards say so
@@ -98,14 +100,14 @@ def learn(
         policy = default_policy()
     written = as_written(input_format, delimiter, header, decimal, na, long)
     rows = None if data is None else given(data, long=written["long"])
-    with rewarded(reward), turn(state, wait, changes=True) as (jury, write), Bar(progress) as bar:
+    with turn(state, wait, changes=True) as (jury, write), Bar(progress) as bar:
         if rows is None:
             if jury is None:
                 raise Error("picks are learnt by the state that they were picked by: pass state=", code="state")
-            found, after = _learn_picks(picks, verdicts, id, reward, reviewer, invert, jury, again, threads, written, bar), jury
+            found, after = _learn_picks(picks, verdicts, id, reward, reviewer, invert, jury, again, threads, written, bar, label), jury
         else:
             _no_picks(rows)
-            ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written, reviewer, context)
+            ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written, reviewer, context, label)
             # By one column of ids rows are known again; several that travel along need not cross.
             known = names(id) if len(names(id)) == 1 else []
             found, after = _core.learn(rows.source(ask, jury, also=known), ask, jury, policy, options, at, names(drop), again, bar.watch)
@@ -130,7 +132,7 @@ def _no_picks(rows: Given) -> None:
 
 def _learn_picks(
     picks: Any, verdicts: Any, id: str | None, reward: str | None, reviewer: str | None, invert: Names, jury: Jury, again: bool,
-    threads: int | None, written: Mapping[str, Any], bar: Bar,
+    threads: int | None, written: Mapping[str, Any], bar: Bar, label: Numbers,
 ) -> Any:  # fmt: skip
     if id is None:
         raise Error("verdicts are joined to picks by one column: pass id=", code="id")
@@ -140,7 +142,7 @@ def _learn_picks(
         raise Error("which column is the verdict? Pass reward=", code="reward")
     shown = returned(picks, list(dict.fromkeys([*jury.evaluators, id, name, *OURS])))
     told = shown if verdicts is None else returned(verdicts, [one for one in (id, name, reviewer) if one is not None])
-    ask = asked([name], None, None, invert, None, None, id, threads, written, reviewer)
+    ask = asked([name], None, None, invert, None, None, id, threads, written, reviewer, label=label)
     return _core.learn_picks(_of_picks(shown, jury, id), _of_verdicts(told, id, name, reviewer), ask, name, jury, verdicts is None, again, bar.watch)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Path, as_written, asked, ends, named, names, rewarded, tell
+from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, ends, named, names, tell
 from ._core import Jury
 from ._errors import Error
 from ._progress import Bar, Watch
@@ -18,6 +18,7 @@ def prevalence(
     data: Any,
     *,
     reward: str,
+    label: Numbers = None,
     probability: str,
     by: str | None = None,
     period: str | None = None,
@@ -48,6 +49,7 @@ def prevalence(
     ----------
     data : as for `rank`
     reward : the column of rewards; empty where nobody looked
+    label : what words in it are worth, such as ``{"remove": 1, "keep": 0}``
     probability : the column with the probability of each row to be looked at; it may be empty where nobody did
     by : a column whose values are told apart, such as language
     period : a column of dates and the length of a period, ``"created/day"``, ``"created/week"`` or ``"created/month"``
@@ -77,10 +79,10 @@ def prevalence(
     written = as_written(input_format, delimiter, header, decimal, na, long)
     rows = given(data, long=written["long"])
     apart = [*named(dates), *named(by)]
-    ask = asked(prediction or evaluators, id, [*names(ignore), *apart], invert, reward, probability, threads=threads, written=written)
+    ask = asked(prediction or evaluators, id, [*names(ignore), *apart], invert, reward, probability, threads=threads, written=written, label=label)
     jury = read(state)
     how = {"by": by, "period": period, "prediction": prediction, "reward_range": ends(reward_range, "reward_range")}
-    with rewarded(reward), Bar(progress) as bar:
+    with Bar(progress) as bar:
         source = rows.source({**ask, "apart": apart}, jury, also=[*names(id), *apart])
         found = _core.prevalence(source, ask, how, jury, bar.watch)
     tell(found, rows)

@@ -177,6 +177,12 @@ def rank(
         raise Error("all= goes neither with explain= nor with group=", code="two-ways")
     if all and not rows.is_frame and out is None:
         raise Error("all= of files and streams is written to a file as it streams by: pass out=", code="two-ways")
+    if reward is not None and state is None and not weights:
+        warnings.warn(
+            f"`{reward}` is left aside, and nothing is learnt from it: learn it first, jury = jb.learn(rows, reward={reward!r}), and rank with state=jury",
+            DataWarning,
+            stacklevel=2,
+        )
     aside = [*names(ignore), *named(reward), *named(round)]
     ask = asked(evaluators, id, aside, invert, key=group, threads=threads, written=written)
     where = out_path(out, state)

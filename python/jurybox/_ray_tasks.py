@@ -58,6 +58,7 @@ def _of_blank(ask: Mapping[str, Any], *, reward: bool = True, id: bool = False) 
     reviewer = ask["reviewer"] if reward else None
     return asked(
         None, ask["id"] if id else None, None, turned, column, key=ask["key"], threads=_threads(), written=ask["written"], reviewer=reviewer,
+        label=dict(ask["labels"]),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, ends, named, names, numbers, out_path, rewarded, tell, whole, whole_or_none
+from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, ends, named, names, numbers, out_path, tell, whole, whole_or_none
 from ._core import Jury
 from ._errors import Error
 from ._progress import Bar, Watch
@@ -30,6 +30,7 @@ def replay(
     data: Any,
     *,
     reward: str,
+    label: Numbers = None,
     round: str | None = None,
     probability: str | None = None,
     pool: bool = False,
@@ -73,6 +74,7 @@ def replay(
     ----------
     data : as for `rank`
     reward : the column of rewards
+    label : what words in it are worth, such as ``{"remove": 1, "keep": 0}``
     items, k, rounds, runs, seed : the size of a round, the picks of it, how many rounds, how many runs, the seed of every draw
     budget : labels of a run in a pool; 200 where it is not said
     reuse : let rows come back, which flatters whoever remembers
@@ -102,7 +104,7 @@ def replay(
     rows = given(data, long=written["long"])
     states = _named_states(state)
     contexts = [*names(context), *(name for _, jury in states for name in jury.contexts)]
-    ask = asked(evaluators, id, ignore, invert, reward, probability, round, threads, written, context=list(dict.fromkeys(contexts)))
+    ask = asked(evaluators, id, ignore, invert, reward, probability, round, threads, written, context=list(dict.fromkeys(contexts)), label=label)
     where = out_path(picks, *(state if isinstance(state, (list, tuple)) else state.values() if isinstance(state, Mapping) else [state]))
     how = {
         "pool": pool, "budget": 200 if budget is None else whole(budget, "budget"), "folds": whole_or_none(folds, "folds"), "reuse": reuse,
@@ -110,7 +112,7 @@ def replay(
         "runs": whole_or_none(runs, "runs"), "seed": whole(seed, "seed"),
         "policies": None if policies is None else names(policies), "reward_range": ends(reward_range, "reward_range"), "picks": where,
     }  # fmt: skip
-    with rewarded(reward), Bar(progress) as bar:
+    with Bar(progress) as bar:
         found = _core.replay(rows.source(ask, states[0][1] if states else None, also=names(id)), ask, how, states, numbers(weights, "weights"), bar.watch)
     tell(found, rows)
     return Replay(found["document"], found["html"], found["text"], found["svg"])
@@ -120,6 +122,7 @@ def report(
     data: Any,
     *,
     reward: str | None = None,
+    label: Numbers = None,
     probability: str | None = None,
     reviewer: str | None = None,
     context: Names = None,
@@ -147,6 +150,7 @@ def report(
     ----------
     data : as for `rank`
     reward : the column of rewards; empty where there is no verdict
+    label : what words in it are worth, such as ``{"remove": 1, "keep": 0}``
     probability : the column with the probability of each row to be looked at, as ``pick(all=True)`` gives it: what was missed is then bounded
     reviewer : the column that says who gave each verdict: how severe and how noisy each of them is, beside the others
     context : columns that say which group an item belongs to: no evaluators. What all groups share is reported
@@ -161,8 +165,8 @@ def report(
     aside = [*names(ignore), *named(round), *names(context), *(jury.contexts if jury is not None else [])]
     if reviewer is not None and reward is None:
         raise Error("reviewer= says who gave the verdicts: pass reward=, the column that they are in", code="reward")
-    ask = asked(evaluators, id, aside, invert, reward, probability, threads=threads, written=written, reviewer=reviewer)
-    with rewarded(reward), Bar(progress) as bar:
+    ask = asked(evaluators, id, aside, invert, reward, probability, threads=threads, written=written, reviewer=reviewer, label=label)
+    with Bar(progress) as bar:
         found = _core.report(rows.source(ask, jury, also=names(id)), ask, jury, _now(), bar.watch)
     tell(found, rows)
     return Report(found["document"], found["html"], found["text"])

@@ -43,6 +43,7 @@ def learn(
     data: Any,
     *,
     reward: str | None = None,
+    label: Numbers = None,
     reviewer: str | None = None,
     context: Names = None,
     state: Jury | Path | None = None,
@@ -71,7 +72,7 @@ def learn(
     ----------
     data : names of files and patterns, on disks that all nodes share or in object stores (``s3://``, ``gs://``, whatever
         `pyarrow.fs` knows); or a dataset of Ray's, each block of which is then taken as a file
-    reward, reviewer, context, policy, evaluators, id, ignore, invert, at, again, options : as for `jurybox.learn`; by one column of ids the rows of a file
+    reward, label, reviewer, context, policy, evaluators, id, ignore, invert, at, again, options : as for `jurybox.learn`; by one column of ids the rows of a file
         are known again, though it come in another order or format
     round : the column that names the round of each row; rounds are counted first, so that each has the time that it would have in one
         process. A round must lie in one file
@@ -85,7 +86,7 @@ def learn(
     warned: Warned = []
     learnt = _learnt(
         data, reward, state, round, policy, at, again, asked(evaluators, id, ignore, invert, reward, key=round,
-        written=as_written(input_format, delimiter, header, decimal, na), reviewer=reviewer, context=context), address, cpus, window, before, options, warned,
+        written=as_written(input_format, delimiter, header, decimal, na), reviewer=reviewer, context=context, label=label), address, cpus, window, before, options, warned,
     )  # fmt: skip
     warn(_once_each(warned), stacklevel=3)
     return learnt

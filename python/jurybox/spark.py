@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from . import _core
-from ._asked import Names, asked, warn
+from ._asked import Names, Numbers, asked, warn
 from ._cells import NO_SCORE
 from ._core import Jury
 from ._errors import Error
@@ -32,6 +32,7 @@ def learn(
     data: Any,
     *,
     reward: str | None = None,
+    label: Numbers = None,
     reviewer: str | None = None,
     context: Names = None,
     policy: str | None = None,
@@ -42,7 +43,7 @@ def learn(
     **options: Any,
 ) -> Jury:
     """As `jurybox.learn`, one task per partition of a DataFrame of Spark's; each partition is a round. The keywords are the same."""
-    ask = asked(evaluators, id, ignore, invert, reward, reviewer=reviewer, context=context)
+    ask = asked(evaluators, id, ignore, invert, reward, reviewer=reviewer, context=context, label=label)
     needed, found, _, warned = _core.needed([_first(data)], ask, None)
     blank = pickle.dumps(Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], context=ask["context"], **options))
     turned = [reward] if reward is not None and reward in ask["invert"] else []
@@ -55,7 +56,7 @@ def learn(
         jury: Jury = pickle.loads(blank)
 
         def learnt(reward: str | None) -> list[str]:
-            own = asked(invert=turned if reward else [], reward=reward, threads=1, reviewer=reviewer if reward else None)
+            own = asked(invert=turned if reward else [], reward=reward, threads=1, reviewer=reviewer if reward else None, label=label)
             found, _ = _core.learn(table.source(own, jury), own, jury, None, {}, 0, [], False, None)
             return list(found["warned"])
 

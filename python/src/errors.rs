@@ -160,6 +160,9 @@ impl From<jurybox_files::Error> for Error {
             E::OddCells(odd) => {
                 let advice = if odd.may_be_two_numbers() {
                     "say by decimal= whether a comma is before the decimals or sets thousands apart"
+                } else if odd.is_reward {
+                    "rewards are numbers, such as 1 for what was found and 0 for what was not: say by label= what each word is worth, such as \
+                     label={'remove': 1, 'keep': 0}, or by na= what means no verdict"
                 } else {
                     "name the column by ignore= or id= where it is no evaluator, or say by na= what else is missing"
                 };

@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{Field, Schema};
 use jurybox::{Direction, Evaluator};
 use jurybox_files::{
-    Decimal, Error, Format, Long, Reading, Roles, Table, Taken, fingerprint, refuse_overwriting,
+    Decimal, Error, Format, Long, Reading, Roles, Table, Taken, Warning, fingerprint, refuse_overwriting,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -27,6 +27,7 @@ pub(crate) struct Asked {
     ignore: Vec<String>,
     pub(crate) invert: Vec<String>,
     pub(crate) reward: Option<String>,
+    pub(crate) labels: Vec<(String, f64)>,
     probability: Option<String>,
     pub(crate) key: Option<String>,
     pub(crate) reviewer: Option<String>,
@@ -62,6 +63,8 @@ impl Asked {
             ignore: self.ignore.clone(),
             invert: self.invert.clone(),
             reward: self.reward.clone(),
+            labels: self.labels.clone(),
+            verdicts: false,
             learnt_reward: None,
             probability: self.probability.clone(),
             key: self.key.clone(),
@@ -279,8 +282,26 @@ pub(crate) fn needed(
     let evaluators = taken.evaluators().as_slice().iter();
     let evaluators = evaluators.map(|one| (one.name.clone(), one.direction == Direction::Low)).collect();
     let read = taken.read().filter(known).map(Into::into).collect();
-    let warned = taken.warnings().iter().map(ToString::to_string).chain(named_as_ours(&taken)).collect();
+    let warned = taken.warnings().iter().map(warning).chain(named_as_ours(&taken)).collect();
     Ok((read, evaluators, taken.to_string(), warned))
+}
+
+/// A warning, with what to write about it.
+pub(crate) fn warning(warning: &Warning) -> String {
+    let advice = match warning {
+        Warning::NamedLikeAVerdict { column, .. } => format!(
+            "where it holds verdicts, learn from them by jb.learn(..., reward=\"{column}\"); leave it out in silence by ignore=; where it is an evaluator, name all of them by evaluators="
+        ),
+        Warning::OtherScale { .. } => "what is no evaluator is named by ignore=".into(),
+        Warning::LooksLong { item, judge, grade, .. } => {
+            format!("to make a row of every `{item}`, pass long=(\"{item}\", \"{judge}\", \"{grade}\")")
+        }
+        Warning::NoOrder { .. } => {
+            "where a missing score says something, as of a rule that did not fire, make it 0 or leave policy= at its default".into()
+        }
+        _ => return warning.to_string(),
+    };
+    format!("{warning}; {advice}")
 }
 
 /// What is to be said where columns of a person's own go by names of ours, and are passed over for that.

@@ -23,25 +23,57 @@ fn on_queues(error: &anyhow::Error) -> Option<String> {
 }
 
 /// Advice on a warning, where there is any.
-pub(crate) fn on_warning(warning: &Warning) -> Option<&'static str> {
-    match warning {
-        Warning::HeaderOfNumbers { .. } => Some("if it is a row, pass --no-header"),
-        Warning::TwoNumbers { .. } => Some("say which with --decimal , or --decimal ."),
-        Warning::NearlyIds { .. } => Some(
-            "name it with --id or --ignore; where it is an evaluator, name all of them with --evaluators",
-        ),
-        Warning::OddCells(odd) if odd.may_be_two_numbers() => {
-            Some("say what the comma is with --decimal , or --decimal .")
+pub(crate) fn on_warning(warning: &Warning) -> Option<String> {
+    Some(match warning {
+        Warning::HeaderOfNumbers { .. } => "if it is a row, pass --no-header".into(),
+        Warning::TwoNumbers { .. } => "say which with --decimal , or --decimal .".into(),
+        Warning::NearlyIds { .. } => {
+            "name it with --id or --ignore; where it is an evaluator, name all of them with --evaluators".into()
         }
-        Warning::OddCells(odd) if odd.is_of_another_scale() => Some(ONE_SCALE),
-        _ => None,
+        Warning::NamedLikeAVerdict { column, .. } => format!(
+            "where it holds verdicts, learn from them with `jurybox learn --reward {column}`; leave it out in silence with --ignore {column}; where it is an evaluator, name all of them with --evaluators"
+        ),
+        Warning::OtherScale { columns, .. } => {
+            let names: Vec<String> = columns.iter().map(|(name, _)| quoted(name)).collect();
+            format!("what is no evaluator is named by --ignore {}", names.join(","))
+        }
+        Warning::LooksLong { item, judge, grade, .. } => {
+            let names = [item, judge, grade].map(|name| quoted(name)).join(",");
+            format!("to make a row of every `{item}`, pass --long {names}")
+        }
+        Warning::NoOrder { .. } => {
+            "where an empty cell says something, as of a rule that did not fire, write 0 there or leave --policy at its default".into()
+        }
+        Warning::OddCells(odd) if odd.may_be_two_numbers() => {
+            "say what the comma is with --decimal , or --decimal .".into()
+        }
+        Warning::OddCells(odd) if odd.is_of_another_scale() => ONE_SCALE.into(),
+        _ => return None,
+    })
+}
+
+/// A name as a list on the command line has it: in quotes where it has a comma.
+fn quoted(name: &str) -> String {
+    if name.contains(',') { format!("'\"{name}\"'") } else { name.into() }
+}
+
+/// A word as the value of `--label`, to be typed in a shell.
+fn label(word: &str) -> String {
+    if word.contains(',') {
+        format!("'\"{word}\"=1'")
+    } else if word.chars().all(|character| character.is_alphanumeric() || "_-".contains(character)) {
+        format!("{word}=1")
+    } else {
+        format!("'{word}=1'")
     }
 }
 
 /// Advice on what is told of learning, where there is any.
-pub(crate) fn on_told(told: &Told) -> Option<&'static str> {
+pub(crate) fn on_told(told: &Told) -> Option<String> {
     match told {
-        Told::Known { .. } | Told::KnownRows { .. } | Told::KnownVerdicts { .. } => Some("--again would"),
+        Told::Known { .. } | Told::KnownRows { .. } | Told::KnownVerdicts { .. } => {
+            Some("--again would".into())
+        }
         Told::Warning(warning) => on_warning(warning),
         _ => None,
     }
@@ -82,6 +114,11 @@ fn on_files(error: &Error) -> Option<String> {
             format!("say what the comma in `{}` is: --decimal , or --decimal .", odd.first[0].1)
         }
         Error::OddCells(odd) if odd.is_of_another_scale() => ONE_SCALE.into(),
+        Error::OddCells(odd) if odd.is_reward => format!(
+            "say what each word is worth, as by --label {}, once for every word, or say with --na what means that there is no verdict",
+            label(odd.first.first().map_or("remove", |(_, cell)| cell.as_str()))
+        ),
+        Error::Label { .. } => "write --label WORD=NUMBER, such as --label remove=1 --label keep=0".into(),
         Error::OddCells(odd) => format!(
             "correct them, say which words mean that a score is missing with --na, or leave the column out with --ignore {}",
             odd.column

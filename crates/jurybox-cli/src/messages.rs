@@ -3,8 +3,10 @@
 use jurybox_files::plain;
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
+static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Says nothing from here on, where that was asked for.
 pub(crate) fn hush(quiet: bool) {
@@ -21,6 +23,20 @@ pub(crate) fn say(what: std::fmt::Arguments<'_>) {
     if !QUIET.load(Ordering::Relaxed) {
         line(&plain(&what.to_string(), false));
     }
+}
+
+/// A warning to the person, which documents have too: it is about the table that a result rests on.
+pub(crate) fn warn(what: &str) {
+    say(format_args!("warning: {what}"));
+    let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !warned.iter().any(|other| other == what) {
+        warned.push(what.into());
+    }
+}
+
+/// What was warned of, quiet or not.
+pub(crate) fn warned() -> Vec<String> {
+    WARNED.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// A line on standard error, quiet or not. That nobody can read it (a full disk, a reader that has gone) does not stop the work.

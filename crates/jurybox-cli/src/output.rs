@@ -1,5 +1,6 @@
 //! Standard output: documents for machines and tables for people, written in one place.
 
+use crate::messages::warned;
 use jurybox_files::plain;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
@@ -48,9 +49,18 @@ pub(crate) fn is_given_away<'a>(
     Ok(files > 0)
 }
 
+/// A document, and at its end what the person was warned of, where that was anything.
+#[derive(Serialize)]
+struct Whole<'a, T> {
+    #[serde(flatten)]
+    value: &'a T,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    table_warnings: Vec<String>,
+}
+
 /// Writes one JSON document.
 pub(crate) fn document(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
+    let mut text = serde_json::to_string_pretty(&Whole { value, table_warnings: warned() })?;
     text.push('\n');
     text_to_stdout(&text)
 }

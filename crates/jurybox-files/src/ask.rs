@@ -46,6 +46,8 @@ pub(crate) struct Ask {
     /// How the cells of each column are written.
     pub(crate) notations: Vec<Notation>,
     pub(crate) evaluators: usize,
+    /// The column of verdicts, in which words may stand.
+    pub(crate) rewards: Option<String>,
     /// Whether whole rows are wanted: the place of each in the text, or every column.
     pub(crate) records: bool,
     /// What is wanted that this source has no column for: then it is missing in every row.
@@ -355,6 +357,7 @@ mod tests {
             names: vec!["a".into(), "g".into()],
             notations: vec![Notation::default(); 2],
             evaluators: 1,
+            rewards: None,
             records: false,
             lacking: Vec::new(),
             form: None,

@@ -72,6 +72,8 @@ pub struct Picking {
     pub picks: Vec<PickedRow>,
     /// How many rows have an id that another row of the round has too, and the first such ids.
     pub repeated: Items,
+    /// Whether the picks go by the values of the rows alone, and none is left to chance.
+    pub(crate) by_values_alone: bool,
     /// The first row of each source.
     pub(crate) files: Vec<u64>,
     /// For every row: what it was ranked by.
@@ -177,6 +179,7 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
         observed_before,
         picks: chosen.into_iter().map(picked).collect(),
         repeated,
+        by_values_alone: fitted.picks_by_values() && !fitted.leaves_to_chance(),
         files: first_rows,
         values,
         chances,

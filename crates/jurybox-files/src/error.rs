@@ -104,6 +104,14 @@ pub enum Error {
     /// A column of scores or rewards in which too many cells are no numbers.
     #[error("{}, more than one in twenty: {}", .0.counted(), .0.named())]
     OddCells(Box<Odd>),
+    /// A word that cannot stand for a verdict.
+    #[error("label `{word}`: {why}")]
+    Label {
+        /// The word.
+        word: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// A number that no estimate could be made with.
     #[error("{}, {place}, column `{column}`: {value} is not usable; a score is a number within ±1e100, or empty where it is missing", path.display())]
     Infinite {
@@ -607,6 +615,7 @@ impl Error {
             Error::Ragged { .. } => "ragged-row",
             Error::NotANumber { .. } => "not-a-number",
             Error::OddCells(_) => "odd-cells",
+            Error::Label { .. } => "label",
             Error::Infinite { .. } | Error::UnusableNumber { .. } => "unusable-number",
             Error::NotUtf8 { .. } | Error::NotText { .. } => "not-utf8",
             Error::OpenQuote { .. } => "open-quote",

@@ -18,6 +18,12 @@ pub(crate) struct Found {
     pub(crate) no_shares: bool,
     /// Whether it has shares and none of those, among which they are odd cells.
     pub(crate) shares: bool,
+    /// The least and the greatest of its numbers, where it has any.
+    pub(crate) range: Option<(f64, f64)>,
+    /// Whether some of its numbers are not whole.
+    pub(crate) fractions: bool,
+    /// A hash of each cell that was looked at, in the order of the rows, until it is decided what the columns are for.
+    pub(crate) cells: Vec<u32>,
     /// What is wrong with its names of things, where it looks like some all the same.
     pub(crate) flaws: Option<Flaws>,
     /// Whether it is a field within a column: it is written out only where it was read.
@@ -70,6 +76,9 @@ impl Found {
             decimal: Decimal::Either,
             no_shares: false,
             shares: false,
+            range: None,
+            fractions: false,
+            cells: Vec::new(),
             flaws: None,
             nested: false,
         }
@@ -89,6 +98,13 @@ pub(crate) fn together<'a>(columns: impl Iterator<Item = &'a Found>) -> Vec<Foun
             Some(known) => {
                 known.kind = known.kind.and(column.kind);
                 known.flaws = known.flaws.or(column.flaws);
+                known.fractions |= column.fractions;
+                known.range = match (known.range, column.range) {
+                    (Some((low, high)), Some((least, greatest))) => {
+                        Some((low.min(least), high.max(greatest)))
+                    }
+                    (one, other) => one.or(other),
+                };
                 known.nested &= column.nested;
             }
         }

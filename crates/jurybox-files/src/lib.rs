@@ -30,6 +30,7 @@ mod in_place;
 mod input;
 mod item;
 mod judge;
+mod labels;
 mod learning;
 mod linear;
 mod lock;
@@ -91,7 +92,7 @@ pub use learning::{
 pub use lock::Lock;
 pub use long::Long;
 pub use number::Decimal;
-pub use own::{is_ours, names_items};
+pub use own::{is_answer, is_ours, names_items};
 pub use picking::{Remark, Round, pick_rows};
 pub use quiet::{Quiet, part_quiet};
 pub use rank::{RankOptions, Ranking, Winner, rank};

@@ -2,10 +2,14 @@
 
 use crate::number::{Cell, Decimal, Notation, yes_or_no};
 use crate::roles::{Flaws, Found, Kind};
+use jurybox::toolbox::{hash_number, hash_text};
 use std::collections::HashSet;
 
 /// How many rows are looked at to tell what columns hold.
 pub(crate) const ROWS: usize = 1000;
+
+/// So many cells are kept, as hashes, to tell whether two columns name rows together.
+const KEPT: usize = 256;
 
 /// Distinct whole numbers are names of things from so many rows on; fewer may be so by chance.
 const DISTINCT: usize = 30;
@@ -36,6 +40,9 @@ pub(crate) struct Look {
     /// Rounded numbers with an exponent: `1.84669e+17`.
     rounded: u64,
     whole: Whole,
+    range: Option<(f64, f64)>,
+    fractions: bool,
+    cells: Vec<u32>,
 }
 
 impl Look {
@@ -53,7 +60,8 @@ impl Look {
         }
         self.either += u64::from(Notation::is_either(cell));
         let beyond = self.beyond;
-        self.see_stored(read);
+        self.count(read);
+        self.keep(hash_text(&String::from_utf8_lossy(cell)));
         if Notation::is_share(cell) && matches!(read, Cell::Number(_)) {
             self.beyond = beyond;
             self.shares += 1;
@@ -62,13 +70,22 @@ impl Look {
 
     /// Takes in what a file stores as such, and not as text.
     pub(crate) fn see_stored(&mut self, cell: Cell) {
+        let bits = if let Cell::Number(value) = cell { value.to_bits() } else { u64::MAX };
+        self.keep(hash_number(0, bits));
+        self.count(cell);
+    }
+
+    fn count(&mut self, cell: Cell) {
         match cell {
             Cell::Missing => self.whole.miss(),
-            Cell::NotANumber => self.see_odd(),
+            Cell::NotANumber => self.odd(),
             Cell::Unusable => self.numbers += 1,
             Cell::Number(value) => {
                 self.numbers += 1;
                 self.beyond += u64::from(!(0.0..=1.0).contains(&value));
+                self.fractions |= value.fract() != 0.0;
+                let (least, greatest) = self.range.unwrap_or((value, value));
+                self.range = Some((least.min(value), greatest.max(value)));
                 self.whole.see(value);
             }
         }
@@ -76,6 +93,17 @@ impl Look {
 
     /// Takes in what is no number.
     pub(crate) fn see_odd(&mut self) {
+        self.keep(0);
+        self.odd();
+    }
+
+    fn keep(&mut self, hash: u64) {
+        if self.cells.len() < KEPT {
+            self.cells.push((hash >> 32) as u32);
+        }
+    }
+
+    fn odd(&mut self) {
         self.odd += 1;
         self.whole.end();
     }
@@ -89,7 +117,7 @@ impl Look {
         } else if self.numbers < self.odd {
             // `1,234` all the way down is a number, and nobody knows which.
             if 2 * self.either > self.odd { Kind::TwoNumbers } else { Kind::Text }
-        } else if words == self.numbers && (self.yes == 0 || self.no == 0) {
+        } else if words == self.numbers && (self.yes == 0 || self.no == 0) && !self.is_yes_or_nothing() {
             // `NO` all the way down may be Norway.
             Kind::OneWord
         } else if 2 * self.rounded > self.numbers {
@@ -98,6 +126,11 @@ impl Look {
         } else {
             self.whole.kind()
         }
+    }
+
+    /// Whether it is a rule that says yes, or nothing.
+    fn is_yes_or_nothing(&self) -> bool {
+        self.no == 0 && self.whole.missing > 0
     }
 
     pub(crate) fn found(&self, name: String) -> Found {
@@ -109,7 +142,8 @@ impl Look {
         let no_shares = self.beyond > 0 && !shares;
         let kind = self.kind();
         let flaws = self.whole.flaws().filter(|_| kind == Kind::Serial);
-        Found { decimal, no_shares, shares, flaws, ..Found::new(name, kind) }
+        let (range, fractions, cells) = (self.range, self.fractions, self.cells.clone());
+        Found { decimal, no_shares, shares, range, fractions, cells, flaws, ..Found::new(name, kind) }
     }
 }
 
@@ -216,6 +250,8 @@ mod tests {
         assert_eq!(kind(&["a", "b", "2"]), Kind::Text);
         assert_eq!(kind(&["yes", "no"]), Kind::Number);
         assert_eq!(kind(&["NO", "NO", "NO"]), Kind::OneWord);
+        assert_eq!(kind(&["NO", "", "NO"]), Kind::OneWord);
+        assert_eq!(kind(&["yes", "", "yes"]), Kind::Number);
         assert_eq!(kind(&["NO", "SE", "DK"]), Kind::Text);
         assert_eq!(kind(&["1,234", "2,500", "7,100"]), Kind::TwoNumbers);
         assert_eq!(kind(&["1,234", "2,5", "7,1"]), Kind::Number);

@@ -1,5 +1,6 @@
 //! A cell becomes a score: a number, or missing. What can be read in one way only is read; never a guess.
 
+use crate::labels::Labels;
 use std::sync::Arc;
 
 /// The largest magnitude that the library takes.
@@ -57,6 +58,8 @@ pub(crate) struct Notation {
     pub(crate) shares: bool,
     /// What a person said means "missing", beside what always does.
     pub(crate) na: Arc<Na>,
+    /// What words are worth here, as a person said.
+    pub(crate) labels: Labels,
 }
 
 /// Words and numbers that mean "missing".
@@ -77,12 +80,7 @@ impl Na {
 
     /// Whether a cell is one of the words, in whatever case.
     fn is_word(&self, cell: &[u8]) -> bool {
-        let is = |word: &String| {
-            word.as_bytes().eq_ignore_ascii_case(cell)
-                || (!word.is_ascii()
-                    && std::str::from_utf8(cell).is_ok_and(|cell| cell.to_lowercase() == word.to_lowercase()))
-        };
-        self.words.iter().any(is)
+        self.words.iter().any(|word| is_the_word(word, cell))
     }
 
     /// Whether some numbers mean "missing".
@@ -95,6 +93,13 @@ impl Na {
     }
 }
 
+/// Whether a cell is a word, in whatever case.
+pub(crate) fn is_the_word(word: &str, cell: &[u8]) -> bool {
+    word.as_bytes().eq_ignore_ascii_case(cell)
+        || (!word.is_ascii()
+            && std::str::from_utf8(cell).is_ok_and(|cell| cell.to_lowercase() == word.to_lowercase()))
+}
+
 impl Notation {
     /// Whether a plain number is what it looks like at first sight.
     pub(crate) fn is_plain(&self) -> bool {
@@ -104,6 +109,9 @@ impl Notation {
     /// Reads a whole cell, with blanks around it: a number, yes or no, or one of the words that mean "missing".
     pub(crate) fn read(&self, cell: &[u8]) -> Cell {
         let cell = cell.trim_ascii();
+        if let Some(value) = self.labels.of(cell) {
+            return Cell::Number(value);
+        }
         if is_missing(cell) || self.na.is_word(cell) {
             return Cell::Missing;
         }

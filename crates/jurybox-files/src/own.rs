@@ -106,9 +106,33 @@ pub fn names_items(name: &str) -> bool {
     names_things(name) == Some(LIKE_AN_ID)
 }
 
+/// Whether a column goes by a name under which verdicts are kept: what a reviewer is to find out, and no evaluator may know.
+///
+/// ```
+/// assert!(jurybox_files::is_answer("human_verdict") && !jurybox_files::is_answer("spam"));
+/// ```
+pub fn is_answer(name: &str) -> bool {
+    const ANSWERS: [&str; 12] = [
+        "verdict", "verdicts", "reward", "rewards", "label", "labels", "outcome", "decision", "truth",
+        "target", "answer", "golden",
+    ];
+    let last = name.rsplit(['_', '-', ' ', '.', ':', '/']).next().unwrap_or(name);
+    ANSWERS.iter().any(|answer| last.eq_ignore_ascii_case(answer))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_are_known_by_their_names() {
+        for name in ["verdict", "Reward", "human_label", "ground-truth", "final decision"] {
+            assert!(is_answer(name), "{name}");
+        }
+        for name in ["labelled_by", "target_language", "score", "text", "rewarding"] {
+            assert!(!is_answer(name), "{name}");
+        }
+    }
 
     #[test]
     fn what_is_written_under_a_free_name_is_found_again() {

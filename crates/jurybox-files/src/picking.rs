@@ -6,6 +6,7 @@
 use crate::choose::{PickOptions, Picking, choose};
 use crate::error::Error;
 use crate::judge::seat;
+use crate::rank::tell_apart;
 use crate::seating::{May, Seated, same_policy};
 use crate::state::State;
 use crate::table::Table;
@@ -84,6 +85,12 @@ impl Round {
         if options.worth.is_none() && options.k as u64 > picking.rows {
             remarks.push(Remark::FewRows { k: options.k, rows: picking.rows });
         }
+        if picking.by_values_alone
+            && picking.rows > picking.picks.len() as u64
+            && !tell_apart(&picking.values)
+        {
+            remarks.push(Remark::NoOrder { rows: picking.rows });
+        }
         if picking.repeated.count > 0 {
             remarks.push(Remark::SameId(picking.repeated.clone()));
         }
@@ -117,6 +124,11 @@ pub enum Remark {
         /// How many rows there are.
         rows: u64,
     },
+    /// All rows have the same value: the picks are as good as drawn by lot.
+    NoOrder {
+        /// How many rows there are.
+        rows: u64,
+    },
     /// Rows whose id another row has too, and the first such ids.
     SameId(Items),
 }
@@ -140,6 +152,9 @@ impl fmt::Display for Remark {
             ),
             Remark::FewRows { k, rows } => {
                 write!(f, "k = {k} is more than there are rows ({rows}): all of them are picked")
+            }
+            Remark::NoOrder { rows } => {
+                write!(f, "nothing tells the {rows} rows apart: which of them are picked is chance")
             }
             Remark::SameId(items) => write!(
                 f,

@@ -58,6 +58,7 @@ impl Quiet {
     /// Writes the picks of no rows: their columns alone.
     pub fn write_no_picks(&self, path: &Path, layout: impl Into<Layout>) -> Result<(), Error> {
         let none = Picking {
+            by_values_alone: true,
             rows: 0,
             round: String::new(),
             at: 0,

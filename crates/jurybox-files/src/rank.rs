@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::format::Record;
 use crate::judge::{Desk, Judge};
 use crate::pool::Pool;
+use crate::ranked::finite;
 use crate::scan::Part;
 use crate::table::{At, Records, Table, Want};
 use jurybox::{Contributions, TopK};
@@ -76,6 +77,7 @@ pub struct Ranking {
     pub(crate) files: Vec<u64>,
     pub(crate) evaluators: Vec<String>,
     pub(crate) explained: bool,
+    in_order: bool,
 }
 
 /// A row among the best.
@@ -108,6 +110,24 @@ impl Ranking {
         self.rows
     }
 
+    /// Whether the rows are in an order at all. They are in none where no two of those that have a score differ in value, in no
+    /// group: those then share the first rank.
+    ///
+    /// ```
+    /// # use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("scores.csv");
+    /// std::fs::write(&path, "post,spam\np1,1\np2,\np3,1\n")?;
+    /// let table = Table::open(&[path], &Roles { evaluators: vec!["spam".into()], ..Roles::default() }, false)?;
+    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 3, ..RankOptions::default() })?;
+    /// assert!(!ranking.is_in_order());
+    /// assert_eq!(ranking.winners().iter().map(|winner| winner.rank).collect::<Vec<_>>(), [1, 1, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_in_order(&self) -> bool {
+        self.in_order
+    }
+
     /// The best rows, best first; group after group where there are groups.
     pub fn winners(&self) -> &[Winner] {
         &self.winners
@@ -130,6 +150,7 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
     let with_scores = options.explain || by_number;
     let mut best =
         Best { options, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
+    let mut spreads: HashMap<Option<Box<str>>, Spread> = HashMap::new();
     let mut files = vec![0; table.sources.len()];
     let rows = table.scan(
         want,
@@ -137,6 +158,7 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
             desks.with(|desk| {
                 judge.values(form.as_ref(), &mut part.batch, desk)?;
                 let values = &desk.values;
+                let spreads = spreads_of(values, part.batch.keys(), options.grouped);
                 let chosen = if options.grouped {
                     best_of_groups(values, part.batch.keys(), options.k)
                 } else {
@@ -146,10 +168,13 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
                 let chosen =
                     chosen.into_iter().filter(|&row| options.worth.is_none() || values[row] >= least);
                 let keep = |row: usize| candidate(&part, row, values[row], with_scores);
-                chosen.map(keep).collect::<Result<Vec<_>, Error>>()
+                Ok((chosen.map(keep).collect::<Result<Vec<_>, Error>>()?, spreads))
             })
         },
-        |at, candidates| {
+        |at, (candidates, of_batch)| {
+            for (group, spread) in of_batch {
+                spreads.entry(group).or_default().join(&spread);
+            }
             let at = At { row: table.first + at.row, ..at };
             files[at.file] = at.row - at.row_in_file;
             best.take(at, candidates);
@@ -166,13 +191,90 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
         files,
         evaluators: table.taken().evaluators.names().map(Into::into).collect(),
         explained: options.explain,
+        in_order: is_in_order(spreads.values()),
     };
+    if !ranking.in_order {
+        share_ranks(&mut ranking.winners);
+    }
     for winner in ranking.winners.iter_mut().filter(|_| options.explain) {
         if let Some(candidate) = ranking.records.get(&winner.row) {
             winner.contributions = judge.contributions(&candidate.scores)?;
         }
     }
     Ok(ranking)
+}
+
+/// How far the values of some rows are apart.
+#[derive(Debug, Clone, Copy)]
+struct Spread {
+    rows: u64,
+    /// How many have a value at all.
+    valued: u64,
+    least: f64,
+    greatest: f64,
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Spread { rows: 0, valued: 0, least: f64::INFINITY, greatest: f64::NEG_INFINITY }
+    }
+}
+
+impl Spread {
+    fn see(&mut self, value: f64) {
+        self.rows += 1;
+        if value.is_finite() {
+            self.valued += 1;
+            (self.least, self.greatest) = (self.least.min(value), self.greatest.max(value));
+        }
+    }
+
+    fn join(&mut self, other: &Spread) {
+        self.rows += other.rows;
+        self.valued += other.valued;
+        (self.least, self.greatest) = (self.least.min(other.least), self.greatest.max(other.greatest));
+    }
+
+    /// Whether they tell rows apart; none where there is only one row, which nothing need tell apart.
+    fn tells(&self) -> Option<bool> {
+        (self.rows > 1).then_some(self.valued == 1 || self.least < self.greatest)
+    }
+}
+
+/// The spread of values, in each group where there are groups.
+fn spreads_of(values: &[f64], keys: &[Box<str>], grouped: bool) -> HashMap<Option<Box<str>>, Spread> {
+    let mut spreads = HashMap::new();
+    if grouped {
+        for (value, key) in values.iter().zip(keys) {
+            spreads.entry(Some(key.clone())).or_insert_with(Spread::default).see(*value);
+        }
+    } else {
+        let mut spread = Spread::default();
+        values.iter().for_each(|value| spread.see(*value));
+        spreads.insert(None, spread);
+    }
+    spreads
+}
+
+/// Whether values tell rows apart, in one group at least.
+fn is_in_order<'a>(spreads: impl Iterator<Item = &'a Spread>) -> bool {
+    let told: Vec<bool> = spreads.filter_map(Spread::tells).collect();
+    told.is_empty() || told.contains(&true)
+}
+
+/// Whether the values of one round tell its items apart.
+pub(crate) fn tell_apart(values: &[f64]) -> bool {
+    is_in_order(spreads_of(values, &[], false).values())
+}
+
+/// Gives rows of one value the same rank.
+fn share_ranks(winners: &mut [Winner]) {
+    for at in 1..winners.len() {
+        let (before, this) = (&winners[at - 1], &winners[at]);
+        if before.group == this.group && finite(before.score).to_bits() == finite(this.score).to_bits() {
+            winners[at].rank = winners[at - 1].rank;
+        }
+    }
 }
 
 /// A value below which no row can be among the best any more: known to all threads, only ever raised.

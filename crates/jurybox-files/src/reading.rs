@@ -46,6 +46,7 @@ impl Notation {
     /// The same for a column whose cells were looked at: what a person said holds.
     pub(crate) fn of_column(&self, found: &Found) -> Notation {
         let decimal = if self.decimal == Decimal::Either { found.decimal } else { self.decimal };
-        Notation { decimal, no_shares: found.no_shares, shares: found.shares, na: self.na.clone() }
+        let labels = self.labels.clone();
+        Notation { decimal, no_shares: found.no_shares, shares: found.shares, na: self.na.clone(), labels }
     }
 }

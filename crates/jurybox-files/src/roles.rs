@@ -1,10 +1,13 @@
 //! Which column is what: as the person said, and where nothing was said, by a rule that is stated.
 //! `taken.rs` is what was decided.
 
+mod doubts;
+
 use crate::error::Error;
 use crate::format::arrow;
 use crate::found::together;
 pub(crate) use crate::found::{Flaws, Found, Kind};
+use crate::labels;
 use crate::own;
 use crate::reading::Reading;
 pub use crate::taken::Taken;
@@ -17,7 +20,8 @@ use std::path::Path;
 
 /// What a person says about the columns.
 ///
-/// Without `evaluators` and `seated`, every numeric column that is not named otherwise is one, unless it is named as those
+/// Without `evaluators` and `seated`, every numeric column that is not named otherwise is one, unless it is named like a verdict
+/// (`verdict`, `human_label`), or as those
 /// that rankings and picks are written with (`rank`, `score`, `value`, `probability`, `by_spam` beside `spam` and so on) and
 /// there are others.
 ///
@@ -43,6 +47,10 @@ pub struct Roles {
     pub invert: Vec<String>,
     /// What a verdict was worth.
     pub reward: Option<String>,
+    /// What words in the reward column are worth, in whatever case: `remove` 1 and `keep` 0.
+    pub labels: Vec<(String, f64)>,
+    /// Whether what reviewers said is in the column of the one evaluator, and not in one of rewards.
+    pub verdicts: bool,
     /// The reward that a jury has learnt, which is no evaluator where nothing is learnt from it now.
     pub learnt_reward: Option<String>,
     /// The probability with which an item was picked when it was.
@@ -68,6 +76,9 @@ const TWO_NUMBERS: &str = "numbers such as 1,234, which may be thousands or deci
 
 /// Why a column that was empty where it was looked at is no evaluator.
 pub(crate) const EMPTY: &str = "empty";
+
+/// Why a column of numbers is no evaluator that has the name of what reviewers say.
+pub(crate) const VERDICT: &str = "named like a verdict";
 
 /// Why a column of whole numbers is no evaluator.
 const SERIAL: &str = "distinct whole numbers, like an id";
@@ -155,6 +166,11 @@ impl Roles {
         for name in self.invert.iter().filter(|name| seated(name).is_none()) {
             known(name)?;
         }
+        if let Some((word, _)) = self.labels.first().filter(|_| self.reward.is_none() && !self.verdicts) {
+            let why = "there is no column of rewards in which it could stand";
+            return Err(Error::Label { word: word.clone(), why });
+        }
+        let labels = labels::checked(&self.labels)?;
         let listed = self.listed(columns)?;
         let (mut evaluators, mut unread) = (Vec::new(), Vec::new());
         for evaluator in &listed {
@@ -216,6 +232,11 @@ impl Roles {
         }) {
             return Err(Error::NotInvertible { column: name.clone() });
         }
+        let mut warnings: Vec<Warning> =
+            two_numbers(path, &others).chain(nearly_ids(path, &others, columns)).collect();
+        if listed.is_empty() {
+            warnings.extend(doubts::of_evaluators(path, &evaluators, &others, columns));
+        }
         Ok(Taken {
             evaluators: Evaluators::new(evaluators)?,
             reward: self.reward.as_ref().map(|name| self.directed(name)),
@@ -223,7 +244,9 @@ impl Roles {
             key: self.key.clone(),
             reviewer: self.reviewer.clone(),
             ours: numbers_of_ours(&others, columns),
-            warnings: two_numbers(path, &others).chain(nearly_ids(path, &others, columns)).collect(),
+            warnings,
+            labels,
+            verdicts: self.verdicts,
             others,
             unread,
             id: self.id.clone(),
@@ -304,7 +327,7 @@ impl Roles {
 /// Why a column that nobody has named is no evaluator, where it is none.
 fn why_not(found: &Found) -> Option<&'static str> {
     match (found.kind, own::names_things(&found.name)) {
-        (Kind::Number, None) => None,
+        (Kind::Number, None) => own::is_answer(&found.name).then_some(VERDICT),
         (Kind::Number | Kind::Serial | Kind::OneWord | Kind::Long, Some(why)) => Some(why),
         (Kind::Serial, None) => Some(SERIAL),
         (Kind::OneWord, None) => Some("one word in every row"),

@@ -157,6 +157,7 @@ impl Table {
         }
         warnings.extend(taken.warnings().iter().cloned());
         let warnings = together(warnings);
+        found.iter_mut().for_each(|found| found.cells = Vec::new());
         let columns = found.iter().map(|found| found.name.clone()).collect();
         let everything = found.clone();
         // A field within a column is written out with it, and by itself where it was read.

@@ -1,6 +1,7 @@
 //! Which column was taken as what, and how that is told.
 
 use crate::error::Error;
+use crate::labels::Labels;
 use crate::own;
 use crate::roles::{EMPTY, OURS, UNKNOWN};
 use crate::warning::Warning;
@@ -37,6 +38,10 @@ pub struct Taken {
     /// What was made of a long table, in a few words.
     pub(crate) widened: Option<String>,
     pub(crate) warnings: Vec<Warning>,
+    /// What words in the column of verdicts are worth.
+    pub(crate) labels: Labels,
+    /// Whether that is the column of the one evaluator.
+    pub(crate) verdicts: bool,
 }
 
 impl Taken {
@@ -152,6 +157,11 @@ impl Taken {
     /// The columns that name items.
     pub fn id(&self) -> &[String] {
         &self.id
+    }
+
+    /// The column of verdicts, in which words may stand.
+    pub(crate) fn verdicts(&self) -> Option<&str> {
+        self.reward().or_else(|| self.evaluators.names().next().filter(|_| self.verdicts))
     }
 
     /// Whether a column is read as numbers.

@@ -72,13 +72,20 @@ impl Tally {
         column: &str,
         rows: u64,
         share: Option<u64>,
+        is_reward: bool,
     ) -> Result<Option<Warning>, Error> {
         if self.odd == 0 {
             return Ok(None);
         }
         let of = rows - self.missing;
-        let odd =
-            Odd { path: path.into(), column: column.into(), odd: self.odd, of, first: self.first.clone() };
+        let odd = Odd {
+            path: path.into(),
+            column: column.into(),
+            odd: self.odd,
+            of,
+            first: self.first.clone(),
+            is_reward,
+        };
         let Some(share) = share else { return Ok(Some(Warning::LateValues(odd))) };
         if self.odd.saturating_mul(share) > of {
             return Err(Error::OddCells(Box::new(odd)));
@@ -130,6 +137,7 @@ impl Met {
                 name,
                 self.rows,
                 (ask.uses[column] != Use::Watch).then_some(share),
+                ask.rewards.as_deref() == Some(&**name),
             )?);
             if tally.missing == self.rows && matches!(ask.uses[column], Use::Score { .. }) {
                 warnings.push(Warning::NoValues { path: path.into(), more: 0, column: name.clone() });
@@ -149,7 +157,7 @@ mod tests {
     #[test]
     fn one_cell_in_twenty_may_be_odd() {
         let tally = |missing, odd| Tally { missing, odd, first: vec![(Place::Line(3), "high".into())] };
-        let judge = |tally: Tally| tally.judge(Path::new("a.csv"), "spam", 100, Some(SHARE));
+        let judge = |tally: Tally| tally.judge(Path::new("a.csv"), "spam", 100, Some(SHARE), false);
         assert!(judge(tally(100, 0)).unwrap().is_none());
         assert_eq!(
             judge(tally(0, 5)).unwrap().unwrap().to_string(),

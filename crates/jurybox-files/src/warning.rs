@@ -71,6 +71,38 @@ pub enum Warning {
         /// How many are as another one before.
         repeated: usize,
     },
+    /// A column of numbers that is no evaluator because it is named like a verdict.
+    NamedLikeAVerdict {
+        /// The first file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
+    /// Evaluators of large whole numbers beside others whose scores are from 0 to 1.
+    OtherScale {
+        /// The first file.
+        path: PathBuf,
+        /// Each with its least and its greatest number, among the rows looked at.
+        columns: Vec<(String, String)>,
+    },
+    /// A table that has one score a row, and looks like a long one.
+    LooksLong {
+        /// The first file.
+        path: PathBuf,
+        /// The column that seems to name items.
+        item: String,
+        /// The one that seems to name who graded them.
+        judge: String,
+        /// The one evaluator.
+        grade: String,
+    },
+    /// Rows that no evaluator tells apart: they were ranked, and are in no order.
+    NoOrder {
+        /// The first file.
+        path: PathBuf,
+        /// How many rows there are.
+        rows: u64,
+    },
     /// Something about a long table that was made wide.
     Long {
         /// The first file.
@@ -101,6 +133,10 @@ impl Warning {
             Warning::HeaderOfNumbers { .. } => "header-of-numbers",
             Warning::TwoNumbers { .. } => "two-numbers",
             Warning::NearlyIds { .. } => "nearly-ids",
+            Warning::NamedLikeAVerdict { .. } => "named-like-a-verdict",
+            Warning::OtherScale { .. } => "other-scale",
+            Warning::LooksLong { .. } => "looks-long",
+            Warning::NoOrder { .. } => "no-order",
             Warning::Long { .. } => "long-table",
             Warning::IgnoredColumn { .. } => "ignored-column",
         }
@@ -195,6 +231,32 @@ impl fmt::Display for Warning {
                     path.display()
                 )
             }
+            Warning::NamedLikeAVerdict { path, column } => {
+                write!(
+                    f,
+                    "{}: column `{column}` is named like a verdict, and is no evaluator",
+                    path.display()
+                )
+            }
+            Warning::OtherScale { path, columns } => {
+                let name = |(column, range): &(String, String)| format!("`{column}` ({range})");
+                let list = columns.iter().map(name).collect::<Vec<_>>().join(", ");
+                write!(
+                    f,
+                    "{}: large whole numbers beside scores from 0 to 1 are taken for evaluators: {list}",
+                    path.display()
+                )
+            }
+            Warning::LooksLong { path, item, judge, grade } => write!(
+                f,
+                "{}: a row seems to be one grade, `{grade}` of `{item}` by `{judge}`, and each is taken for an item",
+                path.display()
+            ),
+            Warning::NoOrder { path, rows } => write!(
+                f,
+                "{}: nothing tells the {rows} rows apart: they are in no order, and those with a score share the first rank",
+                path.display()
+            ),
             Warning::Long { path, what } => write!(f, "{}: {what}", path.display()),
             Warning::IgnoredColumn { path, more, column } => {
                 write!(f, "{}: column `{column}` is ignored: its scores are missing", and_more(path, *more))
@@ -208,7 +270,7 @@ impl fmt::Display for Warning {
 /// ```
 /// use jurybox_files::{Odd, Place};
 /// let first = vec![(Place::Line(7), "high".to_string())];
-/// let odd = Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first };
+/// let odd = Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false };
 /// assert_eq!(odd.first[0].1, "high");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -223,6 +285,8 @@ pub struct Odd {
     pub of: u64,
     /// The first of them, and where they stand.
     pub first: Vec<(Place, String)>,
+    /// Whether it is a column of verdicts, in which words may stand.
+    pub is_reward: bool,
 }
 
 impl Odd {
@@ -231,7 +295,7 @@ impl Odd {
     /// ```
     /// use jurybox_files::{Odd, Place};
     /// let first = vec![(Place::Line(7), "1,234".to_string())];
-    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first }.may_be_two_numbers());
+    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false }.may_be_two_numbers());
     /// ```
     pub fn may_be_two_numbers(&self) -> bool {
         !self.first.is_empty() && self.first.iter().all(|(_, cell)| Notation::is_either(cell.as_bytes()))
@@ -242,7 +306,7 @@ impl Odd {
     /// ```
     /// use jurybox_files::{Odd, Place};
     /// let first = vec![(Place::Line(7), "20".to_string())];
-    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first }.is_of_another_scale());
+    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false }.is_of_another_scale());
     /// ```
     pub fn is_of_another_scale(&self) -> bool {
         let number = |cell: &str| matches!(number::parse(cell.as_bytes()), Cell::Number(_));

@@ -10,7 +10,7 @@ pub(crate) mod verdicts;
 use crate::errors::{self, refused};
 use crate::inner::{Inner, generator, lock};
 use crate::jury::Jury;
-use crate::tables::{Asked, Source, named_as_ours};
+use crate::tables::{Asked, Source, named_as_ours, warning};
 use crate::work::Reins;
 use jurybox_files::{Error, Format, Given, Host, Layout, State, Table, Told as Fact, Warning, expand};
 use pyo3::prelude::*;
@@ -35,7 +35,7 @@ impl Told {
     /// What is known of a table before it is read.
     pub(super) fn table(&mut self, table: &Table) {
         self.said.push(table.taken().to_string());
-        self.warned.extend(table.warnings().iter().map(ToString::to_string));
+        self.warned.extend(table.warnings().iter().map(warning));
         self.warned.extend(named_as_ours(table.taken()));
     }
 
@@ -92,7 +92,7 @@ impl Host for Listener<'_> {
         if let Fact::Taken(taken) = &fact {
             self.told.warned.extend(named_as_ours(taken));
         }
-        let mut text = fact.to_string();
+        let mut text = if let Fact::Warning(about) = &fact { warning(about) } else { fact.to_string() };
         if matches!(fact, Fact::Known { .. } | Fact::KnownRows { .. } | Fact::KnownVerdicts { .. }) {
             text.push_str("; again=True would");
         }

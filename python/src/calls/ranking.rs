@@ -5,11 +5,11 @@ use crate::errors::Result;
 use crate::jury::Jury;
 use crate::policies::{pairs, spec};
 use crate::rows::Rows;
-use crate::tables::{Asked, Directed, Source, named_as_ours, seated};
+use crate::tables::{Asked, Directed, Source, named_as_ours, seated, warning};
 use crate::work;
 use jurybox::{Direction, Spec, TopK};
 use jurybox_files::{
-    Error, Judge, Look, May, RankOptions, Ranking, Seated, Table, by_evaluator, counted, score_all,
+    Error, Judge, Look, May, RankOptions, Ranking, Seated, Table, Warning, by_evaluator, counted, score_all,
     score_rows, seat, survey,
 };
 use numpy::PyArray1;
@@ -145,6 +145,10 @@ pub(crate) fn rank<'py>(
             (None, true) => Ranks::Every(score_rows(&table, &judge)?),
             (out, false) => {
                 let ranking = jurybox_files::rank(&table, &judge, options_of)?;
+                if !ranking.is_in_order() {
+                    let (path, rows) = (table.path().into(), ranking.rows());
+                    told.warned.push(warning(&Warning::NoOrder { path, rows }));
+                }
                 // Before anything is written: what cannot be handed over fails here.
                 let rows = if frame { None } else { Some(Rows::of(ranking.to_batches(&table)?)?) };
                 if let Some(out) = out {

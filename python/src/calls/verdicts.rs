@@ -28,7 +28,8 @@ pub(crate) fn learn_picks<'py>(
     let (picks, verdicts) = (Source::from_python(picks)?, Source::from_python(verdicts)?);
     let (reading, id) = (asked.written().reading(), asked.key.clone().unwrap_or_default());
     let (invert, reviewer) = (asked.invert.clone(), asked.reviewer.clone());
-    let how = Joining { reading, id, reward, reviewer, invert, together, again };
+    let labels = asked.labels.clone();
+    let how = Joining { reading, id, reward, labels, reviewer, invert, together, again };
     let jury = state.get().0.clone();
     let work = move |reins: &Reins| -> Result<_> {
         let (mut picks, mut verdicts) = (Supply::of(picks)?, Supply::of(verdicts)?);

@@ -1,6 +1,6 @@
 //! Options that every command over files shares: which files, and which column is what.
 
-use super::names::{self, Names};
+use super::names::{self, Names, Pairs};
 use super::progress;
 use crate::{advice, messages};
 use jurybox::Evaluator;
@@ -97,8 +97,22 @@ fn long(text: &str) -> Result<Long, String> {
 /// Says what is to be known though nothing failed, and what can be done about it.
 pub(crate) fn warn(warning: &Warning) {
     match advice::on_warning(warning) {
-        Some(advice) => messages::say(format_args!("warning: {warning}; {advice}")),
-        None => messages::say(format_args!("warning: {warning}")),
+        Some(advice) => messages::warn(&format!("{warning}; {advice}")),
+        None => messages::warn(&warning.to_string()),
+    }
+}
+
+/// What verdicts that are words are worth, for every command that reads rewards.
+#[derive(clap::Args)]
+pub(crate) struct Labels {
+    /// What a word in the reward column is worth, such as remove=1; once for each word: --label remove=1 --label keep=0
+    #[arg(long = "label", value_name = "WORD=NUMBER")]
+    labels: Vec<Pairs>,
+}
+
+impl Labels {
+    pub(crate) fn all(&self) -> Vec<(String, f64)> {
+        Pairs::all(&self.labels)
     }
 }
 
@@ -109,6 +123,8 @@ pub(crate) struct Special<'a> {
     pub(crate) probability: Option<&'a String>,
     pub(crate) key: Option<&'a String>,
     pub(crate) reviewer: Option<&'a String>,
+    /// What words in the reward column are worth.
+    pub(crate) labels: Vec<(String, f64)>,
     /// Columns that say which group an item belongs to.
     pub(crate) context: Vec<String>,
     /// The one column that is an evaluator here.
@@ -147,6 +163,7 @@ impl Columns {
             ignore: [&roles.ignore[..], &special.aside].concat(),
             called: special.called.clone(),
             reward: special.reward.cloned(),
+            labels: special.labels.clone(),
             learnt_reward: special.memory.and_then(Remembered::reward).map(|reward| reward.name),
             probability: special.probability.cloned(),
             key: special.key.cloned(),
@@ -227,8 +244,8 @@ impl Columns {
             return;
         }
         let [are, join] = if unknown.len() == 1 { ["is", "It joins"] } else { ["are", "They join"] };
-        messages::say(format_args!(
-            "warning: {} {are} left out, because the state began without. {join} the evaluators when `jurybox learn` learns rows with all of them named by --evaluators; what is no evaluator is named by --ignore",
+        messages::warn(&format!(
+            "{} {are} left out, because the state began without. {join} the evaluators when `jurybox learn` learns rows with all of them named by --evaluators; what is no evaluator is named by --ignore",
             unknown.join(", ")
         ));
     }

@@ -6,7 +6,7 @@ use crate::messages::say;
 use anyhow::bail;
 use jurybox::Evaluator;
 use jurybox::toolbox::hash_text;
-use jurybox_files::{Error, Records, Table, Want, expand, is_ours};
+use jurybox_files::{Error, Records, Table, Want, expand, is_answer, is_ours};
 use jurybox_server::{Answer, FileColumns, GOLDEN, Json, NewItem, Rejected, Request};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -81,16 +81,6 @@ pub(crate) struct Intake {
     lacking: Vec<String>,
     /// Columns that look like answers, and are neither scores nor shown for that.
     answers: Vec<String>,
-}
-
-/// Whether a column goes by a name under which answers are kept: what a reviewer is to find out, and no evaluator may know.
-fn is_answer(name: &str) -> bool {
-    const ANSWERS: [&str; 12] = [
-        "verdict", "verdicts", "reward", "rewards", "label", "labels", "outcome", "decision", "truth",
-        "target", "answer", "golden",
-    ];
-    let last = name.rsplit(['_', '-', ' ', '.', ':', '/']).next().unwrap_or(name);
-    ANSWERS.iter().any(|answer| last.eq_ignore_ascii_case(answer))
 }
 
 /// What became of items.
@@ -371,20 +361,5 @@ impl Taken {
             "nothing_to_show": empty,
             "rejected": rejected,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_answer;
-
-    #[test]
-    fn answers_are_known_by_their_names() {
-        for name in ["verdict", "Reward", "human_label", "ground-truth", "final decision"] {
-            assert!(is_answer(name), "{name}");
-        }
-        for name in ["labelled_by", "target_language", "score", "text", "rewarding"] {
-            assert!(!is_answer(name), "{name}");
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! `jurybox learn`: a state from files, or from the verdicts on picks.
 
-use super::columns::{Columns, warn};
+use super::columns::{Columns, Labels, warn};
 use super::concerns;
 use super::names::{self, Names};
 use super::state::{Turn, read_if_there, told, write_back};
@@ -36,6 +36,8 @@ pub(crate) struct Args {
     /// The column of rewards; empty where there is no verdict [with --picks: that of the state]
     #[arg(long, value_name = "COLUMN")]
     pub(super) reward: Option<String>,
+    #[command(flatten)]
+    pub(super) labels: Labels,
     /// The column that says who gave each verdict, beside that of the rewards: severity and noise of each are learnt, and a verdict
     /// counts for what it tells
     #[arg(long, value_name = "COLUMN")]
@@ -115,6 +117,7 @@ impl Args {
     fn learning(&self) -> Learning {
         let roles = Roles {
             reward: self.reward.clone(),
+            labels: self.labels.all(),
             key: self.round.clone(),
             reviewer: self.reviewer.clone(),
             context: names::all(&self.context),
@@ -176,6 +179,9 @@ impl Host for Person<'_> {
 
     fn tell(&mut self, told: Told) {
         let warning = if told.is_warning() { "warning: " } else { "" };
+        if let Told::Warning(warning) = &told {
+            return warn(warning);
+        }
         match advice::on_told(&told) {
             Some(advice) => self.0.say(format_args!("{warning}{told}; {advice}")),
             None => self.0.say(format_args!("{warning}{told}")),

@@ -6,6 +6,7 @@ use super::layout::Sheet;
 use super::names::{self, Names};
 use super::rank::{as_text, asked as asked_for, how_many};
 use super::state::{Turn, check_outputs, put_in_place, read_if_there};
+use crate::messages::warn;
 use crate::output::{self, is_closed_pipe};
 use anyhow::bail;
 use jurybox::Spec;
@@ -205,8 +206,11 @@ impl Args {
             picking.at
         ));
         for remark in round.remarks() {
-            let warning = if remark.is_warning() { "warning: " } else { "" };
-            self.columns.say(format_args!("{warning}{remark}"));
+            if remark.is_warning() {
+                warn(&remark.to_string());
+            } else {
+                self.columns.say(format_args!("{remark}"));
+            }
         }
         concerns::tell(&round.state.jury.fit());
     }

@@ -1,6 +1,6 @@
 //! `jurybox prevalence`: the mean reward of all items, from those that were looked at.
 
-use super::columns::{Columns, Special};
+use super::columns::{Columns, Labels, Special};
 use super::range::range;
 use super::state::read_jury;
 use crate::output;
@@ -25,6 +25,8 @@ pub(crate) struct Args {
     /// The column of rewards; empty where nobody looked
     #[arg(long, value_name = "COLUMN")]
     reward: String,
+    #[command(flatten)]
+    labels: Labels,
     /// The column with the probability of each row to be looked at; it may be empty where nobody did
     #[arg(long, value_name = "COLUMN")]
     probability: String,
@@ -60,6 +62,7 @@ impl Args {
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: Some(&self.reward),
+            labels: self.labels.all(),
             probability: Some(&self.probability),
             aside: self.by.iter().chain(self.period.as_ref().map(|period| &period.column)).cloned().collect(),
             only: self.prediction.as_ref(),

@@ -1,16 +1,16 @@
 //! `jurybox rank`: the top K of a file.
 
-use super::columns::{Columns, Special};
+use super::columns::{Columns, Special, warn};
 use super::concerns::{self, Concerns};
 use super::layout::Sheet;
 use super::names::Pairs;
 use super::state::check_outputs;
-use crate::output;
+use crate::{messages, output};
 use anyhow::Context;
 use jurybox::{Evaluators, Jury, Spec};
 use jurybox_files::{
-    Format, Judge, Look, May, RankOptions, Ranking, Seated, State, Surveyed, Table, by_evaluator, counted,
-    rank, score_all, seat, survey,
+    Format, Judge, Look, May, RankOptions, Ranking, Seated, State, Surveyed, Table, Warning, by_evaluator,
+    counted, rank, score_all, seat, survey,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -105,6 +105,11 @@ impl Args {
             ..Special::default()
         })?;
         check_outputs(&table, self.state.as_slice(), &self.out)?;
+        if let Some(reward) = self.reward.as_ref().filter(|_| state.is_none() && self.weights.is_empty()) {
+            messages::warn(&format!(
+                "`{reward}` is left aside, and nothing is learnt from it: learn it first, by `jurybox learn FILE --reward {reward} --state STATE`, and rank with --state STATE"
+            ));
+        }
         let (judge, seen) = self.judge(&table, state)?;
         if let Judge::Fitted(fitted) = &judge {
             concerns::tell(fitted);
@@ -124,6 +129,9 @@ impl Args {
             return Ok(());
         }
         let ranking = rank(&table, &judge, options)?;
+        if !ranking.is_in_order() {
+            warn(&Warning::NoOrder { path: table.path().into(), rows: ranking.rows() });
+        }
         if let Some(worth) = self.worth {
             self.columns.say(format_args!(
                 "{} of {} expected to be worth {worth} or more{}",

@@ -1,6 +1,6 @@
 //! `jurybox replay`: what each policy would have earned on a person's own history.
 
-use super::columns::{Columns, Special};
+use super::columns::{Columns, Labels, Special};
 use super::names::{self, Names, Pairs};
 use super::range::range;
 use super::state::{check_outputs, read_jury};
@@ -26,6 +26,8 @@ pub(crate) struct Args {
     /// The column of rewards
     #[arg(long, value_name = "COLUMN")]
     reward: String,
+    #[command(flatten)]
+    labels: Labels,
     /// Columns that say which group an item belongs to, such as its language, for policies whose weights may differ by group; those of a
     /// state are known
     #[arg(long, value_name = "COLUMNS")]
@@ -105,6 +107,7 @@ impl Args {
         let known = states.first().map_or(&[][..], |(_, jury)| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: Some(&self.reward),
+            labels: self.labels.all(),
             probability: self.probability.as_ref(),
             key: self.round.as_ref(),
             context: names::all(&self.context).into_iter().chain(contexts).collect(),

@@ -1,6 +1,6 @@
 //! `jurybox report`: which evaluators to trust.
 
-use super::columns::{Columns, Special};
+use super::columns::{Columns, Labels, Special};
 use super::concerns::Concerns;
 use super::names::{self, Names};
 use super::state::check_outputs;
@@ -21,6 +21,8 @@ pub(crate) struct Args {
     /// The column of rewards; empty where there is no verdict
     #[arg(long, value_name = "COLUMN")]
     reward: Option<String>,
+    #[command(flatten)]
+    labels: Labels,
     /// The column with the probability of each row to be looked at, as `pick` writes it of all: what was missed is then bounded
     #[arg(long, value_name = "COLUMN", requires = "reward")]
     probability: Option<String>,
@@ -63,6 +65,7 @@ impl Args {
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let table = self.columns.open(&Special {
             reward: self.reward.as_ref(),
+            labels: self.labels.all(),
             probability: self.probability.as_ref(),
             reviewer: self.reviewer.as_ref(),
             again: self.probability.is_some() || self.reviewer.is_some(),

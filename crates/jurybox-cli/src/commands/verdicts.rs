@@ -20,6 +20,7 @@ pub(super) fn run(args: &Args, before: &State) -> anyhow::Result<()> {
         reading: args.columns.reading(),
         id: id.clone(),
         reward,
+        labels: args.labels.all(),
         reviewer: args.reviewer.clone(),
         invert: args.columns.roles().invert,
         together,

@@ -331,6 +331,7 @@ fn look(
         seated: evaluators.as_slice().to_vec(),
         key: Some(one_id(&how.roles)?.clone()),
         reward: how.roles.reward.clone(),
+        labels: how.roles.labels.clone(),
         reviewer: how.roles.reviewer.clone(),
         ..Roles::default()
     };

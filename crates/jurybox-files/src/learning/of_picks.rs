@@ -28,6 +28,8 @@ pub struct Joining {
     pub id: String,
     /// The column of verdicts.
     pub reward: String,
+    /// What words in it are worth.
+    pub labels: Vec<(String, f64)>,
     /// The column beside it that says who gave them.
     pub reviewer: Option<String>,
     /// Columns where low means high, as somebody said; a state remembers the direction of its reward.
@@ -131,6 +133,8 @@ pub fn learn_verdicts(
         key: key(),
         reviewer: how.reviewer.clone(),
         evaluators: vec![reward.name.clone()],
+        labels: how.labels.clone(),
+        verdicts: true,
         invert: (reward.direction == Direction::Low).then(|| reward.name.clone()).into_iter().collect(),
         ..Roles::default()
     };

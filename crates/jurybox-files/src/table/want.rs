@@ -3,6 +3,7 @@
 use super::Table;
 use crate::ask::{Ask, Use};
 use crate::format::Source;
+use crate::number::Notation;
 use crate::roles::Found;
 use jurybox::{Direction, Evaluator, Form};
 use std::collections::HashMap;
@@ -99,9 +100,17 @@ impl Table {
             Records::Passing => !source.by_number(),
             Records::All => true,
         };
+        let rewards = taken.verdicts().map(Into::into);
         let form = want.form.filter(|_| !want.upright).cloned();
-        let notation = |found: &Found| self.notation.of_column(found);
+        let notation = |found: &Found| {
+            let notation = self.notation.of_column(found);
+            if taken.verdicts() == Some(&*found.name) {
+                Notation { labels: taken.labels.clone(), ..notation }
+            } else {
+                notation
+            }
+        };
         let notations = source.columns().iter().map(notation).collect();
-        Ask { uses, names, notations, evaluators: taken.evaluators.len(), records, lacking, form }
+        Ask { uses, names, notations, evaluators: taken.evaluators.len(), rewards, records, lacking, form }
     }
 }

@@ -17,7 +17,6 @@ use super::{Show, distinct};
 use crate::ask::{Ask, Batch, Layout, Use, begin_sums, group};
 use crate::column::{Column, Slab};
 use crate::error::{Error, Place};
-use crate::number::Decimal;
 use crate::numbers::Numbers;
 use crate::roles::{Found, Kind};
 use crate::tally::Tally;
@@ -29,14 +28,11 @@ use std::path::Path;
 pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error> {
     distinct(path, schema.fields().iter().map(|field| field.name().as_str()))?;
     let found = |field: &arrow_schema::Field| Found {
-        name: field.name().clone(),
-        kind: if is_numeric(field.data_type()) { Kind::Number } else { Kind::Text },
         data_type: Some(field.data_type().clone()),
-        decimal: Decimal::Either,
-        no_shares: false,
-        shares: false,
-        flaws: None,
-        nested: false,
+        ..Found::new(
+            field.name().clone(),
+            if is_numeric(field.data_type()) { Kind::Number } else { Kind::Text },
+        )
     };
     Ok(schema.fields().iter().map(|field| found(field)).collect())
 }

@@ -20,9 +20,14 @@ const FEWEST: usize = 32;
 /// Looks at the first rows. What cannot be read is told by the pass.
 pub(super) fn look(columns: &mut [Found], from: &From<'_>, notation: &Notation) {
     let groups = from.metadata.metadata().row_groups();
+    for (column, found) in columns.iter_mut().enumerate() {
+        if let Some(range) = groups.first().and_then(|group| broken_numbers(from.metadata, group, column)) {
+            (found.range, found.fractions) = (Some(range), true);
+        }
+    }
     let looked_at = |&column: &usize| {
         columns[column].data_type.as_ref().is_some_and(arrow::is_looked_at)
-            && !groups.first().is_some_and(|group| has_broken_numbers(from.metadata, group, column))
+            && !groups.first().is_some_and(|group| broken_numbers(from.metadata, group, column).is_some())
     };
     let wanted: Vec<usize> = (0..columns.len()).filter(looked_at).collect();
     if wanted.is_empty() {
@@ -56,22 +61,24 @@ fn rows_of(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, wanted: &[u
     usize::try_from(BYTES / each.max(1)).unwrap_or(ROWS).clamp(FEWEST, ROWS)
 }
 
-/// Whether a column says of itself that not all of its numbers are whole, and that none is missing: they name nothing, there are some
-/// among the first rows, and they need not be looked at.
-fn has_broken_numbers(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, column: usize) -> bool {
+/// The least and the greatest number of a column that says of itself that not all of its numbers are whole, and that none is missing: they
+/// name nothing, there are some among the first rows, and they need not be looked at.
+fn broken_numbers(
+    metadata: &ArrowReaderMetadata,
+    group: &RowGroupMetaData,
+    column: usize,
+) -> Option<(f64, f64)> {
     let about = chunk(metadata, group, column).and_then(ColumnChunkMetaData::statistics);
     if about.and_then(Statistics::null_count_opt) != Some(0) {
-        return false;
+        return None;
     }
+    let (least, greatest): (f64, f64) = match about {
+        Some(Statistics::Double(known)) => (*known.min_opt()?, *known.max_opt()?),
+        Some(Statistics::Float(known)) => ((*known.min_opt()?).into(), (*known.max_opt()?).into()),
+        _ => return None,
+    };
     let broken = |value: f64| value.is_finite() && value.fract() != 0.0;
-    let either = |one: Option<f64>, other: Option<f64>| one.is_some_and(broken) || other.is_some_and(broken);
-    match about {
-        Some(Statistics::Double(known)) => either(known.min_opt().copied(), known.max_opt().copied()),
-        Some(Statistics::Float(known)) => {
-            either(known.min_opt().map(|&value| value.into()), known.max_opt().map(|&value| value.into()))
-        }
-        _ => false,
-    }
+    (broken(least) || broken(greatest)).then_some((least, greatest))
 }
 
 /// Whether a column says of itself that it has no value in a row group.

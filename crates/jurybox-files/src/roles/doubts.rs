@@ -1,0 +1,95 @@
+//! What should be doubted of evaluators that nobody named: they were taken for some because they are numbers.
+
+use super::VERDICT;
+use crate::found::{Found, Kind};
+use crate::own;
+use crate::warning::Warning;
+use jurybox::{Direction, Evaluator};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Whole numbers up to here are counts or percentages that stand beside shares in many tables.
+const LARGE: f64 = 100.0;
+
+/// A table of fewer rows may look like a long one by chance.
+const LEAST_ROWS: usize = 6;
+/// Nobody has more judges in a long table than this, and each of them has graded half of the items or more.
+const MOST_JUDGES: usize = 64;
+
+/// What to say of evaluators that were taken by rule, and of columns that were not for their names.
+pub(super) fn of_evaluators(
+    path: &Path,
+    evaluators: &[Evaluator],
+    others: &[(String, &'static str)],
+    columns: &[Found],
+) -> Vec<Warning> {
+    let named = others.iter().filter(|(_, why)| *why == VERDICT);
+    let named =
+        named.map(|(column, _)| Warning::NamedLikeAVerdict { path: path.into(), column: column.clone() });
+    let mut warnings: Vec<Warning> = named.collect();
+    let is_evaluator = |found: &Found| {
+        evaluators.iter().any(|one| one.name == found.name && one.direction != Direction::Context)
+    };
+    let is_left_over =
+        |found: &Found| others.iter().any(|(name, why)| *name == found.name && *why != "ignored");
+    warnings.extend(other_scale(path, columns.iter().filter(|found| is_evaluator(found))));
+    let columns: Vec<&Found> =
+        columns.iter().filter(|found| is_evaluator(found) || is_left_over(found)).collect();
+    warnings.extend(looks_long(path, &columns, is_evaluator));
+    warnings
+}
+
+/// Counts beside shares: followers from 50 to 26053, where other scores are from 0 to 1.
+fn other_scale<'a>(path: &Path, evaluators: impl Iterator<Item = &'a Found> + Clone) -> Option<Warning> {
+    let ranged = evaluators.filter_map(|found| Some((found, found.range?)));
+    let is_share =
+        |found: &Found, (least, greatest): (f64, f64)| found.fractions && least >= 0.0 && greatest <= 1.0;
+    ranged.clone().find(|(found, range)| is_share(found, *range))?;
+    let large = ranged.filter(|(found, (_, greatest))| !found.fractions && *greatest > LARGE);
+    let columns: Vec<(String, String)> = large
+        .map(|(found, (least, greatest))| (found.name.clone(), format!("{least} to {greatest}")))
+        .collect();
+    (!columns.is_empty()).then(|| Warning::OtherScale { path: path.into(), columns })
+}
+
+/// Two columns that name every row together, each of whose values stands beside half of the other's or more, and one score: a long table.
+fn looks_long(path: &Path, columns: &[&Found], is_evaluator: impl Fn(&Found) -> bool) -> Option<Warning> {
+    let names =
+        |found: &Found| matches!(found.kind, Kind::Text | Kind::Number | Kind::Serial) && !found.fractions;
+    let rows = columns.iter().map(|found| found.cells.len()).max().filter(|rows| *rows >= LEAST_ROWS)?;
+    // A table with more columns is not long, and would take long to look through.
+    if columns.len() > 32 {
+        return None;
+    }
+    let distinct = |found: &Found| found.cells.iter().collect::<HashSet<_>>().len();
+    let counted: Vec<(&Found, usize)> = columns
+        .iter()
+        .copied()
+        .filter(|found| names(found) && found.cells.len() == rows)
+        .map(|found| (found, distinct(found)))
+        .filter(|(_, count)| (2..=rows / 2).contains(count))
+        .collect();
+    for (at, &(one, of_one)) in counted.iter().enumerate() {
+        for &(other, of_other) in &counted[at + 1..] {
+            let pairs: HashSet<_> = one.cells.iter().zip(&other.cells).collect();
+            if pairs.len() < rows || 2 * rows < of_one * of_other {
+                continue;
+            }
+            let turned = own::names_items(&other.name)
+                || (of_other > of_one && !own::names_items(&one.name))
+                || is_evaluator(other) && !is_evaluator(one) && other.kind == Kind::Number;
+            let ((item, _), (judge, judges)) =
+                if turned { ((other, of_other), (one, of_one)) } else { ((one, of_one), (other, of_other)) };
+            let mut grades =
+                columns.iter().copied().filter(|found| is_evaluator(found) && found.name != item.name);
+            if judge.kind == Kind::Text
+                && judges <= MOST_JUDGES
+                && let (Some(grade), None) = (grades.next(), grades.next())
+            {
+                let [item, judge, grade] = [item, judge, grade].map(|found| found.name.clone());
+                return Some(Warning::LooksLong { path: path.into(), item, judge, grade });
+            }
+        }
+    }
+    None
+}
