@@ -23,6 +23,8 @@ pub struct Round {
     /// The picks.
     pub picking: Picking,
     options: PickOptions,
+    /// Whether it is the first round of the state.
+    is_first: bool,
 }
 
 /// Picks from a table whose key is the id of its items, as [`choose`] does, by a state or by one that is begun.
@@ -41,7 +43,8 @@ pub struct Round {
 /// let round = pick_rows(None, &table, Some(&"average".parse()?), two)?;
 /// assert_eq!((round.picking.picks.len(), round.state.jury.seen().items), (2, 3));
 /// let said: Vec<String> = round.remarks().iter().map(ToString::to_string).collect();
-/// assert_eq!(said, ["2 rows share their id with another row: a verdict will go to the first pick of them: p2"]);
+/// assert_eq!(said[0], "2 rows share their id with another row: a verdict will go to the first pick of them: p2");
+/// assert!(said[1].starts_with("`average` leaves nothing to chance"));
 ///
 /// let again = pick_rows(Some(&round.state), &table, None, two)?;
 /// assert_eq!(again.remarks()[0].to_string(), "these rows were seen before, and are not counted again");
@@ -68,7 +71,8 @@ pub fn pick_rows(
         }
     };
     let picking = choose(table, &mut state, options)?;
-    Ok(Round { state, picking, options })
+    let is_first = before.is_none_or(|before| !before.memory.knows_rounds());
+    Ok(Round { state, picking, options, is_first })
 }
 
 impl Round {
@@ -94,6 +98,10 @@ impl Round {
         if picking.repeated.count > 0 {
             remarks.push(Remark::SameId(picking.repeated.clone()));
         }
+        let are_all_picked = picking.picks.len() as u64 == picking.rows;
+        if self.is_first && !are_all_picked && !self.state.jury.fit().leaves_to_chance() {
+            remarks.push(Remark::NothingToChance { policy: self.state.jury.spec().clone() });
+        }
         remarks
     }
 }
@@ -105,7 +113,7 @@ impl Round {
 /// assert_eq!(remark.to_string(), "k = 9 is more than there are rows (4): all of them are picked");
 /// assert!(remark.is_warning());
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Remark {
     /// The items have been observed before.
@@ -131,12 +139,18 @@ pub enum Remark {
     },
     /// Rows whose id another row has too, and the first such ids.
     SameId(Items),
+    /// In the first round of a state: no row that is not picked could have been. Nothing will be
+    /// known of what is missed.
+    NothingToChance {
+        /// The policy of the state.
+        policy: Spec,
+    },
 }
 
 impl Remark {
     /// Whether a person should think about it before going on.
     pub fn is_warning(&self) -> bool {
-        *self != Remark::ObservedBefore
+        !matches!(self, Remark::ObservedBefore | Remark::NothingToChance { .. })
     }
 }
 
@@ -161,6 +175,11 @@ impl fmt::Display for Remark {
                 "{} share their id with another row: a verdict will go to the first pick of them: {}",
                 counted(items.count, "row"),
                 items.first.join(", ")
+            ),
+            Remark::NothingToChance { policy } => write!(
+                f,
+                "`{policy}` leaves nothing to chance: verdicts on its picks will not tell how much was missed, nor how much there is \
+                 in all rows. A policy with random checks does, such as `adaptive(audit=1,slots=5)` with five of them in every round; a state keeps its policy, so begin with it"
             ),
         }
     }

@@ -171,6 +171,7 @@ impl Args {
                 "round": null,
                 "picked_at": null,
                 "observed_before": false,
+                "remarks": [],
                 "picks": [],
             });
             output::versioned("pick", concerns.behind(document))?;
@@ -190,6 +191,7 @@ impl Args {
             "round": picking.round,
             "picked_at": picking.at,
             "observed_before": picking.observed_before,
+            "remarks": round.remarks().iter().map(ToString::to_string).collect::<Vec<_>>(),
             "picks": picking.to_json(table)?,
         }))
     }
