@@ -8,6 +8,7 @@ from . import _core
 from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, ends, named, names, tell
 from ._core import Jury
 from ._errors import Error
+from ._given import bare
 from ._progress import Bar, Watch
 from ._show import Prevalence
 from ._states import read
@@ -23,6 +24,8 @@ def prevalence(
     by: str | None = None,
     period: str | None = None,
     prediction: str | None = None,
+    golden: str | None = None,
+    reviewer: str | None = None,
     state: Jury | Path | None = None,
     reward_range: tuple[float, float] | None = None,
     evaluators: Names = None,
@@ -45,6 +48,9 @@ def prevalence(
     fifth of the rows from the other four (prediction-powered inference). Intervals hold the mean in 95 of 100 files or more where the
     range of rewards is known (0 and 1, or as declared) and probabilities are not steep; others are not ``trusted``.
 
+    Rates are as reviewers call them, unless there are golden items to correct them by. With ``id``, rows of one id (a thread, an author)
+    are taken together. Picks without a verdict are counted as whatever their verdicts may be, where it is known which rows were picked.
+
     Parameters
     ----------
     data : as for `rank`
@@ -54,6 +60,9 @@ def prevalence(
     by : a column whose values are told apart, such as language
     period : a column of dates and the length of a period, ``"created/day"``, ``"created/week"`` or ``"created/month"``
     prediction : a column that already is a prediction of the reward: no jury is asked
+    golden : a column with the right answer of golden items, 1 or 0, empty for all others: rates are corrected by how often people err on
+        them, and golden items count for nothing else
+    reviewer : the column that says who gave each verdict: each counts for as much of the errors as they judged of the other rows
     state : a jury or a state file to predict by. It must not have learnt from these rewards
     reward_range : the least and the greatest that a reward can be; 0 and 1 where all are one of these
 
@@ -78,12 +87,19 @@ def prevalence(
         raise Error(f"by={by!r} is the column of period= too: leave one of them out", code="two-ways", column=by)
     written = as_written(input_format, delimiter, header, decimal, na, long)
     rows = given(data, long=written["long"])
-    apart = [*named(dates), *named(by)]
-    ask = asked(prediction or evaluators, id, [*names(ignore), *apart], invert, reward, probability, threads=threads, written=written, label=label)
+    if reviewer is not None and golden is None:
+        raise Error("reviewer= goes with golden=: it says whose errors count for how much", code="two-ways")
+    apart = [*named(dates), *named(by), *named(golden)]
+    ask = asked(
+        prediction or evaluators, id, [*names(ignore), *apart], invert, reward, probability,
+        reviewer=reviewer, threads=threads, written=written, label=label,
+    )  # fmt: skip
     jury = read(state)
-    how = {"by": by, "period": period, "prediction": prediction, "reward_range": ends(reward_range, "reward_range")}
+    how = {"by": by, "period": period, "prediction": prediction, "golden": golden, "reward_range": ends(reward_range, "reward_range")}
     with Bar(progress) as bar:
-        source = rows.source({**ask, "apart": apart}, jury, also=[*names(id), *apart])
+        # What `pick` wrote of all rows says by its receipts which were picked.
+        picks = [name for name in rows.names if bare(name) in ("receipt", "round", "row", "picked_at")] if rows.is_frame else []
+        source = rows.source({**ask, "apart": apart}, jury, also=[*names(id), *apart, *picks])
         found = _core.prevalence(source, ask, how, jury, bar.watch)
     tell(found, rows)
     return Prevalence(found["document"], found["text"])

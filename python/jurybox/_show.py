@@ -124,17 +124,21 @@ def prevalence_page(document: dict[str, Any]) -> str:
         said = [of[field] for field, asked in (("period", document["period"]), ("group", document["by"])) if asked is not None]
         doubt = "" if of["trusted"] or of["mean"] is None else "?"
         figures = [f"{of['rows']:,}", f"{of['labelled']:,}", figure(of["mean"]), figure(of["low"]), figure(of["high"]) + doubt]
+        if document["errors"] is not None:
+            figures.append(figure(None if of["as_called"] is None else of["as_called"]["mean"]))
         cells = "".join(f"<td>{_safe(unnamed if name is None else str(name))}</td>" for name in said or [None])
         right = "".join(f"<td style='text-align:right'>{cell}</td>" for cell in figures)
         return f"<tr>{cells}{right}</tr>"
 
-    head = "".join(f"<th>{_safe(name)}</th>" for name in [*(names or [""]), "rows", "looked at", "mean", "low", "high"])
+    called = [] if document["errors"] is None else ["as called"]
+    said = "corrected by golden items" if called else "as reviewers call it"
+    head = "".join(f"<th>{_safe(name)}</th>" for name in [*(names or [""]), "rows", "looked at", "mean", "low", "high", *called])
     lines = "".join([*(line(one, "–") for one in document["lines"]), line(document["all"], "all")])
     warnings = "".join(f"<li>{_safe(warning)}</li>" for warning in document["warnings"])
     low, high = document["reward_range"]
     return (
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Prevalence</title><body style='font-family:sans-serif'>"
-        f"<p>Mean <code>{_safe(document['reward'])}</code> of all rows, with 95% intervals. Predictions: {_safe(document['predictions'])}; "
+        f"<p>Mean <code>{_safe(document['reward'])}</code> of all rows, {said}, with 95% intervals. Predictions: {_safe(document['predictions'])}; "
         f"rewards from {figure(low)} to {figure(high)} ({_safe(document['reward_range_from'])}).</p>"
         f"<table><tr>{head}</tr>{lines}</table>{f'<ul>{warnings}</ul>' if warnings else ''}</body></html>"
     )

@@ -313,11 +313,33 @@ def test_prevalence_by_a_state_is_the_commands(audit, history, tmp_path) -> None
         assert found.to_dict() == expected
 
 
+@pytest.mark.filterwarnings("ignore::jurybox.DataWarning")
+def test_prevalence_with_golden_items_and_late_verdicts_is_the_commands(tmp_path) -> None:
+    scores, _ = made_up(600, 2)
+    hour = pd.DataFrame(scores, columns=["spam", "abuse"]).assign(post=[f"p{i}" for i in range(600)])
+    jb.pick(hour, k=200, id="post", state=tmp_path / "desk.json", policy="uniform", all=True, out=tmp_path / "log.csv")
+    log = pd.read_csv(tmp_path / "log.csv")
+    # One in seven picks has no verdict yet: the receipt says that it is a pick.
+    is_yes = (log["spam"] > log["spam"].median()).astype(float)
+    log["verdict"] = is_yes.where(log["receipt"].notna() & (log.index % 7 != 0))
+    known = [float(i % 4 == 0) for i in range(80)]
+    golden = hour[:80].assign(post=[f"g{i}" for i in range(80)], known=known, verdict=[float(i == 1 or i % 4 == 0) for i in range(80)])
+    rows = pd.concat([log, golden], ignore_index=True)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    options = ["--id", "post", "--reward", "verdict", "--probability", "probability", "--golden", "known", "--evaluators", "spam,abuse"]
+    expected = json.loads(run("prevalence", tmp_path / "rows.csv", *options, "--json", "--quiet"))
+    found = jb.prevalence(rows, id="post", reward="verdict", probability="probability", golden="known", evaluators=["spam", "abuse"])
+    assert found.to_dict() == expected
+    assert found.all["rows"] == 600 and found.all["outstanding"] > 10
+    assert found.to_dict()["errors"]["false_yes"]["mean"] == pytest.approx(1 / 60)
+    assert "as called" in found._repr_html_()
+
+
 @pytest.mark.parametrize(
     ("keywords", "code"),
     [({"prediction": "a", "evaluators": "b"}, "two-ways"), ({"prediction": "a", "state": jb.Jury(["a"])}, "two-ways"),
      ({"by": "created", "period": "created/week"}, "two-ways"), ({"period": "created"}, "period"), ({"period": "/day"}, "period"),
-     ({"by": "nowhere"}, "unknown-column")],
+     ({"by": "nowhere"}, "unknown-column"), ({"reviewer": "language"}, "two-ways"), ({"golden": "a"}, "setting")],
     ids=str,
 )  # fmt: skip
 def test_what_prevalence_cannot_do_is_refused(audit, keywords: dict[str, object], code: str) -> None:

@@ -260,6 +260,12 @@ impl Batch {
         &self.keys
     }
 
+    /// The name of who gave the verdict of each row, empty where nobody is named; empty where it
+    /// was not asked for.
+    pub fn reviewers(&self) -> &[Box<str>] {
+        &self.reviewers
+    }
+
     /// Takes in a cell that names the reviewer of the next row.
     pub(crate) fn reviewed_by(&mut self, cell: &str) {
         self.reviewers.push(id::of(cell).into());

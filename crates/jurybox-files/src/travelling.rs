@@ -4,6 +4,7 @@ use crate::column::{Column, Slab};
 use crate::error::Error;
 use crate::format::Show;
 use crate::found::Found;
+use crate::number;
 use crate::scan::Part;
 use crate::table::Table;
 use serde_json::Value;
@@ -60,8 +61,18 @@ impl Travelling {
         self.column(column).map(|column| column.text(row)).unwrap_or_default()
     }
 
-    /// A cell as JSON, by the place of its column among those that were asked for: text unless the source knows better, null where
-    /// it is missing.
+    /// A cell as a number, by the place of its column: NaN where it is missing, and none where it
+    /// is no number. Yes is 1, and no is 0.
+    pub fn number(&self, row: usize, column: usize) -> Option<f64> {
+        match number::parse(self.text(row, column).trim().as_bytes()) {
+            number::Cell::Number(value) => Some(value),
+            number::Cell::Missing => Some(f64::NAN),
+            number::Cell::Unusable | number::Cell::NotANumber => None,
+        }
+    }
+
+    /// A cell as JSON, by the place of its column among the requested ones: text unless the source
+    /// knows better; null where it is missing.
     pub fn json(&self, row: usize, column: usize) -> Value {
         let text = self.column(column).and_then(|column| column.json(row));
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()

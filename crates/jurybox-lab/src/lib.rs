@@ -37,7 +37,9 @@ pub use demo::{Demo, Standing};
 pub use error::Error;
 pub use jurybox_draw::{Curve, Plot, Scale};
 pub use offpolicy::{Bounds, Estimates, OffPolicy, OffPolicyLine, off_policy};
-pub use prevalence::{Period, Predictions, Prevalence, PrevalenceLine, PrevalenceOptions, prevalence};
+pub use prevalence::{
+    ErrorRate, ErrorRates, Period, Predictions, Prevalence, PrevalenceLine, PrevalenceOptions, prevalence,
+};
 pub use replay::{CurvePoint, Line, Outcome, Protocol, ReplayOptions, replay};
 pub use reproduce::{Claim, Figure, Finding, Part, Plan, Report, Skipped, Table, reproduce};
 pub use runner::{Experiment, Running, run_all};

@@ -88,6 +88,7 @@ pub(crate) struct Estimating {
     by: Option<String>,
     period: Option<String>,
     prediction: Option<String>,
+    golden: Option<String>,
     reward_range: Option<(f64, f64)>,
 }
 
@@ -116,7 +117,13 @@ pub(crate) fn prevalence<'py>(
             (None, Some(_)) => Predictions::Column,
             (None, None) => Predictions::default(),
         };
-        let options = PrevalenceOptions { by: how.by, period, predictions, reward_range: how.reward_range };
+        let options = PrevalenceOptions {
+            by: how.by,
+            period,
+            predictions,
+            golden: how.golden,
+            reward_range: how.reward_range,
+        };
         let found = jurybox_lab::prevalence(&table, &options)?;
         let document = named("prevalence", Some(2), serde_json::to_value(&found).unwrap_or_default());
         let shown = Shown { document, html: String::new(), svg: None, text: found.to_table() };

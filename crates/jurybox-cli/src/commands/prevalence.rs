@@ -15,6 +15,10 @@ use std::path::PathBuf;
 /// fifth of the rows from the other four (prediction-powered inference). Intervals hold the mean in 95 of 100 files or more where
 /// the range of rewards is known (0 and 1, or as declared with --reward-range) and probabilities are not steep; others have a `?`.
 ///
+/// Rates are as reviewers call them, unless there are golden items to correct them by. With --id,
+/// rows of one id (a thread, an author) are taken together. Picks without a verdict are counted as
+/// whatever their verdicts may be, where it is known which rows were picked.
+///
 ///   jurybox prevalence month.csv --id post_id --reward harmful --probability p --by language --period created/week
 ///
 /// Scores, rewards and probabilities of all rows are held in memory (8 bytes a number); the other columns are not.
@@ -30,6 +34,14 @@ pub(crate) struct Args {
     /// The column with the probability of each row to be looked at; it may be empty where nobody did
     #[arg(long, value_name = "COLUMN")]
     probability: String,
+    /// The column with the right answer of golden items, 1 or 0, empty for all others: rates are
+    /// corrected by how often people err on them, and golden items count for nothing else
+    #[arg(long, value_name = "COLUMN")]
+    golden: Option<String>,
+    /// The column that says who gave each verdict: each counts for as much of the errors as they
+    /// judged of the other rows
+    #[arg(long, value_name = "COLUMN", requires = "golden")]
+    reviewer: Option<String>,
     /// Tell the values of this column apart, such as language
     #[arg(long, value_name = "COLUMN")]
     by: Option<String>,
@@ -64,7 +76,13 @@ impl Args {
             reward: Some(&self.reward),
             labels: self.labels.all(),
             probability: Some(&self.probability),
-            aside: self.by.iter().chain(self.period.as_ref().map(|period| &period.column)).cloned().collect(),
+            reviewer: self.reviewer.as_ref(),
+            aside: [&self.by, &self.golden]
+                .into_iter()
+                .flatten()
+                .chain(self.period.as_ref().map(|period| &period.column))
+                .cloned()
+                .collect(),
             only: self.prediction.as_ref(),
             known,
             ..Special::default()
@@ -81,6 +99,7 @@ impl Args {
             by: self.by.clone(),
             period: self.period.clone(),
             predictions,
+            golden: self.golden.clone(),
             reward_range: self.reward_range,
         };
         let found = prevalence(&table, &options)?;

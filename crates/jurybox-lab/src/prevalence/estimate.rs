@@ -1,17 +1,22 @@
 //! The mean of all rows, from those with a reward and from predictions for all.
 
+use super::items::{by_item, jackknife};
 use crate::jump::Jump;
 use crate::range::Range;
 use jurybox::Interval;
 use jurybox::toolbox::student_quantile;
 
 /// A row of those that the mean is over.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Row {
     /// NaN where nobody looked.
     pub(super) reward: f64,
     pub(super) probability: f64,
     pub(super) prediction: f64,
+    /// The item that the row is about, where items have several rows.
+    pub(super) item: Option<usize>,
+    /// Whether the row was picked, and has no verdict yet.
+    pub(super) outstanding: bool,
 }
 
 /// The mean of all rows, and how well it is known.
@@ -38,11 +43,14 @@ impl Estimate {
         (self.interval.mean - half, self.interval.mean + half)
     }
 
-    /// None from fewer than two rewards.
+    /// None from fewer than two rewards, or from those of one item.
     ///
     /// `lambda * mean of all predictions + weighted mean of (reward - lambda * prediction)`, weights being one over the probability
     /// and summing to one. With equal probabilities that is PPI++ (Angelopoulos, Duchi and Zrnic 2023) with rows without a reward as
     /// its second sample: its lambda, its mean and its standard error, to the last digits.
+    ///
+    /// Where items have several rows, an item stands in the place of a row wherever the spread is
+    /// measured: its rows may be alike.
     pub(super) fn of(rows: &[Row], range: Range) -> Option<Estimate> {
         let labelled: Vec<Row> = rows.iter().copied().filter(|row| !row.reward.is_nan()).collect();
         if labelled.len() < 2 {
@@ -68,15 +76,22 @@ impl Estimate {
             centred(&mut with);
             centred(&mut without);
         }
-        let variance: f64 = with.iter().chain(&without).map(|term| term * term).sum();
-        let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+        let mut variance: f64 = with.iter().chain(&without).map(|term| term * term).sum();
         let surprises: Vec<f64> = labelled.iter().map(|row| off(row) - centre).collect();
         let jump = jump(&labelled, &weights, &surprises, slope, centre, range);
-        let effective = 1.0 / squares;
-        let terms = surprises.iter().zip(&weights).map(|(surprise, weight)| weight * surprise);
+        let mut terms: Vec<(f64, f64)> = weights.into_iter().zip(surprises).collect();
+        let mut alike = 1.0;
+        if let Some(items) = by_item(rows, off) {
+            variance = jackknife(&items, slope)?;
+            let known = items.iter().filter(|item| item.weight > 0.0);
+            let of_items = known.map(|item| (item.weight / total, item.off / item.weight - centre)).collect();
+            let of_rows = std::mem::replace(&mut terms, of_items);
+            alike = design_effect(variance, &of_rows, &terms);
+        }
+        let effective = 1.0 / squares(&terms, |weight, _| weight);
         let t = student_quantile(0.975, (effective - 1.0).max(1.0));
         let reach = |jump: f64| {
-            let half = 0.5 * t * t * jump;
+            let half = 0.5 * t * t * jump * alike;
             half + (t * t * variance + half * half).sqrt()
         };
         let (mut low, mut high) = (mean - reach(jump.down), mean + reach(jump.up));
@@ -88,9 +103,27 @@ impl Estimate {
             standard_error: variance.sqrt(),
             lambda: slope * others / all,
             effective,
-            settled: is_settled(&terms, effective),
+            settled: is_settled(&terms.iter().map(|(weight, surprise)| weight * surprise), effective),
         })
     }
+}
+
+/// The sum of the squares of something about weights and surprises.
+fn squares(terms: &[(f64, f64)], of: fn(f64, f64) -> f64) -> f64 {
+    terms.iter().map(|&(weight, surprise)| of(weight, surprise).powi(2)).sum()
+}
+
+/// By how much rows of an item being alike makes the variance larger, and the jump that one more
+/// item would be: what it is by the rewards at hand, and where these are all the same, as much as
+/// if the rows of an item always were.
+fn design_effect(variance: f64, of_rows: &[(f64, f64)], of_items: &[(f64, f64)]) -> f64 {
+    let apart = squares(of_rows, |weight, surprise| weight * surprise);
+    let effect = if apart > 0.0 {
+        variance / apart
+    } else {
+        squares(of_items, |weight, _| weight) / squares(of_rows, |weight, _| weight)
+    };
+    effect.max(1.0)
 }
 
 /// Whether every row that says so was as likely to be looked at as any other.

@@ -8,12 +8,15 @@
 //! - `rows`: what is read of each row, and refused;
 //! - `period`: days, weeks and months out of dates;
 //! - `predict`: what a jury expects of each row that has not learnt from that row's reward;
-//! - `estimate`: the mean with its interval;
+//! - `estimate`: the mean with its interval, and `items`: where items have several rows;
+//! - `errors`: how often people err, by golden items, and the mean corrected by it;
 //! - `coverage`: how often the intervals hold what they claim, in worlds where the truth is known.
 
 #[cfg(test)]
 mod coverage;
+mod errors;
 mod estimate;
+mod items;
 mod outcome;
 mod period;
 mod predict;
@@ -22,6 +25,7 @@ mod show;
 #[cfg(test)]
 mod tests;
 
+pub use errors::{ErrorRate, ErrorRates};
 pub use outcome::{Prevalence, PrevalenceLine};
 pub use period::Period;
 
@@ -47,6 +51,9 @@ pub struct PrevalenceOptions {
     pub period: Option<Period>,
     /// Where predictions come from.
     pub predictions: Predictions,
+    /// The column of right answers, 1 or 0, of golden items, and empty for all others: how often
+    /// people err is read off these, and the mean of the others is corrected by it.
+    pub golden: Option<String>,
     /// The least and the greatest that a reward can be; else 0 and 1 where all are one of these.
     pub reward_range: Option<(f64, f64)>,
 }
@@ -74,8 +81,10 @@ impl Default for Predictions {
 
 /// The mean reward of all rows of a table, and of each group and period.
 ///
-/// The table has a column of rewards, empty where nobody looked, and one of probabilities: how likely it was that somebody would,
-/// which may be empty where nobody did.
+/// The table has a column of rewards, empty where nobody looked, and one of probabilities: how
+/// likely it was that somebody would, which may be empty where nobody did. Where rows share an
+/// [id](jurybox_files::Roles::id), such as that of a thread or an author, intervals take the rows
+/// of an id for one witness.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table};
@@ -102,13 +111,23 @@ impl Default for Predictions {
 pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalence, Error> {
     let rows = Rows::read(table, options)?;
     let range = Range::of(&rows.rewards, options.reward_range)?;
+    let errors = options.golden.as_deref().map(|column| error_rates(&rows, column, range)).transpose()?;
+    let (errors, unjudged) = errors.unzip();
     let mut warnings = rows.checked()?;
     let predictions = predict::predictions(&rows, table.taken().evaluators(), &options.predictions, range)?;
     warnings.extend(predictions.warning);
+    if let Some(share) = unjudged.filter(|share| *share > 1e-9) {
+        warnings.push(format!(
+            "{:.0}% of the rows that were looked at were judged by people without golden items of both kinds: the others stand for them",
+            100.0 * share
+        ));
+    }
     let row = |at: usize| Row {
         reward: rows.rewards[at],
         probability: rows.probabilities[at],
         prediction: predictions.values[at],
+        item: rows.items.repeat().then(|| rows.items.of_row(at)),
+        outstanding: rows.outstanding(at),
     };
     let all: Vec<Row> = (0..rows.rewards.len()).map(row).collect();
     // In the order of periods, then of groups.
@@ -116,9 +135,35 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
     for (at, part) in rows.part_of.iter().enumerate() {
         parts.entry(&rows.parts[*part]).or_default().push(all[at]);
     }
-    let lines: Vec<PrevalenceLine> = parts
-        .into_iter()
-        .map(|(part, rows)| PrevalenceLine::of(part.period.clone(), part.group.clone(), &rows, range))
-        .collect();
-    Ok(Prevalence::new(table, options, predictions.from, range, &all, lines, warnings))
+    let line = |part: rows::Part, rows: &[Row]| PrevalenceLine::of(part, rows, range, errors.as_ref());
+    let lines = parts.into_iter().map(|(part, rows)| line(part.clone(), &rows)).collect();
+    let all = line(rows::Part::default(), &all);
+    let repeated = rows.items.repeat().then(|| rows.items.count(rows.rewards.len()) as u64);
+    Ok(Prevalence {
+        reward: table.taken().reward().unwrap_or_default().into(),
+        by: options.by.clone(),
+        period: options.period.as_ref().map(ToString::to_string),
+        predictions: predictions.from,
+        reward_range: range.ends(),
+        reward_range_from: range.from,
+        items: repeated,
+        errors,
+        all,
+        lines,
+        warnings,
+    }
+    .warned(range))
+}
+
+/// How often people err, with the share of rows whose reviewers have judged no golden items.
+fn error_rates(rows: &Rows, column: &str, range: Range) -> Result<(ErrorRates, f64), Error> {
+    let are_binary = |mut values: Box<dyn Iterator<Item = f64> + '_>| values.all(|x| x == 0.0 || x == 1.0);
+    let said = rows.golden.iter().flat_map(|one| [one.right, one.reward]);
+    let looked_at = rows.rewards.iter().copied().filter(|reward| !reward.is_nan());
+    if range.ends() != (0.0, 1.0) || !are_binary(Box::new(said.chain(looked_at))) {
+        let reason =
+            "errors are known of yes and no: rewards and right answers that are 1 or 0, and nothing else";
+        return Err(Error::setting("golden", column, reason));
+    }
+    ErrorRates::of(&rows.golden, &rows.shares()).map_err(|reason| Error::setting("golden", column, reason))
 }

@@ -1,10 +1,11 @@
 //! What `prevalence` says, as one document.
 
-use super::PrevalenceOptions;
+use super::errors::ErrorRates;
 use super::estimate::{Estimate, Row};
+use super::rows::Part;
 use crate::range::Range;
+use jurybox::Interval;
 use jurybox_draw::short;
-use jurybox_files::Table;
 use serde::Serialize;
 
 /// The mean reward of all items; the document of `jurybox prevalence --json`.
@@ -29,6 +30,12 @@ pub struct Prevalence {
     pub reward_range: (f64, f64),
     /// Where `reward_range` is from.
     pub reward_range_from: &'static str,
+    /// How many items the rows are about, where items have several rows: intervals take an item for
+    /// one witness.
+    pub items: Option<u64>,
+    /// How often people err, by golden items; none where there are none, and rates are as reviewers
+    /// call them.
+    pub errors: Option<ErrorRates>,
     /// All rows together.
     pub all: PrevalenceLine,
     /// Each period and group, in their order; empty where nothing is told apart.
@@ -48,15 +55,21 @@ pub struct PrevalenceLine {
     pub rows: u64,
     /// How many have a reward.
     pub labelled: u64,
-    /// How many rewards of equal weight would tell as much.
+    /// How many were picked and have no reward yet. The interval holds whatever those will be.
+    pub outstanding: u64,
+    /// How many rewards of equal weight would tell as much; where items have several rows, how many
+    /// items.
     pub effective: f64,
-    /// The mean reward of all of them; none from fewer than two rewards.
+    /// The mean reward of all of them; none from fewer than two rewards. With golden items it is
+    /// corrected by how often people err, and none where those errors leave nothing to be known.
     pub mean: Option<f64>,
     /// The lower end of its 95% interval; where nothing is known but the range of rewards, the end of that.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
-    /// The standard error of the mean.
+    /// The mean with its interval as reviewers call it, where golden items correct it.
+    pub as_called: Option<Interval>,
+    /// The standard error of the mean as reviewers call it.
     pub standard_error: Option<f64>,
     /// How far the predictions are believed, from 0 (not at all) to 1.
     pub lambda: Option<f64>,
@@ -66,27 +79,48 @@ pub struct PrevalenceLine {
 }
 
 impl PrevalenceLine {
-    pub(super) fn of(period: Option<String>, group: Option<String>, rows: &[Row], range: Range) -> Self {
+    pub(super) fn of(part: Part, rows: &[Row], range: Range, errors: Option<&ErrorRates>) -> Self {
         let estimate = Estimate::of(rows, range);
-        // Without a figure there is still the range that rewards are in.
-        let end = |of: fn(&Estimate) -> f64, end: f64| match &estimate {
-            Some(estimate) => Some(of(estimate)),
-            None => range.known.then_some(end),
+        let called = estimate.map(|estimate| with_outstanding(estimate.interval, rows, range));
+        let told = match errors {
+            Some(errors) => called.and_then(|called| errors.corrected(called)),
+            None => called,
         };
+        // Without a figure there is still the range that rewards are in.
+        let end = |of: fn(Interval) -> f64, end: f64| told.map(of).or(range.known.then_some(end));
+        let outstanding = rows.iter().filter(|row| row.outstanding).count() as u64;
+        let is_bounded = range.known || outstanding == 0 && estimate.is_some_and(|estimate| estimate.settled);
         PrevalenceLine {
-            period,
-            group,
+            period: part.period,
+            group: part.group,
             rows: rows.len() as u64,
             labelled: rows.iter().filter(|row| !row.reward.is_nan()).count() as u64,
+            outstanding,
             effective: estimate.map_or(0.0, |estimate| estimate.effective),
-            mean: estimate.map(|estimate| estimate.interval.mean),
-            low: end(|estimate| estimate.interval.low, range.low),
-            high: end(|estimate| estimate.interval.high, range.high),
+            mean: told.map(|told| told.mean),
+            low: end(|told| told.low, range.low),
+            high: end(|told| told.high, range.high),
+            as_called: called.filter(|_| errors.is_some()),
             standard_error: estimate.map(|estimate| estimate.standard_error),
             lambda: estimate.map(|estimate| estimate.lambda),
-            trusted: (range.known || estimate.is_some_and(|estimate| estimate.settled)) && !is_uneven(rows),
+            trusted: is_bounded && !is_uneven(rows),
         }
     }
+}
+
+/// The interval that holds whatever the verdicts that are outstanding will be: from all of them at
+/// the least to all at the most that a reward can be.
+fn with_outstanding(interval: Interval, rows: &[Row], range: Range) -> Interval {
+    if rows.iter().all(|row| !row.outstanding) {
+        return interval;
+    }
+    let with = |reward: f64| {
+        let of = |row: &Row| Row { reward: if row.outstanding { reward } else { row.reward }, ..*row };
+        let rows: Vec<Row> = rows.iter().map(of).collect();
+        Estimate::of(&rows, range).map_or(interval, |estimate| estimate.interval)
+    };
+    let (least, most) = (with(range.low), with(range.high));
+    Interval { low: interval.low.min(least.low), high: interval.high.max(most.high), ..interval }
 }
 
 /// Whether few rows stand for many, or none for some: of those that were left to chance.
@@ -102,18 +136,15 @@ fn is_uneven(rows: &[Row]) -> bool {
 }
 
 impl Prevalence {
-    pub(super) fn new(
-        table: &Table,
-        options: &PrevalenceOptions,
-        predictions: String,
-        range: Range,
-        all: &[Row],
-        lines: Vec<PrevalenceLine>,
-        mut warnings: Vec<String>,
-    ) -> Prevalence {
-        let all = PrevalenceLine::of(None, None, all, range);
-        if lines.iter().chain([&all]).any(|line| !line.trusted && line.mean.is_some()) {
-            warnings.push(format!(
+    /// With what the figures themselves give reason to warn of.
+    pub(super) fn warned(mut self, range: Range) -> Prevalence {
+        let lines = || self.lines.iter().chain([&self.all]);
+        let (is_doubtful, is_unknown) = (
+            lines().any(|line| !line.trusted && line.mean.is_some()),
+            lines().any(|line| line.as_called.is_some() && line.mean.is_none()),
+        );
+        if is_doubtful {
+            self.warnings.push(format!(
                 "intervals with a `?` cannot be trusted: rewards may be larger or smaller than the {} to {} that were seen and too few \
                  were to tell (declare what they can be: --reward-range); or probabilities differ by more than tenfold, so that a few \
                  rows stand for most; or none was drawn of those that were left to chance. Look at more",
@@ -121,16 +152,13 @@ impl Prevalence {
                 short(range.high)
             ));
         }
-        Prevalence {
-            reward: table.taken().reward().unwrap_or_default().into(),
-            by: options.by.clone(),
-            period: options.period.as_ref().map(ToString::to_string),
-            predictions,
-            reward_range: range.ends(),
-            reward_range_from: range.from,
-            all,
-            lines,
-            warnings,
+        if is_unknown {
+            self.warnings.push(
+                "some rates cannot be corrected: by the golden items people call more of what is a no a yes than they call yes of all rows, \
+                 or are not known to be better than a coin. More golden items would tell, of the kind that the rows are"
+                    .into(),
+            );
         }
+        self
     }
 }

@@ -1,10 +1,12 @@
 //! What is read of each row, and what is refused.
 
 use super::PrevalenceOptions;
+use super::errors::{Golden, Shares};
 use crate::error::Error;
 use crate::replay::Items;
+use jurybox::Reviewer;
 use jurybox_draw::counted;
-use jurybox_files::{At, Records, Table, Want};
+use jurybox_files::{At, Records, Table, Want, reviewer};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -12,17 +14,24 @@ use std::path::PathBuf;
 const IMPLAUSIBLE: f64 = 1e-6;
 /// How many standard deviations chance is given before the weights are no longer those of these rows.
 const CHANCE: f64 = 4.0;
+/// How many it takes to warn that some picks may have no verdict.
+const SUSPECT: f64 = 2.0;
 /// What is left of weights whose probabilities were written with few digits.
 const DIGITS: f64 = 0.01;
 
+/// How to come to know of rows that no picks are for.
+const RANDOM_CHECKS: &str = "Leave some picks to chance, such as five in every round with the policy `adaptive(audit=1,slots=5)`, and take the probabilities that `pick` \
+                             writes of all rows; or leave such rows out, and speak of the others";
+
 /// A period and a group; empty where nothing is told apart, or where the cell is empty.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Part {
     pub(super) period: Option<String>,
     pub(super) group: Option<String>,
 }
 
-/// The rows of a table.
+/// The rows of a table, but for golden ones: those are test questions, and not among the items that
+/// the mean is of.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     /// As they stand in the file, row after row.
@@ -35,144 +44,302 @@ pub(super) struct Rows {
     pub(super) parts: Vec<Part>,
     /// The part of each row; empty where there is but one.
     pub(super) part_of: Vec<usize>,
+    /// Verdicts on golden rows.
+    pub(super) golden: Vec<Golden>,
+    /// Who judged each row; empty where that is not asked for.
+    reviewers: Vec<Option<Reviewer>>,
+    /// Whether each row is known to have been picked, with a verdict or without.
+    picked: Vec<bool>,
     path: PathBuf,
+}
+
+/// Columns that are read as they stand, and the place of each among them.
+#[derive(Default)]
+struct Columns {
+    names: Vec<String>,
+    period: Option<usize>,
+    by: Option<usize>,
+    golden: Option<usize>,
+    receipt: Option<usize>,
+}
+
+impl Columns {
+    fn of(table: &Table, options: &PrevalenceOptions) -> Columns {
+        let mut names = Vec::new();
+        let mut place = |name: Option<&String>| {
+            let there = name.filter(|name| table.columns().contains(name))?;
+            names.push(there.clone());
+            Some(names.len() - 1)
+        };
+        Columns {
+            period: place(options.period.as_ref().map(|period| &period.column)),
+            by: place(options.by.as_ref()),
+            golden: place(options.golden.as_ref()),
+            receipt: place(table.receipts_of_picks().as_ref()),
+            names,
+        }
+    }
 }
 
 impl Rows {
     pub(super) fn read(table: &Table, options: &PrevalenceOptions) -> Result<Rows, Error> {
         let taken = table.taken();
-        let columns: Vec<String> =
-            options.period.iter().map(|period| &period.column).chain(&options.by).cloned().collect();
+        let columns = Columns::of(table, options);
+        let width = taken.evaluators().len();
         let want = Want {
             reward: true,
             probability: true,
+            reviewer: taken.reviewer().is_some(),
             ids: !taken.id().is_empty(),
-            records: if columns.is_empty() { Records::None } else { Records::All },
+            records: if columns.names.is_empty() { Records::None } else { Records::All },
             ..Want::default()
         };
         let mut rows = Rows { path: table.path().into(), ..Rows::default() };
         let (mut ids, mut known): (Vec<u64>, HashMap<Part, usize>) = (Vec::new(), HashMap::new());
-        let mut failed = None;
+        let (mut failed, mut never) = (None, Never::default());
         table.scan(
             want,
             |mut part| {
-                let cells = if columns.is_empty() { None } else { Some(table.travelling(&part, &columns)?) };
+                let cells = if columns.names.is_empty() {
+                    None
+                } else {
+                    Some(table.travelling(&part, &columns.names)?)
+                };
                 let scores = part.batch.scores().to_vec();
                 let batch = &part.batch;
                 let (rewards, probabilities) = (batch.rewards().to_vec(), batch.probabilities().to_vec());
-                Ok((scores, rewards, probabilities, batch.ids().to_vec(), cells))
+                let reviewers: Vec<_> = batch.reviewers().iter().map(|name| reviewer(name)).collect();
+                Ok((scores, rewards, probabilities, reviewers, batch.ids().to_vec(), cells))
             },
-            |at, (scores, rewards, probabilities, mine, cells)| {
+            |at, (scores, rewards, probabilities, reviewers, mine, cells)| {
                 for row in 0..rewards.len() {
                     let place = || format!("row {}", at.row_in_file + row as u64 + 1);
-                    if failed.is_none()
-                        && let Some(reason) = unlikely(rewards[row], probabilities[row])
-                    {
-                        let column = taken.probability().unwrap_or_default();
+                    let mut fail = |column: &str, reason: String| {
                         let reason = format!("{}, column `{column}`: {reason}", place());
-                        failed = Some(content(table, at, reason));
+                        failed.get_or_insert_with(|| content(table, at, reason));
+                    };
+                    let cell = |column: Option<usize>| {
+                        Some(cells.as_ref()?.text(row, column?)).filter(|cell| !cell.is_empty())
+                    };
+                    let who = reviewers.get(row).copied().flatten();
+                    if let (Some(cells), Some(column)) = (&cells, columns.golden) {
+                        match cells.number(row, column) {
+                            None => fail(
+                                &columns.names[column],
+                                format!("`{}` is not a right answer: write 1 or 0", cells.text(row, column)),
+                            ),
+                            Some(right) if !right.is_nan() => {
+                                if !rewards[row].is_nan() {
+                                    rows.golden.push(Golden { right, reward: rewards[row], reviewer: who });
+                                }
+                                continue;
+                            }
+                            Some(_) => {}
+                        }
                     }
-                    let Some(cells) = &cells else { continue };
-                    let cell = |column: usize| Some(cells.text(row, column)).filter(|cell| !cell.is_empty());
-                    let date = options.period.as_ref().and_then(|period| Some((period, cell(0)?)));
+                    let picked = cell(columns.receipt).is_some();
+                    if probabilities[row] == 0.0 {
+                        never.count += 1;
+                        never.first.get_or_insert_with(|| (table.path_of(at.file).into(), place()));
+                    } else if let Some(reason) = unlikely(picked, rewards[row], probabilities[row]) {
+                        fail(taken.probability().unwrap_or_default(), reason);
+                    }
+                    let date = options.period.as_ref().and_then(|period| Some((period, cell(columns.period)?)));
                     let period = date.as_ref().and_then(|(period, cell)| period.of(cell));
-                    if let (Some((_, cell)), None, None) = (&date, &period, &failed) {
+                    if let (Some((of, cell)), None) = (&date, &period) {
                         let reason = format!(
-                            "{}, column `{}`: `{cell}` is not a date; write 2026-11-16, with or without the time of day, or the \
-                             seconds since 1970",
-                            place(),
-                            columns[0]
+                            "`{cell}` is not a date; write 2026-11-16, with or without the time of day, or the seconds since 1970"
                         );
-                        failed = Some(content(table, at, reason));
+                        fail(&of.column, reason);
                     }
-                    let group = options.by.as_ref().and_then(|_| cell(columns.len() - 1));
-                    let part = Part { period, group };
-                    let number = known.len();
-                    let number = *known.entry(part.clone()).or_insert_with(|| {
-                        rows.parts.push(part);
-                        number
-                    });
-                    rows.part_of.push(number);
+                    if options.by.is_some() || options.period.is_some() {
+                        rows.put_into(Part { period, group: cell(columns.by) }, &mut known);
+                    }
+                    rows.scores.extend(&scores[row * width..(row + 1) * width]);
+                    rows.rewards.push(rewards[row]);
+                    rows.probabilities.push(probabilities[row]);
+                    rows.picked.push(picked);
+                    rows.reviewers.extend(taken.reviewer().map(|_| who));
+                    ids.extend(mine.get(row));
                 }
-                rows.scores.extend(scores);
-                rows.rewards.extend(rewards);
-                rows.probabilities.extend(probabilities);
-                ids.extend(mine);
                 Ok(())
             },
         )?;
-        if let Some(error) = failed {
-            return Err(error);
-        }
+        failed.map_or(Ok(()), Err)?;
         rows.items = Items::of(&ids);
+        if let (0, false, Some(column)) = (rows.labelled(), rows.golden.is_empty(), &options.golden) {
+            let reason = "every row with a reward has a right answer there: it is to be empty for all rows but golden ones";
+            return Err(Error::setting("golden", column, reason));
+        }
         if rows.labelled() == 0 {
             let column = taken.reward().unwrap_or_default().into();
             return Err(jurybox_files::Error::NoReward { path: table.path().into(), column }.into());
         }
+        never.refused(rows.rewards.len(), taken.probability().unwrap_or_default())?;
+        rows.know_picks();
         Ok(rows)
+    }
+
+    /// Says that the next row is one of a part; `known` has the number of each.
+    fn put_into(&mut self, part: Part, known: &mut HashMap<Part, usize>) {
+        let next = known.len();
+        let number = *known.entry(part.clone()).or_insert(next);
+        if number == next {
+            self.parts.push(part);
+        }
+        self.part_of.push(number);
     }
 
     pub(super) fn labelled(&self) -> usize {
         self.rewards.iter().filter(|reward| !reward.is_nan()).count()
     }
 
-    /// Whether the rewards can stand for these rows: each stands for one over its probability, and together for all.
+    /// Whether a row was picked, and has no verdict yet.
+    pub(super) fn outstanding(&self, row: usize) -> bool {
+        self.picked[row] && self.rewards[row].is_nan()
+    }
+
+    /// How much of the rows each reviewer has judged, each verdict counted as one over its
+    /// probability; all of them together where there are no names.
+    pub(super) fn shares(&self) -> Shares {
+        let mut shares = Shares::new();
+        for (row, p) in self.probabilities.iter().enumerate().filter(|(row, _)| !self.rewards[*row].is_nan())
+        {
+            *shares.entry(self.reviewers.get(row).copied().flatten()).or_default() += 1.0 / p;
+        }
+        shares
+    }
+
+    /// Which rows were picked: those with a receipt or a reward, and those that were certain to be.
+    /// Where probabilities are empty in rows that nobody looked at, they stand in those that were
+    /// picked, unless by them these would be far too many.
+    fn know_picks(&mut self) {
+        for (row, picked) in self.picked.iter_mut().enumerate() {
+            *picked |= !self.rewards[row].is_nan() || self.probabilities[row] >= 1.0;
+        }
+        let said: Vec<bool> = self.probabilities.iter().map(|p| !p.is_nan()).collect();
+        if said.contains(&false) {
+            let (stand_for, chance) = self.stand_for(&said);
+            if stand_for - self.rewards.len() as f64 <= chance {
+                self.picked.iter_mut().zip(said).for_each(|(picked, said)| *picked |= said);
+            }
+        }
+    }
+
+    /// The sum over items, squared, of what each adds: the variance of a sum where rows of an item
+    /// go together.
+    fn by_item(&self, adds: impl Fn(usize) -> f64) -> f64 {
+        let mut sums = vec![0.0; self.rewards.len()];
+        (0..sums.len()).for_each(|row| sums[self.items.of_row(row)] += adds(row));
+        sums.iter().map(|sum| sum * sum).sum()
+    }
+
+    /// How many rows some rows stand for by their probabilities, and by how much chance may have
+    /// that differ from all rows.
+    fn stand_for(&self, some: &[bool]) -> (f64, f64) {
+        let of = |row: usize, of: fn(f64) -> f64| if some[row] { of(self.probabilities[row]) } else { 0.0 };
+        let stand_for = (0..some.len()).map(|row| of(row, |p| 1.0 / p)).sum();
+        let variance = self.by_item(|row| of(row, |p| (1.0 - p).sqrt() / p));
+        (stand_for, CHANCE * variance.sqrt() + DIGITS * some.len() as f64)
+    }
+
+    /// Whether the picks can stand for these rows: each stands for one over its probability, and
+    /// together for all.
     pub(super) fn checked(&self) -> Result<Vec<String>, Error> {
-        let rows = self.rewards.len() as f64;
+        let refused = |reason: String| Err(Error::Content { path: self.path.clone(), reason });
+        let rows = self.rewards.len();
         let known = || self.rewards.iter().zip(&self.probabilities).filter(|(reward, _)| !reward.is_nan());
-        let stand_for: f64 = known().map(|(_, p)| 1.0 / p).sum();
-        let chance = CHANCE * known().map(|(_, p)| (1.0 - p) / (p * p)).sum::<f64>().sqrt() + DIGITS * rows;
-        if let Some((_, p)) = known().find(|(_, p)| **p * rows < IMPLAUSIBLE) {
-            let reason = format!("{p:e} is so small a probability that its row would outweigh all others");
-            return Err(Error::Content { path: self.path.clone(), reason });
-        }
-        let sum = format!(
-            "by their probabilities the {} stand for {stand_for:.0} rows, and there are {rows}",
-            counted(self.labelled() as u64, "reward")
-        );
-        if stand_for - rows > chance {
-            let reason = format!(
-                "{sum}: rows that nobody looked at were left out of the file, or some rewards came otherwise than by those draws. \
-                 Put the rows in; of a desk, write those that were drawn alone (`desk export --drawn`)"
-            );
-            return Err(Error::Content { path: self.path.clone(), reason });
-        }
-        let mut warnings = Vec::new();
-        let certain = self.rewards.iter().zip(&self.probabilities).filter(|(r, p)| r.is_nan() && **p >= 1.0);
-        let certain = certain.count() as u64;
-        if rows - stand_for > chance || certain > 0 {
-            let which = if certain > 0 {
-                format!("; {certain} were certain to be looked at and have none")
-            } else {
-                String::new()
-            };
-            warnings.push(format!(
-                "{sum}: verdicts are missing{which}. Where they are missing for a reason (late because they are hard, not written down \
-                 where the answer was no), every figure is bent by it"
+        if let Some((_, p)) = known().find(|(_, p)| **p * (rows as f64) < IMPLAUSIBLE) {
+            return refused(format!(
+                "{p:e} is so small a probability that its row would outweigh all others"
             ));
         }
-        let repeated = self.items.repeated();
-        if repeated > 0 {
+        let (stand_for, chance) = self.stand_for(&self.picked);
+        let outstanding = (0..rows).filter(|&row| self.outstanding(row)).count() as u64;
+        let what = match outstanding {
+            0 => counted(self.labelled() as u64, "reward"),
+            _ => counted(self.labelled() as u64 + outstanding, "pick"),
+        };
+        let sum =
+            format!("by their probabilities the {what} stand for {stand_for:.0} rows, and there are {rows}");
+        if stand_for - rows as f64 > chance {
+            return refused(format!(
+                "{sum}: rows that nobody looked at were left out of the file; or some rewards came otherwise than by those draws (of a \
+                 desk, write those that were drawn alone: `desk export --drawn`); or rows were drawn together, such as all of a thread, \
+                 which the id of the thread would tell"
+            ));
+        }
+        let unsaid = self.probabilities.iter().filter(|p| p.is_nan()).count();
+        if unsaid > 0 && rows as f64 - stand_for > chance {
+            return refused(format!(
+                "{sum}: {:.0} rows had no chance to be looked at, or were picked and their verdicts are missing. The mean of \
+                 all rows is unknown then, whatever was found in the others. {RANDOM_CHECKS}",
+                rows as f64 - stand_for
+            ));
+        }
+        let mut warnings = Vec::new();
+        if unsaid == 0 {
+            let expected: f64 = self.probabilities.iter().sum();
+            let lacking = expected - self.picked.iter().filter(|picked| **picked).count() as f64;
+            let spread = self.by_item(|row| {
+                let p = self.probabilities[row];
+                (p * (1.0 - p)).sqrt()
+            });
+            let beyond = |deviations: f64| lacking > deviations * spread.sqrt() + DIGITS * expected;
+            let counts = format!(
+                "by the probabilities about {expected:.0} rows were to be looked at, and there are {what}"
+            );
+            if beyond(CHANCE) || rows as f64 - stand_for > chance {
+                let sum = if beyond(CHANCE) { counts } else { sum };
+                return refused(format!(
+                    "{sum}: verdicts are missing, and nobody knows of which rows. Where they are missing for a reason (late \
+                     because they are hard, not written down where the answer was no), every figure is bent by it. Keep the \
+                     column `receipt` of what `pick` writes of all rows: where it is known which rows were picked, the \
+                     interval counts whatever their verdicts will be"
+                ));
+            }
+            if beyond(SUSPECT) {
+                warnings.push(format!(
+                    "{counts}: some verdicts may be missing, which would bend every figure. Keep the column `receipt` of \
+                     what `pick` writes of all rows: it says which were picked"
+                ));
+            }
+        }
+        if outstanding > 0 {
             warnings.push(format!(
-                "by the ids, several rows are about one item ({repeated} such items): every row counts by itself, and the intervals are \
-                 too narrow by that"
+                "{outstanding} of {what} have no verdict yet: the mean is that of the others, and the interval holds whatever those \
+                 verdicts will be, from all of them at the least to all at the most that a reward can be"
             ));
         }
         Ok(warnings)
     }
 }
 
+/// Rows that could not have been looked at.
+#[derive(Default)]
+struct Never {
+    count: u64,
+    first: Option<(PathBuf, String)>,
+}
+
+impl Never {
+    fn refused(self, rows: usize, column: &str) -> Result<(), Error> {
+        let Some((path, first)) = self.first else { return Ok(()) };
+        let reason = format!(
+            "{} of {rows} rows could not have been looked at (column `{column}` is 0, first in {first}): the mean of all rows is unknown \
+             then, whatever was found in the others. {RANDOM_CHECKS}",
+            self.count
+        );
+        Err(Error::Content { path, reason })
+    }
+}
+
 /// What is wrong with a logged probability, if anything.
-fn unlikely(reward: f64, probability: f64) -> Option<String> {
+fn unlikely(picked: bool, reward: f64, probability: f64) -> Option<String> {
     const RULE: &str = "it must be above 0 and at most 1, and may be empty where nobody looked";
-    if probability.is_nan() && !reward.is_nan() {
-        Some(format!("there is a reward, but no probability with which the row was to be looked at; {RULE}"))
-    } else if probability == 0.0 {
-        Some(
-            "a row that could not have been looked at: nothing can be said of all rows. Leave some picks to chance (`slots`, `eps`), \
-             or leave such rows out and speak of the others"
-                .into(),
-        )
+    if probability.is_nan() && (picked || !reward.is_nan()) {
+        let what = if reward.is_nan() { "receipt" } else { "reward" };
+        Some(format!("there is a {what}, but no probability with which the row was to be looked at; {RULE}"))
     } else if !probability.is_nan() && !(0.0..=1.0).contains(&probability) {
         Some(format!("{probability} is not the probability of a pick; {RULE}"))
     } else {

@@ -1,6 +1,6 @@
 //! Prevalence for people: a table.
 
-use super::{Prevalence, PrevalenceLine};
+use super::{ErrorRate, ErrorRates, Prevalence, PrevalenceLine};
 use jurybox_draw::{counted, short};
 use jurybox_files::{plain, push_line};
 
@@ -14,8 +14,9 @@ impl Prevalence {
         push_line(
             &mut text,
             &format!(
-                "mean `{}` of all rows, from {} of {} with one; 95% intervals",
+                "mean `{}` of all rows, {}, from {} of {} with one; 95% intervals",
                 self.reward,
+                if self.errors.is_some() { "corrected by golden items" } else { "as reviewers call it" },
                 self.all.labelled,
                 counted(self.all.rows, "row"),
             ),
@@ -30,6 +31,23 @@ impl Prevalence {
                 self.reward_range_from
             ),
         );
+        if let Some(ErrorRates { false_yes, missed }) = &self.errors {
+            let rate = |of: &ErrorRate| {
+                let ErrorRate { verdicts, mean, low, high } = of;
+                format!("{} ({} to {}) of {verdicts}", short(*mean), short(*low), short(*high))
+            };
+            push_line(
+                &mut text,
+                &format!(
+                    "golden items: called yes {} that are no; called no {} that are yes",
+                    rate(false_yes),
+                    rate(missed)
+                ),
+            );
+        }
+        if let Some(items) = self.items {
+            push_line(&mut text, &format!("rows of one id are taken together: {}", counted(items, "id")));
+        }
         let mut cells = vec![self.header()];
         cells.extend(self.lines.iter().map(|line| self.cells(line, NOTHING)));
         cells.push(self.cells(&self.all, "all"));
@@ -37,7 +55,7 @@ impl Prevalence {
         let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..cells[0].len()).map(width).collect();
         // Names to the left, figures to the right.
-        let names = cells[0].len() - FIGURES.len();
+        let names = cells[0].len() - FIGURES.len() - usize::from(self.errors.is_some());
         for row in &cells {
             let padded = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
                 if column < names { format!("{cell:width$}") } else { format!("{cell:>width$}") }
@@ -57,7 +75,8 @@ impl Prevalence {
         if names.is_empty() {
             names.push(String::new());
         }
-        names.into_iter().chain(FIGURES.map(String::from)).collect()
+        let called = self.errors.map(|_| "as called".into());
+        names.into_iter().chain(FIGURES.map(String::from)).chain(called).collect()
     }
 
     fn cells(&self, line: &PrevalenceLine, unnamed: &str) -> Vec<String> {
@@ -77,6 +96,7 @@ impl Prevalence {
             figure(line.low),
             format!("{}{doubt}", figure(line.high)),
         ]);
+        cells.extend(self.errors.map(|_| figure(line.as_called.map(|called| called.mean))));
         cells
     }
 }

@@ -15,7 +15,7 @@ fn sample(reward: impl Fn(f64, f64) -> f64) -> Vec<Row> {
     let row = |i: u32| {
         let (prediction, noise) = (f64::from(i * 37 % 101) / 100.0, f64::from(i * 53 % 97) / 97.0);
         let reward = if (i * 7).is_multiple_of(5) { reward(prediction, noise) } else { NONE };
-        Row { reward, probability: 0.2, prediction }
+        Row { reward, probability: 0.2, prediction, ..Row::default() }
     };
     (0..400).map(row).collect()
 }
@@ -45,7 +45,7 @@ fn with_equal_probabilities_it_is_ppi_python() {
 /// (1 + 0 + 2 * 1) / (1 + 1 + 2).
 #[test]
 fn rewards_are_weighed_by_one_over_their_probability() {
-    let row = |reward: f64, probability: f64| Row { reward, probability, prediction: 0.5 };
+    let row = |reward: f64, probability: f64| Row { reward, probability, prediction: 0.5, ..Row::default() };
     let rows = [row(1.0, 1.0), row(0.0, 1.0), row(1.0, 0.5), row(NONE, 0.5)];
     let found = Estimate::of(&rows, UNIT).unwrap();
     assert_eq!((found.interval.mean, found.lambda), (0.75, 0.0));
@@ -65,7 +65,8 @@ fn predictions_that_are_off_by_a_constant_change_nothing() {
 
 #[test]
 fn none_found_is_not_none_there() {
-    let row = |i: usize| Row { reward: if i < 20 { 0.0 } else { NONE }, probability: 0.02, prediction: 0.1 };
+    let reward = |i: usize| if i < 20 { 0.0 } else { NONE };
+    let row = |i: usize| Row { reward: reward(i), probability: 0.02, prediction: 0.1, ..Row::default() };
     let found = Estimate::of(&(0..1000).map(row).collect::<Vec<_>>(), UNIT).unwrap().interval;
     assert_eq!((found.mean, found.low), (0.0, 0.0));
     // Clopper and Pearson say 0.168.
@@ -74,14 +75,30 @@ fn none_found_is_not_none_there() {
 }
 
 fn table(text: &str) -> (tempfile::TempDir, Table) {
+    table_as(text, Roles::default())
+}
+
+fn table_as(text: &str, roles: Roles) -> (tempfile::TempDir, Table) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("month.csv");
     std::fs::write(&path, text).unwrap();
     let column = |name: &str| Some(name.to_string());
-    let ignore = vec!["at".into(), "language".into()];
-    let roles = Roles { reward: column("verdict"), probability: column("p"), ignore, ..Roles::default() };
+    let head = text.lines().next().unwrap().split(',');
+    let ignore = head.filter(|name| ["at", "language", "thread", "known"].contains(name));
+    let ignore = ignore.map(String::from).collect();
+    let roles = Roles { reward: column("verdict"), probability: column("p"), ignore, ..roles };
     let table = Table::open(&[path], &roles, false).unwrap();
     (dir, table)
+}
+
+/// Why a file is refused.
+fn refused(text: &str, options: &PrevalenceOptions) -> String {
+    let (_dir, table) = table(text);
+    let Error::Content { path, reason } = prevalence(&table, options).unwrap_err() else {
+        panic!("another kind of error")
+    };
+    assert!(path.ends_with("month.csv"));
+    reason
 }
 
 /// A month of posts, one in ten of which was looked at.
@@ -141,18 +158,16 @@ fn groups_and_periods_are_told_apart_in_their_order() {
 /// What is wrong is told with the file, the row, the column and the value.
 #[test]
 fn what_cannot_be_weighed_is_refused() {
-    let refused = |text: &str| {
-        let (_dir, table) = table(text);
-        let period = Some("at/day".parse::<Period>().unwrap());
-        let error = prevalence(&table, &PrevalenceOptions { period, ..PrevalenceOptions::default() });
-        let Error::Content { path, reason } = error.unwrap_err() else { panic!("another kind of error") };
-        assert!(path.ends_with("month.csv"));
-        reason
-    };
+    let period = Some("at/day".parse::<Period>().unwrap());
+    let options = PrevalenceOptions { period, ..PrevalenceOptions::default() };
+    let refused = |text: &str| refused(text, &options);
     let head = "at,language,spam,abuse,verdict,p\n";
     for (row, said) in [
         ("2026-11-02,en,1,2,1,", "row 2, column `p`: there is a reward, but no probability"),
-        ("2026-11-02,en,1,2,,0", "row 2, column `p`: a row that could not have been looked at"),
+        (
+            "2026-11-02,en,1,2,,0",
+            "1 of 2 rows could not have been looked at (column `p` is 0, first in row 2)",
+        ),
         ("2026-11-02,en,1,2,,1.5", "row 2, column `p`: 1.5 is not the probability of a pick"),
         ("soon,en,1,2,,0.5", "row 2, column `at`: `soon` is not a date"),
     ] {
@@ -170,14 +185,140 @@ fn what_cannot_be_weighed_is_refused() {
     );
 }
 
+/// Rows that nobody could have looked at make the mean unknown, whatever is known of the others.
 #[test]
-fn verdicts_that_are_missing_are_warned_of() {
-    let text = month().replace(",0,0.1\n", ",,0.1\n");
-    let (_dir, table) = table(&text);
-    let found = prevalence(&table, &PrevalenceOptions::default()).unwrap();
+fn picks_without_random_checks_do_not_tell_of_all_rows() {
+    let mut picks = String::from("spam,verdict,p\n");
+    for i in 0..600 {
+        let _ = writeln!(picks, "{},{}", 1.0 - f64::from(i) / 600.0, if i < 100 { "1,1" } else { "," });
+    }
+    let reason = refused(&picks, &PrevalenceOptions::default());
     assert!(
-        found.warnings.iter().any(|warning| warning.contains("verdicts are missing")),
-        "{:?}",
-        found.warnings
+        reason.starts_with(
+            "by their probabilities the 100 rewards stand for 100 rows, and there are 600: 500 rows had no chance to be looked at"
+        ),
+        "{reason}"
     );
+    assert!(reason.contains("adaptive(audit=1,slots=5)"), "{reason}");
+    let never = picks.replace(",,\n", ",,0\n");
+    let reason = refused(&never, &PrevalenceOptions::default());
+    assert!(reason.starts_with("500 of 600 rows could not have been looked at"), "{reason}");
+}
+
+/// Too few verdicts for the probabilities are refused as too many are, where nobody knows which
+/// rows they are missing of.
+#[test]
+fn verdicts_that_are_missing_are_refused() {
+    let reason = refused(&month().replace(",0,0.1\n", ",,0.1\n"), &PrevalenceOptions::default());
+    assert!(
+        reason.starts_with("by the probabilities about 200 rows were to be looked at, and there are"),
+        "{reason}"
+    );
+    assert!(reason.contains("verdicts are missing"), "{reason}");
+}
+
+/// Where probabilities stand in picks alone, or receipts do, it is known which verdicts are
+/// outstanding: the interval holds them all.
+#[test]
+fn verdicts_that_are_outstanding_are_counted_and_bounded() {
+    let all = month();
+    let picks_alone: String = all
+        .lines()
+        .map(|line| line.strip_suffix(",,0.1").map_or(format!("{line}\n"), |line| format!("{line},,\n")))
+        .collect();
+    // Every third yes is late.
+    let mut yes = 0;
+    let mut late = |text: &str, to: &str| -> String {
+        let mut of = |line: &str| match line.strip_suffix(",1,0.1") {
+            Some(line) => {
+                yes += 1;
+                format!("{line},{},0.1\n", if yes % 3 == 0 { to } else { "1" })
+            }
+            None => format!("{line}\n"),
+        };
+        text.lines().map(&mut of).collect()
+    };
+    let found = |text: &str| {
+        let (_dir, table) = table(text);
+        prevalence(&table, &PrevalenceOptions::default()).unwrap()
+    };
+    let (whole, some) = (found(&picks_alone), found(&late(&picks_alone, "")));
+    assert_eq!(whole.all.outstanding, 0);
+    assert!(some.all.outstanding > 10 && some.all.labelled + some.all.outstanding == 200, "{:?}", some.all);
+    // By the verdicts at hand alone it would end just above what all of them say.
+    let (mean, alone) = (whole.all.mean.unwrap(), some.all.normal.unwrap());
+    assert!(some.all.low.unwrap() < mean && mean < some.all.high.unwrap(), "{:?} {mean}", some.all);
+    assert!(some.all.high.unwrap() > alone.high + 0.02, "{:?}", some.all);
+    assert!(some.warnings[0].contains("of 200 picks have no verdict yet"), "{:?}", some.warnings);
+}
+
+/// All of a thread are drawn or none: by threads that is what chance does, and by rows it looked
+/// like a file with rows left out.
+#[test]
+fn rows_that_are_drawn_together_are_not_taken_for_a_selection() {
+    let mut text = String::from("thread,spam,verdict,p\n");
+    for i in 0..4000_u32 {
+        let thread = i / 40;
+        let verdict = if thread % 6 == 0 { u8::from(thread % 5 == 0).to_string() } else { String::new() };
+        let _ = writeln!(text, "t{thread},{},{verdict},0.1", f64::from(i * 37 % 101) / 100.0);
+    }
+    let reason = refused(&text, &PrevalenceOptions::default());
+    assert!(reason.contains("or rows were drawn together"), "{reason}");
+    let (_dir, table) = table_as(&text, Roles { id: vec!["thread".into()], ..Roles::default() });
+    let found = prevalence(&table, &PrevalenceOptions::default()).unwrap();
+    assert_eq!((found.items, found.warnings.len()), (Some(100), 0));
+    // Of 17 threads, 4 of which are all yes: no more is known than 17 verdicts would tell.
+    assert!(
+        found.all.effective < 17.5 && found.all.high.unwrap() - found.all.low.unwrap() > 0.35,
+        "{found:?}"
+    );
+}
+
+/// Golden items tell how often people err, and are not among the rows. Without them nothing is
+/// corrected, and the table says so.
+#[test]
+fn golden_items_correct_what_people_call() {
+    let mut text = String::from("spam,verdict,p,known,who\n");
+    for i in 0..3000_u32 {
+        let spam = f64::from(i * 37 % 101) / 100.0;
+        let verdict = if i % 3 == 0 { u8::from(i % 60 == 0).to_string() } else { String::new() };
+        let _ = writeln!(text, "{spam},{verdict},{},,ann", 1.0 / 3.0);
+    }
+    // Ann calls one in fifty yes that is no, and misses one in ten; Bob, who judged no other rows,
+    // is always wrong.
+    for i in 0..400_u32 {
+        let right = i % 2 == 0;
+        let said = if right { i % 20 != 0 } else { i % 100 == 1 };
+        let _ = writeln!(
+            text,
+            "0.5,{},,{},ann\n0.5,{},,{},bob",
+            u8::from(said),
+            u8::from(right),
+            u8::from(!right),
+            u8::from(right)
+        );
+    }
+    let (_dir, plain) = table_as(&text.replace(",who", ",language"), Roles::default());
+    let golden = PrevalenceOptions { golden: Some("known".into()), ..PrevalenceOptions::default() };
+    let (_other, named) = table_as(&text, Roles { reviewer: Some("who".into()), ..Roles::default() });
+    let found = prevalence(&named, &golden).unwrap();
+    let errors = found.errors.unwrap();
+    assert_eq!((found.all.rows, found.all.labelled), (3000, 1000));
+    assert!(
+        (errors.false_yes.mean - 0.02).abs() < 1e-12 && (errors.missed.mean - 0.1).abs() < 1e-12,
+        "{errors:?}"
+    );
+    let called = found.all.as_called.unwrap().mean;
+    assert!((found.all.mean.unwrap() - (called - 0.02) / 0.88).abs() < 1e-12, "{:?}", found.all);
+    assert!(found.to_table().contains("corrected by golden items"));
+    // By names nobody knows who erred how often: half of all golden verdicts are wrong, and nothing
+    // can be said.
+    let found = prevalence(&plain, &golden).unwrap();
+    assert_eq!((found.all.mean, found.all.low, found.all.high), (None, Some(0.0), Some(1.0)));
+    assert!(found.warnings.iter().any(|warning| warning.starts_with("some rates cannot be corrected")));
+    let alone = text.lines().filter(|line| !line.ends_with("bob") && line.split(',').nth(3) != Some("0"));
+    let (_dir, alone) = table_as(&alone.collect::<Vec<_>>().join("\n"), Roles::default());
+    let error = prevalence(&alone, &golden).unwrap_err().to_string();
+    assert!(error.contains("no golden item that is 0 was judged"), "{error}");
+    assert!(found.to_table().contains("95% intervals"));
 }
