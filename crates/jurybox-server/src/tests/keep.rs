@@ -5,6 +5,8 @@ use super::life::{Life, config};
 use crate::store::schema;
 use crate::store::sqlite::{FILE, Sqlite};
 use crate::{Desk, Error, Place, backup, rebuild, restore, verify};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 on_both!(
@@ -322,4 +324,34 @@ fn a_rebuild_gives_the_bytes_of_a_checkpoint_and_tells_of_one_that_is_wrong(kind
     let told = rebuild(&home.place, None, None, Duration::ZERO).unwrap();
     assert_eq!((told.mismatches, told.sha256), (vec![first.head], first.sha256));
     assert_eq!(rebuild(&home.place, None, None, Duration::ZERO).unwrap().mismatches, [0; 0]);
+}
+
+/// A copy that is begun anew with every commit of somebody else is never done under load.
+#[test]
+fn a_copy_is_one_snapshot_however_often_others_commit_meanwhile() {
+    let home = Home::new(Kind::Sqlite);
+    let desk = Desk::create(home.folder(), "q", &config(), Duration::ZERO).unwrap();
+    // 20 MB: several times what was once copied between two looks at the journal.
+    home.change(
+        "INSERT INTO payloads WITH RECURSIVE row(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row WHERE n < 200) SELECT 1, n, hex(zeroblob(50000)), NULL FROM row",
+    );
+    let copied = Arc::new(AtomicBool::new(false));
+    let (seen, file) = (copied.clone(), home.folder().join(FILE));
+    let writer = std::thread::spawn(move || {
+        let db = rusqlite::Connection::open(file).unwrap();
+        db.busy_timeout(Duration::from_secs(30)).unwrap();
+        (0..2000)
+            .take_while(|_| !seen.load(Ordering::Relaxed))
+            .map(|_| {
+                db.execute("UPDATE queues SET at = at", []).unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+            })
+            .count()
+    });
+    let aside = tempfile::tempdir().unwrap();
+    backup(home.folder(), &aside.path().join("copy")).unwrap();
+    copied.store(true, Ordering::Relaxed);
+    assert!(writer.join().unwrap() < 2000, "it was done before the commits ended");
+    drop(desk);
+    restore(&aside.path().join("copy"), &aside.path().join("again"), false).unwrap();
 }

@@ -145,8 +145,12 @@ impl Sqlite {
         for_us_alone(file).map_err(|error| Error::Database(error.to_string()))?;
         let mut copy = Connection::open(file).map_err(db)?;
         let backup = rusqlite::backup::Backup::new(&self.connection, &mut copy).map_err(db)?;
-        backup.run_to_completion(1024, Duration::ZERO, None).map_err(db)?;
+        // All pages in one step, which reads one snapshot: between two steps a commit of another process would begin the copy anew.
+        let step = backup.step(-1).map_err(db)?;
         drop(backup);
+        if step != rusqlite::backup::StepResult::Done {
+            return Err(Error::Database(format!("the copy could not be made: {step:?}")));
+        }
         is_whole(&copy)?;
         // A copy of its own, without a journal beside it.
         copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(db)?;
