@@ -1,10 +1,9 @@
-//! A clock that is not believed at its word: what it says is held against the steady count of the machine, and against the log.
+//! The time of entries: what the clock says is held against the steady count of the machine, and against the log.
 
-use crate::Error;
 use std::time::{Duration, Instant};
 
 /// How far a clock may be from where it should be, in microseconds.
-const TOLERANCE: i64 = 60_000_000;
+pub(crate) const TOLERANCE: i64 = 60_000_000;
 /// How long a clock that jumped must go on from there as it should before it is believed.
 const BELIEVED: Duration = Duration::from_secs(30);
 /// How long a clock must have gone steadily before something is deleted by it for good.
@@ -13,73 +12,79 @@ const STEADY: Duration = Duration::from_hours(1);
 /// What a clock said, and when that was by the machine's count.
 type Sighting = (i64, Instant);
 
-/// How far a clock is from where it should be, if it was right once.
-fn off(now: i64, (before, then): Sighting) -> i64 {
-    now - before - i64::try_from(then.elapsed().as_micros()).unwrap_or(i64::MAX)
+/// What a clock that was right then says now.
+fn since((before, then): Sighting) -> i64 {
+    before.saturating_add(i64::try_from(then.elapsed().as_micros()).unwrap_or(i64::MAX))
 }
 
-/// A clock by which leases run.
+/// How far a clock is from where it should be, if it was right once.
+fn off(now: i64, right: Sighting) -> i64 {
+    now.saturating_sub(since(right))
+}
+
+/// The clock by which entries get their times: it never goes back, and does not follow a jump at once.
+///
+/// While the clock of the machine is where nobody can believe it yet, time goes on by the machine's steady count. While the log is ahead of
+/// the clock, since an entry was made by a clock that was wrong, time goes on from the last entry at half its speed until the clock has
+/// caught up: writes are taken in, leases run out and verdicts are learnt, each in twice the time at most.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
     /// When it was last right.
     right: Option<Sighting>,
-    /// The same since it jumped: one that goes on from there as it should was set right.
+    /// When it was first seen where it jumped to: one that goes on from there as it should was set right.
     jumped: Option<Sighting>,
+    /// The time of the last entry when the log was found to be ahead.
+    ahead: Option<Sighting>,
 }
 
 impl Clock {
-    /// What it should say now, if it was ever right.
+    /// What the clock should say now, if it was ever right.
     pub(crate) fn reckoned(&self) -> Option<i64> {
-        let (then, at) = self.right?;
-        Some(then + i64::try_from(at.elapsed().as_micros()).unwrap_or(0))
+        self.right.map(since)
     }
 
-    /// Refuses to act by a clock that cannot be right: leases would run out all at once, or never. One that has jumped while the
-    /// program ran may have been set right, or the machine was asleep: if it goes on from there as it should, it is believed.
-    pub(crate) fn check(&mut self, now: i64, last_entry: i64) -> Result<(), Error> {
-        if now + TOLERANCE < last_entry {
-            let behind = last_entry - now;
-            return Err(Error::Clock {
-                why: format!(
-                    "it is {} behind the last entry of the log; nothing is done until it has caught up or is set right",
-                    said(behind)
-                ),
-                seconds: (behind / 1_000_000).cast_unsigned(),
-            });
+    /// The time for an entry that follows one of that time; `now` is what the clock says.
+    pub(crate) fn time(&mut self, now: i64, last_entry: i64) -> i64 {
+        self.look(now);
+        self.after(last_entry).unwrap_or(now)
+    }
+
+    /// The time for an entry that follows one of that time, without a look at the clock; none where nobody has looked yet.
+    pub(crate) fn after(&mut self, last_entry: i64) -> Option<i64> {
+        let clock = self.reckoned()?;
+        if clock >= last_entry {
+            self.ahead = None;
+            return Some(clock);
         }
-        if let Some(jumped) = self.right.map(|from| off(now, from))
-            && jumped.abs() > TOLERANCE
-        {
-            let since = *self.jumped.get_or_insert((now, Instant::now()));
-            if off(now, since).abs() > TOLERANCE {
+        let ahead = *self.ahead.get_or_insert((last_entry, Instant::now()));
+        Some(last_entry.max(ahead.0 + (since(ahead) - ahead.0) / 2))
+    }
+
+    /// Takes note of what the clock says. One that has jumped may have been set right, or the machine was asleep: it is believed once it has
+    /// gone on from there as it should.
+    fn look(&mut self, now: i64) {
+        if self.right.is_some_and(|right| off(now, right).abs() > TOLERANCE) {
+            let jumped = *self.jumped.get_or_insert((now, Instant::now()));
+            if off(now, jumped).abs() > TOLERANCE {
                 // It is not where it was after the jump either.
                 self.jumped = Some((now, Instant::now()));
+                return;
             }
-            let steady = self.jumped.map_or(Duration::ZERO, |(_, then)| then.elapsed());
-            if let Some(left) = BELIEVED.checked_sub(steady).filter(|left| !left.is_zero()) {
-                let seconds = left.as_secs() + 1;
-                return Err(Error::Clock {
-                    why: format!(
-                        "it has jumped {} by {} while the program ran; if it goes on steadily from there, it is believed in {} seconds",
-                        if jumped > 0 { "ahead" } else { "back" },
-                        said(jumped.abs()),
-                        seconds
-                    ),
-                    seconds,
-                });
+            if jumped.1.elapsed() < BELIEVED {
+                return;
             }
         }
         // From the last time that it was right: clocks drift apart over days.
         (self.right, self.jumped) = (Some((now, Instant::now())), None);
-        Ok(())
     }
 
-    /// So many seconds pass after it has jumped.
+    /// All that was seen was seen so many seconds earlier.
     #[cfg(test)]
-    pub(crate) fn wait_after_jump(&mut self, seconds: u32) {
-        if let Some(jumped) = &mut self.jumped {
-            *jumped = earlier(*jumped, seconds);
-        }
+    pub(crate) fn wait(&mut self, seconds: u32) {
+        self.right = self.right.map(|right| earlier(right, seconds));
+        self.jumped = self.jumped.map(|jumped| earlier(jumped, seconds));
+        // The entry that is ahead stays where it is.
+        self.ahead = self.ahead.map(|ahead| (ahead.0, earlier(ahead, seconds).1));
     }
 }
 
@@ -91,14 +96,14 @@ pub(crate) struct Steady {
 }
 
 impl Steady {
-    /// Looks at the clock. What it says, where it has gone as it should for an hour since it was looked at before.
-    pub(crate) fn seen(&mut self, now: i64) -> Option<i64> {
+    /// Looks at the clock. Whether it has gone as it should for an hour since it was looked at before.
+    pub(crate) fn seen(&mut self, now: i64) -> bool {
         let before = self.seen.filter(|before| off(now, *before).abs() <= TOLERANCE);
         let long = before.is_some_and(|(_, then)| then.elapsed() >= STEADY);
         if before.is_none() || long {
             self.seen = Some((now, Instant::now()));
         }
-        long.then_some(now)
+        long
     }
 
     /// So many seconds pass.
@@ -115,35 +120,53 @@ fn earlier((at, then): Sighting, seconds: u32) -> Sighting {
     (at - crate::config::micros(seconds), then)
 }
 
-/// A time as a person says it.
-fn said(micros: i64) -> String {
-    let seconds = micros / 1_000_000;
-    match seconds {
-        0..=119 => format!("{seconds} seconds"),
-        120..=7199 => format!("{} minutes", seconds / 60),
-        7200..=172_799 => format!("{} hours", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const DAY: i64 = 86_400_000_000;
+
+    /// Equal but for what passes while the test runs.
+    fn is_about(time: i64, wanted: i64) -> bool {
+        (0..TOLERANCE).contains(&(time - wanted))
+    }
+
+    #[test]
+    fn time_goes_on_by_the_steady_count_until_a_jump_is_believed() {
+        let (now, mut clock) = (1_000 * DAY, Clock::default());
+        assert!(is_about(clock.time(now, now - DAY), now));
+        assert!(is_about(clock.time(now + 3 * DAY, now), now), "ahead: not yet");
+        clock.wait(29);
+        assert!(is_about(clock.time(now + 3 * DAY, now), now), "not for less than half a minute");
+        assert!(is_about(clock.time(now, now), now), "it is right again");
+        clock.time(now + 3 * DAY, now);
+        clock.wait(31);
+        assert!(is_about(clock.time(now + 3 * DAY, now), now + 3 * DAY), "it has stayed there");
+    }
+
+    #[test]
+    fn time_goes_on_from_the_last_entry_until_the_clock_has_caught_up() {
+        let (now, mut clock) = (1_000 * DAY, Clock::default());
+        let last = now + DAY;
+        assert!(is_about(clock.time(now, last), last));
+        clock.wait(7200);
+        assert!(is_about(clock.time(now, last), last + DAY / 24), "at half its speed");
+        assert!(is_about(clock.time(now, now - DAY), now), "it has caught up");
+    }
+
     #[test]
     fn a_clock_is_steady_when_it_has_gone_as_it_should_for_an_hour() {
-        const DAY: i64 = 86_400_000_000;
         let (now, mut clock) = (1_000 * DAY, Steady::default());
-        assert_eq!(clock.seen(now), None, "seen once");
+        assert!(!clock.seen(now), "seen once");
         clock.wait(3000);
-        assert_eq!(clock.seen(now), None, "for less than an hour");
+        assert!(!clock.seen(now), "for less than an hour");
         clock.wait(601);
-        assert_eq!(clock.seen(now), Some(now));
+        assert!(clock.seen(now));
         clock.wait(3601);
-        assert_eq!(clock.seen(now + 2 * DAY), None, "it has jumped");
+        assert!(!clock.seen(now + 2 * DAY), "it has jumped");
         clock.wait(3601);
-        assert_eq!(clock.seen(now), None, "and back");
+        assert!(!clock.seen(now), "and back");
         clock.wait(3601);
-        assert_eq!(clock.seen(now), Some(now));
+        assert!(clock.seen(now));
     }
 }

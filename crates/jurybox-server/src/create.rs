@@ -31,18 +31,19 @@ pub fn check_new_queue(name: &str, config: &Config) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes a queue; one that is there already with the same configuration is that queue. What it remembers of files since then is no
-/// difference, unless `config` says otherwise.
+/// Makes a queue with a first entry of that time; one that is there already with the same configuration is that queue. What it
+/// remembers of files since then is no difference, unless `config` says otherwise.
 pub(crate) fn create(
     store: &mut dyn Store,
     name: &str,
     config: &Config,
     actor: &str,
+    at: i64,
 ) -> Result<QueueRow, Error> {
     check_new_queue(name, config)?;
     let secret = RandomState::new().hash_one(Instant::now());
     let body = Body::Create { config: config.clone(), secret };
-    let event = Event { seq: 1, at: store.now()?, actor: actor.into(), body };
+    let event = Event { seq: 1, at, actor: actor.into(), body };
     let write = Write { event, keys: Vec::new(), payloads: Vec::new(), notes: Vec::new(), stands_from: 0 };
     if let Some(made) = store.create(name, &write)? {
         return Ok(made);

@@ -83,7 +83,8 @@ impl Desk {
             return there;
         }
         let mut store = place.open(wait)?;
-        let row = crate::create::create(store.as_mut(), queue, config, "desk")?;
+        let now = store.now()?;
+        let row = crate::create::create(store.as_mut(), queue, config, "desk", now)?;
         Ok(Desk { at: At::Here(Box::new(Clerk::open(store, row.id)?)) })
     }
 

@@ -47,14 +47,6 @@ pub enum Error {
     /// same idempotency key.
     #[error("the database went away while committing; ask again with the same idempotency key: {0}")]
     Unknown(String),
-    /// The clock is not where it can be.
-    #[error("the clock: {why}")]
-    Clock {
-        /// What is wrong with it.
-        why: String,
-        /// In how many seconds that may be over.
-        seconds: u64,
-    },
     /// The queue's clerk stopped in the middle of something; other queues go on. It is tried again after a while.
     #[error("the queue has stopped: {0}")]
     Stopped(String),
@@ -97,7 +89,6 @@ impl Error {
             Error::Database(_) => "database",
             Error::Contradiction(_) => "contradiction",
             Error::Unknown(_) => "unknown",
-            Error::Clock { .. } => "clock",
             Error::Stopped(_) => "stopped",
             Error::Open(_) => "open",
             Error::Outdated { .. } => "outdated",
@@ -109,20 +100,20 @@ impl Error {
 
     /// Whether the same request may succeed later as it is.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Error::Database(_) | Error::Unknown(_) | Error::Clock { .. } | Error::Closed)
+        matches!(self, Error::Database(_) | Error::Unknown(_) | Error::Closed)
     }
 
     /// In how many seconds it is worth asking again, where it is.
     pub fn retry_after(&self) -> u32 {
         match self {
-            Error::Clock { seconds, .. } => (*seconds).clamp(1, 3600) as u32,
             Error::Stopped(_) | Error::Outdated { .. } | Error::FileGone => 10,
             _ => 1,
         }
     }
 
-    pub(crate) fn is_clock(&self) -> bool {
-        matches!(self, Error::Clock { .. })
+    /// Whether everything that is asked of the queue will be answered so until somebody sees to it.
+    pub(crate) fn is_in_the_way(&self) -> bool {
+        matches!(self, Error::Outdated { .. } | Error::FileGone)
     }
 }
 

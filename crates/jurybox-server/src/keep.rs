@@ -1,11 +1,12 @@
 //! Keeping the records: rebuild them from the log; copy a folder, and put a copy back. A PostgreSQL database is copied by `pg_dump`.
 
 use crate::Error;
-use crate::desk::find;
+use crate::desk::{Desk, find};
 use crate::error::corrupt;
 use crate::load::{checkpoint_of, load, refold};
 use crate::place::Place;
 use crate::replica::Replica;
+use crate::request::{Answer, Call, Request};
 use crate::store::sqlite::{FILE, Sqlite, check_copy, clear_journals, for_us_alone, lock, make_folder};
 use crate::store::{Checkpoint, Store, set_up};
 use serde::Serialize;
@@ -89,6 +90,42 @@ fn tables_agree(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
         }
     }
     Ok(folded.board.to_bytes() == load(store, queue, head)?.0.board.to_bytes())
+}
+
+/// How a queue's log stands to the clock.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LogTime {
+    /// The queue.
+    pub queue: String,
+    /// By how many seconds its last entry is ahead of the clock; less than zero where it is behind, as it should be.
+    pub ahead_seconds: i64,
+    /// Whether it was set back to the clock.
+    pub set_back: bool,
+}
+
+/// Compares the time of every queue's log with the clock: that of the machine for a folder, that of the database for a database. Where
+/// `repair` is true, a log that is ahead by more than a minute is set back: its leases end, and the verdicts on it stand. A server that has
+/// the folder is asked to.
+pub fn log_times(place: impl Into<Place>, repair: bool, wait: Duration) -> Result<Vec<LogTime>, Error> {
+    let place = place.into();
+    let mut store: Box<dyn Store> = match &place {
+        // Also while a server has it.
+        Place::Folder(folder) => Box::new(Sqlite::open_to_read(folder)?),
+        Place::Database(_) => place.open_what_is_there(wait)?,
+    };
+    let (now, heads) = (store.now()?, store.heads()?);
+    let mut times = Vec::new();
+    for row in store.queues()? {
+        let Some((.., at)) = heads.iter().find(|(id, ..)| *id == row.id) else { continue };
+        let mut time = LogTime { queue: row.name, ahead_seconds: (at - now) / 1_000_000, set_back: false };
+        if repair && time.ahead_seconds > 0 {
+            let mut desk = Desk::open(&place, Some(&time.queue), wait)?;
+            let answer = desk.ask(&Call::new("server clock", Request::Clock))?;
+            time.set_back = answer == Answer::Changed { changed: 1 };
+        }
+        times.push(time);
+    }
+    Ok(times)
 }
 
 /// Writes a copy of a folder's database as it is now, whoever is writing to it.

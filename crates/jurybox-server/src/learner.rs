@@ -179,7 +179,8 @@ impl Learner {
                 event.seq, self.state.seq
             )));
         }
-        self.ripen_until(event.at)?;
+        // What waits when the clock is set waits no longer: its time would come late.
+        self.ripen_until(if matches!(event.body, Body::Clock) { i64::MAX } else { event.at })?;
         self.take_in(event)?;
         if self.stale {
             return Ok(false);
@@ -260,7 +261,7 @@ impl Learner {
                     self.forget(*n);
                 }
             }
-            Body::Extend { .. } | Body::Release { .. } | Body::Settle => {}
+            Body::Extend { .. } | Body::Release { .. } | Body::Clock | Body::Settle => {}
         }
         Ok(())
     }

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod archive;
 mod aside;
 mod board;
 mod checker;
@@ -44,6 +45,7 @@ mod store;
 mod stub;
 mod watch;
 
+pub use archive::{Archived, archive};
 pub use board::{Counts, Filter};
 pub use checker::{Checked, verify};
 pub use config::{Config, Doors, FileColumns};
@@ -54,7 +56,7 @@ pub use error::Error;
 pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Source, Tags, Which};
 pub use hooks::{Outcome, Secret, Sending, Webhook};
 pub use json::Json;
-pub use keep::{Rebuilt, backup, rebuild, restore};
+pub use keep::{LogTime, Rebuilt, backup, log_times, rebuild, restore};
 pub use keys::{Key, Keyring, Role, hash_of_secret};
 pub use place::Place;
 pub use reads::{

@@ -52,6 +52,7 @@ pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<(Rep
         board.load_work(n, work);
     }
     (board.seq, board.at, board.next, board.verdicts) = (head.seq, head.at, items + 1, verdicts);
+    board.clock_set = store.bodies(queue, ["clock", "clock"], head.seq)?.last().map_or(0, |(seq, _)| *seq);
     let (learner, folded) = learnt(store, queue, head.seq)?;
     Ok((Replica { board, learner }, folded))
 }

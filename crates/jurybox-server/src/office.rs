@@ -125,7 +125,9 @@ impl Office {
                 together = calls.len();
                 let answers = self.clerk.answer_at_once(&calls);
                 self.note(
-                    answers.iter().find_map(|answer| answer.as_ref().err().filter(|error| error.is_clock())),
+                    answers
+                        .iter()
+                        .find_map(|answer| answer.as_ref().err().filter(|error| error.is_in_the_way())),
                 );
                 for (reply, answer) in replies.into_iter().zip(answers) {
                     reply(answer);

@@ -130,6 +130,9 @@ pub enum Request {
         /// Which, by their ids.
         items: Vec<String>,
     },
+    /// Set the time of the log back to that of the clock, where an entry was made by a clock that was far ahead: leases end, and verdicts that
+    /// could still be taken back stand.
+    Clock,
 }
 
 /// The tag of items whose worth is known beforehand, to see how well reviewers judge: nobody can claim by it, and nothing is caught by them.

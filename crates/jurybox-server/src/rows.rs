@@ -280,6 +280,7 @@ impl Chunk {
             }
             Stub::Close { reason, items } => Body::Close { reason, items },
             Stub::Erase { items } => Body::Erase { items },
+            Stub::Clock => Body::Clock,
             Stub::Settle => Body::Settle,
         };
         Ok(Event { seq, at, actor, body })

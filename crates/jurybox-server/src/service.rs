@@ -110,7 +110,7 @@ pub(crate) struct Seat {
 /// How a clerk is.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    /// What is in the way of everything that is asked, the clock for one.
+    /// What is in the way of everything that is asked, such as a file that is gone.
     pub(crate) trouble: Option<Error>,
     /// The words with which the clerk stopped in the middle of something.
     stopped: Option<String>,
@@ -177,7 +177,7 @@ impl Service {
         let mut clock = Clock::default();
         // One that goes away right now is waited for below.
         if let Ok(now) = store.now() {
-            clock.check(now, now)?;
+            clock.time(now, now);
         }
         let seats = Arc::<Seats>::default();
         let watch = loop {
@@ -201,10 +201,9 @@ impl Service {
     /// As [`create`](Self::create), with the name of whoever asks for it in the log.
     pub fn create_for(&self, actor: &str, name: &str, config: &Config) -> Result<Queue, Error> {
         let make = |store: &mut dyn Store| {
-            // Its first entry would be in the future: once the clock is set right, nothing would be taken in until then.
-            let now = store.now()?;
-            held(&self.clock).check(now, now)?;
-            crate::create::create(store, name, config, actor)
+            // A clock that has jumped is not followed at once.
+            let now = held(&self.clock).time(store.now()?, i64::MIN);
+            crate::create::create(store, name, config, actor, now)
         };
         let id = self.reach(make)?.id;
         self.serve(id, name)
@@ -236,7 +235,7 @@ impl Service {
     }
 
     /// The queues that are not served as they should be, and why: those whose records cannot be read, whose clerk has stopped, or
-    /// whose clock cannot be right. The others go on.
+    /// whose database takes nothing in. The others go on.
     pub fn troubles(&self) -> Vec<(String, Error)> {
         let seats: Vec<_> = held(&self.seats).values().cloned().collect();
         let trouble = |seat: &Arc<Mutex<Seat>>| {
@@ -251,14 +250,16 @@ impl Service {
         troubles
     }
 
-    /// Ends a queue: its clerk has stopped before its rows are deleted, and nobody opens it meanwhile.
+    /// Ends a queue: its clerk has stopped before it is deleted, and nobody opens it meanwhile. Its rows are cleared away aside.
     pub(crate) fn end(&self, id: i64) -> Result<(), Error> {
         let seat = self.seat(id);
         let mut seat = held(&seat);
         if let Some(queue) = seat.queue.take() {
             queue.stop();
         }
-        self.reach(|store| store.delete_queue(id))?;
+        self.reach(|store| store.delete_queue(id, None))?;
+        // Rung already and not yet heard, it need not be rung again.
+        let _ = self.watch.bell().try_send(());
         seat.gone = true;
         held(&self.seats).remove(&id);
         Ok(())

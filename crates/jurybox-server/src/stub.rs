@@ -87,6 +87,7 @@ pub(crate) enum Stub {
     Erase {
         items: Vec<u64>,
     },
+    Clock,
     Settle,
 }
 
@@ -176,6 +177,7 @@ impl Stub {
             },
             Body::Close { reason, items } => Stub::Close { reason: reason.clone(), items: items.clone() },
             Body::Erase { items } => Stub::Erase { items: items.clone() },
+            Body::Clock => Stub::Clock,
             Body::Settle => Stub::Settle,
         }
     }

@@ -16,6 +16,8 @@ const LOOK: Duration = Duration::from_millis(250);
 const FLUSH: Duration = Duration::from_millis(500);
 /// How often payloads and answers are deleted whose time has come.
 const TIDY: Duration = Duration::from_hours(1);
+/// How long others have the database between two steps of what is done aside.
+const REST: Duration = Duration::from_millis(10);
 /// How long a database that does not answer is left alone.
 const LEFT_ALONE: Duration = Duration::from_secs(1);
 
@@ -61,30 +63,41 @@ pub(crate) struct Tidying {
 impl Tidying {
     /// What cannot be deleted now is deleted in an hour. At first that is what has had its time by the log: the clock may be wrong, and is
     /// believed when it has gone steadily since.
-    pub(crate) fn tidy(&mut self, store: &mut dyn Store) {
-        if self.last.is_none_or(|last| last.elapsed() >= TIDY) {
+    /// True if it was time.
+    pub(crate) fn tidy(&mut self, store: &mut dyn Store) -> bool {
+        let due = self.last.is_none_or(|last| last.elapsed() >= TIDY);
+        if due {
             self.last = Some(Instant::now());
             let _ = self.tidy_now(store);
         }
+        due
     }
 
     pub(crate) fn tidy_now(&mut self, store: &mut dyn Store) -> Result<(), Error> {
-        let clock = self.clock.seen(store.now()?);
-        tidy(store, clock)
+        let steady = self.clock.seen(store.now()?);
+        tidy(store, steady)
     }
 }
 
 /// Looks what other nodes have written. A database that they share sees to its journal itself.
 fn look(store: &mut dyn Store, seats: &Seats, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
-    let mut tidying = Tidying::default();
+    let (mut tidying, mut clearing) = (Tidying::default(), false);
     while goes_on() {
         let looked = look_once(store, seats);
         if looked.is_ok() {
-            tidying.tidy(store);
+            clearing |= tidying.tidy(store);
+            clearing = clearing && store.clear_away().unwrap_or(false);
         }
         // What cannot be read now is read before the next answer, or with the next look.
         let away = looked.is_err() && store.reconnect().is_err();
-        let _ = rung.recv_timeout(if away { LEFT_ALONE } else { LOOK });
+        let wait = if away {
+            LEFT_ALONE
+        } else if clearing {
+            REST
+        } else {
+            LOOK
+        };
+        clearing |= rung.recv_timeout(wait).is_ok();
     }
 }
 
@@ -107,6 +120,7 @@ fn flush(store: &mut dyn Store, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool)
     let (mut tidying, mut flushed) = (Tidying::default(), Instant::now());
     while goes_on() {
         tidying.tidy(store);
+        clear_away(store, goes_on);
         if rung.recv_timeout(TIDY) == Err(RecvTimeoutError::Timeout) {
             continue;
         }
@@ -119,6 +133,24 @@ fn flush(store: &mut dyn Store, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool)
             // What is not flushed now is flushed with more.
             let _ = store.flush();
         }
+    }
+}
+
+/// Deletes the rows of queues that were deleted, a few at a time, so that nobody waits for it.
+fn clear_away(store: &mut dyn Store, goes_on: &dyn Fn() -> bool) {
+    let mut flushed = Instant::now();
+    let mut any = false;
+    while goes_on() && store.clear_away().unwrap_or(false) {
+        any = true;
+        std::thread::sleep(REST);
+        if flushed.elapsed() >= FLUSH {
+            flushed = Instant::now();
+            let _ = store.flush();
+        }
+    }
+    if any {
+        // What was deleted is overwritten in the journal too; where somebody reads now, with a later one.
+        let _ = store.scrub();
     }
 }
 

@@ -5,7 +5,8 @@ use crate::messages::say;
 use crate::output;
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use jurybox_server::{Keyring, Place, backup, rebuild, restore, verify};
+use jurybox_files::{date_of, days_from};
+use jurybox_server::{Keyring, Place, archive, backup, log_times, rebuild, restore, verify};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -65,6 +66,39 @@ enum Command {
         #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = place::parser())]
         data: Option<Place>,
     },
+    /// Compare the time of each queue's log with the clock, and set logs back that a wrong clock has taken ahead
+    ///
+    /// While a log is ahead, work goes on, and its time passes at half speed until the clock has caught up.
+    Clock {
+        #[command(flatten)]
+        records: Records,
+        /// Set back each log that is ahead by more than a minute. Set the machine's clock right first. Leases end, and verdicts can no longer be undone
+        #[arg(long)]
+        repair: bool,
+        /// How many seconds to wait while another command has the folder, or while the database cannot be reached
+        #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+        wait: u64,
+    },
+    /// Move queues that are done into an archive: a folder of their own that `verify` and `desk export` read
+    ///
+    /// A queue is done when no item in it is open. Its copy is proved before anything is deleted, and deleted a few rows at a time, while a
+    /// server goes on with the others.
+    Archive {
+        #[command(flatten)]
+        records: Records,
+        /// The folder of the archive; it is made where it is not there, and may have other queues already
+        #[arg(long, value_name = "DIR")]
+        to: PathBuf,
+        /// Only queues in which nothing happened on that day (UTC) or after it, as 2026-11-01
+        #[arg(long, value_name = "DAY", value_parser = day)]
+        before: i64,
+        /// Only this queue
+        #[arg(long, value_name = "NAME")]
+        queue: Option<String>,
+        /// How many seconds to wait while another command has the archive, or while the database cannot be reached
+        #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+        wait: u64,
+    },
     /// Make, show and take away the keys with which a server is asked
     Key(super::key::Args),
     /// Make a desk of a copy that `backup` wrote
@@ -105,6 +139,20 @@ impl Records {
     }
 }
 
+/// The beginning of a day, in microseconds since 1970.
+fn day(text: &str) -> Result<i64, String> {
+    let parts: Vec<i64> = text.split('-').filter_map(|part| part.parse().ok()).collect();
+    if let [year, month, day] = parts[..]
+        && text.len() == 10
+    {
+        let days = days_from(year, month, day);
+        if date_of(days) == (year, month, day) {
+            return Ok(days * 86_400_000_000);
+        }
+    }
+    Err("write a day, such as 2026-11-01".into())
+}
+
 /// The folder, or why there is none to copy.
 fn folder(place: &Place) -> anyhow::Result<&Path> {
     match place {
@@ -143,6 +191,46 @@ impl Args {
                 let place = place.as_ref().or(data.as_ref()).context("say which desk: pass its folder")?;
                 backup(folder(place)?, file)?;
                 say(format_args!("{}: a copy of {place}", file.display()));
+                Ok(())
+            }
+            Command::Archive { records, to, before, queue, wait } => {
+                let wait = Duration::from_secs(*wait);
+                let moved = archive(records.place()?, to, *before, queue.as_deref(), wait)?;
+                for queue in &moved {
+                    let name = jurybox_files::plain(&queue.queue, false);
+                    say(format_args!("{name}: {} entries moved to {}", queue.entries, to.display()));
+                }
+                if moved.is_empty() {
+                    say(format_args!(
+                        "no queue is done: each has open items, or something happened in it since"
+                    ));
+                } else {
+                    say(format_args!(
+                        "prove the archive again at any time: jurybox server verify {}",
+                        to.display()
+                    ));
+                }
+                Ok(())
+            }
+            Command::Clock { records, repair, wait } => {
+                let times = log_times(records.place()?, *repair, Duration::from_secs(*wait))?;
+                let mut text = String::new();
+                for time in &times {
+                    use std::fmt::Write;
+                    let name = jurybox_files::plain(&time.queue, false);
+                    let ahead = time.ahead_seconds;
+                    match (time.set_back, ahead > 60) {
+                        (true, _) => {
+                            writeln!(text, "{name}: was {ahead} seconds ahead of the clock, and is set back")?
+                        }
+                        (false, true) => writeln!(text, "{name}: {ahead} seconds ahead of the clock")?,
+                        (false, false) => writeln!(text, "{name}: not ahead of the clock")?,
+                    }
+                }
+                output::text_to_stdout(&text)?;
+                if times.iter().any(|time| time.ahead_seconds > 60 && !time.set_back) {
+                    say(format_args!("set the machine's clock right, then: jurybox server clock --repair"));
+                }
                 Ok(())
             }
             Command::Key(args) => args.run(),

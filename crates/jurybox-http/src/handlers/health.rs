@@ -27,13 +27,10 @@ pub(crate) async fn healthy() -> Json<Well> {
     Json(Well { status: "ok", in_trouble: None, webhooks_off: None })
 }
 
-/// Whether all queues are loaded, and the database answers. One queue that is in trouble does not keep the others; a clock that cannot be right is so for all.
+/// Whether all queues are loaded, and the database answers. One queue that is in trouble does not keep the others.
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem> {
     if app.is_ready() {
         let troubles = app.0.service.troubles();
-        if let Some((_, error)) = troubles.iter().find(|(_, error)| error.code() == "clock") {
-            return Err(Problem::from(error.clone()));
-        }
         app.reaches_database().await?;
         let in_trouble = (!troubles.is_empty()).then_some(troubles.len());
         let webhooks_off = Some(app.0.metrics.webhooks_off()).filter(|many| *many > 0);

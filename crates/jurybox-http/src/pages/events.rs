@@ -193,6 +193,7 @@ fn words(queue: &str, event: &Happened) -> Markup {
             },
             "erase" => { (actor) " erased " (count(event.many)) @if event.many == 1 { " item" } @else { " items" } },
             "settle" => { "time has passed" },
+            "clock" => { "the clock was set back" },
             _ => { (actor) },
         }
     }

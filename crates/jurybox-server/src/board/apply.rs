@@ -13,15 +13,22 @@ use std::sync::Arc;
 impl Board {
     /// Takes in the next entry.
     pub(crate) fn apply(&mut self, event: &Event) -> Result<(), Error> {
-        if event.seq != self.seq + 1 || event.at < self.at {
+        let sets_clock = matches!(event.body, Body::Clock);
+        if event.seq != self.seq + 1 || (event.at < self.at && !sets_clock) {
             return Err(corrupt(format!(
                 "entry {} at {} follows entry {} at {}",
                 event.seq, event.at, self.seq, self.at
             )));
         }
-        self.note(Step::Head { seq: self.seq, at: self.at, next: self.next, verdicts: self.verdicts });
+        self.note(Step::Head {
+            seq: self.seq,
+            at: self.at,
+            clock_set: self.clock_set,
+            next: self.next,
+            verdicts: self.verdicts,
+        });
         (self.seq, self.at) = (event.seq, event.at);
-        self.expire(event.at);
+        self.expire(if sets_clock { i64::MAX } else { event.at });
         match &event.body {
             Body::Create { .. } => return Err(corrupt("a queue was made twice")),
             Body::Configure { config, decided } => {
@@ -109,6 +116,7 @@ impl Board {
                 }
             }
             Body::Erase { items } => items.iter().for_each(|n| self.close(*n)),
+            Body::Clock => self.clock_set = event.seq,
             Body::Settle => {}
         }
         Ok(())

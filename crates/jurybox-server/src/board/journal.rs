@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// One change, with what was there before.
 #[derive(Debug)]
 pub(super) enum Step {
-    Head { seq: u64, at: i64, next: u64, verdicts: u64 },
+    Head { seq: u64, at: i64, clock_set: u64, next: u64, verdicts: u64 },
     Config { config: Arc<Config>, blocks: Option<Blocks>, seatings: usize, view: Option<View> },
     Inserted { n: u64 },
     Marks { n: u64, audit: Option<f64>, due: Option<i64> },
@@ -43,8 +43,9 @@ impl Board {
 
     fn take_back(&mut self, step: Step) {
         match step {
-            Step::Head { seq, at, next, verdicts } => {
-                (self.seq, self.at, self.next, self.verdicts) = (seq, at, next, verdicts);
+            Step::Head { seq, at, clock_set, next, verdicts } => {
+                (self.seq, self.at, self.clock_set) = (seq, at, clock_set);
+                (self.next, self.verdicts) = (next, verdicts);
             }
             Step::Config { config, blocks, seatings, view } => {
                 self.config = config;

@@ -50,6 +50,8 @@ pub struct Counts {
 pub(crate) struct Board {
     pub(crate) seq: u64,
     pub(crate) at: i64,
+    /// The last entry by which the clock was set back; 0 where there is none. Verdicts before it stand.
+    pub(crate) clock_set: u64,
     pub(crate) created: i64,
     pub(crate) secret: u64,
     pub(crate) config: Arc<Config>,
@@ -90,6 +92,7 @@ impl Board {
         Ok(Board {
             seq: first.seq,
             at: first.at,
+            clock_set: 0,
             created: first.at,
             secret: *secret,
             seatings: Seatings::new(first.seq, config.evaluators.clone()),
@@ -170,7 +173,7 @@ impl Board {
             work.leases.sort_by_key(|lease| lease.slot);
             works.insert(*n, work);
         }
-        let head = (self.seq, self.at, self.created, self.secret, self.next, self.verdicts);
+        let head = (self.seq, self.at, self.clock_set, self.created, self.secret, self.next, self.verdicts);
         let all = (head, &*self.config, self.seatings.current(), items, works, &self.audits, &self.dues);
         serde_json::to_vec(&all).expect("a board is plain data")
     }

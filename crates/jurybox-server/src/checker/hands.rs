@@ -305,7 +305,7 @@ impl Play<'_> {
                 "it takes back another verdict than that of `{reviewer}` on item {n}"
             )));
         }
-        if verdict.stands_from <= entry.at {
+        if !self.models.waits(verdict, entry.seq) {
             return Err(Problem(format!("it takes back a verdict on item {n} that stood already")));
         }
         let closed = self.closed.entry(n).or_default();

@@ -35,6 +35,8 @@ pub(super) struct Models<'a> {
     erased: HashMap<u64, u64>,
     /// By item: the entry with which it was seen; none where that has not come.
     seen_with: HashMap<u64, u64>,
+    /// The entries that set the clock.
+    clock_set: Vec<u64>,
     /// By entry: how many items were there that were erased later.
     gone: Vec<i64>,
     going: Option<Going>,
@@ -58,6 +60,11 @@ impl<'a> Models<'a> {
             decided: HashMap::new(),
             erased: HashMap::new(),
             seen_with: HashMap::new(),
+            clock_set: (1..)
+                .zip(&records.log)
+                .filter(|(_, e)| e.kind == "clock")
+                .map(|(seq, _)| seq)
+                .collect(),
             gone: vec![0; records.log.len() + 2],
             going: None,
         };
@@ -91,9 +98,18 @@ impl<'a> Models<'a> {
         models
     }
 
-    /// The first entry at or after a time.
-    fn entry_at(&self, time: i64) -> u64 {
-        self.records.log.partition_point(|entry| entry.at < time) as u64 + 1
+    /// The first entry after one at which a time had come: by its own time, or since it set the clock and nothing waits beyond that.
+    pub(super) fn entry_at(&self, time: i64, after: u64) -> u64 {
+        let log = &self.records.log;
+        let set = self.clock_set.get(self.clock_set.partition_point(|seq| *seq <= after));
+        let end = set.map_or(log.len(), |seq| *seq as usize - 1);
+        let first = (after as usize).min(end);
+        (first + log[first..end].partition_point(|entry| entry.at < time)) as u64 + 1
+    }
+
+    /// Whether a verdict could still be taken back when an entry was written.
+    pub(super) fn waits(&self, verdict: &Verdict, seq: u64) -> bool {
+        self.entry_at(verdict.stands_from, verdict.seq) > seq
     }
 
     /// When an entry was written; nobody knows where there is none.
@@ -165,7 +181,7 @@ impl<'a> Models<'a> {
             moments.extend(late.filter(|(_, row)| full(row)).map(|(seq, _)| (*seq, (1 << 40) + item.n)));
             moments.extend(touched.get(&item.n).copied());
             let by_entry = moments.into_iter().min();
-            let by_time = self.entry_at(due);
+            let by_time = self.entry_at(due, item.seq);
             let (place, at) = match by_entry {
                 Some((seq, order)) if seq < by_time || settle == 0 => {
                     ((seq, 1, 0, 0, order, 0), self.at(seq))
@@ -206,7 +222,7 @@ impl<'a> Models<'a> {
                 && let Some(n) = entry.body["n"].as_u64()
             {
                 done.remove(&n);
-                if waiting.get(&n).is_some_and(|verdict| verdict.stands_from > entry.at) {
+                if waiting.get(&n).is_some_and(|verdict| self.waits(verdict, entry.seq)) {
                     waiting.remove(&n);
                 }
             }
@@ -236,7 +252,7 @@ impl<'a> Models<'a> {
                 let first = done.insert(verdict.item);
                 let before = waiting.remove(&verdict.item);
                 let (pending, taught) = match before {
-                    Some(before) if before.stands_from > entry.at => (true, None),
+                    Some(before) if self.waits(&before, entry.seq) => (true, None),
                     other => (false, other),
                 };
                 lessons.extend(taught);
@@ -255,7 +271,7 @@ impl<'a> Models<'a> {
         lessons.extend(waiting.into_values());
         for verdict in lessons {
             // Not before the next entry, though it may have stood from the beginning.
-            let entry = self.entry_at(verdict.stands_from).max(verdict.seq + 1);
+            let entry = self.entry_at(verdict.stands_from, verdict.seq);
             let place = (entry, 0, verdict.stands_from, 1, verdict.seq, verdict.i);
             self.steps.push(Step {
                 place,

@@ -146,11 +146,13 @@ const OF_QUEUES: [&str; 10] = [
 ];
 
 /// Rows of queues that are not there: how many, by queue and table.
-pub(super) fn orphans(db: &mut Db) -> Found<BTreeMap<i64, Vec<(&'static str, u64)>>> {
+pub(super) fn orphans(db: &mut Db, version: i64) -> Found<BTreeMap<i64, Vec<(&'static str, u64)>>> {
     let mut orphans: BTreeMap<i64, Vec<(&'static str, u64)>> = BTreeMap::new();
+    // Those of queues that were deleted are deleted step by step.
+    let deleted = if version < 15 { "" } else { "AND queue NOT IN (SELECT queue FROM deleted_queues)" };
     for table in OF_QUEUES {
         let sql = format!(
-            "SELECT queue, COUNT(*) FROM {table} WHERE queue NOT IN (SELECT id FROM queues WHERE id > ?1) GROUP BY queue"
+            "SELECT queue, COUNT(*) FROM {table} WHERE queue NOT IN (SELECT id FROM queues WHERE id > ?1) {deleted} GROUP BY queue"
         );
         for (queue, many) in db.all(&sql, 0, |row| Ok((row.int(0)?, row.number(1)?)))? {
             orphans.entry(queue).or_default().push((table, many));

@@ -92,6 +92,6 @@ impl Clerk {
 
     /// Deletes what has reached its end by the time of the log: whoever looks once cannot know whether the clock is right.
     pub(crate) fn tidy(&mut self) -> Result<(), Error> {
-        tidy(self.store.as_mut(), None)
+        tidy(self.store.as_mut(), false)
     }
 }

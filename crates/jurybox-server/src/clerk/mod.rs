@@ -87,18 +87,14 @@ impl Clerk {
         due <= self.now()
     }
 
-    /// The time, without a journey for it where the clock was read before. While the clock is not believed, the time that it should be:
-    /// whoever looks would else see leases that have run out, and have not.
+    /// The time that an entry would have now, without a journey for it where the clock was read before.
     pub(crate) fn now(&mut self) -> i64 {
-        let reckoned = self.clock.reckoned();
-        match reckoned {
-            Some(reckoned) if self.store.is_shared() => reckoned,
-            None => self.store.now().unwrap_or(0),
-            Some(reckoned) => {
-                let now = self.store.now().unwrap_or(0);
-                if self.clock.check(now, self.replica.board.at).is_ok() { now } else { reckoned }
-            }
-        }
+        let last = self.replica.board.at;
+        let without = if self.store.is_shared() { self.clock.after(last) } else { None };
+        without.unwrap_or_else(|| {
+            let now = self.store.now().unwrap_or(0);
+            self.clock.time(now, last)
+        })
     }
 
     /// How many there are of what, now.
@@ -117,8 +113,7 @@ impl Clerk {
             return Ok(false);
         };
         let board = &mut self.replica.board;
-        // As late as it must be and no later: nobody asked for this, and after an entry by a clock that is days ahead nothing would be taken
-        // in for days.
+        // As late as it must be and no later: nobody asked for this, and the clock may be days ahead.
         let at = now.min(due.max(head.at + crate::config::micros(board.config.undo_seconds)));
         let event = Event { seq: board.seq + 1, at, actor: "jurybox".into(), body: Body::Settle };
         let (queue, batch) = (self.queue, name_of_batch());
@@ -219,6 +214,10 @@ impl Clerk {
         if self.store.is_shared() {
             self.store.foresee(foreseen(calls, all_new));
         }
+        if calls.iter().any(|call| matches!(call.request, Request::Clock)) {
+            // Whoever asks for that has set it right, and nobody need wait until that is believed.
+            self.trust_clock();
+        }
         let head = match self.begin() {
             Ok(head) => head,
             Err(error) => return all(&error),
@@ -284,8 +283,9 @@ impl Clerk {
     }
 
     fn decide(&mut self, calls: &[Call], all_new: bool, head: Head, batch: i64) -> Result<Decided, Error> {
-        let (store, queue) = (self.store.as_mut(), self.queue);
-        let at = head.now.max(head.at);
+        let (store, queue, clock) = (self.store.as_mut(), self.queue, self.clock.reckoned());
+        let begun = head.now.max(head.at);
+        let mut at = begun;
         let board = &mut self.replica.board;
         board.expire_until(at);
         let mut answers: Vec<Option<Result<Answer, Error>>> = calls.iter().map(|_| None).collect();
@@ -321,7 +321,7 @@ impl Clerk {
             }
             take_in(&writes[taken_in..], board, &mut facts)?;
             taken_in = writes.len();
-            let decided = Desk { board, facts: &facts, at }.decide(&call.request);
+            let decided = Desk { board, facts: &facts, at, clock }.decide(&call.request);
             let Decision { body, answer, keys, payloads, notes } = match decided {
                 Ok(decision) => decision,
                 Err(error) => {
@@ -335,6 +335,9 @@ impl Clerk {
                 here.insert(key, (place, body.is_some()));
             }
             if let Some(body) = body {
+                if matches!(body, Body::Clock) {
+                    at = clock.unwrap_or(head.now);
+                }
                 let event = Event { seq: board.seq + 1, at, actor: call.actor.clone(), body };
                 let stands_from = at + crate::config::micros(board.config.undo_seconds);
                 writes.push(Write { event, keys, payloads, notes, stands_from });
@@ -342,7 +345,7 @@ impl Clerk {
             open.push(Open { at: place, answer });
         }
         if !writes.is_empty() {
-            store.write(queue, batch, &writes, &[], at)?;
+            store.write(queue, batch, &writes, &[], begun)?;
         }
         take_in(&writes[taken_in..], board, &mut facts)?;
         name_items(store, queue, &mut open, &writes)?;
@@ -394,15 +397,14 @@ impl Clerk {
     }
 
     /// The clock is right, however far it jumped.
-    #[cfg(test)]
     pub(crate) fn trust_clock(&mut self) {
         self.clock = Clock::default();
     }
 
-    /// So many seconds pass after the clock has jumped.
+    /// What was seen of the clock was seen so many seconds earlier.
     #[cfg(test)]
-    pub(crate) fn wait_after_jump(&mut self, seconds: u32) {
-        self.clock.wait_after_jump(seconds);
+    pub(crate) fn wait(&mut self, seconds: u32) {
+        self.clock.wait(seconds);
     }
 
     #[cfg(test)]

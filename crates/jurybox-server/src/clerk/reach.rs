@@ -14,12 +14,11 @@ impl Clerk {
     /// Begins a transaction that is up to date.
     pub(super) fn begin(&mut self) -> Result<Head, Error> {
         let head = self.reach(self.store.patience(), |store, queue| store.begin(queue))?;
-        let ready = self.clock.check(head.now, head.at).and_then(|()| self.catch_up(head));
-        if let Err(error) = ready {
+        if let Err(error) = self.catch_up(head) {
             self.store.rollback();
             return Err(error);
         }
-        Ok(head)
+        Ok(Head { now: self.clock.time(head.now, head.at), ..head })
     }
 
     /// Whether a transaction could begin now.

@@ -52,7 +52,7 @@ fn named<'a>(calls: impl Iterator<Item = &'a Call>, all_new: bool) -> (Vec<Strin
             Request::Undo { verdict, .. } => {
                 ids.insert(verdict.clone());
             }
-            Request::Claim { .. } | Request::Configure(_) | Request::Close { .. } => {}
+            Request::Claim { .. } | Request::Configure(_) | Request::Close { .. } | Request::Clock => {}
         }
     }
     (keys.into_iter().collect(), ids.into_iter().collect())

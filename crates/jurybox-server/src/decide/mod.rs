@@ -9,6 +9,7 @@ pub(crate) use facts::{Facts, foreseen};
 
 use crate::Error;
 use crate::board::Board;
+use crate::clock::TOLERANCE;
 use crate::event::{Body, Decided};
 use crate::request::{Answer, Call, Change, Request};
 use crate::rows::Note;
@@ -37,6 +38,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) facts: &'a Facts,
     /// The time that the entry will have.
     pub(crate) at: i64,
+    /// What the clock says, wherever the log is.
+    pub(crate) clock: Option<i64>,
 }
 
 /// The longest id, name or reason, in characters.
@@ -80,7 +83,14 @@ impl Desk<'_> {
             Request::Configure(change) => self.configure(change),
             Request::Close { filter, before, reason } => self.close(filter, *before, reason),
             Request::Erase { items } => self.erase(items),
+            Request::Clock => Ok(self.set_clock()),
         }
+    }
+
+    /// Sets the time of the log back to that of the clock, where it is ahead by more than clocks differ.
+    fn set_clock(&self) -> Decision {
+        let ahead = self.clock.is_some_and(|clock| self.board.at > clock + TOLERANCE);
+        Decision::new(ahead.then_some(Body::Clock), Answer::Changed { changed: u64::from(ahead) })
     }
 
     fn configure(&self, change: &Change) -> Result<Decision, Error> {

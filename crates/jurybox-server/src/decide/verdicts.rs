@@ -278,7 +278,7 @@ impl Desk<'_> {
         if row.superseded_by.is_some() || row.supersedes.is_some() {
             return conflict(format!("`{id}` was revised: revise it again"));
         }
-        if row.stands_from <= self.at {
+        if row.stands_from <= self.at || row.which.seq < self.board.clock_set {
             return conflict(format!("`{id}` was given too long ago to be taken back: revise it"));
         }
         let board = self.board;

@@ -98,6 +98,7 @@ impl Noted {
                 ("close", many, items.iter().flat_map(|(first, last)| *first..=*last).take(few).collect())
             }
             Stub::Erase { items } => ("erase", items.len() as u64, Vec::new()),
+            Stub::Clock => ("clock", 0, Vec::new()),
             Stub::Settle => ("settle", 0, Vec::new()),
         };
         let LogRow { seq, at, actor, .. } = row;

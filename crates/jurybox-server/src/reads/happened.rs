@@ -132,7 +132,7 @@ pub(super) fn note_changes(happened: &mut [Happened], bodies: &[(u64, String)]) 
 
 fn numbers_of(body: &Body) -> Vec<u64> {
     match body {
-        Body::Create { .. } | Body::Settle => Vec::new(),
+        Body::Create { .. } | Body::Clock | Body::Settle => Vec::new(),
         Body::Erase { items } => items.clone(),
         Body::Configure { decided, .. } => decided.iter().map(|item| item.n).collect(),
         Body::Items { added, rescored } => {
@@ -169,7 +169,7 @@ fn told(event: Event, ids: &HashMap<u64, String>) -> Happened {
                 .collect();
         }
         Body::Close { reason: why, .. } => reason = Some(why),
-        Body::Items { .. } | Body::Erase { .. } | Body::Settle => {}
+        Body::Items { .. } | Body::Erase { .. } | Body::Clock | Body::Settle => {}
     }
     Happened {
         seq: event.seq,

@@ -1,7 +1,8 @@
 //! What a server asks of a store besides what clerks do: the contract, and SQLite, which keeps it.
 
 use super::sqlite::Sqlite;
-use super::sqlite::read::{get, item, log_row, verdict};
+use super::sqlite::read::{get, item, log_row, plain_row, verdict};
+use super::value::Value;
 use super::{Store, sql};
 use crate::error::corrupt;
 use crate::event::{Source, Which};
@@ -20,22 +21,60 @@ pub(crate) fn before_taking_back(id: &str, by: u64) -> Option<String> {
     id.strip_suffix(&format!(" (taken back by {by})")).map(Into::into)
 }
 
-/// Every table with rows of a queue; the queue's own row goes last.
-pub(crate) const DELETE_QUEUE: [&str; 13] = [
-    "DELETE FROM leases WHERE queue = ?1",
-    "DELETE FROM claims WHERE queue = ?1",
-    "DELETE FROM skips WHERE queue = ?1",
-    "DELETE FROM verdicts WHERE queue = ?1",
-    "DELETE FROM payloads WHERE queue = ?1",
-    "DELETE FROM notes WHERE queue = ?1",
-    "DELETE FROM rescored WHERE queue = ?1",
-    "DELETE FROM items WHERE queue = ?1",
-    "DELETE FROM checkpoints WHERE queue = ?1",
-    "DELETE FROM idempotency WHERE queue = ?1",
+/// How a queue is deleted, in one short transaction: nobody finds it any more, and its rows are deleted step by step.
+pub(crate) const DELETE_QUEUE: [&str; 3] = [
     "DELETE FROM webhooks WHERE queue = ?1",
-    "DELETE FROM log WHERE queue = ?1",
+    "INSERT INTO deleted_queues(queue) VALUES (?1)",
     "DELETE FROM queues WHERE id = ?1",
 ];
+
+/// Every other table with rows of a queue, and by what those are found in order.
+pub(crate) const ROWS: [(&str, &str); 11] = [
+    ("leases", "item"),
+    ("claims", "seq"),
+    ("skips", "item"),
+    ("verdicts", "seq"),
+    ("payloads", "n"),
+    ("notes", "n"),
+    ("rescored", "n"),
+    ("items", "n"),
+    ("checkpoints", "seq"),
+    ("idempotency", "key"),
+    ("log", "seq"),
+];
+
+/// Rows that are deleted at once: whoever writes waits for that long.
+const AT_ONCE: i64 = 500;
+/// Pages that are given back at once.
+const PAGES: i64 = 512;
+
+/// The first queue that was deleted and has rows. Several servers of one database take turns.
+pub(crate) const DELETED_QUEUE: &str = "SELECT queue FROM deleted_queues ORDER BY queue LIMIT 1";
+pub(crate) const FORGET_QUEUE: &str = "DELETE FROM deleted_queues WHERE queue = ?1";
+
+/// The statements that delete the first rows of a queue from each of its tables.
+pub(crate) fn delete_first() -> impl Iterator<Item = String> {
+    ROWS.iter().map(|(table, key)| {
+        format!(
+            "DELETE FROM {table} WHERE queue = ?1 AND {key} <= (SELECT MAX({key}) FROM (SELECT {key} FROM {table} WHERE queue = ?1 ORDER BY {key} LIMIT {AT_ONCE}) AS first)"
+        )
+    })
+}
+
+pub(crate) const HAS_OPEN: &str = "SELECT n FROM items WHERE queue = ?1 AND closed_seq IS NULL LIMIT 1";
+pub(crate) const SEALED_FROM: &str = "SELECT sealed FROM queues WHERE id = ?1";
+
+/// The rows of a table after a key, all of those that share the last one.
+pub(crate) fn next_rows(table: &str, key: &str) -> String {
+    format!(
+        "SELECT * FROM {table} WHERE queue = ?1 AND {key} > ?2 AND {key} <= (SELECT MAX({key}) FROM (SELECT {key} FROM {table} WHERE queue = ?1 AND {key} > ?2 ORDER BY {key} LIMIT {AT_ONCE}) AS next) ORDER BY {key}"
+    )
+}
+
+/// What is said where a queue that was to be moved is still in use.
+pub(crate) fn written_meanwhile() -> Error {
+    Error::Conflict("it was written to meanwhile, and is not deleted: once more".into())
+}
 
 /// What a server asks of a store besides what clerks do.
 pub(crate) trait Lookups {
@@ -51,8 +90,24 @@ pub(crate) trait Lookups {
     fn first_given(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<(u64, Verdict)>, Error>;
     /// The id of a verdict as it was before an entry took it back; none where its item was erased.
     fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error>;
-    /// Deletes a queue with all that belongs to it, in a transaction of its own.
-    fn delete_queue(&mut self, queue: i64) -> Result<(), Error>;
+    /// Deletes a queue: nobody finds it any more. Its rows are there until they are [cleared away](Self::clear_away). Refuses where an entry is
+    /// named, and it is not the last one.
+    fn delete_queue(&mut self, queue: i64, head: Option<u64>) -> Result<(), Error>;
+    /// Whether an item of the queue is open.
+    fn has_open(&mut self, queue: i64) -> Result<bool, Error>;
+    /// From which entry on every entry of the queue has a seal.
+    fn sealed_from(&mut self, queue: i64) -> Result<u64, Error>;
+    /// The next rows of a table after a key, with all their cells.
+    fn plain_rows(
+        &mut self,
+        table: &str,
+        key: &str,
+        queue: i64,
+        after: i64,
+    ) -> Result<Vec<Vec<Value>>, Error>;
+    /// Deletes a few rows of queues that were deleted, in a transaction of its own, or gives back space that is free. True where there may be
+    /// more to do.
+    fn clear_away(&mut self) -> Result<bool, Error>;
     /// What each entry brought that brought items.
     fn arrivals(&mut self, queue: i64) -> Result<Vec<Arrivals>, Error>;
     /// Every item that was drawn on arrival or has a verdict that stands, by number, once for each such verdict.
@@ -77,6 +132,8 @@ pub(crate) trait Lookups {
     fn count_own(&mut self, queue: i64, reviewer: &str, after: u64) -> Result<u64, Error>;
     /// When an entry was made.
     fn at_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error>;
+    /// When the last of the entries was made that were made by that time.
+    fn at_before(&mut self, queue: i64, by: i64) -> Result<Option<i64>, Error>;
     /// The entries that brought an item, scored it anew, gave it to somebody, judged it, took that back or ended it; newest first.
     fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error>;
     /// Every so manieth item that came in and was not erased, by number.
@@ -183,18 +240,57 @@ impl Lookups for Sqlite {
         Ok(id.and_then(|id: String| before_taking_back(&id, by)))
     }
 
-    fn delete_queue(&mut self, queue: i64) -> Result<(), Error> {
-        self.begin(queue)?;
+    fn delete_queue(&mut self, queue: i64, head: Option<u64>) -> Result<(), Error> {
+        let last = self.begin(queue)?.seq;
+        if head.is_some_and(|head| head != last) {
+            self.rollback();
+            return Err(written_meanwhile());
+        }
         for statement in DELETE_QUEUE {
             if let Err(error) = self.execute(statement, [queue]) {
                 self.rollback();
                 return Err(error);
             }
         }
+        self.commit()
+    }
+
+    fn has_open(&mut self, queue: i64) -> Result<bool, Error> {
+        Ok(!self.rows(HAS_OPEN, [queue], |row| get::<i64>(row, 0))?.is_empty())
+    }
+
+    fn sealed_from(&mut self, queue: i64) -> Result<u64, Error> {
+        let sealed = self.rows(SEALED_FROM, [queue], |row| get(row, 0))?.pop();
+        sealed.ok_or_else(|| corrupt("the queue is not there"))
+    }
+
+    fn plain_rows(
+        &mut self,
+        table: &str,
+        key: &str,
+        queue: i64,
+        after: i64,
+    ) -> Result<Vec<Vec<Value>>, Error> {
+        self.rows(&next_rows(table, key), params![queue, after], plain_row)
+    }
+
+    fn clear_away(&mut self) -> Result<bool, Error> {
+        let Some(queue) = self.rows(DELETED_QUEUE, [], |row| get::<i64>(row, 0))?.pop() else {
+            return self.give_back(PAGES);
+        };
+        self.begin_writing()?;
+        let cleared = delete_first()
+            .find_map(|statement| {
+                let gone = self.execute(&statement, [queue]);
+                (!matches!(gone, Ok(0))).then_some(gone)
+            })
+            .unwrap_or_else(|| self.execute(FORGET_QUEUE, [queue]));
+        if let Err(error) = cleared {
+            self.rollback();
+            return Err(error);
+        }
         self.commit()?;
-        // Where somebody reads now, it is overwritten with the next checkpoint.
-        let _ = self.scrub();
-        Ok(())
+        Ok(true)
     }
 
     fn arrivals(&mut self, queue: i64) -> Result<Vec<Arrivals>, Error> {
@@ -271,6 +367,10 @@ impl Lookups for Sqlite {
 
     fn at_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error> {
         Ok(self.rows(sql::AT_OF, (queue, seq), |row| get(row, 0))?.pop())
+    }
+
+    fn at_before(&mut self, queue: i64, by: i64) -> Result<Option<i64>, Error> {
+        Ok(self.rows(sql::AT_BEFORE, (queue, by), |row| get(row, 0))?.pop())
     }
 
     fn entries_about(&mut self, queue: i64, n: u64, most: u64) -> Result<Vec<u64>, Error> {

@@ -141,9 +141,14 @@ const FOURTEENTH: &str = "
 DELETE FROM checkpoints;
 ";
 
-/// Models read the missing scores of an evaluator that has only ever given one score as 0: the log is folded anew once.
+/// Models read the missing scores of an evaluator that has only ever given one score as 0: the log
+/// is folded anew once. An entry that sets the clock back is found without reading the log. Rows of
+/// deleted queues are deleted in small steps.
 const FIFTEENTH: &str = "
 DELETE FROM checkpoints;
+CREATE TABLE IF NOT EXISTS deleted_queues(queue {integer} NOT NULL PRIMARY KEY){rowless};
+DROP INDEX log_of_settings;
+CREATE INDEX log_of_settings ON log(queue, kind, seq) WHERE kind IN ('create', 'configure', 'erase', 'clock');
 ";
 
 /// PostgreSQL does not give a number twice as it is.

@@ -60,9 +60,9 @@ pub(crate) fn taken_back_by(reviewer: &str) -> String {
 
 pub(crate) const LOG: &str =
     "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq";
-pub(crate) const BODIES: &str = "SELECT seq, body FROM log WHERE queue = ?1 AND kind IN ('create', 'configure', 'erase') AND kind IN (?2, ?3) AND seq <= ?4 ORDER BY seq";
+pub(crate) const BODIES: &str = "SELECT seq, body FROM log WHERE queue = ?1 AND kind IN ('create', 'configure', 'erase', 'clock') AND kind IN (?2, ?3) AND seq <= ?4 ORDER BY seq";
 /// The same for SQLite, which takes the whole log for no longer than its index unless it is told.
-pub(crate) const INDEXED_BODIES: &str = "SELECT seq, body FROM log INDEXED BY log_of_settings WHERE queue = ?1 AND kind IN ('create', 'configure', 'erase') AND kind IN (?2, ?3) AND seq <= ?4 ORDER BY seq";
+pub(crate) const INDEXED_BODIES: &str = "SELECT seq, body FROM log INDEXED BY log_of_settings WHERE queue = ?1 AND kind IN ('create', 'configure', 'erase', 'clock') AND kind IN (?2, ?3) AND seq <= ?4 ORDER BY seq";
 /// Items as they came.
 pub(crate) const ADDED: &str = "SELECT n, arrived, seq, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 AND n >= ?2 AND n <= ?3";
 pub(crate) const RESCORED: &str =
@@ -168,6 +168,9 @@ pub(crate) const OWN_VERDICTS: &str = "SELECT v.id, i.key, l.at, v.stands_from, 
 
 /// How many verdicts of a reviewer's own stand after an entry.
 pub(crate) const COUNT_OWN: &str = "SELECT count(*) FROM verdicts v WHERE v.queue = ?1 AND v.seq > ?2 AND v.reviewer = ?3 AND v.source = 'reviewer' AND +v.superseded_by IS NULL";
+/// When the last of the entries was made that were made by then.
+pub(crate) const AT_BEFORE: &str =
+    "SELECT at FROM log WHERE queue = ?1 AND at <= ?2 ORDER BY seq DESC LIMIT 1";
 /// When an entry was made.
 pub(crate) const AT_OF: &str = "SELECT at FROM log WHERE queue = ?1 AND seq = ?2";
 

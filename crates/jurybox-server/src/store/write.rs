@@ -27,6 +27,7 @@ fn rows_of(queue: i64, write: &Write, ops: &mut Vec<Op>) -> Result<(), Error> {
     let mut op = |sql: &'static str, values: Vec<super::value::Value>| ops.push(Op { sql, values });
     match &event.body {
         Body::Create { .. } | Body::Settle => {}
+        Body::Clock => op(sql::DELETE_LEASES, values![queue, 0_i64, i64::MAX]),
         Body::Configure { decided, .. } => {
             for item in decided {
                 op(sql::CLOSE, values![queue, item.n, item.n, seq]);

@@ -39,7 +39,8 @@ fn behind_a_proxy(patience: Duration) -> (Home, Proxy, Clerk) {
     let home = Home::new(Kind::Postgres);
     let proxy = Proxy::before(home.url());
     let mut store = Postgres::open(Address::parse(&proxy.url).unwrap(), patience).expect(NEEDS);
-    let queue = crate::create::create(&mut store, "q", &plain(), "test").unwrap();
+    let now = store.now().unwrap();
+    let queue = crate::create::create(&mut store, "q", &plain(), "test", now).unwrap();
     let mut clerk = Clerk::open(Box::new(store), queue.id).unwrap();
     clerk.answer(&[Call::new("test", items(0, 6))]).remove(0).unwrap();
     (home, proxy, clerk)
@@ -212,7 +213,8 @@ mod postgres {
     fn a_transaction_in_which_something_failed_cannot_be_committed() {
         let home = Home::new(Kind::Postgres);
         let mut store = Postgres::open(Address::parse(home.url()).unwrap(), Duration::ZERO).unwrap();
-        let queue = crate::create::create(&mut store, "q", &plain(), "test").unwrap();
+        let now = store.now().unwrap();
+        let queue = crate::create::create(&mut store, "q", &plain(), "test", now).unwrap();
         store.begin(queue.id).unwrap();
         // The database refuses a time that is no time.
         assert!(store.tidy(queue.id, i64::MIN).is_err());

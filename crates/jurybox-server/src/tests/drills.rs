@@ -10,11 +10,14 @@ use crate::{
 };
 use rusqlite::Connection;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 on_both!(
-    a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out,
+    a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody,
+    what_a_wrong_clock_wrote_deletes_nothing,
+    lives_in_which_the_clock_is_set_back_are_proved,
     payloads_go_when_their_time_has_come_and_nothing_else_does,
     what_settles_by_a_clock_that_is_ahead_takes_the_log_no_further_than_it_must,
     a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key,
@@ -62,23 +65,48 @@ fn assert_sound(life: &Life) {
 }
 
 /// Nobody saw the clock jump, because it did so while nothing ran.
-fn a_clock_that_was_a_day_ahead_and_is_set_right_is_waited_out(kind: Kind) {
+fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     let mut life = plain(kind, Config { audit_rate: 0.0, ..config() });
     let first = claimed(life.ask(claim("ann", 1)));
     life.ahead.fetch_add(DAY, Ordering::Relaxed);
     life.clerk.trust_clock();
     // A day later, for all that one can know: what ann held has run out.
-    assert_eq!(claimed(life.ask(claim("bob", 1)))[0].item, first[0].item);
+    let second = claimed(life.ask(claim("bob", 1)));
+    assert_eq!(second[0].item, first[0].item);
     life.ahead.fetch_sub(DAY, Ordering::Relaxed);
     life.clerk.trust_clock();
-    let (entries, error) = (life.clerk.replica.board.seq, life.ask(claim("cid", 1)).unwrap_err());
-    assert!(matches!(&error, Error::Clock { .. }) && error.is_passing(), "{error}");
-    assert!(error.to_string().contains("hours behind the last entry"), "{error}");
-    assert_eq!(life.clerk.replica.board.seq, entries, "nothing was written");
-    // Once it has caught up, all goes on, and bob's is nobody else's.
-    life.ahead.fetch_add(DAY, Ordering::Relaxed);
-    life.clerk.trust_clock();
-    assert_eq!(claimed(life.ask(claim("cid", 1)))[0].item, "x4");
+    let ahead = life.clerk.replica.board.at;
+    assert_eq!(claimed(life.ask(claim("cid", 1)))[0].item, "x4", "bob's is nobody else's");
+    assert!(life.clerk.replica.board.at >= ahead, "time does not go back");
+    // Leases do not last for a day: time goes on at half its speed.
+    life.clerk.wait(2 * 31);
+    assert_eq!(claimed(life.ask(claim("dan", 1)))[0].item, first[0].item);
+    let late = verdict("v", &second[0].item, second[0].token);
+    let told = life.ask(Request::Verdicts(vec![NewVerdict { reviewer: "bob".into(), ..late }])).unwrap();
+    assert!(matches!(&told, Answer::Verdicts { rejected, .. } if rejected.len() == 1), "{told:?}");
+    assert_sound(&life);
+    // Set back, the log goes on by the clock. Nobody holds anything, and what was said stands.
+    let held = claimed(life.ask(claim("eva", 1))).remove(0);
+    let given = NewVerdict { reviewer: "eva".into(), ..verdict("w", &held.item, held.token) };
+    life.ask(Request::Verdicts(vec![given])).unwrap();
+    assert_eq!(life.ask(Request::Clock).unwrap(), Answer::Changed { changed: 1 });
+    assert!(life.clerk.replica.board.at < ahead - DAY / 2);
+    assert_eq!(life.clerk.replica.learner.waiting(), 0);
+    let undo = Request::Undo { reviewer: "eva".into(), verdict: "w".into() };
+    assert!(matches!(life.ask(undo.clone()), Err(Error::Conflict(_))));
+    assert_eq!(life.ask(Request::Clock).unwrap(), Answer::Changed { changed: 0 }, "once is enough");
+    assert_eq!(claimed(life.ask(claim("fay", 6))).len(), 5);
+    life.clerk.freshen().unwrap();
+    assert_eq!(claimed(life.ask(claim("gus", 1))).len(), 0);
+    assert_sound(&life);
+    // Who opens it now reads the same.
+    let store = life.clerk.another_store().unwrap();
+    let mut again = crate::clerk::Clerk::open(store, life.clerk.queue()).unwrap();
+    assert_eq!(again.replica.board.to_bytes(), life.clerk.replica.board.to_bytes());
+    assert_eq!(again.replica.learner.to_bytes(), life.clerk.replica.learner.to_bytes());
+    // When the clock comes to where the log was, the verdict stands all the same.
+    life.pass(86_400);
+    assert!(matches!(again.answer(&[Call::new("eva", undo)]).remove(0), Err(Error::Conflict(_))));
     assert_sound(&life);
 }
 
@@ -100,6 +128,10 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
     life.clerk.tidy().unwrap();
     let held = |life: &mut Life| life.home.change("UPDATE payloads SET n = n");
     assert_eq!(held(&mut life), 7, "whoever looks once cannot know what time it is: the log must say so");
+    life.ask(claim("dan", 1)).unwrap();
+    life.clerk.tidy().unwrap();
+    assert_eq!(held(&mut life), 7, "one entry may be of a clock that is wrong");
+    life.pass(3601);
     life.ask(claim("dan", 1)).unwrap();
     life.clerk.tidy().unwrap();
     life.pass(60);
@@ -160,20 +192,85 @@ fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind)
     assert_eq!(life.home.change("UPDATE idempotency SET at = at"), 0);
 }
 
+/// Three days ahead for half a minute, and two claims; then it is right again, and the server is started anew.
+fn what_a_wrong_clock_wrote_deletes_nothing(kind: Kind) {
+    let mut life = plain(kind, Config { payload_days: Some(1), audit_rate: 0.0, ..config() });
+    life.ahead.fetch_add(3 * DAY, Ordering::Relaxed);
+    life.clerk.trust_clock();
+    for who in ["ann", "bob"] {
+        life.ask(claim(who, 1)).unwrap();
+        life.clerk.tidy().unwrap();
+        Tidying::default().tidy_now(life.clerk.store()).unwrap();
+    }
+    life.ahead.fetch_sub(3 * DAY, Ordering::Relaxed);
+    life.clerk.trust_clock();
+    life.ask(claim("cid", 1)).unwrap();
+    let mut served = Tidying::default();
+    for _ in 0..2 {
+        served.tidy_now(life.clerk.store()).unwrap();
+        served.clock.wait(3601);
+    }
+    // Two hours later the log has gone on for an hour from where the wrong clock took it.
+    life.clerk.wait(7300);
+    life.ask(claim("dan", 1)).unwrap();
+    life.clerk.tidy().unwrap();
+    assert_eq!(life.home.change("UPDATE payloads SET n = n"), 6);
+    assert_sound(&life);
+}
+
+fn lives_in_which_the_clock_is_set_back_are_proved(kind: Kind) {
+    for seed in 0..6 {
+        let mut life = Life::new(kind, seed, &Config { quorum: 1 + (seed % 2) as u8, ..config() });
+        for _ in 0..3 {
+            life.live(40);
+            life.pass(2 * 86_400);
+            life.live(20);
+            life.pass(-2 * 86_400);
+            life.live(20);
+            assert_eq!(life.ask(Request::Clock).unwrap(), Answer::Changed { changed: 1 });
+        }
+        life.live(40);
+        life.clerk.freshen().unwrap();
+        let (queue, seq) = (life.clerk.queue(), life.clerk.replica.board.seq);
+        let folded = crate::load::refold(life.clerk.store(), queue, seq, &mut |_| Ok(())).unwrap();
+        assert_eq!(folded.to_bytes(), life.clerk.replica.learner.to_bytes());
+        assert_sound(&life);
+    }
+}
+
 #[test]
-fn no_queue_is_made_by_a_clock_that_has_jumped() {
+fn no_queue_is_made_in_the_future_by_a_clock_that_has_jumped() {
     let folder = tempfile::tempdir().unwrap();
     let store = Sqlite::open(folder.path(), Duration::ZERO).unwrap();
     let ahead = store.ahead();
     let service = Service::over(Box::new(store), Duration::ZERO).unwrap();
     service.create("q", &config()).unwrap();
     ahead.fetch_add(3 * DAY, Ordering::Relaxed);
-    let refused = service.create("other", &config()).map(drop).unwrap_err();
-    assert!(matches!(&refused, Error::Clock { .. }) && refused.is_passing(), "{refused}");
+    service.create("other", &config()).unwrap();
     ahead.fetch_sub(3 * DAY, Ordering::Relaxed);
-    let queue = service.create("other", &config()).unwrap();
-    queue.ask(Call::new("ann", Request::Items(vec![item("x", 1.0)]))).unwrap();
-    assert!(service.troubles().is_empty());
+    drop(service);
+    let times = crate::log_times(folder.path(), false, Duration::ZERO).unwrap();
+    assert!(times.iter().all(|time| time.ahead_seconds <= 0), "{times:?}");
+}
+
+#[test]
+fn logs_that_are_ahead_are_told_and_set_back_also_where_a_server_has_the_folder() {
+    let mut life = plain(Kind::Sqlite, Config { audit_rate: 0.0, ..config() });
+    life.pass(3 * 86_400);
+    life.ask(claim("ann", 1)).unwrap();
+    let Life { clerk, home, .. } = life;
+    drop(clerk);
+    let folder = home.folder();
+    let told = |repair| {
+        let time = crate::log_times(folder, repair, Duration::ZERO).unwrap().remove(0);
+        (time.ahead_seconds / 3600, time.set_back)
+    };
+    assert_eq!(told(false), (71, false), "three days, but for the moment that has passed");
+    let service = Arc::new(Service::open(folder, Duration::ZERO).unwrap());
+    let _door = service.open_door(folder).unwrap();
+    service.queue("q").unwrap().ask(Call::new("bob", claim("bob", 1))).unwrap();
+    assert_eq!(told(true), (71, true));
+    assert_eq!(told(true), (0, false));
 }
 
 #[test]

@@ -14,6 +14,8 @@ on_both!(
     a_rebuild_gives_the_bytes_of_a_checkpoint_and_tells_of_one_that_is_wrong,
     seals_are_owed_from_where_an_earlier_program_has_stopped,
     what_is_not_ours_or_of_a_later_version_is_refused,
+    a_queue_that_was_deleted_is_cleared_away_step_by_step,
+    a_queue_that_is_done_moves_into_an_archive_that_is_proved,
 );
 
 /// The tables and indices of a database, in words.
@@ -45,6 +47,7 @@ fn first_version(kind: Kind) -> Home {
     home.change("DROP TABLE api_keys");
     home.change("DROP TABLE webhooks");
     home.change("DROP TABLE notes");
+    home.change("DROP TABLE deleted_queues");
     home.change("ALTER TABLE queues DROP COLUMN sealed");
     if kind == Kind::Sqlite {
         let first = schema::for_sqlite(schema::MIGRATIONS[0]);
@@ -354,4 +357,97 @@ fn a_copy_is_one_snapshot_however_often_others_commit_meanwhile() {
     assert!(writer.join().unwrap() < 2000, "it was done before the commits ended");
     drop(desk);
     restore(&aside.path().join("copy"), &aside.path().join("again"), false).unwrap();
+}
+
+/// Nobody who writes to another queue waits for more than a few rows.
+fn a_queue_that_was_deleted_is_cleared_away_step_by_step(kind: Kind) {
+    let home = Home::new(kind);
+    let mut store = home.place.open(Duration::ZERO).unwrap();
+    let now = store.now().unwrap();
+    let queue = crate::create::create(store.as_mut(), "q", &config(), "test", now).unwrap();
+    crate::create::create(store.as_mut(), "other", &config(), "test", now).unwrap();
+    let mut clerk = crate::clerk::Clerk::open(store.another().unwrap(), queue.id).unwrap();
+    for batch in 0..3 {
+        let item = |i| crate::NewItem {
+            id: format!("x{batch} {i}"),
+            scores: [("a".to_string(), Some(0.5))].into(),
+            payload: Some(serde_json::json!("x".repeat(500)).into()),
+            ..crate::NewItem::default()
+        };
+        let items = crate::Request::Items((0..2000).map(item).collect());
+        clerk.answer(&[crate::Call::new("test", items)]).remove(0).unwrap();
+    }
+    drop(clerk);
+    let size = |store: &mut dyn crate::store::Store| {
+        assert!(store.scrub().unwrap());
+        std::fs::metadata(home.folder().join(FILE)).unwrap().len()
+    };
+    let before = if kind == Kind::Sqlite { size(store.as_mut()) } else { 0 };
+    store.delete_queue(queue.id, None).unwrap();
+    let sound = || {
+        let checked = verify(&home.place).unwrap();
+        assert!(checked.len() == 1 && checked[0].queue == "other" && checked[0].is_sound(), "{checked:#?}");
+    };
+    sound();
+    let mut steps = 0;
+    while store.clear_away().unwrap() {
+        steps += 1;
+        if steps == 15 {
+            assert!(home.change("UPDATE items SET n = n") > 2000, "a few at a time");
+            sound();
+        }
+    }
+    assert!(steps > 6000 * 2 / 500, "{steps}");
+    assert_eq!(home.change("UPDATE items SET n = n") + home.change("UPDATE payloads SET n = n"), 0);
+    assert_eq!(home.change("UPDATE log SET seq = seq"), 1, "that of the other");
+    if kind == Kind::Sqlite {
+        let after = size(store.as_mut());
+        assert!(after < before / 4, "{after} of {before} bytes");
+    }
+    sound();
+}
+
+fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
+    let mut life = Life::new(kind, 5, &config());
+    life.live(150);
+    let before = life.clerk.replica.board.at + 1;
+    let aside = tempfile::tempdir().unwrap();
+    let to = aside.path().join("archive");
+    let archive = |home: &Home, before, only| crate::archive(&home.place, &to, before, only, Duration::ZERO);
+    let refused = archive(&life.home, before, Some("q")).unwrap_err();
+    assert!(refused.to_string().contains("open items"), "{refused}");
+    assert!(archive(&life.home, before, None).unwrap().is_empty(), "it is still worked on");
+    assert!(!to.exists());
+    let close =
+        crate::Request::Close { filter: crate::Filter::default(), before: None, reason: "done".into() };
+    life.ask(close).unwrap();
+    let mut store = life.clerk.another_store().unwrap();
+    let (now, head) = (store.now().unwrap(), life.clerk.replica.board.seq);
+    crate::create::create(store.as_mut(), "other", &config(), "test", now).unwrap();
+    let late = archive(&life.home, 0, Some("q")).unwrap_err();
+    assert!(late.to_string().contains("since that time"), "{late}");
+    let was = verify(&life.home.place).unwrap();
+    let exported = life.clerk.exported(0, 1000).unwrap();
+    let before = life.clerk.replica.board.at + 1;
+    if kind == Kind::Sqlite {
+        let itself = crate::archive(&life.home.place, life.home.folder(), before, None, Duration::ZERO);
+        assert!(itself.unwrap_err().to_string().contains("of itself"));
+    }
+    let archived = archive(&life.home, before, Some("q")).unwrap();
+    assert_eq!(archived, [crate::Archived { queue: "q".into(), entries: head }]);
+    // The records of both are whole, and say what they said.
+    let checked = verify(to.as_path()).unwrap();
+    assert_eq!(checked, [was[0].clone()]);
+    assert!(checked[0].is_sound() && checked[0].claims > 0, "{checked:#?}");
+    let left = verify(&life.home.place).unwrap();
+    assert!(left.len() == 1 && left[0].queue == "other" && left[0].is_sound(), "{left:#?}");
+    assert_eq!(life.home.change("UPDATE verdicts SET i = i"), 0);
+    let mut desk = Desk::open(to.as_path(), Some("q"), Duration::ZERO).unwrap();
+    let again = desk.exported(0, 1000).unwrap();
+    assert_eq!(format!("{:?}", again.items), format!("{:?}", exported.items));
+    // Whoever had it open is told that it is gone.
+    assert!(matches!(
+        life.ask(crate::Request::Erase { items: vec!["x1".into()] }),
+        Err(Error::NoQueue { .. })
+    ));
 }

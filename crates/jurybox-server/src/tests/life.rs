@@ -60,7 +60,8 @@ impl Life {
                 (Box::new(store), ahead, fault)
             }
         };
-        let queue = crate::create::create(store.as_mut(), "q", config, "test").unwrap();
+        let now = store.now().unwrap();
+        let queue = crate::create::create(store.as_mut(), "q", config, "test", now).unwrap();
         let clerk = Clerk::open(store, queue.id).unwrap();
         Life {
             clerk,

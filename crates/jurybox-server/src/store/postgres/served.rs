@@ -3,6 +3,7 @@
 use super::Postgres;
 use super::read::{Cells as _, all, get, item, verdict};
 use super::say::Cells;
+use crate::error::corrupt;
 use crate::event::Which;
 use crate::keys::Key;
 use crate::reads::worked::WorkedRow;
@@ -13,11 +14,13 @@ use crate::store::keys::{
     ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, key_of, texts_of,
 };
 use crate::store::lookups::{
-    Arrivals, DELETE_QUEUE, EachLooked, Lookups, Said, VERDICT_ID, Verdict, before_taking_back,
+    Arrivals, DELETE_QUEUE, DELETED_QUEUE, EachLooked, FORGET_QUEUE, HAS_OPEN, Lookups, SEALED_FROM, Said,
+    VERDICT_ID, Verdict, before_taking_back, delete_first, next_rows, written_meanwhile,
 };
 use crate::store::sql;
-use crate::store::value::values;
+use crate::store::value::{Value, values};
 use crate::{Error, Tags};
+use tokio_postgres::Column;
 use tokio_postgres::types::Type;
 
 /// The columns of an item.
@@ -88,8 +91,12 @@ impl Lookups for Postgres {
         Ok(id.and_then(|id| before_taking_back(&id, by)))
     }
 
-    fn delete_queue(&mut self, queue: i64) -> Result<(), Error> {
-        self.begin(queue)?;
+    fn delete_queue(&mut self, queue: i64, head: Option<u64>) -> Result<(), Error> {
+        let last = self.begin(queue)?.seq;
+        if head.is_some_and(|head| head != last) {
+            self.rollback();
+            return Err(written_meanwhile());
+        }
         for statement in DELETE_QUEUE {
             if let Err(error) = self.ask(statement, values![queue]) {
                 self.rollback();
@@ -97,6 +104,63 @@ impl Lookups for Postgres {
             }
         }
         self.commit()
+    }
+
+    fn has_open(&mut self, queue: i64) -> Result<bool, Error> {
+        Ok(!self.ask(HAS_OPEN, values![queue])?.is_empty())
+    }
+
+    fn sealed_from(&mut self, queue: i64) -> Result<u64, Error> {
+        let rows = self.ask(SEALED_FROM, values![queue])?;
+        get(rows.first().ok_or_else(|| corrupt("the queue is not there"))?, 0)
+    }
+
+    fn plain_rows(
+        &mut self,
+        table: &str,
+        key: &str,
+        queue: i64,
+        after: i64,
+    ) -> Result<Vec<Vec<Value>>, Error> {
+        let rows = self.ask(&next_rows(table, key), values![queue, after])?;
+        all(&rows, |row| {
+            let cell = |(at, column): (usize, &Column)| {
+                Ok(match *column.type_() {
+                    Type::INT8 => Value::Int(row.try_get(at).map_err(corrupt)?),
+                    Type::FLOAT8 => Value::Real(row.try_get(at).map_err(corrupt)?),
+                    Type::BYTEA => Value::Bytes(row.try_get(at).map_err(corrupt)?),
+                    _ => Value::Text(row.try_get(at).map_err(corrupt)?),
+                })
+            };
+            row.columns().iter().enumerate().map(cell).collect()
+        })
+    }
+
+    fn clear_away(&mut self) -> Result<bool, Error> {
+        if self.ask(DELETED_QUEUE, Vec::new())?.is_empty() {
+            return Ok(false);
+        }
+        self.begin_anything()?;
+        let cleared: Result<(), Error> = (|| {
+            let Some(queue) = self.ask(&format!("{DELETED_QUEUE} FOR UPDATE"), Vec::new())?.pop() else {
+                return Ok(());
+            };
+            let queue: i64 = get(&queue, 0)?;
+            for statement in delete_first() {
+                let counted = format!("WITH gone AS ({statement} RETURNING 1) SELECT COUNT(*) FROM gone");
+                let gone: i64 = get(&self.ask(&counted, values![queue])?[0], 0)?;
+                if gone > 0 {
+                    return Ok(());
+                }
+            }
+            self.ask(FORGET_QUEUE, values![queue]).map(drop)
+        })();
+        if let Err(error) = cleared {
+            self.rollback();
+            return Err(error);
+        }
+        self.commit()?;
+        Ok(true)
     }
 
     fn arrivals(&mut self, queue: i64) -> Result<Vec<Arrivals>, Error> {
@@ -185,6 +249,11 @@ impl Lookups for Postgres {
 
     fn at_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error> {
         let rows = self.ask(sql::AT_OF, values![queue, seq])?;
+        rows.first().map(|row| get(row, 0)).transpose()
+    }
+
+    fn at_before(&mut self, queue: i64, by: i64) -> Result<Option<i64>, Error> {
+        let rows = self.ask(sql::AT_BEFORE, values![queue, by])?;
         rows.first().map(|row| get(row, 0)).transpose()
     }
 

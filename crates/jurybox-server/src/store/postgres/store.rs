@@ -67,6 +67,15 @@ impl Postgres {
     }
 }
 
+impl Postgres {
+    /// Begins a transaction that is not about one queue that is there.
+    pub(super) fn begin_anything(&mut self) -> Result<(), Error> {
+        self.rollback();
+        self.stage = Stage::Open;
+        self.say("BEGIN")
+    }
+}
+
 /// Refuses to go on where a later program has brought the tables to another version, which is the third cell of a row.
 fn check_version(row: &Row) -> Result<(), Error> {
     let (version, known) = (get::<i64>(row, 2)?, schema::VERSION);
@@ -96,9 +105,7 @@ impl Store for Postgres {
     }
 
     fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
-        self.rollback();
-        self.stage = Stage::Open;
-        let made = self.say("BEGIN").and_then(|()| {
+        let made = self.begin_anything().and_then(|()| {
             let insert =
                 "INSERT INTO queues(name, head, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING RETURNING id, head, (SELECT version FROM version)";
             let rows = self.ask(insert, values![name, write.event.seq, write.event.at])?;
@@ -224,7 +231,7 @@ impl Store for Postgres {
         }
         said.extend(gathered(ops));
         if let Some(last) = writes.last() {
-            said.push(Said::new(sql::MOVE_HEAD, values![queue, last.event.seq, at]));
+            said.push(Said::new(sql::MOVE_HEAD, values![queue, last.event.seq, last.event.at]));
         }
         self.ahead_of.forget();
         self.ahead_of.held_back.extend(said);

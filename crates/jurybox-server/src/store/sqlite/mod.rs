@@ -137,6 +137,10 @@ impl Sqlite {
                 .map_err(db)?;
             transaction.commit().map_err(db)?;
         }
+        if (1..15).contains(&version) {
+            // Before that version files never became smaller. Where there is no room to write this one anew, it goes on so.
+            let _ = self.connection.execute_batch("VACUUM");
+        }
         Ok(())
     }
 
@@ -156,6 +160,43 @@ impl Sqlite {
         copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(db)?;
         copy.close().map_err(|(_, error)| db(error))?;
         File::open(file).and_then(|file| file.sync_all()).map_err(|error| Error::Database(error.to_string()))
+    }
+
+    /// Begins a transaction that will write, about whatever queue.
+    pub(crate) fn begin_writing(&self) -> Result<(), Error> {
+        self.check_file()?;
+        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(db)
+    }
+
+    /// Puts a queue of another database in, without its rows: its number here.
+    pub(crate) fn insert_queue(&self, name: &str, head: Head, sealed: u64) -> Result<i64, Error> {
+        let insert = "INSERT INTO queues(name, head, at, sealed) VALUES (?1, ?2, ?3, ?4)";
+        self.execute(insert, rusqlite::params![name, head.seq, head.at, sealed])?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    /// Puts rows of another database in, as those of this queue, whose number is in their first cell.
+    pub(crate) fn insert_rows(&self, table: &str, queue: i64, rows: &[Vec<Value>]) -> Result<(), Error> {
+        for row in rows {
+            let marks = vec!["?"; row.len()].join(", ");
+            let queue = Value::Int(Some(queue));
+            let cells = std::iter::once(&queue).chain(&row[1..]);
+            self.execute(
+                &format!("INSERT INTO {table} VALUES ({marks})"),
+                rusqlite::params_from_iter(cells),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Makes the file smaller by pages that are free, so many at the most. True where there are more.
+    pub(super) fn give_back(&self, pages: i64) -> Result<bool, Error> {
+        let free = || self.connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
+        let before = free().map_err(db)?;
+        self.connection.execute_batch(&format!("PRAGMA incremental_vacuum({pages})")).map_err(db)?;
+        // A database of an earlier version that could not be written anew gives nothing back.
+        let after = free().map_err(db)?;
+        Ok((1..before).contains(&after))
     }
 
     /// Refuses to go on where the file is not in its place any more: what is written into one that was deleted is lost with the process.
@@ -323,6 +364,8 @@ fn connect(file: &Path) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(file, flags)
         .map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
     connection.busy_timeout(BUSY).map_err(db)?;
+    // Before anything is written to a new file: pages that are free can be given back one by one.
+    connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL").map_err(db)?;
     connection.set_prepared_statement_cache_capacity(64);
     // A plan that does not depend on values is not made anew for every value.
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(db)?;

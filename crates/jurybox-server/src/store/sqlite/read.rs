@@ -5,7 +5,9 @@ use crate::error::corrupt;
 use crate::event::Which;
 use crate::rows::{ItemRow, LogRow, VerdictRow, scores_from_bytes, source_from_text, tags_from_text};
 use crate::store::Checkpoint;
+use crate::store::value::Value;
 use rusqlite::Row;
+use rusqlite::types::ValueRef;
 
 pub(in crate::store) fn get<T: rusqlite::types::FromSql>(row: &Row<'_>, at: usize) -> Result<T, Error> {
     row.get(at).map_err(corrupt)
@@ -57,6 +59,21 @@ pub(in crate::store) fn verdict(row: &Row<'_>) -> Result<VerdictRow, Error> {
 pub(in crate::store) fn log_row(row: &Row<'_>) -> Result<LogRow, Error> {
     let (seq, at, actor) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
     Ok(LogRow { seq, at, actor, kind: get(row, 3)?, body: get(row, 4)? })
+}
+
+/// A row with all its cells.
+pub(in crate::store) fn plain_row(row: &Row<'_>) -> Result<Vec<Value>, Error> {
+    let cells = 0..row.as_ref().column_count();
+    let cell = |at| {
+        Ok(match row.get_ref(at).map_err(corrupt)? {
+            ValueRef::Null => Value::Int(None),
+            ValueRef::Integer(x) => Value::Int(Some(x)),
+            ValueRef::Real(x) => Value::Real(Some(x)),
+            ValueRef::Text(x) => Value::Text(Some(std::str::from_utf8(x).map_err(corrupt)?.into())),
+            ValueRef::Blob(x) => Value::Bytes(Some(x.into())),
+        })
+    };
+    cells.map(cell).collect()
 }
 
 pub(super) fn checkpoint(row: &Row<'_>) -> Result<Checkpoint, Error> {

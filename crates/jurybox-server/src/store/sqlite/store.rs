@@ -53,8 +53,7 @@ impl Store for Sqlite {
     }
 
     fn begin(&mut self, queue: i64) -> Result<Head, Error> {
-        self.check_file()?;
-        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(db)?;
+        self.begin_writing()?;
         self.read_head(queue).inspect_err(|_| {
             let _ = self.connection.execute_batch("ROLLBACK");
         })
@@ -136,7 +135,7 @@ impl Store for Sqlite {
             self.execute(sql::REMEMBER, params![queue, key, hash, answer, at])?;
         }
         if let Some(last) = writes.last() {
-            self.execute(sql::MOVE_HEAD, params![queue, last.event.seq, at])?;
+            self.execute(sql::MOVE_HEAD, params![queue, last.event.seq, last.event.at])?;
         }
         Ok(())
     }

@@ -1,0 +1,152 @@
+//! Archives: queues that are done move into a folder of their own, which is proved before anything is deleted.
+
+use crate::desk::find;
+use crate::place::Place;
+use crate::store::lookups::ROWS;
+use crate::store::sqlite::Sqlite;
+use crate::store::{Head, QueueRow, Store};
+use crate::{Error, verify};
+use serde::Serialize;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long others have the database between two steps of a deletion.
+const REST: Duration = Duration::from_millis(10);
+
+/// A queue that was moved into an archive.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Archived {
+    /// Its name.
+    pub queue: String,
+    /// Entries of its log.
+    pub entries: u64,
+}
+
+/// Moves queues in which no item is open, and whose last entry is older than `before` (microseconds since 1970), into the folder `to`: all of
+/// them, or the one that is named. The folder is a desk with an SQLite database, whatever the queues were in, and may have others already.
+///
+/// The copies are proved first, as by [`verify`]; where they do not hold, nothing is deleted. What is deleted is deleted a few rows at a time.
+/// A server may have the queues' folder meanwhile: it does not find them any more. Keys, webhooks and remembered answers are not moved.
+pub fn archive(
+    place: impl Into<Place>,
+    to: &Path,
+    before: i64,
+    only: Option<&str>,
+    wait: Duration,
+) -> Result<Vec<Archived>, Error> {
+    let place = place.into();
+    let mut store: Box<dyn Store> = match &place {
+        // Also while a server has it.
+        Place::Folder(folder) => Box::new(Sqlite::open_to_read(folder)?),
+        Place::Database(_) => place.open_what_is_there(wait)?,
+    };
+    if let Place::Folder(folder) = &place
+        && let (Ok(from), Ok(to)) = (folder.canonicalize(), to.canonicalize())
+        && from == to
+    {
+        return Err(Error::Refused(format!("{}: a folder is no archive of itself", folder.display())));
+    }
+    let done = queues_done(store.as_mut(), before, only)?;
+    if done.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut moved = Vec::new();
+    let mut archive = Sqlite::open(to, wait)?;
+    for row in done {
+        let head = store.begin_reading(row.id)?;
+        let copied = copy(store.as_mut(), &mut archive, &row, head);
+        store.rollback();
+        copied?;
+        moved.push((row, head));
+    }
+    drop(archive);
+    if let Some(checked) = verify(to)?.iter().find(|checked| !checked.is_sound()) {
+        return Err(Error::Corrupt(format!(
+            "the copy of {} in {} does not hold, and nothing was deleted: {}",
+            checked.queue,
+            to.display(),
+            checked.problems.first().map_or("not all of its claims are exact", String::as_str)
+        )));
+    }
+    let mut archived = Vec::new();
+    for (QueueRow { id, name }, head) in moved {
+        store.delete_queue(id, Some(head.seq))?;
+        archived.push(Archived { queue: name, entries: head.seq });
+    }
+    while store.clear_away()? {
+        std::thread::sleep(REST);
+    }
+    // Where somebody reads now, what was deleted is overwritten with a later checkpoint.
+    let _ = store.scrub();
+    Ok(archived)
+}
+
+/// The queues that can be archived; where one is named, that one, or why it cannot.
+fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result<Vec<QueueRow>, Error> {
+    let heads = store.heads()?;
+    let mut queues = store.queues()?;
+    if let Some(name) = only {
+        let (id, _) = find(store, Some(name))?;
+        queues.retain(|queue| queue.id == id);
+    }
+    let mut done = Vec::new();
+    for queue in queues {
+        let late = heads.iter().any(|(id, _, at)| *id == queue.id && *at >= before);
+        let open = store.has_open(queue.id)?;
+        match (late, open, only) {
+            (false, false, _) => done.push(queue),
+            (true, _, Some(name)) => {
+                return Err(Error::Refused(format!("{name}: something happened in it since that time")));
+            }
+            (_, true, Some(name)) => {
+                return Err(Error::Refused(format!("{name}: it has open items; close them first")));
+            }
+            _ => {}
+        }
+    }
+    Ok(done)
+}
+
+/// Copies a queue with all its rows, in one transaction of the archive. One that is there already, as it is, is left as it is.
+fn copy(store: &mut dyn Store, archive: &mut Sqlite, row: &QueueRow, head: Head) -> Result<(), Error> {
+    if let Some(there) = archive.queues()?.into_iter().find(|there| there.name == row.name) {
+        let ends = |store: &mut dyn Store, queue: i64, head: u64| {
+            let mut rows = store.log_rows(queue, 0, 1)?;
+            rows.extend(store.log_rows(queue, head - 1, head)?);
+            Ok::<_, Error>(rows.into_iter().map(|row| row.body).collect::<Vec<_>>())
+        };
+        let same = archive.head(there.id)?.seq == head.seq
+            && ends(archive, there.id, head.seq)? == ends(store, row.id, head.seq)?;
+        return if same {
+            Ok(())
+        } else {
+            Err(Error::Refused(format!(
+                "{}: the archive has another queue of that name; take another folder",
+                row.name
+            )))
+        };
+    }
+    archive.begin_writing()?;
+    let copied = store.sealed_from(row.id).and_then(|sealed| {
+        let queue = archive.insert_queue(&row.name, head, sealed)?;
+        for (table, key) in ROWS.iter().filter(|(table, _)| !matches!(*table, "leases" | "idempotency")) {
+            let mut after = i64::MIN;
+            loop {
+                let rows = store.plain_rows(table, key, row.id, after)?;
+                let Some(last) = rows.last() else { break };
+                // The queue comes first in every table, and then the key.
+                let crate::store::value::Value::Int(Some(key)) = last[1] else { break };
+                after = key;
+                archive.insert_rows(table, queue, &rows)?;
+            }
+        }
+        Ok(())
+    });
+    match copied {
+        Ok(()) => archive.commit(),
+        Err(error) => {
+            archive.rollback();
+            Err(error)
+        }
+    }
+}
