@@ -1,4 +1,5 @@
-//! Archives: queues that are done move into a folder of their own, which is proved before anything is deleted.
+//! Archives: queues that are done move into a folder of their own, which is proved before anything
+//! is deleted.
 
 use crate::desk::find;
 use crate::place::Place;
@@ -22,11 +23,13 @@ pub struct Archived {
     pub entries: u64,
 }
 
-/// Moves queues in which no item is open, and whose last entry is older than `before` (microseconds since 1970), into the folder `to`: all of
-/// them, or the one that is named. The folder is a desk with an SQLite database, whatever the queues were in, and may have others already.
+/// Moves queues in which no item is open, and whose last entry is older than `before` (microseconds
+/// since 1970), into the folder `to`: all of them, or the one that is named. The folder is a desk
+/// with an SQLite database, whatever the queues were in, and may have others already.
 ///
-/// The copies are proved first, as by [`verify`]; where they do not hold, nothing is deleted. What is deleted is deleted a few rows at a time.
-/// A server may have the queues' folder meanwhile: it does not find them any more. Keys, webhooks and remembered answers are not moved.
+/// The copies are proved first, as by [`verify`]; where they do not hold, nothing is deleted. What
+/// is deleted is deleted a few rows at a time. A server may have the queues' folder meanwhile: it
+/// does not find them any more. Keys, webhooks and remembered answers are not moved.
 pub fn archive(
     place: impl Into<Place>,
     to: &Path,
@@ -48,6 +51,7 @@ pub fn archive(
     }
     let done = queues_done(store.as_mut(), before, only)?;
     if done.is_empty() {
+        clear_away(store.as_mut())?;
         return Ok(Vec::new());
     }
     let mut moved = Vec::new();
@@ -73,12 +77,18 @@ pub fn archive(
         store.delete_queue(id, Some(head.seq))?;
         archived.push(Archived { queue: name, entries: head.seq });
     }
+    clear_away(store.as_mut())?;
+    Ok(archived)
+}
+
+/// Deletes the rows of queues that were deleted, also of those that a command before has left.
+fn clear_away(store: &mut dyn Store) -> Result<(), Error> {
     while store.clear_away()? {
         std::thread::sleep(REST);
     }
     // Where somebody reads now, what was deleted is overwritten with a later checkpoint.
     let _ = store.scrub();
-    Ok(archived)
+    Ok(())
 }
 
 /// The queues that can be archived; where one is named, that one, or why it cannot.
@@ -107,7 +117,8 @@ fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result
     Ok(done)
 }
 
-/// Copies a queue with all its rows, in one transaction of the archive. One that is there already, as it is, is left as it is.
+/// Copies a queue with all its rows, in one transaction of the archive. One that is there already,
+/// as it is, is left as it is.
 fn copy(store: &mut dyn Store, archive: &mut Sqlite, row: &QueueRow, head: Head) -> Result<(), Error> {
     if let Some(there) = archive.queues()?.into_iter().find(|there| there.name == row.name) {
         let ends = |store: &mut dyn Store, queue: i64, head: u64| {

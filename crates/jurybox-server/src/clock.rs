@@ -1,4 +1,5 @@
-//! The time of entries: what the clock says is held against the steady count of the machine, and against the log.
+//! The time of entries: what the clock says is held against the steady count of the machine, and
+//! against the log.
 
 use std::time::{Duration, Instant};
 
@@ -22,16 +23,19 @@ fn off(now: i64, right: Sighting) -> i64 {
     now.saturating_sub(since(right))
 }
 
-/// The clock by which entries get their times: it never goes back, and does not follow a jump at once.
+/// The clock by which entries get their times: it never goes back, and does not follow a jump at
+/// once.
 ///
-/// While the clock of the machine is where nobody can believe it yet, time goes on by the machine's steady count. While the log is ahead of
-/// the clock, since an entry was made by a clock that was wrong, time goes on from the last entry at half its speed until the clock has
-/// caught up: writes are taken in, leases run out and verdicts are learnt, each in twice the time at most.
+/// While the clock of the machine is where nobody can believe it yet, time goes on by the machine's
+/// steady count. While the log is ahead of the clock, since an entry was made by a clock that was
+/// wrong, time goes on from the last entry at half its speed until the clock has caught up: writes
+/// are taken in, leases run out and verdicts are learnt, each in twice the time at most.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
     /// When it was last right.
     right: Option<Sighting>,
-    /// When it was first seen where it jumped to: one that goes on from there as it should was set right.
+    /// When it was first seen where it jumped to: one that goes on from there as it should was set
+    /// right.
     jumped: Option<Sighting>,
     /// The time of the last entry when the log was found to be ahead.
     ahead: Option<Sighting>,
@@ -49,7 +53,8 @@ impl Clock {
         self.after(last_entry).unwrap_or(now)
     }
 
-    /// The time for an entry that follows one of that time, without a look at the clock; none where nobody has looked yet.
+    /// The time for an entry that follows one of that time, without a look at the clock; none where
+    /// nobody has looked yet.
     pub(crate) fn after(&mut self, last_entry: i64) -> Option<i64> {
         let clock = self.reckoned()?;
         if clock >= last_entry {
@@ -60,8 +65,8 @@ impl Clock {
         Some(last_entry.max(ahead.0 + (since(ahead) - ahead.0) / 2))
     }
 
-    /// Takes note of what the clock says. One that has jumped may have been set right, or the machine was asleep: it is believed once it has
-    /// gone on from there as it should.
+    /// Takes note of what the clock says. One that has jumped may have been set right, or the
+    /// machine was asleep: it is believed once it has gone on from there as it should.
     fn look(&mut self, now: i64) {
         if self.right.is_some_and(|right| off(now, right).abs() > TOLERANCE) {
             let jumped = *self.jumped.get_or_insert((now, Instant::now()));
@@ -96,7 +101,8 @@ pub(crate) struct Steady {
 }
 
 impl Steady {
-    /// Looks at the clock. Whether it has gone as it should for an hour since it was looked at before.
+    /// Looks at the clock. Whether it has gone as it should for an hour since it was looked at
+    /// before.
     pub(crate) fn seen(&mut self, now: i64) -> bool {
         let before = self.seen.filter(|before| off(now, *before).abs() <= TOLERANCE);
         let long = before.is_some_and(|(_, then)| then.elapsed() >= STEADY);

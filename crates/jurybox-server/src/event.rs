@@ -17,7 +17,8 @@ pub type Tags = BTreeMap<String, String>;
 pub struct Event {
     /// Its number, from 1 without gaps.
     pub seq: u64,
-    /// When, in microseconds since 1970; never earlier than the entry before, unless the clock is set by it.
+    /// When, in microseconds since 1970; never earlier than the entry before, unless the clock is
+    /// set by it.
     pub at: i64,
     /// Who asked for it.
     pub actor: String,
@@ -124,8 +125,9 @@ pub enum Body {
         /// Which.
         items: Vec<u64>,
     },
-    /// The time of the log was set back to that of the clock, which had been ahead: this entry and those after it may be earlier than those
-    /// before. All that waited for a later time has happened: leases have run out, verdicts stand.
+    /// The time of the log was set back to that of the clock, which had been ahead: this entry and
+    /// those after it may be earlier than those before. All that waited for a later time has
+    /// happened: leases have run out, verdicts stand.
     Clock,
     /// Nothing but that time has passed: what waited for that, such as a verdict that can no longer be taken back, is so.
     Settle,

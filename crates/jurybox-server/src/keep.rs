@@ -97,15 +97,17 @@ fn tables_agree(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
 pub struct LogTime {
     /// The queue.
     pub queue: String,
-    /// By how many seconds its last entry is ahead of the clock; less than zero where it is behind, as it should be.
+    /// By how many seconds its last entry is ahead of the clock; less than zero where it is behind,
+    /// as it should be.
     pub ahead_seconds: i64,
     /// Whether it was set back to the clock.
     pub set_back: bool,
 }
 
-/// Compares the time of every queue's log with the clock: that of the machine for a folder, that of the database for a database. Where
-/// `repair` is true, a log that is ahead by more than a minute is set back: its leases end, and the verdicts on it stand. A server that has
-/// the folder is asked to.
+/// Compares the time of every queue's log with the clock: that of the machine for a folder, that of
+/// the database for a database. Where `repair` is true, a log that is ahead by more than a minute
+/// is set back: its leases end, and the verdicts on it stand. A server that has the folder is asked
+/// to.
 pub fn log_times(place: impl Into<Place>, repair: bool, wait: Duration) -> Result<Vec<LogTime>, Error> {
     let place = place.into();
     let mut store: Box<dyn Store> = match &place {

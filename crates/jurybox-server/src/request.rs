@@ -130,8 +130,8 @@ pub enum Request {
         /// Which, by their ids.
         items: Vec<String>,
     },
-    /// Set the time of the log back to that of the clock, where an entry was made by a clock that was far ahead: leases end, and verdicts that
-    /// could still be taken back stand.
+    /// Set the time of the log back to that of the clock, where an entry was made by a clock that
+    /// was far ahead: leases end, and verdicts that could still be taken back stand.
     Clock,
 }
 

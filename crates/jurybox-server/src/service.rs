@@ -250,7 +250,8 @@ impl Service {
         troubles
     }
 
-    /// Ends a queue: its clerk has stopped before it is deleted, and nobody opens it meanwhile. Its rows are cleared away aside.
+    /// Ends a queue: its clerk has stopped before it is deleted, and nobody opens it meanwhile. Its
+    /// rows are cleared away aside.
     pub(crate) fn end(&self, id: i64) -> Result<(), Error> {
         let seat = self.seat(id);
         let mut seat = held(&seat);

@@ -149,7 +149,8 @@ fn clear_away(store: &mut dyn Store, goes_on: &dyn Fn() -> bool) {
         }
     }
     if any {
-        // What was deleted is overwritten in the journal too; where somebody reads now, with a later one.
+        // What was deleted is overwritten in the journal too; where somebody reads now, with a
+        // later one.
         let _ = store.scrub();
     }
 }

@@ -66,27 +66,33 @@ enum Command {
         #[arg(long, value_name = "PLACE", env = "JURYBOX_DATA", hide_env_values = true, value_parser = place::parser())]
         data: Option<Place>,
     },
-    /// Compare the time of each queue's log with the clock, and set logs back that a wrong clock has taken ahead
+    /// Compare the time of each queue's log with the clock, and set logs back that a wrong clock
+    /// has taken ahead
     ///
-    /// While a log is ahead, work goes on, and its time passes at half speed until the clock has caught up.
+    /// While a log is ahead, work goes on, and its time passes at half speed until the clock has
+    /// caught up.
     Clock {
         #[command(flatten)]
         records: Records,
-        /// Set back each log that is ahead by more than a minute. Set the machine's clock right first. Leases end, and verdicts can no longer be undone
+        /// Set back each log that is ahead by more than a minute. Set the machine's clock right
+        /// first. Leases end, and verdicts can no longer be undone
         #[arg(long)]
         repair: bool,
-        /// How many seconds to wait while another command has the folder, or while the database cannot be reached
+        /// How many seconds to wait while another command has the folder, or while the database
+        /// cannot be reached
         #[arg(long, value_name = "SECONDS", default_value_t = 30)]
         wait: u64,
     },
-    /// Move queues that are done into an archive: a folder of their own that `verify` and `desk export` read
+    /// Move queues that are done into an archive: a folder of their own that `verify` and `desk
+    /// export` read
     ///
-    /// A queue is done when no item in it is open. Its copy is proved before anything is deleted, and deleted a few rows at a time, while a
-    /// server goes on with the others.
+    /// A queue is done when no item in it is open. Its copy is proved before anything is deleted,
+    /// and deleted a few rows at a time, while a server goes on with the others.
     Archive {
         #[command(flatten)]
         records: Records,
-        /// The folder of the archive; it is made where it is not there, and may have other queues already
+        /// The folder of the archive; it is made where it is not there, and may have other queues
+        /// already
         #[arg(long, value_name = "DIR")]
         to: PathBuf,
         /// Only queues in which nothing happened on that day (UTC) or after it, as 2026-11-01
@@ -95,7 +101,8 @@ enum Command {
         /// Only this queue
         #[arg(long, value_name = "NAME")]
         queue: Option<String>,
-        /// How many seconds to wait while another command has the archive, or while the database cannot be reached
+        /// How many seconds to wait while another command has the archive, or while the database
+        /// cannot be reached
         #[arg(long, value_name = "SECONDS", default_value_t = 30)]
         wait: u64,
     },

@@ -27,7 +27,8 @@ pub(crate) async fn healthy() -> Json<Well> {
     Json(Well { status: "ok", in_trouble: None, webhooks_off: None })
 }
 
-/// Whether all queues are loaded, and the database answers. One queue that is in trouble does not keep the others.
+/// Whether all queues are loaded, and the database answers. One queue that is in trouble does not
+/// keep the others.
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem> {
     if app.is_ready() {
         let troubles = app.0.service.troubles();

@@ -50,7 +50,8 @@ pub struct Counts {
 pub(crate) struct Board {
     pub(crate) seq: u64,
     pub(crate) at: i64,
-    /// The last entry by which the clock was set back; 0 where there is none. Verdicts before it stand.
+    /// The last entry by which the clock was set back; 0 where there is none. Verdicts before it
+    /// stand.
     pub(crate) clock_set: u64,
     pub(crate) created: i64,
     pub(crate) secret: u64,

@@ -98,7 +98,8 @@ impl<'a> Models<'a> {
         models
     }
 
-    /// The first entry after one at which a time had come: by its own time, or since it set the clock and nothing waits beyond that.
+    /// The first entry after one at which a time had come: by its own time, or since it set the
+    /// clock and nothing waits beyond that.
     pub(super) fn entry_at(&self, time: i64, after: u64) -> u64 {
         let log = &self.records.log;
         let set = self.clock_set.get(self.clock_set.partition_point(|seq| *seq <= after));

@@ -3,6 +3,7 @@
 use super::rows::Db;
 use super::seals::{self, Seal, Sealed};
 use super::{Lease, Problem};
+use crate::store::schema::CLEARS_AWAY;
 use jurybox::Evaluators;
 use jurybox::toolbox::{hash_number, hash_text};
 use serde_json::Value;
@@ -149,7 +150,8 @@ const OF_QUEUES: [&str; 10] = [
 pub(super) fn orphans(db: &mut Db, version: i64) -> Found<BTreeMap<i64, Vec<(&'static str, u64)>>> {
     let mut orphans: BTreeMap<i64, Vec<(&'static str, u64)>> = BTreeMap::new();
     // Those of queues that were deleted are deleted step by step.
-    let deleted = if version < 15 { "" } else { "AND queue NOT IN (SELECT queue FROM deleted_queues)" };
+    let deleted =
+        if version < CLEARS_AWAY { "" } else { "AND queue NOT IN (SELECT queue FROM deleted_queues)" };
     for table in OF_QUEUES {
         let sql = format!(
             "SELECT queue, COUNT(*) FROM {table} WHERE queue NOT IN (SELECT id FROM queues WHERE id > ?1) {deleted} GROUP BY queue"

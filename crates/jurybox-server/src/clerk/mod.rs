@@ -87,7 +87,8 @@ impl Clerk {
         due <= self.now()
     }
 
-    /// The time that an entry would have now, without a journey for it where the clock was read before.
+    /// The time that an entry would have now, without a journey for it where the clock was read
+    /// before.
     pub(crate) fn now(&mut self) -> i64 {
         let last = self.replica.board.at;
         let without = if self.store.is_shared() { self.clock.after(last) } else { None };
@@ -113,7 +114,8 @@ impl Clerk {
             return Ok(false);
         };
         let board = &mut self.replica.board;
-        // As late as it must be and no later: nobody asked for this, and the clock may be days ahead.
+        // As late as it must be and no later: nobody asked for this, and the clock may be days
+        // ahead.
         let at = now.min(due.max(head.at + crate::config::micros(board.config.undo_seconds)));
         let event = Event { seq: board.seq + 1, at, actor: "jurybox".into(), body: Body::Settle };
         let (queue, batch) = (self.queue, name_of_batch());

@@ -87,7 +87,8 @@ impl Desk<'_> {
         }
     }
 
-    /// Sets the time of the log back to that of the clock, where it is ahead by more than clocks differ.
+    /// Sets the time of the log back to that of the clock, where it is ahead by more than clocks
+    /// differ.
     fn set_clock(&self) -> Decision {
         let ahead = self.clock.is_some_and(|clock| self.board.at > clock + TOLERANCE);
         Decision::new(ahead.then_some(Body::Clock), Answer::Changed { changed: u64::from(ahead) })

@@ -21,7 +21,8 @@ pub(crate) fn before_taking_back(id: &str, by: u64) -> Option<String> {
     id.strip_suffix(&format!(" (taken back by {by})")).map(Into::into)
 }
 
-/// How a queue is deleted, in one short transaction: nobody finds it any more, and its rows are deleted step by step.
+/// How a queue is deleted, in one short transaction: nobody finds it any more, and its rows are
+/// deleted step by step.
 pub(crate) const DELETE_QUEUE: [&str; 3] = [
     "DELETE FROM webhooks WHERE queue = ?1",
     "INSERT INTO deleted_queues(queue) VALUES (?1)",
@@ -90,8 +91,8 @@ pub(crate) trait Lookups {
     fn first_given(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<(u64, Verdict)>, Error>;
     /// The id of a verdict as it was before an entry took it back; none where its item was erased.
     fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error>;
-    /// Deletes a queue: nobody finds it any more. Its rows are there until they are [cleared away](Self::clear_away). Refuses where an entry is
-    /// named, and it is not the last one.
+    /// Deletes a queue: nobody finds it any more. Its rows are there until they are [cleared
+    /// away](Self::clear_away). Refuses where an entry is named, and it is not the last one.
     fn delete_queue(&mut self, queue: i64, head: Option<u64>) -> Result<(), Error>;
     /// Whether an item of the queue is open.
     fn has_open(&mut self, queue: i64) -> Result<bool, Error>;
@@ -105,8 +106,8 @@ pub(crate) trait Lookups {
         queue: i64,
         after: i64,
     ) -> Result<Vec<Vec<Value>>, Error>;
-    /// Deletes a few rows of queues that were deleted, in a transaction of its own, or gives back space that is free. True where there may be
-    /// more to do.
+    /// Deletes a few rows of queues that were deleted, in a transaction of its own, or gives back
+    /// space that is free. True where there may be more to do.
     fn clear_away(&mut self) -> Result<bool, Error>;
     /// What each entry brought that brought items.
     fn arrivals(&mut self, queue: i64) -> Result<Vec<Arrivals>, Error>;

@@ -198,11 +198,13 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     fn tidy(&mut self, queue: i64, by: i64) -> Result<(), Error>;
 }
 
-/// How long a queue's log must have gone on before something is deleted for good by the time that it says, in microseconds.
+/// How long a queue's log must have gone on before something is deleted for good by the time that
+/// it says, in microseconds.
 const LONG_ENOUGH: i64 = 3_600_000_000;
 
-/// Deletes payloads and answers whose time has come: by the clock where that is known to be `steady`, else by the last entry of each queue's
-/// log that it has gone on from for an hour. Never by more than the clock says: a log that is ahead of it was written by a clock that was wrong.
+/// Deletes payloads and answers whose time has come: by the clock where that is known to be
+/// `steady`, else by the last entry of each queue's log that it has gone on from for an hour. Never
+/// by more than the clock says: a log that is ahead of it was written by a clock that was wrong.
 pub(crate) fn tidy(store: &mut dyn Store, steady: bool) -> Result<(), Error> {
     let now = store.now()?;
     for (queue, _, at) in store.heads()? {

@@ -11,6 +11,9 @@ pub(crate) const MIGRATIONS: &[&str] = &[
 
 /// The version of the tables that this program has.
 pub(crate) const VERSION: i64 = 15;
+/// The version since which deleted queues are cleared away step by step, and a folder's file becomes
+/// smaller.
+pub(crate) const CLEARS_AWAY: i64 = 15;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
 /// By which rules logs are folded and models fitted: the last version that has logs folded anew. Every claim names it, and one that names an earlier

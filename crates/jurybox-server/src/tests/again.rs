@@ -228,13 +228,17 @@ fn a_clock_that_goes_on_steadily_after_a_jump_is_believed(kind: Kind) {
     assert_eq!(life.clerk.held("ann").unwrap().len(), 1, "it is hers for whoever looks, too");
     assert_eq!((life.clerk.counts().leased, life.clerk.as_of_now(|board, _| board.counts().leased)), (1, 1));
     let before = life.clerk.replica.board.at;
-    assert!(life.clerk.now() < before + day / 2);
+    let looked = |life: &mut Life| {
+        life.clerk.probe().unwrap();
+        life.clerk.now()
+    };
+    assert!(looked(&mut life) < before + day / 2);
     // Half a minute later it is somewhere else again.
     life.clerk.wait(31);
     life.ahead.fetch_add(day, Ordering::Relaxed);
-    assert!(life.clerk.now() < before + day / 2);
+    assert!(looked(&mut life) < before + day / 2);
     life.clerk.wait(31);
-    assert!(life.clerk.now() > before + day);
+    assert!(looked(&mut life) > before + day);
     life.ask(ask()).unwrap();
     assert!(life.clerk.held("ann").unwrap().is_empty(), "two days have passed");
 }

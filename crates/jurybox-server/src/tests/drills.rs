@@ -192,7 +192,8 @@ fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind)
     assert_eq!(life.home.change("UPDATE idempotency SET at = at"), 0);
 }
 
-/// Three days ahead for half a minute, and two claims; then it is right again, and the server is started anew.
+/// Three days ahead for half a minute, and two claims; then it is right again, and the server is
+/// started anew.
 fn what_a_wrong_clock_wrote_deletes_nothing(kind: Kind) {
     let mut life = plain(kind, Config { payload_days: Some(1), audit_rate: 0.0, ..config() });
     life.ahead.fetch_add(3 * DAY, Ordering::Relaxed);

@@ -2,7 +2,8 @@
 //!
 //! The journal is written ahead (WAL) and synced with every commit (`synchronous=FULL`, asserted: no test that kills a process can
 //! see a lesser setting, only a machine that loses power). Writers take the database at once (`BEGIN IMMEDIATE`). One process
-//! at a time has the folder, by a lock on a file in it; readers such as backups need none.
+//! at a time has the folder, by a lock on a file in it; readers such as backups need none, nor do archives, which
+//! delete a queue that is done.
 
 pub(super) mod read;
 mod store;
@@ -137,8 +138,9 @@ impl Sqlite {
                 .map_err(db)?;
             transaction.commit().map_err(db)?;
         }
-        if (1..15).contains(&version) {
-            // Before that version files never became smaller. Where there is no room to write this one anew, it goes on so.
+        if (1..schema::CLEARS_AWAY).contains(&version) {
+            // Before that version files never became smaller. Where there is no room to write this
+            // one anew, it goes on so.
             let _ = self.connection.execute_batch("VACUUM");
         }
         Ok(())
@@ -149,7 +151,8 @@ impl Sqlite {
         for_us_alone(file).map_err(|error| Error::Database(error.to_string()))?;
         let mut copy = Connection::open(file).map_err(db)?;
         let backup = rusqlite::backup::Backup::new(&self.connection, &mut copy).map_err(db)?;
-        // All pages in one step, which reads one snapshot: between two steps a commit of another process would begin the copy anew.
+        // All pages in one step, which reads one snapshot: between two steps a commit of another
+        // process would begin the copy anew.
         let step = backup.step(-1).map_err(db)?;
         drop(backup);
         if step != rusqlite::backup::StepResult::Done {
@@ -175,7 +178,8 @@ impl Sqlite {
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// Puts rows of another database in, as those of this queue, whose number is in their first cell.
+    /// Puts rows of another database in, as those of this queue, whose number is in their first
+    /// cell.
     pub(crate) fn insert_rows(&self, table: &str, queue: i64, rows: &[Vec<Value>]) -> Result<(), Error> {
         for row in rows {
             let marks = vec!["?"; row.len()].join(", ");
@@ -189,7 +193,8 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Makes the file smaller by pages that are free, so many at the most. True where there are more.
+    /// Makes the file smaller by pages that are free, so many at the most. True where there are
+    /// more.
     pub(super) fn give_back(&self, pages: i64) -> Result<bool, Error> {
         let free = || self.connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
         let before = free().map_err(db)?;
