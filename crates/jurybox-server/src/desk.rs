@@ -7,8 +7,8 @@ use crate::door::{Asked, Greeting, There};
 use crate::place::Place;
 use crate::reads::found;
 use crate::request::{Answer, Call, Claimed, Request};
-use crate::store::Store;
 use crate::store::sqlite::Sqlite;
+use crate::store::{Purpose, Store};
 use crate::{Error, ExportPage, Found};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -165,7 +165,7 @@ impl Desk {
     /// What has been found, against what picking otherwise would have.
     pub fn found(&mut self) -> Result<Found, Error> {
         let (mut store, queue): (Box<dyn Store>, i64) = match &mut self.at {
-            At::Here(clerk) => (clerk.another_store()?, clerk.queue()),
+            At::Here(clerk) => (clerk.another_store(Purpose::LongRead)?, clerk.queue()),
             // Whoever writes to the folder, its database can be read meanwhile.
             At::There(there, folder) => {
                 let name = there.ask::<Status>(&Asked::Status)?.queue;

@@ -39,6 +39,12 @@ pub enum Error {
     /// The database cannot be reached or does not take what is written. What was asked for has not happened.
     #[error("the database: {0}")]
     Database(String),
+    /// The database has no room left on its disk. What was asked for has not happened.
+    #[error("the disk of the database is full: {0}")]
+    DiskFull(String),
+    /// Too much is asked for at once. What was asked for has not happened.
+    #[error("{0}")]
+    Busy(String),
     /// The database does not take what was to be written, because it contradicts what is there: a fault of this program. What was asked for
     /// has not happened, and will not later as it is.
     #[error("the database does not take it: {0}")]
@@ -87,6 +93,8 @@ impl Error {
             Error::KeyReused { .. } => "key_reused",
             Error::Library(error) => error.code(),
             Error::Database(_) => "database",
+            Error::DiskFull(_) => "disk_full",
+            Error::Busy(_) => "busy",
             Error::Contradiction(_) => "contradiction",
             Error::Unknown(_) => "unknown",
             Error::Stopped(_) => "stopped",
@@ -100,20 +108,23 @@ impl Error {
 
     /// Whether the same request may succeed later as it is.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Error::Database(_) | Error::Unknown(_) | Error::Closed)
+        matches!(
+            self,
+            Error::Database(_) | Error::DiskFull(_) | Error::Busy(_) | Error::Unknown(_) | Error::Closed
+        )
     }
 
     /// In how many seconds it is worth asking again, where it is.
     pub fn retry_after(&self) -> u32 {
         match self {
-            Error::Stopped(_) | Error::Outdated { .. } | Error::FileGone => 10,
+            Error::Stopped(_) | Error::Outdated { .. } | Error::FileGone | Error::DiskFull(_) => 10,
             _ => 1,
         }
     }
 
     /// Whether everything that is asked of the queue will be answered so until somebody sees to it.
     pub(crate) fn is_in_the_way(&self) -> bool {
-        matches!(self, Error::Outdated { .. } | Error::FileGone)
+        matches!(self, Error::Outdated { .. } | Error::FileGone | Error::DiskFull(_))
     }
 }
 

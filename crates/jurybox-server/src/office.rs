@@ -4,6 +4,7 @@ use crate::Error;
 use crate::aside::{Done, Helpers, Outcome, Task};
 use crate::clerk::Clerk;
 use crate::service::{Health, Message, Standing, held};
+use crate::store::Purpose;
 use jurybox::Jury;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
@@ -124,11 +125,15 @@ impl Office {
             if !calls.is_empty() {
                 together = calls.len();
                 let answers = self.clerk.answer_at_once(&calls);
-                self.note(
-                    answers
-                        .iter()
-                        .find_map(|answer| answer.as_ref().err().filter(|error| error.is_in_the_way())),
-                );
+                let in_the_way = answers
+                    .iter()
+                    .find_map(|answer| answer.as_ref().err().filter(|error| error.is_in_the_way()));
+                // That a small thing was written is no proof of room for others: that is looked at in its turn.
+                if in_the_way.is_some() || !matches!(held(&self.health).trouble, Some(Error::DiskFull(_))) {
+                    self.note(in_the_way);
+                } else if self.probed.elapsed() >= PROBE {
+                    self.probe();
+                }
                 for (reply, answer) in replies.into_iter().zip(answers) {
                     reply(answer);
                 }
@@ -137,19 +142,26 @@ impl Office {
                 // What cannot be read now is read before the next answer.
                 drop(self.clerk.look());
             } else if self.probed.elapsed() >= PROBE {
-                self.probed = Instant::now();
                 self.clerk.scrub();
                 // Where nobody asks because it was said that something is in the way, nobody would find that it is not any more.
-                if held(&self.health).trouble.is_some() {
-                    let found = self.clerk.probe();
-                    self.note(found.as_ref().err());
-                } else if self.clerk.lesson_is_due(QUIET) {
+                if !self.probe() && self.clerk.lesson_is_due(QUIET) {
                     // What cannot be written now is tried again in a second, or comes with the next entry.
                     drop(self.clerk.settle());
                 }
             }
             self.look_aside();
         }
+    }
+
+    /// Looks again at what is in the way. False where nothing was.
+    fn probe(&mut self) -> bool {
+        self.probed = Instant::now();
+        let Some(trouble) = held(&self.health).trouble.clone() else { return false };
+        let was_full = matches!(trouble, Error::DiskFull(_));
+        let room = if was_full { self.clerk.check_room() } else { Ok(()) };
+        let found = room.and_then(|()| self.clerk.probe());
+        self.note(found.as_ref().err());
+        true
     }
 
     /// Says what is in the way of all that is asked, or that nothing is.
@@ -207,7 +219,7 @@ impl Office {
         let spare = self.spare.take();
         let task = if spare.is_none() && replica.learner.is_stale() {
             let (queue, until) = (self.clerk.queue(), self.clerk.replica.board.seq);
-            let Ok(store) = self.clerk.another_store() else {
+            let Ok(store) = self.clerk.another_store(Purpose::LongRead) else {
                 self.rests_until = Instant::now() + NOBODY;
                 return;
             };

@@ -16,7 +16,7 @@ use crate::office::Office;
 use crate::place::Place;
 use crate::reads::{KnownAlarms, LastFound, Readers};
 use crate::request::{Answer, Call};
-use crate::store::Store;
+use crate::store::{Purpose, Store};
 use crate::watch::Watch;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -171,6 +171,14 @@ impl Service {
         Self::over(place.into().open(wait)?, wait)
     }
 
+    /// As [`open`](Self::open), with the number of connections that all queues share, at least 2.
+    /// It counts for PostgreSQL alone, where it is 10 otherwise.
+    pub fn open_with(place: impl Into<Place>, wait: Duration, connections: usize) -> Result<Self, Error> {
+        let mut store = place.into().open(wait)?;
+        store.share(connections);
+        Self::over(store, wait)
+    }
+
     /// The same over a connection.
     pub(crate) fn over(mut store: Box<dyn Store>, wait: Duration) -> Result<Self, Error> {
         let patience = Instant::now();
@@ -181,7 +189,7 @@ impl Service {
         }
         let seats = Arc::<Seats>::default();
         let watch = loop {
-            match store.another().and_then(|another| Watch::over(another, seats.clone())) {
+            match store.another(Purpose::Write).and_then(|another| Watch::over(another, seats.clone())) {
                 // It may go away again right after it was there.
                 Err(Error::Database(_)) if patience.elapsed() < wait => {
                     std::thread::sleep(Duration::from_millis(100));
@@ -286,7 +294,7 @@ impl Service {
         {
             return Err(error.clone());
         }
-        let store = held(&self.store).another()?;
+        let store = held(&self.store).another(Purpose::Write)?;
         let opened = caught(|| Clerk::open(store, id)).unwrap_or_else(|words| Err(Error::Stopped(words)));
         let clerk = match opened {
             Ok(clerk) => clerk,
@@ -348,7 +356,7 @@ impl Queue {
         let sent = self.0.inbox.try_send(Message::Call(Box::new(call), Box::new(reply)));
         sent.map_err(|error| match error {
             std::sync::mpsc::TrySendError::Full(_) => {
-                Error::Database("too many requests wait: come again".into())
+                Error::Busy("too many requests wait for this queue: come again".into())
             }
             std::sync::mpsc::TrySendError::Disconnected(_) => self.closed(),
         })

@@ -19,7 +19,7 @@ use crate::load::{checkpoint_of, load};
 use crate::replica::Replica;
 use crate::request::{Answer, Call, Request};
 use crate::rows::{Remembered, Write};
-use crate::store::{Checkpoint, Head, Store};
+use crate::store::{Checkpoint, Head, Purpose, Store};
 use newcomers::Newcomers;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -143,9 +143,9 @@ impl Clerk {
         self.store.is_shared()
     }
 
-    /// Another connection to the same database.
-    pub(crate) fn another_store(&self) -> Result<Box<dyn Store>, Error> {
-        self.store.another()
+    /// Another store on the same database.
+    pub(crate) fn another_store(&self, purpose: Purpose) -> Result<Box<dyn Store>, Error> {
+        self.store.another(purpose)
     }
 
     /// Answers these calls, in order, in as few transactions as that allows.
@@ -207,6 +207,14 @@ impl Clerk {
             answers = self.transact_once(calls, false);
         }
         self.newcomers.note(&answers);
+        // A quota, or a journal's index that cannot grow, is to SQLite an error like any other.
+        if !self.store.is_shared()
+            && answers.iter().any(|answer| matches!(answer, Err(Error::Database(_))))
+            && let Err(full) = self.store.check_room()
+        {
+            let failed = answers.iter_mut().filter(|answer| matches!(answer, Err(Error::Database(_))));
+            failed.for_each(|answer| *answer = Err(full.clone()));
+        }
         answers
     }
 

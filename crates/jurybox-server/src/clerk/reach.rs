@@ -21,6 +21,11 @@ impl Clerk {
         Ok(Head { now: self.clock.time(head.now, head.at), ..head })
     }
 
+    /// [`Error::DiskFull`] where there is no room to write.
+    pub(crate) fn check_room(&mut self) -> Result<(), Error> {
+        self.store.check_room()
+    }
+
     /// Whether a transaction could begin now.
     pub(crate) fn probe(&mut self) -> Result<(), Error> {
         let begun = self.begin();

@@ -20,13 +20,24 @@ pub(crate) struct Failure {
     pub(crate) lost: bool,
     /// It may come off later as it is: the database is away, or is starting.
     pub(crate) passing: bool,
+    /// The database has no room left on its disk.
+    pub(crate) full: bool,
     /// The rule of the tables that it is against.
     pub(crate) rule: Option<String>,
 }
 
 impl Failure {
-    fn lost(what: impl std::fmt::Display) -> Self {
-        Failure { what: what.to_string(), lost: true, passing: true, rule: None }
+    pub(crate) fn lost(what: impl std::fmt::Display) -> Self {
+        Failure { what: what.to_string(), lost: true, passing: true, full: false, rule: None }
+    }
+
+    pub(crate) fn to_error(&self) -> crate::Error {
+        let what = self.what.clone();
+        match &self.rule {
+            Some(_) => crate::Error::Contradiction(what),
+            None if self.full => crate::Error::DiskFull(what),
+            None => crate::Error::Database(what),
+        }
     }
 }
 
@@ -40,6 +51,7 @@ impl From<tokio_postgres::Error> for Failure {
                 lost: said.parsed_severity() != Some(Severity::Error),
                 // Who may connect to what does not change by waiting.
                 passing: !(code.starts_with("28") || code == "3D000"),
+                full: code == "53100",
                 rule: code.starts_with("23").then(|| said.constraint().unwrap_or(code).to_owned()),
             };
         }
@@ -51,7 +63,7 @@ impl From<tokio_postgres::Error> for Failure {
             cause = inner.source();
         }
         let passing = !what.contains("certificate") && !what.contains("authentication");
-        Failure { what, lost: true, passing, rule: None }
+        Failure { what, lost: true, passing, full: false, rule: None }
     }
 }
 
@@ -82,6 +94,18 @@ impl Line {
             }
         })?;
         Ok(Line { runtime: Some(runtime), client: Arc::new(client), dead: false })
+    }
+
+    /// Whether the other end has not closed it, as far as can be told without asking.
+    pub(crate) fn is_open(&self) -> bool {
+        let Some(runtime) = self.runtime.as_ref().filter(|_| !self.dead) else { return false };
+        // What came in while nobody waited is read in these turns.
+        runtime.block_on(async {
+            for _ in 0..3 {
+                tokio::task::yield_now().await;
+            }
+        });
+        !self.client.is_closed()
     }
 
     /// Sets something off and does not wait for it: it goes on whenever something is waited for.

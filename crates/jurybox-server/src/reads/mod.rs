@@ -38,7 +38,7 @@ use crate::clerk::Clerk;
 use crate::keys::Key;
 use crate::request::Claimed;
 use crate::service::{Queue, Service};
-use crate::store::{Head, Store};
+use crate::store::{Head, Purpose, Store};
 
 impl Queue {
     /// What a reviewer holds now, oldest claim first.
@@ -62,7 +62,7 @@ impl Queue {
         let _place = readers.place(Look::Short)?;
         let mut store = match readers.take() {
             Some(store) => store,
-            None => self.read(|clerk| clerk.another_store())??,
+            None => self.read(|clerk| clerk.another_store(Purpose::Read))??,
         };
         let ask = |store: &mut dyn Store| {
             let head = store.begin_reading(queue)?;
@@ -84,7 +84,7 @@ impl Queue {
     /// A connection for something that reads much of the log on the caller's thread, and the place among those who do, which is left after it.
     fn long_look(&self) -> Result<(Place<'_>, Box<dyn Store>), Error> {
         let place = self.readers().place(Look::Long)?;
-        Ok((place, self.read(|clerk| clerk.another_store())??))
+        Ok((place, self.read(|clerk| clerk.another_store(Purpose::LongRead))??))
     }
 
     /// Has something read on the clerk's thread, and waits for it.

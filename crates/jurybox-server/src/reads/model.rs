@@ -9,7 +9,7 @@ use crate::reads::Raised;
 use crate::reads::readers::Look;
 use crate::reads::trust::spreads;
 use crate::service::Queue;
-use crate::store::Store;
+use crate::store::{Purpose, Store};
 use crate::{Change, Config, Error, NewItem};
 use jurybox::options::Fraction;
 use jurybox::{Alarm, Direction, Evaluators, Fitted, Interval, Seen, Standing};
@@ -110,7 +110,15 @@ impl Queue {
             let changed = change.onto((*board.config).clone());
             let (seated, since) = (board.seatings.current().clone(), board.created);
             let (until, blocks) = (board.seq, board.blocks.clone());
-            Ok::<_, Error>((changed, clerk.another_store()?, clerk.queue(), until, blocks, seated, since))
+            Ok::<_, Error>((
+                changed,
+                clerk.another_store(Purpose::LongRead)?,
+                clerk.queue(),
+                until,
+                blocks,
+                seated,
+                since,
+            ))
         })??;
         let learner = store
             .begin_reading(queue)

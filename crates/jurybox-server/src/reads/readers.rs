@@ -42,7 +42,7 @@ impl Readers {
         let waited = self.left.wait_timeout_while(held(&self.looking), patience, is_full);
         let (mut looking, waited) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
         if waited.timed_out() {
-            return Err(Error::Database("too many look at queues at once".into()));
+            return Err(Error::Busy("too many look at queues at once".into()));
         }
         looking[look as usize] += 1;
         Ok(Place(self, look))

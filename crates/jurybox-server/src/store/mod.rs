@@ -71,7 +71,18 @@ pub(crate) struct Checkpoint {
 /// What an item is worth by the last verdict on it, and which one that was.
 pub(crate) type LastWord = (f64, Which);
 
-/// Where queues are kept. One connection, one transaction at a time, always about one queue.
+/// What a store is for: connections are few, and reads leave some of them to writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Transactions that write, and short questions of the server itself.
+    Write,
+    /// Reading a page of items or of the log.
+    Read,
+    /// Reading much of the log.
+    LongRead,
+}
+
+/// Where queues are kept. One transaction at a time, always about one queue.
 ///
 /// An error of any method but `commit` means that the transaction has not happened.
 pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Lookups {
@@ -109,10 +120,14 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     fn has_stumbled(&self) -> bool {
         false
     }
+    /// [`Error::DiskFull`] where the database's disk has no room for a megabyte more.
+    fn check_room(&mut self) -> Result<(), Error>;
     /// Gets a lost connection again.
     fn reconnect(&mut self) -> Result<(), Error>;
-    /// Another connection of the same kind.
-    fn another(&self) -> Result<Box<dyn Store>, Error>;
+    /// Another store on the same database.
+    fn another(&self, purpose: Purpose) -> Result<Box<dyn Store>, Error>;
+    /// Sets how many connections all stores on this database have together, where it counts them.
+    fn share(&mut self, _connections: usize) {}
 
     /// Writes entries with all their rows, the answers to be remembered, and moves the head. `batch` names the transaction.
     fn write(
@@ -226,10 +241,18 @@ pub(crate) enum Fault {
     Cut,
     /// It is refused.
     Refused,
+    /// The disk is full, until this is taken away.
+    DiskFull,
 }
 
 #[cfg(test)]
 impl Fault {
+    /// What is to go wrong now.
+    fn strikes(fault: &std::sync::Mutex<Option<Fault>>) -> Option<Fault> {
+        let mut fault = crate::service::held(fault);
+        if *fault == Some(Fault::DiskFull) { *fault } else { fault.take() }
+    }
+
     /// How the transaction ends.
     fn ends(self) -> &'static str {
         if self == Fault::Unanswered { "COMMIT" } else { "ROLLBACK" }
@@ -238,7 +261,11 @@ impl Fault {
     /// What is said of it.
     fn error(self) -> Error {
         let why = "the line is dead".to_string();
-        if self == Fault::Refused { Error::Database(why) } else { Error::Unknown(why) }
+        match self {
+            Fault::Refused => Error::Database(why),
+            Fault::DiskFull => Error::DiskFull("no space left".into()),
+            Fault::Unanswered | Fault::Cut => Error::Unknown(why),
+        }
     }
 }
 

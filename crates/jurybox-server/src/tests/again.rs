@@ -130,7 +130,7 @@ fn fewer_reviewers_decide_what_has_enough_verdicts(kind: Kind) {
     let (queue, seq) = (life.clerk.queue(), life.clerk.replica.board.seq);
     let folded = crate::load::refold(life.clerk.store(), queue, seq, &mut |_| Ok(())).unwrap();
     assert_eq!(folded.to_bytes(), life.clerk.replica.learner.to_bytes());
-    let store = life.clerk.another_store().unwrap();
+    let store = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
     let opened = Clerk::open(store, queue).unwrap();
     assert_eq!(opened.replica.board.counts(), life.clerk.replica.board.counts());
     life.clerk.freshen().unwrap();
@@ -191,7 +191,7 @@ fn fewer_reviewers_have_the_last_word_when_the_log_is_folded_again(kind: Kind) {
     // Who opens the queue anew has learnt the same, and so has who computes the model from the tables.
     let learner = |clerk: &Clerk| clerk.replica.learner.to_bytes();
     let (queue, before) = (life.clerk.queue(), learner(&life.clerk));
-    life.clerk = Clerk::open(life.clerk.another_store().unwrap(), queue).unwrap();
+    life.clerk = Clerk::open(life.clerk.another_store(crate::store::Purpose::Write).unwrap(), queue).unwrap();
     assert!(learner(&life.clerk) == before, "opened anew, it has learnt something else");
     claim(&mut life, "dan", 3);
     assert_sound(&life);

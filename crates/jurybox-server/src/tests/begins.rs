@@ -258,7 +258,9 @@ fn verdicts_are_learnt_when_they_stand_though_nothing_else_happens(kind: Kind) {
     life.pass(25);
     assert!(life.clerk.lesson_is_due(Duration::ZERO));
     // Of two nodes that wake up, one writes it down.
-    let mut other = Clerk::open(life.clerk.another_store().unwrap(), life.clerk.queue()).unwrap();
+    let mut other =
+        Clerk::open(life.clerk.another_store(crate::store::Purpose::Write).unwrap(), life.clerk.queue())
+            .unwrap();
     assert_eq!([life.clerk.settle().unwrap(), other.settle().unwrap()], [true, false]);
     assert_eq!((used(&life), life.clerk.replica.board.seq), (1, head + 1));
     assert_eq!(other.replica.learner.to_bytes(), life.clerk.replica.learner.to_bytes());
@@ -281,7 +283,7 @@ fn what_was_folded_again_is_not_folded_again_on_opening(kind: Kind) {
     life.ask(Request::Verdicts(vec![revised])).unwrap();
     assert!(life.clerk.replica.learner.is_stale());
     life.clerk.freshen().unwrap();
-    let mut store = life.clerk.another_store().unwrap();
+    let mut store = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
     let kept = |store: &mut dyn Store, queue| store.checkpoints(queue).unwrap().last().map(|last| last.seq);
     assert_eq!(kept(store.as_mut(), life.clerk.queue()), Some(life.clerk.replica.board.seq));
     let head = store.begin_reading(life.clerk.queue()).unwrap();

@@ -29,7 +29,8 @@ fn items(many: u32, tag: Option<&str>) -> Request {
 }
 
 fn reported(life: &Life) -> Found {
-    found(life.clerk.another_store().unwrap().as_mut(), life.clerk.queue()).unwrap()
+    found(life.clerk.another_store(crate::store::Purpose::Write).unwrap().as_mut(), life.clerk.queue())
+        .unwrap()
 }
 
 /// Of 20 that ann was given, she finds 5 to be worth something, and holds the others; all have a tag.

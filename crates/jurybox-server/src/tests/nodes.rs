@@ -16,7 +16,7 @@ on_both!(
 );
 
 fn node(life: &Life) -> Clerk {
-    Clerk::open(life.clerk.another_store().unwrap(), life.clerk.queue()).unwrap()
+    Clerk::open(life.clerk.another_store(crate::store::Purpose::Write).unwrap(), life.clerk.queue()).unwrap()
 }
 
 fn item(id: &str, a: f64) -> NewItem {
@@ -96,7 +96,7 @@ fn a_revision_that_comes_while_the_log_is_folded_again_is_not_missed(kind: Kind)
     life.ask(revise("w1", "v1", "x5")).unwrap();
     assert!(life.clerk.replica.learner.is_stale());
     let (queue, until) = (life.clerk.queue(), life.clerk.replica.board.seq);
-    let mut aside = life.clerk.another_store().unwrap();
+    let mut aside = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
     aside.begin_reading(queue).unwrap();
     let folded = refold(aside.as_mut(), queue, until, &mut |_| Ok(())).unwrap();
     aside.rollback();

@@ -19,7 +19,9 @@ fn alone(kind: Kind) -> (Life, Clerk) {
     let config =
         Config { audit_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() };
     let life = Life::new(kind, 1, &config);
-    let other = Clerk::open(life.clerk.another_store().unwrap(), life.clerk.queue()).unwrap();
+    let other =
+        Clerk::open(life.clerk.another_store(crate::store::Purpose::Write).unwrap(), life.clerk.queue())
+            .unwrap();
     (life, other)
 }
 

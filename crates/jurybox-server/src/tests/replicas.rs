@@ -28,7 +28,7 @@ fn whole_log(store: &mut dyn Store, queue: i64) -> Vec<Event> {
 fn check(life: &mut Life, cuts: &[usize]) {
     let queue = life.clerk.queue();
     life.clerk.freshen().unwrap();
-    let mut store = life.clerk.another_store().unwrap();
+    let mut store = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
     let events = whole_log(store.as_mut(), queue);
     let board = life.clerk.replica.board.to_bytes();
     let learner = life.clerk.replica.learner.to_bytes();
@@ -112,7 +112,9 @@ fn live_and_check(kind: Kind, seed: u64, quorum: u8, cuts: &[usize]) {
 fn follow(kind: Kind, seed: u64, quorum: u8, batches: Vec<(u64, u8, usize)>) {
     let mut life = Life::new(kind, seed, &Config { quorum, ..config() });
     let queue = life.clerk.queue();
-    let open = |life: &Life| Clerk::open(life.clerk.another_store().unwrap(), queue).unwrap();
+    let open = |life: &Life| {
+        Clerk::open(life.clerk.another_store(crate::store::Purpose::Write).unwrap(), queue).unwrap()
+    };
     let mut nodes: Vec<Clerk> = (0..3).map(|_| open(&life)).collect();
     for (many, what, which) in batches {
         life.live(many);
@@ -171,7 +173,8 @@ fn the_random_life_is_a_full_one() {
         life.clerk.freshen().unwrap();
         learnt += life.clerk.replica.learner.jury().seen().used;
         revised += life.clerk.replica.learner.epoch();
-        let (queue, mut store) = (life.clerk.queue(), life.clerk.another_store().unwrap());
+        let (queue, mut store) =
+            (life.clerk.queue(), life.clerk.another_store(crate::store::Purpose::Write).unwrap());
         for event in whole_log(store.as_mut(), queue) {
             *kinds.entry(event.body.kind()).or_default() += 1;
             if let Body::Verdicts { given } = &event.body {

@@ -85,6 +85,9 @@ pub(super) struct Asked {
     /// How many requests a second each key may send, on average; 0 for any number [default: 1000, and any number without keys]
     #[arg(long, value_name = "N", env = "JURYBOX_RATE")]
     rate: Option<u32>,
+    /// How many connections to PostgreSQL all queues share, 2 at least; it counts for a database alone [default: 10]
+    #[arg(long, value_name = "N", env = "JURYBOX_CONNECTIONS", value_parser = clap::value_parser!(u16).range(2..))]
+    connections: Option<u16>,
     /// How many seconds a client may take to send its headers, and then its body [default: 30]
     #[arg(long, value_name = "SECONDS", env = "JURYBOX_PATIENCE")]
     patience: Option<u64>,
@@ -142,6 +145,7 @@ pub(super) fn filled(records: &Records, asked: Asked) -> anyhow::Result<(Place, 
         at_once: asked.at_once.or(said.at_once),
         per_address: asked.per_address.or(said.per_address),
         rate: asked.rate.or(said.rate),
+        connections: asked.connections.or(said.connections),
         patience: asked.patience.or(said.patience),
         proxy_header: asked.proxy_header.or(said.proxy_header),
         proxy_from: or(asked.proxy_from, said.proxy_from),
@@ -155,6 +159,16 @@ pub(super) fn filled(records: &Records, asked: Asked) -> anyhow::Result<(Place, 
 }
 
 impl Asked {
+    /// How many connections to PostgreSQL all queues share.
+    pub(super) fn connections(&self) -> anyhow::Result<usize> {
+        let connections = usize::from(self.connections.unwrap_or(10));
+        ensure!(
+            connections >= 2,
+            "--connections {connections}: at least 2, one for a read and one for a write"
+        );
+        Ok(connections)
+    }
+
     /// What the server is told. Halves of what belongs together are refused.
     pub(super) fn settings(self) -> anyhow::Result<Settings> {
         let (normal, standard) = (Settings::default(), Limits::default());

@@ -43,10 +43,11 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let (place, flag, asked) = asked::filled(&self.records, self.asked.clone())?;
+        let connections = asked.connections()?;
         let settings = asked.settings()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let hangups = Hangups::noted(&runtime)?;
-        let service = Arc::new(Service::open(&place, Duration::from_secs(self.wait))?);
+        let service = Arc::new(Service::open_with(&place, Duration::from_secs(self.wait), connections)?);
         if !settings.listen.ip().is_loopback() && settings.proxy.is_none() {
             ensure!(
                 !service.keys()?.is_empty(),

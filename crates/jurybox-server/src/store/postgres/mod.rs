@@ -1,4 +1,5 @@
-//! A PostgreSQL database that any number of nodes share: one connection each for a queue and node, driven by the clerk's own thread.
+//! A PostgreSQL database that any number of nodes share. A store borrows one of its node's
+//! connections for the length of a transaction, and its own thread drives it meanwhile.
 //!
 //! Everything is in a schema of its own, `jurybox`. Transactions that write are READ COMMITTED and take the queue's row first
 //! (`FOR UPDATE`): a snapshot would be older than the lock. A node that stops in mid-transaction loses its connection after a few
@@ -8,13 +9,17 @@
 mod ahead;
 mod hooks;
 mod open;
+mod pool;
 mod read;
 mod say;
 mod served;
 mod store;
 mod stretch;
 
+use super::Purpose;
+use crate::Error;
 use crate::line::{Address, Failure, Line};
+use pool::{Lent, Pool};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -31,13 +36,15 @@ const LOCK: Duration = Duration::from_secs(20);
 /// How long a node may think in mid-transaction. Deciding takes milliseconds.
 const THINK: Duration = Duration::from_secs(5);
 
-/// A connection to a database.
+/// A database, and one of its connections for as long as a transaction is open.
 pub(crate) struct Postgres {
     address: Arc<Address>,
     /// How long an outage is waited out.
     patience: Duration,
-    line: Line,
-    prepared: HashMap<String, Statement>,
+    pool: Arc<Pool<Session>>,
+    /// What connections are borrowed for.
+    purpose: Purpose,
+    lent: Option<Lent<Session>>,
     stage: Stage,
     ahead_of: ahead::Ahead,
     /// An item that was to be new was there.
@@ -49,6 +56,12 @@ pub(crate) struct Postgres {
     /// What is to go wrong with the next commit, in tests.
     #[cfg(test)]
     pub(crate) fault: Arc<std::sync::Mutex<Option<super::Fault>>>,
+}
+
+/// A connection, and the statements that have been prepared over it.
+struct Session {
+    line: Line,
+    prepared: HashMap<String, Statement>,
 }
 
 /// Where a transaction is.
@@ -73,15 +86,60 @@ impl Postgres {
         self.ask(&format!("SHOW {name}"), Vec::new()).unwrap()[0].get(0)
     }
 
+    /// Borrows a connection, unless a transaction is under way on one already.
+    fn borrow(&mut self) -> Result<(), Error> {
+        if self.lent.is_some() {
+            return Ok(());
+        }
+        if self.stage != Stage::None {
+            return Err(Error::Database("the connection was lost in mid-transaction".into()));
+        }
+        let mut lent = self.pool.borrow(self.purpose)?;
+        // It may have been lost while nobody used it.
+        let lives = lent.connection.take().filter(|session: &Session| session.line.is_open());
+        lent.connection = Some(lives.map_or_else(|| Session::open(&self.address), Ok)?);
+        self.lent = Some(lent);
+        Ok(())
+    }
+
+    /// Gives the connection back where no transaction is under way.
+    fn give_back(&mut self) {
+        if self.stage == Stage::None {
+            self.lent = None;
+        }
+    }
+
+    /// Closes the connection: nobody else is to have it.
+    fn discard(&mut self) {
+        if let Some(lent) = &mut self.lent {
+            lent.connection = None;
+        }
+        self.lent = None;
+    }
+
+    fn session(&mut self) -> Result<&mut Session, Failure> {
+        let session = self.lent.as_mut().and_then(|lent| lent.connection.as_mut());
+        session.ok_or_else(|| Failure::lost("the connection is closed"))
+    }
+
     /// Notes what went wrong, and says it.
-    fn failed(&mut self, failure: &Failure) -> crate::Error {
+    fn failed(&mut self, failure: &Failure) -> Error {
         self.stumbled |= failure.rule.as_deref() == Some("items_by_key");
         if self.stage == Stage::Open {
             self.stage = Stage::Failed;
         }
-        match failure.rule {
-            Some(_) => crate::Error::Contradiction(failure.what.clone()),
-            None => crate::Error::Database(failure.what.clone()),
+        if failure.lost {
+            self.discard();
+        }
+        failure.to_error()
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // The database rolls back what is open when the connection ends; this may be a thread that must not wait.
+        if self.stage != Stage::None {
+            self.discard();
         }
     }
 }

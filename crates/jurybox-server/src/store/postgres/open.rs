@@ -1,13 +1,17 @@
 //! Opening a database, and bringing its tables up to date.
 
 use super::ahead::Ahead;
-use super::{ANSWER, LOCK, Postgres, STATEMENT, Stage, THINK};
+use super::pool::Pool;
+use super::{ANSWER, LOCK, Postgres, STATEMENT, Session, Stage, THINK};
 use crate::Error;
+use crate::error::corrupt;
 use crate::line::{Address, Failure, Line};
-use crate::store::schema;
+use crate::store::{Purpose, Store, schema};
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio_postgres::SimpleQueryMessage;
 
 /// The schema that has all our tables.
 const SCHEMA: &str = "jurybox";
@@ -37,11 +41,15 @@ impl Postgres {
     }
 
     fn made_ready(address: &Arc<Address>, patience: Duration, line: Line) -> Result<Self, Error> {
+        let mut first = Session::over(line, address)?;
+        let mut second = Session::open(address)?;
+        first.refuse_shared_sessions(&mut second, address)?;
         let mut store = Postgres {
             address: address.clone(),
             patience,
-            line,
-            prepared: HashMap::new(),
+            pool: Arc::new(Pool::new(vec![second, first])),
+            purpose: Purpose::Write,
+            lent: None,
             stage: Stage::None,
             ahead_of: Ahead::default(),
             stumbled: false,
@@ -50,20 +58,18 @@ impl Postgres {
             #[cfg(test)]
             fault: Arc::default(),
         };
-        store.check()?;
         store.migrate()?;
         Ok(store)
     }
 
-    /// Another connection to the same database.
-    pub(super) fn again(&self) -> Result<Self, Error> {
-        let line = connect(&self.address)
-            .map_err(|failure| Error::Database(format!("{}: {}", self.address, failure.what)))?;
-        let mut store = Postgres {
+    /// Another store on the same connections.
+    pub(super) fn again(&self, purpose: Purpose) -> Self {
+        Postgres {
             address: self.address.clone(),
             patience: self.patience,
-            line,
-            prepared: HashMap::new(),
+            pool: self.pool.clone(),
+            purpose,
+            lent: None,
             stage: Stage::None,
             ahead_of: Ahead::default(),
             stumbled: false,
@@ -71,31 +77,7 @@ impl Postgres {
             ahead: self.ahead.clone(),
             #[cfg(test)]
             fault: self.fault.clone(),
-        };
-        store.check()?;
-        Ok(store)
-    }
-
-    /// Refuses to go on unless a commit is a commit, and text is what we take for text.
-    fn check(&mut self) -> Result<(), Error> {
-        // What is committed must be on the disk; more than that (a replica's) may be asked for in the database's own settings.
-        let settings = "SELECT current_setting('fsync'), current_setting('server_encoding'), CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) ELSE current_setting('synchronous_commit') END";
-        let rows = self.ask(settings, Vec::new())?;
-        let row = rows.first().ok_or_else(|| Error::Open(format!("{}: it has no settings", self.address)))?;
-        let (fsync, encoding, commit): (String, String, String) = (row.get(0), row.get(1), row.get(2));
-        if fsync != "on" || commit == "off" {
-            return Err(Error::Open(format!(
-                "{}: PostgreSQL will not sync every commit here (fsync {fsync}, synchronous_commit {commit})",
-                self.address
-            )));
         }
-        if encoding != "UTF8" {
-            return Err(Error::Open(format!(
-                "{}: its encoding is {encoding}; make a database with UTF8",
-                self.address
-            )));
-        }
-        Ok(())
     }
 
     /// Brings the tables to the present version, each step in a transaction of its own, one node at a time.
@@ -103,10 +85,10 @@ impl Postgres {
         while self.version()? != Some(schema::VERSION) {
             let steps =
                 format!("BEGIN; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock({MIGRATING})");
-            self.say(&steps)?;
-            let stepped = self.step();
-            let ended = self.say(if stepped.is_ok() { "COMMIT" } else { "ROLLBACK" });
-            stepped.and(ended)?;
+            self.start()?;
+            let stepped = self.say(&steps).and_then(|()| self.step()).and_then(|()| self.commit());
+            self.rollback();
+            stepped?;
         }
         Ok(())
     }
@@ -149,7 +131,65 @@ impl Postgres {
     }
 }
 
-pub(super) fn connect(address: &Address) -> Result<Line, Failure> {
+impl Session {
+    /// A new connection.
+    pub(super) fn open(address: &Address) -> Result<Self, Error> {
+        let line =
+            connect(address).map_err(|failure| Error::Database(format!("{address}: {}", failure.what)))?;
+        Self::over(line, address)
+    }
+
+    /// Refuses to go on unless a commit is a commit, and text is what we take for text.
+    fn over(line: Line, address: &Address) -> Result<Self, Error> {
+        let mut session = Session { line, prepared: HashMap::new() };
+        // What is committed must be on the disk; more than that (a replica's) may be asked for in the database's own settings.
+        let settings = "SELECT current_setting('fsync'), current_setting('server_encoding'), CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) ELSE current_setting('synchronous_commit') END";
+        let [fsync, encoding, commit] = session.cells(settings, address)?;
+        if fsync != "on" || commit == "off" {
+            return Err(Error::Open(format!(
+                "{address}: PostgreSQL will not sync every commit here (fsync {fsync}, synchronous_commit {commit})"
+            )));
+        }
+        if encoding != "UTF8" {
+            return Err(Error::Open(format!(
+                "{address}: its encoding is {encoding}; make a database with UTF8"
+            )));
+        }
+        Ok(session)
+    }
+
+    /// Refuses a pooler that gives a connection another session for each transaction: settings and prepared statements would be
+    /// others', such as `search_path` and the time after which a hung transaction ends.
+    fn refuse_shared_sessions(&mut self, other: &mut Session, address: &Address) -> Result<(), Error> {
+        let token = format!("{:016x}", RandomState::new().hash_one(Instant::now()));
+        let read = "SELECT COALESCE(current_setting('jurybox.session', true), '')";
+        let [_] = self.cells(&format!("SELECT set_config('jurybox.session', '{token}', false)"), address)?;
+        // While the other one has a transaction open, a pooler must give this one another session, unless it gave that one this one's.
+        let [theirs] = other.cells(&format!("BEGIN; {read}"), address)?;
+        let ours = if theirs == token { Ok([String::new()]) } else { self.cells(read, address) };
+        let [_] = other.cells("ROLLBACK; SELECT ''", address)?;
+        if ours? == [token] {
+            return Ok(());
+        }
+        Err(Error::Open(format!(
+            "{address}: this is a pooler in transaction mode (pgbouncer: pool_mode = transaction): give the address of PostgreSQL itself, or of a pooler in session mode; a server keeps a fixed number of connections by itself (--connections)"
+        )))
+    }
+
+    /// The cells of the first row that some words without values come to.
+    fn cells<const N: usize>(&mut self, words: &str, address: &Address) -> Result<[String; N], Error> {
+        let said = self.line.wait(ANSWER, async |client| client.simple_query(words).await);
+        let messages = said.map_err(|failure| Error::Database(format!("{address}: {}", failure.what)))?;
+        let row = messages.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        });
+        let row = row.filter(|row| row.len() == N).ok_or_else(|| corrupt(format!("{address}: no answer")))?;
+        Ok(std::array::from_fn(|at| row.get(at).unwrap_or_default().to_string()))
+    }
+}
+
+fn connect(address: &Address) -> Result<Line, Failure> {
     // Every statement has its index, also while the statistics know nothing of what came in this minute.
     let first = format!(
         "SET search_path = {SCHEMA}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET random_page_cost = 1.1; SET jit = off; SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning; SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",

@@ -1,6 +1,6 @@
 //! What is said over the line, and how much of it goes in one journey.
 
-use super::{ANSWER, LOAD, Postgres};
+use super::{ANSWER, LOAD, Postgres, Session};
 use crate::Error;
 use crate::line::{Failure, in_order};
 use crate::store::sql;
@@ -168,21 +168,27 @@ fn many_of(sql: &str, values: Vec<Value>) -> Said {
 impl Postgres {
     /// Prepares what has not been said over this line before.
     fn prepare(&mut self, said: &Said) -> Result<(), Error> {
-        if !self.prepared.contains_key(&said.sql) {
-            // If that has failed, its words are the ones to be told.
-            self.wait_for_what_is_under_way()?;
-            let kinds: Vec<Type> = said.cells.iter().map(Cells::kind).collect();
-            let prepared =
-                self.line.wait(self.limit, async |client| client.prepare_typed(&said.sql, &kinds).await);
-            let statement = prepared.map_err(|failure| self.failed(&failure))?;
-            self.prepared.insert(said.sql.clone(), statement);
+        let known = |session: &mut Session| session.prepared.contains_key(&said.sql);
+        if self.session().is_ok_and(known) {
+            return Ok(());
         }
-        Ok(())
+        // If that has failed, its words are the ones to be told.
+        self.wait_for_what_is_under_way()?;
+        let (kinds, limit) = (said.cells.iter().map(Cells::kind).collect::<Vec<Type>>(), self.limit);
+        let prepared = self.session().and_then(|session| {
+            let prepared =
+                session.line.wait(limit, async |client| client.prepare_typed(&said.sql, &kinds).await)?;
+            session.prepared.insert(said.sql.clone(), prepared);
+            Ok(())
+        });
+        prepared.map_err(|failure| self.failed(&failure))
     }
 
     fn wait_for_what_is_under_way(&mut self) -> Result<(), Error> {
         let Some(under_way) = self.ahead_of.under_way.take() else { return Ok(()) };
-        let done = self.line.wait(self.limit, async |_| arrival(under_way).await);
+        let limit = self.limit;
+        let done =
+            self.session().and_then(|session| session.line.wait(limit, async |_| arrival(under_way).await));
         done.map(drop).map_err(|failure| self.failed(&failure))
     }
 
@@ -193,20 +199,28 @@ impl Postgres {
 
     /// The same, with a plain word before them; what was held back goes along.
     pub(super) fn ask_after(&mut self, word: Option<&str>, all: &[Said]) -> Result<Vec<Vec<Row>>, Error> {
+        self.borrow()?;
+        let asked = self.ask_over_session(word, all);
+        self.give_back();
+        asked
+    }
+
+    fn ask_over_session(&mut self, word: Option<&str>, all: &[Said]) -> Result<Vec<Vec<Row>>, Error> {
         self.prepare_held_back()?;
         for said in all {
             self.prepare(said)?;
         }
         let held_back = std::mem::take(&mut self.ahead_of.held_back);
-        let under_way = self.ahead_of.under_way.take();
-        let Postgres { line, prepared, limit, .. } = self;
-        let asked = line.wait(*limit, async |client| {
-            let mut futures: Vec<_> = under_way.into_iter().map(arrival).collect();
-            if let Some(word) = word {
-                futures.push(say_word(client, word));
-            }
-            futures.extend(held_back.iter().chain(all).map(|said| query(client, prepared, said)));
-            in_order(futures).await
+        let (under_way, limit) = (self.ahead_of.under_way.take(), self.limit);
+        let asked = self.session().and_then(|Session { line, prepared }| {
+            line.wait(limit, async |client| {
+                let mut futures: Vec<_> = under_way.into_iter().map(arrival).collect();
+                if let Some(word) = word {
+                    futures.push(say_word(client, word));
+                }
+                futures.extend(held_back.iter().chain(all).map(|said| query(client, prepared, said)));
+                in_order(futures).await
+            })
         });
         let mut rows = asked.map_err(|failure| self.failed(&failure))?;
         Ok(rows.split_off(rows.len() - all.len()))
@@ -224,14 +238,16 @@ impl Postgres {
     pub(super) fn send_held_back(&mut self) -> Result<(), Error> {
         self.prepare_held_back()?;
         let held_back = std::mem::take(&mut self.ahead_of.held_back);
-        let prepared: HashMap<String, Statement> =
-            held_back.iter().map(|said| (said.sql.clone(), self.prepared[&said.sql].clone())).collect();
         let before = self.ahead_of.under_way.take();
-        self.ahead_of.under_way = self.line.set_off(|client| async move {
+        let session = self.session().map_err(|failure| failure.to_error())?;
+        let prepared: HashMap<String, Statement> =
+            held_back.iter().map(|said| (said.sql.clone(), session.prepared[&said.sql].clone())).collect();
+        let under_way = session.line.set_off(|client| async move {
             let mut futures: Vec<_> = before.into_iter().map(arrival).collect();
             futures.extend(held_back.iter().map(|said| query(&client, &prepared, said)));
             in_order(futures).await.map(|_| Vec::new())
         });
+        self.ahead_of.under_way = under_way;
         Ok(())
     }
 
@@ -239,7 +255,7 @@ impl Postgres {
     pub(super) fn commit_with_held_back(&mut self) -> Result<(), Failure> {
         let held_back = std::mem::take(&mut self.ahead_of.held_back);
         let under_way = self.ahead_of.under_way.take();
-        let Postgres { line, prepared, .. } = self;
+        let Session { line, prepared } = self.session()?;
         let ended = line.wait(ANSWER, async |client| {
             let mut futures: Vec<_> = under_way.into_iter().map(arrival).collect();
             futures.extend(held_back.iter().map(|said| query(client, prepared, said)));
@@ -257,8 +273,14 @@ impl Postgres {
 
     /// Says words without values.
     pub(super) fn say(&mut self, words: &str) -> Result<(), Error> {
-        let said = self.line.wait(self.limit, async |client| client.batch_execute(words).await);
-        said.map_err(|failure| self.failed(&failure))
+        self.borrow()?;
+        let limit = self.limit;
+        let said = self
+            .session()
+            .and_then(|session| session.line.wait(limit, async |client| client.batch_execute(words).await));
+        let said = said.map_err(|failure| self.failed(&failure));
+        self.give_back();
+        said
     }
 
     /// Reads all rows of a query without values, as they come, by the way that costs least.
@@ -270,19 +292,24 @@ impl Postgres {
     ) -> Result<(), Error> {
         let copy = format!("COPY ({query}) TO STDOUT (FORMAT binary)");
         let mut refused = None;
-        let read = self.line.wait(LOAD, async |client| {
-            let stream = client.copy_out(&copy).await?;
-            let mut rows = pin!(BinaryCopyOutStream::new(stream, kinds));
-            while let Some(row) = next(&mut rows).await {
-                let row = row?;
-                // The rest is read all the same, so that the line can be used again.
-                if refused.is_none() {
-                    refused = each(&row).err();
+        self.borrow()?;
+        let read = self.session().and_then(|session| {
+            session.line.wait(LOAD, async |client| {
+                let stream = client.copy_out(&copy).await?;
+                let mut rows = pin!(BinaryCopyOutStream::new(stream, kinds));
+                while let Some(row) = next(&mut rows).await {
+                    let row = row?;
+                    // The rest is read all the same, so that the line can be used again.
+                    if refused.is_none() {
+                        refused = each(&row).err();
+                    }
                 }
-            }
-            Ok(())
+                Ok(())
+            })
         });
-        read.map_err(|failure| self.failed(&failure))?;
+        let read = read.map_err(|failure| self.failed(&failure));
+        self.give_back();
+        read?;
         refused.map_or(Ok(()), Err)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::read::{all, checkpoint, get, item, verdict};
 use super::say::{Cells, Said, gathered};
-use super::{ANSWER, LOAD, Postgres, Stage};
+use super::{ANSWER, LOAD, Postgres, Session, Stage};
 use crate::Error;
 use crate::board::work::Lease;
 use crate::error::corrupt;
@@ -11,7 +11,9 @@ use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
 use crate::store::value::{Op, values};
 use crate::store::write::ops_of;
-use crate::store::{Checkpoint, Foreseen, Head, LastWord, LeaseRow, QueueRow, STRETCH, Store, schema, sql};
+use crate::store::{
+    Checkpoint, Foreseen, Head, LastWord, LeaseRow, Purpose, QueueRow, STRETCH, Store, schema, sql,
+};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio_postgres::Row;
@@ -38,10 +40,17 @@ impl Postgres {
         all(&rows, read)
     }
 
+    /// Leaves what was begun before, and borrows a connection until the transaction ends.
+    pub(super) fn start(&mut self) -> Result<(), Error> {
+        self.rollback();
+        self.borrow()?;
+        (self.stage, self.stumbled) = (Stage::Open, false);
+        Ok(())
+    }
+
     /// Begins with these words, and reads the head by that statement; what is foreseen comes along.
     fn begin_with(&mut self, words: &str, head: &str, queue: i64) -> Result<Head, Error> {
-        self.rollback();
-        (self.stage, self.stumbled) = (Stage::Open, false);
+        self.start()?;
         let mut asks = vec![Said::new(head, values![queue]), Said::new(CLOCK, Vec::new())];
         let (foreseen, more) = self.ahead_of.asks(queue);
         asks.extend(more);
@@ -70,8 +79,7 @@ impl Postgres {
 impl Postgres {
     /// Begins a transaction that is not about one queue that is there.
     pub(super) fn begin_anything(&mut self) -> Result<(), Error> {
-        self.rollback();
-        self.stage = Stage::Open;
+        self.start()?;
         self.say("BEGIN")
     }
 }
@@ -164,25 +172,30 @@ impl Store for Postgres {
             self.rollback();
             return Err(error);
         }
-        let stage = std::mem::replace(&mut self.stage, Stage::None);
-        if stage == Stage::Failed {
-            self.stage = stage;
+        if self.stage == Stage::Failed {
             self.rollback();
             return Err(Error::Database("something in the transaction had failed".into()));
         }
         #[cfg(test)]
-        if let Some(fault) = self.fault.lock().ok().and_then(|mut fault| fault.take()) {
+        let fault = crate::store::Fault::strikes(&self.fault);
+        #[cfg(test)]
+        if let Some(fault) = fault {
             self.ask_all(&[])?;
             self.say(fault.ends())?;
+            self.stage = Stage::None;
+            self.give_back();
             return Err(fault.error());
         }
-        match self.commit_with_held_back() {
-            Ok(()) => Ok(()),
+        let ended = self.commit_with_held_back();
+        self.stage = Stage::None;
+        let ended = ended.map_err(|failure| {
             // Only where the database itself says no has it not happened: to the commit, or to something that was said on the same
             // journey, for then the commit ends what has failed.
-            Err(failure) if !failure.lost => Err(self.failed(&failure)),
-            Err(failure) => Err(Error::Unknown(failure.what)),
-        }
+            let error = self.failed(&failure);
+            if failure.lost { Error::Unknown(failure.what) } else { error }
+        });
+        self.give_back();
+        ended
     }
 
     fn rollback(&mut self) {
@@ -192,7 +205,13 @@ impl Store for Postgres {
         if self.stage != Stage::None {
             self.stage = Stage::None;
             self.limit = ANSWER;
-            let _ = self.line.wait(ANSWER, async |client| client.batch_execute("ROLLBACK").await);
+            let rolled = self.session().and_then(|session| {
+                session.line.wait(ANSWER, async |client| client.batch_execute("ROLLBACK").await)
+            });
+            if rolled.is_err() {
+                self.discard();
+            }
+            self.give_back();
         }
     }
 
@@ -200,13 +219,35 @@ impl Store for Postgres {
         self.stumbled
     }
 
+    fn check_room(&mut self) -> Result<(), Error> {
+        #[cfg(test)]
+        if *crate::service::held(&self.fault) == Some(crate::store::Fault::DiskFull) {
+            return Err(Error::DiskFull("no space left".into()));
+        }
+        self.start()?;
+        let made = self.say(
+            "BEGIN; CREATE TEMP TABLE room ON COMMIT DROP AS SELECT n FROM generate_series(1, 30000) AS n",
+        );
+        self.rollback();
+        // What else is in the way, such as a role that may make no such table, is not what is asked here.
+        if matches!(made, Err(Error::DiskFull(_))) { made } else { Ok(()) }
+    }
+
     fn reconnect(&mut self) -> Result<(), Error> {
-        *self = self.again()?;
+        self.rollback();
+        let mut lent = self.pool.borrow(self.purpose)?;
+        // One that lies idle may be lost too: it makes room for the new one.
+        lent.connection = None;
+        lent.connection = Some(Session::open(&self.address)?);
         Ok(())
     }
 
-    fn another(&self) -> Result<Box<dyn Store>, Error> {
-        Ok(Box::new(self.again()?))
+    fn another(&self, purpose: Purpose) -> Result<Box<dyn Store>, Error> {
+        Ok(Box::new(self.again(purpose)))
+    }
+
+    fn share(&mut self, connections: usize) {
+        self.pool.resize(connections);
     }
 
     fn write(

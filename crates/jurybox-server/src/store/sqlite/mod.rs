@@ -410,6 +410,27 @@ impl rusqlite::ToSql for Value {
 fn db(error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::ConstraintViolation) => Error::Contradiction(error.to_string()),
+        Some(rusqlite::ErrorCode::DiskFull) => Error::DiskFull(error.to_string()),
         _ => Error::Database(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    #[test]
+    fn a_file_that_cannot_grow_is_a_full_disk_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Sqlite::open(folder.path(), Duration::ZERO).unwrap();
+        store.check_room().unwrap();
+        store.connection.execute_batch("PRAGMA max_page_count = 1").unwrap();
+        let grow = "INSERT INTO payloads(queue, n, body) VALUES (1, 1, hex(zeroblob(100000)))";
+        let error = store.execute(grow, []).unwrap_err();
+        assert_eq!((error.code(), error.is_passing()), ("disk_full", true), "{error}");
+        let error = store.execute("INSERT INTO nothing VALUES (1)", []).unwrap_err();
+        assert_eq!(error.code(), "database");
+        assert!(!folder.path().join("jurybox.room").exists());
     }
 }

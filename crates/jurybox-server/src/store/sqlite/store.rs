@@ -9,11 +9,20 @@ use crate::event::{Event, Picked, Which};
 use crate::rows::{Chunk, Found, ItemRow, Remembered, VerdictRow, Write};
 use crate::seatings::Seatings;
 use crate::store::write::ops_of;
-use crate::store::{Checkpoint, Head, LastWord, LeaseRow, QueueRow, STRETCH, Store, sql};
+use crate::store::{Checkpoint, Head, LastWord, LeaseRow, Purpose, QueueRow, STRETCH, Store, sql};
 use rusqlite::{Row, params};
+use std::io::{ErrorKind, Write as _};
 
 /// So many pages of the journal, and it is begun anew.
 const LONG: i64 = 4096;
+
+/// A file that is written to see whether there is room, and removed.
+const ROOM: &str = "jurybox.room";
+
+/// Whether this is why a file cannot grow.
+fn is_full(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+}
 
 impl Store for Sqlite {
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error> {
@@ -72,7 +81,7 @@ impl Store for Sqlite {
 
     fn commit(&mut self) -> Result<(), Error> {
         #[cfg(test)]
-        if let Some(fault) = self.fault.lock().ok().and_then(|mut fault| fault.take()) {
+        if let Some(fault) = crate::store::Fault::strikes(&self.fault) {
             self.connection.execute_batch(fault.ends()).map_err(db)?;
             return Err(fault.error());
         }
@@ -93,13 +102,28 @@ impl Store for Sqlite {
         }
     }
 
+    fn check_room(&mut self) -> Result<(), Error> {
+        #[cfg(test)]
+        if *crate::service::held(&self.fault) == Some(crate::store::Fault::DiskFull) {
+            return Err(Error::DiskFull("no space left".into()));
+        }
+        let file = self.folder.join(ROOM);
+        let written = super::for_us_alone(&file)
+            .and_then(|mut file| file.write_all(&[0; 1 << 20]).and_then(|()| file.sync_all()));
+        let _ = std::fs::remove_file(&file);
+        match written {
+            Err(error) if is_full(error.kind()) => Err(Error::DiskFull(error.to_string())),
+            _ => Ok(()),
+        }
+    }
+
     fn reconnect(&mut self) -> Result<(), Error> {
         self.check_file()?;
         self.connection = connect(&self.folder.join(FILE))?;
         Ok(())
     }
 
-    fn another(&self) -> Result<Box<dyn Store>, Error> {
+    fn another(&self, _: Purpose) -> Result<Box<dyn Store>, Error> {
         self.check_file()?;
         let connection = connect(&self.folder.join(FILE))?;
         Ok(Box::new(Sqlite {

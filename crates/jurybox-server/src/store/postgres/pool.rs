@@ -1,0 +1,192 @@
+//! The connections of one process to a database: a fixed number, however many queues there are.
+//!
+//! A store borrows a connection for the length of a transaction, or of one question outside of a
+//! transaction. Requests that find none free wait in the order in which they came, and are refused
+//! after a while. Reads can take only a part of the connections, so that they never starve writes.
+
+use crate::Error;
+use crate::service::held;
+use crate::store::Purpose;
+use std::collections::VecDeque;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// The number of connections of a process where nobody says otherwise.
+const CONNECTIONS: usize = 10;
+/// How long a request waits for a connection; it is less than whoever asks over HTTP waits.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A fixed number of places, and the connections of type `T` that nobody uses now.
+pub(super) struct Pool<T> {
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    connections: usize,
+    /// Connections in use: for any purpose, for reads, and for long reads.
+    used: [usize; 3],
+    idle: Vec<T>,
+    waiting: VecDeque<Waiting<T>>,
+    tickets: u64,
+}
+
+struct Waiting<T> {
+    ticket: u64,
+    purpose: Purpose,
+    turn: Sender<Option<T>>,
+}
+
+impl<T> State<T> {
+    fn has_room(&self, purpose: Purpose) -> bool {
+        let most = [self.connections, (self.connections / 2).max(1), (self.connections / 3).max(1)];
+        (0..=purpose as usize).all(|class| self.used[class] < most[class])
+    }
+
+    fn lend(&mut self, purpose: Purpose) -> Option<T> {
+        self.used[..=purpose as usize].iter_mut().for_each(|used| *used += 1);
+        self.idle.pop()
+    }
+
+    fn take_back(&mut self, connection: Option<T>, purpose: Purpose) {
+        self.used[..=purpose as usize].iter_mut().for_each(|used| *used -= 1);
+        // Fewer are kept where the number was lowered.
+        self.idle.extend(connection.filter(|_| self.used[0] + self.idle.len() < self.connections));
+    }
+}
+
+/// A place, with the connection that is in it; none where it is still to be made.
+pub(super) struct Lent<T> {
+    pub(super) connection: Option<T>,
+    purpose: Purpose,
+    pool: Arc<Pool<T>>,
+}
+
+impl<T> Drop for Lent<T> {
+    fn drop(&mut self) {
+        self.pool.give_back(self.connection.take(), self.purpose);
+    }
+}
+
+impl<T> Pool<T> {
+    pub(super) fn new(idle: Vec<T>) -> Self {
+        let (used, waiting, tickets) = ([0; 3], VecDeque::new(), 0);
+        Pool { state: Mutex::new(State { connections: CONNECTIONS, used, idle, waiting, tickets }) }
+    }
+
+    /// Sets the number of connections, of which there are two at least: one for a read, one for a write.
+    pub(super) fn resize(&self, connections: usize) {
+        held(&self.state).connections = connections.max(2);
+    }
+
+    /// Waits for a place. [`Error::Busy`] where none comes free in time.
+    pub(super) fn borrow(self: &Arc<Self>, purpose: Purpose) -> Result<Lent<T>, Error> {
+        self.borrow_within(PATIENCE, purpose)
+    }
+
+    fn borrow_within(self: &Arc<Self>, patience: Duration, purpose: Purpose) -> Result<Lent<T>, Error> {
+        let lent = |connection| Ok(Lent { connection, purpose, pool: self.clone() });
+        let (turn, came) = channel();
+        let (ticket, connections) = {
+            let mut state = held(&self.state);
+            // Where there is room, nobody waits who could have it.
+            if state.has_room(purpose) {
+                return lent(state.lend(purpose));
+            }
+            state.tickets += 1;
+            let ticket = state.tickets;
+            state.waiting.push_back(Waiting { ticket, purpose, turn });
+            (ticket, state.connections)
+        };
+        if let Ok(connection) = came.recv_timeout(patience) {
+            return lent(connection);
+        }
+        held(&self.state).waiting.retain(|waiting| waiting.ticket != ticket);
+        // It may have come just now.
+        if let Ok(connection) = came.try_recv() {
+            return lent(connection);
+        }
+        Err(Error::Busy(format!(
+            "none of the {connections} connections to the database came free within {} seconds",
+            patience.as_secs()
+        )))
+    }
+
+    fn give_back(&self, connection: Option<T>, purpose: Purpose) {
+        let mut state = held(&self.state);
+        state.take_back(connection, purpose);
+        while let Some(next) = state.waiting.iter().position(|waiting| state.has_room(waiting.purpose)) {
+            let Some(Waiting { purpose, turn, .. }) = state.waiting.remove(next) else { return };
+            let connection = state.lend(purpose);
+            if let Err(refused) = turn.send(connection) {
+                state.take_back(refused.0, purpose);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(connections: usize) -> Arc<Pool<u32>> {
+        let pool = Arc::new(Pool::new(vec![7]));
+        pool.resize(connections);
+        pool
+    }
+
+    fn at_once(pool: &Arc<Pool<u32>>, purpose: Purpose) -> Result<Lent<u32>, Error> {
+        pool.borrow_within(Duration::ZERO, purpose)
+    }
+
+    #[test]
+    fn there_are_never_more_connections_than_were_asked_for_and_reads_leave_some_for_writes() {
+        let pool = pool(6);
+        let long: Vec<_> = (0..2).map(|_| at_once(&pool, Purpose::LongRead).unwrap()).collect();
+        assert!(matches!(at_once(&pool, Purpose::LongRead), Err(Error::Busy(_))));
+        let short = at_once(&pool, Purpose::Read).unwrap();
+        assert!(matches!(at_once(&pool, Purpose::Read), Err(Error::Busy(_))));
+        let writes: Vec<_> = (0..3).map(|_| at_once(&pool, Purpose::Write).unwrap()).collect();
+        let error = at_once(&pool, Purpose::Write).err().unwrap();
+        assert!(error.is_passing() && error.to_string().contains("6 connections"), "{error}");
+        assert_eq!(long[0].connection, Some(7), "the one that is there comes first");
+        drop((long, short, writes));
+        assert_eq!(held(&pool.state).used, [0; 3]);
+        assert!(at_once(&pool, Purpose::LongRead).is_ok());
+    }
+
+    #[test]
+    fn whoever_waits_is_served_in_order_and_no_read_waits_in_front_of_a_write() {
+        let pool = pool(2);
+        let (read, write) = (at_once(&pool, Purpose::Read).unwrap(), at_once(&pool, Purpose::Write).unwrap());
+        let order = Mutex::new(Vec::new());
+        let waiting = |many: usize| {
+            while held(&pool.state).waiting.len() < many {
+                std::thread::yield_now();
+            }
+        };
+        let work = |name: &'static str, purpose| {
+            let lent = pool.borrow_within(Duration::from_mins(1), purpose).unwrap();
+            held(&order).push(name);
+            drop(lent);
+        };
+        std::thread::scope(|scope| {
+            for (at, (name, purpose)) in
+                [("read", Purpose::Read), ("first", Purpose::Write), ("second", Purpose::Write)]
+                    .into_iter()
+                    .enumerate()
+            {
+                scope.spawn(move || work(name, purpose));
+                waiting(at + 1);
+            }
+            // One read is under way: the next one waits for that, and the writes go before it.
+            drop(write);
+            waiting(1);
+            while held(&order).len() < 2 {
+                std::thread::yield_now();
+            }
+            drop(read);
+        });
+        assert_eq!(*held(&order), ["first", "second", "read"]);
+    }
+}
