@@ -74,6 +74,7 @@ pub(crate) struct Metrics {
     webhooks_off: AtomicUsize,
     dropped: Counter,
     up: Gauge,
+    disk_full: Gauge,
     /// One text at a time: each is of the queues that its reader may look at.
     writing: Mutex<()>,
 }
@@ -121,7 +122,11 @@ impl Metrics {
         registry.register("log_lines_dropped", "Lines of the log that nobody took in time", dropped.clone());
         let up = Gauge::default();
         registry.register("database_up", "Whether the database answers", up.clone());
+        let disk_full = Gauge::default();
+        let help = "Whether the database's disk was full when something was last written: an alarm";
+        registry.register("disk_full", help, disk_full.clone());
         Metrics {
+            disk_full,
             behind,
             failures,
             off,
@@ -154,6 +159,11 @@ impl Metrics {
     /// Something was sent to a webhook, and arrived or not.
     pub(crate) fn note_delivery(&self, arrived: bool) {
         self.deliveries.get_or_create(&Sent { arrived: if arrived { "yes" } else { "no" } }).inc();
+    }
+
+    /// Whether the database's disk is full.
+    pub(crate) fn note_disk_full(&self, full: bool) {
+        self.disk_full.set(i64::from(full));
     }
 
     pub(crate) fn note_webhooks_off(&self, many: usize) {

@@ -179,6 +179,10 @@ impl From<Error> for Problem {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Whoever keeps this server should put the file back, or a copy of it, and start the server again.",
             ),
+            Error::DiskFull(_) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Whoever keeps this server should make room on the disk of its database. Ask again then, with the same Idempotency-Key.",
+            ),
             Error::Outdated { .. } => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Whoever keeps this server should start the later program in its place.",
@@ -196,11 +200,13 @@ impl From<Error> for Problem {
         let detail = match &error {
             // What a database says may name hosts and users: that is for the log alone.
             Error::Database(_)
+            | Error::DiskFull(_)
             | Error::Contradiction(_)
             | Error::Unknown(_)
             | Error::Open(_)
             | Error::Corrupt(_) => match &error {
                 Error::Corrupt(_) => "the records contradict themselves".into(),
+                Error::DiskFull(_) => "the disk of the database is full: nothing was changed".into(),
                 Error::Contradiction(_) => {
                     "the database does not take it: it contradicts what is there".into()
                 }

@@ -28,10 +28,13 @@ pub(crate) async fn healthy() -> Json<Well> {
 }
 
 /// Whether all queues are loaded, and the database answers. One queue that is in trouble does not
-/// keep the others.
+/// keep the others; a full disk concerns all of them.
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem> {
     if app.is_ready() {
         let troubles = app.0.service.troubles();
+        if let Some((_, error)) = troubles.iter().find(|(_, error)| error.is_for_all()) {
+            return Err(Problem::from(error.clone()));
+        }
         app.reaches_database().await?;
         let in_trouble = (!troubles.is_empty()).then_some(troubles.len());
         let webhooks_off = Some(app.0.metrics.webhooks_off()).filter(|many| *many > 0);
@@ -70,6 +73,8 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
         Err(error) if error.is_passing() => (false, Default::default()),
         Err(error) => return Err(error.into()),
     };
+    let full = app.0.service.troubles().iter().any(|(_, error)| matches!(error, Error::DiskFull(_)));
+    app.0.metrics.note_disk_full(full);
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], app.0.metrics.text(&standings, &hooks, app.0.log.dropped(), up))
         .into_response())

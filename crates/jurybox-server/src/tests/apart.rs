@@ -2,16 +2,21 @@
 
 use super::home::{Home, Kind, on_both};
 use crate::clerk::Clerk;
-use crate::{Answer, Call, Config, Error, NewItem, Request, Service};
+use crate::line::Address;
+use crate::store::postgres::Postgres;
+use crate::store::sqlite::Sqlite;
+use crate::store::{Fault, Store};
+use crate::{Answer, Call, Config, Error, NewItem, Place, Request, Service};
 use jurybox::Evaluators;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 on_both!(
     a_queue_made_anew_is_another_whoever_still_asks_the_old_one,
     a_queue_that_cannot_be_read_is_named_and_the_others_are_served,
     a_clerk_that_stops_takes_no_other_along,
     what_has_had_its_time_is_deleted_while_a_queue_is_served,
+    a_full_disk_is_a_trouble_until_there_is_room,
 );
 
 fn of(evaluators: &[&str]) -> Config {
@@ -140,4 +145,43 @@ fn what_has_had_its_time_is_deleted_while_a_queue_is_served(kind: Kind) {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+fn a_full_disk_is_a_trouble_until_there_is_room(kind: Kind) {
+    let home = Home::new(kind);
+    let (store, fault): (Box<dyn Store>, _) = match &home.place {
+        Place::Folder(folder) => {
+            let store = Sqlite::open(folder, Duration::ZERO).unwrap();
+            let fault = store.fault.clone();
+            (Box::new(store), fault)
+        }
+        Place::Database(url) => {
+            let store = Postgres::open(Address::parse(url).unwrap(), Duration::ZERO).unwrap();
+            let fault = store.fault.clone();
+            (Box::new(store), fault)
+        }
+    };
+    let service = Service::over(store, Duration::ZERO).unwrap();
+    let queue = service.create("q", &of(&["a"])).unwrap();
+    let add = |id: &str| queue.ask(Call::new("intake", Request::Items(vec![item(id, &["a"])])));
+    add("x").unwrap();
+    let full = || service.troubles().iter().any(|(_, error)| error.code() == "disk_full");
+    assert!(!full());
+    *fault.lock().unwrap() = Some(Fault::DiskFull);
+    let error = add("y").unwrap_err();
+    assert_eq!((error.code(), error.is_passing()), ("disk_full", true), "{error}");
+    assert!(full());
+    // What writes nothing is answered, and is no proof of room.
+    let nothing = Request::Release { reviewer: "ann".into(), items: Vec::new() };
+    for _ in 0..3 {
+        let _ = queue.ask(Call::new("ann", nothing.clone()));
+        assert!(full());
+    }
+    *fault.lock().unwrap() = None;
+    let began = Instant::now();
+    while full() {
+        assert!(began.elapsed() < Duration::from_mins(1), "nobody looked whether there is room");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(matches!(add("y").unwrap(), Answer::Items { accepted: 1, .. }), "it was not taken in before");
 }
