@@ -126,6 +126,11 @@ impl Error {
     pub(crate) fn is_in_the_way(&self) -> bool {
         matches!(self, Error::Outdated { .. } | Error::FileGone | Error::DiskFull(_))
     }
+
+    /// Whether it concerns every queue of the database, so that the server is not ready.
+    pub fn is_for_all(&self) -> bool {
+        matches!(self, Error::DiskFull(_))
+    }
 }
 
 /// Rows that cannot be what this program wrote.
