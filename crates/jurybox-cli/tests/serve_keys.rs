@@ -171,7 +171,11 @@ fn a_key_is_for_its_queues_and_can_be_taken_away() {
             .unwrap();
         (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    assert_eq!(key(&["list"]), (true, "only-one  read,write  one\n".into()));
+    let (listed, line) = key(&["list"]);
+    assert!(
+        listed && line.starts_with("only-one  read,write  one  created 2") && line.contains("  last used 2"),
+        "{line}"
+    );
     assert!(!key(&["add", "only-one", "--role", "read"]).0, "names are used once");
     assert!(key(&["revoke", "only-one"]).0 && !key(&["revoke", "only-one"]).0);
     // Without its last key it is closed, to this machine too, and stays so.
@@ -207,6 +211,131 @@ fn rules_and_appeals_take_more_than_reviewing() {
     assert_eq!(give(&rules, "x", "appeal").problem(403), "forbidden");
     assert_eq!(give(&rules, "y", "automatic").ok()["accepted"], 1);
     assert_eq!(give(&admin, "x", "appeal").ok()["accepted"], 1);
+}
+
+/// Whoever has the key of a reviewer is that reviewer: on every route, and on the pages.
+#[test]
+fn a_key_of_a_reviewer_opens_nothing_of_another() {
+    let server = Server::start("reviewers", &[]);
+    assert_eq!(
+        server.ask("PUT", "/v1/queues/q", r#"{"evaluators": [{"name": "a"}], "quorum": 2}"#).status,
+        201
+    );
+    let items: Vec<_> =
+        (0..6).map(|i| json!({"id": format!("x{i}"), "scores": {"a": i}, "payload": {"n": i}})).collect();
+    server.post("/v1/queues/q/items", &json!({ "items": items }).to_string());
+    let tool = bearer(&server.key("tool", "review", &[]));
+    let own = bearer(&server.key("anns", "review", &["--reviewer", "ann", "--expires", "2199-12-31"]));
+    let chief = bearer(&server.key("chief", "admin", &["--reviewer", "cyd"]));
+    let ask = |key: &str, method: &str, path: &str, body: &str| {
+        server.ask_with(method, &format!("/v1/queues/q{path}"), &[("Authorization", key)], body)
+    };
+    let claim = |who: &str| json!({"reviewer": who, "k": 2}).to_string();
+    let of_bob =
+        once_known(|| ask(&tool, "POST", "/claims", &claim("bob")), |answer| answer.status == 200).ok();
+    let item = of_bob["claims"][0]["item"].clone();
+    let verdict = |who: &str, id: &str| {
+        let verdict = json!({"id": id, "item": item, "reviewer": who, "reward": 1});
+        json!({ "verdicts": [verdict] }).to_string()
+    };
+    once_known(|| ask(&own, "GET", "/claims?reviewer=ann", ""), |answer| answer.status == 200);
+    for key in [&own, &chief] {
+        for (method, path, body) in [
+            ("POST", "/claims", claim("bob")),
+            ("GET", "/claims?reviewer=bob", String::new()),
+            ("POST", "/claims/extend", r#"{"reviewer": "bob"}"#.into()),
+            ("POST", "/claims/release", r#"{"reviewer": "bob"}"#.into()),
+            ("POST", "/claims/skip", json!({"reviewer": "bob", "item": item, "reason": "r"}).to_string()),
+            ("POST", "/verdicts", verdict("bob", "v0")),
+            ("POST", "/verdicts/undo", r#"{"reviewer": "bob", "verdict": "v1"}"#.into()),
+        ] {
+            let refused = ask(key, method, path, &body);
+            assert_eq!(refused.problem(403), "forbidden", "{method} {path}");
+        }
+        let page = |step: &str, form: &str| {
+            let headers =
+                [("Authorization", key.as_str()), ("Content-Type", "application/x-www-form-urlencoded")];
+            server.ask_with("POST", &format!("/q/q/desk/{step}"), &headers, form)
+        };
+        assert_eq!(page("next", "reviewer=bob").status, 403);
+        assert_eq!(page("leave", "reviewer=bob").status, 403);
+    }
+    // At the desk it is ann, whatever the key is called.
+    let desk = server.ask_with("GET", "/q/q/desk", &[("Authorization", &own)], "");
+    assert!(desk.body.contains("ann · leave") && !desk.body.contains("anns · leave"), "{}", desk.body);
+    // A quorum of two takes two.
+    assert_eq!(ask(&own, "POST", "/verdicts", &verdict("ann", "v1")).ok()["accepted"], 1);
+    assert_eq!(ask(&tool, "POST", "/verdicts", &verdict("bob", "v2")).ok()["accepted"], 1);
+    let list = Command::new(env!("CARGO_BIN_EXE_jurybox"))
+        .args(["server", "key", "list", "--data", server.folder.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert!(list.contains("anns  review  all queues  as ann  created 2"), "{list}");
+    assert!(list.contains("  expires after 2199-12-31  last used 2"), "{list}");
+    assert!(list.contains("tool  review  all queues  as any reviewer"), "{list}");
+}
+
+/// Whoever only reviews is told nothing of what is expected of an item.
+#[test]
+fn claims_are_blind_and_bounded_for_those_who_only_review() {
+    let server = Server::start("blind", &[]);
+    assert_eq!(
+        server.ask("PUT", "/v1/queues/q", r#"{"evaluators": [{"name": "a"}], "max_held": 1000}"#).status,
+        201
+    );
+    let items: Vec<_> = (0..400).map(|i| json!({"id": format!("x{i:03}"), "scores": {"a": i}})).collect();
+    server.post("/v1/queues/q/items", &json!({ "items": items }).to_string());
+    let [review, both, admin] = ["review", "review,read", "admin"]
+        .map(|role| bearer(&server.key(&role.replace(',', "-"), role, &[])));
+    let claim = |key: &str, k: u32| {
+        let body = json!({"reviewer": "ann", "k": k}).to_string();
+        server.ask_with("POST", "/v1/queues/q/claims", &[("Authorization", key)], &body)
+    };
+    let blind = once_known(|| claim(&review, 120), |answer| answer.status == 200).ok();
+    assert_eq!((blind["claims"].as_array().unwrap().len(), &blind["limited_by"]), (100, &json!("role")));
+    let ids: Vec<&str> =
+        blind["claims"].as_array().unwrap().iter().map(|one| one["item"].as_str().unwrap()).collect();
+    assert!(!ids.is_sorted() && !ids.iter().rev().is_sorted(), "their order is not the rank: {ids:?}");
+    for one in blind["claims"].as_array().unwrap() {
+        let mut fields: Vec<&String> = one.as_object().unwrap().keys().collect();
+        fields.sort();
+        assert_eq!(fields, ["item", "token", "until"]);
+    }
+    for key in [&both, &admin] {
+        let seen = once_known(|| claim(key, 101), |answer| answer.status == 200).ok();
+        let all = seen["claims"].as_array().unwrap();
+        assert_eq!((all.len(), seen["limited_by"].is_null()), (101, true));
+        assert_eq!(
+            (&all[0]["rank"], &all[0]["probability"], &all[0]["explored"]),
+            (&json!(1), &json!(1.0), &json!(false))
+        );
+        assert!(all[0]["value"].as_f64().unwrap() >= all[1]["value"].as_f64().unwrap());
+    }
+    let held = server.ask_with("GET", "/v1/queues/q/claims?reviewer=ann", &[("Authorization", &review)], "");
+    assert!(!held.body.contains("value") && !held.body.contains("probability"), "{held:?}");
+}
+
+#[test]
+fn an_answer_is_no_larger_than_its_limit() {
+    let server = Server::with_queue("bytes", &[]);
+    for part in 0..6 {
+        let item = |i| json!({"id": format!("x{part}-{i}"), "payload": "x".repeat(250_000)});
+        let items: Vec<_> = (0..10).map(item).collect();
+        assert_eq!(server.post("/v1/queues/q/items", &json!({ "items": items }).to_string())["accepted"], 10);
+    }
+    let large = json!({"id": "large", "payload": "x".repeat(300_000)}).to_string();
+    let refused = server.post("/v1/queues/q/items", &large);
+    assert!(refused["rejected"][0]["why"].as_str().unwrap().contains("300002 bytes, more than 262144"));
+    let claimed = server.ask("POST", "/v1/queues/q/claims", r#"{"reviewer": "ann", "k": 60}"#);
+    assert!(claimed.body.len() < 9 << 20, "{} bytes", claimed.body.len());
+    let claimed = claimed.ok();
+    assert_eq!((claimed["claims"].as_array().unwrap().len(), &claimed["limited_by"]), (33, &json!("bytes")));
+    assert_eq!(server.get("/v1/queues/q")["counts"]["leased"], 33);
+    let rest = server.post("/v1/queues/q/claims", r#"{"reviewer": "ann", "k": 60}"#);
+    assert_eq!((rest["claims"].as_array().unwrap().len(), rest["limited_by"].is_null()), (27, true));
+    let held = server.get("/v1/queues/q/claims?reviewer=ann");
+    assert_eq!((held["claims"].as_array().unwrap().len(), &held["left_out"]), (33, &json!(27)));
 }
 
 #[test]

@@ -12,9 +12,9 @@ use axum::response::Response;
 use jurybox_server::{Error, Key, Role, Service, hash_of_secret};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long keys that were read are taken to be all: one that was revoked works no longer than this.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
@@ -33,8 +33,10 @@ pub(crate) struct Caller {
     roles: Vec<Role>,
     /// The queues that it may ask; all where none is named.
     queues: Vec<String>,
-    /// The reviewer that it must be, where a proxy says who is there, or who has logged in on a page.
+    /// The reviewer that it must be, where its key or a proxy says who is there, or who has logged in on a page.
     reviewer: Option<String>,
+    /// Whether its key says so: then it is nobody else, whatever its roles.
+    is_bound: bool,
     /// The key that it has shown, by its hash.
     key: Option<[u8; 32]>,
     /// The session in which it has shown that on a page, by the hash of its word.
@@ -72,7 +74,7 @@ impl Caller {
     /// Whether what let it in still would: neither its key was revoked since, nor its session ended, nor a server locked that was open.
     pub(crate) async fn may_stay(&self, app: &App) -> bool {
         refreshed(app).await;
-        let known = self.key.is_none_or(|key| app.0.keys.all().contains_key(&key));
+        let known = self.key.is_none_or(|key| app.0.keys.opens(&key));
         let there = self.session.is_none_or(|word| app.0.sessions.key_of(&word).is_some());
         known && there && (!self.is_local || app.is_open())
     }
@@ -85,7 +87,7 @@ impl Caller {
     /// Refuses a reviewer that is somebody else.
     pub(crate) fn is(&self, reviewer: &str) -> Result<(), Problem> {
         match &self.reviewer {
-            Some(own) if own != reviewer && !self.may(Role::Admin) => {
+            Some(own) if own != reviewer && (self.is_bound || !self.may(Role::Admin)) => {
                 Err(forbidden(format!("it is `{own}` who is there, and the request speaks for `{reviewer}`")))
             }
             _ => Ok(()),
@@ -103,7 +105,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 
 /// The keys, read again every second.
 pub(crate) struct Keys {
-    by_hash: RwLock<Arc<HashMap<[u8; 32], Key>>>,
+    by_hash: RwLock<Arc<HashMap<[u8; 32], Known>>>,
     /// Whether there is a key, was one, or nobody has been able to look yet.
     had: AtomicBool,
     /// Whether they have ever been read: until then nobody can be told whether they may ask.
@@ -111,6 +113,20 @@ pub(crate) struct Keys {
     read: Mutex<Option<Instant>>,
     /// Somebody is at it, and may be for long where the database hangs.
     reading: AtomicBool,
+    /// The same of writing down when a key was used.
+    noting: AtomicBool,
+}
+
+/// A key, and when it was last written down that it is used.
+struct Known {
+    key: Key,
+    noted: AtomicI64,
+}
+
+/// The system's clock in microseconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
 impl Default for Keys {
@@ -121,6 +137,7 @@ impl Default for Keys {
             known: AtomicBool::new(false),
             read: Mutex::default(),
             reading: AtomicBool::new(false),
+            noting: AtomicBool::new(false),
         }
     }
 }
@@ -134,7 +151,11 @@ impl Keys {
     }
 
     fn load_now(&self, service: &Service) -> Result<(), Error> {
-        let keys = service.keys()?.into_iter().map(|key| (key.hash, key)).collect();
+        let keys = service
+            .keys()?
+            .into_iter()
+            .map(|key| (key.hash, Known { noted: AtomicI64::new(key.used.unwrap_or(0)), key }));
+        let keys = keys.collect();
         let had = service.had_keys()?;
         if let Ok(mut there) = self.by_hash.write() {
             *there = Arc::new(keys);
@@ -147,8 +168,13 @@ impl Keys {
         Ok(())
     }
 
-    fn all(&self) -> Arc<HashMap<[u8; 32], Key>> {
+    fn all(&self) -> Arc<HashMap<[u8; 32], Known>> {
         self.by_hash.read().map(|keys| keys.clone()).unwrap_or_default()
+    }
+
+    /// Whether there is a key with this hash that has not expired.
+    fn opens(&self, hash: &[u8; 32]) -> bool {
+        self.all().get(hash).is_some_and(|known| !known.key.has_expired(now()))
     }
 
     pub(crate) fn are_none(&self) -> bool {
@@ -193,6 +219,15 @@ fn unauthorized() -> Problem {
         "unauthorized",
         "the request has no key, or one that does not open anything here",
         "Send Authorization: Bearer SECRET; jurybox server key add makes one.",
+    )
+}
+
+fn expired() -> Problem {
+    Problem::new(
+        StatusCode::UNAUTHORIZED,
+        "unauthorized",
+        "the key has expired",
+        "Make another with jurybox server key add; jurybox server key list shows until when each opens.",
     )
 }
 
@@ -266,8 +301,26 @@ async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
     if !within {
         return Err(forbidden(format!("`{}` is not for this queue", caller.actor)));
     }
+    note_use(app, &caller);
     request.extensions_mut().insert(caller);
     Ok(())
+}
+
+/// Has it written down, beside the request, that a key is used: once in a while, so that reading stays reading.
+fn note_use(app: &App, caller: &Caller) {
+    let (keys, now) = (app.0.keys.all(), now());
+    let Some(known) = caller.key.and_then(|key| keys.get(&key)) else { return };
+    let noted = known.noted.load(Ordering::Relaxed);
+    if now < noted.saturating_add(Key::USED_WITHIN) || app.0.keys.noting.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    known.noted.store(now, Ordering::Relaxed);
+    let (app, name) = (app.clone(), known.key.name.clone());
+    tokio::task::spawn_blocking(move || {
+        // What cannot be written now is written when the keys have been read again.
+        let _ = app.0.service.use_key(&name, now);
+        app.0.keys.noting.store(false, Ordering::Release);
+    });
 }
 
 /// Reads the keys again where it is time to.
@@ -288,15 +341,29 @@ fn logged_in(app: &App, request: &Request) -> Option<Caller> {
         return None;
     }
     let (word, key) = app.0.sessions.known(headers)?;
-    let caller = app.0.keys.all().get(&key).map(by_key)?;
+    let caller = app.0.keys.all().get(&key).and_then(|known| by_key(&known.key).ok())?;
     // A program may speak for many reviewers; a person is who the key says.
-    Some(Caller { reviewer: Some(caller.actor.clone()), session: Some(word), ..caller })
+    let reviewer = caller.reviewer.clone().unwrap_or_else(|| caller.actor.clone());
+    Some(Caller { reviewer: Some(reviewer), session: Some(word), ..caller })
 }
 
-/// Who asks with a key.
-fn by_key(key: &Key) -> Caller {
-    let Key { name, roles, queues, hash, .. } = key.clone();
-    Caller { actor: name, roles, queues, reviewer: None, key: Some(hash), session: None, is_local: false }
+/// Who asks with a key, unless it has expired.
+fn by_key(key: &Key) -> Result<Caller, Problem> {
+    if key.has_expired(now()) {
+        return Err(expired());
+    }
+    let Key { name, roles, queues, reviewer, hash, .. } = key.clone();
+    let is_bound = reviewer.is_some();
+    Ok(Caller {
+        actor: name,
+        roles,
+        queues,
+        reviewer,
+        is_bound,
+        key: Some(hash),
+        session: None,
+        is_local: false,
+    })
 }
 
 /// Whether a secret is that of a key, also of one that was made just now. Who shows a wrong one waits for the answer, and cannot try many.
@@ -304,7 +371,7 @@ pub(crate) async fn is_key(app: &App, secret: &str) -> Option<[u8; 32]> {
     let hash = hash_of_secret(secret);
     let is_known = async || {
         refreshed(app).await;
-        app.0.keys.all().contains_key(&hash)
+        app.0.keys.opens(&hash)
     };
     if is_known().await {
         return Some(hash);
@@ -322,7 +389,8 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         }
         // Found by its hash: how long that takes says nothing about the secret.
         let keys = app.0.keys.all();
-        return keys.get(&hash_of_secret(secret.trim())).map(by_key).ok_or_else(unauthorized);
+        let known = keys.get(&hash_of_secret(secret.trim())).ok_or_else(unauthorized)?;
+        return by_key(&known.key);
     }
     if let Some(proxy) = &app.0.settings.proxy
         && proxy.is_at(peer)
@@ -346,6 +414,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
             roles,
             queues: Vec::new(),
             reviewer: Some(who.into()),
+            is_bound: false,
             key: None,
             session: None,
             is_local: false,
@@ -358,6 +427,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
             roles: vec![Role::Admin],
             queues: Vec::new(),
             reviewer: None,
+            is_bound: false,
             key: None,
             session: None,
             is_local: true,
@@ -399,6 +469,27 @@ fn local_host(headers: &HeaderMap) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_its_reviewer_alone_and_only_until_it_expires() {
+        let key = Key {
+            name: "desk".into(),
+            roles: vec![Role::Admin],
+            queues: Vec::new(),
+            reviewer: Some("ann".into()),
+            made: 0,
+            expires: None,
+            used: None,
+            hash: [0; 32],
+        };
+        let ann = by_key(&key).unwrap();
+        assert!(ann.is("ann").is_ok() && ann.is("bob").is_err());
+        assert_eq!((ann.reviews_as(), ann.actor.as_str()), (Some("ann"), "desk"));
+        let tool = by_key(&Key { reviewer: None, roles: vec![Role::Review], ..key.clone() }).unwrap();
+        assert!(tool.is("ann").is_ok() && tool.is("bob").is_ok());
+        assert!(by_key(&Key { expires: Some(now() + 60_000_000), ..key.clone() }).is_ok());
+        assert!(by_key(&Key { expires: Some(now()), ..key }).is_err());
+    }
 
     /// Nobody is told to stay out for good by a server that has not looked yet.
     #[tokio::test]

@@ -236,7 +236,14 @@ mod tests {
     async fn a_key_for_one_queue_opens_no_other() {
         let folder = tempfile::tempdir().unwrap();
         let mut keys = jurybox_server::Keyring::open(folder.path()).unwrap();
-        let secret = keys.add("own", &[Role::Admin], &["own".into()]).unwrap();
+        let own = || "own".to_string();
+        let key = jurybox_server::NewKey {
+            name: own(),
+            roles: vec![Role::Admin],
+            queues: vec![own()],
+            ..Default::default()
+        };
+        let secret = keys.add(key).unwrap();
         drop(keys);
         let service = jurybox_server::Service::open(folder.path(), std::time::Duration::ZERO).unwrap();
         let demo = Some(crate::Demo::new("other", ["a", "b"]));

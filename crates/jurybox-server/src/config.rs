@@ -68,10 +68,17 @@ pub struct Config {
     /// After this many days payloads are deleted; scores and verdicts stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_days: Option<u32>,
+    /// The largest payload of an item, in bytes of JSON.
+    #[serde(default = "default_max_payload")]
+    pub max_payload: u32,
+    /// How many items a reviewer can hold at once; `k` where that is more.
+    #[serde(default = "default_max_held")]
+    pub max_held: u32,
     /// Whether items come in and go out.
     #[serde(default)]
     pub doors: Doors,
-    /// What rewards lie within, and what words for them are worth. Without it, a reward is any number within ±1e100.
+    /// What rewards lie within, and what words for them are worth. Without it, a reward lies within 0 to 1, or within the rewards that the
+    /// queue has taken already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<Rewards>,
     /// Evaluators whose scores count as missing in the order. They are learnt about all the while.
@@ -141,7 +148,17 @@ fn default_settle() -> u32 {
 fn default_undo() -> u32 {
     20
 }
+fn default_max_payload() -> u32 {
+    256 << 10
+}
+fn default_max_held() -> u32 {
+    100
+}
 
+/// No queue takes larger payloads, in bytes.
+const LARGEST_PAYLOAD: u32 = 16 << 20;
+/// No reviewer can hold more items at once.
+const MOST_HELD: u32 = 1_000_000;
 /// The most items a claim can ask for.
 pub(crate) const MOST_CLAIMED: u32 = 1000;
 /// The most distinct reviewers an item can need.
@@ -180,6 +197,8 @@ impl Config {
             settle_seconds: default_settle(),
             undo_seconds: default_undo(),
             payload_days: None,
+            max_payload: default_max_payload(),
+            max_held: default_max_held(),
             doors: Doors::Open,
             reward: None,
             muted: Vec::new(),
@@ -218,6 +237,13 @@ impl Config {
         }
         if let Some(days) = self.payload_days.filter(|&days| days > LONGEST_DAYS) {
             return refuse(format!("payload_days = {days} is more than a hundred years ({LONGEST_DAYS})"));
+        }
+        for (name, number, most) in
+            [("max_payload", self.max_payload, LARGEST_PAYLOAD), ("max_held", self.max_held, MOST_HELD)]
+        {
+            if !(1..=most).contains(&number) {
+                return refuse(format!("{name} = {number} is not from 1 to {most}"));
+            }
         }
         if self.quorum == 0 || self.quorum > MOST_REVIEWERS {
             return refuse(format!("quorum = {} is not from 1 to {MOST_REVIEWERS}", self.quorum));

@@ -117,7 +117,7 @@ impl Desk {
     /// What a reviewer holds now, oldest claim first.
     pub fn held(&mut self, reviewer: &str) -> Result<Vec<Claimed>, Error> {
         match &mut self.at {
-            At::Here(clerk) => clerk.held(reviewer),
+            At::Here(clerk) => Ok(clerk.held(reviewer, u64::MAX)?.0),
             At::There(there, _) => there.ask(&Asked::Held { reviewer: reviewer.into() }),
         }
     }

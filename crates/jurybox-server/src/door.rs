@@ -79,7 +79,9 @@ impl Queue {
         }
         match asked {
             Asked::Call(call) => told(self.ask(*call)?),
-            Asked::Held { reviewer } => told(self.held(&reviewer)?),
+            Asked::Held { reviewer } => {
+                told(self.read(move |clerk| clerk.look_up(|clerk| clerk.held(&reviewer, u64::MAX)))??.0)
+            }
             Asked::LastVerdict { item, reviewer } => {
                 told(self.read(move |clerk| clerk.look_up(|clerk| clerk.last_verdict(&item, &reviewer)))??)
             }

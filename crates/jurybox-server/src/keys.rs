@@ -68,11 +68,47 @@ pub struct Key {
     pub roles: Vec<Role>,
     /// In which queues; all of them where none is named.
     pub queues: Vec<String>,
+    /// The reviewer that it acts as, and nobody else; none where it may speak for any.
+    pub reviewer: Option<String>,
     /// When it was made, in microseconds since 1970.
     pub made: i64,
+    /// From when on it opens nothing any more; none where it does until it is revoked.
+    pub expires: Option<i64>,
+    /// When it was last used, to within [`USED_WITHIN`](Key::USED_WITHIN).
+    pub used: Option<i64>,
     /// The SHA-256 of its secret.
     #[serde(skip)]
     pub hash: [u8; 32],
+}
+
+impl Key {
+    /// How old the noted time of the last use may be, in microseconds: a key that is used all day is written down now and then.
+    pub const USED_WITHIN: i64 = 600_000_000;
+
+    /// Whether it opens nothing any more at a time.
+    pub fn has_expired(&self, now: i64) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+
+    /// Whether it can claim and judge in anybody's name: a key for a program that reviewers work with, and not for one of them.
+    pub fn speaks_for_any(&self) -> bool {
+        self.reviewer.is_none() && self.roles.iter().any(|role| role.covers(Role::Review))
+    }
+}
+
+/// A key to make.
+#[derive(Debug, Clone, Default)]
+pub struct NewKey {
+    /// Its name: what the log calls whoever uses it.
+    pub name: String,
+    /// What it may do.
+    pub roles: Vec<Role>,
+    /// In which queues; all of them where none is named.
+    pub queues: Vec<String>,
+    /// The reviewer that it acts as, and nobody else; none where it may speak for any.
+    pub reviewer: Option<String>,
+    /// From when on it opens nothing any more, in microseconds since 1970.
+    pub expires: Option<i64>,
 }
 
 /// The hash by which a secret is known.
@@ -83,13 +119,14 @@ pub fn hash_of_secret(secret: &str) -> [u8; 32] {
 /// The keys of a folder. They can be changed while a server runs: it looks at them every second.
 ///
 /// ```
-/// use jurybox_server::{Keyring, Role, hash_of_secret};
+/// use jurybox_server::{Keyring, NewKey, Role, hash_of_secret};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let mut keyring = Keyring::open(folder.path())?;
-/// let secret = keyring.add("intake", &[Role::Write], &["posts".into()])?;
+/// let ann = NewKey { name: "ann".into(), roles: vec![Role::Review], reviewer: Some("ann".into()), ..NewKey::default() };
+/// let secret = keyring.add(ann)?;
 /// assert_eq!(keyring.list()?[0].hash, hash_of_secret(&secret));
-/// assert!(keyring.revoke("intake")?);
+/// assert!(keyring.revoke("ann")?);
 /// assert!(keyring.list()?.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -125,7 +162,8 @@ impl Keyring {
     }
 
     /// Makes a key, and tells its secret: this once.
-    pub fn add(&mut self, name: &str, roles: &[Role], queues: &[String]) -> Result<String, Error> {
+    pub fn add(&mut self, key: NewKey) -> Result<String, Error> {
+        let NewKey { name, mut roles, queues, reviewer, expires } = key;
         if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
             return Err(Error::Refused(format!("{name:?} is no name for a key: 1 to 64 characters")));
         }
@@ -134,6 +172,16 @@ impl Keyring {
                 "a key needs a role: one or more of read, write, review, admin".into(),
             ));
         }
+        if let Some(reviewer) = &reviewer {
+            crate::decide::check_name("the reviewer's name", reviewer).map_err(Error::Refused)?;
+            if !roles.iter().any(|role| role.covers(Role::Review)) {
+                return Err(Error::Refused(format!("a key that acts as `{reviewer}` needs the role review")));
+            }
+        }
+        let made = self.store.now()?;
+        if expires.is_some_and(|expires| expires <= made) {
+            return Err(Error::Refused("the key would have expired already".into()));
+        }
         let mut random = [0_u8; 32];
         getrandom::fill(&mut random).map_err(|error| Error::Open(format!("no randomness: {error}")))?;
         let mut secret = String::from("jury_");
@@ -141,11 +189,10 @@ impl Keyring {
             use std::fmt::Write;
             let _ = write!(secret, "{byte:02x}");
         }
-        let mut roles = roles.to_vec();
         roles.sort_unstable();
         roles.dedup();
-        let (name, queues, made) = (name.to_string(), queues.to_vec(), self.store.now()?);
-        let key = Key { name, roles, queues, made, hash: hash_of_secret(&secret) };
+        let hash = hash_of_secret(&secret);
+        let key = Key { name, roles, queues, reviewer, made, expires, used: None, hash };
         if !self.store.add_key(&key)? {
             return Err(Error::Refused(format!("there is a key `{}` already: revoke it first", key.name)));
         }

@@ -57,7 +57,7 @@ pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Sour
 pub use hooks::{Outcome, Secret, Sending, Webhook};
 pub use json::Json;
 pub use keep::{LogTime, Rebuilt, backup, log_times, rebuild, restore};
-pub use keys::{Key, Keyring, Role, hash_of_secret};
+pub use keys::{Key, Keyring, NewKey, Role, hash_of_secret};
 pub use place::Place;
 pub use reads::{
     Drawn, Evaluated, Explained, ExportPage, Exported, ExportedPick, ExportedVerdict, Found, Happened,
@@ -65,7 +65,8 @@ pub use reads::{
     mean_of,
 };
 pub use request::{
-    Answer, Call, Change, Claimed, GOLDEN, MOST_AT_ONCE, NewItem, NewVerdict, Rejected, Request,
+    Answer, Call, Change, Claimed, GOLDEN, LimitedBy, MOST_AT_ONCE, MOST_BYTES, NewItem, NewVerdict,
+    Rejected, Request,
 };
 pub use rewards::Rewards;
 pub use service::{Queue, Service, Standing};

@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The most items, or verdicts, of one request.
 pub const MOST_AT_ONCE: usize = 10_000;
+/// The most bytes of payloads in one answer. One item is always given, whatever its size.
+pub const MOST_BYTES: u64 = 8 << 20;
 
 /// Something asked of a queue, by somebody.
 ///
@@ -221,6 +223,10 @@ pub struct Change {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_days: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_payload: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_held: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub doors: Option<Doors>,
     /// None within where there is to be no scale.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "even_if_null")]
@@ -262,6 +268,8 @@ impl Change {
         config.settle_seconds = self.settle_seconds.unwrap_or(config.settle_seconds);
         config.undo_seconds = self.undo_seconds.unwrap_or(config.undo_seconds);
         config.payload_days = self.payload_days.or(config.payload_days).filter(|days| *days > 0);
+        config.max_payload = self.max_payload.unwrap_or(config.max_payload);
+        config.max_held = self.max_held.unwrap_or(config.max_held);
         config.doors = self.doors.unwrap_or(config.doors);
         config.reward = self.reward.unwrap_or(config.reward);
         config.muted = self.muted.unwrap_or(config.muted);
@@ -286,6 +294,8 @@ impl Change {
             settle_seconds: Some(config.settle_seconds),
             undo_seconds: Some(config.undo_seconds),
             payload_days: Some(config.payload_days.unwrap_or(0)),
+            max_payload: Some(config.max_payload),
+            max_held: Some(config.max_held),
             doors: Some(config.doors),
             reward: Some(config.reward),
             muted: Some(config.muted),
@@ -305,6 +315,9 @@ pub enum Answer {
         model: u64,
         /// The items, best first; fewer than asked for, or none, where there are no more.
         claims: Vec<Claimed>,
+        /// Why there are fewer than asked for though there may be more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limited_by: Option<LimitedBy>,
     },
     /// To items.
     Items {
@@ -343,6 +356,16 @@ pub enum Answer {
         /// How many it came true for.
         changed: u64,
     },
+}
+
+/// Why a claim has fewer items than were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitedBy {
+    /// The reviewer would hold more items than `max_held` of the queue allows.
+    MaxHeld,
+    /// The answer would be larger than 8 MiB.
+    Bytes,
 }
 
 /// An item that a reviewer was given.

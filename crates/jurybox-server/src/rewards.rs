@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 /// No reward is beyond this, whatever the scale.
 pub(crate) const UTMOST: f64 = 1e100;
+/// What rewards lie within where a queue neither says so nor has taken others.
+pub(crate) const UNSAID: (f64, f64) = (0.0, 1.0);
 /// The most words a scale can have.
 const MOST_LABELS: usize = 1000;
 

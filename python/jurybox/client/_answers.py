@@ -33,15 +33,15 @@ class _Claim(TypedDict):
     item: str
     token: int
     until: str
+
+
+class Claim(_Claim, total=False):
+    """An item that a reviewer was given. A key with the role ``review`` alone is not told ``rank``, ``value``, ``probability`` and ``explored``."""
+
     rank: int
     value: float | None
     probability: float
     explored: bool
-
-
-class Claim(_Claim, total=False):
-    """An item that a reviewer was given."""
-
     payload: Any
 
 

@@ -23,7 +23,8 @@ PASSING = (429, 502, 503, 504)
 
 
 class Client:
-    """A server, by its address; ``key`` is a secret of ``jurybox server key add`` (``JURYBOX_KEY`` where it is not given).
+    """A server, by its address; ``key`` is a secret of ``jurybox server key add`` (``JURYBOX_KEY`` where it is not given). One that was made with
+    ``--reviewer`` acts as that reviewer alone.
 
     ``patience`` says for how many seconds a request is repeated while the server is away, ``timeout`` how long one answer may take.
     One client is for one thread; clients are cheap.

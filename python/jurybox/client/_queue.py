@@ -80,7 +80,9 @@ class Queue:
         self._client.ask("DELETE", f"{self._path}/items/{quote(id_of(item), safe='')}")
 
     def claim(self, reviewer: str, k: int | None = None, **tags: str | Sequence[str]) -> list[Claim]:
-        """The next items for a reviewer, best first; ``tags`` say which are wanted, such as ``language="en"``."""
+        """The next items for a reviewer; ``tags`` say which are wanted, such as ``language="en"``. Best first where the key may know that (roles
+        ``read`` and ``admin``). Fewer than ``k`` where there are no more, the reviewer holds as many as the queue's ``max_held`` allows, or one
+        answer has no room for more."""
         wanted = {name: [value] if isinstance(value, str) else list(value) for name, value in tags.items()}
         body = {"reviewer": reviewer, "tags": wanted} | ({} if k is None else {"k": k})
         return cast("list[Claim]", mappings(self._client.ask("POST", f"{self._path}/claims", body), "claims"))

@@ -36,7 +36,13 @@ pub(crate) struct SetUp {
     /// After how many days what reviewers are shown is deleted; 0 for never [a new one: 0]
     #[arg(long, value_name = "DAYS")]
     payload_days: Option<u32>,
-    /// The lowest and the highest reward, such as 0..1; a verdict beyond them is refused [a new one: any number]
+    /// The largest payload of an item, in bytes of JSON [a new one: 262144]
+    #[arg(long, value_name = "BYTES")]
+    max_payload: Option<u32>,
+    /// How many items a reviewer can hold at once, or K where that is more [a new one: 100]
+    #[arg(long, value_name = "N")]
+    max_held: Option<u32>,
+    /// The lowest and the highest reward, such as 0..1; a verdict beyond them is refused [without it: from 0 to 1, or what it has taken so far]
     #[arg(long, value_name = "LOWEST..HIGHEST", value_parser = ends, allow_hyphen_values = true)]
     reward_scale: Option<(f64, f64)>,
     /// A word that a verdict may say instead of a number, and what it is worth; may be said several times
@@ -72,6 +78,8 @@ impl SetUp {
             undo_seconds: self.undo,
             settle_seconds: self.settle,
             payload_days: self.payload_days,
+            max_payload: self.max_payload,
+            max_held: self.max_held,
             reward: self.rewards(before).map(Some),
             ..Change::default()
         }

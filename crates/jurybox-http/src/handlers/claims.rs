@@ -6,10 +6,15 @@ use crate::app::App;
 use crate::body::Json;
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{Changed, Claims, Held, Name, NewClaim, Released, Skip};
+use crate::wire::{Changed, Claimed, Claims, Held, LimitedBy, Name, NewClaim, Released, Skip};
 use axum::extract::State;
-use jurybox_server::{Answer, Request};
+use jurybox_server::{Answer, Request, Role};
 use serde::Deserialize;
+
+/// The most items of a claim.
+const MOST: u32 = 1000;
+/// The most for a key that only reviews: a person, or a program for people.
+const MOST_BLIND: u32 = 100;
 
 /// Gives a reviewer the next items.
 pub(crate) async fn post(
@@ -21,11 +26,15 @@ pub(crate) async fn post(
 ) -> Result<Json<Claims>, Problem> {
     let NewClaim { reviewer, k, tags } = claim;
     caller.is(&reviewer)?;
-    let request = Request::Claim { reviewer: reviewer.into(), k, filter: tags.into() };
-    let Answer::Claims { model, claims } = ask(&app, &name, &caller, &key, request).await? else {
+    let sees = caller.may(Role::Read);
+    let most = k.filter(|k| (MOST_BLIND + 1..=MOST).contains(k) && !sees).map(|_| MOST_BLIND);
+    let request = Request::Claim { reviewer: reviewer.into(), k: most.or(k), filter: tags.into() };
+    let Answer::Claims { model, claims, limited_by } = ask(&app, &name, &caller, &key, request).await? else {
         return Err(unexpected());
     };
-    Ok(Json(Claims { model, claims: claims.into_iter().map(Into::into).collect() }))
+    let by_role = most.filter(|most| claims.len() == *most as usize).map(|_| LimitedBy::Role);
+    let limited_by = limited_by.map(Into::into).or(by_role);
+    Ok(Json(Claims { model, claims: Claimed::all(claims, sees), limited_by }))
 }
 
 #[derive(Deserialize)]
@@ -41,14 +50,14 @@ pub(crate) async fn held(
     Asked(Whose { reviewer }): Asked<Whose>,
 ) -> Result<Json<Held>, Problem> {
     caller.is(&reviewer)?;
-    let claims = look(&app, &name, move |queue| queue.held(&reviewer)).await?;
-    Ok(Json(Held { claims: claims.into_iter().map(Into::into).collect() }))
+    let (claims, left_out) = look(&app, &name, move |queue| queue.held(&reviewer)).await?;
+    let claims = claims.into_iter().map(Into::into).collect();
+    Ok(Json(Held { claims, left_out: (left_out > 0).then_some(left_out) }))
 }
 
 /// Refuses to look for more items than anybody can hold by a claim.
 fn few(items: &[Name]) -> Result<(), Problem> {
-    const MOST: usize = 1000;
-    if items.len() <= MOST {
+    if items.len() <= MOST as usize {
         return Ok(());
     }
     Err(Problem::unusable(format!("{} items at once, more than {MOST}", items.len())))

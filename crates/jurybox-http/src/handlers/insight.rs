@@ -9,7 +9,7 @@ use crate::wire::{
     ToRank, Whole,
 };
 use axum::extract::State;
-use jurybox_server::{Filter, MOST_AT_ONCE, NewItem, Queue};
+use jurybox_server::{Filter, Listed, MOST_AT_ONCE, MOST_BYTES, NewItem, Queue};
 use serde::Deserialize;
 
 /// The most items or entries on a page.
@@ -50,6 +50,21 @@ fn check(limit: u64) -> Result<usize, Problem> {
     Err(Problem::unusable(format!("limit = {limit} is not from 1 to {PAGE}")))
 }
 
+/// How many items, the first of them, one answer has room for: one at least, if there is one. `next` goes on from there.
+fn how_many_fit(items: &[Listed], names: &[String]) -> usize {
+    // Around each score are its name, quotes and a number of up to 24 digits.
+    let scores: usize = names.iter().map(|name| name.len() + 32).sum();
+    let bytes = |item: &Listed| {
+        let tags: usize = item.tags.iter().map(|(name, value)| name.len() + value.len()).sum();
+        (item.id.len() + tags + scores) as u64
+    };
+    let within = items.iter().scan(0, |sum, item| {
+        *sum += bytes(item);
+        Some(*sum)
+    });
+    within.take_while(|sum| *sum <= MOST_BYTES).count().max(usize::from(!items.is_empty()))
+}
+
 /// Items by rank (those that can be given out) or by arrival (all).
 pub(crate) async fn items(
     State(app): State<App>,
@@ -59,7 +74,7 @@ pub(crate) async fn items(
     let limit = check(limit)?;
     let page = look(&app, &name, move |queue| {
         let names = names(queue)?;
-        let (model, items, next) = if order == Order::Rank {
+        let (model, mut items, mut next) = if order == Order::Rank {
             let (model, items) = queue.ranked(Filter::default(), after as usize, limit)?;
             let next = (items.len() == limit).then(|| after.saturating_add(limit as u64));
             (model, items, next)
@@ -69,6 +84,12 @@ pub(crate) async fn items(
             let last = after.saturating_add(limit as u64);
             (standing.model, items, (last < standing.counts.items).then_some(last))
         };
+        let fit = how_many_fit(&items, &names);
+        if fit < items.len() {
+            items.truncate(fit);
+            let by_arrival = items.last().map_or(after, |last| last.n);
+            next = Some(if order == Order::Rank { after + fit as u64 } else { by_arrival });
+        }
         Ok(ItemPage { items: items.into_iter().map(|item| Item::new(item, &names)).collect(), next, model })
     });
     page.await.map(Json)
@@ -198,4 +219,30 @@ pub(crate) async fn events(
     let happened = look(&app, &name, move |queue| queue.happened(after, limit)).await?;
     let next = happened.last().map_or(after, |last| last.seq);
     Ok(Json(Events { events: happened.into_iter().map(Into::into).collect(), next }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jurybox_server::Stands;
+
+    #[test]
+    fn a_page_has_no_more_items_than_an_answer_has_room_for() {
+        let item = |n| Listed {
+            n,
+            id: "x".repeat(100),
+            arrived: 0,
+            stands: Stands::Pending,
+            value: None,
+            scores: Vec::new(),
+            tags: [("tag".into(), "value".into())].into(),
+            due: None,
+        };
+        let items: Vec<Listed> = (0..100).map(item).collect();
+        let wide: Vec<String> = (0..2048).map(|_| "n".repeat(480)).collect();
+        assert_eq!(how_many_fit(&items, &wide), MOST_BYTES as usize / (2048 * 512 + 108));
+        assert_eq!(how_many_fit(&items, &wide[..1]), 100);
+        let wider = vec!["n".repeat(5000); 2048];
+        assert_eq!((how_many_fit(&items, &wider), how_many_fit(&[], &wider)), (1, 0));
+    }
 }

@@ -7,8 +7,8 @@ use axum::http::{StatusCode, header};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use jurybox_server::{
-    Answer, Call, Config, Filter, Keyring, NewItem, NewVerdict, Queue, Request as Asked, Rewards, Role,
-    Service, Trusted,
+    Answer, Call, Config, Filter, Keyring, NewItem, NewKey, NewVerdict, Queue, Request as Asked, Rewards,
+    Role, Service, Trusted,
 };
 use std::time::Duration;
 use tower::ServiceExt;
@@ -68,7 +68,8 @@ fn worked_on(service: &Service, many: usize) -> Queue {
 async fn no_page_grows_with_its_queue() {
     for many in [6, 20, 50] {
         let folder = tempfile::tempdir().unwrap();
-        let secret = Keyring::open(folder.path()).unwrap().add("own", &[Role::Admin], &[]).unwrap();
+        let key = NewKey { name: "own".into(), roles: vec![Role::Admin], ..NewKey::default() };
+        let secret = Keyring::open(folder.path()).unwrap().add(key).unwrap();
         let service = Service::open(folder.path(), Duration::ZERO).unwrap();
         let queue = worked_on(&service, many);
         let app = App::new(service, Settings { log: crate::Log::Off, ..Settings::default() });

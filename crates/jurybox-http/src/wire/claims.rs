@@ -2,6 +2,7 @@
 
 use super::{Name, TagFilter};
 use crate::time::Time;
+use jurybox::toolbox::hash_text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -10,7 +11,7 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewClaim {
     pub(crate) reviewer: Name,
-    /// How many; as many as the queue says where it is left out.
+    /// How many; as many as the queue says where it is left out. A key without the roles `read` and `admin` gets 100 at the most.
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) k: Option<u32>,
     /// Only items with these tags.
@@ -24,14 +25,42 @@ pub(crate) struct NewClaim {
 pub(crate) struct Claims {
     /// The entry of the log up to which the model that ranked had learnt.
     pub(crate) model: u64,
-    /// The items, best first; fewer than asked for, or none, where there are no more.
+    /// The items; fewer than asked for, or none, where there are no more. Best first for whoever may know that: with the role `read` or
+    /// `admin`.
     pub(crate) claims: Vec<Claimed>,
+    /// Why there are fewer than asked for though the queue may have more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limited_by: Option<LimitedBy>,
+}
+
+/// Why a claim has fewer items than were asked for.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LimitedBy {
+    /// The key has neither the role `read` nor `admin`, and gets 100 items at the most.
+    Role,
+    /// The reviewer would hold more than `max_held` of the queue: judge some, or give some back.
+    MaxHeld,
+    /// The answer would have more than 8 MiB: claim again for more.
+    Bytes,
+}
+
+impl From<jurybox_server::LimitedBy> for LimitedBy {
+    fn from(limit: jurybox_server::LimitedBy) -> Self {
+        match limit {
+            jurybox_server::LimitedBy::MaxHeld => LimitedBy::MaxHeld,
+            jurybox_server::LimitedBy::Bytes => LimitedBy::Bytes,
+        }
+    }
 }
 
 /// What a reviewer holds.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Held {
     pub(crate) claims: Vec<HeldItem>,
+    /// How many more the reviewer holds than one answer (8 MiB) has room for; not there where these are all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) left_out: Option<u64>,
 }
 
 /// An item that a reviewer holds.
@@ -63,27 +92,43 @@ pub(crate) struct Claimed {
     /// Until when it is the reviewer's own.
     #[schema(value_type = String, format = DateTime)]
     until: Time,
-    /// The place in the claim, from 1.
-    rank: u32,
+    /// The place in the claim, from 1. This and the next three are told to the roles `read` and `admin` alone: whoever reviews should not
+    /// know what is expected of an item.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<u32>,
     /// What it was ranked by; null where it has no score and comes last.
-    value: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<f64>)]
+    value: Option<Option<f64>>,
     /// The probability with which it was to be looked at.
-    probability: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probability: Option<f64>,
     /// Whether it was an audit.
-    explored: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explored: Option<bool>,
     /// What the reviewer is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,
 }
 
-impl From<jurybox_server::Claimed> for Claimed {
-    fn from(claim: jurybox_server::Claimed) -> Self {
-        let jurybox_server::Claimed {
-            item, token, until, rank, value, probability, explored, payload, ..
-        } = claim;
-        let value = value.is_finite().then_some(value);
-        Claimed { item, token, until: Time(until), rank, value, probability, explored, payload }
+impl Claimed {
+    /// The items of a claim: as they are for whoever may see what is expected of them; else blind, and in an order that says nothing of it.
+    pub(crate) fn all(mut claims: Vec<jurybox_server::Claimed>, sees: bool) -> Vec<Claimed> {
+        if !sees {
+            claims.sort_by_cached_key(|claim| (hash_text(&claim.item), claim.item.clone()));
+        }
+        let one = |claim: jurybox_server::Claimed| Claimed {
+            item: claim.item,
+            token: claim.token,
+            until: Time(claim.until),
+            rank: sees.then_some(claim.rank),
+            value: sees.then(|| claim.value.is_finite().then_some(claim.value)),
+            probability: sees.then_some(claim.probability),
+            explored: sees.then_some(claim.explored),
+            payload: claim.payload,
+        };
+        claims.into_iter().map(one).collect()
     }
 }
 

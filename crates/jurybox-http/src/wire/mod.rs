@@ -7,7 +7,7 @@ mod items;
 mod queues;
 mod verdicts;
 
-pub(crate) use claims::{Claims, Held, NewClaim, Released, Skip};
+pub(crate) use claims::{Claimed, Claims, Held, LimitedBy, NewClaim, Released, Skip};
 pub(crate) use hooks::{NewWebhook, WebhookList, WebhookNow};
 pub use insight::report_document;
 pub(crate) use insight::{

@@ -131,8 +131,14 @@ pub(crate) struct QueueChange {
     /// After this many days payloads are deleted; 0 for never.
     #[schema(minimum = 0, maximum = 36_500)]
     payload_days: Option<u32>,
+    /// The largest payload of an item, in bytes of JSON; 256 KiB in a new queue.
+    #[schema(minimum = 1, maximum = 16_777_216)]
+    max_payload: Option<u32>,
+    /// How many items a reviewer can hold at once, or `k` where that is more; 100 in a new queue.
+    #[schema(minimum = 1, maximum = 1_000_000)]
+    max_held: Option<u32>,
     doors: Option<Doors>,
-    /// The scale of rewards; null for none. It cannot change so that a verdict that stands would not fit it.
+    /// The scale of rewards; null for none: then rewards lie within 0 to 1, or within those that the queue has taken. It cannot change so that a verdict that stands would not fit it.
     reward: Option<Rewards>,
     /// Evaluators whose scores count as missing in the order, by their names. They are learnt about all the while, so that one who is heard
     /// again counts as if it had always been.

@@ -43,8 +43,8 @@ pub(crate) struct NewVerdict {
     /// The claim's token, where there was one.
     #[schema(value_type = Option<u64>, minimum = 0, maximum = 9_007_199_254_740_991_u64)]
     token: Option<Whole>,
-    /// What it was worth: a number on the queue's scale (`reward`), or within ±1e100 where it has none. It may be left out where that
-    /// scale says what the label is worth.
+    /// What it was worth: a number on the queue's scale (`reward`); where it has none, from 0 to 1 or within the rewards that it has taken. It
+    /// may be left out where that scale says what the label is worth.
     reward: Option<f64>,
     /// A word for what was found.
     label: Option<Name>,

@@ -15,7 +15,12 @@ fn names() -> Vec<String> {
 }
 
 fn config() -> Done<Config> {
-    Ok(Config { lease_seconds: 3600, undo_seconds: 0, ..Config::new(Evaluators::new(names())?) })
+    Ok(Config {
+        lease_seconds: 3600,
+        undo_seconds: 0,
+        max_held: 1_000_000,
+        ..Config::new(Evaluators::new(names())?)
+    })
 }
 
 fn item(n: u64, names: &[String]) -> NewItem {

@@ -190,6 +190,10 @@ impl Board {
         if given.supersedes.is_none() {
             self.verdicts += 1;
         }
+        // A transaction that fails leaves this as it is: the reward was allowed.
+        if let Some((lowest, highest)) = &mut self.seen_rewards {
+            (*lowest, *highest) = (lowest.min(given.reward), highest.max(given.reward));
+        }
         if !self.is_open(given.n) {
             return Ok(());
         }

@@ -20,6 +20,7 @@ use crate::Error;
 use crate::config::Config;
 use crate::error::corrupt;
 use crate::event::{Added, Body, Event, Held, Tags};
+use crate::rewards::UNSAID;
 use crate::seatings::Seatings;
 use blocks::{Blocks, FREE, IN_SET, OPEN};
 use journal::Step;
@@ -65,6 +66,10 @@ pub(crate) struct Board {
     works: HashMap<u64, Box<Work>>,
     /// How many of them are in somebody's hands.
     leased: u64,
+    /// How many items each reviewer holds.
+    held: HashMap<Box<str>, u32>,
+    /// The lowest and the highest reward that the queue has taken, where somebody had to know.
+    pub(crate) seen_rewards: Option<(f64, f64)>,
     /// Leases by when they run out.
     expiries: BTreeSet<(i64, u64, i16)>,
     /// Open items that were drawn for an audit, with the probability of it.
@@ -103,6 +108,8 @@ impl Board {
             verdicts: 0,
             works: HashMap::new(),
             leased: 0,
+            held: HashMap::new(),
+            seen_rewards: None,
             expiries: BTreeSet::new(),
             audits: BTreeMap::new(),
             dues: BTreeSet::new(),
@@ -196,6 +203,17 @@ impl Board {
         held.map(|(n, slot)| Held { n, slot })
     }
 
+    /// How many items a reviewer holds.
+    pub(crate) fn holds(&self, reviewer: &str) -> u32 {
+        self.held.get(reviewer).copied().unwrap_or(0)
+    }
+
+    /// Whether a reward lies within those that the queue has taken, or within 0 to 1.
+    pub(crate) fn has_seen(&self, reward: f64) -> bool {
+        let within = |(lowest, highest): (f64, f64)| (lowest..=highest).contains(&reward);
+        within(UNSAID) || self.seen_rewards.is_some_and(within)
+    }
+
     /// Open items that have enough verdicts for that quorum, by number, and what those come to. There are none but when it is lowered.
     pub(crate) fn enough(&self, quorum: u8) -> Vec<(u64, f64)> {
         let busy = self.works.iter().filter(|(_, work)| !work.verdicts.is_empty());
@@ -227,11 +245,23 @@ impl Board {
             self.leased -= u64::from(!before.leases.is_empty());
             for lease in &before.leases {
                 self.expiries.remove(&(lease.until, n, lease.slot));
+                if let Some(held) = self.held.get_mut(&**lease.reviewer) {
+                    *held -= 1;
+                    if *held == 0 {
+                        self.held.remove(&**lease.reviewer);
+                    }
+                }
             }
         }
         if let Some(work) = work {
             self.leased += u64::from(!work.leases.is_empty());
-            self.expiries.extend(work.leases.iter().map(|lease| (lease.until, n, lease.slot)));
+            for lease in &work.leases {
+                self.expiries.insert((lease.until, n, lease.slot));
+                match self.held.get_mut(&**lease.reviewer) {
+                    Some(held) => *held += 1,
+                    None => drop(self.held.insert((**lease.reviewer).into(), 1)),
+                }
+            }
             self.works.insert(n, Box::new(work));
         }
         before.map(|work| *work)

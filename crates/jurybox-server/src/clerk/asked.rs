@@ -1,7 +1,8 @@
 //! What else is asked of a clerk: who has what, what was found, and housekeeping.
 
-use super::Clerk;
+use super::{Clerk, how_many_fit};
 use crate::answers::{Open, name_items};
+use crate::decide::Facts;
 use crate::reads::{page, tag_names};
 use crate::request::{Answer, Claimed};
 use crate::store::tidy;
@@ -30,8 +31,9 @@ impl Clerk {
         })
     }
 
-    /// What a reviewer holds, as it was given out.
-    pub(crate) fn held(&mut self, reviewer: &str) -> Result<Vec<Claimed>, Error> {
+    /// What a reviewer holds, as it was given out: as many items as have so many bytes of payloads, the oldest claim first, and how many
+    /// more there are.
+    pub(crate) fn held(&mut self, reviewer: &str, most: u64) -> Result<(Vec<Claimed>, u64), Error> {
         let now = self.now();
         let board = &self.replica.board;
         let mut claims: Vec<Claimed> = Vec::new();
@@ -54,10 +56,15 @@ impl Clerk {
             }
         }
         claims.sort_by_key(|claim| (claim.token, claim.n));
-        let mut open = [Open { at: 0, answer: Answer::Claims { model: 0, claims } }];
+        let items: Vec<u64> = claims.iter().map(|claim| claim.n).collect();
+        let fit = how_many_fit(self.store.as_mut(), self.queue, &Facts::default(), &items, most)?;
+        claims.truncate(fit);
+        let mut open = [Open { at: 0, answer: Answer::Claims { model: 0, claims, limited_by: None } }];
         name_items(self.store.as_mut(), self.queue, &mut open, &[])?;
-        let [Open { answer: Answer::Claims { claims, .. }, .. }] = open else { return Ok(Vec::new()) };
-        Ok(claims)
+        let [Open { answer: Answer::Claims { claims, .. }, .. }] = open else {
+            return Ok((Vec::new(), 0));
+        };
+        Ok((claims, (items.len() - fit) as u64))
     }
 
     /// A reviewer's verdict on an item, the one that stands.

@@ -21,7 +21,7 @@ impl Clerk {
         let (at, call) = (self.now(), Call::new("", request));
         let board = &self.replica.board;
         let facts = Facts::of(std::iter::once(&call), false, board, self.store.as_mut(), self.queue)?;
-        Desk { board, facts: &facts, at, clock: None }.decide(&call.request).map(drop)
+        Desk { board, facts: &facts, at, clock: None, room: None }.decide(&call.request).map(drop)
     }
 
     /// The connection, between transactions.

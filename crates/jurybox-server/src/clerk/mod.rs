@@ -17,7 +17,7 @@ use crate::decide::{Decision, Desk, Facts, check_call, foreseen};
 use crate::event::{Body, Event, Source};
 use crate::load::{checkpoint_of, load};
 use crate::replica::Replica;
-use crate::request::{Answer, Call, Request};
+use crate::request::{Answer, Call, MOST_BYTES, Request};
 use crate::rows::{Remembered, Write};
 use crate::store::{Checkpoint, Head, Purpose, Store};
 use newcomers::Newcomers;
@@ -46,6 +46,8 @@ pub(crate) struct Clerk {
     away: Option<(Instant, Instant)>,
     /// Checkpoints that another node, or an earlier run, has with other contents.
     pub(crate) mismatches: u64,
+    /// No payload of the queue is larger, in bytes.
+    largest: u64,
 }
 
 impl Clerk {
@@ -53,8 +55,9 @@ impl Clerk {
     pub(crate) fn open(mut store: Box<dyn Store>, queue: i64) -> Result<Self, Error> {
         let head = store.begin_reading(queue)?;
         let replica = load(store.as_mut(), queue, head);
+        let largest = store.large_payload(queue);
         store.rollback();
-        let (replica, folded) = replica?;
+        let ((replica, folded), largest) = (replica?, largest?.unwrap_or(0));
         let mut clerk = Clerk {
             store,
             queue,
@@ -66,6 +69,7 @@ impl Clerk {
             newcomers: Newcomers::default(),
             away: None,
             mismatches: 0,
+            largest,
         };
         clerk.replica.rank()?;
         clerk.keep_folded(folded);
@@ -298,6 +302,8 @@ impl Clerk {
         let mut at = begun;
         let board = &mut self.replica.board;
         board.expire_until(at);
+        self.largest = self.largest.max(board.config.max_payload.into());
+        let largest = self.largest;
         let mut answers: Vec<Option<Result<Answer, Error>>> = calls.iter().map(|_| None).collect();
         let keys: Vec<String> = calls.iter().filter_map(|call| call.idempotency.clone()).collect();
         let known = if keys.is_empty() { Vec::new() } else { store.remembered(queue, &keys)? };
@@ -314,6 +320,7 @@ impl Clerk {
         }
         let waiting = calls.iter().zip(&answers).filter(|(_, answer)| answer.is_none()).map(|(call, _)| call);
         let mut facts = Facts::of(waiting, all_new, board, store, queue)?;
+        board.seen_rewards = board.seen_rewards.or(facts.seen_rewards());
         let (mut writes, mut open): (Vec<Write>, Vec<Open>) = Default::default();
         // The first call of each key, and whether something came of it.
         let mut here: HashMap<&str, (usize, bool)> = HashMap::new();
@@ -331,7 +338,22 @@ impl Clerk {
             }
             take_in(&writes[taken_in..], board, &mut facts)?;
             taken_in = writes.len();
-            let decided = Desk { board, facts: &facts, at, clock }.decide(&call.request);
+            let mut room = None;
+            let decided = loop {
+                let decided = Desk { board, facts: &facts, at, clock, room }.decide(&call.request);
+                match decided.as_ref().map(|decision| &decision.answer) {
+                    Ok(Answer::Claims { claims, .. }) if claims.len() as u64 * largest > MOST_BYTES => {
+                        let items: Vec<u64> = claims.iter().map(|claim| claim.n).collect();
+                        let fit = how_many_fit(store, queue, &facts, &items, MOST_BYTES)?;
+                        if fit == items.len() {
+                            break decided;
+                        }
+                        // Among fewer there may be room for fewer items that are to be looked at by chance: what is given is decided again.
+                        room = Some(fit as u32);
+                    }
+                    _ => break decided,
+                }
+            };
             let Decision { body, answer, keys, payloads, notes } = match decided {
                 Ok(decision) => decision,
                 Err(error) => {
@@ -440,6 +462,28 @@ fn take_in(writes: &[Write], board: &mut Board, facts: &mut Facts) -> Result<(),
         facts.note_payloads(&write.payloads);
     }
     Ok(())
+}
+
+/// How many of these items, the first of them, have payloads of no more than so many bytes together: one at least, if there is one.
+fn how_many_fit(
+    store: &mut dyn Store,
+    queue: i64,
+    facts: &Facts,
+    items: &[u64],
+    most: u64,
+) -> Result<usize, Error> {
+    let kept: HashMap<u64, u64> = store.payload_bytes(queue, items)?.into_iter().collect();
+    let (mut total, mut fit) = (0, 0);
+    for n in items {
+        // What came in by the same transaction is not in the table yet.
+        let new = facts.shown(*n).map(|payload| payload.len() as u64);
+        total += new.or_else(|| kept.get(n).copied()).unwrap_or(0);
+        if total > most && fit > 0 {
+            break;
+        }
+        fit += 1;
+    }
+    Ok(fit)
 }
 
 /// A name that no other transaction has.

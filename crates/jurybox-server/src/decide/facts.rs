@@ -4,7 +4,8 @@ use crate::Error;
 use crate::board::Board;
 use crate::config::Doors;
 use crate::event::{Body, Event, Source, Which};
-use crate::request::{Call, Request};
+use crate::request::{Call, NewVerdict, Request};
+use crate::rewards::UNSAID;
 use crate::rows::{Found, ItemRow, VerdictRow};
 use crate::store::{Foreseen, Store};
 use std::collections::{HashMap, HashSet};
@@ -27,6 +28,8 @@ pub(crate) struct Facts {
     last_review: HashMap<u64, (f64, bool)>,
     /// The labels of verdicts that stand, with the lowest and the highest reward of each: where the scale is to change.
     rewards: Vec<(Option<String>, f64, f64)>,
+    /// The lowest and the highest reward of verdicts that stand, where one lies beyond what rewards lie within otherwise.
+    seen_rewards: Option<(f64, f64)>,
     /// Probabilities of picks whose lease has run out, by the token and the reviewer.
     claimed: HashMap<(u64, u64, String), (f64, bool)>,
 }
@@ -115,6 +118,18 @@ impl Facts {
                 }
             }
             Request::Verdicts(verdicts) => {
+                let is_new = |verdict: &NewVerdict| !verdict.by_label && !board.has_seen(verdict.reward);
+                if board.seen_rewards.is_none()
+                    && self.seen_rewards.is_none()
+                    && board.config.reward.is_none()
+                    && verdicts.iter().any(is_new)
+                {
+                    let seen = store.rewards(queue)?.into_iter();
+                    let all = |(low, high): (f64, f64), (_, lowest, highest): (_, f64, f64)| {
+                        (low.min(lowest), high.max(highest))
+                    };
+                    self.seen_rewards = Some(seen.fold(UNSAID, all));
+                }
                 for verdict in verdicts {
                     let Some(found) = self.items.get(&verdict.item) else { continue };
                     if !board.is_open(found.n) {
@@ -218,6 +233,11 @@ impl Facts {
     /// The labels of verdicts that stand, with the lowest and the highest reward of each.
     pub(crate) fn rewards(&self) -> &[(Option<String>, f64, f64)] {
         &self.rewards
+    }
+
+    /// The lowest and the highest reward that the queue has taken, where that was looked up.
+    pub(crate) fn seen_rewards(&self) -> Option<(f64, f64)> {
+        self.seen_rewards
     }
 
     /// What an earlier request of the same transaction has changed.

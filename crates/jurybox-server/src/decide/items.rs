@@ -57,6 +57,14 @@ impl Desk<'_> {
                 }
             };
             let payload = item.payload.as_ref().map(ToString::to_string);
+            let (bytes, most) = (payload.as_ref().map_or(0, String::len), board.config.max_payload);
+            if bytes > most as usize {
+                let why = format!(
+                    "its payload has {bytes} bytes, more than {most}: keep large content elsewhere and send a link, or raise `max_payload` of the queue"
+                );
+                rejected.push(Rejected { id: item.id.clone(), why });
+                continue;
+            }
             if let Some(&at) = here.get(item.id.as_str()) {
                 // The same item twice in one request: the later scores are added to the earlier ones.
                 let first: &mut Added = &mut added[at];

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::board::{Filter, room_for_audits};
 use crate::config::{Doors, MOST_CLAIMED, micros};
 use crate::event::{Body, Held, Picked};
-use crate::request::{Answer, Claimed, GOLDEN};
+use crate::request::{Answer, Claimed, GOLDEN, LimitedBy};
 
 impl Desk<'_> {
     pub(super) fn claim(&self, reviewer: &str, k: Option<u32>, filter: &Filter) -> Result<Decision, Error> {
@@ -26,6 +26,17 @@ impl Desk<'_> {
         }
         let view =
             self.board.view.as_ref().ok_or_else(|| Error::Conflict("the queue is not ranked yet".into()))?;
+        // What a claim may not give is as if it had not been asked for: the entry says how many were.
+        let held = self.board.holds(reviewer);
+        let room = [
+            (config.max_held.max(config.k).saturating_sub(held), LimitedBy::MaxHeld),
+            (self.room.unwrap_or(k), LimitedBy::Bytes),
+        ];
+        let (k, limited_by) = room
+            .into_iter()
+            .filter(|(room, _)| *room < k)
+            .min_by_key(|(room, _)| *room)
+            .map_or((k, None), |(room, why)| (room, Some(why)));
         let (model, until) = (view.model, self.at + micros(config.lease_seconds));
         let token = self.board.seq + 1;
         let audits = room_for_audits(self.board.secret, token, k, config.audit_share);
@@ -51,7 +62,10 @@ impl Desk<'_> {
             explored: pick.explored,
             payload: None,
         });
-        let answer = Answer::Claims { model, claims: claims.collect() };
+        let claims: Vec<Claimed> = claims.collect();
+        // Where there were no more items anyway, nothing was withheld.
+        let limited_by = limited_by.filter(|_| claims.len() == k as usize);
+        let answer = Answer::Claims { model, claims, limited_by };
         let body = (!picks.is_empty()).then(|| Body::Claim {
             reviewer: reviewer.into(),
             k,

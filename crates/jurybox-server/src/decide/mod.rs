@@ -40,6 +40,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) at: i64,
     /// What the clock says, wherever the log is.
     pub(crate) clock: Option<i64>,
+    /// The most items that the answer to a claim has room for, where that is known.
+    pub(crate) room: Option<u32>,
 }
 
 /// The longest id, name or reason, in characters.

@@ -102,7 +102,14 @@ impl Desk<'_> {
             return fate;
         }
         let said = (!verdict.by_label).then_some(verdict.reward);
-        let reward = rewards::worth(self.board.config.reward.as_ref(), verdict.label.as_deref(), said)?;
+        let scale = self.board.config.reward.as_ref();
+        let reward = rewards::worth(scale, verdict.label.as_deref(), said)?;
+        if scale.is_none() && !self.board.has_seen(reward) {
+            let (lowest, highest) = self.board.seen_rewards.unwrap_or(rewards::UNSAID);
+            return Err(format!(
+                "reward {reward:?} is not from {lowest} to {highest}, which this queue takes as long as it does not say what rewards lie within: set its `reward` (`desk set --reward-scale`) first"
+            ));
+        }
         let verdict = &NewVerdict { reward, by_label: false, ..verdict.clone() };
         let found =
             self.facts.item(&verdict.item).ok_or_else(|| format!("there is no item `{}`", verdict.item))?;

@@ -36,15 +36,15 @@ pub use worked::{Own, Pulse, Skipped, Worked};
 use crate::Error;
 use crate::clerk::Clerk;
 use crate::keys::Key;
-use crate::request::Claimed;
+use crate::request::{Claimed, MOST_BYTES};
 use crate::service::{Queue, Service};
 use crate::store::{Head, Purpose, Store};
 
 impl Queue {
-    /// What a reviewer holds now, oldest claim first.
-    pub fn held(&self, reviewer: &str) -> Result<Vec<Claimed>, Error> {
+    /// What a reviewer holds now, oldest claim first, as far as one answer has room for it; and how many more items.
+    pub fn held(&self, reviewer: &str) -> Result<(Vec<Claimed>, u64), Error> {
         let reviewer = reviewer.to_string();
-        self.read(move |clerk| clerk.look_up(|clerk| clerk.held(&reviewer)))?
+        self.read(move |clerk| clerk.look_up(|clerk| clerk.held(&reviewer, MOST_BYTES)))?
     }
 
     /// Whether there is an item of that id.
@@ -102,6 +102,11 @@ impl Service {
     /// The keys that open this service.
     pub fn keys(&self) -> Result<Vec<Key>, Error> {
         self.reach(|store| store.keys())
+    }
+
+    /// Notes when a key was last used.
+    pub fn use_key(&self, name: &str, at: i64) -> Result<(), Error> {
+        self.reach(|store| store.use_key(name, at))
     }
 
     /// Whether there is a key, or ever was one.

@@ -1,14 +1,14 @@
 //! The table of keys: the contract, and SQLite, which keeps it.
 
 use super::sqlite::Sqlite;
+use super::sqlite::read::get;
 use crate::Error;
 use crate::error::corrupt;
 use crate::keys::Key;
 use rusqlite::params;
 
-pub(crate) const KEYS: &str =
-    "SELECT name, roles, queues, made, hash FROM api_keys WHERE name <> '' ORDER BY made, name";
-pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys(name, roles, queues, made, hash) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
+pub(crate) const KEYS: &str = "SELECT name, roles, queues, made, hash, reviewer, expires, used FROM api_keys WHERE name <> '' ORDER BY made, name";
+pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys(name, roles, queues, made, hash, reviewer, expires) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING";
 /// Whether there is a key, or the mark of one that was revoked.
 pub(crate) const HAD_KEYS: &str = "SELECT name FROM api_keys LIMIT 1";
 /// Before a key goes, a row without a name says that there was one: no key can have that name, and no secret that hash. A server whose
@@ -16,6 +16,8 @@ pub(crate) const HAD_KEYS: &str = "SELECT name FROM api_keys LIMIT 1";
 pub(crate) const MARK_REVOKED: &str = "INSERT INTO api_keys(name, roles, queues, made, hash) SELECT '', '[]', '[]', made, ?2 FROM api_keys WHERE name = ?1 AND name <> '' ON CONFLICT DO NOTHING";
 /// The hash of that row.
 pub(crate) const NO_HASH: [u8; 32] = [0; 32];
+/// Never back: of several servers the last one to write need not be the last one to be asked.
+pub(crate) const USE_KEY: &str = "UPDATE api_keys SET used = ?2 WHERE name = ?1 AND COALESCE(used, 0) < ?2";
 pub(crate) const REVOKE_KEY: &str = "DELETE FROM api_keys WHERE name = ?1 AND name <> ''";
 
 /// Where keys are kept. Each call is a transaction of its own.
@@ -26,17 +28,22 @@ pub(crate) trait KeyStore {
     fn had_keys(&mut self) -> Result<bool, Error>;
     /// Adds one. False if there is one of that name.
     fn add_key(&mut self, key: &Key) -> Result<bool, Error>;
+    /// Notes when one was last used.
+    fn use_key(&mut self, name: &str, at: i64) -> Result<(), Error>;
     /// Takes one away, and leaves a mark that there was one. False if there is none of that name.
     fn revoke_key(&mut self, name: &str) -> Result<bool, Error>;
 }
 
-/// A key from the texts of its row.
+/// A key from the texts of its row; whose it is, and when it was used, are beside those.
 pub(crate) fn key_of(name: String, roles: &str, queues: &str, made: i64, hash: &[u8]) -> Result<Key, Error> {
     Ok(Key {
         name,
         roles: serde_json::from_str(roles).map_err(corrupt)?,
         queues: serde_json::from_str(queues).map_err(corrupt)?,
+        reviewer: None,
         made,
+        expires: None,
+        used: None,
         hash: hash.try_into().map_err(corrupt)?,
     })
 }
@@ -52,7 +59,8 @@ impl KeyStore for Sqlite {
         self.rows(KEYS, [], |row| {
             let text = |at: usize| row.get::<_, String>(at).map_err(corrupt);
             let hash: Vec<u8> = row.get(4).map_err(corrupt)?;
-            key_of(text(0)?, &text(1)?, &text(2)?, row.get(3).map_err(corrupt)?, &hash)
+            let key = key_of(text(0)?, &text(1)?, &text(2)?, get(row, 3)?, &hash)?;
+            Ok(Key { reviewer: get(row, 5)?, expires: get(row, 6)?, used: get(row, 7)?, ..key })
         })
     }
 
@@ -62,7 +70,12 @@ impl KeyStore for Sqlite {
 
     fn add_key(&mut self, key: &Key) -> Result<bool, Error> {
         let (roles, queues) = texts_of(key);
-        Ok(self.execute(ADD_KEY, params![key.name, roles, queues, key.made, key.hash])? > 0)
+        let Key { name, made, hash, reviewer, expires, .. } = key;
+        Ok(self.execute(ADD_KEY, params![name, roles, queues, made, hash, reviewer, expires])? > 0)
+    }
+
+    fn use_key(&mut self, name: &str, at: i64) -> Result<(), Error> {
+        self.execute(USE_KEY, params![name, at]).map(drop)
     }
 
     fn revoke_key(&mut self, name: &str) -> Result<bool, Error> {

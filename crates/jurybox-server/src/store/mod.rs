@@ -149,6 +149,10 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error>;
     /// The ids of items, and what reviewers are shown.
     fn shown(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error>;
+    /// How many bytes reviewers are shown of items; those without a payload are left out.
+    fn payload_bytes(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, u64)>, Error>;
+    /// What no payload of a queue exceeds, in bytes, where one may have more than 256 KiB.
+    fn large_payload(&mut self, queue: i64) -> Result<Option<u64>, Error>;
     /// An item with its present scores.
     fn item(&mut self, queue: i64, n: u64) -> Result<Option<ItemRow>, Error>;
     /// Verdicts by their ids.
@@ -209,6 +213,8 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     fn flush(&mut self) -> Result<(), Error> {
         Ok(())
     }
+    /// Gives back memory that only makes the next request quicker, where none has come for a while.
+    fn rest(&mut self) {}
     /// Deletes a queue's payloads and answers whose time has come by then.
     fn tidy(&mut self, queue: i64, by: i64) -> Result<(), Error>;
 }

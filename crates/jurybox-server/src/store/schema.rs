@@ -6,11 +6,11 @@
 /// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
 pub(crate) const MIGRATIONS: &[&str] = &[
     FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH,
-    FOURTEENTH, FIFTEENTH,
+    FOURTEENTH, FIFTEENTH, SIXTEENTH,
 ];
 
 /// The version of the tables that this program has.
-pub(crate) const VERSION: i64 = 15;
+pub(crate) const VERSION: i64 = 16;
 /// The version since which deleted queues are cleared away step by step, and a folder's file becomes
 /// smaller.
 pub(crate) const CLEARS_AWAY: i64 = 15;
@@ -152,6 +152,15 @@ DELETE FROM checkpoints;
 CREATE TABLE IF NOT EXISTS deleted_queues(queue {integer} NOT NULL PRIMARY KEY){rowless};
 DROP INDEX log_of_settings;
 CREATE INDEX log_of_settings ON log(queue, kind, seq) WHERE kind IN ('create', 'configure', 'erase', 'clock');
+";
+
+/// Keys are bound to a reviewer, expire, and say when they were last used. What earlier programs took without a limit is found without
+/// reading all payloads.
+const SIXTEENTH: &str = "
+ALTER TABLE api_keys ADD COLUMN reviewer {text};
+ALTER TABLE api_keys ADD COLUMN expires {integer};
+ALTER TABLE api_keys ADD COLUMN used {integer};
+CREATE INDEX payloads_large ON payloads(queue, length(body)) WHERE length(body) > 65536;
 ";
 
 /// PostgreSQL does not give a number twice as it is.

@@ -296,7 +296,7 @@ fn what_was_folded_again_is_not_folded_again_on_opening(kind: Kind) {
 }
 
 fn names_held(life: &mut Life) -> String {
-    life.clerk.held("ann").unwrap().remove(0).item
+    life.clerk.held("ann", u64::MAX).unwrap().0.remove(0).item
 }
 
 fn tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found(kind: Kind) {

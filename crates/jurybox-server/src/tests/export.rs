@@ -49,7 +49,7 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     }]));
     ask(Request::Erase { items: vec!["p3".into()] });
     let claim = Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Filter::default() };
-    let Answer::Claims { claims, model } = ask(claim) else { panic!() };
+    let Answer::Claims { claims, model, .. } = ask(claim) else { panic!() };
     assert_eq!(claims[0].item, "p4");
     ask(Request::Verdicts(vec![verdict("v1", "p4", "ann", 1.0), verdict("v2", "p1", "ann", 1.0)]));
     let noted = NewVerdict { note: Some("seen twice".into()), ..verdict("v3", "p4", "bob", 1.0) };

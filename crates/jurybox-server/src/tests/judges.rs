@@ -2,7 +2,7 @@
 
 use super::home::{Kind, on_both};
 use super::life::{Life, config, verdict};
-use crate::{Answer, Change, Config, Filter, NewItem, NewVerdict, Request, Source};
+use crate::{Answer, Change, Config, Filter, NewItem, NewVerdict, Request, Rewards, Source};
 use jurybox::options::Fraction;
 use jurybox::{Reviewer, Standing};
 
@@ -10,7 +10,8 @@ on_both!(severity_is_learnt_by_name, what_several_decide_is_nobodys, the_last_wo
 
 /// Two who judge the same kind of items: bob says two more than ann of each.
 fn judged(kind: Kind, config: &Config) -> Life {
-    let mut life = Life::new(kind, 1, config);
+    let amounts = Rewards { lowest: 0.0, highest: 10.0, labels: [].into() };
+    let mut life = Life::new(kind, 1, &Config { reward: Some(amounts), ..config.clone() });
     let score = |at: usize| (at * 7 % 40) as f64 / 10.0;
     let item = |at: usize| {
         let scores = ["a", "b", "c"].map(|name| (name.to_string(), Some(score(at)))).into();

@@ -15,6 +15,7 @@ mod keep;
 mod late;
 mod lies;
 mod life;
+mod limits;
 mod newcomers;
 mod nodes;
 mod proxy;

@@ -4,7 +4,9 @@
 use super::home::{Home, Kind, on_both};
 use super::life::verdict;
 use crate::{Answer, Call};
-use crate::{Change, Config, Error, Filter, Keyring, NewItem, NewVerdict, Request, Role, Service, Stands};
+use crate::{
+    Change, Config, Error, Filter, Keyring, NewItem, NewKey, NewVerdict, Request, Role, Service, Stands,
+};
 use jurybox::Evaluators;
 use std::time::Duration;
 
@@ -16,6 +18,7 @@ on_both!(
     who_says_the_same_is_asked_of_all_that_came_in,
     a_preview_is_what_the_change_then_does,
     keys_are_kept_and_taken_away,
+    a_key_keeps_whose_it_is_how_long_it_opens_and_when_it_did,
     a_queue_that_is_deleted_leaves_nothing,
     an_entry_says_what_was_taken_back_and_what_was_set,
     an_item_has_its_history_and_a_verdict_after_another_has_seen,
@@ -51,7 +54,7 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     assert_eq!(ids(&queue.ranked(Filter::default(), 1, 1).unwrap().1), ["high"]);
     let claim = Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Filter::default() };
     let Answer::Claims { claims, .. } = queue.ask(Call::new("ann", claim)).unwrap() else { panic!() };
-    assert_eq!(queue.held("ann").unwrap()[0].item, "gap");
+    assert_eq!(queue.held("ann").unwrap().0[0].item, "gap");
     let verdict = NewVerdict {
         id: "v".into(),
         item: "high".into(),
@@ -383,10 +386,13 @@ fn keys_are_kept_and_taken_away(kind: Kind) {
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
     let mut keyring = Keyring::open(&home.place).unwrap();
     assert!(!service.had_keys().unwrap());
-    let secret = keyring.add("one", &[Role::Write, Role::Read, Role::Write], &["q".into()]).unwrap();
-    keyring.add("two", &[Role::Admin], &[]).unwrap();
-    assert!(matches!(keyring.add("one", &[Role::Read], &[]), Err(Error::Refused(_))));
-    assert!(keyring.add("", &[Role::Read], &[]).is_err() && keyring.add("three", &[], &[]).is_err());
+    let new =
+        |name: &str, roles: &[Role]| NewKey { name: name.into(), roles: roles.into(), ..NewKey::default() };
+    let one = NewKey { queues: vec!["q".into()], ..new("one", &[Role::Write, Role::Read, Role::Write]) };
+    let secret = keyring.add(one).unwrap();
+    keyring.add(new("two", &[Role::Admin])).unwrap();
+    assert!(matches!(keyring.add(new("one", &[Role::Read])), Err(Error::Refused(_))));
+    assert!(keyring.add(new("", &[Role::Read])).is_err() && keyring.add(new("three", &[])).is_err());
     let keys = service.keys().unwrap();
     let told: Vec<(&str, &[Role])> =
         keys.iter().map(|key| (key.name.as_str(), key.roles.as_slice())).collect();
@@ -401,8 +407,39 @@ fn keys_are_kept_and_taken_away(kind: Kind) {
     // That there were keys is known even then.
     assert!(service.keys().unwrap().is_empty() && keyring.list().unwrap().is_empty());
     assert!(service.had_keys().unwrap());
-    keyring.add("two", &[Role::Read], &[]).unwrap();
+    keyring.add(new("two", &[Role::Read])).unwrap();
     assert_eq!(service.keys().unwrap().len(), 1);
+}
+
+fn a_key_keeps_whose_it_is_how_long_it_opens_and_when_it_did(kind: Kind) {
+    let home = Home::new(kind);
+    let service = Service::open(&home.place, Duration::ZERO).unwrap();
+    let mut keyring = Keyring::open(&home.place).unwrap();
+    let far = i64::MAX / 2;
+    let ann = NewKey {
+        name: "ann".into(),
+        roles: vec![Role::Review],
+        reviewer: Some("Ann".into()),
+        expires: Some(far),
+        ..NewKey::default()
+    };
+    for wrong in [
+        NewKey { roles: vec![Role::Read], ..ann.clone() },
+        NewKey { reviewer: Some(String::new()), ..ann.clone() },
+        NewKey { expires: Some(1), ..ann.clone() },
+    ] {
+        assert!(matches!(keyring.add(wrong), Err(Error::Refused(_))));
+    }
+    keyring.add(ann.clone()).unwrap();
+    keyring.add(NewKey { name: "tool".into(), reviewer: None, expires: None, ..ann }).unwrap();
+    let keys = service.keys().unwrap();
+    assert_eq!((keys[0].reviewer.as_deref(), keys[0].expires, keys[0].used), (Some("Ann"), Some(far), None));
+    assert!(!keys[0].has_expired(far - 1) && keys[0].has_expired(far));
+    assert!(!keys[0].speaks_for_any() && keys[1].speaks_for_any());
+    service.use_key("ann", 7).unwrap();
+    // Another server may write later what happened earlier.
+    service.use_key("ann", 5).unwrap();
+    assert_eq!(service.keys().unwrap()[0].used, Some(7));
 }
 
 fn a_queue_that_is_deleted_leaves_nothing(kind: Kind) {

@@ -100,7 +100,8 @@ fn a_verdict_says_a_number_on_the_scale_or_a_word_of_it(kind: Kind) {
 }
 
 fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
-    let mut life = queue(kind, &simple());
+    let amounts = Rewards { lowest: -5.0, highest: 5.0, labels: [].into() };
+    let mut life = queue(kind, &Config { reward: Some(amounts), ..simple() });
     add(&mut life, 0, 4, |i| [i, i, i]);
     assert!(give(&mut life, "v0", "x0", None, Some("harmful")).unwrap_err().contains("does not say"));
     assert_eq!(give(&mut life, "v0", "x0", Some(3.0), Some("harmful")), Ok(0));
@@ -121,7 +122,9 @@ fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
     change(&mut life, Change { k: Some(3), ..Change::default() }).unwrap();
     assert!(life.clerk.replica.board.config.reward.is_some(), "what is not named stays");
     change(&mut life, Change { reward: Some(None), ..Change::default() }).unwrap();
-    assert_eq!(give(&mut life, "v2", "x2", Some(11.0), None), Ok(0), "no scale any more");
+    let beyond = give(&mut life, "v2", "x2", Some(11.0), None).unwrap_err();
+    assert!(beyond.contains("not from -1 to 3, which"), "without a scale, what was taken tells: {beyond}");
+    assert_eq!(give(&mut life, "v2", "x2", Some(2.5), None), Ok(0));
     prove(&life);
     // The checker says of a reward that is off its scale that it is.
     let mut life = queue(kind, &Config { reward: Some(scale()), ..simple() });

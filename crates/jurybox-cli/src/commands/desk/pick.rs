@@ -5,7 +5,7 @@ use crate::messages::say;
 use crate::output;
 use anyhow::Context;
 use jurybox_files::plain;
-use jurybox_server::{Answer, Call, Filter, Request};
+use jurybox_server::{Answer, Call, Filter, LimitedBy, Request};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -41,6 +41,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         let mut desk = self.place.open()?;
+        let mut limited_by = None;
         let (model, claims) = if self.held {
             (None, desk.held(&self.reviewer)?)
         } else {
@@ -53,9 +54,22 @@ impl Args {
             let request = Request::Claim { reviewer: self.reviewer.clone(), k: self.k, filter };
             let mut call = Call::new(&self.reviewer, request);
             call.idempotency.clone_from(&self.key);
-            let Answer::Claims { model, claims } = desk.ask(&call)? else {
+            let Answer::Claims { model, claims, limited_by: limit } = desk.ask(&call)? else {
                 anyhow::bail!("no claim came back")
             };
+            limited_by = limit;
+            match limit {
+                Some(LimitedBy::MaxHeld) => say(format_args!(
+                    "{} holds as many items as the desk allows: judge or release some, or raise it by jurybox desk set --max-held",
+                    self.reviewer
+                )),
+                Some(LimitedBy::Bytes) => {
+                    say(format_args!(
+                        "these are as many as fit into one answer (8 MiB): pick again for more"
+                    ));
+                }
+                None => {}
+            }
             if self.key.is_some() {
                 let held: Vec<u64> = desk.held(&self.reviewer)?.iter().map(|claim| claim.token).collect();
                 let over = claims.iter().filter(|claim| !held.contains(&claim.token)).count();
@@ -80,10 +94,10 @@ impl Args {
             }
             return output::versioned(
                 "desk-pick",
-                json!({ "reviewer": self.reviewer, "model": model, "claims": claims }),
+                json!({ "reviewer": self.reviewer, "model": model, "claims": claims, "limited_by": limited_by }),
             );
         }
-        if claims.is_empty() {
+        if claims.is_empty() && limited_by.is_none() {
             say(format_args!("there is nothing for {}", self.reviewer));
         }
         let mut text = String::new();

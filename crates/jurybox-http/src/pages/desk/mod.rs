@@ -115,7 +115,7 @@ pub(super) async fn page(
         let undoable = own.first().filter(|own| own.undo_until > now());
         let jury = undoable.map(|own| found.explained(&own.item)).transpose()?.flatten();
         let (config, waiting) = (standing.config, standing.counts.pending);
-        Ok(Desk { queue: name, config, waiting, held: found.held(&asked)?, today, own, jury })
+        Ok(Desk { queue: name, config, waiting, held: found.held(&asked)?.0, today, own, jury })
     });
     Ok(Page::new(&format!("Desk · {queue}"), &view::desk(&desk.await?, &who, &caller)).into_response())
 }
@@ -182,7 +182,7 @@ pub(super) async fn next(
     caller.is(&reviewer)?;
     let who = String::from(reviewer);
     let asked = who.clone();
-    let mut held = look(&app, &queue, move |found| found.held(&asked)).await?;
+    let (mut held, _) = look(&app, &queue, move |found| found.held(&asked)).await?;
     let most = HELD + leaving.min(LEAVING);
     if held.len() < most {
         let k = Some((most - held.len()) as u32);
@@ -335,7 +335,7 @@ pub(super) async fn undo(
     if by_form {
         return Ok(see(&format!("/q/{queue}/desk")));
     }
-    let held = look(&app, &queue, move |found: &Queue| found.held(&who)).await?;
+    let (held, _) = look(&app, &queue, move |found: &Queue| found.held(&who)).await?;
     let undone = held.into_iter().find(|claim| claim.item == item);
     let items = undone.into_iter().map(Into::into).collect();
     Ok(Json(Next { items, waiting: 0, now: Time(now()) }).into_response())
@@ -378,7 +378,7 @@ pub(super) async fn keep(
     let request = Request::Extend { reviewer: who.clone(), items: Vec::new() };
     ask(&app, &queue, &caller, &key, request).await?;
     let kept = look(&app, &queue, move |found| {
-        let held = found.held(&who)?;
+        let (held, _) = found.held(&who)?;
         let lost = showing.filter(|item| !held.iter().any(|claim| claim.item == **item));
         let told = lost.map(|item| found.explained(&item)).transpose()?;
         Ok(Kept {

@@ -11,7 +11,7 @@ use crate::reads::{Kept, Own, Skipped, Told};
 use crate::rows::{ItemRow, LogRow, source_from_text, tags_from_text};
 use crate::store::Store;
 use crate::store::keys::{
-    ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, key_of, texts_of,
+    ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, USE_KEY, key_of, texts_of,
 };
 use crate::store::lookups::{
     Arrivals, DELETE_QUEUE, DELETED_QUEUE, EachLooked, FORGET_QUEUE, HAS_OPEN, Lookups, SEALED_FROM, Said,
@@ -34,7 +34,8 @@ impl KeyStore for Postgres {
         let rows = self.ask(KEYS, Vec::new())?;
         let read = |row: &tokio_postgres::Row| {
             let (roles, queues): (String, String) = (get(row, 1)?, get(row, 2)?);
-            key_of(get(row, 0)?, &roles, &queues, get(row, 3)?, &get::<Vec<u8>>(row, 4)?)
+            let key = key_of(get(row, 0)?, &roles, &queues, get(row, 3)?, &get::<Vec<u8>>(row, 4)?)?;
+            Ok(Key { reviewer: get(row, 5)?, expires: get(row, 6)?, used: get(row, 7)?, ..key })
         };
         rows.iter().map(read).collect()
     }
@@ -46,8 +47,13 @@ impl KeyStore for Postgres {
     fn add_key(&mut self, key: &Key) -> Result<bool, Error> {
         let (roles, queues) = texts_of(key);
         let added = format!("{ADD_KEY} RETURNING name");
-        let values = values![&key.name, roles, queues, key.made, key.hash.to_vec()];
+        let (reviewer, expires) = (key.reviewer.clone(), key.expires);
+        let values = values![&key.name, roles, queues, key.made, key.hash.to_vec(), reviewer, expires];
         Ok(!self.ask(&added, values)?.is_empty())
+    }
+
+    fn use_key(&mut self, name: &str, at: i64) -> Result<(), Error> {
+        self.ask(USE_KEY, values![name, at]).map(drop)
     }
 
     fn revoke_key(&mut self, name: &str) -> Result<bool, Error> {

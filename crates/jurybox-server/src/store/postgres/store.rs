@@ -27,6 +27,7 @@ const QUEUES: &str = "SELECT id, name, (SELECT version FROM version) FROM queues
 /// After the lock, for it may have taken a while to get it.
 const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
 const SHOWN: &str = "SELECT wanted.n, found.key, found.body FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT i.key, (SELECT p.body FROM payloads p WHERE p.queue = $1 AND p.n = wanted.n) AS body FROM items i WHERE i.queue = $1 AND i.n = wanted.n AND i.key IS NOT NULL LIMIT 1) AS found";
+const PAYLOAD_BYTES: &str = "SELECT wanted.n, found.bytes FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT octet_length(p.body)::bigint AS bytes FROM payloads p WHERE p.queue = $1 AND p.n = wanted.n LIMIT 1) AS found";
 
 impl Postgres {
     pub(super) fn many<T>(
@@ -306,6 +307,17 @@ impl Store for Postgres {
         let read =
             |row: &Row| Ok((get(row, 0)?, get::<Option<String>>(row, 1)?.unwrap_or_default(), get(row, 2)?));
         self.many(SHOWN, queue, items, read)
+    }
+
+    fn payload_bytes(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, u64)>, Error> {
+        let items = Cells::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
+        self.many(PAYLOAD_BYTES, queue, items, |row| Ok((get(row, 0)?, get(row, 1)?)))
+    }
+
+    fn large_payload(&mut self, queue: i64) -> Result<Option<u64>, Error> {
+        let bigint = sql::LARGE_PAYLOAD.replacen("length(body)", "length(body)::bigint", 1);
+        let rows = self.ask(&bigint, values![queue])?;
+        rows.first().map(|row| get(row, 0)).transpose()
     }
 
     fn item(&mut self, queue: i64, n: u64) -> Result<Option<ItemRow>, Error> {

@@ -203,6 +203,25 @@ impl Store for Sqlite {
         Ok(shown)
     }
 
+    fn rest(&mut self) {
+        self.connection.flush_prepared_statement_cache();
+        // Its pages and what it had room for: the system has them still, and gives them again.
+        let _ = self.connection.execute_batch("PRAGMA shrink_memory");
+    }
+
+    fn payload_bytes(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, u64)>, Error> {
+        let mut bytes = Vec::new();
+        for n in items {
+            let read = |row: &Row<'_>| Ok((get(row, 0)?, get(row, 1)?));
+            bytes.extend(self.rows(sql::PAYLOAD_BYTES, params![queue, n], read)?);
+        }
+        Ok(bytes)
+    }
+
+    fn large_payload(&mut self, queue: i64) -> Result<Option<u64>, Error> {
+        Ok(self.rows(sql::LARGE_PAYLOAD, [queue], |row| get(row, 0))?.pop())
+    }
+
     fn item(&mut self, queue: i64, n: u64) -> Result<Option<ItemRow>, Error> {
         Ok(self.rows(&sql::item_at(), params![queue, n, i64::MAX], |row| item(row, 0))?.pop())
     }
