@@ -19,6 +19,8 @@ const GATHER: Duration = Duration::from_millis(1);
 const PROBE: Duration = Duration::from_secs(1);
 /// How long lessons wait for an entry to come with: then the queue is quiet.
 const QUIET: Duration = Duration::from_secs(5);
+/// How long nobody asks before memory is given back that the next answer can do without.
+const IDLE: Duration = Duration::from_secs(1);
 /// How long is rested after something could not be given to anybody.
 const NOBODY: Duration = Duration::from_secs(1);
 
@@ -42,6 +44,8 @@ pub(crate) struct Office {
     rankings: u64,
     /// When what is in the way was last looked at.
     probed: Instant,
+    /// When something was last asked, where memory may be kept for that since.
+    worked: Option<Instant>,
     /// Rung when something was written.
     wrote: SyncSender<()>,
 }
@@ -71,6 +75,7 @@ impl Office {
             mark,
             rankings: 1,
             probed: Instant::now(),
+            worked: Some(Instant::now()),
             wrote,
         }
     }
@@ -122,7 +127,12 @@ impl Office {
                     message = inbox.recv_timeout(left).ok();
                 }
             }
+            if self.worked.is_some_and(|worked| worked.elapsed() >= IDLE) && calls.is_empty() {
+                self.worked = None;
+                self.clerk.store_to_read().rest();
+            }
             if !calls.is_empty() {
+                self.worked = Some(came);
                 together = calls.len();
                 let answers = self.clerk.answer_at_once(&calls);
                 let in_the_way = answers
@@ -177,7 +187,8 @@ impl Office {
         let free = !self.busy;
         let changed = self.spare.is_some() || learner.is_stale() || self.mark != Some(learner.mark());
         let rank = (free && changed).then_some(self.rests_until);
-        [probe, rank].into_iter().flatten().min()
+        let rest = self.worked.map(|worked| worked + IDLE);
+        [probe, rank, rest].into_iter().flatten().min()
     }
 
     /// Takes what was done aside, and has more done where there is need and the rest is over.
