@@ -227,9 +227,10 @@ class Nodes:
         """What is in the database: ids of items, claims with who has them, verdicts that stand."""
         if self.arguments.database == "sqlite":
             return self.rows_of(self.place)
-        there = [row[0] for row in self.query("SELECT key FROM jurybox.items")]
-        claimed = {(key, int(seq)): reviewer for key, seq, reviewer in self.query("SELECT i.key, c.seq, c.reviewer FROM jurybox.claims c JOIN jurybox.items i ON i.queue = c.queue AND i.n = c.item")}
-        standing = [(id_, int(item), int(slot), float(reward)) for id_, item, slot, reward in self.query("SELECT id, item, slot, reward FROM jurybox.verdicts WHERE superseded_by IS NULL")]
+        queue = "(SELECT id FROM jurybox.queues WHERE name = 'q')"
+        there = [row[0] for row in self.query(f"SELECT key FROM jurybox.items WHERE queue = {queue}")]
+        claimed = {(key, int(seq)): reviewer for key, seq, reviewer in self.query(f"SELECT i.key, c.seq, c.reviewer FROM jurybox.claims c JOIN jurybox.items i ON i.queue = c.queue AND i.n = c.item WHERE c.queue = {queue}")}
+        standing = [(id_, int(item), int(slot), float(reward)) for id_, item, slot, reward in self.query(f"SELECT id, item, slot, reward FROM jurybox.verdicts WHERE superseded_by IS NULL AND queue = {queue}")]
         return there, claimed, standing
 
     def stop(self):

@@ -138,3 +138,77 @@ fn what_makes_no_sense_is_refused_before_anything_is_made() {
         folder.refused("desk verdict desk --reviewer ann --item f0i1 --reward inf").contains("reward inf")
     );
 }
+
+/// The command as somebody to whom rights apply: to root they do not.
+#[cfg(unix)]
+fn as_anybody(folder: &Folder, line: &str) -> Command {
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::process::CommandExt;
+    let given = folder.command(line);
+    if std::fs::metadata(&folder.0).unwrap().uid() != 0 {
+        return given;
+    }
+    let own = folder.path("jurybox");
+    if !own.exists() {
+        std::fs::copy(env!("CARGO_BIN_EXE_jurybox"), &own).unwrap();
+    }
+    let mut command = Command::new(own);
+    command.args(given.get_args()).current_dir(&folder.0).stdin(Stdio::null()).uid(65534);
+    command
+}
+
+#[test]
+#[cfg(unix)]
+fn a_folder_that_cannot_be_written_to_is_proved_as_it_is_and_nothing_is_put_into_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = made("read-only");
+    folder.ok("desk pick desk --reviewer ann");
+    let rights = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let desk = folder.path("desk");
+    let listed = || {
+        let mut files: Vec<_> =
+            std::fs::read_dir(&desk).unwrap().map(|file| file.unwrap().file_name()).collect();
+        files.sort();
+        (files, std::fs::read(desk.join("jurybox.sqlite")).unwrap())
+    };
+    let before = listed();
+    for file in &before.0 {
+        rights(&desk.join(file), 0o444);
+    }
+    rights(&desk, 0o555);
+    let output = as_anybody(&folder, "server verify desk --json").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("desk: it cannot be written to, and is read as it is"), "{said}");
+    let proof: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&proof["sound"], &proof["read_only"]), (&true.into(), &true.into()));
+    assert_eq!(proof["queues"][0]["claims"], 1);
+    assert_eq!(listed(), before);
+    // Without what stands in the journal it would be another.
+    rights(&desk, 0o755);
+    std::fs::write(desk.join("jurybox.sqlite-wal"), "something").unwrap();
+    rights(&desk, 0o555);
+    let output = as_anybody(&folder, "server verify desk").output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.contains("beside the file is a journal"), "{said}");
+    rights(&desk, 0o755);
+}
+
+#[test]
+fn a_proof_goes_on_from_the_document_of_an_earlier_one() {
+    let folder = made("since");
+    folder.ok("desk pick desk --reviewer ann");
+    folder.write("proof.json", &folder.stdout(["server", "verify", "desk", "--json"]));
+    folder.ok("desk pick desk --reviewer bob");
+    let said = folder.stdout(["server", "verify", "desk", "--since", "proof.json", "--strict"]);
+    assert!(
+        said.contains("2 claims, 1 of them exact") && said.contains("1 claims were proved before"),
+        "{said}"
+    );
+    let said = folder.stdout(["server", "verify", "desk", "--since", "3"]);
+    assert!(said.contains("1 claims were not tried, because of --since"), "{said}");
+    assert!(folder.refused("server verify desk --since 3 --strict").contains("1 claims were not tried"));
+    assert!(folder.refused("server verify desk --since items.csv").contains("items.csv"));
+}

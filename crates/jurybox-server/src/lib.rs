@@ -47,7 +47,7 @@ mod watch;
 
 pub use archive::{Archived, archive};
 pub use board::{Counts, Filter};
-pub use checker::{Checked, verify};
+pub use checker::{Checked, Proof, Since, prove, verify};
 pub use config::{Config, Doors, FileColumns};
 pub use create::check_new_queue;
 pub use desk::{Desk, Status};

@@ -6,8 +6,9 @@ use crate::output;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use jurybox_files::{date_of, days_from};
-use jurybox_server::{Keyring, Place, archive, backup, log_times, rebuild, restore, verify};
-use serde_json::json;
+use jurybox_server::{
+    Keyring, Place, Proof, Since, archive, backup, log_times, prove, rebuild, restore,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -30,6 +31,11 @@ enum Command {
         /// Fail also where a claim cannot be proved: because an item was erased since, or because an earlier version made it by its own rules
         #[arg(long)]
         strict: bool,
+        /// Try only the claims after this entry of the log; or, given a file that an earlier `verify --json` wrote, the claims that it did not prove
+        ///
+        /// All else is checked from the first entry on. With a file, the log up to there must be what it was then.
+        #[arg(long, value_name = "ENTRY|FILE", value_parser = since)]
+        since: Option<Since>,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
@@ -173,7 +179,10 @@ fn folder(place: &Place) -> anyhow::Result<&Path> {
 impl Args {
     pub(crate) fn run(&self) -> anyhow::Result<()> {
         match &self.command {
-            Command::Verify { records, strict, json } => proved(records.place()?, *strict, *json),
+            Command::Verify { records, strict, since, json } => {
+                let since = since.as_ref().unwrap_or(&Since::Beginning);
+                proved(records.place()?, since, *strict, *json)
+            }
             Command::Rebuild { records, queue, to, wait, json } => {
                 let rebuilt = rebuild(records.place()?, queue.as_deref(), *to, Duration::from_secs(*wait))?;
                 if *json {
@@ -263,17 +272,41 @@ impl Args {
     }
 }
 
-fn proved(place: &Place, strict: bool, as_json: bool) -> anyhow::Result<()> {
-    let queues = verify(place)?;
-    let sound = queues.iter().all(jurybox_server::Checked::is_sound);
+/// An entry of the log, or the document of an earlier proof.
+fn since(text: &str) -> Result<Since, String> {
+    if let Ok(entry) = text.parse() {
+        return Ok(Since::Entry(entry));
+    }
+    let told = |what: String| format!("{text}: {what}");
+    let document = std::fs::read(text).map_err(|error| told(error.to_string()))?;
+    let document: serde_json::Value =
+        serde_json::from_slice(&document).map_err(|error| told(error.to_string()))?;
+    if document["format"] != "jurybox-server-verify" {
+        return Err(told(
+            "it is neither the number of an entry nor what `server verify --json` wrote".into(),
+        ));
+    }
+    let proof: Proof = serde_json::from_value(document).map_err(|error| told(error.to_string()))?;
+    Ok(Since::Proof(Box::new(proof)))
+}
+
+fn proved(place: &Place, since: &Since, strict: bool, as_json: bool) -> anyhow::Result<()> {
+    let proof = prove(place, since)?;
+    let queues = &proof.queues;
+    if proof.read_only {
+        say(format_args!("{place}: it cannot be written to, and is read as it is"));
+    }
     if as_json {
-        output::versioned("server-verify", json!({ "sound": sound, "queues": queues }))?;
+        output::versioned("server-verify", &proof)?;
     } else {
         let mut text = String::new();
+        if let Some(why) = proof.integrity.strip_prefix("none: ") {
+            text += &format!("the database's own check was not run: {why}\n");
+        }
         if queues.is_empty() {
             text += "there is no queue\n";
         }
-        for queue in &queues {
+        for queue in queues {
             use std::fmt::Write;
             // Records that somebody forged may have any name.
             let name = jurybox_files::plain(&queue.queue, false);
@@ -289,6 +322,23 @@ fn proved(place: &Place, strict: bool, as_json: bool) -> anyhow::Result<()> {
                 queue.twice,
                 queue.double_leases
             )?;
+            if queue.before > 0 {
+                writeln!(
+                    text,
+                    "{name}: {} claims were proved before, and the log up to there is the same",
+                    queue.before
+                )?;
+            }
+            if queue.untried > 0 {
+                writeln!(text, "{name}: {} claims were not tried, because of --since", queue.untried)?;
+            }
+            if queue.unsealed_payloads > 0 {
+                writeln!(
+                    text,
+                    "{name}: {} payloads and notes are of entries of an earlier program, without a hash of them: whether they are as they were written is not proved",
+                    queue.unsealed_payloads
+                )?;
+            }
             if queue.unsealed > 0 {
                 writeln!(
                     text,
@@ -315,9 +365,9 @@ fn proved(place: &Place, strict: bool, as_json: bool) -> anyhow::Result<()> {
         }
         output::text_to_stdout(&text)?;
     }
-    if !sound {
-        let problems: Vec<&str> =
-            queues.iter().flat_map(|queue| &queue.problems).map(String::as_str).take(5).collect();
+    if !proof.sound {
+        let problems = proof.problems.iter().chain(queues.iter().flat_map(|queue| &queue.problems));
+        let problems: Vec<&str> = problems.map(String::as_str).take(5).collect();
         bail!("the records do not hold: {}", problems.join("; "));
     }
     let unprovable: u64 = queues.iter().map(|queue| queue.unprovable).sum();
@@ -325,6 +375,10 @@ fn proved(place: &Place, strict: bool, as_json: bool) -> anyhow::Result<()> {
         bail!("{unprovable} claims cannot be proved any more, because items were erased since");
     }
     let earlier: u64 = queues.iter().map(|queue| queue.earlier).sum();
+    let untried: u64 = queues.iter().map(|queue| queue.untried).sum();
+    if strict && untried > 0 {
+        bail!("{untried} claims were not tried, because of --since");
+    }
     if strict && earlier > 0 {
         bail!(
             "{earlier} claims cannot be proved by this program, because an earlier one made them by its own rules"

@@ -36,8 +36,38 @@ impl Play<'_> {
                 .tell(format!("entry {} (claim): its rows say something else than the entry", entry.seq));
         }
         self.check_end(entry);
-        let (latest, mut gone) = (self.rules, self.gone(entry));
+        let latest = self.rules;
         self.rules = latest.max(entry.rules());
+        if entry.seq <= self.records.since {
+            let by_proof = self.records.proved_before;
+            *(if by_proof { &mut self.found.before } else { &mut self.found.untried }) += 1;
+        } else {
+            self.prove_claim(entry, picks, latest);
+        }
+        for pick in picks {
+            let open = self.at(pick.item)?;
+            if open.leases.iter().any(|lease| lease.slot == pick.slot)
+                || open.verdicts.iter().any(|verdict| verdict.0 == pick.slot)
+            {
+                self.found.double_leases += 1;
+                return Err(Problem(format!("item {}, review {} is in two hands", pick.item, pick.slot)));
+            }
+            let lease = Lease {
+                slot: pick.slot,
+                reviewer: pick.reviewer.clone(),
+                until: pick.until,
+                claim: entry.seq,
+                probability: pick.probability,
+                explored: pick.explored,
+            };
+            self.lend(pick.item, lease);
+        }
+        Ok(())
+    }
+
+    /// Whether a claim was the exact top K, or as much of it as can be proved.
+    fn prove_claim(&mut self, entry: &Entry, picks: &[Pick], latest: u64) {
+        let mut gone = self.gone(entry);
         let mut holds = match gone {
             Some(gone) => self.still_holds(entry, picks, gone),
             None => self.top(entry).and_then(|top| compare(&top, picks)),
@@ -63,24 +93,6 @@ impl Play<'_> {
                 self.found.tell(format!("entry {} (claim): {what}{why}", entry.seq));
             }
         }
-        for pick in picks {
-            let open = self.at(pick.item)?;
-            if open.leases.iter().any(|lease| lease.slot == pick.slot)
-                || open.verdicts.iter().any(|verdict| verdict.0 == pick.slot)
-            {
-                self.found.double_leases += 1;
-                return Err(Problem(format!("item {}, review {} is in two hands", pick.item, pick.slot)));
-            }
-            open.leases.push(Lease {
-                slot: pick.slot,
-                reviewer: pick.reviewer.clone(),
-                until: pick.until,
-                claim: entry.seq,
-                probability: pick.probability,
-                explored: pick.explored,
-            });
-        }
-        Ok(())
     }
 
     /// A lease lasts as long as the queue says.
@@ -99,7 +111,7 @@ impl Play<'_> {
     /// Leases that are extended or given back: only one's own.
     pub(super) fn held(&mut self, entry: &Entry) -> Found<()> {
         let body = &entry.body;
-        let (extends, skip) = (entry.kind == "extend", !body["skip"].is_null());
+        let extends = entry.kind == "extend";
         let (reviewer, until) =
             (body["reviewer"].as_str().unwrap_or_default(), body["until"].as_i64().unwrap_or(0));
         if extends {
@@ -116,12 +128,13 @@ impl Play<'_> {
             };
             if extends {
                 open.leases[place].until = until;
+                self.ends.insert((until, n));
             } else {
                 open.leases.remove(place);
             }
-            if skip {
-                open.skipped.insert(reviewer.into());
-                self.skips.insert((n, entry.seq, reviewer.into()));
+            if let Some(reason) = body["skip"].as_str() {
+                self.at(n)?.skipped.insert(reviewer.into());
+                self.skips.insert((n, entry.seq, reviewer.into(), reason.into()));
             }
         }
         Ok(())
@@ -281,6 +294,7 @@ impl Play<'_> {
                 return Err(Problem(format!("a verdict on item {on}, which another reviewer held")));
             }
         }
+        self.touched.push(on);
         self.closed.entry(on).or_default().take(verdict);
         if verdict.decides.is_some() {
             self.close(on, entry.seq);
@@ -336,21 +350,21 @@ impl Play<'_> {
                 Some((row, of)) => self.records.moved(&row, of, self.setup),
                 None => vec![f64::NAN; self.records.setups[self.setup].evaluators.len()],
             };
-            self.open.insert(n, Open::of(item, row));
-            self.values.remove(&n);
+            self.open(n, Open::of(item, row));
         }
         let unwilling = body["skipped"].as_array().into_iter().flatten();
         let unwilling = unwilling.filter_map(|name| Some(name.as_str()?.to_string())).collect();
         let open = self.at(n)?;
         (open.verdicts, open.skipped) = (rest, unwilling);
-        open.leases.push(Lease {
+        let lease = Lease {
             slot,
             reviewer: reviewer.into(),
             until,
             claim: entry.seq,
             probability: body["probability"].as_f64().unwrap_or(1.0),
             explored: body["explored"].as_bool().unwrap_or(false),
-        });
+        };
+        self.lend(n, lease);
         Ok(())
     }
 
@@ -385,7 +399,10 @@ impl Play<'_> {
 
     /// An item is open no more.
     pub(super) fn close(&mut self, n: u64, seq: u64) {
-        if self.open.remove(&n).is_some() {
+        if let Some(open) = self.open.remove(&n) {
+            self.due.remove(&(open.due.unwrap_or_default(), n));
+            self.audits.remove(&n);
+            self.doomed.remove(&n);
             self.closed.entry(n).or_default().by = Some(seq);
         }
     }

@@ -9,20 +9,22 @@
 
 mod hands;
 mod models;
+mod order;
 mod partial;
 mod read;
 mod rows;
 mod seals;
+mod shown;
 mod tables;
 mod top;
 
 use crate::store::schema::{RULES, VERSION};
 use crate::{Error, Place};
-use jurybox::Fitted;
 use models::Models;
+use order::Order;
 use read::{Entry, Found, Records};
 use rows::Db;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use tables::Closed;
 
@@ -31,7 +33,8 @@ use tables::Closed;
 struct Problem(String);
 
 /// What the checker found in one queue.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Checked {
     /// The queue.
     pub queue: String,
@@ -49,6 +52,12 @@ pub struct Checked {
     pub earlier: u64,
     /// From which entry on every claim must be provable by the rules of this program: the first that names them, or the next where none does.
     pub rules_from: u64,
+    /// Claims that were not tried again, because an earlier proof had.
+    pub before: u64,
+    /// Claims that were not tried, because [`Since`] named an entry after them.
+    pub untried: u64,
+    /// A hash of the whole log, by which a later check knows that it goes on from the same.
+    pub log: String,
     /// Models that claims name.
     pub models: u64,
     /// Checkpoints that hold what the log gives.
@@ -69,6 +78,8 @@ pub struct Checked {
     pub unsealed: u64,
     /// From which entry on every entry must have a seal: the first, but in queues that an earlier program has written to.
     pub sealed_from: u64,
+    /// Payloads and notes whose entry, of an earlier program, has no hash of them: whether they are as they were written is not proved.
+    pub unsealed_payloads: u64,
     /// What is wrong, in words; the first hundred.
     pub problems: Vec<String>,
 }
@@ -76,7 +87,8 @@ pub struct Checked {
 impl Checked {
     /// Whether everything is as it must be.
     pub fn is_sound(&self) -> bool {
-        self.problems.is_empty() && self.exact + self.unprovable + self.earlier == self.claims
+        self.problems.is_empty()
+            && self.exact + self.unprovable + self.earlier + self.before + self.untried == self.claims
     }
 
     fn tell(&mut self, what: String) {
@@ -86,8 +98,45 @@ impl Checked {
     }
 }
 
-/// Checks every queue of a folder or a database as it is now, whoever writes to it.
+/// From where on claims are tried. Everything else is checked from the first entry on, whatever this says.
+#[derive(Debug, Clone, Default)]
+pub enum Since {
+    /// All of them.
+    #[default]
+    Beginning,
+    /// Those after this entry. Nothing is known of the others.
+    Entry(u64),
+    /// Those after the entries up to which an earlier proof went. The log up to there must be what it was then.
+    Proof(Box<Proof>),
+}
+
+/// What the checker found in a folder or a database.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Proof {
+    /// Whether everything is as it must be.
+    pub sound: bool,
+    /// What the database's own check of its files was, or why there was none.
+    pub integrity: String,
+    /// Whether the folder cannot be written to: then it was read as it lies, and nothing was put beside its file.
+    pub read_only: bool,
+    /// What was found in each queue.
+    pub queues: Vec<Checked>,
+    /// What is wrong with the database itself, in words.
+    pub problems: Vec<String>,
+}
+
+/// Checks every queue of a folder or a database as it is now, whoever writes to it. What is wrong with the database itself is told of every queue.
 pub fn verify(place: impl Into<Place>) -> Result<Vec<Checked>, Error> {
+    let mut proof = prove(place, &Since::Beginning)?;
+    for checked in &mut proof.queues {
+        checked.problems.extend(proof.problems.iter().cloned());
+    }
+    Ok(proof.queues)
+}
+
+/// Checks the database, and every queue of it as it is now, whoever writes to it.
+pub fn prove(place: impl Into<Place>, since: &Since) -> Result<Proof, Error> {
     let place = place.into();
     let mut db = Db::open(&place)?;
     let corrupt = |problem: Problem| Error::Corrupt(problem.0);
@@ -97,25 +146,30 @@ pub fn verify(place: impl Into<Place>) -> Result<Vec<Checked>, Error> {
             "{place}: it is of version {version}, made by a later program than this, which has version {VERSION}"
         )));
     }
-    let queues = read::queues(&mut db).map_err(corrupt)?;
-    let check = |queue| Records::read(&mut db, version, queue).map(|records| check(&records));
-    let mut found = queues.into_iter().map(check).collect::<Found<Vec<Checked>>>().map_err(corrupt)?;
-    for (queue, rows) in read::orphans(&mut db, version).map_err(corrupt)? {
+    let (integrity, mut problems) = db.integrity(&place).map_err(corrupt)?;
+    // Where pages contradict each other, that is what whoever reads on stumbles over.
+    let stumbled = |Problem(what): Problem| {
+        let why = problems.first().map(|first| format!(" ({first})")).unwrap_or_default();
+        Error::Corrupt(format!("{what}{why}"))
+    };
+    let mut queues = Vec::new();
+    for queue in read::queues(&mut db).map_err(&stumbled)? {
+        queues.push(check(&Records::read(&mut db, version, queue, since).map_err(&stumbled)?));
+    }
+    for (queue, rows) in read::orphans(&mut db, version).map_err(&stumbled)? {
         let many = rows.iter().map(|(_, many)| many).sum();
         let rows: Vec<String> = rows.iter().map(|(table, many)| format!("{many} of {table}")).collect();
         let problem = format!("queue {queue} is not there, and rows of it are: {}", rows.join(", "));
         let queue = format!("queue {queue}, which is not there");
-        found.push(Checked { queue, lost: many, problems: vec![problem], ..Checked::default() });
+        queues.push(Checked { queue, lost: many, problems: vec![problem], ..Checked::default() });
     }
-    let there = db.unique_indexes().map_err(corrupt)?;
-    for index in UNIQUE.iter().filter(|index| !there.iter().any(|there| there == *index)) {
-        for checked in &mut found {
-            checked.tell(format!(
-                "the index {index} is missing, or lets things be there twice: the database does not keep them from it"
-            ));
-        }
-    }
-    Ok(found)
+    let there = db.unique_indexes().map_err(&stumbled)?;
+    problems.extend(UNIQUE.iter().filter(|index| !there.iter().any(|there| there == *index)).map(|index| {
+        format!("the index {index} is missing, or lets things be there twice: the database does not keep them from it")
+    }));
+    let read_only = db.is_as_it_was()?;
+    let sound = problems.is_empty() && queues.iter().all(Checked::is_sound);
+    Ok(Proof { sound, integrity, read_only, queues, problems })
 }
 
 /// The indexes by which no item has another's id, no verdict another's, and no review two verdicts, in every version.
@@ -124,13 +178,14 @@ const UNIQUE: [&str; 3] = ["items_by_key", "verdicts_by_id", "verdicts_that_stan
 /// An open item, as the checker sees it.
 struct Open {
     row: Vec<f64>,
+    /// Another number whenever its row is another.
+    version: u64,
     arrived: i64,
-    tags: BTreeMap<String, String>,
     audit: Option<f64>,
     due: Option<i64>,
     leases: Vec<Lease>,
     verdicts: Vec<(i64, String, f64)>,
-    skipped: HashSet<String>,
+    skipped: BTreeSet<String>,
 }
 
 /// An item in somebody's hands, as the checker sees it.
@@ -148,18 +203,21 @@ impl Open {
     fn of(item: &read::Item, row: Vec<f64>) -> Open {
         Open {
             row,
+            version: 0,
             arrived: item.arrived,
-            tags: item.tags.clone(),
             audit: item.audit,
             due: item.due,
             leases: Vec::new(),
             verdicts: Vec::new(),
-            skipped: HashSet::new(),
+            skipped: BTreeSet::new(),
         }
     }
 
     /// How many reviews it takes.
     fn needed(&self, quorum: i64) -> i64 {
+        if self.verdicts.len() < 2 {
+            return quorum;
+        }
         let rewards: HashSet<u64> =
             self.verdicts.iter().map(|(_, _, reward)| (reward + 0.0).to_bits()).collect();
         if rewards.len() > 1 { quorum.saturating_mul(2).saturating_sub(1) } else { quorum }
@@ -185,17 +243,25 @@ struct Play<'a> {
     records: &'a Records,
     models: Models<'a>,
     open: BTreeMap<u64, Open>,
+    /// Open items that have a date, audits among open items, and open items that were erased later.
+    due: BTreeSet<(i64, u64)>,
+    audits: BTreeSet<u64>,
+    doomed: BTreeSet<u64>,
+    /// When leases end, of which items; also of leases that were extended or are over.
+    ends: BTreeSet<(i64, u64)>,
+    /// Items to which something happened that may make them go to others, or at another place: each order reads on where it stopped.
+    touched: Vec<u64>,
+    versions: u64,
     /// Items that are closed, and what of them the log says.
     closed: HashMap<u64, Closed>,
     /// Who does not want what, by the log.
-    skips: BTreeSet<(u64, u64, String)>,
+    skips: BTreeSet<(u64, u64, String, String)>,
     next: u64,
     setup: usize,
     /// The latest rules that an entry has named so far.
     rules: u64,
-    /// The last model that was asked for, and the values by it.
-    fitted: Option<(u64, Fitted)>,
-    values: HashMap<u64, f64>,
+    /// Orders by models and filters that claims have named, the latest last.
+    orders: Vec<Order>,
     found: Checked,
 }
 
@@ -215,6 +281,7 @@ fn check(records: &Records) -> Checked {
         models: named.len() as u64,
         revisions: models.revisions(),
         sealed_from: records.sealed_from,
+        log: records.digest.clone(),
         rules_from: records
             .log
             .iter()
@@ -226,18 +293,25 @@ fn check(records: &Records) -> Checked {
         records,
         models,
         open: BTreeMap::new(),
+        due: BTreeSet::new(),
+        audits: BTreeSet::new(),
+        doomed: BTreeSet::new(),
+        ends: BTreeSet::new(),
+        touched: Vec::new(),
+        versions: 0,
         closed: HashMap::new(),
         skips: BTreeSet::new(),
         next: 1,
         setup: 0,
         rules: 0,
-        fitted: None,
-        values: HashMap::new(),
+        orders: Vec::new(),
         found,
     };
+    play.found.problems.extend(records.other_log.clone());
     play.all();
     play.compare_owners();
     play.compare_seals();
+    play.compare_shown();
     play.compare_tables();
     play.compare_checkpoints();
     play.found
@@ -272,11 +346,50 @@ impl Play<'_> {
         }
     }
 
+    /// Leases whose time is over by now end.
     fn expire(&mut self, at: i64) {
-        for open in self.open.values_mut().filter(|open| !open.leases.is_empty()) {
+        while let Some((until, n)) = self.ends.first().copied().filter(|(until, _)| *until <= at) {
+            self.ends.remove(&(until, n));
+            let Some(open) = self.open.get_mut(&n) else { continue };
             let before = open.leases.len();
             open.leases.retain(|lease| lease.until > at);
-            self.found.expired += (before - open.leases.len()) as u64;
+            let over = (before - open.leases.len()) as u64;
+            self.found.expired += over;
+            if over > 0 {
+                self.touched.push(n);
+            }
+        }
+    }
+
+    /// An item is open from here on.
+    fn open(&mut self, n: u64, mut open: Open) {
+        self.versions += 1;
+        open.version = self.versions;
+        if self.models.is_erased(n) {
+            self.doomed.insert(n);
+        } else {
+            self.due.extend(open.due.map(|due| (due, n)));
+            self.audits.extend(open.audit.map(|_| n));
+        }
+        self.touched.push(n);
+        self.open.insert(n, open);
+    }
+
+    /// Something happens to an open item that may make it go to others.
+    fn at(&mut self, n: u64) -> Found<&mut Open> {
+        let open = self
+            .open
+            .get_mut(&n)
+            .ok_or_else(|| Problem(format!("item {n} is not open, and something happened to it")))?;
+        self.touched.push(n);
+        Ok(open)
+    }
+
+    /// An item is in somebody's hands.
+    fn lend(&mut self, n: u64, lease: Lease) {
+        if let Some(open) = self.open.get_mut(&n) {
+            self.ends.insert((lease.until, n));
+            open.leases.push(lease);
         }
     }
 
@@ -328,12 +441,6 @@ impl Play<'_> {
         Ok(())
     }
 
-    fn at(&mut self, n: u64) -> Found<&mut Open> {
-        self.open
-            .get_mut(&n)
-            .ok_or_else(|| Problem(format!("item {n} is not open, and something happened to it")))
-    }
-
     fn all_there(&mut self, found: u64, said: Option<u64>, what: &str) {
         let said = said.unwrap_or(0);
         if found != said {
@@ -348,7 +455,7 @@ impl Play<'_> {
             open.row = self.records.moved(&open.row, self.setup, now);
         }
         self.setup = now;
-        self.values.clear();
+        self.orders.clear();
     }
 
     fn items(&mut self, entry: &Entry) {
@@ -381,7 +488,7 @@ impl Play<'_> {
             if let Some(wrong) = self.records.wrong_draw(item) {
                 self.found.tell(wrong);
             }
-            self.open.insert(n, Open::of(item, row));
+            self.open(n, Open::of(item, row));
         }
         let late = self.records.late.get(&entry.seq);
         // Late scores of what was erased are gone.
@@ -400,7 +507,9 @@ impl Play<'_> {
                     ));
                 }
                 open.row.clone_from(row);
-                self.values.remove(n);
+                self.versions += 1;
+                open.version = self.versions;
+                self.touched.push(*n);
             }
         }
     }

@@ -4,7 +4,7 @@
 use super::Problem;
 use super::read::{Found, Records, Verdict};
 use jurybox::{Example, Fitted, Jury, Receipt, Reviewer, Scores};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The place of a step in time: the entry whose coming made it happen; what time alone brought about before what the entry says;
 /// then by due time (items before verdicts), or by the order within the entry.
@@ -40,6 +40,12 @@ pub(super) struct Models<'a> {
     /// By entry: how many items were there that were erased later.
     gone: Vec<i64>,
     going: Option<Going>,
+    /// Models that claims name, and the last entry that names each.
+    named: BTreeMap<u64, u64>,
+    /// Models that were made before they were asked for, or may be asked for again.
+    made: BTreeMap<u64, Fitted>,
+    /// Whether checkpoints end with the jury that the log gives there, as far as the fold has come.
+    checkpoints: BTreeMap<u64, bool>,
 }
 
 /// A fold that can go on.
@@ -67,9 +73,15 @@ impl<'a> Models<'a> {
                 .collect(),
             gone: vec![0; records.log.len() + 2],
             going: None,
+            named: BTreeMap::new(),
+            made: BTreeMap::new(),
+            checkpoints: BTreeMap::new(),
         };
         for entry in &records.log {
             match entry.kind.as_str() {
+                "claim" if entry.seq > records.since => {
+                    models.named.extend(entry.body["model"].as_u64().map(|model| (model, entry.seq)));
+                }
                 "erase" => {
                     models.revisions.insert(entry.seq);
                     for n in entry.body["items"]
@@ -333,14 +345,43 @@ impl<'a> Models<'a> {
         alone.then(|| Reviewer::named(&verdict.reviewer))
     }
 
-    /// What has been learnt up to an entry, in the bytes of a jury.
-    pub(super) fn jury(&mut self, model: u64) -> Found<Vec<u8>> {
-        self.fitted(model)?;
-        Ok(self.going.as_ref().map(|going| going.jury.to_bytes()).unwrap_or_default())
+    /// Whether a checkpoint ends with the jury that has learnt up to its entry.
+    pub(super) fn is_at(&mut self, checkpoint: u64) -> Found<bool> {
+        if !self.checkpoints.contains_key(&checkpoint) {
+            self.fold(checkpoint)?;
+        }
+        Ok(self.checkpoints.get(&checkpoint).is_some_and(|same| *same))
+    }
+
+    /// The model that has learnt up to an entry, as a claim at another entry asks for it.
+    ///
+    /// A fold does not go back, and nodes that rank at different times name models by turns: those before it that are asked for later, and
+    /// checkpoints, are made on the way.
+    pub(super) fn fitted(&mut self, model: u64, now: u64) -> Found<Fitted> {
+        let is_needed = |of: &u64| self.named.get(of).is_some_and(|last| *last >= now);
+        self.made.retain(|of, _| is_needed(of));
+        if let Some(fitted) = self.made.get(&model) {
+            return Ok(fitted.clone());
+        }
+        let from = self.going.as_ref().map_or(0, |going| going.model);
+        let on_the_way = |of: &u64| from < *of && *of < model;
+        let checkpoints =
+            self.records.checkpoints.iter().map(|(seq, ..)| *seq).filter(|seq| !self.is_gone(*seq));
+        let stops: BTreeSet<u64> =
+            self.named.keys().copied().filter(is_needed).chain(checkpoints).filter(on_the_way).collect();
+        for stop in stops {
+            // What is wrong with one is told of who asks for it.
+            if let Ok(fitted) = self.fold(stop) {
+                self.made.insert(stop, fitted);
+            }
+        }
+        let fitted = self.fold(model)?;
+        self.made.insert(model, fitted.clone());
+        Ok(fitted)
     }
 
     /// The model that has learnt up to an entry, by what is known there.
-    pub(super) fn fitted(&mut self, model: u64) -> Found<Fitted> {
+    fn fold(&mut self, model: u64) -> Found<Fitted> {
         if model == 0 || model > self.records.log.len() as u64 {
             return Err(Problem(format!("there is no entry {model} to have learnt up to")));
         }
@@ -374,6 +415,9 @@ impl<'a> Models<'a> {
             Ok(None) => going.jury.fit(),
             Err(error) => return Err(Problem(format!("model {model}: {error}"))),
         };
+        if let Some((_, state, _)) = self.records.checkpoints.iter().find(|(seq, ..)| *seq == model) {
+            self.checkpoints.insert(model, state.ends_with(&going.jury.to_bytes()));
+        }
         self.going = Some(going);
         Ok(fitted)
     }

@@ -27,7 +27,7 @@ impl Play<'_> {
         let could_be_given = |n: &u64| {
             self.open.get(n).is_some_and(|open| open.free(quorum).is_some() && !open.knows(reviewer))
         };
-        self.models.erased().any(could_be_given).then_some(Gone::Rival)
+        self.doomed.iter().any(could_be_given).then_some(Gone::Rival)
     }
 
     /// Whether a claim was made by other rules than ours, as far as that can be: no rules come back once an entry names later ones. Where no model
@@ -57,7 +57,8 @@ impl Play<'_> {
         let (ageing, start) = (self.number("ageing_per_day", 0.0), self.records.log[0].at);
         let eligible = |n: u64| {
             let open = self.open.get(&n)?;
-            let may = !open.knows(reviewer) && (self.models.is_erased(n) || wanted(&filter, &open.tags));
+            let may =
+                !open.knows(reviewer) && (self.models.is_erased(n) || wanted(&filter, self.records.tags(n)));
             open.free(quorum).filter(|_| may)
         };
         let (mut given, mut last) = (HashSet::new(), None);
@@ -97,9 +98,9 @@ impl Play<'_> {
         if audits > self.room_for_audits(entry)? {
             return Err(Problem(format!("{audits} of {k} were audits, more than there is room for")));
         }
-        let there =
-            self.open.keys().filter(|n| !self.models.is_erased(**n) && eligible(**n).is_some()).count();
-        if picks.len() > k || picks.len() < there.min(k) {
+        let could = |n: &&u64| !self.models.is_erased(**n) && eligible(**n).is_some();
+        if picks.len() > k || (picks.len() < k && self.open.keys().filter(could).nth(picks.len()).is_some()) {
+            let there = self.open.keys().filter(could).count();
             return Err(Problem(format!("{} of {k} were given, and {there} could be", picks.len())));
         }
         Ok(())

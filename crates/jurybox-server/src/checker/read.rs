@@ -2,12 +2,15 @@
 
 use super::rows::Db;
 use super::seals::{self, Seal, Sealed};
-use super::{Lease, Problem};
+use super::shown::{self, Shown};
+use super::{Lease, Problem, Since};
 use crate::store::schema::CLEARS_AWAY;
 use jurybox::Evaluators;
 use jurybox::toolbox::{hash_number, hash_text};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// An entry of the log.
 pub(super) struct Entry {
@@ -35,7 +38,7 @@ pub(super) struct Item {
     pub(super) arrived: i64,
     /// None once erased.
     pub(super) scores: Option<Vec<f64>>,
-    pub(super) tags: BTreeMap<String, String>,
+    pub(super) tags: Arc<BTreeMap<String, String>>,
     pub(super) audit: Option<f64>,
     pub(super) due: Option<i64>,
     pub(super) closed: Option<u64>,
@@ -100,18 +103,31 @@ pub(super) struct Records {
     pub(super) picks: HashMap<u64, Vec<Pick>>,
     pub(super) verdicts: HashMap<u64, Vec<Verdict>>,
     pub(super) leases: Vec<(u64, Lease)>,
-    pub(super) skips: Vec<(u64, u64, String)>,
+    pub(super) skips: Vec<(u64, u64, String, String)>,
     /// Entry, state and hash of each.
     pub(super) checkpoints: Vec<(u64, Vec<u8>, Vec<u8>)>,
     pub(super) setups: Vec<Setup>,
     /// Hashes of the rows as they are.
     pub(super) sealed: Sealed,
+    /// Payloads and notes as they are.
+    pub(super) shown: Shown,
+    /// The hash of the whole log.
+    pub(super) digest: String,
+    /// Claims up to this entry are not tried; and whether an earlier proof has tried them.
+    pub(super) since: u64,
+    pub(super) proved_before: bool,
+    /// What is wrong with the log up to there, as an earlier proof has it.
+    pub(super) other_log: Option<String>,
 }
 
 pub(super) type Found<T> = Result<T, Problem>;
 
 fn told(error: impl std::fmt::Display) -> Problem {
     Problem(error.to_string())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A queue's row.
@@ -193,33 +209,68 @@ fn verdicts(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Verdict>>> {
 }
 
 impl Records {
-    pub(super) fn read(db: &mut Db, tables: i64, of: QueueRow) -> Found<Records> {
+    pub(super) fn read(db: &mut Db, tables: i64, of: QueueRow, since: &Since) -> Found<Records> {
         let QueueRow { id: queue, name, head, at, sealed } = of;
-        let log = db.all(
-            "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 ORDER BY seq",
-            queue,
-            |row| Ok((row.number(0)?, row.int(1)?, row.text(2)?, row.text(3)?, row.text(4)?)),
-        )?;
-        let log = log.into_iter().map(|(seq, at, actor, kind, body)| {
-            let seal = seals::of_entry(seq, at, &actor, &kind, &body);
+        let earlier = match since {
+            Since::Proof(proof) if proof.sound => {
+                proof.queues.iter().find(|checked| checked.queue == name && checked.untried == 0)
+            }
+            _ => None,
+        };
+        let since = match since {
+            Since::Beginning => 0,
+            Since::Entry(seq) => *seq,
+            Since::Proof(_) => earlier.map_or(0, |checked| checked.entries),
+        };
+        let (mut log, mut chain, mut then) = (Vec::new(), [0_u8; 32], None);
+        let sql = "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 ORDER BY seq";
+        db.each(sql, queue, |row| {
+            let (seq, at, kind, body) = (row.number(0)?, row.int(1)?, row.text(3)?, row.text(4)?);
+            let seal = seals::of_entry(seq, at, &row.text(2)?, &kind, &body);
+            // The reason of a skip, the last in such an entry, may be erased.
+            let lasting = if kind == "release" { body.split(",\"skip\":").next() } else { None };
+            let mut hash = Sha256::new_with_prefix(chain);
+            row.with_text(4, lasting.unwrap_or(&body).into()).hash(5, &mut hash);
+            chain = hash.finalize().into();
+            if seq == since {
+                then = Some(hex(&chain));
+            }
             let body =
                 serde_json::from_str(&body).map_err(|error| Problem(format!("entry {seq}: {error}")))?;
-            Ok(Entry { seq, at, kind, body, seal })
-        });
-        let log = log.collect::<Found<Vec<Entry>>>()?;
+            log.push(Entry { seq, at, kind, body, seal });
+            Ok(())
+        })?;
+        let other_log = earlier
+            .filter(|checked| Some(&checked.log) != then.as_ref() && checked.entries > 0)
+            .map(|_| format!("the log up to entry {since} is not what it was when it was proved"));
+        let shown = shown::of(db, queue, tables, &mut log)?;
         let sql = "SELECT n, key, seq, arrived, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 ORDER BY n";
-        let items = db.all(sql, queue, |row| {
-            Ok(Item {
+        // Many items have the same.
+        let mut known: HashMap<String, Arc<BTreeMap<String, String>>> = HashMap::new();
+        let mut items = Vec::new();
+        db.each(sql, queue, |row| {
+            let text = row.text(5)?;
+            let tags = if let Some(tags) = known.get(&text) {
+                tags.clone()
+            } else {
+                let tags: Arc<BTreeMap<_, _>> = Arc::new(serde_json::from_str(&text).unwrap_or_default());
+                if known.len() < 10_000 {
+                    known.insert(text, tags.clone());
+                }
+                tags
+            };
+            items.push(Item {
                 n: row.number(0)?,
                 key: row.text_if_any(1)?,
                 seq: row.number(2)?,
                 arrived: row.int(3)?,
                 scores: row.doubles(4)?,
-                tags: serde_json::from_str(&row.text(5)?).unwrap_or_default(),
+                tags,
                 audit: row.real_if_any(6)?,
                 due: row.int_if_any(7)?,
                 closed: row.number_if_any(8)?,
-            })
+            });
+            Ok(())
         })?;
         let (mut late, mut late_of): (HashMap<u64, Vec<_>>, HashMap<u64, Vec<_>>) = Default::default();
         let sql = "SELECT seq, n, scores FROM rescored WHERE queue = ?1 ORDER BY seq, n";
@@ -260,8 +311,9 @@ impl Records {
             };
             Ok((row.number(0)?, lease))
         })?;
-        let sql = "SELECT item, seq, reviewer FROM skips WHERE queue = ?1 ORDER BY item, seq";
-        let skips = db.all(sql, queue, |row| Ok((row.number(0)?, row.number(1)?, row.text(2)?)))?;
+        let sql = "SELECT item, seq, reviewer, reason FROM skips WHERE queue = ?1 ORDER BY item, seq";
+        let skips =
+            db.all(sql, queue, |row| Ok((row.number(0)?, row.number(1)?, row.text(2)?, row.text(3)?)))?;
         let sql = "SELECT seq, state, sha256 FROM checkpoints WHERE queue = ?1 ORDER BY seq";
         let checkpoints = db.all(sql, queue, |row| Ok((row.number(0)?, row.bytes(1)?, row.bytes(2)?)))?;
         let setups =
@@ -294,7 +346,18 @@ impl Records {
             checkpoints,
             setups,
             sealed,
+            shown,
+            digest: hex(&chain),
+            since,
+            proved_before: earlier.is_some(),
+            other_log,
         })
+    }
+
+    /// The tags of an item.
+    pub(super) fn tags(&self, n: u64) -> &BTreeMap<String, String> {
+        static NONE: BTreeMap<String, String> = BTreeMap::new();
+        (n as usize).checked_sub(1).and_then(|at| self.items.get(at)).map_or(&NONE, |item| &*item.tags)
     }
 
     /// A verdict by its entry and its place there.

@@ -7,16 +7,35 @@ use crate::{Error, Place};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest, Sha256};
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 use tokio_postgres::types::Type;
 
-/// How long the database may take for one table.
+/// How long the database may take for one table, or for a page of it.
 const TABLE: Duration = Duration::from_mins(15);
+/// Rows of PostgreSQL that are in memory at once.
+const PAGE: &str = "FETCH 1000 FROM page";
 
 /// The records, as they were at one moment.
 pub(super) enum Db {
     Sqlite(Connection),
+    /// In a folder that cannot be written to: with the file, as it was when it was opened.
+    ReadOnly(Connection, PathBuf, Stamp),
     Postgres(Box<Line>),
+}
+
+/// By what it is seen that nobody has written to a file.
+type Stamp = (u64, Option<SystemTime>);
+
+fn stamp(file: &Path) -> Option<Stamp> {
+    std::fs::metadata(file).ok().map(|there| (there.len(), there.modified().ok()))
+}
+
+/// How long a database's journal is.
+fn journal(file: &Path) -> u64 {
+    let mut journal = file.as_os_str().to_owned();
+    journal.push("-wal");
+    std::fs::metadata(journal).map_or(0, |there| there.len())
 }
 
 #[derive(Clone)]
@@ -39,14 +58,7 @@ impl Db {
     /// Opens the records to read them as they are now, whoever writes to them.
     pub(super) fn open(place: &Place) -> Result<Self, Error> {
         match place {
-            Place::Folder(folder) => {
-                let file = folder.join("jurybox.sqlite");
-                let told = |error: rusqlite::Error| Error::Open(format!("{}: {error}", file.display()));
-                let db =
-                    Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(told)?;
-                db.execute_batch("PRAGMA query_only = ON; BEGIN").map_err(told)?;
-                Ok(Db::Sqlite(db))
-            }
+            Place::Folder(folder) => Self::open_file(&folder.join("jurybox.sqlite")),
             Place::Database(url) => {
                 let first = "SET search_path = jurybox; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
                 let line = Line::connect(&Address::parse(url)?, first);
@@ -56,10 +68,123 @@ impl Db {
         }
     }
 
+    fn open_file(file: &Path) -> Result<Self, Error> {
+        let told = |error: rusqlite::Error| Error::Open(format!("{}: {error}", file.display()));
+        let begin = "PRAGMA query_only = ON; BEGIN; SELECT COUNT(*) FROM sqlite_schema";
+        let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(told)?;
+        // A journal that somebody who was killed has left is not put into the file by who only looks.
+        if journal(file) > 0 {
+            let keep = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+            db.set_db_config(keep, true).map_err(told)?;
+        }
+        let Err(error) = db.execute_batch(begin) else { return Ok(Db::Sqlite(db)) };
+        drop(db);
+        let code = error.sqlite_error_code();
+        let (Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly), Some(before)) =
+            (code, stamp(file))
+        else {
+            return Err(told(error));
+        };
+        // SQLite reads together with others by a file that it puts beside, and here it cannot: the file alone is read.
+        if journal(file) > 0 {
+            return Err(Error::Open(format!(
+                "{}: this folder cannot be written to, and beside the file is a journal that cannot be read without: copy the folder to where it can be written, and verify the copy",
+                file.display()
+            )));
+        }
+        let path = std::path::absolute(file).unwrap_or_else(|_| file.into());
+        let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let db = Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags).map_err(told)?;
+        db.execute_batch(begin).map_err(told)?;
+        Ok(Db::ReadOnly(db, file.into(), before))
+    }
+
+    /// Whether the records lie in a folder that cannot be written to. Refuses to go by what was read from there while somebody else wrote.
+    pub(super) fn is_as_it_was(&self) -> Result<bool, Error> {
+        match self {
+            Db::ReadOnly(_, file, before) if stamp(file) != Some(*before) || journal(file) > 0 => {
+                Err(Error::Open(format!(
+                    "{}: somebody wrote to it while it was read, and here, where nothing can be put beside it, this cannot be told apart: verify it where the folder can be written to",
+                    file.display()
+                )))
+            }
+            Db::ReadOnly(..) => Ok(true),
+            Db::Sqlite(db) => Ok(db.is_readonly(rusqlite::MAIN_DB).unwrap_or(false)),
+            Db::Postgres(_) => Ok(false),
+        }
+    }
+
+    /// The database's own check of its files: what it was, or why there was none; and what it found.
+    pub(super) fn integrity(&mut self, place: &Place) -> Found<(String, Vec<String>)> {
+        if let Db::Postgres(_) = self {
+            return self.amcheck(place);
+        }
+        let words = "SELECT integrity_check FROM pragma_integrity_check(20) WHERE ?1 = 0";
+        let said = self.all(words, 0, |row| row.text(0))?;
+        let problems = said.iter().filter(|said| *said != "ok").map(|said| format!("the database: {said}"));
+        Ok(("SQLite's integrity_check".into(), problems.collect()))
+    }
+
+    /// PostgreSQL's check of its files is an extension, which may be there, and be allowed.
+    fn amcheck(&mut self, place: &Place) -> Found<(String, Vec<String>)> {
+        let sums = self.all(
+            "SELECT setting FROM pg_settings WHERE name = 'data_checksums' AND ?1::bigint = 0",
+            0,
+            |row| row.text(0),
+        )?;
+        let sums = if sums.first().is_some_and(|on| on == "on") {
+            "the pages that were read have the checksums that they were written with"
+        } else {
+            "pages have no checksums"
+        };
+        let there = "SELECT n.nspname::text FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace JOIN pg_proc p ON p.pronamespace = n.oid WHERE e.extname = 'amcheck' AND p.proname IN ('verify_heapam', 'bt_index_check') AND has_function_privilege(p.oid, 'EXECUTE') AND ?1::bigint = 0 GROUP BY n.nspname HAVING COUNT(DISTINCT p.proname) = 2";
+        let Some(schema) = self.all(there, 0, |row| row.text(0))?.pop() else {
+            return Ok((
+                format!(
+                    "none: the files of tables and indexes are not checked, since amcheck is not installed here, or not allowed; {sums}"
+                ),
+                Vec::new(),
+            ));
+        };
+        let schema = format!("\"{}\"", schema.replace('"', "\"\""));
+        // What it stumbles over ends a transaction: this one is apart.
+        let mut aside = Self::open(place).map_err(told)?;
+        let of_ours = "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'jurybox'";
+        let tables = aside.all(
+            &format!(
+                "SELECT c.relname::text, c.oid::bigint FROM {of_ours} AND c.relkind = 'r' AND ?1::bigint = 0"
+            ),
+            0,
+            |row| Ok((row.text(0)?, row.int(1)?)),
+        )?;
+        let indexes = aside.all(
+            &format!(
+                "SELECT c.relname::text, c.oid::bigint FROM {of_ours} AND c.relkind = 'i' AND ?1::bigint = 0"
+            ),
+            0,
+            |row| Ok((row.text(0)?, row.int(1)?)),
+        )?;
+        let mut problems = Vec::new();
+        let heap = tables.into_iter().map(|(name, oid)| (name, format!("SELECT v.msg FROM {schema}.verify_heapam({oid}::oid::regclass) v WHERE ?1::bigint = 0 LIMIT 3")));
+        let trees = indexes.into_iter().map(|(name, oid)| (name, format!("SELECT NULL::text FROM {schema}.bt_index_check({oid}::oid::regclass, true) WHERE ?1::bigint = 0")));
+        for (name, sql) in heap.chain(trees) {
+            match aside.all(&sql, 0, |row| row.text_if_any(0)) {
+                Ok(said) => problems
+                    .extend(said.into_iter().flatten().map(|said| format!("the database: {name}: {said}"))),
+                Err(Problem(what)) => {
+                    problems.push(format!("the database: {name}: {what}"));
+                    aside = Self::open(place).map_err(told)?;
+                }
+            }
+        }
+        Ok((format!("PostgreSQL's amcheck; {sums}"), problems))
+    }
+
     /// The version of the tables.
     pub(super) fn version(&mut self) -> Found<i64> {
         let sql = match self {
-            Db::Sqlite(_) => "SELECT user_version FROM pragma_user_version WHERE ?1 = 0",
+            Db::Sqlite(_) | Db::ReadOnly(..) => "SELECT user_version FROM pragma_user_version WHERE ?1 = 0",
             Db::Postgres(_) => "SELECT version FROM version WHERE ?1::bigint = 0",
         };
         Ok(self.all(sql, 0, |row| row.int(0))?.first().copied().unwrap_or_default())
@@ -68,7 +193,7 @@ impl Db {
     /// The names of the indexes by which the database itself keeps something from being there twice.
     pub(super) fn unique_indexes(&mut self) -> Found<Vec<String>> {
         let sql = match self {
-            Db::Sqlite(_) => {
+            Db::Sqlite(_) | Db::ReadOnly(..) => {
                 "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE UNIQUE %' AND ?1 = 0"
             }
             Db::Postgres(_) => {
@@ -80,14 +205,28 @@ impl Db {
 
     /// All rows of a query about a queue, whose number is its `?1`.
     pub(super) fn all<T>(&mut self, sql: &str, queue: i64, read: impl Fn(&Row) -> Found<T>) -> Found<Vec<T>> {
+        let mut all = Vec::new();
+        self.each(sql, queue, |row| {
+            all.push(read(row)?);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Shows the rows of a query about a queue, whose number is its `?1`, one after the other.
+    pub(super) fn each(
+        &mut self,
+        sql: &str,
+        queue: i64,
+        mut read: impl FnMut(&Row) -> Found<()>,
+    ) -> Found<()> {
         let table = sql.split(" FROM ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
-        let read = |row: &Row| read(row).map_err(|Problem(what)| Problem(format!("table {table}: {what}")));
+        let in_table = |Problem(what): Problem| Problem(format!("table {table}: {what}"));
         match self {
-            Db::Sqlite(db) => {
+            Db::Sqlite(db) | Db::ReadOnly(db, ..) => {
                 let mut statement = db.prepare(sql).map_err(told)?;
                 let width = statement.column_count();
                 let mut rows = statement.query([queue]).map_err(told)?;
-                let mut all = Vec::new();
                 while let Some(row) = rows.next().map_err(told)? {
                     let cells = (0..width).map(|at| {
                         Ok(match row.get_ref(at).map_err(told)? {
@@ -98,15 +237,28 @@ impl Db {
                             ValueRef::Blob(x) => Cell::Bytes(x.to_vec()),
                         })
                     });
-                    all.push(read(&Row(cells.collect::<Found<_>>()?))?);
+                    read(&Row(cells.collect::<Found<_>>()?)).map_err(in_table)?;
                 }
-                Ok(all)
+                Ok(())
             }
             Db::Postgres(line) => {
-                let sql = sql.replace("?1", "$1");
-                let rows = line.wait(TABLE, async |client| client.query(&sql, &[&queue]).await);
-                let rows = rows.map_err(|failure| Problem(failure.what))?;
-                rows.iter().map(|row| read(&from_postgres(row)?)).collect()
+                let failed = |failure: crate::line::Failure| Problem(failure.what);
+                // What stands in a cursor's words cannot be passed beside them.
+                let words =
+                    format!("DECLARE page NO SCROLL CURSOR FOR {}", sql.replace("?1", &queue.to_string()));
+                line.wait(TABLE, async |client| client.batch_execute(&words).await).map_err(failed)?;
+                let page = line.wait(TABLE, async |client| client.prepare(PAGE).await).map_err(failed)?;
+                loop {
+                    let rows = line.wait(TABLE, async |client| client.query(&page, &[]).await);
+                    let rows = rows.map_err(failed)?;
+                    if rows.is_empty() {
+                        break;
+                    }
+                    for row in &rows {
+                        read(&from_postgres(row)?).map_err(in_table)?;
+                    }
+                }
+                line.wait(TABLE, async |client| client.batch_execute("CLOSE page").await).map_err(failed)
             }
         }
     }

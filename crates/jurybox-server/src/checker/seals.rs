@@ -5,7 +5,6 @@ use super::read::{Entry, Found};
 use super::rows::{Db, Row};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 /// Rows that one hash is of.
@@ -39,7 +38,7 @@ pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -
     if digits(hash) == seal { Seal::Whole } else { Seal::Broken }
 }
 
-fn digits(hash: Sha256) -> String {
+pub(super) fn digits(hash: Sha256) -> String {
     let bytes = hash.finalize();
     format!("{:016x}", bytes.iter().take(8).fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)))
 }
@@ -127,9 +126,8 @@ pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[Entry]) -> Found<Sealed> {
         .collect();
     let mut sealed = Sealed::default();
     for (table, sealed) in TABLES.iter().zip(&mut sealed) {
-        let reading = RefCell::new(Reading::default());
-        db.all(table.sql, queue, |row| {
-            let mut reading = reading.borrow_mut();
+        let mut reading = Reading::default();
+        db.each(table.sql, queue, |row| {
             let seq = row.number(table.seq)?;
             if seq != reading.seq || reading.many == TOGETHER {
                 reading.end_group();
@@ -145,7 +143,6 @@ pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[Entry]) -> Found<Sealed> {
             }
             Ok(())
         })?;
-        let mut reading = reading.into_inner();
         reading.end_group();
         *sealed = reading.done;
     }

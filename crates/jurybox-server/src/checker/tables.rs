@@ -35,7 +35,7 @@ impl Play<'_> {
         self.compare_items();
         self.compare_leases(last);
         self.compare_verdicts();
-        let by_row: BTreeSet<(u64, u64, String)> = self.records.skips.iter().cloned().collect();
+        let by_row: BTreeSet<(u64, u64, String, String)> = self.records.skips.iter().cloned().collect();
         let apart = by_row.symmetric_difference(&self.skips).count() as u64;
         if apart > 0 {
             self.found.lost += apart;
@@ -140,9 +140,11 @@ impl Play<'_> {
             if self.models.is_gone(*seq) {
                 continue;
             }
-            match self.models.jury(*seq) {
-                Ok(jury) if state.ends_with(&jury) => self.found.checkpoints += 1,
-                Ok(_) => self.found.tell(format!("the checkpoint at entry {seq} has learnt something else")),
+            match self.models.is_at(*seq) {
+                Ok(true) => self.found.checkpoints += 1,
+                Ok(false) => {
+                    self.found.tell(format!("the checkpoint at entry {seq} has learnt something else"))
+                }
                 Err(Problem(what)) => self.found.tell(format!("the checkpoint at entry {seq}: {what}")),
             }
         }

@@ -1,11 +1,10 @@
-//! What a claim should have been given, from a plain list of everything that is open.
+//! What a claim should have been given, of everything that is open.
 
+use super::order::{May, Order};
 use super::read::{Entry, Found, Pick};
 use super::{Play, Problem};
 use jurybox::toolbox::{hash_number, hash_text};
-use jurybox::{Direction, Evaluator};
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// A pick as it should have been.
 pub(super) struct Should {
@@ -16,23 +15,6 @@ pub(super) struct Should {
     explored: bool,
     /// Whatever a model says of it.
     ahead: bool,
-}
-
-/// An item that the reviewer could have been given.
-struct Candidate {
-    item: u64,
-    slot: i64,
-    value: f64,
-    key: f64,
-    due: Option<i64>,
-    audit: Option<f64>,
-}
-
-impl Candidate {
-    fn picked(&self, audit: Option<f64>, ahead: bool) -> Should {
-        let (probability, explored) = (audit.unwrap_or(1.0), audit.is_some());
-        Should { item: self.item, slot: self.slot, value: self.value, probability, explored, ahead }
-    }
 }
 
 impl Play<'_> {
@@ -58,83 +40,62 @@ impl Play<'_> {
         if model >= entry.seq {
             return Err(Problem(format!("model {model} has learnt from what comes later")));
         }
-        if self.fitted.as_ref().is_none_or(|(of, _)| *of != model) {
-            self.fitted = Some((model, self.models.fitted(model)?));
-            self.values.clear();
+        if model == 0 {
+            return Err(Problem("there is no entry 0 to have learnt up to".into()));
         }
-        let Some((_, fitted)) = &self.fitted else { return Err(Problem("there is no model".into())) };
-        let setup = &self.records.setups[self.setup];
-        let (k, reviewer) =
-            (body["k"].as_u64().unwrap_or(0) as usize, body["reviewer"].as_str().unwrap_or_default());
+        let filter = serde_json::from_value(body["filter"].clone()).unwrap_or_default();
+        let mut order = self.order(model, filter, entry.seq)?;
+        let top = self.first_of(&mut order, entry);
+        self.keep(order);
+        top
+    }
+
+    /// What goes first of an order: items whose date had come, then audits, then the best.
+    fn first_of(&self, order: &mut Order, entry: &Entry) -> Found<Vec<Should>> {
+        let k = entry.body["k"].as_u64().unwrap_or(0) as usize;
+        let (quorum, reviewer) = (self.quorum(), entry.body["reviewer"].as_str().unwrap_or_default());
         let filter: BTreeMap<String, Vec<String>> =
-            serde_json::from_value(body["filter"].clone()).unwrap_or_default();
-        let number = |name: &str, otherwise: f64| setup.config[name].as_f64().unwrap_or(otherwise);
-        let (quorum, ageing) = (number("quorum", 1.0) as i64, number("ageing_per_day", 0.0));
-        let start = self.records.log[0].at;
-        let (seats, asked) = (setup.evaluators.as_slice(), fitted.evaluators().as_slice());
-        let muted: Vec<&str> =
-            setup.config["muted"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
-        let mut candidates = Vec::new();
-        for (&n, open) in &self.open {
-            let Some(slot) = open.free(quorum) else { continue };
-            if self.models.is_erased(n) || open.knows(reviewer) || !wanted(&filter, &open.tags) {
-                continue;
-            }
-            let value = if let Some(value) = self.values.get(&n) {
-                *value
-            } else {
-                let score = |seat: &Evaluator| {
-                    let at = seats.iter().position(|other| other == seat && !muted.contains(&&*seat.name));
-                    at.and_then(|at| open.row.get(at)).copied().unwrap_or(f64::NAN)
-                };
-                let value = if let Some(weights) = setup.config["weights"].as_object() {
-                    by_weights(seats.iter().map(|seat| (seat, score(seat))), weights)
-                } else {
-                    let row: Vec<f64> = asked.iter().map(score).collect();
-                    let told = |error: jurybox::Error| Problem(error.to_string());
-                    fitted.values(&fitted.scores(&row).map_err(told)?).map_err(told)?[0]
-                };
-                // What cannot be valued is worth nothing.
-                let value = if value.is_nan() { 0.0 } else { value };
-                self.values.insert(n, value);
-                value
-            };
-            let key = value - ageing * (open.arrived.saturating_sub(start) as f64 / 86_400e6);
-            let due = open.due.filter(|due| *due <= entry.at);
-            candidates.push(Candidate { item: n, slot, value, key, due, audit: open.audit });
-        }
+            serde_json::from_value(entry.body["filter"].clone()).unwrap_or_default();
+        let free = |n: u64| {
+            let open = self.open.get(&n)?;
+            Some((open, open.free(quorum)?)).filter(|_| !open.knows(reviewer))
+        };
+        let mine = |n: u64| free(n).filter(|_| wanted(&filter, self.records.tags(n)));
         let mut top: Vec<Should> = Vec::new();
-        let mut due: Vec<&Candidate> = candidates.iter().filter(|c| c.due.is_some()).collect();
-        due.sort_by_key(|c| (c.due, c.item));
-        top.extend(due.into_iter().take(k).map(|c| c.picked(None, true)));
-        let is_in = |top: &[Should], c: &Candidate| top.iter().any(|t| t.item == c.item);
+        let mut given: HashSet<u64> = HashSet::new();
+        for (_, item) in self.due.range(..=(entry.at, u64::MAX)) {
+            if top.len() == k {
+                break;
+            }
+            let Some((open, slot)) = mine(*item) else { continue };
+            let value = order.value(open)?;
+            top.push(Should { item: *item, slot, value, probability: 1.0, explored: false, ahead: true });
+            given.insert(*item);
+        }
         let room = (k - top.len()).min(self.room_for_audits(entry)?);
-        let audits = candidates.iter().filter(|c| c.audit.is_some() && !is_in(&top, c)).take(room);
-        let audits: Vec<Should> = audits.map(|c| c.picked(c.audit, true)).collect();
-        top.extend(audits);
-        let mut best: Vec<&Candidate> = candidates.iter().filter(|c| !is_in(&top, c)).collect();
-        best.sort_by(|a, b| b.key.partial_cmp(&a.key).unwrap_or(Ordering::Equal).then(a.item.cmp(&b.item)));
-        let rest = k - top.len();
-        top.extend(best.into_iter().take(rest).map(|c| c.picked(None, false)));
+        let audits = self.audits.iter().filter(|n| !given.contains(n)).filter_map(|n| Some((*n, mine(*n)?)));
+        let audits: Vec<_> = audits.take(room).collect();
+        for (item, (open, slot)) in audits {
+            let (value, probability) = (order.value(open)?, open.audit.unwrap_or(1.0));
+            top.push(Should { item, slot, value, probability, explored: true, ahead: true });
+            given.insert(item);
+        }
+        let best = order.first(k - top.len(), |place| {
+            let open = self.open.get(&place.item).filter(|open| open.version == place.version);
+            match open {
+                Some(open) if open.free(quorum).is_some() => {
+                    if open.knows(reviewer) || given.contains(&place.item) { May::Pass } else { May::Take }
+                }
+                _ => May::Gone,
+            }
+        });
+        for item in best {
+            let Some((open, slot)) = free(item) else { continue };
+            let value = order.value(open)?;
+            top.push(Should { item, slot, value, probability: 1.0, explored: false, ahead: false });
+        }
         Ok(top)
     }
-}
-
-/// The mean of the scores that are there, by weights that somebody has fixed; those that point low the other way round.
-fn by_weights<'a>(
-    scores: impl Iterator<Item = (&'a Evaluator, f64)>,
-    weights: &serde_json::Map<String, serde_json::Value>,
-) -> f64 {
-    let weighed = scores.filter(|(_, score)| !score.is_nan()).map(|(seat, score)| {
-        let weight = weights.get(&seat.name).and_then(serde_json::Value::as_f64).unwrap_or(0.0);
-        (weight, if seat.direction == Direction::Low { -score } else { score })
-    });
-    let weighed: Vec<(f64, f64)> = weighed.filter(|(weight, _)| *weight != 0.0).collect();
-    if weighed.is_empty() {
-        return f64::NEG_INFINITY;
-    }
-    let sum = weighed.iter().fold(0.0, |sum, (weight, score)| sum + weight * score);
-    sum / weighed.iter().fold(0.0, |sum, (weight, _)| sum + weight.abs())
 }
 
 /// Whether the picks are what they should have been, to the last bit.

@@ -3,7 +3,8 @@
 //!
 //! Cells are hashed in the order in which they are written, without the queue's number, each with a letter for its kind: `-` for nothing, `i`
 //! and `r` with eight bytes, the low one first, `t` and `b` with their length before them. Minus zero is zero, since SQLite keeps none. Rows
-//! are hashed [64 at a time](TOGETHER), table by table, so that an erased item takes the proof from few others.
+//! are hashed [64 at a time](TOGETHER), table by table, so that an erased item takes the proof from few others. Payloads and notes go one by one,
+//! by their time or with their item, and so each has a hash of its own.
 
 use super::sql;
 use super::value::{Op, Value, values};
@@ -12,11 +13,12 @@ use std::fmt::Write as _;
 
 /// Rows that one hash is of.
 const TOGETHER: usize = 64;
-/// What an entry writes once and for all. Leases and payloads come and go.
+/// What an entry writes once and for all. Leases come and go.
 const SEALED: [&str; 4] = [sql::INSERT_ITEM, sql::INSERT_RESCORED, sql::INSERT_CLAIM, sql::INSERT_VERDICT];
 
-/// The body of an entry with its seal, which comes last: on its rows, and on itself with the entry's number, time, actor and kind.
-pub(super) fn sealed(mut body: String, entry: &[Value], rows: &[Op]) -> String {
+/// The body of an entry with its seal, which comes last: on its rows, on what it shows where entries of its kind may, and on itself with the entry's
+/// number, time, actor and kind.
+pub(super) fn sealed(mut body: String, entry: &[Value], rows: &[Op], shows: bool) -> String {
     body.pop();
     let mut hashes = Vec::new();
     for table in SEALED {
@@ -26,10 +28,33 @@ pub(super) fn sealed(mut body: String, entry: &[Value], rows: &[Op]) -> String {
     if !hashes.is_empty() {
         let _ = write!(body, ",\"rows\":[\"{}\"]", hashes.join("\",\""));
     }
+    if shows {
+        let _ = write!(body, ",\"shown\":[{}]", shown(rows));
+    }
     let words = values![&body];
     let seal = hash(entry.iter().chain(&words));
     let _ = write!(body, ",\"seal\":\"{seal}\"}}");
     body
+}
+
+/// Hashes of payloads by their items and of notes by their places in the entry: in stretches of numbers, the first number of each and the hashes.
+fn shown(rows: &[Op]) -> String {
+    let (mut text, mut next) = (String::new(), None);
+    for op in rows {
+        let number = match op.sql {
+            sql::UPSERT_PAYLOAD => op.values.get(1),
+            sql::INSERT_NOTE => op.values.get(3),
+            _ => None,
+        };
+        let Some(Value::Int(Some(number))) = number else { continue };
+        if next != Some(*number) {
+            text += if next.is_some() { "\"]," } else { "" };
+            let _ = write!(text, "[{number},\"");
+        }
+        text += &hash(op.values[1..].iter());
+        next = Some(number + 1);
+    }
+    text + if next.is_some() { "\"]" } else { "" }
 }
 
 /// The first eight bytes of a SHA-256, in hexadecimal digits.

@@ -16,7 +16,8 @@ pub(crate) fn ops_of(queue: i64, batch: i64, write: &Write, ops: &mut Vec<Op>) -
     rows_of(queue, write, ops)?;
     let (seq, at, kind) = (event.seq, event.at, event.body.kind());
     let entry = values![seq, at, &event.actor, kind];
-    let body = sealed(Stub::of(&event.body).to_text(), &entry, &ops[first..]);
+    let shows = matches!(event.body, Body::Items { .. } | Body::Verdicts { .. });
+    let body = sealed(Stub::of(&event.body).to_text(), &entry, &ops[first..], shows);
     ops.push(Op { sql: sql::INSERT_LOG, values: values![queue, seq, at, &event.actor, kind, body, batch] });
     Ok(())
 }

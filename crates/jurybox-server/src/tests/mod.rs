@@ -4,6 +4,7 @@ mod again;
 mod apart;
 mod away;
 mod begins;
+mod damage;
 mod drills;
 mod export;
 mod fair;

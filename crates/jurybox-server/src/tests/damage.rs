@@ -1,0 +1,332 @@
+//! "A copy is good when `verify` says so": every cell, row and page that is changed is found, but for those that are named here.
+
+use super::home::{Home, Kind, on_both};
+use super::life::{Life, config, verdict};
+use crate::store::sqlite::FILE;
+use crate::{Checked, Config, Desk, Filter, NewItem, NewVerdict, Request, Since, prove, rebuild, verify};
+use jurybox::toolbox::hash_number;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use std::time::Duration;
+
+on_both!(
+    payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_come,
+    a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same,
+);
+
+/// What no entry speaks of, and so cannot be proved: tables, or columns of them.
+const NOT_FOUND: &[(&str, &str)] = &[
+    // Answers to requests that are asked again, for a day.
+    ("idempotency", "*"),
+    ("api_keys", "*"),
+    ("webhooks", "*"),
+    // Numbers are never given twice: this is the last.
+    ("sqlite_sequence", "*"),
+    ("queues", "name"),
+    // From which entry on seals are owed is proved by the seals.
+    ("queues", "sealed"),
+    // Which node wrote an entry in which of its transactions.
+    ("log", "batch"),
+    // Without a checkpoint the log is folded; one at another entry is the same where nothing was learnt between.
+    ("checkpoints", "epoch"),
+    ("checkpoints", "a row"),
+    ("checkpoints", "seq"),
+];
+
+fn is_known(table: &str, column: &str) -> bool {
+    NOT_FOUND.iter().any(|known| *known == (table, "*") || *known == (table, column))
+}
+
+fn item(n: u64) -> NewItem {
+    NewItem {
+        id: format!("x{n}"),
+        scores: [("a".to_string(), Some(n as f64)), ("b".to_string(), (n % 7 > 0).then_some(1.0))].into(),
+        tags: [("language".to_string(), "en".to_string())].into(),
+        due: n.is_multiple_of(9).then_some(4_000_000_000_000_000),
+        payload: Some(serde_json::json!({ "text": format!("what item {n} says") }).into()),
+        ..NewItem::default()
+    }
+}
+
+/// A queue that has something in every table of its own.
+fn filled(kind: Kind, payload_days: Option<u32>) -> Life {
+    let policy = "average".parse().unwrap();
+    let settings = Config { policy, audit_rate: 0.3, undo_seconds: 30, payload_days, ..config() };
+    let mut life = Life::new(kind, 1, &settings);
+    life.ask(Request::Items((0..70).map(item).collect())).unwrap();
+    let late = NewItem { scores: [("b".to_string(), Some(2.0))].into(), ..item(7) };
+    life.ask(Request::Items(vec![late])).unwrap();
+    let claim = |who: &str| Request::Claim { reviewer: who.into(), k: Some(6), filter: Filter::default() };
+    life.ask(claim("bob")).unwrap();
+    let given = (0..5).map(|n| NewVerdict {
+        label: Some("fine".into()),
+        observed_at: Some(7),
+        note: Some(format!("a word on item {n}")),
+        ..verdict(&format!("v{n}"), &format!("x{n}"), "ann", f64::from(n % 2))
+    });
+    life.ask(Request::Verdicts(given.collect())).unwrap();
+    life.ask(Request::Undo { reviewer: "ann".into(), verdict: "v4".into() }).unwrap();
+    life.ask(claim("cid")).unwrap();
+    let skip = Request::Skip { reviewer: "ann".into(), item: "x4".into(), reason: "cannot read it".into() };
+    life.ask(skip).unwrap();
+    let again =
+        NewVerdict { revises: Some("v1".into()), note: Some("no".into()), ..verdict("v9", "x1", "ann", 0.0) };
+    life.ask(Request::Verdicts(vec![again])).unwrap();
+    life.pass(60);
+    life.clerk.freshen().unwrap();
+    life.ask(claim("dan")).unwrap();
+    life
+}
+
+fn is_found(home: &Home) -> bool {
+    !prove(&home.place, &Since::Beginning).is_ok_and(|proof| proof.sound)
+}
+
+/// A cell with something else in it.
+fn other(value: &Value) -> Value {
+    match value {
+        Value::Null => Value::Null,
+        Value::Integer(x) => Value::Integer(if *x == 0 { 1 } else { x - 1 }),
+        Value::Real(x) => Value::Real(if *x == 0.5 { 0.25 } else { 0.5 }),
+        Value::Text(text) => {
+            let mut bytes = text.clone().into_bytes();
+            let at = bytes.iter().position(u8::is_ascii_alphanumeric);
+            match at {
+                Some(at) if bytes[at] == b'1' => bytes[at] = b'2',
+                Some(at) => bytes[at] = b'1',
+                None => bytes.push(b'x'),
+            }
+            Value::Text(String::from_utf8(bytes).unwrap())
+        }
+        Value::Blob(bytes) => {
+            let mut bytes = bytes.clone();
+            if let Some(byte) = bytes.last_mut() {
+                *byte ^= 1;
+            }
+            Value::Blob(bytes)
+        }
+    }
+}
+
+/// The tables with their columns, and those of the key, in order.
+fn tables(db: &Connection) -> Vec<(String, Vec<String>, Vec<String>)> {
+    let names = |words: &str| -> Vec<String> {
+        let mut statement = db.prepare(words).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let all = names("SELECT name FROM sqlite_schema WHERE type = 'table'");
+    all.into_iter()
+        .map(|table| {
+            let of = |rest: &str| names(&format!("SELECT name FROM pragma_table_info('{table}') {rest}"));
+            let (columns, key) = (of(""), of("WHERE pk > 0 ORDER BY pk"));
+            (table, columns, key)
+        })
+        .collect()
+}
+
+#[test]
+fn every_cell_and_every_row_that_is_changed_is_found() {
+    let Life { clerk, home, .. } = filled(Kind::Sqlite, None);
+    drop(clerk);
+    rebuild(&home.place, None, None, Duration::ZERO).unwrap();
+    assert!(!is_found(&home), "{:#?}", verify(&home.place));
+    let db = Connection::open(home.folder().join(FILE)).unwrap();
+    let (mut tried, mut missed) = (0, Vec::new());
+    for (table, columns, key) in tables(&db) {
+        if is_known(&table, "*") {
+            continue;
+        }
+        let many: i64 = db.query_row(&format!("SELECT COUNT(*) FROM {table}"), [], |row| row.get(0)).unwrap();
+        assert!(many > 0, "{table} is empty, and nothing is tried on it");
+        if !is_known(&table, "a row") {
+            let copy = home.copy();
+            copy.change(&format!(
+                "DELETE FROM {table} WHERE ({0}) = (SELECT {0} FROM {table} LIMIT 1 OFFSET {1})",
+                key.join(","),
+                many / 2
+            ));
+            tried += 1;
+            if !is_found(&copy) {
+                missed.push(format!("a row of {table}"));
+            }
+        }
+        for column in columns.iter().filter(|column| !is_known(&table, column)) {
+            let words = format!(
+                "SELECT {column}, {} FROM {table} WHERE {column} IS NOT NULL ORDER BY 1 DESC LIMIT 1",
+                key.join(",")
+            );
+            let cells = |row: &rusqlite::Row<'_>| -> rusqlite::Result<Vec<Value>> {
+                (0..=key.len()).map(|at| row.get(at)).collect()
+            };
+            let Ok(mut cells) = db.query_row(&words, [], cells) else { continue };
+            cells[0] = other(&cells[0]);
+            let copy = home.copy();
+            let place: Vec<String> =
+                key.iter().zip(2..).map(|(name, at)| format!("{name} = ?{at}")).collect();
+            let words = format!("UPDATE {table} SET {column} = ?1 WHERE {}", place.join(" AND "));
+            let changed = Connection::open(copy.folder().join(FILE))
+                .unwrap()
+                .execute(&words, rusqlite::params_from_iter(&cells));
+            assert_eq!(changed.unwrap(), 1, "{table}.{column}");
+            tried += 1;
+            if !is_found(&copy) {
+                missed.push(format!("{table}.{column}"));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{} of {tried} were not found: {missed:?}", missed.len());
+}
+
+/// All that a reader could be told of, in order; none where it cannot be read.
+fn told(home: &Home) -> Option<Vec<String>> {
+    let db = Connection::open(home.folder().join(FILE)).ok()?;
+    let mut all = Vec::new();
+    let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).ok()?;
+    all.push(version.to_string());
+    let mut words = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").ok()?;
+    let names =
+        words.query_map([], |row| row.get::<_, String>(0)).ok()?.collect::<Result<Vec<_>, _>>().ok()?;
+    for table in names.iter().filter(|table| !is_known(table, "*")) {
+        let mut statement = db.prepare(&format!("SELECT * FROM {table}")).ok()?;
+        let columns: Vec<String> = statement.column_names().map(String::from).collect();
+        let mut rows = statement.query([]).ok()?;
+        while let Some(row) = rows.next().ok()? {
+            for (at, column) in columns.iter().enumerate().filter(|(_, column)| !is_known(table, column)) {
+                all.push(format!("{table}.{column}: {:?}", row.get_ref(at).ok()?));
+            }
+        }
+    }
+    Some(all)
+}
+
+#[test]
+fn every_page_that_is_changed_is_found_where_a_reader_would_be_told_something_else() {
+    let Life { clerk, home, .. } = filled(Kind::Sqlite, None);
+    drop(clerk);
+    rebuild(&home.place, None, None, Duration::ZERO).unwrap();
+    let file = home.folder().join("copy");
+    crate::backup(home.folder(), &file).unwrap();
+    let whole = std::fs::read(&file).unwrap();
+    let copy = Home::new(Kind::Sqlite);
+    let put = |bytes: &[u8]| std::fs::write(copy.folder().join(FILE), bytes).unwrap();
+    put(&whole);
+    let before = told(&copy).unwrap();
+    assert!(!is_found(&copy));
+    let page = usize::from(u16::from_be_bytes([whole[16], whole[17]]));
+    let (mut changed, mut missed) = (0, Vec::new());
+    for n in 0..(whole.len() / page) as u64 * 2 {
+        let at = (n / 2) as usize * page + (hash_number(n, 7) % page as u64) as usize;
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (n % 8);
+        put(&bytes);
+        crate::store::sqlite::clear_journals(&copy.folder().join(FILE)).unwrap();
+        if told(&copy).as_ref() != Some(&before) {
+            changed += 1;
+            if !is_found(&copy) {
+                missed.push(at);
+            }
+        }
+    }
+    assert!(changed > 50 && missed.is_empty(), "{} of {changed} were not found: {missed:?}", missed.len());
+}
+
+fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_come(kind: Kind) {
+    let mut life = filled(kind, Some(1));
+    let found = |home: &Home, words: &str| {
+        let checked = verify(&home.place).unwrap().remove(0);
+        assert!(checked.problems.iter().any(|what| what.contains(words)), "{words}: {checked:#?}");
+    };
+    let sound = |home: &Home| {
+        let checked = verify(&home.place).unwrap().remove(0);
+        assert!(checked.is_sound() && checked.unsealed_payloads == 0, "{checked:#?}");
+    };
+    sound(&life.home);
+    // A payload that comes again, otherwise.
+    let payload = Some(serde_json::json!({ "text": "something else" }).into());
+    life.ask(Request::Items(vec![NewItem { payload, ..item(60) }])).unwrap();
+    sound(&life.home);
+    life.ask(Request::Erase { items: vec!["x3".into()] }).unwrap();
+    sound(&life.home);
+    for (lie, words) in [
+        ("UPDATE payloads SET body = '{}' WHERE n = 61", "the payload of item 61 is not as entry"),
+        (
+            "UPDATE payloads SET expires = NULL WHERE n = 10",
+            "the payload of item 10 is not as entry 2 wrote it",
+        ),
+        (
+            "DELETE FROM payloads WHERE n = 10",
+            "1 payloads were written, and are not there, such as that of item 10",
+        ),
+        (
+            "INSERT INTO payloads VALUES (1, 4, '{}', NULL)",
+            "item 4 was erased, and its payload is still there",
+        ),
+        (
+            "INSERT INTO payloads VALUES (1, 999, '{}', NULL)",
+            "item 999 has a payload, and no entry wrote one",
+        ),
+        ("UPDATE notes SET body = 'yes' WHERE n = 1", "is not as it was written"),
+        ("DELETE FROM notes WHERE n = 1", "1 notes were written, and are not there"),
+        ("UPDATE skips SET reason = 'lazy'", "skips stand in the log or in their table, and not in both"),
+    ] {
+        let copy = life.home.copy();
+        assert!(copy.change(lie) > 0, "{lie}");
+        found(&copy, words);
+    }
+    // Of what an earlier program wrote it is said that nothing is proved.
+    let copy = life.home.copy();
+    copy.change("UPDATE queues SET sealed = head + 1");
+    copy.change(
+        "UPDATE log SET body = replace(replace(body, '\"shown\":', '\"once\":'), '\"seal\":', '\"other\":')",
+    );
+    copy.change("UPDATE payloads SET body = '{}' WHERE n = 61");
+    let checked = verify(&copy.place).unwrap().remove(0);
+    assert!(checked.is_sound() && checked.unsealed_payloads > 60, "{checked:#?}");
+    // Two days later.
+    life.pass(2 * 86_400);
+    life.ask(Request::Items(vec![item(200)])).unwrap();
+    let Life { clerk, home, .. } = life;
+    drop(clerk);
+    Desk::open(&home.place, None, Duration::ZERO).and_then(|mut desk| desk.tidy()).unwrap();
+    assert_eq!(home.change("UPDATE payloads SET body = body"), 1, "the others have gone");
+    sound(&home);
+    home.change("DELETE FROM payloads");
+    found(&home, "1 payloads were written, and are not there");
+}
+
+fn a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same(kind: Kind) {
+    let mut life = filled(kind, None);
+    let first = prove(&life.home.place, &Since::Beginning).unwrap();
+    assert!(first.sound, "{first:#?}");
+    let claims = first.queues[0].claims;
+    for who in ["eve", "fay"] {
+        let claim = Request::Claim { reviewer: who.into(), k: Some(2), filter: Filter::default() };
+        life.ask(claim).unwrap();
+    }
+    // The reason of a skip goes, and the log is the same.
+    life.ask(Request::Erase { items: vec!["x4".into()] }).unwrap();
+    let Life { clerk, home, .. } = life;
+    drop(clerk);
+    // As it is written down and read again.
+    let text = serde_json::to_string(&first).unwrap();
+    let since = Since::Proof(serde_json::from_str(&text).unwrap());
+    let next = prove(&home.place, &since).unwrap();
+    assert!(next.sound, "{next:#?}");
+    assert_eq!((next.queues[0].before, next.queues[0].claims), (claims, claims + 2));
+    let entry = Since::Entry(first.queues[0].entries);
+    let tried = |proof: crate::Proof| {
+        let Checked { untried, exact, unprovable, .. } = proof.queues[0].clone();
+        (untried, exact + unprovable)
+    };
+    assert_eq!(tried(prove(&home.place, &entry).unwrap()), (claims, 2));
+    // What was proved is not what is there now.
+    let copy = home.copy();
+    copy.change("UPDATE log SET actor = 'eve' WHERE seq = 2");
+    let other = prove(&copy.place, &since).unwrap();
+    assert!(other.queues[0].problems[0].contains("is not what it was when it was proved"), "{other:#?}");
+    // Claims that nobody has tried are tried.
+    let mut untried = first.clone();
+    untried.queues[0].untried = 1;
+    let all = prove(&home.place, &Since::Proof(Box::new(untried))).unwrap();
+    assert_eq!((all.sound, all.queues[0].before), (true, 0));
+}
