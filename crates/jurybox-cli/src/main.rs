@@ -89,3 +89,38 @@ fn refuse(error: &clap::Error) -> ! {
     }
     error.exit()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// The arguments under each heading of the help, command by command.
+    fn headings(command: &clap::Command, path: &str, all: &mut BTreeMap<String, Vec<(String, Vec<String>)>>) {
+        let mut own: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for argument in command.get_arguments() {
+            if let Some(heading) = argument.get_help_heading() {
+                own.entry(heading.into()).or_default().push(argument.get_id().to_string());
+            }
+        }
+        for (heading, arguments) in own {
+            all.entry(heading).or_default().push((path.into(), arguments));
+        }
+        command.get_subcommands().for_each(|sub| headings(sub, &format!("{path} {}", sub.get_name()), all));
+    }
+
+    /// A heading stands over the same arguments in every command, so that it takes in none that only follow it.
+    #[test]
+    fn a_heading_stands_over_the_same_arguments_everywhere() {
+        let (mut all, mut command) = (BTreeMap::new(), Cli::command());
+        command.build();
+        headings(&command, "jurybox", &mut all);
+        for (heading, commands) in &all {
+            let (first, expected) = &commands[0];
+            for (command, arguments) in commands {
+                assert_eq!(arguments, expected, "`{heading}` in `{command}` and in `{first}`");
+            }
+        }
+        assert!(all.values().any(|commands| commands.len() > 3), "no heading is shared: {all:?}");
+    }
+}

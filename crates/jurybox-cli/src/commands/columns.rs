@@ -36,28 +36,31 @@ pub(crate) struct Columns {
     threads: Option<usize>,
 }
 
+/// The heading of [`Written`] in the help. Named argument by argument: a heading of the whole struct would go on over the
+/// arguments that a command has after it.
+const WRITTEN: &str = "How the files are written";
+
 /// How the files are written, where that cannot be told from them.
 #[derive(clap::Args)]
-#[command(next_help_heading = "How the files are written")]
 struct Written {
     /// The format of every file: csv, jsonl or parquet [default: told by the first bytes and the name]
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, help_heading = WRITTEN, value_name = "FORMAT", value_parser = format)]
     input_format: Option<Format>,
     /// What separates the cells of CSV: a character, or `tab` [default: told by the first two lines]
-    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    #[arg(long, help_heading = WRITTEN, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
     /// CSV has no header: columns are named column1, column2 and so on
-    #[arg(long)]
+    #[arg(long, help_heading = WRITTEN)]
     no_header: bool,
     /// What stands before the decimals, `,` or `.` [default: a point, and a comma where it can be nothing else]
-    #[arg(long, value_name = "CHARACTER")]
+    #[arg(long, help_heading = WRITTEN, value_name = "CHARACTER")]
     decimal: Option<Decimal>,
     /// What else means that a score is missing, such as 'k.A.,-99', beside an empty cell, NA, N/A, #N/A, NaN, null, none, - and ?
-    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    #[arg(long, help_heading = WRITTEN, value_name = "WORDS", allow_hyphen_values = true)]
     na: Vec<Names>,
     /// The files are long, one grade a row: the columns of the item, of who graded it, and of the grade. They are made wide in
     /// memory, 8 bytes for each item and judge; other columns travel along as their first value
-    #[arg(long, value_name = "ITEM,JUDGE,GRADE", value_parser = long)]
+    #[arg(long, help_heading = WRITTEN, value_name = "ITEM,JUDGE,GRADE", value_parser = long)]
     long: Option<Long>,
 }
 
