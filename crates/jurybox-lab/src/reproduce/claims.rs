@@ -142,7 +142,7 @@ fn horizons(plan: &Plan, outcome: &Outcome, reading: &str) -> Claim {
                 contender.label.starts_with(HORIZON) || contender.label == "glm-eps-greedy"
             });
             log_slope(chosen.map(|(contender, track)| {
-                let horizon = contender.stop.unwrap_or(plan.rounds);
+                let horizon = contender.stop.unwrap_or(plan.simulated_rounds());
                 (horizon as f64, track.relative_regret.last().copied().unwrap_or(0.0))
             }))
         })
@@ -156,8 +156,8 @@ fn horizons(plan: &Plan, outcome: &Outcome, reading: &str) -> Claim {
             "Fig. 1c, Theorem 1: glm-eps-greedy is sublinear, of order T^(2/3)",
             format!(
                 "exponent of R_T over horizons T = {} to {}, eps = T^(-1/3): {}",
-                plan.rounds >> 4,
-                plan.rounds,
+                plan.simulated_rounds() >> 4,
+                plan.simulated_rounds(),
                 number(slope)
             ),
             judge_at_most(slope, 2.0 / 3.0),

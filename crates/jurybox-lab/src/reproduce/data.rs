@@ -10,7 +10,7 @@ pub(super) struct Content {
     pub(super) halves: [Dataset; 2],
 }
 
-const SCORERS: [&str; 7] = [
+pub(super) const SCORERS: [&str; 7] = [
     "vader_neg",
     "vader_negcompound",
     "afinn_neg",

@@ -3,7 +3,7 @@
 use super::data::JOKERS;
 use super::finding::{Claim, judge_sign, number};
 use super::tables::Table;
-use super::{Plan, Report};
+use super::{Plan, Report, Size};
 use crate::error::Error;
 use crate::replay::{Dataset, Replay};
 use crate::runner::Running;
@@ -38,8 +38,7 @@ const POLICIES: [(&str, Option<f64>); 11] = [
 
 pub(super) fn add(plan: &Plan, data: &Dataset, how: &Running<'_>, report: &mut Report) -> Result<(), Error> {
     report.tables.push(evaluators(data));
-    let quick = plan.rounds < 10_000;
-    let (rounds, runs) = if quick { (300, 4) } else { (6000, 50) };
+    let Size { runs, rounds } = plan.size(Size { runs: 50, rounds: 6000 }, Size { runs: 4, rounds: 300 });
     let policies: Vec<Spec> = POLICIES.iter().map(|row| Spec::new(row.0)).collect();
     let replay = Replay { items: 60, k: 10, rounds, runs, seed: plan.seed, reward_noise: 0.5 };
     let rewards = replay.run(data, &policies, how)?;

@@ -36,17 +36,19 @@ use std::path::PathBuf;
 /// use jurybox_lab::{Part, Plan};
 ///
 /// let plan = Plan::new(vec![Part::Fig1a], true);
-/// assert!(plan.runs < 80 && plan.rounds < 10_000);
+/// assert!(plan.simulated_runs() < 80 && plan.simulated_rounds() < 10_000);
 /// assert_eq!(Plan::new(vec![], false).parts, Part::ALL); // nothing named: everything
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Which parts.
     pub parts: Vec<Part>,
-    /// Runs of every simulation.
-    pub runs: u64,
-    /// Rounds of every simulation.
-    pub rounds: u64,
+    /// A quick look instead of the paper's size.
+    pub quick: bool,
+    /// Runs of every part; where not given, as many as the part has in that size.
+    pub runs: Option<u64>,
+    /// Rounds of every part; where not given, as many as the part has in that size.
+    pub rounds: Option<u64>,
     /// Seed of everything random.
     pub seed: u64,
     /// Folder with content-review.csv.
@@ -56,17 +58,42 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The paper's size (80 runs; T = 10,000), or a quick look at the same.
+    /// The paper's size (simulations of 80 runs, T = 10,000), or a quick look at the same.
     pub fn new(parts: Vec<Part>, quick: bool) -> Plan {
         let parts = if parts.is_empty() { Part::ALL.to_vec() } else { parts };
-        let (runs, rounds) = if quick { (8, 1000) } else { (80, 10_000) };
-        Plan { parts, runs, rounds, seed: 1, data: None, jester: None }
+        Plan { parts, quick, runs: None, rounds: None, seed: 1, data: None, jester: None }
+    }
+
+    /// Runs of every simulation.
+    pub fn simulated_runs(&self) -> u64 {
+        self.size(SIMULATED, SIMULATED_QUICKLY).runs
+    }
+
+    /// Rounds of every simulation.
+    pub fn simulated_rounds(&self) -> u64 {
+        self.size(SIMULATED, SIMULATED_QUICKLY).rounds
+    }
+
+    /// The size of a part that has these two sizes of its own, but for the runs and rounds that were asked for.
+    pub(crate) fn size(&self, full: Size, quick: Size) -> Size {
+        let own = if self.quick { quick } else { full };
+        Size { runs: self.runs.unwrap_or(own.runs), rounds: self.rounds.unwrap_or(own.rounds) }
     }
 
     fn has(&self, part: Part) -> bool {
         self.parts.contains(&part)
     }
 }
+
+/// How many runs of how many rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) runs: u64,
+    pub(crate) rounds: u64,
+}
+
+const SIMULATED: Size = Size { runs: 80, rounds: 10_000 };
+const SIMULATED_QUICKLY: Size = Size { runs: 8, rounds: 1000 };
 
 /// What came out.
 ///
@@ -152,7 +179,7 @@ pub fn reproduce(plan: &Plan, how: &Running<'_>) -> Result<Report, Error> {
         })
         .collect();
     let mut report = Report {
-        about: format!("{} runs, T = {}, seed {}", plan.runs, plan.rounds, plan.seed),
+        about: format!("{} runs, T = {}, seed {}", plan.simulated_runs(), plan.simulated_rounds(), plan.seed),
         skipped,
         ..Report::default()
     };
@@ -170,4 +197,43 @@ pub fn reproduce(plan: &Plan, how: &Running<'_>) -> Result<Report, Error> {
     }
     report.remarks = remarks::before_the_table(&report.claims);
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::data::{JOKERS, SCORERS};
+    use super::*;
+
+    /// Runs and rounds that are asked for hold in every part, those on real data too.
+    #[test]
+    fn tables_and_jester_have_the_runs_and_rounds_that_were_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, header: Vec<&str>, first: &dyn Fn(usize) -> String| {
+            let (mut text, scores) = (header.join(",") + "\n", header.len() - 1);
+            for row in 0..900_usize {
+                let cells = (0..scores).map(|j| format!(",{}", (row * (j + 7)) % 101));
+                text += &format!("{}{}\n", first(row), cells.collect::<String>());
+            }
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let content = [&["post_id"][..], &SCORERS, &["offensiveness_score"]].concat();
+        write("content-review.csv", content, &|row| format!("t{row}"));
+        let jester = write("jester.csv", [&["rating"][..], &JOKERS].concat(), &|row| format!("{}", row % 10));
+        let plan = Plan {
+            runs: Some(2),
+            rounds: Some(30),
+            data: Some(folder.path().into()),
+            jester: Some(jester),
+            ..Plan::new(vec![Part::Tables, Part::Jester], false)
+        };
+        let report = reproduce(&plan, &Running::default()).unwrap();
+        let played = report.tables.iter().filter(|table| table.caption.contains("over T = "));
+        let captions: Vec<&str> = played.map(|table| table.caption.as_str()).collect();
+        assert_eq!(captions.len(), 3);
+        for caption in captions {
+            assert!(caption.contains("T = 30,") && caption.contains(" 2 runs"), "{caption}");
+        }
+    }
 }

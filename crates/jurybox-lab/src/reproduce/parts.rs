@@ -107,9 +107,9 @@ pub(super) const READINGS: [(Link, Truncation); 3] = [
 /// Every simulation that the plan needs.
 pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
     let mut all = Vec::new();
-    let base = Setting { rounds: plan.rounds, ..Setting::default() };
+    let base = Setting { rounds: plan.simulated_rounds(), ..Setting::default() };
     let mut add = |key: Key, setting: Setting, contenders: Vec<Contender>| {
-        all.push((key, Experiment { setting, contenders, seed: plan.seed, runs: plan.runs }));
+        all.push((key, Experiment { setting, contenders, seed: plan.seed, runs: plan.simulated_runs() }));
     };
     let main = |link, truncation| Setting {
         link,
@@ -124,7 +124,7 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
                 let setting = Setting {
                     evaluators,
                     ratio: 1.0,
-                    rounds: plan.rounds.min(100),
+                    rounds: plan.simulated_rounds().min(100),
                     ..main(link, truncation)
                 };
                 add(Key::Gap(link, truncation, evaluators), setting, vec![named("average")]);
@@ -136,7 +136,10 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
             let key = Key::Main(Link::Logistic, truncation);
             let mut line_up = contenders(Link::Logistic, false);
             line_up.extend(
-                plan.has(Part::Horizons).then(|| shorter_horizons(plan.rounds)).into_iter().flatten(),
+                plan.has(Part::Horizons)
+                    .then(|| shorter_horizons(plan.simulated_rounds()))
+                    .into_iter()
+                    .flatten(),
             );
             add(key, main(Link::Logistic, truncation), line_up);
         }

@@ -2,7 +2,7 @@
 
 use super::data::Content;
 use super::finding::{Claim, Finding, judge_sign, number};
-use super::{Plan, Report};
+use super::{Plan, Report, Size};
 use crate::error::Error;
 use crate::replay::Replay;
 use crate::runner::Running;
@@ -63,8 +63,7 @@ pub(super) fn add(
     how: &Running<'_>,
     report: &mut Report,
 ) -> Result<(), Error> {
-    let quick = plan.rounds < 10_000;
-    let (rounds, runs) = if quick { (200, 4) } else { (2000, 20) };
+    let Size { runs, rounds } = plan.size(Size { runs: 20, rounds: 2000 }, Size { runs: 4, rounds: 200 });
     let policies: Vec<Spec> = PAPER.iter().map(|row| Spec::new(row.0)).collect();
     for (at, half) in content.halves.iter().enumerate() {
         let seed = plan.seed + at as u64;

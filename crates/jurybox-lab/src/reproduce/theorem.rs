@@ -122,8 +122,9 @@ fn best(values: &[f64], k: usize) -> Vec<usize> {
 }
 
 pub(super) fn third(plan: &Plan) -> Result<Claim, Error> {
-    let setting = Setting { ratio: 10.0, items: 20, rounds: plan.rounds.min(2000), ..Setting::default() };
-    let counts: Vec<[Count; 2]> = (0..plan.runs)
+    let setting =
+        Setting { ratio: 10.0, items: 20, rounds: plan.simulated_rounds().min(2000), ..Setting::default() };
+    let counts: Vec<[Count; 2]> = (0..plan.simulated_runs())
         .into_par_iter()
         .map(|run| one_run(&setting, plan.seed, run))
         .collect::<Result<_, Error>>()?;
