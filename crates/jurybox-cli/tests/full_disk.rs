@@ -68,7 +68,10 @@ fn a_desk_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() 
         }
         refused += 1;
         assert_eq!(output.status.code(), Some(1), "{blocks} blocks: {said}");
-        assert!(said.contains("error: desk") || said.contains("the disk of the database is full"), "{blocks} blocks: {said}");
+        assert!(
+            said.contains("error: desk") || said.contains("the disk of the database is full"),
+            "{blocks} blocks: {said}"
+        );
         assert!(there >= before, "{blocks} blocks: {there} of {before} items are left");
         let proof = told(&folder, "server verify desk");
         assert!(proof.contains("lost 0, twice 0, double leases 0"), "{blocks} blocks: {proof}");

@@ -116,15 +116,7 @@ fn of_ids(path: &Path, verdicts: &Path) -> String {
     let picking = choose(&table, &mut state, PickOptions { k: 5, ..PickOptions::default() }).unwrap();
     let out = path.with_file_name("picks.csv");
     picking.write(&table, &out, Layout { format: Format::Csv, safe_csv: false }, false).unwrap();
-    let how = Joining {
-        reading: jurybox_files::Reading::default(),
-        id: "g".into(),
-        reward: "v".into(),
-        reviewer: None,
-        invert: Vec::new(),
-        together: false,
-        again: false,
-    };
+    let how = Joining { id: "g".into(), reward: "v".into(), ..Joining::default() };
     let files = |path: &Path| Given::Files(vec![path.into()]);
     let back = learn_verdicts(&state, files(&out), files(verdicts), &how, &mut ()).unwrap().unwrap();
     assert_eq!((back.back.verdicts, back.back.used), (u64::from(ROWS), 5), "{}", verdicts.display());

@@ -6,9 +6,7 @@ use crate::output;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use jurybox_files::{date_of, days_from};
-use jurybox_server::{
-    Keyring, Place, Proof, Since, archive, backup, log_times, prove, rebuild, restore,
-};
+use jurybox_server::{Keyring, Place, Proof, Since, archive, backup, log_times, prove, rebuild, restore};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

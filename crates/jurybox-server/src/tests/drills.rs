@@ -100,7 +100,7 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     assert_eq!(claimed(life.ask(claim("gus", 1))).len(), 0);
     assert_sound(&life);
     // Who opens it now reads the same.
-    let store = life.clerk.another_store().unwrap();
+    let store = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
     let mut again = crate::clerk::Clerk::open(store, life.clerk.queue()).unwrap();
     assert_eq!(again.replica.board.to_bytes(), life.clerk.replica.board.to_bytes());
     assert_eq!(again.replica.learner.to_bytes(), life.clerk.replica.learner.to_bytes());

@@ -372,7 +372,8 @@ fn a_queue_that_was_deleted_is_cleared_away_step_by_step(kind: Kind) {
     let now = store.now().unwrap();
     let queue = crate::create::create(store.as_mut(), "q", &config(), "test", now).unwrap();
     crate::create::create(store.as_mut(), "other", &config(), "test", now).unwrap();
-    let mut clerk = crate::clerk::Clerk::open(store.another().unwrap(), queue.id).unwrap();
+    let mut clerk =
+        crate::clerk::Clerk::open(store.another(crate::store::Purpose::Write).unwrap(), queue.id).unwrap();
     for batch in 0..3 {
         let item = |i| crate::NewItem {
             id: format!("x{batch} {i}"),
@@ -427,7 +428,7 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     let close =
         crate::Request::Close { filter: crate::Filter::default(), before: None, reason: "done".into() };
     life.ask(close).unwrap();
-    let mut store = life.clerk.another_store().unwrap();
+    let mut store = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
     let (now, head) = (store.now().unwrap(), life.clerk.replica.board.seq);
     crate::create::create(store.as_mut(), "other", &config(), "test", now).unwrap();
     let late = archive(&life.home, 0, Some("q")).unwrap_err();
