@@ -50,6 +50,14 @@ pub(crate) struct Office {
     wrote: SyncSender<()>,
 }
 
+/// Why a thread of an office has ended.
+#[derive(PartialEq)]
+enum Ended {
+    /// Nobody asks, and nothing is left to be done.
+    Idle,
+    Stopped,
+}
+
 impl Office {
     pub(crate) fn new(
         clerk: Clerk,
@@ -80,8 +88,15 @@ impl Office {
         }
     }
 
-    pub(crate) fn run(mut self, inbox: &Receiver<Message>) {
-        self.serve(inbox);
+    pub(crate) fn run(mut self, inbox: &mut Receiver<Message>) {
+        // A thread keeps memory for what it did last: who works ends when nobody asks, and this one only waits.
+        let mut first = None;
+        while self.work(inbox, first) == Ended::Idle {
+            first = inbox.recv().ok();
+            if first.is_none() {
+                break;
+            }
+        }
         // The helpers may be folding the log with a store of its own: who waits for the clerk waits for that too, so that a folder
         // is free when its service is gone.
         if self.busy {
@@ -89,8 +104,16 @@ impl Office {
         }
     }
 
-    /// Answers until it is told to stop, or nobody is left who could ask.
-    fn serve(&mut self, inbox: &Receiver<Message>) {
+    /// Answers on a thread of its own.
+    fn work(&mut self, inbox: &mut Receiver<Message>, first: Option<Message>) -> Ended {
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(move || self.serve(inbox, first));
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Answers until it is told to stop, or nobody asks and nothing is left to be done.
+    fn serve(&mut self, inbox: &mut Receiver<Message>, mut first: Option<Message>) -> Ended {
         // How many were answered together the last time.
         let mut together = 0;
         loop {
@@ -99,9 +122,10 @@ impl Office {
                 // Rung already and not yet heard, it need not be rung again.
                 let _ = self.wrote.try_send(());
             }
-            let mut message = match self.wakes_at() {
-                Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())).ok(),
-                None => inbox.recv().ok(),
+            let mut message = match (first.take(), self.wakes_at()) {
+                (Some(first), _) => Some(first),
+                (None, Some(at)) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())).ok(),
+                (None, None) => return Ended::Idle,
             };
             let mut moved = false;
             let (mut calls, mut replies) = (Vec::new(), Vec::new());
@@ -116,7 +140,7 @@ impl Office {
                     Message::Read(job) => job(&mut self.clerk),
                     Message::Moved => moved = true,
                     Message::Wake => {}
-                    Message::Stop => return,
+                    Message::Stop => return Ended::Stopped,
                 }
                 message = if calls.len() < BATCH { inbox.try_recv().ok() } else { None };
                 // A transaction costs the same for one as for many: who were answered together ask again at almost the same time.

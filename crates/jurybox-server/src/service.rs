@@ -307,7 +307,7 @@ impl Service {
                 return Err(error);
             }
         };
-        let (inbox, messages) = sync_channel(WAITING);
+        let (inbox, mut messages) = sync_channel(WAITING);
         let (health, seen) = (Arc::<Mutex<Health>>::default(), Arc::<AtomicU64>::default());
         let told = health.clone();
         let (helpers, last) = (self.helpers.clone(), seen.clone());
@@ -316,7 +316,7 @@ impl Service {
         let handle = thread
             .spawn(move || {
                 let office = Office::new(clerk, told.clone(), last, helpers, bell, wrote);
-                let worked = caught(|| office.run(&messages));
+                let worked = caught(|| office.run(&mut messages));
                 // Before the inbox is closed, so that who finds it closed finds the words too.
                 held(&told).stopped = worked.err();
                 drop(messages);
