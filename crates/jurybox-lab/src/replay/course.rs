@@ -34,11 +34,19 @@ pub(crate) struct Offered {
     pub(crate) stages: Vec<usize>,
 }
 
+/// How often the rows are split into two halves, and how many runs each half has.
+pub(crate) const SPLITS: usize = 10;
+pub(crate) const RUNS_OF_A_HALF: usize = 2;
+/// Runs of all halves.
+pub(crate) const RUNS_OF_HALVES: usize = 2 * SPLITS * RUNS_OF_A_HALF;
+
 /// How many rounds a run has, and what a person should know about that.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Extent {
     pub(crate) rounds: usize,
     pub(crate) labels: usize,
+    /// Rounds and labels of a run of half of the rows; None where halves are not played, or too small.
+    pub(crate) half: Option<(usize, usize)>,
     pub(crate) warning: Option<String>,
 }
 
@@ -78,7 +86,9 @@ impl Extent {
                     format!("a budget of {budget} labels is more than the {pool} rows of a pool: all of them are picked in the end")
                 });
                 let labels = budget.min(pool);
-                Ok(Extent { rounds: labels.div_ceil(options.k), labels, warning })
+                let of_half = (budget / 2).min(pool_size(rows / 2));
+                let half = (options.k <= of_half).then(|| (of_half.div_ceil(options.k), of_half));
+                Ok(Extent { rounds: labels.div_ceil(options.k), labels, half, warning })
             }
             Protocol::Rounds => {
                 let there = if own { log.rounds.len() } else { rows / options.items };
@@ -94,11 +104,13 @@ impl Extent {
                 } else {
                     rounds * options.k
                 };
-                Ok(Extent { rounds, labels, warning })
+                let of_half = (rounds / 2).min(rows / 2 / options.items.max(1));
+                let half = (dealt && of_half > 0).then_some((of_half, of_half * options.k));
+                Ok(Extent { rounds, labels, half, warning })
             }
             Protocol::Reuse => {
                 let rounds = options.rounds.unwrap_or(2000);
-                Ok(Extent { rounds, labels: rounds * options.k, warning: None })
+                Ok(Extent { rounds, labels: rounds * options.k, half: None, warning: None })
             }
             Protocol::Folds(folds) => {
                 let units = if own { log.rounds.len() } else { log.items.count(rows) };
@@ -112,7 +124,8 @@ impl Extent {
                 }
                 let course = Course::of(log, options, 0);
                 let offered = course.offered(log, options.k);
-                Ok(Extent { rounds: offered.rounds.len(), labels: offered.uniform.len(), warning: None })
+                let (rounds, labels) = (offered.rounds.len(), offered.uniform.len());
+                Ok(Extent { rounds, labels, half: None, warning: None })
             }
         }
     }
@@ -125,16 +138,57 @@ fn pool_size(rows: usize) -> usize {
 impl Course {
     /// The course of one run: a function of the file, the options and the number of the run.
     pub(crate) fn of(log: &Log, options: &ReplayOptions, run: usize) -> Course {
+        let most = options.rounds.unwrap_or(usize::MAX);
+        let rows: Vec<usize> = (0..log.rows()).collect();
+        Course::over(&rows, options.protocol, most, log, options, run)
+    }
+
+    /// The course of run `at` of the halves of a split file, which have so many rounds and labels.
+    ///
+    /// All rows of an item are in one half. The halves of a split are shown to the same streams of draws.
+    pub(crate) fn of_half(
+        log: &Log,
+        options: &ReplayOptions,
+        (rounds, labels): (usize, usize),
+        at: usize,
+    ) -> Course {
+        let split = at / (2 * RUNS_OF_A_HALF);
+        let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
+        // Far from the streams of the runs.
+        rng.set_stream(u64::MAX / 2 - split as u64);
+        let mut first: Vec<usize> = (0..log.rows()).filter(|&row| log.items.of_row(row) == row).collect();
+        draw(&mut first, &mut rng);
+        let mut in_first = vec![false; log.rows()];
+        first[..first.len() / 2].iter().for_each(|&row| in_first[row] = true);
+        let half = at / RUNS_OF_A_HALF % 2 == 0;
+        let rows: Vec<usize> =
+            (0..log.rows()).filter(|&row| in_first[log.items.of_row(row)] == half).collect();
+        let protocol = match options.protocol {
+            Protocol::Pool { .. } => Protocol::Pool { budget: labels },
+            other => other,
+        };
+        Course::over(&rows, protocol, rounds, log, options, options.runs + at)
+    }
+
+    /// The course of one run over these rows, of so many rounds at the most.
+    fn over(
+        rows: &[usize],
+        protocol: Protocol,
+        most: usize,
+        log: &Log,
+        options: &ReplayOptions,
+        run: usize,
+    ) -> Course {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(2 * run as u64);
-        let all = || -> Vec<usize> { (0..log.rows()).collect() };
+        let all = || rows.to_vec();
         let shuffled = |rng: &mut ChaCha8Rng| {
             let (mut rows, mut seen) = (all(), vec![false; log.rows()]);
             draw(&mut rows, rng);
             log.items.keep_first(&mut rows, &mut seen);
             rows
         };
-        let stages = match options.protocol {
+        let stages = match protocol {
             Protocol::Pool { budget } => {
                 let mut rows = shuffled(&mut rng);
                 rows.truncate(pool_size(rows.len()));
@@ -142,7 +196,6 @@ impl Course {
                 vec![Stage::Pool { budget: budget.min(rows.len()), rows }]
             }
             Protocol::Rounds => {
-                let most = options.rounds.unwrap_or(usize::MAX);
                 let rounds: Vec<Vec<usize>> = if log.rounds.is_empty() {
                     let rows = if log.items.repeat() {
                         shuffled(&mut rng)

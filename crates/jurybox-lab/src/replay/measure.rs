@@ -6,13 +6,19 @@
 //! possible_u` of each unit u, it is Student's t times the standard error of the sum of the d, over the sum of the possible.
 //! Differences between two players are differences of gains over the same sum, unit by unit.
 //!
+//! Runs on one file show how its rows were drawn, not how another file of such rows would have come out. So a file is also split
+//! into two halves at random, several times, and each half is played on its own: with halves whose `d` differ by `D`, a file of as
+//! many rows as both has the variance `D^2 / 4` (random half-samples: Wolter, Introduction to Variance Estimation, ch. 3). A half
+//! has half the labels, and few runs. How these differ is counted as well, so that intervals of players whose runs differ more by
+//! their course than by their rows are too wide.
+//!
 //! Where intervals are of other rows, what no unit has met counts too. A player whose few picks were all hits, or all
 //! misses, leaves no spread to measure, but on other rows a pick could miss. The figure then has the score interval of a count
 //! (`jump`): for n picks that were all right it is Wilson's. Two players who earned the same in every unit are not certain
 //! to be equal on other rows either: one row picked otherwise moves their difference by about the rewards' standard deviation
 //! over what could be gained.
 
-use super::course::Offered;
+use super::course::{Offered, RUNS_OF_A_HALF};
 use super::play::Played;
 use crate::jump::Jump;
 use jurybox::Interval;
@@ -21,12 +27,14 @@ use jurybox::toolbox::student_95;
 /// The 97.5% quantile of the normal law.
 const Z: f64 = 1.959_963_984_540_054;
 /// Units below which no interval is given: from two or three, a spread is a guess.
-const LEAST_UNITS: usize = 4;
+pub(super) const LEAST_UNITS: usize = 4;
 
 /// What an interval is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
     Runs,
+    /// Rows of the file, by its halves, and runs.
+    Rows,
     Rounds,
     Folds,
 }
@@ -40,6 +48,7 @@ impl Over {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Over::Runs => "runs",
+            Over::Rows => "rows and runs",
             Over::Rounds => "rounds",
             Over::Folds => "folds",
         }
@@ -49,6 +58,10 @@ impl Over {
     pub(crate) fn covers(self) -> &'static str {
         match self {
             Over::Runs => "over runs: the draws of rows and their order, not other files",
+            Over::Rows => {
+                "over rows and runs: other files of as many rows like these, as halves of this one tell; rather wide \
+                 where runs on the same rows differ much"
+            }
             Over::Rounds => {
                 "over rounds: other rounds like these, if one round does not depend on another; a learner's rounds do, \
                  through what it has learnt"
@@ -105,6 +118,21 @@ impl Ratio {
         Some(Ratio { mean, variance: if spread { variance } else { 0.0 }, t, nothing })
     }
 
+    /// With the variance over files in place of that over runs: of this file's runs and, by its halves, of its rows. A half is
+    /// what is above and below the line, summed over its runs; halves come in pairs.
+    fn over_files(mut self, halves: &[(f64, f64)]) -> Ratio {
+        let below = halves.iter().map(|half| half.1).sum::<f64>() / halves.len() as f64;
+        let off = |half: (f64, f64)| half.0 - self.mean * half.1;
+        let squares = halves.chunks_exact(2).map(|two| (off(two[0]) - off(two[1])).powi(2) / 4.0);
+        let splits = halves.len() / 2;
+        let rows = squares.sum::<f64>() / (splits as f64 * below * below);
+        // Halves in which there is nothing to gain tell nothing of the rows.
+        self.variance = if rows.is_finite() { self.variance + rows } else { f64::INFINITY };
+        self.nothing &= halves.iter().all(|half| half.0 == 0.0);
+        self.t = student_95(splits);
+        self
+    }
+
     /// Student's interval.
     fn student(&self) -> Interval {
         Interval::around(self.mean, self.t * self.variance.sqrt())
@@ -129,12 +157,15 @@ impl Ratio {
 pub(crate) struct Sums {
     /// For each run, the sum up to each label, beginning with none.
     runs: Vec<Vec<f64>>,
+    /// The same of each run of a half, where halves are played.
+    halves: Vec<Vec<f64>>,
     /// Whether these are the rewards of picks, each of which could have been another; expectations have no such picks.
     picked: bool,
 }
 
 impl Sums {
-    pub(crate) fn of<'a>(runs: impl Iterator<Item = &'a [f64]>) -> Sums {
+    /// From the values of each label, of so many runs and then of those of halves.
+    pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [f64]>, runs: usize) -> Sums {
         let up_to = |values: &[f64]| {
             let mut sum = 0.0;
             let mut sums = vec![0.0];
@@ -144,12 +175,24 @@ impl Sums {
             }));
             sums
         };
-        Sums { runs: runs.map(up_to).collect(), picked: false }
+        let mut all: Vec<Vec<f64>> = values.map(up_to).collect();
+        let halves = all.split_off(runs.min(all.len()));
+        Sums { runs: all, halves, picked: false }
     }
 
     /// Of what a player earned; `uncertain` unless its picks are right by construction.
-    pub(crate) fn of_played(played: &[Played], uncertain: bool) -> Sums {
-        Sums { picked: uncertain, ..Sums::of(played.iter().map(|run| &run.rewards[..])) }
+    pub(crate) fn of_played(played: &[Played], runs: usize, uncertain: bool) -> Sums {
+        Sums { picked: uncertain, ..Sums::of(played.iter().map(|run| &run.rewards[..]), runs) }
+    }
+
+    /// The sums of each half over its runs: of as large a share of its labels as `labels` are of a run's.
+    fn of_halves(&self, labels: usize) -> Vec<f64> {
+        let of_run = self.runs.first().map_or(0, |run| run.len() - 1).max(1);
+        let up_to = |run: &Vec<f64>| {
+            let of_half = run.len() - 1;
+            run[(labels * of_half).div_ceil(of_run).min(of_half)]
+        };
+        self.halves.chunks(RUNS_OF_A_HALF).map(|runs| runs.iter().map(up_to).sum()).collect()
     }
 
     /// The sum over all runs.
@@ -170,7 +213,7 @@ impl Sums {
             sums
         };
         match over {
-            Over::Runs => vec![self.runs.iter().map(|run| run[labels]).collect()],
+            Over::Runs | Over::Rows => vec![self.runs.iter().map(|run| run[labels]).collect()],
             Over::Rounds => {
                 let all: Vec<Vec<f64>> =
                     (0..self.runs.len()).map(|run| cut(run, &offered[run].rounds)).collect();
@@ -185,6 +228,7 @@ impl Sums {
 /// All that figures are made from.
 pub(crate) struct Measures<'a> {
     pub(crate) over: Over,
+    /// Of the runs on all rows.
     pub(crate) offered: &'a [Offered],
     pub(crate) uniform: Sums,
     pub(crate) best: Sums,
@@ -195,17 +239,18 @@ pub(crate) struct Measures<'a> {
 }
 
 impl<'a> Measures<'a> {
-    pub(crate) fn new(over: Over, offered: &'a [Offered], rewards: &[f64]) -> Measures<'a> {
+    /// Of what so many runs offered, and then those of halves.
+    pub(crate) fn new(over: Over, offered: &'a [Offered], runs: usize, rewards: &[f64]) -> Measures<'a> {
         let n = rewards.len() as f64;
         let mean = rewards.iter().sum::<f64>() / n;
         let spread = (rewards.iter().map(|reward| (reward - mean).powi(2)).sum::<f64>() / n).sqrt();
         let ones: Vec<Vec<f64>> = offered.iter().map(|run| vec![1.0; run.uniform.len()]).collect();
         Measures {
             over,
-            offered,
-            uniform: Sums::of(offered.iter().map(|run| &run.uniform[..])),
-            best: Sums::of(offered.iter().map(|run| &run.best[..])),
-            picks: Sums::of(ones.iter().map(|run| &run[..])),
+            offered: &offered[..runs],
+            uniform: Sums::of(offered.iter().map(|run| &run.uniform[..]), runs),
+            best: Sums::of(offered.iter().map(|run| &run.best[..]), runs),
+            picks: Sums::of(ones.iter().map(|run| &run[..]), runs),
             spread,
             ends: rewards.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &reward| {
                 (low.min(reward), high.max(reward))
@@ -214,22 +259,24 @@ impl<'a> Measures<'a> {
     }
 
     fn paired(&self, above: (&Sums, &Sums), below: (&Sums, Option<&Sums>), labels: usize) -> Option<Ratio> {
+        let paired = |sums: &dyn Fn(&Sums) -> Vec<f64>| -> Vec<(f64, f64)> {
+            let (a, b, c, d) = (sums(above.0), sums(above.1), sums(below.0), below.1.map(sums));
+            let unit = |u: usize| {
+                let (most, least) = (c[u], d.as_ref().map_or(0.0, |d| d[u]));
+                // What is left of two equal sums by rounding is nothing.
+                let nothing = most - least <= 1e-12 * (most.abs() + least.abs());
+                let more = a[u] - b[u];
+                let equal = more.abs() <= 1e-12 * (a[u].abs() + b[u].abs());
+                (if equal { 0.0 } else { more }, if nothing { 0.0 } else { most - least })
+            };
+            (0..a.len()).map(unit).collect()
+        };
         let units = |sums: &Sums| sums.units(self.over, self.offered, labels);
-        let (a, b, c, d) = (units(above.0), units(above.1), units(below.0), below.1.map(units));
-        let groups: Vec<Vec<(f64, f64)>> = (0..a.len())
-            .map(|g| {
-                let unit = |u: usize| {
-                    let (most, least) = (c[g][u], d.as_ref().map_or(0.0, |d| d[g][u]));
-                    // What is left of two equal sums by rounding is nothing.
-                    let nothing = most - least <= 1e-12 * (most.abs() + least.abs());
-                    let more = a[g][u] - b[g][u];
-                    let equal = more.abs() <= 1e-12 * (a[g][u].abs() + b[g][u].abs());
-                    (if equal { 0.0 } else { more }, if nothing { 0.0 } else { most - least })
-                };
-                (0..a[g].len()).map(unit).collect()
-            })
-            .collect();
-        Ratio::of(&groups)
+        let groups: Vec<Vec<(f64, f64)>> =
+            (0..units(above.0).len()).map(|group| paired(&|sums| units(sums).swap_remove(group))).collect();
+        let ratio = Ratio::of(&groups)?;
+        let of_files = self.over == Over::Rows;
+        Some(if of_files { ratio.over_files(&paired(&|sums| sums.of_halves(labels))) } else { ratio })
     }
 
     /// How far one pick that went otherwise could move the sum of a player's rewards; 0 where picks are not drawn anew.
@@ -270,8 +317,8 @@ impl<'a> Measures<'a> {
 
     /// What a pick was worth.
     pub(crate) fn reward_per_pick(&self, earned: &Sums, labels: usize) -> Interval {
-        let nothing =
-            Sums { runs: earned.runs.iter().map(|run| vec![0.0; run.len()]).collect(), picked: false };
+        let zeros = |all: &[Vec<f64>]| all.iter().map(|run| vec![0.0; run.len()]).collect();
+        let nothing = Sums { runs: zeros(&earned.runs), halves: zeros(&earned.halves), picked: false };
         let worth = self.paired((earned, &nothing), (&self.picks, None), labels);
         worth.map_or(Interval::around(f64::NAN, f64::INFINITY), |worth| {
             worth.counting(self.jump(earned, labels) / labels as f64, labels as f64)

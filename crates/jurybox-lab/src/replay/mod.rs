@@ -35,11 +35,11 @@ pub(crate) use parallel::{Watch, in_parallel};
 pub(crate) use player::{Desk, Scale, seat};
 
 use crate::error::Error;
-use course::{Course, Extent, Offered};
+use course::{Course, Extent, Offered, RUNS_OF_HALVES};
 pub(crate) use entrants::check_state;
 use entrants::{Entrant, entrants};
 use jurybox_files::Table;
-use measure::{Measures, Over};
+use measure::{LEAST_UNITS, Measures, Over};
 use play::{Played, Seat};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -114,16 +114,18 @@ pub(crate) fn replayed(
     let log = &log.each_item_once(options.protocol);
     let extent = Extent::of(log, options)?;
     let entrants = entrants(log, options, extent.rounds)?;
-    let runs = options.runs;
+    let over = over(log, options, &extent);
+    // Those of the file itself, then those of its halves.
+    let runs = options.runs + if over == Over::Rows { RUNS_OF_HALVES } else { 0 };
     let offered: Vec<Offered> = in_parallel(runs, threads, Watch(None), |run| {
         watch.go_on()?;
-        Ok(Course::of(log, options, run).offered(log, options.k))
+        Ok(course(log, options, &extent, run).offered(log, options.k))
     })?;
     // As many of a run together as leave work for every thread to the end.
     let groups = (TASKS_EACH * threads).div_ceil(runs.max(1)).clamp(1, entrants.len());
     let results = in_parallel(groups * runs, threads, watch, |task| {
         let some: Vec<&Entrant> = entrants.iter().skip(task / runs).step_by(groups).collect();
-        together(log, options, &some, task % runs, watch)
+        together(log, options, &extent, &some, task % runs, watch)
     })?;
     let mut results: Vec<_> = results.into_iter().map(Vec::into_iter).collect();
     let mut played: Vec<(Entrant, Vec<Played>)> = Vec::with_capacity(entrants.len());
@@ -134,21 +136,33 @@ pub(crate) fn replayed(
     let mut chosen = Vec::new();
     if options.picks.is_some() {
         for (entrant, runs) in played.iter_mut().filter(|(entrant, _)| entrant.is_policy()) {
-            let picks =
-                runs.iter_mut().enumerate().map(|(run, played)| (run, std::mem::take(&mut played.chosen)));
+            let picks = runs
+                .iter_mut()
+                .take(options.runs)
+                .enumerate()
+                .map(|(run, played)| (run, std::mem::take(&mut played.chosen)));
             chosen.extend(picks.map(|(run, picks)| (entrant.name.clone(), run, picks)));
         }
     }
-    let measures = Measures::new(over(log, options), &offered, &log.rewards);
+    let measures = Measures::new(over, &offered, options.runs, &log.rewards);
     Ok((outcome::summed_up(log, options, &extent, &measures, &played), chosen))
 }
 
 /// What the intervals are over: what differs from one to the next.
-fn over(log: &Log, options: &ReplayOptions) -> Over {
+fn over(log: &Log, options: &ReplayOptions, extent: &Extent) -> Over {
     match options.protocol {
         Protocol::Folds(_) => Over::Folds,
         Protocol::Rounds if !log.rounds.is_empty() || options.runs < 2 => Over::Rounds,
+        _ if extent.half.is_some() && options.runs >= LEAST_UNITS => Over::Rows,
         _ => Over::Runs,
+    }
+}
+
+/// The course of a run of the file, or of a half of it: those come after the runs that were asked for.
+fn course(log: &Log, options: &ReplayOptions, extent: &Extent, run: usize) -> Course {
+    match (run.checked_sub(options.runs), extent.half) {
+        (Some(at), Some(half)) => Course::of_half(log, options, half, at),
+        _ => Course::of(log, options, run),
     }
 }
 
@@ -159,18 +173,20 @@ const TASKS_EACH: usize = 4;
 fn together<'a>(
     log: &'a Log,
     options: &ReplayOptions,
+    extent: &Extent,
     entrants: &[&'a Entrant],
     run: usize,
     watch: Watch<'a>,
 ) -> Result<Vec<Played>, Error> {
-    let course = Course::of(log, options, run);
+    let course = course(log, options, extent, run);
     let again = options.protocol == Protocol::Reuse;
     let seat = |&entrant: &&'a Entrant| -> Seat<'a> {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(2 * run as u64 + 1);
         let known = entrant.knows_beforehand(log, options, &course, run);
         let make = Box::new(move || entrant.player(log, known.as_ref(), again));
-        Seat { make, rng, keep: options.picks.is_some() && entrant.is_policy() }
+        let keep = options.picks.is_some() && entrant.is_policy() && run < options.runs;
+        Seat { make, rng, keep }
     };
     let seats = entrants.iter().map(seat).collect();
     play::Table { log, k: options.k, watch }.play(&course, seats)

@@ -210,8 +210,10 @@ pub(super) fn summed_up(
     outcome.warnings.extend(extent.warning.clone());
     let juries = played.iter().filter_map(|(entrant, _)| Some((entrant.name.as_str(), entrant.jury()?)));
     outcome.warnings.extend(log.unheard(juries));
-    let sums: Vec<Sums> =
-        played.iter().map(|(entrant, runs)| Sums::of_played(runs, !entrant.knows_all())).collect();
+    let sums: Vec<Sums> = played
+        .iter()
+        .map(|(entrant, runs)| Sums::of_played(runs, options.runs, !entrant.knows_all()))
+        .collect();
     let (first, labels) = (&sums[0], extent.labels);
     let singles: Vec<usize> = (0..played.len()).filter(|&at| played[at].0.single().is_some()).collect();
     let best_single = Earned::BestOf(singles.iter().map(|&at| &sums[at]).collect());
