@@ -154,6 +154,36 @@ fn a_rare_verdict_mutes_nobody_who_sees_it() {
     assert!(!advice(&report).contains(&Advice::Mute), "{:?}", report.evaluators);
 }
 
+/// Amounts of which one row in ten has any, after an evaluator whose top tenth earns some twice the mean: a few large ones carry
+/// the correlation of the values, and ranks show it. One that tells only how large an amount is says something too.
+#[test]
+fn who_finds_amounts_is_not_muted() {
+    let mut muted = [0; 4];
+    for seed in 0..20 {
+        let mut rng = ChaCha8Rng::seed_from_u64(400 + seed);
+        let row = |_| {
+            let (finds, sizes, idle, tame) =
+                (normal(&mut rng), normal(&mut rng), normal(&mut rng), normal(&mut rng));
+            let some = 0.35 * finds + normal(&mut rng) > 1.36;
+            let amount = if some { (1.0 * sizes + 1.6 * normal(&mut rng)).exp() } else { 0.0 };
+            vec![finds, sizes, idle, tame.powi(3), amount]
+        };
+        let rows: Vec<Vec<f64>> = (0..3000).map(row).collect();
+        let report = made(&["finds", "sizes", "idle", "cubes", "verdict"], &rows, None);
+        assert!(
+            report.warnings.iter().any(|warning| warning.contains("heavy tails")),
+            "{:?}",
+            report.warnings
+        );
+        assert!(report.evaluators.iter().all(|about| about.by_ranks), "{:?}", report.evaluators);
+        for (muted, about) in muted.iter_mut().zip(&report.evaluators) {
+            *muted += usize::from(about.advice == Advice::Mute);
+        }
+        assert_eq!(report.evaluators[0].advice, Advice::Trust, "{:?}", report.evaluators[0]);
+    }
+    assert_eq!(muted[..2], [0, 0], "{muted:?}");
+}
+
 /// Rows that were picked by a score show less of it than there is.
 #[test]
 fn rows_that_were_picked_mute_nobody() {

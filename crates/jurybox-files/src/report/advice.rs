@@ -2,7 +2,7 @@
 //! them: what an interval does not show is not advised.
 
 use super::gather::Gathered;
-use super::{EvaluatorReport, Relation, Report, selection, words};
+use super::{EvaluatorReport, Relation, Report, ranks, selection, words};
 use jurybox::Interval;
 use serde::Serialize;
 
@@ -56,18 +56,34 @@ impl Advice {
 
 /// Advice on every evaluator, in their order.
 pub(super) fn advise(report: &Report, gathered: &Gathered) -> Vec<Advice> {
-    // Rows that were picked by an evaluator show less of it than there is: nobody is muted by them.
+    // Rows that were picked by an evaluator show less of it than there is, and a handful of a kind next to nothing: nobody is
+    // muted by them.
+    let few = gathered.outcomes.rarer().is_some_and(|(_, count)| count < words::FEWEST_OF_A_KIND);
     let mute_below = match selection::shift(gathered, report) {
         Some(_) => 0.0,
-        // Two rewards a small effect apart correlate the less with a score, the rarer one of them is.
-        None => gathered.outcomes.larger_share().map_or(0.5, |share| (share * (1.0 - share)).sqrt()),
+        None if few => 0.0,
+        // What is not the most frequent reward, a small effect apart from it, correlates the less with a score, the rarer it is.
+        None => {
+            let share =
+                ranks::most_frequent(&gathered.sample.rewards).map_or(0.5, |(_, share)| share.max(0.5));
+            (share * (1.0 - share)).sqrt()
+        }
     } * NEXT_TO_NOTHING;
+    // Which amount it is, where there is one, may be told by an evaluator that does not tell whether there is one.
+    let family = report.evaluators.iter().filter(|about| about.by_ranks).count();
+    let tells_amounts = |at: usize| {
+        let rest = ranks::correlation_of_the_rest(&gathered.sample, at, family);
+        !rest.is_some_and(|rest| next_to_nothing(rest, 0.5 * NEXT_TO_NOTHING))
+    };
     let of = |(at, about): (usize, &EvaluatorReport)| match () {
         () if about.coverage == 0.0 || about.deviation.is_nan() || about.deviation == 0.0 => Advice::Mute,
         () if report.policy.changed.contains(&about.name) => Advice::Changed,
         () if report.first_of(about).is_some() => Advice::Duplicate,
         () if report.rewarded() && report.labelled < LEAST_LABELS => Advice::Undecided,
-        () if report.rewarded() => by_rewards(about, mute_below),
+        () if report.rewarded() => match by_rewards(about, mute_below) {
+            Advice::Mute if about.by_ranks && tells_amounts(at) => Advice::Undecided,
+            advice => advice,
+        },
         () if report.policy.of_state => report.policy.weights.get(at).map_or(Advice::Undecided, |weight| {
             match (weight.low, weight.high) {
                 (Some(low), _) if low > 0.0 => Advice::Trust,
@@ -81,8 +97,10 @@ pub(super) fn advise(report: &Report, gathered: &Gathered) -> Vec<Advice> {
 }
 
 fn by_rewards(about: &EvaluatorReport, mute_below: f64) -> Advice {
-    let helps = about.weight.is_some_and(|weight| weight.low > 0.0);
-    let counts_against = about.weight.is_some_and(|weight| weight.high < 0.0);
+    // Where tails are heavy, the intervals of weights are too narrow to go by.
+    let weight = about.weight.filter(|_| !about.by_ranks);
+    let helps = weight.is_some_and(|weight| weight.low > 0.0);
+    let counts_against = weight.is_some_and(|weight| weight.high < 0.0);
     match about.relation {
         Relation::With if words::all_but_the_reward(about) => Advice::Check,
         Relation::With if counts_against => Advice::Keep,
@@ -93,12 +111,17 @@ fn by_rewards(about: &EvaluatorReport, mute_below: f64) -> Advice {
         Relation::NotSeen if about.bent => Advice::Keep,
         Relation::NotSeen
             if about.weight.is_some()
-                && about.correlation.is_some_and(|c| c.low.abs().max(c.high.abs()) < mute_below) =>
+                && about.correlation.is_some_and(|correlation| next_to_nothing(correlation, mute_below)) =>
         {
             Advice::Mute
         }
         Relation::NotSeen | Relation::Unknown => Advice::Undecided,
     }
+}
+
+/// Whether a whole interval is nearer to zero than that.
+fn next_to_nothing(interval: Interval, below: f64) -> bool {
+    interval.low.abs().max(interval.high.abs()) < below
 }
 
 /// How far an interval surely is from zero.

@@ -56,16 +56,6 @@ impl Outcomes {
         if let [(value, _)] = self.counts[..] { Some(value) } else { None }
     }
 
-    /// How often the larger of two rewards occurs, as a share.
-    pub(super) fn larger_share(&self) -> Option<f64> {
-        let (_, larger) = self.two()?;
-        let of = |wanted: &dyn Fn(f64) -> bool| {
-            self.counts.iter().filter(|(value, _)| wanted(*value)).map(|(_, count)| *count).sum::<u64>()
-                as f64
-        };
-        Some(of(&|value| value == larger) / of(&|_| true))
-    }
-
     /// The rarer of two rewards, and how often it occurs.
     pub(super) fn rarer(&self) -> Option<(f64, u64)> {
         self.two()?;
@@ -159,16 +149,23 @@ impl Gathered {
     /// From rows in memory.
     pub(super) fn of(values: &[f64], rewards: &[f64], width: usize) -> Result<Gathered, Error> {
         let (scores, labels) = moments(values, rewards, &[], width)?;
-        let known = rewards.iter().filter(|reward| !reward.is_nan());
-        Ok(Gathered {
+        let mut gathered = Gathered {
             rows: rewards.len() as u64,
-            labelled: known.count() as u64,
+            labelled: 0,
             scores,
             labels,
             outcomes: Outcomes::default(),
             sample: Sample::new(width),
             repeated_items: 0,
-        })
+        };
+        for (number, (row, &reward)) in (0..).zip(values.chunks_exact(width).zip(rewards)) {
+            gathered.sample.offer(number, 0, row, reward);
+            if !reward.is_nan() {
+                gathered.labelled += 1;
+                gathered.outcomes.learn(reward);
+            }
+        }
+        Ok(gathered)
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn merged(groups: &[Moments], without: usize) -> Moments {
 }
 
 /// A scale on which estimates are closer to normal, and its inverse.
-type Bend = (fn(f64) -> f64, fn(f64) -> f64);
+pub(super) type Bend = (fn(f64) -> f64, fn(f64) -> f64);
 
 /// Estimates that moments determine, with intervals. `None` where the whole or any part of it does not determine them.
 pub(super) fn jackknife(
@@ -34,18 +34,22 @@ pub(super) fn jackknife(
         .map(|group| estimate(&merged(groups, group)))
         .collect();
     let without = without?;
-    let n = without.len() as f64;
-    let family = whole.iter().filter(|value| value.is_finite()).count().max(1) as f64;
-    let reach = student_quantile(1.0 - 0.025 / family, n - 1.0);
-    let (there, back) = bend;
+    let family = whole.iter().filter(|value| value.is_finite()).count();
     let estimates = whole.iter().enumerate().map(|(j, &value)| {
-        let mean = without.iter().map(|w| there(w[j])).sum::<f64>() / n;
-        let square: f64 = without.iter().map(|w| (there(w[j]) - mean).powi(2)).sum();
-        let half = reach * ((n - 1.0) / n * square).sqrt();
-        let (low, high) = (back(there(value) - half), back(there(value) + half));
-        (value.is_finite() && half.is_finite() && n > 1.0).then_some(Interval { mean: value, low, high })
+        around(value, &without.iter().map(|parts| parts[j]).collect::<Vec<f64>>(), family, bend)
     });
     Some(estimates.collect())
+}
+
+/// An estimate with its interval, given what it is without each group, as one of a family of so many.
+pub(super) fn around(value: f64, without: &[f64], family: usize, (there, back): Bend) -> Option<Interval> {
+    let n = without.len() as f64;
+    let reach = student_quantile(1.0 - 0.025 / family.max(1) as f64, n - 1.0);
+    let mean = without.iter().map(|&w| there(w)).sum::<f64>() / n;
+    let square: f64 = without.iter().map(|&w| (there(w) - mean).powi(2)).sum();
+    let half = reach * ((n - 1.0) / n * square).sqrt();
+    let (low, high) = (back(there(value) - half), back(there(value) + half));
+    (value.is_finite() && half.is_finite() && n > 1.0).then_some(Interval { mean: value, low, high })
 }
 
 /// Estimates as they are.

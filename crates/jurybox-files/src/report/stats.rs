@@ -4,6 +4,7 @@ use super::copies::Copies;
 use super::few::rest_on_few;
 use super::gather::{GROUPS, Gathered};
 use super::jackknife::{CORRELATION, STRAIGHT, jackknife, merged};
+use super::ranks::{self, Tails};
 use super::{Advice, EvaluatorReport, Relation};
 use crate::linear::inverse;
 use jurybox::Interval;
@@ -43,6 +44,7 @@ pub(super) fn evaluators(
             noise: None,
             weight: None,
             correlation: None,
+            by_ranks: false,
             relation: Relation::Unknown,
             bent: false,
             sign: copies.place[j].map_or(1.0, |(_, sign)| sign),
@@ -106,12 +108,21 @@ fn intervals(gathered: &Gathered, copies: &Copies, rewarded: bool, list: &mut [E
     } else {
         (jackknife(&of(&gathered.scores, speakers), one_factor, STRAIGHT), None)
     };
-    for (about, place) in list.iter_mut().zip(&copies.place) {
+    let tails = Tails::of(gathered);
+    let family = correlations.iter().flatten().flatten().count();
+    for (j, (about, place)) in list.iter_mut().zip(&copies.place).enumerate() {
         let Some((place, sign)) = *place else { continue };
         let mine = |list: &Option<Vec<Option<Interval>>>| Some(list.as_ref()?[place]?.times(sign));
         about.weight = mine(&weights);
         about.correlation = mine(&correlations);
-        about.relation = if rewarded {
+        about.by_ranks = about.correlation.is_some() && tails.by_ranks(j);
+        if about.by_ranks {
+            about.correlation = ranks::correlation(&gathered.sample, j, family);
+        }
+        about.relation = if about.by_ranks {
+            // A weight is made of values, and its interval too narrow.
+            Relation::of(about.correlation)
+        } else if rewarded {
             Relation::of_both(about.correlation, about.weight)
         } else {
             Relation::of(about.weight)

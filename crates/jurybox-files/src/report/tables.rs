@@ -40,8 +40,8 @@ impl Report {
              one standard deviation of this score adds to the predicted reward, the other scores being equal; a bar that crosses \
              the line may be zero. <b>Curve</b>: the mean reward over tenths of its scores. <b>Gain, offset, noise</b>: score = \
              offset + gain × reward, give or take the noise. <b>Correlation</b>: with the reward. The intervals of a column \
-             hold together in about 95 of 100 reports, for rows drawn independently; in fewer with heavy tails (77 to 86) or \
-             with less than ten of the rarer verdict (83 to 86). Rows of the same day or author are fewer witnesses than they \
+             hold together in about 95 of 100 reports, for rows drawn independently; those of weights in fewer with heavy tails \
+             (77 to 86), where correlations are of ranks, and both with less than ten of the rarer verdict (83 to 86). Rows of the same day or author are fewer witnesses than they \
              are rows. <b>Mute</b> is said only of an evaluator whose whole interval is next to zero.</p>"
         } else {
             "<p class=\"small\"><b>Weight</b>: the evaluator's say when all are combined by how well they agree, on \

@@ -3,6 +3,7 @@
 
 use super::alike::{are_near, groups_of_near_duplicates, groups_that_are_one};
 use super::gather::Gathered;
+use super::ranks::Tails;
 use super::summary::listed;
 use super::{EvaluatorReport, Relation, Report, selection};
 use jurybox::Interval;
@@ -13,9 +14,7 @@ const FEW_LABELS: u64 = 100;
 /// The same for the rarer of two verdicts.
 const FEW_OF_A_KIND: u64 = 30;
 /// The same below which intervals are too narrow, by measurement.
-const FEWEST_OF_A_KIND: u64 = 10;
-/// The kurtosis (3 for a bell curve) from which on intervals are too narrow, by measurement.
-const HEAVY: f64 = 10.0;
+pub(super) const FEWEST_OF_A_KIND: u64 = 10;
 /// The share of rows with a twin from which on it is a warning.
 const MANY_TWINS: f64 = 0.03;
 /// A correlation with the reward above which an evaluator may be the reward itself.
@@ -154,6 +153,7 @@ fn related(about: &EvaluatorReport, report: &Report) -> Option<(&'static str, St
     let rewarded = report.rewarded();
     let (name, against) = (&about.name, if rewarded { "the reward" } else { "the other evaluators" });
     let figure = match (about.correlation, about.weight) {
+        (Some(correlation), _) if about.by_ranks => format!("correlation of ranks {}", said(correlation)),
         (Some(correlation), _) => format!("correlation {}", said(correlation)),
         (None, Some(weight)) => format!("weight {}", said(weight)),
         (None, None) => String::new(),
@@ -203,7 +203,6 @@ fn bent(about: &EvaluatorReport) -> &'static str {
 /// Where intervals hold less often than they should.
 pub(super) fn narrow(report: &Report, gathered: &Gathered) -> Vec<String> {
     let mut list = Vec::new();
-    let sample = &gathered.sample;
     if let Some((value, count)) = gathered.outcomes.rarer().filter(|rarer| rarer.1 < FEWEST_OF_A_KIND) {
         list.push(format!(
             "With only {count} rewards of {}, intervals are too narrow: on made-up tables like that those of a column held \
@@ -211,13 +210,12 @@ pub(super) fn narrow(report: &Report, gathered: &Gathered) -> Vec<String> {
             short(value)
         ));
     }
-    let column = |j: usize| sample.rows().map(|row| row[j]).collect::<Vec<f64>>();
-    let heavy = report.evaluators.iter().enumerate().filter(|(j, _)| kurtosis(&column(*j)) > HEAVY);
-    let names: Vec<&str> = heavy.map(|(_, about)| about.name.as_str()).collect();
+    let tails = Tails::of(gathered);
+    let heavy = report.evaluators.iter().zip(&tails.scores).filter(|(_, heavy)| **heavy);
+    let names: Vec<&str> = heavy.map(|(about, _)| about.name.as_str()).collect();
     let mut who = listed(&names, NAMED);
     let mut have = if names.len() == 1 { "has" } else { "have" };
-    // Of two rewards, how many there are of the rarer one says it better.
-    if gathered.outcomes.two().is_none() && kurtosis(&sample.rewards) > HEAVY {
+    if tails.reward {
         (who, have) = if names.is_empty() {
             ("the reward".into(), "has")
         } else {
@@ -226,21 +224,13 @@ pub(super) fn narrow(report: &Report, gathered: &Gathered) -> Vec<String> {
     }
     if !who.is_empty() {
         list.push(format!(
-            "{who} {have} heavy tails: a few rows carry the sums, and intervals are too narrow. On made-up tables with \
-             lognormal scores and rewards those of a column held together in 77 to 86 of 100 reports, not in 95. A logarithm \
-             or ranks may serve better."
+            "{who} {have} heavy tails: a few rows carry the sums, and intervals of weights are too narrow. On made-up tables with \
+             lognormal scores and rewards they held together in 77 to 86 of 100 reports, not in 95. {}A logarithm may serve \
+             better.",
+            if report.rewarded() { "Correlations, and what to do, go by ranks there. " } else { "" }
         ));
     }
     list
-}
-
-/// The fourth moment over the square of the second; missing values are left out.
-fn kurtosis(values: &[f64]) -> f64 {
-    let known = || values.iter().filter(|x| !x.is_nan());
-    let count = known().count() as f64;
-    let mean = known().sum::<f64>() / count;
-    let moment = |power: i32| known().map(|x| (x - mean).powi(power)).sum::<f64>() / count;
-    moment(4) / moment(2).powi(2)
 }
 
 /// Rows that have the scores of another.
