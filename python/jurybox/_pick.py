@@ -60,7 +60,8 @@ def pick(
     k : how many rows to pick; by default 100, and with ``worth`` as many as there are
     id : the column that names items
     state : a `Jury`, which then has seen the items; or a state file
-    worth : pick as many rows as have an expected reward of at least that, which may be none; the policy must expect rewards
+    worth : pick as many rows as have an expected reward of at least that, which may be none; the policy must expect rewards, and a
+        `DataWarning` says where these are not calibrated
     context : where a state file is begun, columns that say which group an item belongs to: weights differ by group as verdicts say so
     policy : where a state file is begun; its options are further keywords
     at : the time of the round; by default the number of rounds that the state has seen

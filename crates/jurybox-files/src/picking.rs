@@ -25,6 +25,7 @@ pub struct Round {
     options: PickOptions,
     /// Whether it is the first round of the state.
     is_first: bool,
+    calibrated: bool,
 }
 
 /// Picks from a table whose key is the id of its items, as [`choose`] does, by a state or by one that is begun.
@@ -70,12 +71,18 @@ pub fn pick_rows(
             state
         }
     };
+    let calibrated = state.is_calibrated();
     let picking = choose(table, &mut state, options)?;
     let is_first = before.is_none_or(|before| !before.memory.knows_rounds());
-    Ok(Round { state, picking, options, is_first })
+    Ok(Round { state, picking, options, is_first, calibrated })
 }
 
 impl Round {
+    /// Whether the values of the rows are calibrated: what the state that they were picked by had learnt says so.
+    pub fn calibrated(&self) -> bool {
+        self.calibrated
+    }
+
     /// What a person should know of it.
     pub fn remarks(&self) -> Vec<Remark> {
         let Round { picking, options, .. } = self;
@@ -94,6 +101,9 @@ impl Round {
             && !tell_apart(&picking.values)
         {
             remarks.push(Remark::NoOrder { rows: picking.rows });
+        }
+        if options.worth.is_some() && !self.calibrated() {
+            remarks.push(Remark::NotCalibrated);
         }
         if picking.repeated.count > 0 {
             remarks.push(Remark::SameId(picking.repeated.clone()));
@@ -145,6 +155,8 @@ pub enum Remark {
         /// The policy of the state.
         policy: Spec,
     },
+    /// Values are held against what a row must be worth, and were learnt from labels that were chosen.
+    NotCalibrated,
 }
 
 impl Remark {
@@ -181,6 +193,49 @@ impl fmt::Display for Remark {
                 "`{policy}` leaves nothing to chance: verdicts on its picks will not tell how much was missed, nor how much there is \
                  in all rows. A policy with random checks does, such as `adaptive(audit=1,slots=5)` with five of them in every round; a state keeps its policy, so begin with it"
             ),
+            Remark::NotCalibrated => f.write_str(
+                "the labels that the state has learnt were chosen, not drawn at random: its values rank, but are not calibrated, and \
+                 how many of these rows are worth as much is not known. Rows that are drawn at random and reviewed can be counted",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::Roles;
+    use jurybox::{Evaluators, Example, Jury};
+
+    /// A state that has seen 40 items, and labels of the first so many.
+    fn taught(labels: usize) -> State {
+        let mut state = State::from(Jury::new(&Spec::default(), Evaluators::new(["a"]).unwrap()).unwrap());
+        let items: Vec<f64> = (0..40).map(f64::from).collect();
+        state.jury.observe(&state.jury.scores(&items).unwrap(), 0).unwrap();
+        for score in items.iter().rev().take(labels) {
+            let example = Example { scores: &[*score], reward: f64::from(*score > 30.0), receipt: None };
+            state.jury.learn(&[example], 0).unwrap();
+        }
+        state
+    }
+
+    /// What rows must be worth is held against values, which can be counted on where all labels are known, and not where some were
+    /// chosen.
+    #[test]
+    fn chosen_labels_are_not_calibrated() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hour.csv");
+        std::fs::write(&path, "id,a\nx,39\ny,3\nz,35\n").unwrap();
+        let table =
+            Table::open(&[path], &Roles { key: Some("id".into()), ..Roles::default() }, true).unwrap();
+        for (labels, calibrated) in [(10, false), (40, true)] {
+            let options = PickOptions { k: 3, worth: Some(0.5), ..PickOptions::default() };
+            let round = pick_rows(Some(&taught(labels)), &table, None, options).unwrap();
+            assert_eq!(round.calibrated(), calibrated);
+            assert_eq!(round.remarks().contains(&Remark::NotCalibrated), !calibrated);
+            let plain = PickOptions { k: 3, ..PickOptions::default() };
+            let round = pick_rows(Some(&taught(labels)), &table, None, plain).unwrap();
+            assert!(!round.remarks().contains(&Remark::NotCalibrated));
         }
     }
 }

@@ -117,6 +117,25 @@ impl State {
         Ok(State { jury: Jury::from_json(saved.jury.get())?, memory: saved.taught_with })
     }
 
+    /// Whether its expected rewards can be counted on: every item that it has observed had a label, so that no score chose which
+    /// were labelled. Of labels that were chosen, or whose choice is not known, values rank, and are not calibrated.
+    ///
+    /// ```
+    /// use jurybox::{Evaluators, Example, Jury};
+    /// use jurybox_files::State;
+    /// let mut state = State::from(Jury::new(&"adaptive".parse()?, Evaluators::numbered(1)?)?);
+    /// state.jury.observe(&state.jury.scores(&[0.1, 0.9])?, 0)?;
+    /// state.jury.learn(&[Example { scores: &[0.9], reward: 1.0, receipt: None }], 0)?;
+    /// assert!(!state.is_calibrated());
+    /// state.jury.learn(&[Example { scores: &[0.1], reward: 0.0, receipt: None }], 0)?;
+    /// assert!(state.is_calibrated());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_calibrated(&self) -> bool {
+        let seen = self.jury.seen();
+        seen.items > 0 && seen.used == seen.items && !self.memory.knows_rounds()
+    }
+
     /// Writes it, whole or not at all, and only once it is certain that it can be read again.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         self.ready(path)?.publish()

@@ -9,8 +9,8 @@ use crate::tables::{Asked, Directed, Source, named_as_ours, seated, warning};
 use crate::work;
 use jurybox::{Direction, Spec, TopK};
 use jurybox_files::{
-    Error, Judge, Look, May, RankOptions, Ranking, Seated, Table, Warning, by_evaluator, counted, score_all,
-    score_rows, seat, survey,
+    Error, Judge, Look, May, RankOptions, Ranking, Remark, Seated, Table, Warning, by_evaluator, counted,
+    score_all, score_rows, seat, survey,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -114,8 +114,12 @@ pub(crate) fn rank<'py>(
     options_of.check()?;
     let source = Source::from_python(source)?;
     let by_weights = pairs(weights)?;
+    let mut calibrated = false;
     let asking = match (state_of(py, state), policy) {
-        (Some(state), _) => Asking::State(Box::new(state.jury)),
+        (Some(state), _) => {
+            calibrated = state.is_calibrated();
+            Asking::State(Box::new(state.jury))
+        }
         _ if !by_weights.is_empty() => Asking::Weights(by_weights),
         (None, policy) => {
             let look = if every_row { Look::EveryRow } else { Look::Sample };
@@ -134,6 +138,9 @@ pub(crate) fn rank<'py>(
             told.output(out, &table);
         }
         let judge = asking.judge(&table, &mut told)?;
+        if worth.is_some() && !calibrated {
+            told.warned.push(Remark::NotCalibrated.to_string());
+        }
         if let Judge::Fitted(fitted) = &judge
             && judge.explores()
         {

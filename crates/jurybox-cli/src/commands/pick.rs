@@ -6,13 +6,14 @@ use super::layout::Sheet;
 use super::names::{self, Names};
 use super::rank::{as_text, asked as asked_for, how_many};
 use super::state::{Turn, check_outputs, put_in_place, read_if_there};
+use crate::advice;
 use crate::messages::warn;
 use crate::output::{self, is_closed_pipe};
 use anyhow::bail;
 use jurybox::Spec;
 use jurybox_files::{
-    Error, Format, Lock, PickOptions, Quiet, RankOptions, Round, State, Table, counted, expand, part_quiet,
-    pick_rows, refuse_overwriting,
+    Error, Format, Lock, PickOptions, Quiet, RankOptions, Remark, Round, State, Table, counted, expand,
+    part_quiet, pick_rows, refuse_overwriting,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -167,6 +168,7 @@ impl Args {
                 "rows": 0,
                 "k": asked_for(self.k, self.worth),
                 "worth": self.worth,
+                "calibrated": self.worth.map(|_| before.is_some_and(State::is_calibrated)),
                 "policy": before.map_or_else(asked, |state| state.jury.spec().clone()),
                 "round": null,
                 "picked_at": null,
@@ -187,6 +189,7 @@ impl Args {
             "rows": picking.rows,
             "k": asked_for(self.k, self.worth),
             "worth": self.worth,
+            "calibrated": self.worth.map(|_| round.calibrated()),
             "policy": round.state.jury.spec(),
             "round": picking.round,
             "picked_at": picking.at,
@@ -208,10 +211,14 @@ impl Args {
             picking.at
         ));
         for remark in round.remarks() {
+            let advice = match remark {
+                Remark::NotCalibrated => format!("; {}", advice::ON_CHOSEN_LABELS),
+                _ => String::new(),
+            };
             if remark.is_warning() {
-                warn(&remark.to_string());
+                warn(&format!("{remark}{advice}"));
             } else {
-                self.columns.say(format_args!("{remark}"));
+                self.columns.say(format_args!("{remark}{advice}"));
             }
         }
         concerns::tell(&round.state.jury.fit());

@@ -5,12 +5,12 @@ use super::concerns::{self, Concerns};
 use super::layout::Sheet;
 use super::names::Pairs;
 use super::state::check_outputs;
-use crate::{messages, output};
+use crate::{advice, messages, output};
 use anyhow::Context;
 use jurybox::{Evaluators, Jury, Spec};
 use jurybox_files::{
-    Format, Judge, Look, May, RankOptions, Ranking, Seated, State, Surveyed, Table, Warning, by_evaluator,
-    counted, rank, score_all, seat, survey,
+    Format, Judge, Look, May, RankOptions, Ranking, Remark, Seated, State, Surveyed, Table, Warning,
+    by_evaluator, counted, rank, score_all, seat, survey,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -87,13 +87,9 @@ impl Args {
         };
         options.check()?;
         output::is_given_away(&self.out, self.json)?;
-        let (state, memory) = self
-            .state
-            .as_deref()
-            .map(State::read)
-            .transpose()?
-            .map(|state| (state.jury, state.memory))
-            .unzip();
+        let state = self.state.as_deref().map(State::read).transpose()?;
+        let calibrated = self.worth.map(|_| state.as_ref().is_some_and(State::is_calibrated));
+        let (state, memory) = state.map(|state| (state.jury, state.memory)).unzip();
         let known = state.as_ref().map_or(&[][..], |jury| jury.evaluators().as_slice());
         let one_pass = state.is_some() || !self.weights.is_empty() || !self.looks_first();
         let table = self.columns.open(&Special {
@@ -133,12 +129,18 @@ impl Args {
             warn(&Warning::NoOrder { path: table.path().into(), rows: ranking.rows() });
         }
         if let Some(worth) = self.worth {
+            let calibrated = calibrated == Some(true);
             self.columns.say(format_args!(
-                "{} of {} expected to be worth {worth} or more{}",
+                "{} of {} {} {worth} or more{}",
                 ranking.winners().len(),
                 counted(ranking.rows(), "row"),
+                if calibrated { "expected to be worth" } else { "with a value of" },
                 if self.k.is_some() { ", and among the best" } else { "" }
             ));
+            if !calibrated {
+                let advice = advice::ON_CHOSEN_LABELS;
+                self.columns.say(format_args!("warning: {}; {advice}", Remark::NotCalibrated));
+            }
         } else if options.k as u64 > ranking.rows() {
             self.columns.say(format_args!(
                 "warning: k = {} is more than there are rows ({}): all of them are ranked",
@@ -150,7 +152,7 @@ impl Args {
             ranking.write(&table, out, self.sheet.layout(as_text(table.format())))?;
         }
         if self.json {
-            return self.document(&table, &judge, &ranking, seen);
+            return self.document(&table, &judge, &ranking, seen, calibrated);
         }
         if self.out.is_none() {
             ranking.write(&table, Path::new("-"), self.sheet.layout(Format::Csv))?;
@@ -225,6 +227,7 @@ impl Args {
         judge: &Judge,
         ranking: &Ranking,
         seen: Option<Surveyed>,
+        calibrated: Option<bool>,
     ) -> anyhow::Result<()> {
         let weights = judge.present_weights();
         let known = match judge {
@@ -245,6 +248,7 @@ impl Args {
                 "rows": ranking.rows(),
                 "k": asked(self.k, self.worth),
                 "worth": self.worth,
+                "calibrated": calibrated,
                 "policy": policy,
                 "measured_on": seen.map(|seen| json!({"rows": seen.shown, "places": seen.places, "uneven": seen.uneven})),
                 "evaluators": evaluators.collect::<Vec<_>>(),
