@@ -72,6 +72,7 @@ fn fingerprint(request: &Request) -> Vec<u8> {
 /// What can be asked of a queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a request is passed on within a boxed call")]
 pub enum Request {
     /// Take these items in; those that are there get the scores and payloads that are new, and keep their tags and dates.
     Items(Vec<NewItem>),
