@@ -141,8 +141,8 @@ pub struct EvaluatorReport {
     /// one, what they add together.
     #[serde(serialize_with = "as_value")]
     pub weight: Option<Interval>,
-    /// Correlation with the reward. The intervals of all evaluators hold together in about 95 of 100 reports (in 92 with amounts, most
-    /// of them 0); in fewer with a handful of the rarer of two rewards (83 to 86), of which [`Report::warnings`] warn.
+    /// Correlation with the reward. The intervals of all evaluators hold together in about 95 of 100 reports (in 91 with amounts or
+    /// marks, nearly all of them 0); in fewer with a handful of the rarer of two rewards (83 to 86), of which [`Report::warnings`] warn.
     #[serde(serialize_with = "as_value")]
     pub correlation: Option<Interval>,
     /// Whether that is the correlation of ranks: where the scores or the rewards have heavy tails.
