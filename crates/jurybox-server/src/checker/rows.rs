@@ -120,7 +120,7 @@ impl Db {
         if let Db::Postgres(_) = self {
             return self.amcheck(place);
         }
-        let words = "SELECT integrity_check FROM pragma_integrity_check(20) WHERE ?1 = 0";
+        let words = "SELECT integrity_check FROM pragma_integrity_check WHERE ?1 = 0";
         let said = self.all(words, 0, |row| row.text(0))?;
         let problems = said.iter().filter(|said| *said != "ok").map(|said| format!("the database: {said}"));
         Ok(("SQLite's integrity_check".into(), problems.collect()))
