@@ -196,7 +196,9 @@ fn drawn_items_alone_are_weighed() {
     let folder = Folder::new("export-drawn");
     let rows: String = (0..600).fold("id,a\n".into(), |rows, n| format!("{rows}p{n},0.{:03}\n", n * 7 % 600));
     folder.write("items.csv", &rows);
-    folder.ok("desk init desk --evaluators a --undo 0 --audit-rate 0.25 --label yes=1 --label no=0");
+    folder.ok(
+        "desk init desk --evaluators a --undo 0 --audit-rate 0.25 --label yes=1 --label no=0 --max-held 400",
+    );
     folder.ok("desk add desk items.csv --id id");
     // A third of all are looked at, the best first, and all that were drawn.
     let picked = folder.stdout("desk pick desk --reviewer ann -k 320 --json".split(' '));

@@ -6,6 +6,10 @@ use std::collections::HashMap;
 
 /// A column of a source as it was found.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says one thing of the cells, whatever the others say"
+)]
 pub(crate) struct Found {
     pub(crate) name: String,
     /// What the rows looked at hold.

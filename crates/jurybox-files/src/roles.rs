@@ -141,28 +141,7 @@ impl Roles {
     pub(crate) fn take(&self, path: &Path, columns: &[Found]) -> Result<Taken, Error> {
         let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
         let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
-        let mut named: Vec<(String, &'static str)> = Vec::new();
-        for (names, role) in [(&self.id, "id"), (&self.ignore, "ignored")] {
-            for name in names {
-                // A jury's evaluator may lack its column today, and be left out all the same.
-                let of_jury = role == "ignored" && seated(name).is_some();
-                named.push((if of_jury { name.clone() } else { known(name)? }, role));
-            }
-        }
-        for (name, role) in [
-            (&self.reward, "the reward"),
-            (&self.probability, "the probability"),
-            (&self.key, "a round or group"),
-            (&self.reviewer, "the reviewer"),
-        ] {
-            if let Some(name) = name {
-                named.push((known(name)?, role));
-            }
-        }
-        for name in self.context.iter().filter(|name| seated(name).is_none()) {
-            named.push((known(name)?, "a context"));
-        }
-        one_role_each(&named)?;
+        let named = self.named(path, columns)?;
         for name in self.invert.iter().filter(|name| seated(name).is_none()) {
             known(name)?;
         }
@@ -254,6 +233,35 @@ impl Roles {
             by_rule: listed.is_empty(),
             widened: None,
         })
+    }
+
+    /// The columns that were named, each with its one role.
+    fn named(&self, path: &Path, columns: &[Found]) -> Result<Vec<(String, &'static str)>, Error> {
+        let seated = |name: &str| self.seated.iter().any(|seated| seated.name == name);
+        let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
+        let mut named: Vec<(String, &'static str)> = Vec::new();
+        for (names, role) in [(&self.id, "id"), (&self.ignore, "ignored")] {
+            for name in names {
+                // A jury's evaluator may lack its column today, and be left out all the same.
+                let of_jury = role == "ignored" && seated(name);
+                named.push((if of_jury { name.clone() } else { known(name)? }, role));
+            }
+        }
+        for (name, role) in [
+            (&self.reward, "the reward"),
+            (&self.probability, "the probability"),
+            (&self.key, "a round or group"),
+            (&self.reviewer, "the reviewer"),
+        ] {
+            if let Some(name) = name {
+                named.push((known(name)?, role));
+            }
+        }
+        for name in self.context.iter().filter(|name| !seated(name)) {
+            named.push((known(name)?, "a context"));
+        }
+        one_role_each(&named)?;
+        Ok(named)
     }
 
     /// Why a column is no evaluator that stands beside those that were named, or those of a jury.

@@ -235,7 +235,10 @@ impl Args {
                     let ahead = time.ahead_seconds;
                     match (time.set_back, ahead > 60) {
                         (true, _) => {
-                            writeln!(text, "{name}: was {ahead} seconds ahead of the clock, and is set back")?
+                            writeln!(
+                                text,
+                                "{name}: was {ahead} seconds ahead of the clock, and is set back"
+                            )?;
                         }
                         (false, true) => writeln!(text, "{name}: {ahead} seconds ahead of the clock")?,
                         (false, false) => writeln!(text, "{name}: not ahead of the clock")?,
@@ -299,7 +302,7 @@ fn proved(place: &Place, since: &Since, strict: bool, as_json: bool) -> anyhow::
     } else {
         let mut text = String::new();
         if let Some(why) = proof.integrity.strip_prefix("none: ") {
-            text += &format!("the database's own check was not run: {why}\n");
+            text = format!("the database's own check was not run: {why}\n");
         }
         if queues.is_empty() {
             text += "there is no queue\n";

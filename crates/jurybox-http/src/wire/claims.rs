@@ -99,6 +99,7 @@ pub(crate) struct Claimed {
     /// What it was ranked by; null where it has no score and comes last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>)]
+    #[expect(clippy::option_option, reason = "absent for reviewers, null for an item without a score")]
     value: Option<Option<f64>>,
     /// The probability with which it was to be looked at.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -160,7 +160,7 @@ impl Course {
         draw(&mut first, &mut rng);
         let mut in_first = vec![false; log.rows()];
         first[..first.len() / 2].iter().for_each(|&row| in_first[row] = true);
-        let half = at / RUNS_OF_A_HALF % 2 == 0;
+        let half = (at / RUNS_OF_A_HALF).is_multiple_of(2);
         let rows: Vec<usize> =
             (0..log.rows()).filter(|&row| in_first[log.items.of_row(row)] == half).collect();
         let protocol = match options.protocol {

@@ -7,7 +7,7 @@ use super::work::{Lease, Work};
 use crate::Error;
 use crate::config::Config;
 use crate::error::corrupt;
-use crate::event::{Added, Body, Earlier, Event, Given, Source};
+use crate::event::{Added, Body, Earlier, Event, Given, Rescored, Source};
 use std::sync::Arc;
 
 impl Board {
@@ -37,26 +37,7 @@ impl Board {
                     self.close(item.n);
                 }
             }
-            Body::Items { added, rescored } => {
-                for item in added {
-                    if item.n != self.next {
-                        return Err(corrupt(format!("item {} came in as number {}", item.n, self.next)));
-                    }
-                    self.next += 1;
-                    if item.scores.is_empty() {
-                        // It was erased, and will be by a later entry. Until then things happen to it.
-                        let scores = vec![f64::NAN; self.seatings.current().len()];
-                        self.insert(&Added { scores, ..item.clone() }, event.at)?;
-                    } else {
-                        self.insert(item, event.at)?;
-                    }
-                }
-                for item in rescored {
-                    if self.is_open(item.n) && !item.scores.is_empty() {
-                        self.rescore(item.n, &item.scores)?;
-                    }
-                }
-            }
+            Body::Items { added, rescored } => self.take_items(added, rescored, event.at)?,
             Body::Claim { reviewer, until, picks, .. } => {
                 let reviewer: Arc<Box<str>> = Arc::new(reviewer.as_str().into());
                 for pick in picks {
@@ -118,6 +99,29 @@ impl Board {
             Body::Erase { items } => items.iter().for_each(|n| self.close(*n)),
             Body::Clock => self.clock_set = event.seq,
             Body::Settle => {}
+        }
+        Ok(())
+    }
+
+    /// Takes in new items, and scores that came later for open ones.
+    fn take_items(&mut self, added: &[Added], rescored: &[Rescored], at: i64) -> Result<(), Error> {
+        for item in added {
+            if item.n != self.next {
+                return Err(corrupt(format!("item {} came in as number {}", item.n, self.next)));
+            }
+            self.next += 1;
+            if item.scores.is_empty() {
+                // It was erased, and will be by a later entry. Until then things happen to it.
+                let scores = vec![f64::NAN; self.seatings.current().len()];
+                self.insert(&Added { scores, ..item.clone() }, at)?;
+            } else {
+                self.insert(item, at)?;
+            }
+        }
+        for item in rescored {
+            if self.is_open(item.n) && !item.scores.is_empty() {
+                self.rescore(item.n, &item.scores)?;
+            }
         }
         Ok(())
     }

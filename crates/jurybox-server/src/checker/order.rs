@@ -196,10 +196,9 @@ impl Order {
             match may(&next) {
                 // What has come back to its old place stands there twice.
                 May::Take if found.last() != Some(&next.item) => found.push(next.item),
-                May::Take | May::Pass => {}
                 May::Gone if is_fresh => gone.push(next),
                 May::Gone if self.cursor + 1 == at => self.cursor = at,
-                May::Gone => {}
+                May::Take | May::Pass | May::Gone => {}
             }
         }
         for place in gone {

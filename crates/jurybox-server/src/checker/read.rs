@@ -127,7 +127,11 @@ fn told(error: impl std::fmt::Display) -> Problem {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// A queue's row.
@@ -208,6 +212,83 @@ fn verdicts(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Verdict>>> {
     Ok(verdicts)
 }
 
+/// The entries of a queue's log, a hash of all of them, and that hash as it was at one entry.
+fn log(db: &mut Db, queue: i64, since: u64) -> Found<(Vec<Entry>, [u8; 32], Option<String>)> {
+    let (mut log, mut chain, mut then) = (Vec::new(), [0_u8; 32], None);
+    let sql = "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 ORDER BY seq";
+    db.each(sql, queue, |row| {
+        let (seq, at, kind, body) = (row.number(0)?, row.int(1)?, row.text(3)?, row.text(4)?);
+        let seal = seals::of_entry(seq, at, &row.text(2)?, &kind, &body);
+        // The reason of a skip, the last in such an entry, may be erased.
+        let lasting = if kind == "release" { body.split(",\"skip\":").next() } else { None };
+        let mut hash = Sha256::new_with_prefix(chain);
+        row.with_text(4, lasting.unwrap_or(&body).into()).hash(5, &mut hash);
+        chain = hash.finalize().into();
+        if seq == since {
+            then = Some(hex(&chain));
+        }
+        let body = serde_json::from_str(&body).map_err(|error| Problem(format!("entry {seq}: {error}")))?;
+        log.push(Entry { seq, at, kind, body, seal });
+        Ok(())
+    })?;
+    Ok((log, chain, then))
+}
+
+/// The items of a queue, by their numbers.
+fn items(db: &mut Db, queue: i64) -> Found<Vec<Item>> {
+    let sql = "SELECT n, key, seq, arrived, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 ORDER BY n";
+    // Many items have the same.
+    let mut known: HashMap<String, Arc<BTreeMap<String, String>>> = HashMap::new();
+    let mut items = Vec::new();
+    db.each(sql, queue, |row| {
+        let text = row.text(5)?;
+        let tags = if let Some(tags) = known.get(&text) {
+            tags.clone()
+        } else {
+            let tags: Arc<BTreeMap<_, _>> = Arc::new(serde_json::from_str(&text).unwrap_or_default());
+            if known.len() < 10_000 {
+                known.insert(text, tags.clone());
+            }
+            tags
+        };
+        items.push(Item {
+            n: row.number(0)?,
+            key: row.text_if_any(1)?,
+            seq: row.number(2)?,
+            arrived: row.int(3)?,
+            scores: row.doubles(4)?,
+            tags,
+            audit: row.real_if_any(6)?,
+            due: row.int_if_any(7)?,
+            closed: row.number_if_any(8)?,
+        });
+        Ok(())
+    })?;
+    Ok(items)
+}
+
+/// What was claimed from a queue, by the entries of the claims.
+fn picks(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Pick>>> {
+    let mut picks: HashMap<u64, Vec<Pick>> = HashMap::new();
+    let sql = "SELECT seq, item, slot, reviewer, until, model, value, probability, explored FROM claims WHERE queue = ?1 ORDER BY seq, i";
+    for (seq, pick) in db.all(sql, queue, |row| {
+        let pick = Pick {
+            item: row.number(1)?,
+            slot: row.int(2)?,
+            reviewer: row.text(3)?,
+            until: row.int(4)?,
+            model: row.number(5)?,
+            value: row.real(6)?,
+            probability: row.real(7)?,
+            explored: row.int(8)? != 0,
+        };
+        Ok((row.number(0)?, pick))
+    })? {
+        picks.entry(seq).or_default().push(pick);
+    }
+    Ok(picks)
+}
+
 impl Records {
     pub(super) fn read(db: &mut Db, tables: i64, of: QueueRow, since: &Since) -> Found<Records> {
         let QueueRow { id: queue, name, head, at, sealed } = of;
@@ -222,56 +303,12 @@ impl Records {
             Since::Entry(seq) => *seq,
             Since::Proof(_) => earlier.map_or(0, |checked| checked.entries),
         };
-        let (mut log, mut chain, mut then) = (Vec::new(), [0_u8; 32], None);
-        let sql = "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 ORDER BY seq";
-        db.each(sql, queue, |row| {
-            let (seq, at, kind, body) = (row.number(0)?, row.int(1)?, row.text(3)?, row.text(4)?);
-            let seal = seals::of_entry(seq, at, &row.text(2)?, &kind, &body);
-            // The reason of a skip, the last in such an entry, may be erased.
-            let lasting = if kind == "release" { body.split(",\"skip\":").next() } else { None };
-            let mut hash = Sha256::new_with_prefix(chain);
-            row.with_text(4, lasting.unwrap_or(&body).into()).hash(5, &mut hash);
-            chain = hash.finalize().into();
-            if seq == since {
-                then = Some(hex(&chain));
-            }
-            let body =
-                serde_json::from_str(&body).map_err(|error| Problem(format!("entry {seq}: {error}")))?;
-            log.push(Entry { seq, at, kind, body, seal });
-            Ok(())
-        })?;
+        let (mut log, chain, then) = log(db, queue, since)?;
         let other_log = earlier
             .filter(|checked| Some(&checked.log) != then.as_ref() && checked.entries > 0)
             .map(|_| format!("the log up to entry {since} is not what it was when it was proved"));
         let shown = shown::of(db, queue, tables, &mut log)?;
-        let sql = "SELECT n, key, seq, arrived, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 ORDER BY n";
-        // Many items have the same.
-        let mut known: HashMap<String, Arc<BTreeMap<String, String>>> = HashMap::new();
-        let mut items = Vec::new();
-        db.each(sql, queue, |row| {
-            let text = row.text(5)?;
-            let tags = if let Some(tags) = known.get(&text) {
-                tags.clone()
-            } else {
-                let tags: Arc<BTreeMap<_, _>> = Arc::new(serde_json::from_str(&text).unwrap_or_default());
-                if known.len() < 10_000 {
-                    known.insert(text, tags.clone());
-                }
-                tags
-            };
-            items.push(Item {
-                n: row.number(0)?,
-                key: row.text_if_any(1)?,
-                seq: row.number(2)?,
-                arrived: row.int(3)?,
-                scores: row.doubles(4)?,
-                tags,
-                audit: row.real_if_any(6)?,
-                due: row.int_if_any(7)?,
-                closed: row.number_if_any(8)?,
-            });
-            Ok(())
-        })?;
+        let items = items(db, queue)?;
         let (mut late, mut late_of): (HashMap<u64, Vec<_>>, HashMap<u64, Vec<_>>) = Default::default();
         let sql = "SELECT seq, n, scores FROM rescored WHERE queue = ?1 ORDER BY seq, n";
         for (seq, n, scores) in
@@ -281,23 +318,7 @@ impl Records {
             late.entry(seq).or_default().push((n, scores.clone()));
             late_of.entry(n).or_default().push((seq, scores));
         }
-        let mut picks: HashMap<u64, Vec<Pick>> = HashMap::new();
-        let sql = "SELECT seq, item, slot, reviewer, until, model, value, probability, explored FROM claims WHERE queue = ?1 ORDER BY seq, i";
-        for (seq, pick) in db.all(sql, queue, |row| {
-            let pick = Pick {
-                item: row.number(1)?,
-                slot: row.int(2)?,
-                reviewer: row.text(3)?,
-                until: row.int(4)?,
-                model: row.number(5)?,
-                value: row.real(6)?,
-                probability: row.real(7)?,
-                explored: row.int(8)? != 0,
-            };
-            Ok((row.number(0)?, pick))
-        })? {
-            picks.entry(seq).or_default().push(pick);
-        }
+        let picks = picks(db, queue)?;
         let verdicts = verdicts(db, queue)?;
         let sql = "SELECT item, slot, reviewer, until, claim, probability, explored FROM leases WHERE queue = ?1 ORDER BY item, slot";
         let leases = db.all(sql, queue, |row| {

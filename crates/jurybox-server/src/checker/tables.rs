@@ -143,7 +143,7 @@ impl Play<'_> {
             match self.models.is_at(*seq) {
                 Ok(true) => self.found.checkpoints += 1,
                 Ok(false) => {
-                    self.found.tell(format!("the checkpoint at entry {seq} has learnt something else"))
+                    self.found.tell(format!("the checkpoint at entry {seq} has learnt something else"));
                 }
                 Err(Problem(what)) => self.found.tell(format!("the checkpoint at entry {seq}: {what}")),
             }

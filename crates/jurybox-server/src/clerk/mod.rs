@@ -338,22 +338,8 @@ impl Clerk {
             }
             take_in(&writes[taken_in..], board, &mut facts)?;
             taken_in = writes.len();
-            let mut room = None;
-            let decided = loop {
-                let decided = Desk { board, facts: &facts, at, clock, room }.decide(&call.request);
-                match decided.as_ref().map(|decision| &decision.answer) {
-                    Ok(Answer::Claims { claims, .. }) if claims.len() as u64 * largest > MOST_BYTES => {
-                        let items: Vec<u64> = claims.iter().map(|claim| claim.n).collect();
-                        let fit = how_many_fit(store, queue, &facts, &items, MOST_BYTES)?;
-                        if fit == items.len() {
-                            break decided;
-                        }
-                        // Among fewer there may be room for fewer items that are to be looked at by chance: what is given is decided again.
-                        room = Some(fit as u32);
-                    }
-                    _ => break decided,
-                }
-            };
+            let desk = Desk { board, facts: &facts, at, clock, room: None };
+            let decided = decided_within_limits(&desk, &call.request, store, queue, largest)?;
             let Decision { body, answer, keys, payloads, notes } = match decided {
                 Ok(decision) => decision,
                 Err(error) => {
@@ -499,5 +485,30 @@ fn looks_back(request: &Request) -> bool {
             verdicts.iter().any(|verdict| verdict.revises.is_some() || verdict.source == Source::Appeal)
         }
         _ => false,
+    }
+}
+
+/// Decides a request. A claim whose payloads are more than an answer may have is decided again for
+/// as many items as fit: among fewer there may be room for fewer random checks.
+fn decided_within_limits(
+    desk: &Desk<'_>,
+    request: &Request,
+    store: &mut dyn Store,
+    queue: i64,
+    largest: u64,
+) -> Result<Result<Decision, Error>, Error> {
+    let Desk { board, facts, at, clock, mut room } = *desk;
+    loop {
+        let decided = Desk { board, facts, at, clock, room }.decide(request);
+        let Ok(Decision { answer: Answer::Claims { claims, .. }, .. }) = &decided else { return Ok(decided) };
+        if claims.len() as u64 * largest <= MOST_BYTES {
+            return Ok(decided);
+        }
+        let items: Vec<u64> = claims.iter().map(|claim| claim.n).collect();
+        let fit = how_many_fit(store, queue, facts, &items, MOST_BYTES)?;
+        if fit == items.len() {
+            return Ok(decided);
+        }
+        room = Some(fit as u32);
     }
 }

@@ -17,6 +17,16 @@ const MOST_TAGS: usize = 32;
 const DAY: i64 = 86_400_000_000;
 
 impl Desk<'_> {
+    /// Why a payload is refused for its size, if it is.
+    fn too_large(&self, payload: Option<&str>) -> Option<String> {
+        let (bytes, most) = (payload.map_or(0, str::len), self.board.config.max_payload);
+        (bytes > most as usize).then(|| {
+            format!(
+                "its payload has {bytes} bytes, more than {most}: keep large content elsewhere and send a link, or raise `max_payload` of the queue"
+            )
+        })
+    }
+
     pub(super) fn items(&self, items: &[NewItem]) -> Result<Decision, Error> {
         if items.len() > MOST_AT_ONCE {
             return Err(Error::Refused(format!(
@@ -57,11 +67,7 @@ impl Desk<'_> {
                 }
             };
             let payload = item.payload.as_ref().map(ToString::to_string);
-            let (bytes, most) = (payload.as_ref().map_or(0, String::len), board.config.max_payload);
-            if bytes > most as usize {
-                let why = format!(
-                    "its payload has {bytes} bytes, more than {most}: keep large content elsewhere and send a link, or raise `max_payload` of the queue"
-                );
+            if let Some(why) = self.too_large(payload.as_deref()) {
                 rejected.push(Rejected { id: item.id.clone(), why });
                 continue;
             }
@@ -70,11 +76,7 @@ impl Desk<'_> {
                 let first: &mut Added = &mut added[at];
                 let changed = merge(&mut first.scores, &scores);
                 let told = show(first.n, payload);
-                if changed || told {
-                    updated += 1;
-                } else {
-                    unchanged += 1;
-                }
+                *(if changed || told { &mut updated } else { &mut unchanged }) += 1;
                 continue;
             }
             match self.facts.item(&item.id) {
@@ -117,12 +119,12 @@ impl Desk<'_> {
             }
         }
         let answer = Answer::Items { accepted: added.len() as u64, updated, unchanged, ignored, rejected };
-        let rescored = rescored.into_iter().map(|(n, scores)| {
+        let with_newly = |(n, scores): (u64, Vec<f64>)| {
             let before = board.blocks.scores(n).unwrap_or_default();
             let newly = before.iter().zip(&scores).any(|(before, now)| before.is_nan() && !now.is_nan());
             Rescored { n, scores, newly: Some(newly) }
-        });
-        let rescored: Vec<Rescored> = rescored.collect();
+        };
+        let rescored: Vec<Rescored> = rescored.into_iter().map(with_newly).collect();
         let nothing = added.is_empty() && rescored.is_empty() && payloads.is_empty();
         let body = (!nothing).then_some(Body::Items { added, rescored });
         Ok(Decision { keys, payloads, ..Decision::new(body, answer) })

@@ -27,7 +27,7 @@ pub(super) fn look(columns: &mut [Found], from: &From<'_>, notation: &Notation) 
     }
     let looked_at = |&column: &usize| {
         columns[column].data_type.as_ref().is_some_and(arrow::is_looked_at)
-            && !groups.first().is_some_and(|group| broken_numbers(from.metadata, group, column).is_some())
+            && groups.first().is_none_or(|group| broken_numbers(from.metadata, group, column).is_none())
     };
     let wanted: Vec<usize> = (0..columns.len()).filter(looked_at).collect();
     if wanted.is_empty() {

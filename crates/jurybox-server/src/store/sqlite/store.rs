@@ -109,7 +109,7 @@ impl Store for Sqlite {
         }
         let file = self.folder.join(ROOM);
         let written = super::for_us_alone(&file)
-            .and_then(|mut file| file.write_all(&[0; 1 << 20]).and_then(|()| file.sync_all()));
+            .and_then(|mut file| file.write_all(&vec![0; 1 << 20]).and_then(|()| file.sync_all()));
         let _ = std::fs::remove_file(&file);
         match written {
             Err(error) if is_full(error.kind()) => Err(Error::DiskFull(error.to_string())),
