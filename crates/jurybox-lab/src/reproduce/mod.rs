@@ -212,7 +212,7 @@ mod tests {
             let (mut text, scores) = (header.join(",") + "\n", header.len() - 1);
             for row in 0..900_usize {
                 let cells = (0..scores).map(|j| format!(",{}", (row * (j + 7)) % 101));
-                text += &format!("{}{}\n", first(row), cells.collect::<String>());
+                text = text + &first(row) + &cells.collect::<String>() + "\n";
             }
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();

@@ -278,7 +278,7 @@ fn on_postgres_a_pooler_in_transaction_mode_is_refused_by_name_and_one_in_sessio
         pooler.wait().unwrap();
         match told {
             Err(error) => {
-                assert!(mode == "transaction" && error.to_string().contains("session mode"), "{error}")
+                assert!(mode == "transaction" && error.to_string().contains("session mode"), "{error}");
             }
             Ok(picked) => assert_eq!((mode, picked), ("session", vec!["x2".to_string(), "x1".into()])),
         }

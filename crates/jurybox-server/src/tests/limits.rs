@@ -58,11 +58,11 @@ fn a_reviewer_holds_no_more_than_the_queue_says(kind: Kind) {
 }
 
 fn a_claim_gives_what_one_answer_has_room_for(kind: Kind) {
-    let mut life = Life::new(kind, 1, &Config { audit_rate: 0.5, ..config() });
     const EACH: usize = 200_000;
+    let mut life = Life::new(kind, 1, &Config { audit_rate: 0.5, ..config() });
     for part in 0..3 {
         let Request::Items(mut some) = items(20, EACH) else { panic!() };
-        some.iter_mut().for_each(|item| item.id += &format!("/{part}"));
+        some.iter_mut().for_each(|item| item.id = format!("{}/{part}", item.id));
         life.ask(Request::Items(some)).unwrap();
     }
     let most = MOST_BYTES as usize / (EACH + 2);

@@ -96,9 +96,9 @@ fn differences_in_a_pool_are_those_of_other_files() {
 #[test]
 #[ignore = "a table for people, minutes of work"]
 fn table_over_files() {
+    type Make<'a> = &'a dyn Fn(u64) -> Log;
     let policies = ["adaptive", "esag", "greedy", "lin-ucb"];
     let pool = |budget| Protocol::Pool { budget };
-    type Make<'a> = &'a dyn Fn(u64) -> Log;
     let worlds: [(&str, Make<'_>, ReplayOptions); 4] = [
         (
             "numbers, 150 rows, 20 labels of a pool",
