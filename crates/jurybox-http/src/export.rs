@@ -5,9 +5,11 @@ use jurybox_files::Cell;
 use jurybox_server::{Error, ExportPage, Exported, ExportedPick, ExportedVerdict, Skipped, Source};
 use serde_json::{Value, json};
 
-/// Items on a page at first, and the bytes that a page should not be much larger than.
+/// The most items on a page, and the bytes that a page should not be much larger than. The first page
+/// has as many as have these bytes with the largest payloads that queues take by default.
 const ITEMS: u64 = 1000;
 const BYTES: u64 = 4 << 20;
+const FIRST: u64 = BYTES / (256 << 10);
 
 /// What was said last of an item that counts: the verdict that decided it, else the last one.
 fn word(row: &Exported) -> Option<&ExportedVerdict> {
@@ -138,7 +140,7 @@ pub fn pages<E: From<Error>>(
     mut page: impl FnMut(u64, u64) -> Result<ExportPage, Error>,
     mut each: impl FnMut(&ExportPage) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (mut next, mut many, mut evaluators) = (Some(0), ITEMS, None);
+    let (mut next, mut many, mut evaluators) = (Some(0), FIRST, None);
     while let Some(after) = next {
         let now = page(after, many)?;
         if evaluators.get_or_insert_with(|| now.evaluators.clone()) != &now.evaluators {

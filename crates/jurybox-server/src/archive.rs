@@ -3,7 +3,8 @@
 
 use crate::desk::find;
 use crate::place::Place;
-use crate::store::lookups::ROWS;
+use crate::rows::LogRow;
+use crate::store::lookups::{Lookups, ROWS};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Head, QueueRow, Store};
 use crate::{Error, verify};
@@ -63,8 +64,13 @@ pub fn archive(
         copied?;
         moved.push((row, head));
     }
-    drop(archive);
-    if let Some(checked) = verify(to)?.iter().find(|checked| !checked.is_sound()) {
+    let proved = verify(to)?;
+    let of_these = |checked: &&crate::Checked| moved.iter().any(|(row, _)| row.name == checked.queue);
+    if let Some(checked) = proved.iter().filter(of_these).find(|checked| !checked.is_sound()) {
+        // What does not hold is of no use to anybody, and would be in the way of the next try.
+        for (row, _) in &moved {
+            forget(&mut archive, &row.name)?;
+        }
         return Err(Error::Corrupt(format!(
             "the copy of {} in {} does not hold, and nothing was deleted: {}",
             checked.queue,
@@ -81,6 +87,15 @@ pub fn archive(
     Ok(archived)
 }
 
+/// Deletes the copy of a queue from an archive, if there is one.
+fn forget(archive: &mut Sqlite, name: &str) -> Result<(), Error> {
+    if let Some(there) = archive.queues()?.into_iter().find(|there| there.name == name) {
+        archive.delete_queue(there.id, None)?;
+        clear_away(archive)?;
+    }
+    Ok(())
+}
+
 /// Deletes the rows of queues that were deleted, also of those that a command before has left.
 fn clear_away(store: &mut dyn Store) -> Result<(), Error> {
     while store.clear_away()? {
@@ -89,6 +104,11 @@ fn clear_away(store: &mut dyn Store) -> Result<(), Error> {
     // Where somebody reads now, what was deleted is overwritten with a later checkpoint.
     let _ = store.scrub();
     Ok(())
+}
+
+/// Whether a queue has had items. One that waits for its first is not done.
+fn has_items(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
+    Ok(!store.plain_rows("items", "n", queue, i64::MIN)?.is_empty())
 }
 
 /// The queues that can be archived; where one is named, that one, or why it cannot.
@@ -103,6 +123,14 @@ fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result
     for queue in queues {
         let late = heads.iter().any(|(id, _, at)| *id == queue.id && *at >= before);
         let open = store.has_open(queue.id)?;
+        if !late && !open && !has_items(store, queue.id)? {
+            if let Some(name) = only {
+                return Err(Error::Refused(format!(
+                    "{name}: it has no items yet; there is nothing to archive"
+                )));
+            }
+            continue;
+        }
         match (late, open, only) {
             (false, false, _) => done.push(queue),
             (true, _, Some(name)) => {
@@ -117,25 +145,34 @@ fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result
     Ok(done)
 }
 
-/// Copies a queue with all its rows, in one transaction of the archive. One that is there already,
-/// as it is, is left as it is.
-fn copy(store: &mut dyn Store, archive: &mut Sqlite, row: &QueueRow, head: Head) -> Result<(), Error> {
+/// Copies a queue with all its rows, in one transaction of the archive. A copy that is there already
+/// is left if it is the same, and made anew if the queue has gone on since: a command before was
+/// ended between its copy and its deletion.
+pub(crate) fn copy(
+    store: &mut dyn Store,
+    archive: &mut Sqlite,
+    row: &QueueRow,
+    head: Head,
+) -> Result<(), Error> {
     if let Some(there) = archive.queues()?.into_iter().find(|there| there.name == row.name) {
-        let ends = |store: &mut dyn Store, queue: i64, head: u64| {
-            let mut rows = store.log_rows(queue, 0, 1)?;
-            rows.extend(store.log_rows(queue, head - 1, head)?);
-            Ok::<_, Error>(rows.into_iter().map(|row| row.body).collect::<Vec<_>>())
-        };
-        let same = archive.head(there.id)?.seq == head.seq
-            && ends(archive, there.id, head.seq)? == ends(store, row.id, head.seq)?;
-        return if same {
-            Ok(())
-        } else {
-            Err(Error::Refused(format!(
+        // The first entry has the queue's secret, which no other queue has.
+        let copied = archive.head(there.id)?.seq;
+        let mut ends_alike = copied <= head.seq;
+        for (after, until) in [(0, 1), (copied - 1, copied)] {
+            let body = |rows: Vec<LogRow>| rows.into_iter().map(|row| row.body).next();
+            let here = body(store.log_rows(row.id, after, until)?);
+            ends_alike &= here.is_some() && here == body(archive.log_rows(there.id, after, until)?);
+        }
+        if !ends_alike {
+            return Err(Error::Refused(format!(
                 "{}: the archive has another queue of that name; take another folder",
                 row.name
-            )))
-        };
+            )));
+        }
+        if copied == head.seq {
+            return Ok(());
+        }
+        forget(archive, &row.name)?;
     }
     archive.begin_writing()?;
     let copied = store.sealed_from(row.id).and_then(|sealed| {

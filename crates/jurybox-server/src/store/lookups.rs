@@ -50,7 +50,8 @@ const AT_ONCE: i64 = 500;
 const PAGES: i64 = 512;
 
 /// The first queue that was deleted and has rows. Several servers of one database take turns.
-pub(crate) const DELETED_QUEUE: &str = "SELECT queue FROM deleted_queues ORDER BY queue LIMIT 1";
+pub(crate) const DELETED_QUEUE: &str =
+    "SELECT queue FROM deleted_queues WHERE queue NOT IN (SELECT id FROM queues) ORDER BY queue LIMIT 1";
 pub(crate) const FORGET_QUEUE: &str = "DELETE FROM deleted_queues WHERE queue = ?1";
 
 /// The statements that delete the first rows of a queue from each of its tables.

@@ -160,7 +160,7 @@ const SIXTEENTH: &str = "
 ALTER TABLE api_keys ADD COLUMN reviewer {text};
 ALTER TABLE api_keys ADD COLUMN expires {integer};
 ALTER TABLE api_keys ADD COLUMN used {integer};
-CREATE INDEX payloads_large ON payloads(queue, length(body)) WHERE length(body) > 65536;
+CREATE INDEX payloads_large ON payloads(queue, octet_length(body)) WHERE octet_length(body) > 65536;
 ";
 
 /// PostgreSQL does not give a number twice as it is.

@@ -228,8 +228,8 @@ pub(crate) const FIND: &str = "SELECT key, n FROM items WHERE queue = ?1 AND key
 pub(crate) const SHOWN: &str = "SELECT i.n, i.key, p.body FROM items i LEFT JOIN payloads p ON p.queue = i.queue AND p.n = i.n WHERE i.queue = ?1 AND i.n = ?2 AND i.key IS NOT NULL";
 pub(crate) const PAYLOAD_BYTES: &str =
     "SELECT n, octet_length(body) FROM payloads WHERE queue = ?1 AND n = ?2";
-/// By the index of large payloads, which holds few. A character has four bytes at the most.
-pub(crate) const LARGE_PAYLOAD: &str = "SELECT 4 * length(body) FROM payloads WHERE queue = ?1 AND length(body) > 65536 ORDER BY queue DESC, length(body) DESC LIMIT 1";
+/// By the index of large payloads, which holds few. Bytes are counted without unpacking the text.
+pub(crate) const LARGE_PAYLOAD: &str = "SELECT octet_length(body) FROM payloads WHERE queue = ?1 AND octet_length(body) > 65536 ORDER BY queue DESC, octet_length(body) DESC LIMIT 1";
 pub(crate) const LEASES: &str = "SELECT item, slot, claim, reviewer, until, probability, explored FROM leases WHERE queue = ?1 ORDER BY item, slot";
 pub(crate) const SKIPS: &str = "SELECT s.item, s.reviewer FROM skips s JOIN items i ON i.queue = s.queue AND i.n = s.item WHERE s.queue = ?1 AND i.closed_seq IS NULL ORDER BY s.item, s.seq";
 pub(crate) const SKIPS_ON: &str = "SELECT reviewer FROM skips WHERE queue = ?1 AND item = ?2 ORDER BY seq";

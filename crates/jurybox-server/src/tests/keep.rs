@@ -429,13 +429,28 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
         crate::Request::Close { filter: crate::Filter::default(), before: None, reason: "done".into() };
     life.ask(close).unwrap();
     let mut store = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
-    let (now, head) = (store.now().unwrap(), life.clerk.replica.board.seq);
+    let now = store.now().unwrap();
     crate::create::create(store.as_mut(), "other", &config(), "test", now).unwrap();
     let late = archive(&life.home, 0, Some("q")).unwrap_err();
     assert!(late.to_string().contains("since that time"), "{late}");
+    // A command was killed after its copy, and the queue has gone on: the copy is made anew.
+    let row = crate::store::QueueRow { id: life.clerk.queue(), name: "q".into() };
+    let begun = store.begin_reading(row.id).unwrap();
+    let mut copy = Sqlite::open(&to, Duration::ZERO).unwrap();
+    crate::archive::copy(store.as_mut(), &mut copy, &row, begun).unwrap();
+    store.rollback();
+    drop(copy);
+    life.ask(crate::Request::Items(vec![crate::NewItem { id: "late".into(), ..Default::default() }]))
+        .unwrap();
+    let close =
+        crate::Request::Close { filter: crate::Filter::default(), before: None, reason: "done".into() };
+    life.ask(close).unwrap();
+    let head = life.clerk.replica.board.seq;
     let was = verify(&life.home.place).unwrap();
     let exported = life.clerk.exported(0, 1000).unwrap();
     let before = life.clerk.replica.board.at + 1;
+    let empty = archive(&life.home, before, Some("other")).unwrap_err();
+    assert!(empty.to_string().contains("no items"), "{empty}");
     if kind == Kind::Sqlite {
         let itself = crate::archive(&life.home.place, life.home.folder(), before, None, Duration::ZERO);
         assert!(itself.unwrap_err().to_string().contains("of itself"));

@@ -31,6 +31,8 @@ const STATEMENT: Duration = Duration::from_mins(1);
 const ANSWER: Duration = Duration::from_secs(75);
 /// How long a load may take.
 const LOAD: Duration = Duration::from_mins(15);
+/// How long one step that brings the tables to the present version may take.
+const MIGRATION: Duration = Duration::from_hours(6);
 /// How long a queue may be another's before we give up; more than a node is given that has stopped.
 const LOCK: Duration = Duration::from_secs(20);
 /// How long a node may think in mid-transaction. Deciding takes milliseconds.

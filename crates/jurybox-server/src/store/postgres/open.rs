@@ -2,7 +2,7 @@
 
 use super::ahead::Ahead;
 use super::pool::Pool;
-use super::{ANSWER, LOCK, Postgres, STATEMENT, Session, Stage, THINK};
+use super::{ANSWER, LOCK, MIGRATION, Postgres, STATEMENT, Session, Stage, THINK};
 use crate::Error;
 use crate::error::corrupt;
 use crate::line::{Address, Failure, Line};
@@ -83,11 +83,15 @@ impl Postgres {
     /// Brings the tables to the present version, each step in a transaction of its own, one node at a time.
     fn migrate(&mut self) -> Result<(), Error> {
         while self.version()? != Some(schema::VERSION) {
-            let steps =
-                format!("BEGIN; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock({MIGRATING})");
+            // An index over a large table takes longer than any answer may.
+            let steps = format!(
+                "BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock({MIGRATING})"
+            );
             self.start()?;
+            self.limit = MIGRATION;
             let stepped = self.say(&steps).and_then(|()| self.step()).and_then(|()| self.commit());
             self.rollback();
+            self.limit = ANSWER;
             stepped?;
         }
         Ok(())

@@ -315,7 +315,7 @@ impl Store for Postgres {
     }
 
     fn large_payload(&mut self, queue: i64) -> Result<Option<u64>, Error> {
-        let bigint = sql::LARGE_PAYLOAD.replacen("length(body)", "length(body)::bigint", 1);
+        let bigint = sql::LARGE_PAYLOAD.replacen("octet_length(body)", "octet_length(body)::bigint", 1);
         let rows = self.ask(&bigint, values![queue])?;
         rows.first().map(|row| get(row, 0)).transpose()
     }

@@ -87,8 +87,12 @@ impl Store for Sqlite {
         }
         match self.connection.execute_batch("COMMIT") {
             Ok(()) => Ok(()),
-            // Nobody else can have ended it: still in the transaction, it has not happened.
-            Err(error) if !self.connection.is_autocommit() => {
+            // Nobody else can have ended it: still in the transaction, it has not happened. Nor has
+            // it where its frames found no room: SQLite has rolled it back by itself.
+            Err(error)
+                if !self.connection.is_autocommit()
+                    || error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) =>
+            {
                 self.rollback();
                 Err(db(error))
             }
