@@ -5,7 +5,7 @@
 use jurybox_files::{Error, Told, Warning};
 
 /// What to do about values that were learnt from labels that were chosen.
-pub(crate) const ON_CHOSEN_LABELS: &str = "have some reviewed with a known chance (`--policy 'adaptive(audit=0.2)'` where a state is begun, or by lot), and `jurybox prevalence --probability` says what they come to";
+pub(crate) const ON_CHOSEN_LABELS: &str = "have some reviewed with a known chance (`--policy 'adaptive(audit=1,slots=5)'` where a state is begun, or by lot), and `jurybox prevalence --probability` says what they come to";
 
 /// Advice on an error, where there is any.
 pub(crate) fn on(error: &anyhow::Error) -> Option<String> {

@@ -74,7 +74,7 @@ pub struct PrevalenceLine {
     /// How far the predictions are believed, from 0 (not at all) to 1.
     pub lambda: Option<f64>,
     /// Whether the interval can be believed. Not so where rewards may be larger than those seen, and too few were; where probabilities differ
-    /// by more than tenfold; and where nobody was drawn among rows that were left to chance.
+    /// by more than tenfold; and where nobody was drawn among the rows of a group or period that were left to chance.
     pub trusted: bool,
 }
 
@@ -147,7 +147,7 @@ impl Prevalence {
             self.warnings.push(format!(
                 "intervals with a `?` cannot be trusted: rewards may be larger or smaller than the {} to {} that were seen and too few \
                  were to tell (declare what they can be: --reward-range); or probabilities differ by more than tenfold, so that a few \
-                 rows stand for most; or none was drawn of those that were left to chance. Look at more",
+                 rows stand for most; or none was drawn of those of a group or period that were left to chance. Look at more",
                 short(range.low),
                 short(range.high)
             ));

@@ -243,6 +243,20 @@ impl Rows {
         (stand_for, CHANCE * variance.sqrt() + DIGITS * some.len() as f64)
     }
 
+    /// How many fewer than all rows the picks may stand for by chance, within so many standard
+    /// deviations: by the probabilities of all rows, and where these are empty, by what those of
+    /// the picks come to. The picks alone would not do: the fewer are drawn, the less they seem to
+    /// vary.
+    fn chance_of_few(&self, stand_for: f64, deviations: f64) -> f64 {
+        let picked = self.probabilities.iter().zip(&self.picked).filter(|(_, picked)| **picked);
+        let average = picked.map(|(p, _)| (1.0 - p) / (p * p)).sum::<f64>() / stand_for;
+        let variance = self.by_item(|row| {
+            let p = self.probabilities[row];
+            if p.is_nan() { average.sqrt() } else { ((1.0 - p) / p).sqrt() }
+        });
+        deviations * variance.sqrt() + DIGITS * self.rewards.len() as f64
+    }
+
     /// Whether the picks can stand for these rows: each stands for one over its probability, and
     /// together for all.
     pub(super) fn checked(&self) -> Result<Vec<String>, Error> {
@@ -270,14 +284,21 @@ impl Rows {
             ));
         }
         let unsaid = self.probabilities.iter().filter(|p| p.is_nan()).count();
-        if unsaid > 0 && rows as f64 - stand_for > chance {
+        let are_few = |deviations: f64| rows as f64 - stand_for > self.chance_of_few(stand_for, deviations);
+        if unsaid > 0 && are_few(CHANCE) {
             return refused(format!(
-                "{sum}: {:.0} rows had no chance to be looked at, or were picked and their verdicts are missing. The mean of \
-                 all rows is unknown then, whatever was found in the others. {RANDOM_CHECKS}",
+                "{sum}: {:.0} rows had no chance to be looked at, or none of their kind was drawn, or they were picked and their \
+                 verdicts are missing. The mean of all rows is unknown then, whatever was found in the others. {RANDOM_CHECKS}",
                 rows as f64 - stand_for
             ));
         }
         let mut warnings = Vec::new();
+        if unsaid > 0 && are_few(SUSPECT) {
+            warnings.push(format!(
+                "{sum}: some rows may have had no chance to be looked at, or some verdicts may be missing, which would bend \
+                 every figure. Keep the probabilities and the column `receipt` of what `pick` writes of all rows: they say which"
+            ));
+        }
         if unsaid == 0 {
             let expected: f64 = self.probabilities.iter().sum();
             let lacking = expected - self.picked.iter().filter(|picked| **picked).count() as f64;
@@ -289,7 +310,15 @@ impl Rows {
             let counts = format!(
                 "by the probabilities about {expected:.0} rows were to be looked at, and there are {what}"
             );
-            if beyond(CHANCE) || rows as f64 - stand_for > chance {
+            let by_lot = || (0..rows).filter(|&row| self.probabilities[row] < 1.0);
+            let is_blind = !by_lot().any(|row| self.picked[row]);
+            let left_to_chance = by_lot().count();
+            if is_blind && !beyond(CHANCE) && left_to_chance as f64 > DIGITS * rows as f64 {
+                return refused(format!(
+                    "none of the {left_to_chance} rows that were left to chance was drawn: nothing is known of them. {RANDOM_CHECKS}"
+                ));
+            }
+            if beyond(CHANCE) || are_few(CHANCE) {
                 let sum = if beyond(CHANCE) { counts } else { sum };
                 return refused(format!(
                     "{sum}: verdicts are missing, and nobody knows of which rows. Where they are missing for a reason (late \

@@ -4,7 +4,9 @@ use super::estimate::{Estimate, Row};
 use super::{Period, PrevalenceOptions, prevalence};
 use crate::error::Error;
 use crate::range::Range;
-use jurybox_files::{Roles, Table};
+use jurybox_files::{PickOptions, Roles, State, Table, pick_rows};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 
 pub(super) const UNIT: Range = Range { low: 0.0, high: 1.0, from: "as declared", known: true };
@@ -203,6 +205,60 @@ fn picks_without_random_checks_do_not_tell_of_all_rows() {
     let never = picks.replace(",,\n", ",,0\n");
     let reason = refused(&never, &PrevalenceOptions::default());
     assert!(reason.starts_with("500 of 600 rows could not have been looked at"), "{reason}");
+}
+
+/// Four rounds of 250 rows, 25 picks of each, as `pick --all` writes them, with a verdict on every
+/// pick.
+fn rounds(policy: &str, seed: u64) -> String {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("hour.csv");
+    let mut state: Option<State> = None;
+    let mut text = String::from("spam,abuse,verdict,p\n");
+    for round in 0..4 {
+        let scores: Vec<[f64; 2]> = (0..250).map(|_| [rng.random(), rng.random()]).collect();
+        let rows = scores.iter().enumerate().map(|(i, [a, b])| format!("{round}-{i},{a},{b}\n"));
+        std::fs::write(&path, rows.fold(String::from("id,a,b\n"), |text, row| text + &row)).unwrap();
+        let roles = Roles { key: Some("id".into()), ..Roles::default() };
+        let table = Table::open(&[path.clone()], &roles, true).unwrap();
+        let options = PickOptions { k: 25, seed, ..PickOptions::default() };
+        let found = pick_rows(state.as_ref(), &table, Some(&policy.parse().unwrap()), options).unwrap();
+        let probabilities = found.picking.probabilities().unwrap();
+        for (row, ([spam, abuse], p)) in (0..).zip(scores.iter().zip(probabilities.iter())) {
+            let is_pick = found.picking.picks.iter().any(|pick| pick.row == row);
+            let verdict = is_pick.then(|| u8::from(rng.random::<f64>() < *spam).to_string());
+            let _ = writeln!(text, "{spam},{abuse},{},{p}", verdict.unwrap_or_default());
+        }
+        state = Some(found.state);
+    }
+    text
+}
+
+/// An unlucky draw is no fault of the file: all verdicts on random checks are there, and few rows
+/// were drawn. Ordinary picks are refused by every draw.
+#[test]
+fn honest_files_are_accepted_whatever_is_drawn() {
+    for policy in ["adaptive(audit=1,slots=5)", "adaptive(audit=0.2,slots=5)", "eps-greedy-all(slots=1)"] {
+        for seed in 0..12 {
+            let (_dir, table) = table(&rounds(policy, seed));
+            let found = prevalence(&table, &PrevalenceOptions::default());
+            match found {
+                Ok(found) => assert_eq!(found.all.labelled, 100, "{policy} {seed}"),
+                // Of four rounds with a check in one of five each, four in ten have none.
+                Err(error) => assert!(
+                    policy.contains("0.2") && error.to_string().contains("none of the 900 rows"),
+                    "{policy} {seed}: {error}"
+                ),
+            }
+        }
+    }
+    for seed in 0..10 {
+        let picks = rounds("average", seed);
+        let said = refused(&picks, &PrevalenceOptions::default());
+        assert!(said.starts_with("900 of 1000 rows could not have been looked at"), "{said}");
+        let said = refused(&picks.replace(",,0\n", ",,\n"), &PrevalenceOptions::default());
+        assert!(said.contains("900 rows had no chance to be looked at"), "{said}");
+    }
 }
 
 /// Too few verdicts for the probabilities are refused as too many are, where nobody knows which
