@@ -354,3 +354,35 @@ fn a_rule_that_fires_in_a_few_rows_has_no_weight() {
         assert!(!evaluator(&report, "a")["weight"].is_null());
     }
 }
+
+/// What a rule that writes 1 or nothing says, it says by being there: the same as with 0 where it is
+/// silent, but for the coverage.
+#[test]
+fn rules_that_write_one_or_nothing_are_read_as_they_are_ranked() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let rows: Vec<Vec<f64>> = (0..6000)
+        .map(|_| {
+            let r = normal(&mut rng);
+            let mut fires = |gain: f64, bar: f64| f64::from(u8::from(gain * r + normal(&mut rng) > bar));
+            vec![fires(1.5, 1.0), fires(1.0, 1.2), fires(0.0, 1.3), f64::from(u8::from(r > 1.0))]
+        })
+        .collect();
+    let blank = |x: &f64| if *x == 0.0 { f64::NAN } else { *x };
+    let silent: Vec<Vec<f64>> =
+        rows.iter().map(|row| row[..3].iter().map(blank).chain([row[3]]).collect()).collect();
+    let header = ["good", "fair", "noise", "verdict"];
+    let (written, read) = (document(&header, &rows), document(&header, &silent));
+    for (name, advice) in [("good", "trust"), ("fair", "trust"), ("noise", "mute")] {
+        let (mut written, mut read) = (evaluator(&written, name).clone(), evaluator(&read, name).clone());
+        assert_eq!(read["advice"], advice);
+        assert!(read["coverage"].as_f64().unwrap() < 0.4 && written["coverage"] == 1.0, "{read}");
+        for about in [&mut written, &mut read] {
+            about["coverage"] = Value::Null;
+        }
+        assert_eq!(written, read);
+    }
+    let said = "`good` gives one score, on ";
+    assert!(warnings(&read).iter().any(|w| w.starts_with(said)), "{:?}", warnings(&read));
+    assert!(!warnings(&read).iter().any(|w| w.contains("never varies")), "{:?}", warnings(&read));
+    assert_eq!(written["policy"]["weights"], read["policy"]["weights"]);
+}

@@ -1,11 +1,13 @@
 //! One pass over the rows: moments in groups, and a sample.
 
 use super::items::Seen;
+use super::jackknife::merged;
 use crate::error::Error;
 use crate::judge::scores;
 use crate::table::{Table, Want};
 use jurybox::estimate::{Moments, Statistic};
 use jurybox::toolbox::hash_number;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,6 +25,10 @@ pub(super) struct Gathered {
     pub(super) labels: Vec<Moments>,
     pub(super) outcomes: Outcomes,
     pub(super) sample: Sample,
+    /// Rows that each evaluator scored.
+    pub(super) scored: Vec<f64>,
+    /// The sample without the silence that was read, where any was: what is to be ranked.
+    as_written: Option<Sample>,
     /// Items that several rows are about.
     pub(super) repeated_items: u64,
 }
@@ -77,7 +83,37 @@ pub(super) struct Sample {
 }
 
 impl Gathered {
+    /// Gathers a table as `adaptive` reads it: where an evaluator has only ever given one score, other
+    /// than 0, its silence counts as 0, as of a rule that writes 1 or nothing. That is known at the
+    /// end, and the table is gone over again then.
     pub(super) fn read(table: &Table) -> Result<Gathered, Error> {
+        let gathered = Gathered::pass(table, &[])?;
+        let silent = gathered.silent();
+        if silent.is_empty() {
+            return Ok(gathered);
+        }
+        let heard = Gathered::pass(table, &silent)?;
+        Ok(Gathered { scored: gathered.scored, as_written: Some(gathered.sample), ..heard })
+    }
+
+    /// The evaluators whose missing scores count as 0.
+    fn silent(&self) -> Vec<usize> {
+        let scores = merged(&self.scores, GROUPS);
+        let says_one_thing = |&j: &usize| {
+            let (count, mean) = (scores.count(j, j), scores.mean(j));
+            // Rounding alone leaves a spread of this size on a constant column.
+            let deviation = scores.covariance(j, j).unwrap_or(0.0).max(0.0).sqrt();
+            0.0 < count && count < self.rows as f64 && mean != 0.0 && deviation <= 1e-12 * mean.abs()
+        };
+        (0..scores.evaluators()).filter(says_one_thing).collect()
+    }
+
+    /// The sample as the file has it: each policy reads silence in its own way.
+    pub(super) fn sample_as_written(&self) -> &Sample {
+        self.as_written.as_ref().unwrap_or(&self.sample)
+    }
+
+    fn pass(table: &Table, silent: &[usize]) -> Result<Gathered, Error> {
         let width = table.taken().evaluators().len();
         let rewarded = table.taken().reward().is_some();
         let mut gathered = Gathered {
@@ -87,6 +123,8 @@ impl Gathered {
             labels: vec![Moments::new(width + 1); GROUPS],
             outcomes: Outcomes::default(),
             sample: Sample::new(width),
+            scored: Vec::new(),
+            as_written: None,
             repeated_items: 0,
         };
         let named = !table.taken().id().is_empty();
@@ -97,12 +135,15 @@ impl Gathered {
         gathered.rows = table.scan_even(
             want,
             |chunk| {
+                let mut heard = Cow::Borrowed(chunk.scores);
+                if !silent.is_empty() {
+                    heard.to_mut().chunks_exact_mut(width).for_each(|row| fill(row, silent));
+                }
                 // Both ways of grouping: whether an id comes twice is known at the end.
-                let by_row = moments(chunk.scores, chunk.rewards, &[], width)?;
-                let by_item =
-                    named.then(|| moments(chunk.scores, chunk.rewards, chunk.ids, width)).transpose()?;
+                let by_row = moments(&heard, chunk.rewards, &[], width)?;
+                let by_item = named.then(|| moments(&heard, chunk.rewards, chunk.ids, width)).transpose()?;
                 let below = below.load(Ordering::Relaxed);
-                let offered = chunk.scores.chunks_exact(width).zip(chunk.row..);
+                let offered = heard.chunks_exact(width).zip(chunk.row..);
                 let offered = offered.filter(|(_, number)| hash_number(0, *number) <= below);
                 let (numbers, rows): (Vec<u64>, Vec<&[f64]>) =
                     offered.map(|(row, number)| (number, row)).unzip();
@@ -136,7 +177,20 @@ impl Gathered {
             (gathered.scores, gathered.labels) = of_items;
             gathered.sample.keep_one_of_each();
         }
+        gathered.count_scored();
         Ok(gathered)
+    }
+
+    fn count_scored(&mut self) {
+        let scores = merged(&self.scores, GROUPS);
+        self.scored = (0..scores.evaluators()).map(|j| scores.count(j, j)).collect();
+    }
+}
+
+/// Reads the silence in a row.
+fn fill(row: &mut [f64], silent: &[usize]) {
+    for &j in silent {
+        row[j] = if row[j].is_nan() { 0.0 } else { row[j] };
     }
 }
 
@@ -156,6 +210,8 @@ impl Gathered {
             labels,
             outcomes: Outcomes::default(),
             sample: Sample::new(width),
+            scored: Vec::new(),
+            as_written: None,
             repeated_items: 0,
         };
         for (number, (row, &reward)) in (0..).zip(values.chunks_exact(width).zip(rewards)) {
@@ -165,6 +221,7 @@ impl Gathered {
                 gathered.outcomes.learn(reward);
             }
         }
+        gathered.count_scored();
         Ok(gathered)
     }
 }

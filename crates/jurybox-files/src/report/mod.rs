@@ -127,7 +127,11 @@ pub struct EvaluatorReport {
     pub advice: Advice,
     /// The share of rows that it scored.
     pub coverage: f64,
-    /// Mean score.
+    /// Whether its missing scores count as 0: it has only ever given one score, as a rule that writes 1 or nothing.
+    #[serde(skip)]
+    silence_is_read: bool,
+    /// Mean score. An evaluator that has only ever given one score, other than 0, gave 0 where it gave none: so `adaptive`
+    /// reads it, and all figures but the coverage.
     pub mean: f64,
     /// Standard deviation of its scores.
     pub deviation: f64,

@@ -129,7 +129,7 @@ pub(super) fn wilson(share: f64, n: f64) -> (f64, f64) {
 /// Learning happens on one half of the sample and ranking on the other, both ways round, so that no row is judged by
 /// its own reward; rows with the same scores are in one half, so that none is judged by a copy's either.
 pub(super) fn catches(gathered: &Gathered, twins: &Twins, names: &Evaluators) -> Result<Vec<Catch>, Error> {
-    let sample = &gathered.sample;
+    let sample = gathered.sample_as_written();
     let rewarded = gathered.labelled > 0;
     let rows: Vec<usize> =
         (0..sample.rewards.len()).filter(|&row| !rewarded || !sample.rewards[row].is_nan()).collect();

@@ -36,7 +36,8 @@ pub(super) fn evaluators(
         let mut about = EvaluatorReport {
             name: name.clone(),
             advice: Advice::Undecided,
-            coverage: scores.count(j, j) / (gathered.rows.max(1)) as f64,
+            coverage: gathered.scored[j] / (gathered.rows.max(1)) as f64,
+            silence_is_read: gathered.scored[j] < scores.count(j, j),
             mean: scores.mean(j),
             deviation: variance(&scores, j).sqrt(),
             gain: None,

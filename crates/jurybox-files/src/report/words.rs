@@ -131,6 +131,12 @@ fn scored(about: &EvaluatorReport) -> Option<(&'static str, String)> {
     let name = &about.name;
     if about.coverage == 0.0 {
         Some(("gave no score at all", format!("`{name}` gave no score at all.")))
+    } else if about.silence_is_read {
+        let said = format!(
+            "`{name}` gives one score, on {:.0}% of the rows, or none: none counts as 0, as `adaptive` reads it.",
+            100.0 * about.coverage
+        );
+        Some(("give one score or none: none counts as 0, as `adaptive` reads it", said))
     } else if about.deviation.is_nan() || about.deviation == 0.0 {
         let said =
             format!("`{name}` never varies (always {}): it cannot tell items apart.", short(about.mean));
