@@ -386,3 +386,24 @@ fn rules_that_write_one_or_nothing_are_read_as_they_are_ranked() {
     assert!(!warnings(&read).iter().any(|w| w.contains("never varies")), "{:?}", warnings(&read));
     assert_eq!(written["policy"]["weights"], read["policy"]["weights"]);
 }
+
+/// A rule that seldom fires has two scores, not heavy tails, and yes and no are no amounts: where it
+/// tells nothing, it is muted.
+#[test]
+fn a_rare_rule_that_tells_nothing_of_yes_and_no_is_muted() {
+    for seed in 0..5 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let rows: Vec<Vec<f64>> = (0..4000)
+            .map(|_| {
+                let r = normal(&mut rng);
+                let seldom = f64::from(u8::from(rng.random::<f64>() < 0.05));
+                let tailed = (1.5 * normal(&mut rng)).exp();
+                vec![r + normal(&mut rng), seldom, tailed, f64::from(u8::from(r > 1.0))]
+            })
+            .collect();
+        let report = document(&["good", "seldom", "tailed", "verdict"], &rows);
+        let (seldom, tailed) = (evaluator(&report, "seldom"), evaluator(&report, "tailed"));
+        assert_eq!((&seldom["by_ranks"], &seldom["advice"]), (&false.into(), &"mute".into()), "{seed}");
+        assert_eq!((&tailed["by_ranks"], &tailed["advice"]), (&true.into(), &"mute".into()), "{seed}");
+    }
+}

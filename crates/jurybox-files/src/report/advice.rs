@@ -69,9 +69,13 @@ pub(super) fn advise(report: &Report, gathered: &Gathered) -> Vec<Advice> {
             (share * (1.0 - share)).sqrt()
         }
     } * NEXT_TO_NOTHING;
-    // Which amount it is, where there is one, may be told by an evaluator that does not tell whether there is one.
+    // Which amount it is, where there is one, may be told by an evaluator that does not tell whether there is one. Of yes and no there is
+    // nothing more to tell.
     let family = report.evaluators.iter().filter(|about| about.by_ranks).count();
     let tells_amounts = |at: usize| {
+        if gathered.outcomes.two().is_some() {
+            return false;
+        }
         let rest = ranks::correlation_of_the_rest(&gathered.sample, at, family);
         !rest.is_some_and(|rest| next_to_nothing(rest, 0.5 * NEXT_TO_NOTHING))
     };

@@ -20,10 +20,13 @@ pub(super) struct Tails {
 }
 
 impl Tails {
-    /// Of the columns of the sample. Two rewards have no tails: how many there are of the rarer one says it better.
+    /// Of the columns of the sample. Two values have no tails: how many there are of the rarer one says it better.
     pub(super) fn of(gathered: &Gathered) -> Tails {
         let sample = &gathered.sample;
-        let heavy = |j: usize| kurtosis(&sample.rows().map(|row| row[j]).collect::<Vec<f64>>()) > HEAVY;
+        let heavy = |j: usize| {
+            let column: Vec<f64> = sample.rows().map(|row| row[j]).collect();
+            !are_two(&column) && kurtosis(&column) > HEAVY
+        };
         Tails {
             scores: (0..sample.width).map(heavy).collect(),
             reward: gathered.outcomes.two().is_none() && kurtosis(&sample.rewards) > HEAVY,
@@ -34,6 +37,14 @@ impl Tails {
     pub(super) fn by_ranks(&self, evaluator: usize) -> bool {
         self.reward || self.scores.get(evaluator).is_some_and(|&heavy| heavy)
     }
+}
+
+/// Whether there are no more than two different values; missing ones are left out.
+fn are_two(values: &[f64]) -> bool {
+    let known = || values.iter().filter(|x| !x.is_nan());
+    let Some(first) = known().next() else { return true };
+    let Some(second) = known().find(|x| *x != first) else { return true };
+    known().all(|x| x == first || x == second)
 }
 
 /// The fourth moment over the square of the second; missing values are left out.
