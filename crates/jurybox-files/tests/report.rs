@@ -407,3 +407,26 @@ fn a_rare_rule_that_tells_nothing_of_yes_and_no_is_muted() {
         assert_eq!((&tailed["by_ranks"], &tailed["advice"]), (&true.into(), &"mute".into()), "{seed}");
     }
 }
+
+/// A few large amounts carry the mean of a top K, and no interval of it holds what it promises: none
+/// is given.
+#[test]
+fn the_top_of_amounts_has_no_interval() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let rows: Vec<Vec<f64>> = (0..1000)
+        .map(|_| {
+            let r = normal(&mut rng);
+            let amount = if r + normal(&mut rng) > 1.81 { (r + normal(&mut rng)).exp() } else { 0.0 };
+            vec![r + normal(&mut rng), r + normal(&mut rng), amount]
+        })
+        .collect();
+    let amounts = document(&["a", "b", "verdict"], &rows);
+    let is_any: Vec<Vec<f64>> =
+        rows.iter().map(|row| vec![row[0], row[1], f64::from(u8::from(row[2] > 0.0))]).collect();
+    let any = document(&["a", "b", "verdict"], &is_any);
+    for k in [10, 30, 100] {
+        let of = |report: &Value| catch(report, "plain mean", k).clone();
+        assert!(of(&amounts)["low"].is_null() && of(&amounts)["high"].is_null(), "{k}");
+        assert!(of(&amounts)["reward"].is_number() && of(&any)["low"].is_number(), "{k}");
+    }
+}

@@ -221,7 +221,8 @@ pub struct Catch {
     pub k: usize,
     /// Mean reward of the K, where rewards are known.
     pub reward: Option<f64>,
-    /// The lower end of its 95% interval, over other rows like these of which as many are ranked in the same way; none for the best possible.
+    /// The lower end of its 95% interval, over other rows like these of which as many are ranked in the same way; none for the best possible,
+    /// and none where rewards have heavy tails: there they held in fewer than 95 of 100 reports.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,

@@ -2,6 +2,7 @@
 
 use super::caught::Best;
 use super::gather::{Gathered, Sample};
+use super::ranks::Tails;
 use super::twins::Twins;
 use super::{Bin, Catch, Relation, Report};
 use crate::error::Error;
@@ -164,12 +165,14 @@ pub(super) fn catches(gathered: &Gathered, twins: &Twins, names: &Evaluators) ->
     };
     let largest =
         gathered.outcomes.two().map(|(_, most)| truth.iter().filter(|&&r| r == most).count() as f64);
+    // A few large rewards carry the mean: on made-up tables of amounts, intervals held in 60 to 82 of 100.
+    let is_heavy = Tails::of(gathered).reward;
     let mut catches = Vec::new();
     for k in [10, 30, 100, 300, 1000, 3000].into_iter().filter(|&k| 2 * k <= rows.len()) {
         let Some(best) = Best::new(&truth, k) else { continue };
         catches.extend(ways.iter().map(|(name, values)| {
             let expected = best.by(values, &truth);
-            let sure = rewarded && name != BEST_POSSIBLE;
+            let sure = rewarded && name != BEST_POSSIBLE && !is_heavy;
             let ends = sure.then(|| best.interval(values, &truth, gathered.outcomes.two()));
             Catch {
                 name: name.clone(),

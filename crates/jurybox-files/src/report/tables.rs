@@ -187,7 +187,8 @@ impl Report {
                     self.twins_said()
                 );
             }
-            html += ". In square brackets: the 95% interval of each mean, for as many other rows like these, ranked in the same way.</p>";
+            html += ". In square brackets: the 95% interval of each mean, for as many other rows like these, ranked in the same way; none where \
+                     rewards have heavy tails.</p>";
         } else {
             html += "<p class=\"small\">The share of the default policy's top K that each other way of ranking finds too, tied scores averaged over their orders. Without \
              rewards nobody can say which is right.</p>";
