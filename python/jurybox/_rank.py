@@ -129,7 +129,7 @@ def rank(
     data : frame, relation, stream, or names of files
     k : how many rows to keep; within each group where there is a ``group``. By default 100, and with ``worth`` as many as there are
     worth : keep rows whose expected reward is at least that, however many they are; by the ``state`` of a policy that expects rewards.
-        Where its labels were chosen, a `DataWarning` says that values rank and are not calibrated: how many rows are worth as much is not known
+        Where not every row had a label, a `DataWarning` says that values rank and may not be calibrated: how many rows are worth as much is not known
     policy : how to rank, such as ``"esag"``; see `jurybox.policies`. Its options are further keywords
     state : a `Jury`, or a state file as `learn` writes it
     sigma : noise levels of the evaluators, by name, for policies that take them; without a policy, ``esag`` then ranks

@@ -155,7 +155,8 @@ pub enum Remark {
         /// The policy of the state.
         policy: Spec,
     },
-    /// Values are held against what a row must be worth, and were learnt from labels that were chosen.
+    /// Values are held against what a row must be worth, and were learnt where not every row had a label: whether these were
+    /// drawn at random is not known.
     NotCalibrated,
 }
 
@@ -194,8 +195,8 @@ impl fmt::Display for Remark {
                  in all rows. A policy with random checks does, such as `adaptive(audit=1,slots=5)` with five of them in every round; a state keeps its policy, so begin with it"
             ),
             Remark::NotCalibrated => f.write_str(
-                "the labels that the state has learnt were chosen, not drawn at random: its values rank, but are not calibrated, and \
-                 how many of these rows are worth as much is not known. Rows that are drawn at random and reviewed can be counted",
+                "not every row that the state has seen has a label, and whether those were drawn at random is not known: its values \
+                 rank, but may not be calibrated, and how many of these rows are worth as much is not known. Rows that are drawn at random and reviewed can be counted",
             ),
         }
     }
