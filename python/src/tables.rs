@@ -297,7 +297,7 @@ pub(crate) fn warning(warning: &Warning) -> String {
             format!("to make a row of every `{item}`, pass long=(\"{item}\", \"{judge}\", \"{grade}\")")
         }
         Warning::NoOrder { .. } => {
-            "where a missing score says something, as of a rule that did not fire, make it 0 or leave policy= at its default".into()
+            "where a missing score says something, as of a rule that did not fire, make it 0 (the default policy= reads it so where a rule writes 1 or nothing)".into()
         }
         _ => return warning.to_string(),
     };

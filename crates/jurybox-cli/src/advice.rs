@@ -45,7 +45,7 @@ pub(crate) fn on_warning(warning: &Warning) -> Option<String> {
             format!("to make a row of every `{item}`, pass --long {names}")
         }
         Warning::NoOrder { .. } => {
-            "where an empty cell says something, as of a rule that did not fire, write 0 there or leave --policy at its default".into()
+            "where an empty cell says something, as of a rule that did not fire, write 0 there (the default --policy reads it so where a rule writes 1 or nothing)".into()
         }
         Warning::OddCells(odd) if odd.may_be_two_numbers() => {
             "say what the comma is with --decimal , or --decimal .".into()
