@@ -172,6 +172,34 @@ fn a_queue_remembers_what_columns_are_for() {
     assert!(folder.refused("desk add data e.csv --id post --show text").contains("`text`"));
 }
 
+/// Scores that come later with some of the shown columns leave what reviewers see as it was, and that is said.
+#[test]
+fn a_file_with_some_of_the_shown_columns_takes_none_of_them_away() {
+    let folder = Folder::new("import-in-part");
+    folder.write("a.csv", "post,text,lang,spam\np1,hello,en,0.9\n");
+    folder.ok("desk init desk --evaluators spam,tox");
+    folder.ok("desk add desk a.csv --id post --show text,lang");
+    let shown = |folder: &Folder, item: &str| {
+        let items = folder.stdout("desk export desk".split(' '));
+        let line = items.lines().find(|line| line.contains(item)).unwrap().to_string();
+        serde_json::from_str::<Value>(&line).unwrap()["payload"].clone()
+    };
+    folder.write("b.csv", "post,tox,lang\np1,0.4,fr\n");
+    let added = folder.ok("desk add desk b.csv");
+    for says in ["0 new, 1 updated", "no column `text`", "stays as it was", "pass --show lang"] {
+        assert!(added.contains(says), "{says}: {added}");
+    }
+    assert_eq!(shown(&folder, "p1"), json!({"text": "hello", "lang": "en"}));
+    folder.write("c.csv", "post,tox\np1,0.5\n");
+    assert!(!folder.ok("desk add desk c.csv").contains("warning"));
+    let added = folder.stdout("desk add desk b.csv --json -q".split(' '));
+    let added: Value = serde_json::from_str(&added).unwrap();
+    assert_eq!(added["lacking"], json!(["text"]));
+    // Who says so has what the file has.
+    folder.ok("desk add desk b.csv --show lang");
+    assert_eq!(shown(&folder, "p1"), json!({"lang": "fr"}));
+}
+
 /// The queue of a file is made with its first items.
 #[test]
 fn a_file_that_cannot_be_read_leaves_no_queue_behind() {

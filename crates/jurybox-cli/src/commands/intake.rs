@@ -100,6 +100,8 @@ pub(crate) struct Taken {
     pub(crate) empty: u64,
     /// Columns of the queue's tags, or that reviewers are shown, that these files do not have.
     pub(crate) lacking: Vec<String>,
+    /// The columns that reviewers are shown, where these files have only some of them: nothing of them is taken.
+    pub(crate) in_part: Vec<String>,
     /// The first that were refused.
     pub(crate) rejected: Vec<Rejected>,
 }
@@ -195,6 +197,8 @@ impl Intake {
         let (mut taken, mut waiting, mut failed) = (Taken::default(), Vec::new(), None);
         let (mut known, mut nameless): (HashSet<u64>, Vec<Rejected>) = Default::default();
         let (mut again, mut without_id, mut empty) = (0, 0, 0);
+        // A payload takes the place of the one before: a part of it would take away the rest.
+        let whole = !self.uses.shown.iter().any(|column| self.lacking.contains(column));
         let mut hand_over = |items: Vec<NewItem>, taken: &mut Taken| taken.add(ask(Request::Items(items))?);
         let scanned = self.table.scan(
             Want { key: true, records, ..Want::default() },
@@ -233,8 +237,8 @@ impl Intake {
                             payload.push((name.clone(), Json::from(cell)));
                         }
                     }
-                    empty += u64::from(payload.is_empty());
-                    item.payload = (!payload.is_empty()).then_some(Json::Fields(payload));
+                    item.payload = (whole && !payload.is_empty()).then_some(Json::Fields(payload));
+                    empty += u64::from(item.payload.is_none());
                     waiting.push(item);
                 }
                 while failed.is_none() && waiting.len() >= TOGETHER {
@@ -252,6 +256,10 @@ impl Intake {
             hand_over(waiting, &mut taken)?;
         }
         (taken.again, taken.empty, taken.lacking) = (again, empty, self.lacking.clone());
+        if !whole {
+            let there = self.uses.shown.iter().filter(|column| !self.lacking.contains(column));
+            taken.in_part = there.cloned().collect();
+        }
         taken.refuse(without_id, nameless);
         let unreadable: Vec<Rejected> = self.table.refused().iter().map(unreadable).collect();
         taken.refuse(unreadable.len() as u64, unreadable);
@@ -316,13 +324,22 @@ impl Taken {
             ));
         }
         // Scores that come later need nothing beside them.
-        if self.accepted == 0 {
+        if self.accepted == 0 && self.in_part.is_empty() {
             return;
         }
         for column in &self.lacking {
             say(format_args!(
                 "warning: there is no column `{column}` in these files, which is a tag or shown in this queue"
             ));
+        }
+        if !self.in_part.is_empty() {
+            say(format_args!(
+                "warning: what reviewers see of these items stays as it was; where they are to see nothing but what these files have, pass --show {}",
+                self.in_part.join(",")
+            ));
+        }
+        if self.accepted == 0 {
+            return;
         }
         if self.empty > 0 {
             say(format_args!(
@@ -348,8 +365,7 @@ impl Taken {
 
     /// The same for programs.
     pub(crate) fn document(&self) -> Value {
-        let Taken { accepted, updated, unchanged, closed, ignored, refused, again, empty, rejected, .. } =
-            self;
+        let Taken { accepted, updated, unchanged, closed, ignored, refused, again, empty, .. } = self;
         json!({
             "accepted": accepted,
             "updated": updated,
@@ -359,7 +375,8 @@ impl Taken {
             "refused": refused,
             "again": again,
             "nothing_to_show": empty,
-            "rejected": rejected,
+            "lacking": self.lacking,
+            "rejected": self.rejected,
         })
     }
 }
