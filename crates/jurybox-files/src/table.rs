@@ -55,7 +55,7 @@ pub struct Table {
     everything: Vec<Found>,
     columns: Vec<String>,
     /// How cells are written where a column does not say otherwise.
-    notation: Notation,
+    pub(crate) notation: Notation,
     /// How those are written that are read as numbers, by source: one has points, another commas.
     numeric: Vec<HashMap<String, Notation>>,
     warnings: Vec<Warning>,

@@ -4,7 +4,7 @@ use crate::column::{Column, Slab};
 use crate::error::Error;
 use crate::format::Show;
 use crate::found::Found;
-use crate::number;
+use crate::number::{Cell, Notation};
 use crate::scan::Part;
 use crate::table::Table;
 use serde_json::Value;
@@ -33,6 +33,8 @@ pub struct Travelling {
     slab: Slab,
     /// Where each column that was asked for stands in `slab`; none where the table has no such column.
     places: Vec<Option<usize>>,
+    /// How the numbers of each column of `slab` are written, and what words are worth that are verdicts.
+    notations: Vec<Notation>,
 }
 
 impl Table {
@@ -51,7 +53,11 @@ impl Table {
             })
             .collect();
         let show = Show { columns: &distinct, ..self.show(part.source) };
-        Ok(Travelling { slab: self.sources[part.source].whole(part, &show)?, places })
+        let slab = self.sources[part.source].whole(part, &show)?;
+        let notation =
+            |found| Notation { labels: self.taken().labels.clone(), ..self.notation.of_column(found) };
+        let notations = distinct.iter().map(notation).collect();
+        Ok(Travelling { slab, places, notations })
     }
 }
 
@@ -61,13 +67,16 @@ impl Travelling {
         self.column(column).map(|column| column.text(row)).unwrap_or_default()
     }
 
-    /// A cell as a number, by the place of its column: NaN where it is missing, and none where it
-    /// is no number. Yes is 1, and no is 0.
+    /// A cell as a number, by the place of its column, read as a verdict is: NaN where it is missing,
+    /// and none where it is no number. Yes is 1, no is 0, and a word is what a person said it is worth.
     pub fn number(&self, row: usize, column: usize) -> Option<f64> {
-        match number::parse(self.text(row, column).trim().as_bytes()) {
-            number::Cell::Number(value) => Some(value),
-            number::Cell::Missing => Some(f64::NAN),
-            number::Cell::Unusable | number::Cell::NotANumber => None,
+        let Some(notation) = self.places.get(column).and_then(|place| self.notations.get((*place)?)) else {
+            return Some(f64::NAN);
+        };
+        match notation.read(self.text(row, column).as_bytes()) {
+            Cell::Number(value) => Some(value),
+            Cell::Missing => Some(f64::NAN),
+            Cell::Unusable | Cell::NotANumber => None,
         }
     }
 

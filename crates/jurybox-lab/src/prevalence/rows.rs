@@ -126,7 +126,10 @@ impl Rows {
                         match cells.number(row, column) {
                             None => fail(
                                 &columns.names[column],
-                                format!("`{}` is not a right answer: write 1 or 0", cells.text(row, column)),
+                                format!(
+                                    "`{}` is not a right answer: write 1 or 0, or say what words are worth with --label",
+                                    cells.text(row, column)
+                                ),
                             ),
                             Some(right) if !right.is_nan() => {
                                 if !rewards[row].is_nan() {

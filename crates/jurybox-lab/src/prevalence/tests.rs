@@ -331,6 +331,29 @@ fn rows_that_are_drawn_together_are_not_taken_for_a_selection() {
     );
 }
 
+/// Right answers are read as verdicts are, words included: as `desk export` writes them of a queue with labels.
+#[test]
+fn right_answers_may_be_words() {
+    let mut text = String::from("spam,verdict,p,known\n");
+    for i in 0..300_u32 {
+        let spam = f64::from(i * 37 % 101) / 100.0;
+        let verdict = if i % 3 == 0 { ["remove", "keep"][usize::from(i % 60 != 0)] } else { "" };
+        let _ = writeln!(text, "{spam},{verdict},{},", 1.0 / 3.0);
+    }
+    for i in 0..100 {
+        let known = ["remove", "keep"][i % 2];
+        let _ = writeln!(text, "0.5,{},,{known}", if i % 10 == 0 { "keep" } else { known });
+    }
+    let golden = PrevalenceOptions { golden: Some("known".into()), ..PrevalenceOptions::default() };
+    let labels = vec![("remove".into(), 1.0), ("keep".into(), 0.0)];
+    let (_dir, words) = table_as(&text, Roles { labels, ..Roles::default() });
+    let numbers = text.replace("remove", "1").replace("keep", "0");
+    let (_other, numbers) = table_as(&numbers, Roles::default());
+    let found = prevalence(&words, &golden).unwrap();
+    assert_eq!(found.errors.as_ref().unwrap().missed.mean, 0.2);
+    assert_eq!(found.all, prevalence(&numbers, &golden).unwrap().all);
+}
+
 /// Golden items tell how often people err, and are not among the rows. Without them nothing is
 /// corrected, and the table says so.
 #[test]
