@@ -2,7 +2,7 @@
 //!
 //! The libraries say what was found, where, and the value; they do not know by which flags it was asked for.
 
-use jurybox_files::{Error, Told, Warning};
+use jurybox_files::{Error, Odd, Told, Warning};
 
 /// What to do about values that were learnt from labels that were chosen.
 pub(crate) const ON_CHOSEN_LABELS: &str = "have some reviewed with a known chance (`--policy 'adaptive(audit=1,slots=5)'` where a state is begun, or by lot), and `jurybox prevalence --probability` says what they come to";
@@ -60,15 +60,18 @@ fn quoted(name: &str) -> String {
     if name.contains(',') { format!("'\"{name}\"'") } else { name.into() }
 }
 
-/// A word as the value of `--label`, to be typed in a shell.
-fn label(word: &str) -> String {
-    if word.contains(',') {
-        format!("'\"{word}\"=1'")
-    } else if word.chars().all(|character| character.is_alphanumeric() || "_-".contains(character)) {
-        format!("{word}=1")
-    } else {
-        format!("'{word}=1'")
-    }
+/// Flags that say what the words are worth that were met first, to be typed in a shell. Which of them is worth what, nobody knows here.
+pub(crate) fn labels(odd: &Odd) -> String {
+    let flag = |(_, word): &(_, String)| {
+        if word.contains(',') {
+            format!("--label '\"{word}\"=NUMBER'")
+        } else if word.chars().all(|character| character.is_alphanumeric() || "_-".contains(character)) {
+            format!("--label {word}=NUMBER")
+        } else {
+            format!("--label '{word}=NUMBER'")
+        }
+    };
+    odd.first.iter().map(flag).collect::<Vec<_>>().join(" ")
 }
 
 /// Advice on what is told of learning, where there is any.
@@ -118,8 +121,8 @@ fn on_files(error: &Error) -> Option<String> {
         }
         Error::OddCells(odd) if odd.is_of_another_scale() => ONE_SCALE.into(),
         Error::OddCells(odd) if odd.is_reward => format!(
-            "say what each word is worth, as by --label {}, once for every word, or say with --na what means that there is no verdict",
-            label(odd.first.first().map_or("remove", |(_, cell)| cell.as_str()))
+            "say what each word is worth, by {}, once for every word, or say with --na what means that there is no verdict",
+            labels(odd)
         ),
         Error::Label { .. } => "write --label WORD=NUMBER, such as --label remove=1 --label keep=0".into(),
         Error::OddCells(odd) => format!(

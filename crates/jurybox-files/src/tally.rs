@@ -52,7 +52,14 @@ impl Tally {
     fn name(&mut self, place: Place, text: &[u8]) {
         self.odd += 1;
         if self.first.len() < NAMED {
-            self.first.push((place, shown(text)));
+            self.name_once(place, shown(text));
+        }
+    }
+
+    /// Of cells that say the same, the first is named.
+    fn name_once(&mut self, place: Place, text: String) {
+        if self.first.len() < NAMED && self.first.iter().all(|(_, named)| *named != text) {
+            self.first.push((place, text));
         }
     }
 
@@ -60,9 +67,9 @@ impl Tally {
     pub(crate) fn add(&mut self, other: Tally, by: u64) {
         self.missing += other.missing;
         self.odd += other.odd;
-        let room = NAMED - self.first.len();
-        self.first
-            .extend(other.first.into_iter().take(room).map(|(place, text)| (place.moved_down(by), text)));
+        for (place, text) in other.first {
+            self.name_once(place.moved_down(by), text);
+        }
     }
 
     /// What is to be said of a column of so many rows; an error where too many of its cells are odd: more than one in so many.
@@ -153,6 +160,20 @@ impl Met {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_that_say_the_same_are_named_once() {
+        let met = |words: &[&str]| {
+            let mut tally = Tally::default();
+            words.iter().zip(2..).for_each(|(word, line)| tally.name(Place::Line(line), word.as_bytes()));
+            tally
+        };
+        let mut tally = met(&["keep", "keep", "keep", "remove"]);
+        tally.add(met(&["remove", "unsure", "keep"]), 4);
+        let words: Vec<&str> = tally.first.iter().map(|(_, word)| word.as_str()).collect();
+        assert_eq!((tally.odd, words), (7, vec!["keep", "remove", "unsure"]));
+        assert_eq!(tally.first[2].0, Place::Line(7));
+    }
 
     #[test]
     fn one_cell_in_twenty_may_be_odd() {
