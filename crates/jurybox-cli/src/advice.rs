@@ -21,8 +21,19 @@ pub(crate) fn on(error: &anyhow::Error) -> Option<String> {
 
 /// Advice on what a queue refuses, where there is any.
 fn on_queues(error: &anyhow::Error) -> Option<String> {
-    let several = error.to_string().starts_with("there are several queues");
-    several.then(|| "pass its name with --queue".into())
+    let told = error.to_string();
+    if told.starts_with("there are several queues") {
+        Some("pass its name with --queue".into())
+    } else if told.starts_with("there is no queue here") {
+        Some("`jurybox desk init` makes one".into())
+    } else if told.contains("the queue does not say what label") {
+        Some(
+            "`jurybox desk set DESK --label WORD=NUMBER`, once for every word, says what words are worth"
+                .into(),
+        )
+    } else {
+        None
+    }
 }
 
 /// Advice on a warning, where there is any.

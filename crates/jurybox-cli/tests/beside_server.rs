@@ -325,6 +325,17 @@ fn verdicts_of_a_file_say_who_looked_and_what_was_found() {
     let row: Value =
         serde_json::from_str(rows.lines().find(|line| line.contains("\"p1\"")).unwrap()).unwrap();
     assert_eq!((&row["reward"], &row["label"]), (&json!(1.0), &json!("harmful")));
+    // Words where numbers are asked for, and a word that the desk does not know: what is said leads to the end.
+    let refused =
+        folder.refused("desk verdict desk found.csv --id post --reward-column found --reviewer-column who");
+    for says in ["`harmful` (line 2), `fine` (line 4)", "--label-column found", "--label fine=NUMBER`"] {
+        assert!(refused.contains(says) && !refused.contains("--ignore"), "{says}: {refused}");
+    }
+    folder.write("odd.csv", "post,found\np5,unsure\n");
+    folder.ok("desk init other --evaluators spam,abuse");
+    folder.ok("desk add other scores.csv --id post");
+    let refused = folder.refused("desk verdict other odd.csv --id post --label-column found --reviewer ann");
+    assert!(refused.contains("desk set DESK --label WORD=NUMBER"), "{refused}");
     folder.write("nobody.csv", "post,found,who\np4,fine,\n");
     let refused =
         folder.refused("desk verdict desk nobody.csv --id post --label-column found --reviewer-column who");

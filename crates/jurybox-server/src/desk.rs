@@ -221,8 +221,11 @@ pub(crate) fn find(store: &mut dyn Store, queue: Option<&str>) -> Result<(i64, S
         None if queues.len() > 1 => {
             return Err(Error::Refused(format!("there are several queues; name one of {}", names())));
         }
+        None if queues.is_empty() => {
+            return Err(Error::Refused("there is no queue here; it may have been archived".into()));
+        }
         None => queues.first(),
     };
-    let found = found.ok_or_else(|| Error::NoQueue { name: queue.unwrap_or("any").into() })?;
+    let found = found.ok_or_else(|| Error::NoQueue { name: queue.unwrap_or_default().into() })?;
     Ok((found.id, found.name.clone()))
 }

@@ -2,10 +2,11 @@
 
 use super::super::columns::{Columns, warn};
 use super::Place;
+use crate::advice;
 use crate::messages::say;
 use crate::output;
 use anyhow::{bail, ensure};
-use jurybox_files::{Records, Roles, Table, Want, expand};
+use jurybox_files::{Error, Records, Roles, Table, Want, expand};
 use jurybox_server::{Answer, Call, NewVerdict, Rejected, Request, Source};
 use serde_json::json;
 use std::collections::HashMap;
@@ -209,7 +210,7 @@ impl Args {
         }
         let mut found = Vec::new();
         let records = if texts.is_empty() { Records::None } else { Records::All };
-        table.scan(
+        let scanned = table.scan(
             Want { key: true, records, ..Want::default() },
             |mut part| {
                 let cells = table.travelling(&part, &texts)?;
@@ -232,7 +233,19 @@ impl Args {
                 }
                 Ok(())
             },
-        )?;
+        );
+        match scanned {
+            // Advice on scores does not help here: there is nothing to leave out.
+            Err(Error::OddCells(odd)) if !odd.may_be_two_numbers() && !odd.is_of_another_scale() => bail!(
+                "{}; where these are words, pass --label-column {} in place of --reward-column; `jurybox desk set DESK {}` says what they are worth",
+                Error::OddCells(odd.clone()),
+                odd.column,
+                advice::labels(&odd)
+            ),
+            scanned => {
+                scanned?;
+            }
+        }
         if let Some(nobody) = found.iter().find(|said| said.reviewer.is_empty()) {
             bail!("{}: nobody is named who looked at it", nobody.item);
         }
