@@ -7,6 +7,9 @@ pub(crate) const OURS: &[&str] =
 /// What a column without a name is called, with its place from 0 behind it.
 pub(crate) const UNNAMED: &str = "Unnamed: ";
 
+/// What stands between the words of a name.
+const SEPARATORS: [char; 6] = ['_', '-', ' ', '.', ':', '/'];
+
 /// What is put before a name that the file uses already.
 const BEFORE: &str = "jurybox_";
 
@@ -61,7 +64,7 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     if name.starts_with(UNNAMED) || (name.starts_with("__index_level_") && name.ends_with("__")) {
         return Some("an index without a name");
     }
-    let last = name.rsplit(['_', '-', ' ', '.', ':', '/']).next().unwrap_or(name);
+    let last = name.rsplit(SEPARATORS).next().unwrap_or(name);
     let is = |word: &str| last.eq_ignore_ascii_case(word);
     // `postId` and `postID`, and not `paid`.
     let camel = ["Id", "ID"].iter().any(|end| {
@@ -116,13 +119,32 @@ pub fn is_answer(name: &str) -> bool {
         "verdict", "verdicts", "reward", "rewards", "label", "labels", "outcome", "decision", "truth",
         "target", "answer", "golden",
     ];
-    let last = name.rsplit(['_', '-', ' ', '.', ':', '/']).next().unwrap_or(name);
+    let last = name.rsplit(SEPARATORS).next().unwrap_or(name);
     ANSWERS.iter().any(|answer| last.eq_ignore_ascii_case(answer))
+}
+
+/// Whether a column is named like the verdict on a row itself, and not like that of somebody who judges: `human_label`, and not
+/// `gpt_verdict` or `toxicity_label`, which are scores.
+pub(crate) fn is_the_verdict(name: &str) -> bool {
+    const OF_THE_ROW: [&str; 4] = ["human", "final", "ground", "true"];
+    let before = name.rsplit_once(SEPARATORS).map(|(before, _)| before);
+    let of_the_row = |before: &str| OF_THE_ROW.iter().any(|word| before.eq_ignore_ascii_case(word));
+    is_answer(name) && before.is_none_or(of_the_row)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn verdicts_of_judges_are_not_the_verdict() {
+        for name in ["verdict", "Label", "human_label", "ground-truth", "Final decision", "true.answer"] {
+            assert!(is_the_verdict(name), "{name}");
+        }
+        for name in ["gpt_verdict", "claude-verdict", "toxicity_label", "non_human_label", "human", "spam"] {
+            assert!(!is_the_verdict(name), "{name}");
+        }
+    }
 
     #[test]
     fn answers_are_known_by_their_names() {

@@ -21,7 +21,7 @@ use std::path::Path;
 /// What a person says about the columns.
 ///
 /// Without `evaluators` and `seated`, every numeric column that is not named otherwise is one, unless it is named like a verdict
-/// (`verdict`, `human_label`), or as those
+/// (`verdict`, `human_label`) and there are others, or as those
 /// that rankings and picks are written with (`rank`, `score`, `value`, `probability`, `by_spam` beside `spam` and so on) and
 /// there are others.
 ///
@@ -200,7 +200,12 @@ impl Roles {
             }
         }
         if evaluators.is_empty() {
-            evaluators.extend(theirs(&mut others, columns).iter().map(|name| self.directed(name)));
+            evaluators.extend(theirs(&mut others, columns, OURS).iter().map(|name| self.directed(name)));
+        }
+        let mut doubted = Vec::new();
+        if evaluators.is_empty() {
+            doubted = theirs(&mut others, columns, VERDICT);
+            evaluators.extend(doubted.iter().map(|name| self.directed(name)));
         }
         if evaluators.iter().all(|evaluator| evaluator.direction == Direction::Context) {
             return Err(Error::NoEvaluator { path: path.into(), others });
@@ -214,7 +219,7 @@ impl Roles {
         let mut warnings: Vec<Warning> =
             two_numbers(path, &others).chain(nearly_ids(path, &others, columns)).collect();
         if listed.is_empty() {
-            warnings.extend(doubts::of_evaluators(path, &evaluators, &others, columns));
+            warnings.extend(doubts::of_evaluators(path, &evaluators, &others, &doubted, columns));
         }
         Ok(Taken {
             evaluators: Evaluators::new(evaluators)?,
@@ -335,7 +340,7 @@ impl Roles {
 /// Why a column that nobody has named is no evaluator, where it is none.
 fn why_not(found: &Found) -> Option<&'static str> {
     match (found.kind, own::names_things(&found.name)) {
-        (Kind::Number, None) => own::is_answer(&found.name).then_some(VERDICT),
+        (Kind::Number, None) => own::is_the_verdict(&found.name).then_some(VERDICT),
         (Kind::Number | Kind::Serial | Kind::OneWord | Kind::Long, Some(why)) => Some(why),
         (Kind::Serial, None) => Some(SERIAL),
         (Kind::OneWord, None) => Some("one word in every row"),
@@ -372,11 +377,11 @@ fn numbers_of_ours(others: &[(String, &'static str)], columns: &[Found]) -> Vec<
     ours.map(|(name, _)| name.clone()).collect()
 }
 
-/// Takes back the columns that are named as ours. Our own output has its evaluators with it: where there are no others, these
-/// are a person's own names.
-fn theirs(others: &mut Vec<(String, &'static str)>, columns: &[Found]) -> Vec<String> {
+/// Takes back the columns of numbers that are no evaluators for that name. Our own output, and a table with verdicts, has evaluators
+/// beside them: where there are no others, these are a person's own names.
+fn theirs(others: &mut Vec<(String, &'static str)>, columns: &[Found], for_name: &str) -> Vec<String> {
     let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == Kind::Number);
-    others.extract_if(.., |(name, why)| *why == OURS && numeric(name)).map(|(name, _)| name).collect()
+    others.extract_if(.., |(name, why)| *why == for_name && numeric(name)).map(|(name, _)| name).collect()
 }
 
 fn names(columns: &[Found]) -> impl Iterator<Item = &str> + Clone {

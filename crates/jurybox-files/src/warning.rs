@@ -71,12 +71,14 @@ pub enum Warning {
         /// How many are as another one before.
         repeated: usize,
     },
-    /// A column of numbers that is no evaluator because it is named like a verdict.
+    /// A column of numbers that is no evaluator because it is named like a verdict, or is one because there is no other.
     NamedLikeAVerdict {
         /// The first file.
         path: PathBuf,
         /// The column.
         column: String,
+        /// Whether it is taken for an evaluator.
+        taken: bool,
     },
     /// Evaluators of large whole numbers beside others whose scores are from 0 to 1.
     OtherScale {
@@ -231,12 +233,10 @@ impl fmt::Display for Warning {
                     path.display()
                 )
             }
-            Warning::NamedLikeAVerdict { path, column } => {
-                write!(
-                    f,
-                    "{}: column `{column}` is named like a verdict, and is no evaluator",
-                    path.display()
-                )
+            Warning::NamedLikeAVerdict { path, column, taken } => {
+                let is =
+                    if *taken { "taken for an evaluator, since there is no other" } else { "no evaluator" };
+                write!(f, "{}: column `{column}` is named like a verdict, and is {is}", path.display())
             }
             Warning::OtherScale { path, columns } => {
                 let name = |(column, range): &(String, String)| format!("`{column}` ({range})");

@@ -16,17 +16,22 @@ const LEAST_ROWS: usize = 6;
 /// Nobody has more judges in a long table than this, and each of them has graded half of the items or more.
 const MOST_JUDGES: usize = 64;
 
-/// What to say of evaluators that were taken by rule, and of columns that were not for their names.
+/// What to say of evaluators that were taken by rule, and of columns that were not for their names; `doubted` are those that were taken
+/// all the same.
 pub(super) fn of_evaluators(
     path: &Path,
     evaluators: &[Evaluator],
     others: &[(String, &'static str)],
+    doubted: &[String],
     columns: &[Found],
 ) -> Vec<Warning> {
-    let named = others.iter().filter(|(_, why)| *why == VERDICT);
-    let named =
-        named.map(|(column, _)| Warning::NamedLikeAVerdict { path: path.into(), column: column.clone() });
-    let mut warnings: Vec<Warning> = named.collect();
+    let left = others.iter().filter(|(_, why)| *why == VERDICT).map(|(column, _)| (column, false));
+    let named = left.chain(doubted.iter().map(|column| (column, true)));
+    let warning = |(column, taken): (&String, bool)| {
+        let (path, column) = (path.into(), column.clone());
+        Warning::NamedLikeAVerdict { path, column, taken }
+    };
+    let mut warnings: Vec<Warning> = named.map(warning).collect();
     let is_evaluator = |found: &Found| {
         evaluators.iter().any(|one| one.name == found.name && one.direction != Direction::Context)
     };
