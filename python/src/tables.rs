@@ -294,7 +294,9 @@ pub(crate) fn warning(warning: &Warning) -> String {
         ),
         Warning::OtherScale { .. } => "what is no evaluator is named by ignore=".into(),
         Warning::LooksLong { item, judge, grade, .. } => {
-            format!("to make a row of every `{item}`, pass long=(\"{item}\", \"{judge}\", \"{grade}\")")
+            format!(
+                "to make a row of every `{item}`, pass long=(\"{item}\", \"{judge}\", \"{grade}\"); where each row is an item, pass evaluators=[\"{grade}\"]"
+            )
         }
         Warning::NoOrder { .. } => {
             "where a missing score says something, as of a rule that did not fire, make it 0 (the default policy= reads it so where a rule writes 1 or nothing)".into()

@@ -42,7 +42,8 @@ pub(crate) fn on_warning(warning: &Warning) -> Option<String> {
         Warning::HeaderOfNumbers { .. } => "if it is a row, pass --no-header".into(),
         Warning::TwoNumbers { .. } => "say which with --decimal , or --decimal .".into(),
         Warning::NearlyIds { .. } => {
-            "name it with --id or --ignore; where it is an evaluator, name all of them with --evaluators".into()
+            "name it with --id or --ignore; where it is an evaluator, name all of them with --evaluators"
+                .into()
         }
         Warning::NamedLikeAVerdict { column, .. } => format!(
             "where it holds verdicts, learn from them with `jurybox learn --reward {column}`; leave it out in silence with --ignore {column}; where it is an evaluator, name all of them with --evaluators"
@@ -53,7 +54,10 @@ pub(crate) fn on_warning(warning: &Warning) -> Option<String> {
         }
         Warning::LooksLong { item, judge, grade, .. } => {
             let names = [item, judge, grade].map(|name| quoted(name)).join(",");
-            format!("to make a row of every `{item}`, pass --long {names}")
+            format!(
+                "to make a row of every `{item}`, pass --long {names}; where each row is an item, pass --evaluators {}",
+                quoted(grade)
+            )
         }
         Warning::NoOrder { .. } => {
             "where an empty cell says something, as of a rule that did not fire, write 0 there (the default --policy reads it so where a rule writes 1 or nothing)".into()
