@@ -109,7 +109,8 @@ impl Round {
             remarks.push(Remark::SameId(picking.repeated.clone()));
         }
         let are_all_picked = picking.picks.len() as u64 == picking.rows;
-        if self.is_first && !are_all_picked && !self.state.jury.fit().leaves_to_chance() {
+        let is_by_lot = remarks.iter().any(|remark| matches!(remark, Remark::NoOrder { .. }));
+        if self.is_first && !are_all_picked && !is_by_lot && !self.state.jury.fit().leaves_to_chance() {
             remarks.push(Remark::NothingToChance { policy: self.state.jury.spec().clone() });
         }
         remarks
