@@ -88,7 +88,8 @@ impl Caller {
     pub(crate) fn is(&self, reviewer: &str) -> Result<(), Problem> {
         match &self.reviewer {
             Some(own) if own != reviewer && (self.is_bound || !self.may(Role::Admin)) => {
-                Err(forbidden(format!("it is `{own}` who is there, and the request speaks for `{reviewer}`")))
+                let detail = format!("it is `{own}` who is there, and the request speaks for `{reviewer}`");
+                Err(refused(detail, "Leave the reviewer out, or name the one who is there."))
             }
             _ => Ok(()),
         }
@@ -232,12 +233,11 @@ fn expired() -> Problem {
 }
 
 fn forbidden(detail: impl Into<String>) -> Problem {
-    Problem::new(
-        StatusCode::FORBIDDEN,
-        "forbidden",
-        detail,
-        "Use a key with that role, for that queue: jurybox server key list shows them.",
-    )
+    refused(detail, "Use a key with that role, for that queue: jurybox server key list shows them.")
+}
+
+fn refused(detail: impl Into<String>, advice: &'static str) -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, "forbidden", detail, advice)
 }
 
 /// What a route takes.
