@@ -220,7 +220,7 @@ fn rounds(policy: &str, seed: u64) -> String {
         let rows = scores.iter().enumerate().map(|(i, [a, b])| format!("{round}-{i},{a},{b}\n"));
         std::fs::write(&path, rows.fold(String::from("id,a,b\n"), |text, row| text + &row)).unwrap();
         let roles = Roles { key: Some("id".into()), ..Roles::default() };
-        let table = Table::open(&[path.clone()], &roles, true).unwrap();
+        let table = Table::open(std::slice::from_ref(&path), &roles, true).unwrap();
         let options = PickOptions { k: 25, seed, ..PickOptions::default() };
         let found = pick_rows(state.as_ref(), &table, Some(&policy.parse().unwrap()), options).unwrap();
         let probabilities = found.picking.probabilities().unwrap();
