@@ -217,8 +217,8 @@ fn a_proof_goes_on_from_the_document_of_an_earlier_one() {
 /// Of a folder whose only queue has gone into an archive, it is said what became of it.
 #[test]
 fn a_folder_whose_queue_was_archived_says_so() {
-    let folder = Folder::new("archived");
-    folder.ok("desk init desk --evaluators spam");
+    let folder = made("archived");
+    folder.ok("desk verdict desk items.csv --id id --reward-column verdict --reviewer ann");
     folder.ok("server archive desk --to archive --before 2099-01-01");
     let refused = folder.refused("desk status desk");
     for says in ["there is no queue here", "archived", "`jurybox desk init` makes one"] {

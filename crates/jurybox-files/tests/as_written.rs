@@ -111,7 +111,7 @@ fn many_odd_cells_are_an_error_that_names_the_first_ones_wherever_they_are() {
         {
             let error = read_as(&path, &Reading::default(), &Roles::default()).unwrap_err();
             assert_eq!(error.code(), "odd-cells");
-            let says = format!("more than one in twenty: `high` (line {line}), ");
+            let says = format!("more than one in twenty: `high` (line {line})");
             assert!(error.to_string().contains(&says) || error.to_string().contains("`\"high\"`"), "{error}");
             let na = Reading { na: vec!["high".into()], ..Reading::default() };
             assert_eq!(read_as(&path, &na, &Roles::default()).unwrap().warnings, [""; 0]);
@@ -285,7 +285,7 @@ fn a_column_that_is_empty_at_first_and_has_values_later_is_told() {
     let path = folder.file("noon.csv", rows);
     let found = read(&path);
     assert!(found.evaluators.ends_with("new (empty)"), "{found:?}");
-    let says = "it is no evaluator; 1000 cells further down have a value: `0.7` (line 2002), ";
+    let says = "it is no evaluator; 1000 cells further down have a value: `0.7` (line 2002)";
     assert!(found.warnings[0].contains(says), "{:?}", found.warnings);
     let asked = Roles { evaluators: vec!["a".into(), "new".into()], ..Roles::default() };
     let found = read_as(&path, &Reading::default(), &asked).unwrap();

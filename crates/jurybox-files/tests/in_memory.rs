@@ -320,7 +320,7 @@ fn what_cannot_be_used_is_named_by_its_row() {
         (
             "odd-cells",
             "table in memory, column `hour`: 30000 of 30000 cells are no numbers, more than one in twenty: `hour 0` (row 1), \
-             `hour 0` (row 2), `hour 0` (row 3)"
+             `hour 1` (row 1001), `hour 2` (row 2001)"
         )
     );
     // Nothing there, twice the same name, batches that do not go together.

@@ -193,7 +193,7 @@ mod tests {
         })
         .unwrap();
         assert_eq!(seen, 5000);
-        assert_eq!(asked[..2], [1000, 64]);
+        assert_eq!(asked[..2], [16, 64]);
     }
 
     /// Three said no, yes, no, and the last of them changed his mind twice: the label is that of the reward.
