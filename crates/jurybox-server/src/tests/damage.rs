@@ -235,7 +235,6 @@ fn every_page_that_is_changed_is_found_where_a_reader_would_be_told_something_el
 }
 
 fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_come(kind: Kind) {
-    let mut life = filled(kind, Some(1));
     let found = |home: &Home, words: &str| {
         let checked = verify(&home.place).unwrap().remove(0);
         assert!(checked.problems.iter().any(|what| what.contains(words)), "{words}: {checked:#?}");
@@ -244,13 +243,20 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
         let checked = verify(&home.place).unwrap().remove(0);
         assert!(checked.is_sound() && checked.unsealed_payloads == 0, "{checked:#?}");
     };
-    sound(&life.home);
-    // A payload that comes again, otherwise.
-    let payload = Some(serde_json::json!({ "text": "something else" }).into());
-    life.ask(Request::Items(vec![NewItem { payload, ..item(60) }])).unwrap();
-    sound(&life.home);
-    life.ask(Request::Erase { items: vec!["x3".into()] }).unwrap();
-    sound(&life.home);
+    let begun = || {
+        let mut life = filled(kind, Some(1));
+        sound(&life.home);
+        // A payload that comes again, otherwise.
+        let payload = Some(serde_json::json!({ "text": "something else" }).into());
+        life.ask(Request::Items(vec![NewItem { payload, ..item(60) }])).unwrap();
+        sound(&life.home);
+        life.ask(Request::Erase { items: vec!["x3".into()] }).unwrap();
+        sound(&life.home);
+        life
+    };
+    // A database is copied while nobody has it open.
+    let Life { clerk, home, .. } = begun();
+    drop(clerk);
     for (lie, words) in [
         ("UPDATE payloads SET body = '{}' WHERE n = 61", "the payload of item 61 is not as entry"),
         (
@@ -273,12 +279,12 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
         ("DELETE FROM notes WHERE n = (SELECT MAX(n) FROM notes)", "1 notes were written, and are not there"),
         ("UPDATE skips SET reason = 'lazy'", "skips stand in the log or in their table, and not in both"),
     ] {
-        let copy = life.home.copy();
+        let copy = home.copy();
         assert!(copy.change(lie) > 0, "{lie}");
         found(&copy, words);
     }
     // Of what an earlier program wrote it is said that nothing is proved.
-    let copy = life.home.copy();
+    let copy = home.copy();
     copy.change("UPDATE queues SET sealed = head + 1");
     copy.change(
         "UPDATE log SET body = replace(replace(body, '\"shown\":', '\"once\":'), '\"seal\":', '\"other\":')",
@@ -287,6 +293,7 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     let checked = verify(&copy.place).unwrap().remove(0);
     assert!(checked.is_sound() && checked.unsealed_payloads > 60, "{checked:#?}");
     // Two days later.
+    let mut life = begun();
     life.pass(2 * 86_400);
     life.ask(Request::Items(vec![item(200)])).unwrap();
     // What has expired goes when the log has gone on from there for more than an hour.
