@@ -116,7 +116,7 @@ def test_objects_that_are_numbers_are_scores(cells: list[object], tmp_path: Path
 
 def test_objects_that_are_names_are_none() -> None:
     numbers = pd.Series(list(range(1001, 1021)), dtype=object)
-    frame = pd.DataFrame({"number": numbers, "spam": np.linspace(0, 1, 20), "abuse": np.linspace(1, 0, 20)})
+    frame = pd.DataFrame({"number": numbers, "spam": np.linspace(0, 1, 20), "abuse": np.linspace(0, 2, 20)})
     assert not {"by_number"} & set(jb.rank(frame, k=1, explain=True, policy="average").columns)
 
 

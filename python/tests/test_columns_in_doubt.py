@@ -27,14 +27,14 @@ def verdicts(words: bool) -> list[Any]:
 @pytest.mark.parametrize("call", ["learn", "report", "replay", "prevalence", "picks"])
 def test_words_are_worth_what_label_says(call: str) -> None:
     def made(words: bool) -> Any:
-        frame = history(verdict=verdicts(words), p=[0.5] * 60)
+        frame = history(verdict=verdicts(words), p=[1.0] * 60)
         label = {"label": WORDS} if words else {}
         if call == "learn":
             return jb.learn(frame, reward="verdict", ignore="p", **label).to_json()
         if call == "picks":
             jury = jb.Jury(["spam", "abuse"])
             picks = jb.pick(frame.drop(columns=["verdict", "p"]), 20, id="post", state=jury)
-            return jb.learn(picks=picks, verdicts=frame[["post", "verdict"]], id="post", reward="verdict", state=jury, **label).to_json()
+            return jb.learn(picks=picks, verdicts=frame[["post", "verdict"]][frame["post"].isin(picks["post"])], id="post", reward="verdict", state=jury, **label).to_json()
         if call == "report":
             return jb.report(frame, reward="verdict", ignore="p", **label).to_dict()["evaluators"]
         if call == "replay":

@@ -164,7 +164,7 @@ def test_text_is_read_as_people_write_it() -> None:
         found = jb.rank(data, k=4, weights={"a": 0.0, "b": 1.0}, evaluators=["a", "b"])
         scores = found["score"].to_pylist() if isinstance(found, pa.Table) else list(found["score"])
         assert scores[0] == 0.8, type(data)
-    odd = pd.DataFrame({"a": ["0.5"] * 40 + ["high"]})
+    odd = pd.DataFrame({"a": [str(i / 100) for i in range(40)] + ["high"]})
     for data in (odd, pl.from_pandas(odd)):
         with pytest.warns(jb.DataWarning, match="1 of 41 cells are no numbers"):
             jb.rank(data, k=2, evaluators="a", policy="average")

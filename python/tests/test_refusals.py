@@ -97,7 +97,7 @@ def test_counts_are_whole_numbers(posts: pl.DataFrame) -> None:
                 call(count)
             assert caught.value.code == "whole-number", caught.value
     assert jury.seen["items"] == 0
-    assert len(jb.rank(posts, k=np.int32(3))) == 3
+    assert len(jb.rank(posts, k=np.int32(3), ignore="verdict")) == 3
 
 
 def test_numbers_that_are_too_large_are_refused_as_such() -> None:
@@ -134,7 +134,7 @@ def test_what_a_terminal_would_obey_is_shown(tmp_path: Path) -> None:
     frame = pl.DataFrame(scores, schema=[ESCAPE, "abuse"]).with_columns(verdict=rewards)
     jury = jb.learn(frame, reward="verdict")
     frame.with_columns(post=pl.lit(ESCAPE)).write_csv(tmp_path / "posts.csv")
-    rows = jb.rank(tmp_path / "posts.csv", k=2, reward="verdict")
+    rows = jb.rank(tmp_path / "posts.csv", k=2, ignore="verdict")
     shown = [repr(jury), repr(jury.fit()), repr(rows), str(rows)]
     for document in (jb.report(frame, reward="verdict"), jb.replay(frame, reward="verdict", runs=2, policies=["average"])):
         shown += [str(document), repr(document)]
@@ -245,7 +245,7 @@ def test_no_prediction_is_infinite() -> None:
 def test_pandas_warnings_come_once(posts: pl.DataFrame) -> None:
     frame = posts.to_pandas().assign(score=posts["spam"].to_numpy())
     with pytest.warns(jb.DataWarning) as told:
-        jb.rank(frame, k=1)
+        jb.rank(frame, k=1, ignore="verdict")
     assert len(told) == 1 and told[0].filename == __file__  # and point at the caller
 
 

@@ -78,7 +78,7 @@ def test_the_same_top_k_from_everything(posts, files, policy: str) -> None:
     out = run("rank", files / "posts.csv", "-k", 40, "--policy", policy, "--reward", "verdict", "--quiet")
     lines = list(csv.DictReader(io.StringIO(out)))
     for kind, data in kinds(posts, files).items():
-        found = jb.rank(data, k=40, policy=policy, reward="verdict")
+        found = jb.rank(data, k=40, policy=policy, ignore="verdict")
         assert posts_of(found) == [line["post"] for line in lines], kind
         assert scores_of(found) == [float(line["score"]) for line in lines], kind
 
@@ -93,7 +93,7 @@ def test_weights_and_states_and_explanations(posts, files, tmp_path) -> None:
     out = run("rank", files / "posts.csv", "-k", 30, "--state", state, "--explain", "--quiet")
     explained = list(csv.DictReader(io.StringIO(out)))
     for kind, data in kinds(posts, files).items():
-        assert posts_of(jb.rank(data, k=30, weights=weights, reward="verdict")) == expected, kind
+        assert posts_of(jb.rank(data, k=30, weights=weights, ignore="verdict")) == expected, kind
     for kind, data in kinds(posts, files).items():
         found = jb.rank(data, k=30, state=state, explain=True)
         found = found.to_pandas() if isinstance(found, (jb.Rows, pa.Table)) else found
@@ -106,8 +106,8 @@ def test_pandas_keeps_index_types_and_columns(posts) -> None:
     mixed = posts.assign(mixed=[1, "x", None, 2.5] * (ROWS // 4), when=pd.Timestamp("2024-01-01"), small=np.int8(3))
     # Most of its cells are numbers, and too many are none: as in a file, it must be said what it is.
     with pytest.raises(jb.Error, match="`mixed`: .* are no numbers.*ignore="):
-        jb.rank(mixed, k=5, ignore="small", reward="verdict")
-    found = jb.rank(mixed, k=5, ignore=["small", "mixed"], reward="verdict")
+        jb.rank(mixed, k=5, ignore=["small", "verdict"])
+    found = jb.rank(mixed, k=5, ignore=["small", "mixed", "verdict"])
     assert list(found.columns) == ["rank", "score", *mixed.columns]
     assert found.index.name == "key"
     assert list(found.index) == [10 * int(post[1:]) for post in found["post"]]
@@ -120,7 +120,7 @@ def test_pandas_keeps_index_types_and_columns(posts) -> None:
 def test_polars_and_pyarrow_keep_their_types(posts, files) -> None:
     for kind in ("polars", "pyarrow"):
         data = kinds(posts, files)[kind]
-        found = jb.rank(data, k=3, reward="verdict")
+        found = jb.rank(data, k=3, ignore="verdict")
         assert type(found) is type(data)
         after, before = dict(zip(found.schema.names if kind == "pyarrow" else found.columns, found.schema.types if kind == "pyarrow" else found.dtypes, strict=True)), dict(
             zip(data.schema.names if kind == "pyarrow" else data.columns, data.schema.types if kind == "pyarrow" else data.dtypes, strict=True))  # fmt: skip
@@ -128,26 +128,26 @@ def test_polars_and_pyarrow_keep_their_types(posts, files) -> None:
 
 
 def test_names_that_are_taken_are_left_alone(posts) -> None:
-    again = jb.rank(jb.rank(posts, k=20, reward="verdict"), k=5, reward="verdict")
+    again = jb.rank(jb.rank(posts, k=20, ignore="verdict"), k=5, ignore="verdict")
     assert list(again.columns)[:4] == ["jurybox_rank", "jurybox_score", "rank", "score"]
 
 
 def test_groups_and_all(posts, files) -> None:
     grouped = posts.assign(desk=["north", "south"] * (ROWS // 2))
-    found = jb.rank(grouped, k=3, group="desk", reward="verdict")
+    found = jb.rank(grouped, k=3, group="desk", ignore="verdict")
     assert found["desk"].value_counts().to_dict() == {"north": 3, "south": 3}
     assert list(found["rank"]) == [1, 2, 3] * 2
-    every = jb.rank(posts, all=True, policy="average", reward="verdict")
+    every = jb.rank(posts, all=True, policy="average", ignore="verdict")
     assert len(every) == ROWS and list(every.index) == list(posts.index)
-    best = jb.rank(posts, k=1, policy="average", reward="verdict")
+    best = jb.rank(posts, k=1, policy="average", ignore="verdict")
     assert every["score"].max() == best["score"].iloc[0]
     with pytest.raises(jb.Error, match="out="):
         jb.rank(files / "posts.csv", all=True)
 
 
 def test_out_writes_what_the_command_writes(posts, files, tmp_path) -> None:
-    run("rank", files / "posts.csv", "-k", 7, "--out", tmp_path / "command.csv", "--quiet")
-    jb.rank(files / "posts.csv", k=7, out=tmp_path / "python.csv")
+    run("rank", files / "posts.csv", "-k", 7, "--ignore", "verdict", "--out", tmp_path / "command.csv", "--quiet")
+    jb.rank(files / "posts.csv", k=7, ignore="verdict", out=tmp_path / "python.csv")
     assert (tmp_path / "python.csv").read_bytes() == (tmp_path / "command.csv").read_bytes()
     with pytest.raises(jb.Error) as caught:
         jb.rank(files / "posts.csv", k=7, out=files / "posts.csv")
@@ -276,7 +276,7 @@ def test_wide() -> None:
 
 
 def test_rows_go_anywhere(files) -> None:
-    rows = jb.rank(files / "posts.parquet", k=4, reward="verdict")
+    rows = jb.rank(files / "posts.parquet", k=4, ignore="verdict")
     assert len(rows) == 4 and rows.columns[:3] == ["rank", "score", "post"]
     assert rows.to_polars()["post"].to_list() == rows["post"] == rows.to_arrow()["post"].to_pylist()
     assert list(rows.to_pandas()["post"]) == rows["post"]
@@ -334,7 +334,7 @@ def test_wrong_questions(posts, files) -> None:
     with pytest.raises(FileNotFoundError):
         jb.rank(files / "nobody.csv")
     with pytest.warns(jb.DataWarning, match="more than"):
-        jb.rank(posts.head(3), k=10)
+        jb.rank(posts.head(3), k=10, ignore="verdict")
     jury = jb.learn(posts, reward="verdict")
     with pytest.warns(jb.DataWarning, match="no column `abuse`"):
         jb.rank(posts.drop(columns="abuse"), k=3, state=jury)
