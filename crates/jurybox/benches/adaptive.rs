@@ -321,11 +321,11 @@ fn choose() {
     let mut world = World::new(J);
     let history = world.items(10 * ITEMS, 0.0);
     let table = world.items(1_000_000, 0.0).1;
-    let mut seated: Vec<Jury> =
+    let mut juries: Vec<Jury> =
         ["adaptive", "adaptive(audit=0.5)", "adaptive(audit=0.5,slots=3)"].map(|spec| jury(spec, J)).into();
-    seated.iter_mut().for_each(|jury| teach(jury, &history.0, &history.1, 500));
+    juries.iter_mut().for_each(|jury| teach(jury, &history.0, &history.1, 500));
     let mut contestants: Vec<Box<dyn FnMut() + '_>> = Vec::new();
-    for jury in &seated {
+    for jury in &juries {
         let fitted = jury.fit();
         let scores = fitted.scores(&table).expect("sound scores");
         let mut rng = ChaCha8Rng::seed_from_u64(1);

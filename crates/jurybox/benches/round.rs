@@ -138,7 +138,7 @@ impl BareLinUcb {
 }
 
 /// A jury and everything around it that a caller would keep.
-struct Seated {
+struct BenchedJury {
     name: String,
     jury: Jury,
     rng: ChaCha8Rng,
@@ -147,7 +147,7 @@ struct Seated {
     at: u64,
 }
 
-impl Seated {
+impl BenchedJury {
     fn new(name: &str, data: &Data) -> Self {
         let spec = match name {
             "oracle" => Spec::new(name).with("alpha", data.alpha.clone()).with("sigma", data.sigma.clone()),
@@ -156,7 +156,7 @@ impl Seated {
             }
             _ => Spec::new(name),
         };
-        Seated {
+        BenchedJury {
             name: name.into(),
             jury: Jury::new(&spec, Evaluators::numbered(J).expect("ten")).expect("a sound spec"),
             rng: ChaCha8Rng::seed_from_u64(2),
@@ -213,12 +213,12 @@ fn rounds(data: &Data) {
         values: Vec::new(),
     };
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
-    let mut seated: Vec<Seated> = policies()
+    let mut juries: Vec<BenchedJury> = policies()
         .iter()
         .filter(|entry| wanted.is_empty() || wanted.iter().any(|name| name == entry.name))
-        .map(|entry| Seated::new(entry.name, data))
+        .map(|entry| BenchedJury::new(entry.name, data))
         .collect();
-    let names: Vec<String> = seated.iter().map(|s| s.name.clone()).collect();
+    let names: Vec<String> = juries.iter().map(|s| s.name.clone()).collect();
     let mut contestants: Vec<Box<dyn FnMut(usize) + '_>> = vec![
         Box::new(|i| {
             black_box(bare_esag.round(&data.linear[i], &data.sigma));
@@ -227,9 +227,9 @@ fn rounds(data: &Data) {
             black_box(bare_ucb.round(&data.linear[i], &data.rewards[i]));
         }),
     ];
-    for seat in &mut seated {
-        let tables = if seat.logistic { &data.logistic } else { &data.linear };
-        contestants.push(Box::new(move |i| seat.round(&tables[i], &data.rewards[i])));
+    for jury in &mut juries {
+        let tables = if jury.logistic { &data.logistic } else { &data.linear };
+        contestants.push(Box::new(move |i| jury.round(&tables[i], &data.rewards[i])));
     }
     // The fewer they are, the more turns each can have.
     let turns = 6000 / contestants.len();
@@ -251,9 +251,9 @@ fn from_the_start(data: &Data) {
     for rounds in [200, 2_000, 20_000] {
         let time = |name: &str| -> f64 {
             let turn = || {
-                let mut seat = Seated::new(name, data);
+                let mut jury = BenchedJury::new(name, data);
                 let start = Instant::now();
-                (0..rounds).for_each(|i| seat.round(&data.linear[i % ROUNDS], &data.rewards[i % ROUNDS]));
+                (0..rounds).for_each(|i| jury.round(&data.linear[i % ROUNDS], &data.rewards[i % ROUNDS]));
                 start.elapsed().as_secs_f64() * 1e6 / rounds as f64
             };
             (0..3).map(|_| turn()).fold(f64::INFINITY, f64::min)

@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seen = jury.seen();
     println!(
         "{} verdicts learnt from, {} passed over: those items were not explored",
-        seen.used, seen.passed_over
+        seen.used, seen.ignored_rewards
     );
     Ok(())
 }

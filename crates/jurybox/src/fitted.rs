@@ -50,10 +50,10 @@ use std::sync::Arc;
 /// # Ok::<(), jurybox::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Fitted(Arc<Inner>);
+pub struct Fitted(Arc<FittedParts>);
 
 #[derive(Debug)]
-struct Inner {
+struct FittedParts {
     spec: Spec,
     evaluators: Evaluators,
     link: Link,
@@ -62,7 +62,7 @@ struct Inner {
 
 impl Fitted {
     pub(crate) fn new(spec: Spec, evaluators: Evaluators, link: Link, rank: AnyRank) -> Self {
-        Fitted(Arc::new(Inner { spec, evaluators, link, rank }))
+        Fitted(Arc::new(FittedParts { spec, evaluators, link, rank }))
     }
 
     /// The policy and its options.
@@ -134,7 +134,7 @@ impl Fitted {
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn form(&self) -> Option<Form> {
-        let Inner { evaluators, link, rank, .. } = &*self.0;
+        let FittedParts { evaluators, link, rank, .. } = &*self.0;
         rank.form().map(|form| form.turned(evaluators, *link))
     }
 

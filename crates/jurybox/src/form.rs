@@ -34,7 +34,7 @@ use std::sync::Arc;
 pub struct Form {
     lanes: usize,
     terms: Terms,
-    line: Line,
+    line: ValueMap,
 }
 
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub(crate) trait Curves: Debug + Send + Sync {
 
 /// The map from a finished sum to a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Line {
+enum ValueMap {
     AsItIs,
     Over(f64),
     Straight { base: f64, slope: f64 },
@@ -74,7 +74,7 @@ impl Form {
     /// assert_eq!(sums, [[17.0]]);
     /// ```
     pub fn weighted(weights: &[f64]) -> Form {
-        Form { lanes: 1, terms: Terms::Weights(weights.into()), line: Line::AsItIs }
+        Form { lanes: 1, terms: Terms::Weights(weights.into()), line: ValueMap::AsItIs }
     }
 
     /// Adds as `kernel::dot_rows` does: even and odd evaluators apart, then the two sums.
@@ -84,7 +84,11 @@ impl Form {
 
     /// A sum of nonlinear terms, added one after the other.
     pub(crate) fn curved(curves: Arc<dyn Curves>) -> Form {
-        Form { lanes: 1, terms: Terms::Curves { curves, low: [].into(), mirror: 0.0 }, line: Line::AsItIs }
+        Form {
+            lanes: 1,
+            terms: Terms::Curves { curves, low: [].into(), mirror: 0.0 },
+            line: ValueMap::AsItIs,
+        }
     }
 
     /// [`dots`](Self::dots) of scores on the scale of g^-1.
@@ -97,12 +101,12 @@ impl Form {
 
     /// The sum divided by `divisor`.
     pub(crate) fn over(self, divisor: f64) -> Form {
-        Form { line: Line::Over(divisor), ..self }
+        Form { line: ValueMap::Over(divisor), ..self }
     }
 
     /// `base + slope * sum`.
     pub(crate) fn on_line(self, base: f64, slope: f64) -> Form {
-        Form { line: Line::Straight { base, slope }, ..self }
+        Form { line: ValueMap::Straight { base, slope }, ..self }
     }
 
     /// The form for raw scores, with low evaluators mirrored.
@@ -154,9 +158,9 @@ impl Form {
             values.iter_mut().zip(other).for_each(|(value, more)| *value += *more);
         }
         match self.line {
-            Line::AsItIs => {}
-            Line::Over(divisor) => values.iter_mut().for_each(|value| *value /= divisor),
-            Line::Straight { base, slope } => {
+            ValueMap::AsItIs => {}
+            ValueMap::Over(divisor) => values.iter_mut().for_each(|value| *value /= divisor),
+            ValueMap::Straight { base, slope } => {
                 values.iter_mut().for_each(|value| *value = base + slope * *value);
             }
         }

@@ -84,7 +84,8 @@ pub use nearest::nearest;
 pub use oracle::{absolute_regret, gap, relative_regret};
 pub use pick::{Example, Learnt, Pick, Receipt};
 pub use policy::{
-    Alarm, Doubt, Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Reading, SigmaOrigin, policies,
+    Alarm, Diagnostic, Entry, Exploration, Links, Needs, OptionEntry, OptionKind, Reading, SigmaOrigin,
+    policies,
 };
 /// The random number generators that signatures here name.
 pub use rand;

@@ -170,7 +170,7 @@ impl Symmetric {
 
     /// Moves rows and columns: `columns` has the old position for each new one, or none for a new
     /// row of zeros.
-    pub(crate) fn reseated(&self, columns: &[Option<usize>]) -> Symmetric {
+    pub(crate) fn with_columns(&self, columns: &[Option<usize>]) -> Symmetric {
         let mut out = Symmetric::zeros(columns.len());
         for (i, from_i) in columns.iter().enumerate() {
             for (j, from_j) in columns[..=i].iter().enumerate() {

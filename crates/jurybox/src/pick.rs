@@ -69,8 +69,8 @@ pub struct Example<'a> {
 /// The result of learning from a batch of examples.
 ///
 /// ```
-/// let learnt = jurybox::Learnt { used: 8, passed_over: 2 };
-/// assert_eq!(learnt.used + learnt.passed_over, 10);
+/// let learnt = jurybox::Learnt { used: 8, ignored_rewards: 2 };
+/// assert_eq!(learnt.used + learnt.ignored_rewards, 10);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Learnt {
@@ -78,5 +78,5 @@ pub struct Learnt {
     pub used: u64,
     /// Examples that this policy does not learn from, such as greedy picks for `eps-greedy`, or
     /// history without receipts for `exp4p`.
-    pub passed_over: u64,
+    pub ignored_rewards: u64,
 }

@@ -233,19 +233,19 @@ pub(crate) fn better(a: &Ranked, b: &Ranked, seed: u64) -> Ordering {
 
 /// The number of items that are better than a value, and the number that equal it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TieRank {
     pub(crate) above: usize,
     pub(crate) tied: usize,
 }
 
-impl Place {
-    pub(crate) fn of(value: f64, values: &[f64]) -> Place {
+impl TieRank {
+    pub(crate) fn of(value: f64, values: &[f64]) -> TieRank {
         let (mut above, mut tied) = (0, 0);
         for &other in values {
             above += usize::from(other > value);
             tied += usize::from(other == value);
         }
-        Place { above, tied }
+        TieRank { above, tied }
     }
 
     /// The probability, over the tie rule's seed, to be among the best `k`.
@@ -277,7 +277,7 @@ pub(crate) fn shares_of_top(values: &[f64], k: usize, top: &mut TopK, out: &mut 
         out.extend(values.iter().map(|&v| f64::from(u8::from(v >= threshold))));
         return;
     }
-    let share = Place::of(threshold, values).share_of_top(k);
+    let share = TieRank::of(threshold, values).share_of_top(k);
     out.extend(values.iter().map(|&v| {
         if v > threshold {
             1.0

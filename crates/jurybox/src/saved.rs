@@ -26,6 +26,7 @@ struct Saved<S> {
     version: u32,
     policy: String,
     evaluators: Evaluators,
+    #[serde(with = "StoredSeen")]
     seen: Seen,
     state: S,
     rounds_rank_by: RankBy<S>,
@@ -40,7 +41,27 @@ enum RankBy<S> {
     /// The state that was saved.
     This,
     /// An earlier state.
-    Earlier { seen: Seen, state: S },
+    Earlier {
+        #[serde(with = "StoredSeen")]
+        seen: Seen,
+        state: S,
+    },
+}
+
+/// The counts under the field names that saved juries have.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Seen", deny_unknown_fields)]
+struct StoredSeen {
+    rounds: u64,
+    items: u64,
+    missing: u64,
+    clamped: u64,
+    used: u64,
+    #[serde(rename = "passed_over")]
+    ignored_rewards: u64,
+    #[serde(rename = "outside")]
+    out_of_range: u64,
+    latest: Option<u64>,
 }
 
 /// Saving and reading back.

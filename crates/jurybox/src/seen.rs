@@ -2,7 +2,7 @@
 
 use crate::estimate::MOST_COUNTED;
 use crate::estimate::ladder::LATEST;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Counts of what a jury has seen.
 ///
@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(jury.seen().rounds, 0);
 /// # Ok::<(), jurybox::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Seen {
     /// Rounds observed.
     pub rounds: u64,
@@ -26,10 +25,10 @@ pub struct Seen {
     /// Examples learnt from.
     pub used: u64,
     /// Examples that the policy does not learn from.
-    pub passed_over: u64,
+    pub ignored_rewards: u64,
     /// Rewards outside the policy's range that were clamped to it. Many of them mean that the range
     /// does not fit.
-    pub outside: u64,
+    pub out_of_range: u64,
     /// The latest time of an observation or an example, if there was one.
     pub latest: Option<u64>,
 }
@@ -62,8 +61,8 @@ impl Seen {
     }
 
     fn counts(&mut self) -> [&mut u64; 7] {
-        let Seen { rounds, items, missing, clamped, used, passed_over, outside, latest: _ } = self;
-        [rounds, items, missing, clamped, used, passed_over, outside]
+        let Seen { rounds, items, missing, clamped, used, ignored_rewards, out_of_range, latest: _ } = self;
+        [rounds, items, missing, clamped, used, ignored_rewards, out_of_range]
     }
 
     /// Adds the counts of another jury, saturating where they are no longer exact.
@@ -94,6 +93,6 @@ impl Seen {
         if self.counts().iter().any(|count| **count > MOST_COUNTED) {
             return Some("it counts beyond 2^53, the most that is counted");
         }
-        (self.outside > self.used).then_some("more rewards were moved than were learnt from")
+        (self.out_of_range > self.used).then_some("more rewards were moved than were learnt from")
     }
 }

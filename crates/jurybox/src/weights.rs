@@ -26,21 +26,25 @@ use crate::scores::Scores;
 pub struct Weights {
     w: Vec<f64>,
     information: Vec<f64>,
-    prior: Prior,
+    prior: NormalPrior,
 }
 
 /// A normal prior of the reward; precision 0 is the flat prior.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Prior {
+pub(crate) struct NormalPrior {
     pub(crate) mean: f64,
     pub(crate) precision: f64,
 }
 
-impl Prior {
+impl NormalPrior {
     /// The prior with this mean and variance; flat if they are not finite or the variance is 0.
-    pub(crate) fn normal(mean: f64, variance: f64) -> Prior {
+    pub(crate) fn normal(mean: f64, variance: f64) -> NormalPrior {
         let precision = 1.0 / variance;
-        if variance > 0.0 && precision.is_finite() { Prior { mean, precision } } else { Prior::default() }
+        if variance > 0.0 && precision.is_finite() {
+            NormalPrior { mean, precision }
+        } else {
+            NormalPrior::default()
+        }
     }
 }
 
@@ -49,12 +53,12 @@ impl Weights {
     pub fn oracle(alpha: &[f64], sigma: &[f64]) -> Result<Weights, crate::Error> {
         crate::oracle::check(alpha, sigma)?;
         let mut weights = Weights::default();
-        weights.set(alpha, sigma, Prior::default());
+        weights.set(alpha, sigma, NormalPrior::default());
         Ok(weights)
     }
 
     /// Sets the weights for `alpha` and `sigma`, reusing memory. All are zero if every alpha is.
-    pub(crate) fn set(&mut self, alpha: &[f64], sigma: &[f64], prior: Prior) {
+    pub(crate) fn set(&mut self, alpha: &[f64], sigma: &[f64], prior: NormalPrior) {
         // |alpha / sigma| beyond 1e150 could not be squared; no ranking needs it to be.
         self.w.clear();
         self.w.extend(alpha.iter().zip(sigma).map(|(a, s)| (a / s).clamp(-1e150, 1e150)));
@@ -95,7 +99,7 @@ impl Weights {
     /// value.
     pub(crate) fn line(&self) -> Option<(f64, f64)> {
         let total: f64 = self.information.iter().sum();
-        let Prior { mean, precision } = self.prior;
+        let NormalPrior { mean, precision } = self.prior;
         (total > 0.0 && precision > 0.0)
             .then(|| (precision * mean / (precision + total), total / (precision + total)))
     }
@@ -111,7 +115,7 @@ impl Weights {
             return;
         }
         let total: f64 = self.information.iter().sum();
-        let Prior { mean, precision } = self.prior;
+        let NormalPrior { mean, precision } = self.prior;
         if total <= 0.0 {
             // No evaluator has a weight: all items tie, also those without scores.
             out.fill(0.0);
@@ -137,7 +141,7 @@ mod tests {
     #[test]
     fn a_prior_pulls_thin_evidence_towards_it() {
         let mut weights = Weights::default();
-        weights.set(&[1.0, 1.0], &[1.0, 1.0], Prior::normal(0.5, 1.0));
+        weights.set(&[1.0, 1.0], &[1.0, 1.0], NormalPrior::normal(0.5, 1.0));
         let mut values = Vec::new();
         let table = [2.0, f64::NAN, f64::NAN, f64::NAN, 2.0, 2.0];
         weights.values(&Scores::new(&table, 2).unwrap(), &mut values);

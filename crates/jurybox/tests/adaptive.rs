@@ -57,8 +57,8 @@ fn picked_by(rounds: &[(Vec<f64>, Vec<f64>)], value: impl Fn(&[f64]) -> f64) -> 
     last.iter().map(picked).sum::<f64>() / last.len() as f64
 }
 
-fn seated(spec: &str, width: usize) -> Jury {
-    seat(&spec.parse().unwrap(), width)
+fn new_jury(spec: &str, width: usize) -> Jury {
+    jury_of(&spec.parse().unwrap(), width)
 }
 
 /// The mean reward of the eight best of forty standard normal rewards.
@@ -84,14 +84,14 @@ fn offsets_units_inverted_and_useless_evaluators_are_learnt() {
             3.25,
         ]
     });
-    let share = play(&mut seated("adaptive", J), &data) / ceiling(&data);
+    let share = play(&mut new_jury("adaptive", J), &data) / ceiling(&data);
     assert!(share > 0.95, "{share}");
     // An inverted evaluator may also be declared.
     let alone: Vec<_> = data
         .iter()
         .map(|(r, t)| (r.clone(), t.chunks(J).flat_map(|row| [row[2], row[3]]).collect()))
         .collect();
-    let declared = play(&mut seated("adaptive(inverted=[0])", 2), &alone[..6]);
+    let declared = play(&mut new_jury("adaptive(inverted=[0])", 2), &alone[..6]);
     assert!(declared > 0.8 * ceiling(&alone[..6]), "{declared}");
 }
 
@@ -103,7 +103,7 @@ fn rewards_of_any_sign_and_scale_give_the_same_picks() {
             .iter()
             .map(|(rewards, table)| (rewards.iter().map(|r| scale * r + shift).collect(), table.clone()))
             .collect();
-        let mut jury = seated("adaptive", J);
+        let mut jury = new_jury("adaptive", J);
         play(&mut jury, &changed);
         picks_after(&jury, 3)
     };
@@ -122,16 +122,16 @@ fn duplicates_binary_and_heavy_tailed_rewards_do_no_harm() {
     let transform = |f: &dyn Fn(f64) -> f64| -> Vec<(Vec<f64>, Vec<f64>)> {
         data.iter().map(|(rewards, table)| (rewards.iter().map(|&r| f(r)).collect(), table.clone())).collect()
     };
-    assert!(play(&mut seated("adaptive", J), &data) > 0.88 * best);
+    assert!(play(&mut new_jury("adaptive", J), &data) > 0.88 * best);
     let binary = transform(&|r| f64::from(r > 1.0));
     // What the scores can tell a yes by, when it is known how they came about: precisions 4 and 1 for the two opinions. Of
     // the 240 picks that count about one in ten differs, so that four standard errors of the difference are 8%.
     let told = picked_by(&binary, |row| 4.0 * row[0] + row[3]);
-    let found = play(&mut seated("adaptive", J), &binary);
+    let found = play(&mut new_jury("adaptive", J), &binary);
     assert!(found > 0.92 * told, "{found} of {told}");
     // Cubes of exponentials: the largest reward is thousands of times the median.
     let heavy = transform(&|r| (3.0 * r).exp());
-    let mut jury = seated("adaptive", J);
+    let mut jury = new_jury("adaptive", J);
     play(&mut jury, &heavy);
     let fitted = jury.fit();
     let weights = fitted.weights().unwrap();
@@ -147,7 +147,7 @@ fn curves_are_followed() {
         vec![(3.0 * r).tanh() + 0.05 * normal(rng), (2.0 * r).exp() + normal(rng), normal(rng)]
     });
     let (bent, straight) =
-        (play(&mut seated("adaptive", 3), &data), play(&mut seated("adaptive(curve=linear)", 3), &data));
+        (play(&mut new_jury("adaptive", 3), &data), play(&mut new_jury("adaptive(curve=linear)", 3), &data));
     assert!(bent > straight && bent > 0.93 * ceiling(&data), "{bent} {straight} {}", ceiling(&data));
 }
 
@@ -158,7 +158,7 @@ fn intervals_cover() {
     for seed in 0..30 {
         // The reward is a linear function of independent scores plus noise: the true weights are known.
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut jury = seated("adaptive(curve=linear)", 4);
+        let mut jury = new_jury("adaptive(curve=linear)", 4);
         for _ in 0..40 {
             let table: Vec<f64> = (0..80).map(|_| normal(&mut rng)).collect();
             let view = jury.scores(&table).unwrap();
@@ -203,7 +203,7 @@ fn gross_errors_among_the_verdicts_do_not_rule_the_fit() {
             (rewards.iter().map(off).collect(), table.clone())
         })
         .collect();
-    let mut jury = seated("adaptive", 4);
+    let mut jury = new_jury("adaptive", 4);
     play(&mut jury, &verdicts);
     let fitted = jury.fit();
     let weights = fitted.weights().unwrap();
@@ -231,7 +231,7 @@ fn severe_harm_is_not_cut_to_the_size_of_mild_harm() {
         .collect();
     // Whoever knows who sees the severe, and picks by them alone.
     let told = picked_by(&data, |row| row[3] + row[4] + row[5]);
-    let found = play(&mut seated("adaptive", J), &data);
+    let found = play(&mut new_jury("adaptive", J), &data);
     assert!(found > 0.9 * told, "{found} of {told}");
 }
 
@@ -260,7 +260,7 @@ fn severe_harm_that_the_others_pass_over_is_met() {
     for seed in 0..6 {
         let data = severe(seed, 240);
         let told = picked_by(&data, |row| row[4] + row[5]);
-        let found = play(&mut seated("adaptive", 6), &data);
+        let found = play(&mut new_jury("adaptive", 6), &data);
         assert!(found > 0.9 * told, "{seed}: {found} of {told}");
     }
 }
@@ -270,7 +270,7 @@ fn noise_that_grows_with_the_reward_is_a_curve_to_it() {
     // Evaluators scatter more over good items, so that extreme scores of either sign speak for them: no straight line.
     let data = rounds(200, 11, |_, r, rng| (0..3).map(|_| 0.3 * r + r.exp() * normal(rng)).collect());
     let (curved, straight) =
-        (play(&mut seated("adaptive", 3), &data), play(&mut seated("adaptive(curve=linear)", 3), &data));
+        (play(&mut new_jury("adaptive", 3), &data), play(&mut new_jury("adaptive(curve=linear)", 3), &data));
     assert!(curved > 1.05 * straight, "{curved} {straight}");
 }
 
@@ -294,7 +294,7 @@ fn options_that_make_no_sense_are_refused() {
 fn the_value_of_a_row_is_its_own_whatever_stands_beside_it() {
     for spec in ["adaptive", "adaptive(curve=ranks)", "adaptive(curve=linear)"] {
         let data = rounds(30, 9, |_, r, rng| (0..J).map(|_| (r + normal(rng)).exp()).collect());
-        let mut jury = seated(spec, J);
+        let mut jury = new_jury(spec, J);
         play(&mut jury, &data);
         let mut table = data[0].1.clone();
         // Every third row has a gap or two.

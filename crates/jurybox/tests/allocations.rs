@@ -43,7 +43,7 @@ fn a_steady_state_allocates_nothing() {
     for spec in specs(J).into_iter().filter(|spec| spec.name() != "adaptive") {
         let estimates = ["esag", "greedy", "eval-ucb"].iter().any(|part| spec.name().contains(part));
         let spec = if estimates { spec.with("sigma", 0.4) } else { spec };
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         let mut world = World::new(1, J, 0.0);
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut picks = Vec::new();

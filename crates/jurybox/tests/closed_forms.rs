@@ -17,7 +17,7 @@ fn esag_is_the_running_mean_of_all_scores_on_the_inverse_links_scale() {
         ("glm-esag(sigma=0.4)", Link::Logistic),
         ("glm-esag(sigma=0.4,link=probit)", Link::Probit),
     ] {
-        let mut jury = seat(&text.parse().unwrap(), J);
+        let mut jury = jury_of(&text.parse().unwrap(), J);
         let log = run(&mut jury, &mut World::new(1, J, 0.2), 50, 20, 5, 1);
         for j in 0..J {
             let column: Vec<f64> = log
@@ -40,7 +40,7 @@ fn maximum_likelihood_with_the_identity_link_is_s_over_r_plus_lambda() {
         ("eps-greedy(sigma=0.4,lambda=0.1,eps=0.5)", 0.1, true),
         ("eps-greedy(sigma=0.4,lambda=0.1,eps=1,slots=2)", 0.1, true),
     ] {
-        let mut jury = seat(&text.parse().unwrap(), J);
+        let mut jury = jury_of(&text.parse().unwrap(), J);
         let log = run(&mut jury, &mut World::new(2, J, 0.0), 50, 20, 5, 2);
         let (mut s, mut r) = ([0.0; J], 0.0);
         for logged in &log {
@@ -62,7 +62,7 @@ fn a_policy_told_the_truth_weighs_as_the_oracle() {
     // Scores without noise: after one round esag knows alpha up to the mean reward, and the weights up to its inverse.
     let alpha = [0.5, 1.0, 2.0, 4.0];
     let sigma = vec![0.1, 0.2, 0.3, 0.4];
-    let mut jury = seat(&Spec::new("esag").with("sigma", sigma.clone()), J);
+    let mut jury = jury_of(&Spec::new("esag").with("sigma", sigma.clone()), J);
     let rewards = [1.0, 2.0, 3.0];
     let table: Vec<f64> = rewards.iter().flat_map(|r| alpha.map(|a| a * r)).collect();
     jury.observe(&Scores::new(&table, J).unwrap(), 0).unwrap();
@@ -76,8 +76,8 @@ fn a_policy_told_the_truth_weighs_as_the_oracle() {
 fn folding_the_current_round_in_removes_the_blind_first_round() {
     let mut world = World::new(3, J, 0.0);
     let (mut letter, mut past) = (
-        seat(&"esag(sigma=0.4)".parse().unwrap(), J),
-        seat(&"esag(sigma=0.4,current_round=true)".parse().unwrap(), J),
+        jury_of(&"esag(sigma=0.4)".parse().unwrap(), J),
+        jury_of(&"esag(sigma=0.4,current_round=true)".parse().unwrap(), J),
     );
     assert!(!letter.observes_first() && past.observes_first());
     let (_, scores) = world.round(20);
@@ -94,11 +94,11 @@ fn folding_the_current_round_in_removes_the_blind_first_round() {
 
 #[test]
 fn anytime_exploration_fades_as_one_over_the_cube_root_and_a_horizon_fixes_it() {
-    let mut anytime = seat(&"eps-greedy".parse().unwrap(), J);
+    let mut anytime = jury_of(&"eps-greedy".parse().unwrap(), J);
     assert_eq!(anytime.fit().exploration().eps, 1.0);
     run(&mut anytime, &mut World::new(4, J, 0.0), 26, 10, 2, 4);
     assert!((anytime.fit().exploration().eps - 1.0 / 3.0).abs() < 1e-12);
-    let eps = |text: &str| seat(&text.parse().unwrap(), J).fit().exploration().eps;
+    let eps = |text: &str| jury_of(&text.parse().unwrap(), J).fit().exploration().eps;
     assert!((eps("eps-greedy(horizon=1000)") - 0.1).abs() < 1e-12);
     assert!((eps("glm-eps-greedy-all(horizon=10000,scale=0.1,power=0.5)") - 0.001).abs() < 1e-12);
     assert_eq!(eps("greedy"), 0.0);
@@ -106,10 +106,10 @@ fn anytime_exploration_fades_as_one_over_the_cube_root_and_a_horizon_fixes_it() 
 
 #[test]
 fn clamped_scores_are_counted() {
-    let mut jury = seat(&"glm-esag".parse().unwrap(), 2);
+    let mut jury = jury_of(&"glm-esag".parse().unwrap(), 2);
     jury.observe(&Scores::new(&[0.5, 1.5, -0.1, f64::NAN], 2).unwrap(), 0).unwrap();
     assert_eq!((jury.seen().clamped, jury.seen().missing), (2, 1));
-    let mut linear = seat(&"esag".parse().unwrap(), 2);
+    let mut linear = jury_of(&"esag".parse().unwrap(), 2);
     linear.observe(&Scores::new(&[0.5, 1.5, -0.1, f64::NAN], 2).unwrap(), 0).unwrap();
     assert_eq!(linear.seen().clamped, 0);
 }
@@ -117,7 +117,7 @@ fn clamped_scores_are_counted() {
 #[test]
 fn it_says_where_the_noise_levels_come_from() {
     let origin = |text: &str, evaluators: usize| {
-        let mut jury = seat(&text.parse().unwrap(), evaluators);
+        let mut jury = jury_of(&text.parse().unwrap(), evaluators);
         run(&mut jury, &mut World::new(5, evaluators, 0.0), 100, 20, 5, 5);
         let fitted = jury.fit();
         let (sigma, origin) = fitted.sigma().unwrap();
@@ -147,8 +147,8 @@ proptest! {
                     _ => spec.with("lambda", 1e-9),
                 }
             };
-            let mut plain = seat(&spec(&[1.0; J]), J);
-            let mut scaled = seat(&spec(&factors), J);
+            let mut plain = jury_of(&spec(&[1.0; J]), J);
+            let mut scaled = jury_of(&spec(&factors), J);
             let mut world = World::new(seed, J, 0.1);
             let (mut a, mut b) = (ChaCha8Rng::seed_from_u64(seed), ChaCha8Rng::seed_from_u64(seed));
             for at in 0..30 {
@@ -201,7 +201,7 @@ proptest! {
 fn an_item_that_nobody_scored_is_worth_what_all_items_are_and_not_what_picks_were() {
     for policy in ["greedy(sigma=0.5)", "eps-greedy-all(eps=0.01,sigma=0.5)", "eval-ucb(sigma=0.5)", "greedy"]
     {
-        let mut jury = seat(&policy.parse().unwrap(), 3);
+        let mut jury = jury_of(&policy.parse().unwrap(), 3);
         let mut world = World::new(3, 3, 0.0);
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let (mut all, mut picked) = ((0.0, 0.0), (0.0, 0.0));

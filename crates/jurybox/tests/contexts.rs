@@ -164,7 +164,7 @@ fn a_group_that_is_not_known_is_valued_by_what_all_share() {
 }
 
 #[test]
-fn contexts_are_saved_merged_and_reseated() {
+fn contexts_are_saved_merged_and_moved() {
     let (a, b) = (taught("adaptive", Differ::Weights, 200, 3), taught("adaptive", Differ::Weights, 200, 4));
     let read = Jury::from_json(&a.to_json()).unwrap();
     assert_eq!(read.to_bytes(), a.to_bytes());
@@ -178,12 +178,12 @@ fn contexts_are_saved_merged_and_reseated() {
     }
     // Without the context, and with it again in another place: labels keep their scores, groups that were forgotten are gone.
     let mut jury = a.clone();
-    jury.reseat(Evaluators::new((0..J).map(|j| format!("e{j}"))).unwrap()).unwrap();
+    jury.set_evaluators(Evaluators::new((0..J).map(|j| format!("e{j}"))).unwrap()).unwrap();
     assert_eq!((jury.fit().group_weights(J, 0.0), jury.seen().used), (None, 200));
     let mut jury = a.clone();
     let names =
         [Evaluator::context("group")].into_iter().chain((0..J).map(|j| Evaluator::from(format!("e{j}"))));
-    jury.reseat(Evaluators::new(names).unwrap()).unwrap();
+    jury.set_evaluators(Evaluators::new(names).unwrap()).unwrap();
     let moved = jury.fit().group_weights(0, 0.0).unwrap().1;
     for (there, here) in moved[1..].iter().zip(&a.fit().group_weights(J, 0.0).unwrap().1) {
         assert!((there - here).abs() < 1e-6, "{there} {here}");

@@ -38,8 +38,8 @@ fn swapping(change: u64) -> impl Fn(u64, usize) -> f64 {
     move |t, j| if (j < 3) == (t < change) { 0.3 } else { 4.0 }
 }
 
-fn seated(spec: &str) -> Jury {
-    seat(&spec.parse().unwrap(), J)
+fn new_jury(spec: &str) -> Jury {
+    jury_of(&spec.parse().unwrap(), J)
 }
 
 /// Plays the rounds, the first at that time, learning at once; the reward of each round's picks.
@@ -73,7 +73,7 @@ fn sum(rewards: &[f64]) -> f64 {
 
 #[test]
 fn an_alarm_names_the_evaluator_and_the_round_and_steady_worlds_raise_none() {
-    let mut jury = seated("adaptive");
+    let mut jury = new_jury("adaptive");
     play(&mut jury, &rounds(240, 7, breaking(160)), 0);
     let alarms = jury.fit().alarms().to_vec();
     let spread = alarms.iter().find(|a| a.reading == Reading::Spread).unwrap();
@@ -85,7 +85,7 @@ fn an_alarm_names_the_evaluator_and_the_round_and_steady_worlds_raise_none() {
         "those it leaves behind are not blamed: {alarms:?}"
     );
     for seed in 100..120 {
-        let mut jury = seated("adaptive");
+        let mut jury = new_jury("adaptive");
         play(&mut jury, &rounds(240, seed, breaking(u64::MAX)), 0);
         assert!(jury.fit().alarms().is_empty(), "{seed}: {:?}", jury.fit().alarms());
     }
@@ -96,7 +96,7 @@ fn when_it_changed_is_never_told_otherwise() {
     // However old the change is, the two times hold it between them, and are no further apart than a quarter of its age.
     let (change, data) = (300, rounds(1500, 9, breaking(300)));
     for unit in [1, 3600] {
-        let mut jury = seated("adaptive");
+        let mut jury = new_jury("adaptive");
         for ((_, table), at) in data.iter().zip(0..) {
             jury.observe(&jury.scores(table).unwrap(), unit * at).unwrap();
             if at >= change + 12 && at % 25 == 0 {
@@ -116,7 +116,7 @@ fn when_it_changed_is_never_told_otherwise() {
 fn an_alarm_comes_within_forty_rounds_at_any_age_and_in_any_unit_of_time() {
     // Twice the noise; time in rounds, in seconds and in microseconds since 1970 with a round an hour.
     for (change, unit) in [(200, 1), (200, 3600), (200, 3_600_000_000), (12_000, 1), (12_000, 3600)] {
-        let mut jury = seated("adaptive");
+        let mut jury = new_jury("adaptive");
         let noise = |t: u64, j: usize| if j == 2 && t >= change { 1.0 } else { 0.5 };
         show(&mut jury, &rounds(change + 40, 3, noise), unit);
         let alarms = jury.fit().alarms().to_vec();
@@ -134,7 +134,7 @@ fn an_alarm_comes_within_forty_rounds_at_any_age_and_in_any_unit_of_time() {
 #[test]
 fn forgetting_pays_after_a_change_and_costs_nothing_before() {
     let (changing, steady) = (rounds(240, 8, swapping(120)), rounds(240, 8, swapping(u64::MAX)));
-    let late = |spec: &str, data: &[Round]| sum(&play(&mut seated(spec), data, 0)[160..]);
+    let late = |spec: &str, data: &[Round]| sum(&play(&mut new_jury(spec), data, 0)[160..]);
     assert!(late("adaptive", &changing) > 1.01 * late("adaptive(forget=false)", &changing));
     let (kept, forgetful) = (late("adaptive(forget=false)", &steady), late("adaptive", &steady));
     assert!((kept - forgetful).abs() < 1e-3 * kept, "{kept} {forgetful}");
@@ -143,11 +143,11 @@ fn forgetting_pays_after_a_change_and_costs_nothing_before() {
 #[test]
 fn who_does_not_forget_is_told_all_the_same() {
     let data = rounds(240, 8, swapping(120));
-    let mut jury = seated("adaptive(forget=false)");
+    let mut jury = new_jury("adaptive(forget=false)");
     play(&mut jury, &data, 0);
     assert!(jury.fit().alarms().iter().any(|alarm| (alarm.since..=alarm.until).contains(&120)));
     // Nothing is left out: with all at one time, at which nothing can be seen to change, the same is learnt.
-    let mut still = seated("adaptive(forget=false)");
+    let mut still = new_jury("adaptive(forget=false)");
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     for (rewards, table) in &data {
         let picks = still.round(&still.scores(table).unwrap(), 0, K, &mut rng).unwrap();
@@ -159,7 +159,7 @@ fn who_does_not_forget_is_told_all_the_same() {
 
 #[test]
 fn a_clock_that_stands_still_keeps_one_span() {
-    let mut jury = seated("adaptive");
+    let mut jury = new_jury("adaptive");
     let data = rounds(200, 4, swapping(100));
     let mut size = |rounds: &[Round]| {
         for (rewards, table) in rounds {
@@ -177,7 +177,7 @@ fn a_clock_that_stands_still_keeps_one_span() {
 #[test]
 fn halves_learnt_apart_are_the_whole_and_raise_the_same_alarm() {
     let data = rounds(240, 7, breaking(160));
-    let mut whole = seated("adaptive");
+    let mut whole = new_jury("adaptive");
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let log: Vec<Logged> = data
         .iter()
@@ -191,7 +191,7 @@ fn halves_learnt_apart_are_the_whole_and_raise_the_same_alarm() {
         .collect();
     // Two machines that take turns, and one that learns the first half last.
     let part = |keep: &dyn Fn(u64) -> bool| {
-        let mut jury = seated("adaptive");
+        let mut jury = new_jury("adaptive");
         log.iter().filter(|logged| keep(logged.at)).for_each(|logged| {
             observe(&mut jury, logged);
             learn(&mut jury, logged);
@@ -211,7 +211,7 @@ fn halves_learnt_apart_are_the_whole_and_raise_the_same_alarm() {
         assert_eq!(told(&merged), told(&whole));
     }
     // A tick makes round numbers of timestamps.
-    let mut hourly = seated("adaptive(tick=3600)");
+    let mut hourly = new_jury("adaptive(tick=3600)");
     for logged in &log {
         let logged = Logged { at: 3600 * logged.at + 1800, ..logged.clone() };
         observe(&mut hourly, &logged);
@@ -226,7 +226,7 @@ fn halves_learnt_apart_are_the_whole_and_raise_the_same_alarm() {
 fn an_old_jury_knows_of_a_change_as_soon_as_a_young_one() {
     let after = |change: u64| {
         let data = rounds(change + 120, 8, swapping(change));
-        sum(&play(&mut seated("adaptive"), &data, 0)[change as usize + 80..])
+        sum(&play(&mut new_jury("adaptive"), &data, 0)[change as usize + 80..])
     };
     let (young, old) = (after(150), after(1500));
     assert!(old > 0.97 * young, "{old} {young}");
@@ -243,7 +243,7 @@ fn redefined(mut data: Vec<Round>, change: usize, reward: impl Fn(f64) -> f64) -
 fn rewards_that_mean_something_else_are_seen_and_learnt_anew() {
     // From round 200 on, what was good is bad, and scores are what they were.
     let data = redefined(rounds(340, 11, |_, j| 0.3 + 0.2 * j as f64), 200, |r| -r);
-    let mut jury = seated("adaptive");
+    let mut jury = new_jury("adaptive");
     let earned = play(&mut jury, &data, 0);
     let alarms = jury.fit().alarms().to_vec();
     assert!(!alarms.is_empty() && alarms.iter().all(|alarm| alarm.evaluator.is_none()), "{alarms:?}");
@@ -251,21 +251,21 @@ fn rewards_that_mean_something_else_are_seen_and_learnt_anew() {
     // Before it picked the best, and within 90 rounds it nearly does again, against a prior of 49 to 1 that the jury points the right way; what has not
     // forgotten still picks the worst.
     let (before, after) = (sum(&earned[150..200]), sum(&earned[290..340]));
-    let kept = sum(&play(&mut seated("adaptive(forget=false)"), &data, 0)[290..340]);
+    let kept = sum(&play(&mut new_jury("adaptive(forget=false)"), &data, 0)[290..340]);
     assert!(after > 0.9 * before && kept < 0.0, "{before} {after} {kept}");
 }
 
 #[test]
 fn severer_reviewers_are_seen_and_picks_that_get_better_are_not() {
     let data = rounds(300, 12, |_, j| 0.3 + 0.3 * j as f64);
-    let mut jury = seated("adaptive");
+    let mut jury = new_jury("adaptive");
     play(&mut jury, &redefined(data.clone(), 200, |r| r - 0.7), 0);
     let alarms = jury.fit().alarms().to_vec();
     let [alarm] = &alarms[..] else { panic!("{alarms:?}") };
     assert!(alarm.reading == Reading::Reward && (alarm.since..=alarm.until).contains(&200), "{alarm:?}");
     assert!((alarm.before - alarm.after - 0.7).abs() < 0.1, "{alarm:?}");
     // The first rounds are picked by a poor rule: the others earn half as much again, and that is no change of rewards.
-    let mut jury = seated("adaptive");
+    let mut jury = new_jury("adaptive");
     for ((rewards, table), at) in data.iter().zip(0..) {
         let worst = |count: usize| if at < 100 { count } else { 0 };
         let mut order: Vec<usize> = (0..ITEMS).collect();
@@ -283,9 +283,9 @@ fn severer_reviewers_are_seen_and_picks_that_get_better_are_not() {
 #[test]
 fn who_merges_files_keeps_what_changed() {
     let data = redefined(rounds(40, 13, |_, j| 0.3 + 0.2 * j as f64), 20, |r| -r);
-    let mut jury = seated("adaptive");
+    let mut jury = new_jury("adaptive");
     for ((rewards, table), at) in data.iter().zip(0..) {
-        let mut file = seated("adaptive");
+        let mut file = new_jury("adaptive");
         file.observe(&file.scores(table).unwrap(), at).unwrap();
         let rows = table.chunks_exact(J).zip(rewards);
         let examples: Vec<Example<'_>> =
@@ -303,7 +303,7 @@ fn who_merges_files_keeps_what_changed() {
 /// One time in milliseconds among seconds would make all others old, and hide whatever changes after it.
 #[test]
 fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
-    let mut jury = seated("adaptive");
+    let mut jury = new_jury("adaptive");
     let (data, second) = (rounds(240, 7, breaking(160)), 1_700_000_000_u64);
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     for ((rewards, table), at) in data.iter().zip(0..) {
@@ -316,17 +316,17 @@ fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
             let example = Example { scores: &table[..J], reward: rewards[0], receipt: None };
             jury.learn(&[example], at).unwrap_err();
             jury.round(&scores, at, K, &mut rng).unwrap_err();
-            let mut other = seated("adaptive");
+            let mut other = new_jury("adaptive");
             other.observe(&scores, at).unwrap();
             assert_eq!(jury.merge(&other).unwrap_err().code(), "merge");
             assert_eq!(jury.to_bytes(), before);
             // Ten years later is another matter, and so is a number of rounds that becomes a date.
             jury.clone().observe(&scores, now + 10 * 31_557_600).unwrap();
-            let mut counted = seated("adaptive");
+            let mut counted = new_jury("adaptive");
             counted.observe(&scores, 99).unwrap();
             counted.observe(&scores, now).unwrap();
             // Nor are dates refused that begin as times since a start; but coarser ones after finer ones are.
-            let mut since_start = seated("adaptive");
+            let mut since_start = new_jury("adaptive");
             for nanoseconds in [200_000_000, 2_000_000_000, 3_600_000_000_000, 90_000_000_000_000] {
                 since_start.observe(&scores, nanoseconds).unwrap();
             }
@@ -344,7 +344,7 @@ fn who_is_stuck_is_told_at_any_age_and_alone() {
         for (_, table) in &mut data[change as usize..] {
             table.chunks_exact_mut(J).for_each(|row| row[1] = 0.5);
         }
-        let mut jury = seated("adaptive");
+        let mut jury = new_jury("adaptive");
         show(&mut jury, &data, 1);
         let fitted = jury.fit();
         let [alarm] = fitted.alarms() else { panic!("{change}: {:?}", fitted.alarms()) };
@@ -370,7 +370,7 @@ fn rare_flags_are_not_stuck() {
                 }
             }
         }
-        let mut jury = seated("adaptive");
+        let mut jury = new_jury("adaptive");
         for (at, rounds) in data.chunks(100).enumerate() {
             let mut later = jury.clone();
             for (round, (_, table)) in rounds.iter().enumerate() {
@@ -397,7 +397,7 @@ fn a_wave_of_what_a_rule_finds_is_no_change_of_the_rule() {
                 .chunks_exact_mut(J)
                 .for_each(|row| row[1] = f64::from(u8::from(rng.random::<f64>() < share)));
         }
-        let mut jury = seated("adaptive");
+        let mut jury = new_jury("adaptive");
         show(&mut jury, &data, 1);
         assert!(jury.fit().alarms().is_empty(), "{seed} {before} {after}: {:?}", jury.fit().alarms());
     }
@@ -410,7 +410,7 @@ fn who_turns_round_is_named_beside_who_is_stuck() {
     for (_, table) in &mut data[200..] {
         table.chunks_exact_mut(J).for_each(|row| (row[1], row[2]) = (0.5, -row[2]));
     }
-    let mut jury = seated("adaptive");
+    let mut jury = new_jury("adaptive");
     show(&mut jury, &data, 1);
     let fitted = jury.fit();
     let named: Vec<_> = fitted.alarms().iter().map(|alarm| (alarm.evaluator, alarm.reading)).collect();
@@ -430,7 +430,7 @@ fn a_rare_rule_that_falls_silent_is_told() {
                 .chunks_exact_mut(J)
                 .for_each(|row| row[1] = f64::from(u8::from(rng.random::<f64>() < share)));
         }
-        let mut jury = seated("adaptive");
+        let mut jury = new_jury("adaptive");
         show(&mut jury, &data, 1);
         let fitted = jury.fit();
         let [alarm] = fitted.alarms() else { panic!("{seed}: {:?}", fitted.alarms()) };

@@ -9,7 +9,7 @@ mod support;
 use jurybox::{Jury, Scores};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use support::{judged, normal, seat};
+use support::{judged, jury_of, normal};
 
 const J: usize = 6;
 const ITEMS: usize = 40;
@@ -139,7 +139,7 @@ fn each<T: Send>(count: u64, one: impl Fn(u64) -> T + Sync) -> Vec<T> {
 /// Whether a steady world raises an alarm within its life, on scores or on rewards.
 fn cries(kind: Kind, verdict: Verdict, labels: bool, seed: u64) -> [bool; 2] {
     let mut world = World::new(kind, verdict, seed);
-    let mut jury = seat(&"adaptive(forget=false)".parse().unwrap(), J);
+    let mut jury = jury_of(&"adaptive(forget=false)".parse().unwrap(), J);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut cried = [false; 2];
     for at in 0..LIFE {
@@ -195,7 +195,7 @@ fn steady_worlds() {
 /// Rounds until an alarm after an evaluator's noise has doubled, and whether it is about that evaluator and its bracket holds the change.
 fn delay(kind: Kind, change: u64, unit: u64, seed: u64) -> (u64, bool) {
     let mut world = World::new(kind, Verdict::Number, seed);
-    let mut jury = seat(&"adaptive".parse().unwrap(), J);
+    let mut jury = jury_of(&"adaptive".parse().unwrap(), J);
     for at in 0..change + 400 {
         let round = world.round(at, if at < change { 0.5 } else { 1.0 });
         jury.observe(&Scores::new(&round.0, J).unwrap(), unit * at).unwrap();
@@ -253,7 +253,7 @@ fn rewards_that_change() {
             let runs = (worlds() / 50).clamp(5, 20);
             let mut found = each(runs, |seed| {
                 let mut world = World::new(Kind::Normal, verdict, seed);
-                let mut jury = seat(&"adaptive".parse().unwrap(), J);
+                let mut jury = jury_of(&"adaptive".parse().unwrap(), J);
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 for at in 0..change + 400 {
                     let mut round = world.round(at, 0.5);

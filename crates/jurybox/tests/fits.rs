@@ -30,7 +30,7 @@ fn values(jury: &Jury, scores: &[f64]) -> Vec<u64> {
 #[test]
 fn equal_bytes_give_equal_picks_at_any_moment_of_a_run() {
     for spec in specs(J) {
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         let (mut world, mut rng) = (World::new(1, J, 0.05), ChaCha8Rng::seed_from_u64(3));
         // Rounds large enough that `adaptive` is soon past the point where it fits with every round.
         for at in 0..45 {
@@ -65,8 +65,8 @@ fn world_at(seed: u64) -> World {
 #[test]
 fn a_fold_interrupted_by_save_and_read_is_bit_equal_to_the_unbroken_one() {
     for spec in specs(J) {
-        let log = run(&mut seat(&spec, J), &mut World::new(2, J, 0.1), 60, 40, 5, 2);
-        let (mut unbroken, mut broken) = (seat(&spec, J), seat(&spec, J));
+        let log = run(&mut jury_of(&spec, J), &mut World::new(2, J, 0.1), 60, 40, 5, 2);
+        let (mut unbroken, mut broken) = (jury_of(&spec, J), jury_of(&spec, J));
         let (_, table) = World::new(9, J, 0.2).round(50);
         for (at, logged) in log.iter().enumerate() {
             for jury in [&mut unbroken, &mut broken] {
@@ -87,7 +87,7 @@ fn a_fold_interrupted_by_save_and_read_is_bit_equal_to_the_unbroken_one() {
 #[test]
 fn a_fit_is_a_pure_function_that_rounds_and_other_fits_do_not_touch() {
     for spec in specs(J) {
-        let (mut played, mut taught) = (seat(&spec, J), seat(&spec, J));
+        let (mut played, mut taught) = (jury_of(&spec, J), jury_of(&spec, J));
         let (_, table) = World::new(9, J, 0.2).round(50);
         for logged in run(&mut played, &mut World::new(3, J, 0.1), 40, 60, 5, 3) {
             observe(&mut taught, &logged);
@@ -102,7 +102,7 @@ fn a_fit_is_a_pure_function_that_rounds_and_other_fits_do_not_touch() {
 #[test]
 fn a_fit_shared_by_threads_gives_all_of_them_the_same() {
     for spec in specs(J) {
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         run(&mut jury, &mut World::new(4, J, 0.1), 30, 20, 5, 4);
         let fitted = jury.fit();
         let (_, table) = World::new(5, J, 0.1).round(40);
@@ -135,7 +135,7 @@ fn contributions_sum_to_the_value_and_a_missing_score_adds_nothing() {
     let mut asked = 0;
     for spec in specs(J) {
         for missing in [0.0, 0.3] {
-            let mut jury = seat(&spec, J);
+            let mut jury = jury_of(&spec, J);
             run(&mut jury, &mut World::new(6, J, missing), 60, 20, 5, 6);
             let fitted = jury.fit();
             let (_, table) = World::new(7, J, missing).round(40);
@@ -165,7 +165,7 @@ fn contributions_sum_to_the_value_and_a_missing_score_adds_nothing() {
 #[test]
 fn the_value_of_an_item_is_the_same_however_rows_are_cut_into_blocks() {
     for spec in specs(J).into_iter().filter(|spec| !["rand", "exp4p"].contains(&spec.name())) {
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         run(&mut jury, &mut World::new(13, J, 0.1), 60, 20, 5, 13);
         let fitted = jury.fit();
         // Gaps in the last third only.
@@ -249,7 +249,7 @@ fn what_does_not_learn_from_scores_ranks_the_same_after_any_of_them() {
     let (_, table) = World::new(16, J, 0.1).round(200);
     let (mut look, mut do_not) = (0, 0);
     for spec in specs(J) {
-        let (mut shown, mut counted) = (seat(&spec, J), seat(&spec, J));
+        let (mut shown, mut counted) = (jury_of(&spec, J), jury_of(&spec, J));
         if shown.learns_from_scores() {
             look += 1;
             continue;
@@ -264,7 +264,7 @@ fn what_does_not_learn_from_scores_ranks_the_same_after_any_of_them() {
 }
 
 fn jury_of_one_refuses_two(spec: &Spec) -> bool {
-    seat(spec, J).fit().contributions(&[0.5; 2 * J]).is_err()
+    jury_of(spec, J).fit().contributions(&[0.5; 2 * J]).is_err()
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn a_low_evaluator_is_one_turned_round() {
         };
         let evaluators =
             Evaluators::new(["e1".into(), Evaluator::low("e2"), "e3".into(), "e4".into()]).unwrap();
-        let (mut plain, mut low) = (seat(&spec, J), Jury::new(&spec, evaluators).unwrap());
+        let (mut plain, mut low) = (jury_of(&spec, J), Jury::new(&spec, evaluators).unwrap());
         let (mut a, mut b) = (ChaCha8Rng::seed_from_u64(1), ChaCha8Rng::seed_from_u64(1));
         let mut world = World::new(8, J, 0.1);
         for at in 0..20 {
@@ -303,19 +303,19 @@ fn a_low_evaluator_is_one_turned_round() {
 #[test]
 fn evaluators_come_and_go_and_what_was_learnt_stays_with_the_names() {
     for spec in specs(J) {
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         let log = run(&mut jury, &mut World::new(10, J, 0.1), 40, 20, 5, 10);
         let names = |list: &[&str]| Evaluators::new(list.iter().copied()).unwrap();
 
         // Another order and back is nothing changed.
         let mut shuffled = jury.clone();
-        shuffled.reseat(names(&["e3", "e1", "e4", "e2"])).unwrap();
-        shuffled.reseat(names(&["e1", "e2", "e3", "e4"])).unwrap();
+        shuffled.set_evaluators(names(&["e3", "e1", "e4", "e2"])).unwrap();
+        shuffled.set_evaluators(names(&["e1", "e2", "e3", "e4"])).unwrap();
         assert_same_state(
             &shuffled,
             &{
                 let mut same = jury.clone();
-                same.reseat(names(&["e1", "e2", "e3", "e4"])).unwrap();
+                same.set_evaluators(names(&["e1", "e2", "e3", "e4"])).unwrap();
                 same
             },
             &format!("{spec} shuffled"),
@@ -323,7 +323,7 @@ fn evaluators_come_and_go_and_what_was_learnt_stays_with_the_names() {
 
         // One who leaves is as one who was never there, where each evaluator is judged alone.
         let mut fewer = jury.clone();
-        fewer.reseat(names(&["e1", "e2", "e4"])).unwrap();
+        fewer.set_evaluators(names(&["e1", "e2", "e4"])).unwrap();
         assert_eq!(fewer.evaluators().len(), 3);
         assert_eq!(picks_after(&fewer, 3).len(), 35, "{spec}");
         let by_policy = |jury: &Jury| (jury.seen().used, jury.seen().rounds);
@@ -332,7 +332,7 @@ fn evaluators_come_and_go_and_what_was_learnt_stays_with_the_names() {
         // One who comes has said nothing yet: with its scores missing, the old ones rank as before.
         let mut more = jury.clone();
         let lists = spec.options().values().any(serde_json::Value::is_array);
-        let joined = more.reseat(names(&["e1", "e2", "e3", "e4", "new"]));
+        let joined = more.set_evaluators(names(&["e1", "e2", "e3", "e4", "new"]));
         if lists {
             let message = joined.unwrap_err().to_string();
             assert!(message.contains("none for a newcomer"), "{message}");
@@ -360,19 +360,19 @@ fn evaluators_come_and_go_and_what_was_learnt_stays_with_the_names() {
             assert!(weights.len() == J + 1 && weights.iter().all(|w| w.is_finite()), "{spec}: {weights:?}");
         }
 
-        // Halves that were reseated alike still merge to the whole.
+        // Halves that were with_columns alike still merge to the whole.
         let half = |range: std::ops::Range<usize>| {
-            let mut jury = seat(&spec, J);
+            let mut jury = jury_of(&spec, J);
             log[range].iter().for_each(|logged| {
                 observe(&mut jury, logged);
                 learn(&mut jury, logged);
             });
-            jury.reseat(names(&["e4", "new", "e1"])).unwrap();
+            jury.set_evaluators(names(&["e4", "new", "e1"])).unwrap();
             jury
         };
         let mut merged = half(0..15);
         merged.merge(&half(15..40)).unwrap();
-        assert_same_state(&merged, &half(0..40), &format!("{spec} reseated halves"));
+        assert_same_state(&merged, &half(0..40), &format!("{spec} with_columns halves"));
     }
 }
 
@@ -395,7 +395,7 @@ fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
 
 #[test]
 fn a_direction_cannot_change_in_place_and_an_old_label_teaches_on() {
-    let mut jury = seat(&"adaptive".parse().unwrap(), 2);
+    let mut jury = jury_of(&"adaptive".parse().unwrap(), 2);
     for i in 0..60_u32 {
         let x = f64::from(i % 10) / 10.0;
         let example = Example { scores: &[x, 1.0 - x], reward: x, receipt: None };
@@ -404,9 +404,11 @@ fn a_direction_cannot_change_in_place_and_an_old_label_teaches_on() {
     }
     let turned = Evaluators::new(["e1".into(), Evaluator::low("e2")]).unwrap();
     let before = jury.to_bytes();
-    assert!(jury.reseat(turned).unwrap_err().to_string().contains("`e2` cannot change its direction"));
+    assert!(
+        jury.set_evaluators(turned).unwrap_err().to_string().contains("`e2` cannot change its direction")
+    );
     assert_eq!(jury.to_bytes(), before);
-    jury.reseat(Evaluators::new(["e1", "e2", "late"]).unwrap()).unwrap();
+    jury.set_evaluators(Evaluators::new(["e1", "e2", "late"]).unwrap()).unwrap();
     let fitted = jury.fit();
     let table = [0.9, 0.1, f64::NAN, 0.1, 0.9, f64::NAN];
     let values = fitted.values(&fitted.scores(&table).unwrap()).unwrap();
@@ -441,7 +443,7 @@ fn the_table_knows_every_option_its_default_and_its_kind() {
             let text = format!("{}({}={})", entry.name, option.name, option.default);
             let set: Spec = text.parse().unwrap();
             let set = needed.options().iter().fold(set, |set, (key, value)| set.with(key, value.clone()));
-            let (plain, set) = (seat(&needed, J), seat(&set, J));
+            let (plain, set) = (jury_of(&needed, J), jury_of(&set, J));
             let spec_aside = |jury: &Jury| {
                 let mut json: serde_json::Value = serde_json::from_str(&jury.to_json()).unwrap();
                 json["policy"] = "".into();

@@ -8,7 +8,7 @@ use nalgebra::{DMatrix, DVector};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
-use support::{normal, seat};
+use support::{jury_of, normal};
 
 /// What rewards and scores are like.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,7 +61,7 @@ fn fared(world: World, labels: usize, worlds: u64) -> BTreeMap<usize, [usize; 4]
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let rows: Vec<([f64; 3], f64, f64)> = (0..1500).map(|_| item(world, &mut rng)).collect();
         let table: Vec<f64> = rows.iter().flat_map(|row| row.0).collect();
-        let mut jury = seat(&"adaptive".parse().unwrap(), 3);
+        let mut jury = jury_of(&"adaptive".parse().unwrap(), 3);
         jury.observe(&jury.scores(&table).unwrap(), 0).unwrap();
         let labelled = &rows[..labels];
         for (scores, _, reward) in labelled {

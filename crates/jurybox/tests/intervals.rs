@@ -10,7 +10,7 @@ use jurybox::options::Fraction;
 use jurybox::{Example, Fitted, Jury};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use support::{normal, seat};
+use support::{jury_of, normal};
 
 /// Items of a round, and how many of them are judged.
 const ITEMS: usize = 60;
@@ -146,7 +146,7 @@ fn fared(
     let first = told("SEED").unwrap_or(0);
     for seed in first..first + worlds {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut jury = seat(&spec.parse().unwrap(), GAINS.len());
+        let mut jury = jury_of(&spec.parse().unwrap(), GAINS.len());
         let mut known = 0;
         for (at, &labels) in labels.iter().enumerate() {
             while known < labels {

@@ -21,7 +21,7 @@ fn mark(reward: f64) -> f64 {
 
 /// A jury that has played some rounds of a world whose rewards have levels, with the log of it.
 fn played(level: fn(f64) -> f64, rounds: usize, missing: f64) -> (Jury, Vec<Logged>) {
-    let mut jury = seat(&"adaptive".parse().unwrap(), J);
+    let mut jury = jury_of(&"adaptive".parse().unwrap(), J);
     let log = play(&mut jury, level, rounds, missing);
     (jury, log)
 }
@@ -97,7 +97,7 @@ fn halves_learnt_apart_and_runs_that_are_saved_and_read_give_the_same_values_to_
     for level in [yes_or_no, mark] {
         let (whole, log) = played(level, 30, 0.1);
         let part = |keep: &dyn Fn(u64) -> bool| {
-            let mut jury = seat(&"adaptive".parse().unwrap(), J);
+            let mut jury = jury_of(&"adaptive".parse().unwrap(), J);
             log.iter().filter(|logged| keep(logged.at)).for_each(|logged| {
                 observe(&mut jury, logged);
                 learn(&mut jury, logged);
@@ -126,7 +126,7 @@ fn halves_learnt_apart_and_runs_that_are_saved_and_read_give_the_same_values_to_
 #[test]
 fn the_unit_of_marks_is_the_unit_of_values() {
     let (plain, log) = played(mark, 30, 0.0);
-    let mut scaled = seat(&"adaptive".parse().unwrap(), J);
+    let mut scaled = jury_of(&"adaptive".parse().unwrap(), J);
     for logged in &log {
         let rewards = logged.rewards.iter().map(|r| 1024.0 * r - 64.0).collect();
         let logged = Logged { rewards, ..logged.clone() };
@@ -193,7 +193,7 @@ fn a_wide_jury_has_levels_too() {
     // A tenth of the rows are a yes: whoever picks by chance finds 20 of 200.
     let found = found("adaptive", &rows, 200);
     assert!(found > 60.0, "{found}");
-    let mut jury = seat(&"adaptive".parse().unwrap(), 40);
+    let mut jury = jury_of(&"adaptive".parse().unwrap(), 40);
     for (row, reward) in &rows[..300] {
         jury.learn(&[Example { scores: row, reward: *reward, receipt: None }], 0).unwrap();
     }
@@ -204,7 +204,7 @@ fn a_wide_jury_has_levels_too() {
 
 #[test]
 fn labels_that_are_all_zero_move_the_ranking() {
-    let mut jury = seat(&"adaptive".parse().unwrap(), 2);
+    let mut jury = jury_of(&"adaptive".parse().unwrap(), 2);
     let table: Vec<f64> = (0..400).map(|i| f64::from(i * 7919 % 400)).collect();
     jury.observe(&jury.scores(&table).unwrap(), 0).unwrap();
     let row = [[390.0, 200.0], [200.0, 390.0]].concat();
@@ -232,7 +232,7 @@ fn labels_do_not_undo_what_many_say_together() {
         };
         let (rewards, rows): (Vec<f64>, Vec<Vec<f64>>) = (0..800).map(|_| item()).unzip();
         let (table, unseen) = (rows.concat(), rows[200..].concat());
-        let mut jury = seat(&"adaptive".parse().unwrap(), 20);
+        let mut jury = jury_of(&"adaptive".parse().unwrap(), 20);
         jury.observe(&jury.scores(&table).unwrap(), 0).unwrap();
         let found = |jury: &Jury| {
             let values = jury.fit().values(&jury.scores(&unseen).unwrap()).unwrap();

@@ -8,7 +8,7 @@ use jurybox::options::Fraction;
 use jurybox::{Evaluator, Evaluators, Example, Jury};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use support::{normal, seat};
+use support::{jury_of, normal};
 
 /// Items of a round, and how many of them are judged.
 const ITEMS: usize = 60;
@@ -55,7 +55,7 @@ fn item(gaps: Gaps, yes_or_no: bool, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
 /// The mean reward of a pick up to each number of labels, from the number before on.
 fn earned(spec: &str, gaps: Gaps, yes_or_no: bool, labels: &[usize], seed: u64) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut jury = seat(&spec.parse().unwrap(), J);
+    let mut jury = jury_of(&spec.parse().unwrap(), J);
     let (mut known, mut round) = (0, 0);
     let mut means = Vec::new();
     for &labels in labels {
@@ -128,7 +128,7 @@ fn rows_with_gaps_are_ranked_fairly_beside_complete_ones() {
         {
             continue;
         }
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         jury.observe(&jury.scores(&table).unwrap(), 0).unwrap();
         for (reward, scores) in items.iter().step_by(15) {
             jury.learn(&[Example { scores, reward: *reward, receipt: None }], 0).unwrap();
@@ -205,7 +205,7 @@ fn an_item_on_which_all_rules_fire_comes_first_and_one_without_any_last() {
     let n = f64::NAN;
     let table = [1.0, n, n, n, 1.0, n, 1.0, 1.0, 1.0, n, n, n, n, n, 1.0, 1.0, n, n, n, 1.0, n, n, n, n];
     let values = |spec: &str, table: &[f64]| {
-        let mut jury = seat(&spec.parse().unwrap(), 3);
+        let mut jury = jury_of(&spec.parse().unwrap(), 3);
         jury.observe(&jury.scores(table).unwrap(), 0).unwrap();
         let fitted = jury.fit();
         fitted.values(&fitted.scores(table).unwrap()).unwrap()

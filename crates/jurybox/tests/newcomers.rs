@@ -25,8 +25,9 @@ fn cries(newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
 
 /// The same with these reviewers: the second comes later where there are two, and of more everyone has been there, now this one and now that.
 fn cries_of(names: &[String], newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
-    let seats = ["a", "b", "c"].map(Evaluator::from).into_iter().chain([Evaluator::context("language")]);
-    let mut jury = Jury::new(&Spec::new("adaptive"), Evaluators::new(seats).unwrap()).unwrap();
+    let columns_kept =
+        ["a", "b", "c"].map(Evaluator::from).into_iter().chain([Evaluator::context("language")]);
+    let mut jury = Jury::new(&Spec::new("adaptive"), Evaluators::new(columns_kept).unwrap()).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut told = Vec::new();
     for at in 0..ROUNDS {

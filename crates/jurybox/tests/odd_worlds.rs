@@ -4,7 +4,7 @@
 mod support;
 
 use jurybox::options::Fraction;
-use jurybox::{Doubt, Evaluator, Evaluators, Example, Jury, Reviewer, Spec};
+use jurybox::{Diagnostic, Evaluator, Evaluators, Example, Jury, Reviewer, Spec};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use support::normal;
@@ -78,8 +78,8 @@ fn reviewers_who_follow_no_expectation_count_all_the_same() {
 #[test]
 fn what_a_group_explains_is_no_severity() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
-    let seats = ["a", "b"].map(Evaluator::from).into_iter().chain([Evaluator::context("language")]);
-    let mut jury = jury(seats);
+    let columns_kept = ["a", "b"].map(Evaluator::from).into_iter().chain([Evaluator::context("language")]);
+    let mut jury = jury(columns_kept);
     let (mut rows, mut rewards, mut names) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..600 {
         let (worth, language) = (normal(&mut rng), f64::from(rng.random_range(0..2_u8)));
@@ -213,7 +213,7 @@ fn noise_does_not_point_the_wrong_way() {
         let rows: Vec<[f64; 3]> = (0..400).map(|_| [0; 3].map(|_| normal(&mut rng))).collect();
         let rewards: Vec<f64> = (0..400).map(|_| normal(&mut rng)).collect();
         show(&mut jury, &rows, &rewards, &[None; 400]);
-        warned += jury.fit().doubts().len();
+        warned += jury.fit().diagnostics().len();
     }
     assert_eq!(warned, 0);
     // Whoever does point the wrong way is told of, however little the scores know.
@@ -222,10 +222,18 @@ fn noise_does_not_point_the_wrong_way() {
     let rows: Vec<[f64; 3]> = (0..400).map(|_| [0; 3].map(|_| normal(&mut rng))).collect();
     let rewards: Vec<f64> = rows.iter().map(|row| 3.0 * normal(&mut rng) - row.iter().sum::<f64>()).collect();
     show(&mut jury, &rows, &rewards, &[None; 400]);
-    assert!(matches!(jury.fit().doubts(), [Doubt::WrongWay { labels: 400 }]), "{:?}", jury.fit().doubts());
+    assert!(
+        matches!(jury.fit().diagnostics(), [Diagnostic::WrongWay { labels: 400 }]),
+        "{:?}",
+        jury.fit().diagnostics()
+    );
     // One verdict on an item that is far from all others takes nothing from that.
     jury.learn(&[Example { scores: &[1e12; 3], reward: 0.0, receipt: None }], 0).unwrap();
-    assert!(matches!(jury.fit().doubts(), [Doubt::WrongWay { .. }]), "{:?}", jury.fit().doubts());
+    assert!(
+        matches!(jury.fit().diagnostics(), [Diagnostic::WrongWay { .. }]),
+        "{:?}",
+        jury.fit().diagnostics()
+    );
 }
 
 /// A score that is saturated, of yes and no nearly, crowds the cuts of trees where those of others are spread.

@@ -12,7 +12,7 @@ const J: usize = 4;
 #[test]
 fn a_state_read_back_is_the_same_state_and_picks_the_same() {
     for spec in specs(J) {
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         run(&mut jury, &mut World::new(1, J, 0.1), 40, 20, 5, 1);
         let from_json = Jury::from_json(&jury.to_json()).unwrap();
         let from_bytes = Jury::from_bytes(&jury.to_bytes()).unwrap();
@@ -29,10 +29,10 @@ fn a_state_read_back_is_the_same_state_and_picks_the_same() {
 fn merging_is_associative_and_commutative_and_halves_make_the_whole() {
     for spec in specs(J) {
         for missing in [0.0, 0.2] {
-            let mut teacher = seat(&spec, J);
+            let mut teacher = jury_of(&spec, J);
             let log = run(&mut teacher, &mut World::new(2, J, missing), 60, 20, 5, 2);
             let part = |range: std::ops::Range<usize>| {
-                let mut jury = seat(&spec, J);
+                let mut jury = jury_of(&spec, J);
                 for logged in &log[range] {
                     observe(&mut jury, logged);
                     learn(&mut jury, logged);
@@ -52,7 +52,7 @@ fn merging_is_associative_and_commutative_and_halves_make_the_whole() {
                 assert_same_state(jury, &whole, &format!("{spec} {law}"));
             }
             // Nothing merged in is nothing changed.
-            assert_same_state(&merged(&[&seat(&spec, J), &whole]), &whole, &format!("{spec} empty"));
+            assert_same_state(&merged(&[&jury_of(&spec, J), &whole]), &whole, &format!("{spec} empty"));
             assert_eq!(picks_after(&reversed, 4), picks_after(&whole, 4), "{spec}");
         }
     }
@@ -62,7 +62,7 @@ fn merging_is_associative_and_commutative_and_halves_make_the_whole() {
 #[test]
 fn one_round_that_was_shown_in_parts_reads_back_and_goes_on() {
     for spec in specs(J) {
-        let blank = seat(&spec, J);
+        let blank = jury_of(&spec, J);
         let (mut jury, mut world) = (blank.clone(), World::new(6, J, 0.1));
         for round in 0..3 {
             let mut shown = blank.clone();
@@ -85,9 +85,10 @@ fn one_round_that_was_shown_in_parts_reads_back_and_goes_on() {
 #[test]
 fn the_order_of_late_rewards_does_not_matter() {
     for spec in specs(J) {
-        let mut teacher = seat(&spec, J);
+        let mut teacher = jury_of(&spec, J);
         let log = run(&mut teacher, &mut World::new(3, J, 0.1), 50, 20, 5, 3);
-        let (mut in_order, mut late, mut in_batches) = (seat(&spec, J), seat(&spec, J), seat(&spec, J));
+        let (mut in_order, mut late, mut in_batches) =
+            (jury_of(&spec, J), jury_of(&spec, J), jury_of(&spec, J));
         log.iter().for_each(|logged| observe(&mut in_order, logged));
         log.iter().for_each(|logged| learn(&mut in_order, logged));
         // Every round observed first; then the rewards, last round first and last pick first.
@@ -110,9 +111,9 @@ fn the_order_of_late_rewards_does_not_matter() {
 #[test]
 fn rewards_may_come_for_some_picks_only_or_never() {
     for spec in specs(J) {
-        let mut teacher = seat(&spec, J);
+        let mut teacher = jury_of(&spec, J);
         let log = run(&mut teacher, &mut World::new(4, J, 0.0), 30, 20, 5, 4);
-        let (mut some, mut none) = (seat(&spec, J), seat(&spec, J));
+        let (mut some, mut none) = (jury_of(&spec, J), jury_of(&spec, J));
         for logged in &log {
             observe(&mut some, logged);
             observe(&mut none, logged);
@@ -120,7 +121,7 @@ fn rewards_may_come_for_some_picks_only_or_never() {
         }
         assert_eq!(picks_after(&some, 6).len(), 35, "{spec}");
         assert_eq!(picks_after(&none, 6).len(), 35, "{spec}");
-        assert_eq!(some.seen().used + some.seen().passed_over, 30, "{spec}");
+        assert_eq!(some.seen().used + some.seen().ignored_rewards, 30, "{spec}");
         assert_eq!(none.seen().used, 0, "{spec}");
     }
 }
@@ -129,7 +130,7 @@ fn rewards_may_come_for_some_picks_only_or_never() {
 fn the_same_seed_gives_the_same_picks() {
     for spec in specs(J) {
         let play = |seed: u64| {
-            let mut jury = seat(&spec, J);
+            let mut jury = jury_of(&spec, J);
             let log = run(&mut jury, &mut World::new(5, J, 0.0), 30, 20, 5, seed);
             log.iter().flat_map(|logged| logged.picks.clone()).collect::<Vec<_>>()
         };
@@ -140,7 +141,7 @@ fn the_same_seed_gives_the_same_picks() {
 #[test]
 fn choosing_changes_nothing_that_was_learnt() {
     for spec in specs(J) {
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         run(&mut jury, &mut World::new(6, J, 0.1), 20, 20, 5, 6);
         let before = jury.to_bytes();
         picks_after(&jury, 1);
@@ -153,7 +154,7 @@ fn probabilities_sum_to_k_are_on_the_receipts_and_match_frequencies() {
     let (items, k, draws) = (12, 4, 40_000);
     for spec in specs(J) {
         for (rounds, ties) in [(0, false), (25, false), (25, true)] {
-            let mut jury = seat(&spec, J);
+            let mut jury = jury_of(&spec, J);
             let mut world = World::new(7, J, 0.0);
             run(&mut jury, &mut world, rounds, 20, 5, 7);
             world.missing = 0.1;
@@ -204,7 +205,7 @@ fn probabilities_sum_to_k_are_on_the_receipts_and_match_frequencies() {
 fn every_receipt_is_accepted_when_its_reward_comes_however_many_agree() {
     for evaluators in 1..=13 {
         for spec in specs(evaluators) {
-            let mut jury = seat(&spec, evaluators);
+            let mut jury = jury_of(&spec, evaluators);
             let mut rng = ChaCha8Rng::seed_from_u64(1);
             // All evaluators say the same, so that whoever is asked, the picks are certain.
             let table: Vec<f64> = (0..12 * evaluators).map(|at| (at / evaluators) as f64 / 12.0).collect();
@@ -227,7 +228,7 @@ fn every_receipt_is_accepted_when_its_reward_comes_however_many_agree() {
 fn picks_are_distinct_items_of_the_round_whatever_is_missing() {
     for spec in specs(J) {
         for missing in [0.0, 0.3, 0.9, 1.0] {
-            let mut jury = seat(&spec, J);
+            let mut jury = jury_of(&spec, J);
             let log = run(&mut jury, &mut World::new(8, J, missing), 30, 15, 6, 8);
             for logged in log {
                 let items: std::collections::BTreeSet<usize> = logged.picks.iter().map(|p| p.item).collect();
@@ -245,7 +246,7 @@ fn picks_are_distinct_items_of_the_round_whatever_is_missing() {
 fn an_item_without_scores_is_never_preferred_to_a_good_one_by_those_who_rank() {
     for name in ["oracle", "average", "esag", "eps-greedy-all", "greedy", "eval-ucb", "lin-ucb"] {
         let spec = specs(J).into_iter().find(|spec| spec.name() == name).unwrap();
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         run(&mut jury, &mut World::new(9, J, 0.0), 60, 20, 5, 9);
         let mut table = vec![f64::NAN; J];
         table.extend([0.999; J]);
@@ -257,7 +258,7 @@ fn an_item_without_scores_is_never_preferred_to_a_good_one_by_those_who_rank() {
 #[test]
 fn values_put_a_clearly_better_item_first() {
     for spec in specs(J).into_iter().filter(|spec| spec.name() != "uniform") {
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         run(&mut jury, &mut World::new(17, J, 0.0), 60, 20, 5, 17);
         let table = [[0.55; J], [0.97; J], [0.6; J]].concat();
         let values = jury.fit().values(&Scores::new(&table, J).unwrap()).unwrap();
@@ -268,8 +269,8 @@ fn values_put_a_clearly_better_item_first() {
 #[test]
 fn memory_does_not_grow_with_the_rounds() {
     for spec in specs(J) {
-        let mut jury = seat(&spec, J);
-        let log = run(&mut seat(&spec, J), &mut World::new(10, J, 0.1), 100, 20, 5, 10);
+        let mut jury = jury_of(&spec, J);
+        let log = run(&mut jury_of(&spec, J), &mut World::new(10, J, 0.1), 100, 20, 5, 10);
         // The same hundred rounds over and over: nothing new to tell apart, so nothing may grow.
         let mut replay = |times: usize| {
             for logged in std::iter::repeat_n(&log, times).flatten() {
@@ -288,7 +289,7 @@ fn memory_does_not_grow_with_the_rounds() {
 fn one_item_one_evaluator_all_items_and_a_constant_column_are_ordinary() {
     for evaluators in [1, 2, J] {
         for spec in specs(evaluators) {
-            let mut jury = seat(&spec, evaluators);
+            let mut jury = jury_of(&spec, evaluators);
             run(&mut jury, &mut World::new(12, evaluators, 0.0), 30, 1, 1, 12);
             run(&mut jury, &mut World::new(13, evaluators, 0.0), 10, 6, 6, 13);
             let mut constant = World::new(14, evaluators, 0.0);
@@ -308,7 +309,7 @@ fn one_item_one_evaluator_all_items_and_a_constant_column_are_ordinary() {
 #[test]
 fn bad_input_is_refused_and_changes_nothing() {
     for spec in specs(J) {
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         let log = run(&mut jury, &mut World::new(15, J, 0.0), 10, 12, 3, 15);
         let before = jury.to_bytes();
         let mut rng = ChaCha8Rng::seed_from_u64(0);
@@ -342,7 +343,7 @@ fn bad_input_is_refused_and_changes_nothing() {
         assert_eq!(jury.observe(&view, u64::MAX).unwrap_err(), Error::Time { at: u64::MAX });
         assert_eq!(jury.learn(&[good], u64::MAX).unwrap_err(), Error::Time { at: u64::MAX });
         assert_eq!(jury.round(&view, u64::MAX, 1, &mut rng).unwrap_err(), Error::Time { at: u64::MAX });
-        let mut other = seat(&specs(J)[usize::from(spec.name() == "oracle")], J);
+        let mut other = jury_of(&specs(J)[usize::from(spec.name() == "oracle")], J);
         run(&mut other, &mut World::new(15, J, 0.0), 3, 12, 3, 15);
         assert!(matches!(jury.merge(&other), Err(Error::Merge(_))), "{spec}");
         let strangers = Jury::new(jury.spec(), Evaluators::new(["w", "x", "y", "z"]).unwrap()).unwrap();
@@ -354,9 +355,9 @@ fn bad_input_is_refused_and_changes_nothing() {
 #[test]
 fn history_without_receipts_is_learnt_from_where_that_is_sound() {
     for spec in specs(J) {
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         let learnt = jury.learn(&[Example { scores: &[0.5; J], reward: 1.0, receipt: None }], 0).unwrap();
-        assert_eq!(learnt.used + learnt.passed_over, 1);
+        assert_eq!(learnt.used + learnt.ignored_rewards, 1);
         let name = spec.name();
         if name.ends_with("eps-greedy") || name == "exp4p" {
             assert_eq!(learnt.used, 0, "{spec} cannot know how the item was chosen");
@@ -370,7 +371,7 @@ fn history_without_receipts_is_learnt_from_where_that_is_sound() {
 #[test]
 fn damaged_states_are_refused_or_harmless_but_never_a_panic() {
     for spec in specs(J) {
-        let mut jury = seat(&spec, J);
+        let mut jury = jury_of(&spec, J);
         run(&mut jury, &mut World::new(16, J, 0.1), 15, 12, 3, 16);
         let bytes = jury.to_bytes();
         for end in 0..bytes.len() {
@@ -438,7 +439,7 @@ fn what_a_policy_needs_on_a_receipt_is_what_the_table_says() {
         let learns = |explored: bool, advice: Vec<f64>| {
             let receipt = Receipt { inclusion_probability: 0.5, explored, bonus: advice.clone(), advice };
             let example = Example { scores: &[0.5; J], reward: 0.5, receipt: Some(&receipt) };
-            seat(&spec, J).learn(&[example], 0).unwrap().used > 0
+            jury_of(&spec, J).learn(&[example], 0).unwrap().used > 0
         };
         let all = learns(true, vec![0.5; J]);
         let needs = spec.entry().unwrap().needs;

@@ -9,7 +9,7 @@ use jurybox::options::Fraction;
 use jurybox::{Example, Interval, Jury, Reviewer, Standing};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use support::{normal, seat};
+use support::{jury_of, normal};
 
 /// What evaluators add to the worth of an item; the third is what the first reviewer's items are picked by, where they are.
 const NOISE: [f64; 4] = [0.6, 1.0, 2.0, 30.0];
@@ -66,7 +66,7 @@ fn holds(interval: &Interval, x: f64) -> bool {
 /// What is said of the first reviewer after so many labels of own picks.
 fn first_after(first: First, reviewers: usize, labels: usize, seed: u64) -> Option<Standing> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut jury = seat(&"adaptive".parse().unwrap(), NOISE.len());
+    let mut jury = jury_of(&"adaptive".parse().unwrap(), NOISE.len());
     for round in 0..(labels / K) as u64 {
         let items: Vec<(f64, [f64; 4])> = (0..ITEMS)
             .map(|_| {
@@ -128,7 +128,7 @@ impl Verdicts {
 /// What is said of reviewers who are all alike, each of so many random items.
 fn alike(verdicts: Verdicts, reviewers: usize, each: usize, seed: u64) -> Vec<Standing> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut jury = seat(&"adaptive".parse().unwrap(), NOISE.len());
+    let mut jury = jury_of(&"adaptive".parse().unwrap(), NOISE.len());
     let (mut table, mut rewards, mut names) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..reviewers * each {
         let worth = normal(&mut rng);
@@ -271,7 +271,7 @@ fn table_of_where_nobody_differs() {
 #[test]
 fn who_differs_is_told_where_items_are_equal_too() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
-    let mut jury = seat(&"adaptive".parse().unwrap(), 2);
+    let mut jury = jury_of(&"adaptive".parse().unwrap(), 2);
     let mut yes = |share: f64| f64::from(u8::from(rng.random::<f64>() < share));
     let (mut rows, mut rewards, mut names) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..1000 {

@@ -49,7 +49,7 @@ fn play_from(
     swaps: u64,
     seed: u64,
 ) -> (Jury, Vec<Swap>) {
-    let mut jury = seat(&"adaptive".parse().unwrap(), J);
+    let mut jury = jury_of(&"adaptive".parse().unwrap(), J);
     let (mut world, mut rng) = (ChaCha8Rng::seed_from_u64(seed), ChaCha8Rng::seed_from_u64(seed));
     let mut all = vec![Swap { delay: None, earned: [0.0; 2], lost: 0 }; swaps as usize];
     for at in 0..first + swaps * interval {
@@ -119,7 +119,7 @@ fn what_is_settled_is_part_of_the_state() {
     let settled = &state["state"]["settled"];
     assert!(settled["since"].as_u64().unwrap() >= 300, "{settled}");
     // Another that has seen nothing adds nothing, from either side.
-    let none = seat(&"adaptive".parse().unwrap(), J);
+    let none = jury_of(&"adaptive".parse().unwrap(), J);
     let (mut one, mut other) = (jury.clone(), none.clone());
     one.merge(&none).unwrap();
     other.merge(&jury).unwrap();

@@ -7,7 +7,7 @@ mod support;
 use jurybox::{Example, Interval};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use support::{normal, seat};
+use support::{jury_of, normal};
 
 const J: usize = 6;
 const ITEMS: usize = 40;
@@ -51,7 +51,7 @@ fn gross_errors(rng: &mut ChaCha8Rng) -> Item {
 /// The mean worth of a pick over the last third of the rounds; and that of the best by who knows which evaluators to listen to.
 fn earned(spec: &str, item: fn(&mut ChaCha8Rng) -> Item, told: fn(&[f64]) -> f64, seed: u64) -> (f64, f64) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut jury = seat(&spec.parse().unwrap(), J);
+    let mut jury = jury_of(&spec.parse().unwrap(), J);
     let (mut sum, mut best, mut count) = (0.0, 0.0, 0.0);
     for round in 0..ROUNDS {
         let items: Vec<Item> = (0..ITEMS).map(|_| item(&mut rng)).collect();

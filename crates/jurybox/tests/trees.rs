@@ -26,7 +26,7 @@ fn items(seed: u64, count: usize, together: f64) -> (Vec<f64>, Vec<f64>) {
 
 /// A jury that was shown items and told the rewards of some of them.
 fn taught(spec: &str, labels: usize, together: f64) -> Jury {
-    let mut jury = seat(&spec.parse().unwrap(), J);
+    let mut jury = jury_of(&spec.parse().unwrap(), J);
     let (table, rewards) = items(1, 1500, together);
     jury.observe(&jury.scores(&table).unwrap(), 0).unwrap();
     for (row, &reward) in table.chunks_exact(J).zip(&rewards).take(labels) {
@@ -95,7 +95,7 @@ fn the_same_labels_give_the_same_trees_in_any_order_and_after_reading_them_back(
         fitted.values(&fitted.scores(&table).unwrap()).unwrap()
     };
     assert_eq!(values(&Jury::from_json(&whole.to_json()).unwrap()), values(&whole));
-    let mut backwards = seat(&"adaptive".parse().unwrap(), J);
+    let mut backwards = jury_of(&"adaptive".parse().unwrap(), J);
     let (shown, rewards) = items(1, 1500, 3.0);
     backwards.observe(&backwards.scores(&shown).unwrap(), 0).unwrap();
     for (row, &reward) in shown.chunks_exact(J).zip(&rewards).take(400).collect::<Vec<_>>().into_iter().rev()

@@ -12,7 +12,7 @@ use jurybox::{Example, Fitted, Interval};
 use nalgebra::{DMatrix, DVector};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use support::{normal, seat};
+use support::{jury_of, normal};
 
 /// Items of a round, and how many of them are judged.
 const ITEMS: usize = 60;
@@ -134,7 +134,7 @@ impl Items {
 
 /// Plays rounds until so many verdicts were learnt from.
 fn judged(world: &World, spec: &str, how: Judged, verdicts: usize, rng: &mut ChaCha8Rng) -> (Fitted, Items) {
-    let mut jury = seat(&spec.parse().unwrap(), world.gains.len());
+    let mut jury = jury_of(&spec.parse().unwrap(), world.gains.len());
     let mut known = Items::default();
     for round in 0..(verdicts / K) as u64 {
         let items: Vec<(f64, Vec<f64>)> = (0..ITEMS).map(|_| world.item(rng)).collect();
@@ -268,7 +268,7 @@ fn the_weight_shown_is_within_its_interval() {
 
 /// Intervals after so many rewards, by a rule from the number of an item to its scores and its reward.
 fn after(labels: u32, of: impl Fn(f64) -> ([f64; 3], f64)) -> Vec<Interval> {
-    let mut jury = seat(&"adaptive".parse().unwrap(), 3);
+    let mut jury = jury_of(&"adaptive".parse().unwrap(), 3);
     let rows: Vec<([f64; 3], f64)> = (0..60).map(|i| of(f64::from(i))).collect();
     let table: Vec<f64> = rows.iter().flat_map(|(scores, _)| *scores).collect();
     let view = jury.scores(&table).unwrap();

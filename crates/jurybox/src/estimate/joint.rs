@@ -138,14 +138,14 @@ impl Statistic for Joint {
     }
 
     /// With a new column no complete row is left.
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         if columns.contains(&None) {
             return Joint::new(columns.len());
         }
         Joint {
             weight: self.weight,
             mean: selected(&self.mean, columns, 0.0),
-            spread: self.spread.reseated(columns),
+            spread: self.spread.with_columns(columns),
             deviation: Vec::new(),
         }
     }

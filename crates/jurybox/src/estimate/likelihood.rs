@@ -23,15 +23,15 @@ pub(crate) struct Equation {
     link: Link,
     lambda: f64,
     /// The distribution that all evaluators share, and the current evaluator's own.
-    shared: Law,
-    own: Option<Law>,
+    shared: RewardNodes,
+    own: Option<RewardNodes>,
     /// Computed points in ascending order.
-    known: Vec<Point>,
+    known: Vec<Derivatives>,
 }
 
 /// Nodes that represent rewards. Each vector is padded to whole lanes by nodes of weight 0.
 #[derive(Debug, Clone, Default)]
-struct Law {
+struct RewardNodes {
     large: Vec<Node>,
     small: Vec<Node>,
     /// `sum m r` over the small rewards, and the coefficients of a, a^3, ... in their `sum m r g(a
@@ -42,7 +42,7 @@ struct Law {
 
 /// The left side of the equation at a, and its first three derivatives.
 #[derive(Debug, Clone, Copy)]
-struct Point {
+struct Derivatives {
     a: f64,
     value: f64,
     slope: f64,
@@ -124,20 +124,21 @@ impl Equation {
     }
 
     /// Computes the left side at a, and keeps the point.
-    fn at(&mut self, a: f64) -> Point {
+    fn at(&mut self, a: f64) -> Derivatives {
         let [value, slope, second, third] = [Some(&self.shared), self.own.as_ref()]
             .into_iter()
             .flatten()
             .map(|law| law.sums(self.link, a))
             .fold([0.0; 4], |sums, more| std::array::from_fn(|n| sums[n] + more[n]));
-        let point = Point { a, value: value + self.lambda * a, slope: slope + self.lambda, second, third };
+        let point =
+            Derivatives { a, value: value + self.lambda * a, slope: slope + self.lambda, second, third };
         let place = self.known.partition_point(|other| other.value <= point.value);
         self.known.insert(place, point);
         point
     }
 }
 
-impl Law {
+impl RewardNodes {
     fn clear(&mut self) {
         self.large.clear();
         self.small.clear();
@@ -214,7 +215,7 @@ fn add_nodes(link: Link, nodes: &[Node], a: f64, sums: &mut [[f64; LANES]; 4]) {
     }
 }
 
-impl Point {
+impl Derivatives {
     /// The step in a for which the left side grows by `rise`, by Householder's method of the fourth
     /// order: it follows the curve as it flattens, where Newton's tangent stops short or diverges.
     fn step(&self, rise: f64) -> f64 {
@@ -246,7 +247,7 @@ impl Point {
 
     /// The inverse between here and another point, by the polynomial that has its first derivatives
     /// at both.
-    fn towards(&self, other: &Point, product: f64) -> f64 {
+    fn towards(&self, other: &Derivatives, product: f64) -> f64 {
         let (here, there) = (self.inverse_series(), other.inverse_series());
         let unit = 1.0 / (other.value - self.value);
         let (from_here, from_there) = (product - self.value, product - other.value);

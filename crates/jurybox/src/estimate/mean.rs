@@ -84,7 +84,7 @@ impl Statistic for Mean {
         }
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         Mean {
             count: selected(&self.count, columns, 0),
             mean: selected(&self.mean, columns, 0.0),

@@ -136,7 +136,7 @@ impl Statistic for Mle {
     }
 
     /// Examples that were complete become incomplete when an evaluator joins.
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         let binned = self.link != Link::Identity;
         let mut out = Mle::new(columns.len(), self.link);
         out.products = selected(&self.products, columns, 0.0);
@@ -264,7 +264,7 @@ mod tests {
                 mle.learn(&[score, 1.0 - score], f64::from(i % 2));
             }
             for mle in [Mle::new(2, link), mle] {
-                let joined = mle.reseated(&[Some(1), None]);
+                let joined = mle.with_columns(&[Some(1), None]);
                 assert!(joined.is_sound(2));
                 let (before, after) = (mle.alpha(1.0), joined.alpha(1.0));
                 assert!((before[1] - after[0]).abs() < 1e-5 && after[1].abs() < 1e-5, "{before:?} {after:?}");

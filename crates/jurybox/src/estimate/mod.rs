@@ -57,7 +57,7 @@ pub trait Statistic: Clone + Serialize + DeserializeOwned {
     /// The statistic with its evaluators in other columns: `columns` has the old column of each new
     /// one, or none for a new evaluator. Evaluators that are not named are dropped.
     #[must_use]
-    fn reseated(&self, columns: &[Option<usize>]) -> Self;
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self;
 
     /// Whether this could be a statistic over that many evaluators: right lengths, and numbers that
     /// valid scores and rewards could have led to, so that nothing can overflow later. Used for
@@ -74,7 +74,7 @@ pub trait Statistic: Clone + Serialize + DeserializeOwned {
 impl Statistic for () {
     fn merge(&mut self, (): &()) {}
 
-    fn reseated(&self, _: &[Option<usize>]) -> Self {}
+    fn with_columns(&self, _: &[Option<usize>]) -> Self {}
 
     fn is_sound(&self, _evaluators: usize) -> bool {
         true

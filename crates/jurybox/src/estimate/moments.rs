@@ -210,11 +210,11 @@ impl Statistic for Moments {
         }
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         let (old, new) = (self.evaluators(), columns.len());
         let mut out = Moments::new(new);
-        out.count = self.count.reseated(columns);
-        out.spread = self.spread.reseated(columns);
+        out.count = self.count.with_columns(columns);
+        out.spread = self.spread.with_columns(columns);
         for (i, from_i) in columns.iter().enumerate() {
             for (j, from_j) in columns.iter().enumerate() {
                 if let (Some(from_i), Some(from_j)) = (from_i, from_j) {

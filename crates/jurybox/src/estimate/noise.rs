@@ -14,7 +14,7 @@ use crate::link::Link;
 use serde::{Deserialize, Serialize};
 
 /// Per evaluator and bin: number of examples, and sums of r, r^2, phi, r phi.
-type Cell = [f64; 5];
+type BinSums = [f64; 5];
 
 /// Statistics of labelled examples for the evaluators' noise.
 ///
@@ -34,7 +34,7 @@ pub struct Noise {
     /// Sum and number of phi^2.
     square: Vec<f64>,
     count: Vec<u64>,
-    bins: Vec<(u16, Vec<Cell>)>,
+    bins: Vec<(u16, Vec<BinSums>)>,
 }
 
 impl Noise {
@@ -77,7 +77,7 @@ impl Noise {
     }
 }
 
-fn bin_at(bins: &mut Vec<(u16, Vec<Cell>)>, key: u16, evaluators: usize) -> &mut Vec<Cell> {
+fn bin_at(bins: &mut Vec<(u16, Vec<BinSums>)>, key: u16, evaluators: usize) -> &mut Vec<BinSums> {
     let at = match bins.binary_search_by_key(&key, |bin| bin.0) {
         Ok(at) => at,
         Err(at) => {
@@ -101,7 +101,7 @@ impl Statistic for Noise {
         }
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         Noise {
             link: self.link,
             square: selected(&self.square, columns, 0.0),

@@ -164,7 +164,7 @@ impl Statistic for Pulse {
         add_all(&mut self.square, &other.square);
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         let mut out = Pulse { rounds: self.rounds, ..Pulse::new(columns.len()) };
         for (to, from) in columns.iter().enumerate().filter_map(|(to, from)| Some((to, (*from)?))) {
             for reading in 0..READINGS {

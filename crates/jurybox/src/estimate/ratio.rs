@@ -89,7 +89,7 @@ impl Statistic for Ratio {
         add_all(&mut self.rewards, &other.rewards);
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         Ratio {
             scores: selected(&self.scores, columns, 0.0),
             rewards: selected(&self.rewards, columns, 0.0),

@@ -134,13 +134,17 @@ impl Statistic for Ridge {
     }
 
     /// Examples that were complete become incomplete when an evaluator joins.
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         let mut out = Ridge {
             complete: self.complete,
             incomplete: self.incomplete,
-            gram: self.gram.reseated(columns),
+            gram: self.gram.with_columns(columns),
             products: selected(&self.products, columns, 0.0),
-            pairs: if self.pairs.order() == 0 { Symmetric::zeros(0) } else { self.pairs.reseated(columns) },
+            pairs: if self.pairs.order() == 0 {
+                Symmetric::zeros(0)
+            } else {
+                self.pairs.with_columns(columns)
+            },
         };
         if columns.contains(&None) && self.examples() > 0 {
             if out.pairs.order() == 0 {

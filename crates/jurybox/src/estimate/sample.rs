@@ -36,11 +36,11 @@ use serde::{Deserialize, Serialize};
 pub struct Sample {
     width: usize,
     capacity: usize,
-    kept: Vec<Kept>,
+    kept: Vec<ReservoirRow>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Kept {
+struct ReservoirRow {
     key: u64,
     /// How many times the row was seen.
     count: u64,
@@ -194,7 +194,7 @@ impl Sample {
             let (count, at) = same.map_or((0, 0), |same| (same.len() as u64, same[0].1));
             self.kept.push(match old.next_if(|kept| kept.key == first) {
                 Some(kept) if count == 0 => kept,
-                Some(kept) => Kept {
+                Some(kept) => ReservoirRow {
                     count: kept.count.saturating_add(count).min(MOST_COUNTED),
                     clock: kept.clock.max(clock),
                     ..kept
@@ -202,7 +202,7 @@ impl Sample {
                 None => {
                     let row = &rows[at * self.width..(at + 1) * self.width];
                     let values = row.iter().map(|&value| plain(value)).collect();
-                    Kept { key: first, count, clock, values }
+                    ReservoirRow { key: first, count, clock, values }
                 }
             });
         }
@@ -220,7 +220,7 @@ impl Sample {
                 let mut values = spare.map(|kept| kept.values).unwrap_or_default();
                 values.clear();
                 values.extend(row.iter().map(|&value| plain(value)));
-                self.kept.insert(at, Kept { key, count, clock, values });
+                self.kept.insert(at, ReservoirRow { key, count, clock, values });
             }
             Err(_) => {}
         }
@@ -264,12 +264,12 @@ impl Statistic for Sample {
 
     /// Rows keep the keys that they were drawn by, so that the sample stays uniform beside later
     /// rows.
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         let kept = self.kept.iter().map(|kept| {
             let (numbers, tag) = kept.values.split_at(self.width);
             let mut values = selected(numbers, columns, f64::NAN);
             values.extend_from_slice(tag);
-            Kept { values, ..*kept }
+            ReservoirRow { values, ..*kept }
         });
         Sample { width: columns.len(), capacity: self.capacity, kept: kept.collect() }
     }
@@ -373,7 +373,7 @@ mod tests {
         };
         let all = [None, Some(7), Some(8)].into();
         assert_eq!(tags(&sample), all);
-        let narrow = sample.reseated(&[Some(1)]);
+        let narrow = sample.with_columns(&[Some(1)]);
         assert_eq!(tags(&narrow), all);
         assert!(narrow.is_sound(1) && sample.is_sound(2) && !sample.is_sound(3));
         for wrong in [0.5, -1.0, TAGS, f64::NAN] {

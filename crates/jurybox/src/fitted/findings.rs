@@ -2,7 +2,7 @@
 
 use super::Fitted;
 use crate::options::Fraction;
-use crate::policy::{Alarm, Doubt, SigmaOrigin};
+use crate::policy::{Alarm, Diagnostic, SigmaOrigin};
 use crate::reviewer::Standing;
 use crate::toolbox::Interval;
 
@@ -78,7 +78,7 @@ impl Fitted {
     /// # use jurybox::{Evaluators, Jury};
     /// let fitted = Jury::new(&"esag".parse()?, Evaluators::numbered(2)?)?.fit();
     /// let (_, origin) = fitted.sigma().unwrap();
-    /// assert!(origin.to_string().contains("2 evaluators are too few"));
+    /// assert!(matches!(origin, jurybox::SigmaOrigin::StandardDeviation(_))); // two are too few
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
@@ -145,8 +145,8 @@ impl Fitted {
     }
 
     /// Diagnostics of the labels: rewards that are all equal, for example, or a jury whose scores
-    /// point against its rewards. See [`Doubt`].
-    pub fn doubts(&self) -> &[Doubt] {
-        self.0.rank.doubts()
+    /// point against its rewards. See [`Diagnostic`].
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        self.0.rank.diagnostics()
     }
 }

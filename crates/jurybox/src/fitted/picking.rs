@@ -3,7 +3,7 @@
 //! By the scores of a round, or by the values of its items alone if a round does not fit into
 //! memory.
 
-use super::{Fitted, Inner};
+use super::{Fitted, FittedParts};
 use crate::border::check_k;
 use crate::error::Error;
 use crate::evaluators::Evaluators;
@@ -133,7 +133,7 @@ impl Fitted {
     /// ```
     #[must_use]
     pub fn without_looks(&self) -> Self {
-        let Inner { spec, evaluators, link, rank } = &*self.0;
+        let FittedParts { spec, evaluators, link, rank } = &*self.0;
         Fitted::new(spec.clone(), evaluators.clone(), *link, rank.without_looks())
     }
 

@@ -80,22 +80,22 @@ impl Jury {
             Some(reviewers) => policy.learn_all_by(examples, reviewers, at),
             None => policy.learn_all(examples, at),
         };
-        let (mut used, mut outside) = (0, 0);
+        let (mut used, mut out_of_range) = (0, 0);
         if self.evaluators.any_low() {
             for (place, example) in examples.iter().enumerate() {
                 self.row.clear();
                 self.evaluators.orient_row(self.policy.link(), example.scores, &mut self.row);
                 let one = Example { scores: &self.row, ..*example };
                 let learnt = learn(&mut self.policy, &[one], reviewers.map(|all| &all[place..=place]));
-                (used, outside) = (used + learnt.0, outside + learnt.1);
+                (used, out_of_range) = (used + learnt.0, out_of_range + learnt.1);
             }
         } else {
-            (used, outside) = learn(&mut self.policy, examples, reviewers);
+            (used, out_of_range) = learn(&mut self.policy, examples, reviewers);
         }
         self.schedule.after_change(&self.policy, used > 0);
-        let passed_over = examples.len() as u64 - used;
-        self.seen.add(Seen { used, passed_over, outside, latest: Some(at), ..Seen::default() });
-        Ok(Learnt { used, passed_over })
+        let ignored_rewards = examples.len() as u64 - used;
+        self.seen.add(Seen { used, ignored_rewards, out_of_range, latest: Some(at), ..Seen::default() });
+        Ok(Learnt { used, ignored_rewards })
     }
 
     /// Whether the policy uses the reviewers' names. If not, all verdicts count alike.

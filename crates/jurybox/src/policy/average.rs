@@ -31,7 +31,7 @@ impl Policy for Average {
     type State = ();
     type Rank = Mean;
 
-    fn seat(_: &Entry, _: Link, _: NoOptions, evaluators: usize) -> Result<Self, String> {
+    fn create(_: &Entry, _: Link, _: NoOptions, evaluators: usize) -> Result<Self, String> {
         Ok(Average { nothing: (), evaluators })
     }
 

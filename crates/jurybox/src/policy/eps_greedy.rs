@@ -178,7 +178,7 @@ impl Policy for EpsGreedy {
     type State = State;
     type Rank = ByGains;
 
-    fn seat(entry: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+    fn create(entry: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         let explores = !entry.name.ends_with("greedy") || entry.name.ends_with("eps-greedy");
         let silent = Options { sigma: options.sigma.clone(), lambda: options.lambda, ..Options::default() };
         if !explores && options != silent {
@@ -196,7 +196,7 @@ impl Policy for EpsGreedy {
             link,
             samples: if all { Samples::All } else { Samples::Explored },
             explores,
-            gains: Gains::seat(&options.sigma, evaluators)?,
+            gains: Gains::create(&options.sigma, evaluators)?,
             state: State {
                 mle: Mle::new(evaluators, link),
                 noise: NoiseState::new(&options.sigma, evaluators, link),
@@ -288,8 +288,8 @@ impl Statistic for State {
         self.mle.is_sound(evaluators) && self.noise.is_sound(evaluators)
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
-        State { mle: self.mle.reseated(columns), noise: self.noise.reseated(columns) }
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
+        State { mle: self.mle.with_columns(columns), noise: self.noise.with_columns(columns) }
     }
 
     fn is_of_kind(&self, other: &Self) -> bool {

@@ -27,7 +27,7 @@ use crate::link::Link;
 use crate::options::Sigma;
 use crate::pick::Example;
 use crate::scores::Scores;
-use crate::weights::Prior;
+use crate::weights::NormalPrior;
 use serde::{Deserialize, Serialize};
 
 /// `sigma`: noise levels. `current_round`: observe a round before picking from it.
@@ -90,11 +90,11 @@ impl Policy for Esag {
     type State = State;
     type Rank = ByGains;
 
-    fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+    fn create(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         Ok(Esag {
             link,
             current_round: options.current_round,
-            gains: Gains::seat(&options.sigma, evaluators)?,
+            gains: Gains::create(&options.sigma, evaluators)?,
             state: State {
                 mean: Mean::new(evaluators),
                 spread: Moments::new(evaluators),
@@ -147,7 +147,8 @@ impl Policy for Esag {
         into.gains.alpha.clear();
         into.gains.alpha.extend_from_slice(self.state.mean.means());
         into.gains.update_sigma(&self.state.noise);
-        let prior = if self.link == Link::Identity { self.prior(&into.gains) } else { Prior::default() };
+        let prior =
+            if self.link == Link::Identity { self.prior(&into.gains) } else { NormalPrior::default() };
         into.gains.update_weights(prior);
     }
 }
@@ -159,7 +160,7 @@ const LEAST_SIGNAL: f64 = 1e-9;
 impl Esag {
     /// The reward distribution in units of its mean, from the spread of the scores: `Var(phi_j) =
     /// alpha_j^2 Var(r) + sigma_j^2`, summed over the evaluators.
-    fn prior(&self, gains: &Gains) -> Prior {
+    fn prior(&self, gains: &Gains) -> NormalPrior {
         let (mut signal, mut scale, mut spread) = (0.0, 0.0, 0.0);
         for (j, (&alpha, &sigma)) in gains.alpha.iter().zip(&gains.sigma).enumerate() {
             if let Some(variance) = self.state.spread.covariance(j, j).filter(|_| sigma.is_finite()) {
@@ -171,9 +172,9 @@ impl Esag {
         // Where no signal was found, sigma is the spread itself, and the difference is rounding: a
         // flat prior, not one of zero width.
         if scale > 0.0 && signal > LEAST_SIGNAL * spread {
-            Prior::normal(1.0, signal / scale)
+            NormalPrior::normal(1.0, signal / scale)
         } else {
-            Prior::default()
+            NormalPrior::default()
         }
     }
 }
@@ -189,11 +190,11 @@ impl Statistic for State {
         self.mean.is_sound(evaluators) && self.spread.is_sound(evaluators) && self.noise.is_sound(evaluators)
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         State {
-            mean: self.mean.reseated(columns),
-            spread: self.spread.reseated(columns),
-            noise: self.noise.reseated(columns),
+            mean: self.mean.with_columns(columns),
+            spread: self.spread.with_columns(columns),
+            noise: self.noise.with_columns(columns),
         }
     }
 

@@ -83,11 +83,11 @@ impl Policy for EvalUcb {
     type State = State;
     type Rank = ByGains;
 
-    fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+    fn create(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         Ok(EvalUcb {
             link,
             delta: options.delta.map_or(0.05, Fraction::get),
-            gains: Gains::seat(&options.sigma, evaluators)?,
+            gains: Gains::create(&options.sigma, evaluators)?,
             state: State {
                 ratio: Ratio::new(evaluators),
                 noise: NoiseState::new(&options.sigma, evaluators, link),
@@ -207,8 +207,8 @@ impl Statistic for State {
         self.ratio.is_sound(evaluators) && self.noise.is_sound(evaluators)
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
-        State { ratio: self.ratio.reseated(columns), noise: self.noise.reseated(columns) }
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
+        State { ratio: self.ratio.with_columns(columns), noise: self.noise.with_columns(columns) }
     }
 
     fn is_of_kind(&self, other: &Self) -> bool {

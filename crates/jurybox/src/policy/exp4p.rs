@@ -8,7 +8,7 @@
 //! advised.
 //!
 //! **Assumes** nothing about how scores arise. Rewards have a known range (`low`, `high`; others
-//! are clamped to it and counted: [`Seen::outside`](crate::Seen::outside)). It aims at the best
+//! are clamped to it and counted: [`Seen::out_of_range`](crate::Seen::out_of_range)). It aims at the best
 //! single evaluator, which may be far from the best combination. **In the paper:** the baseline
 //! after Beygelzimer et al. (2011). **Costs** O(J) an item. The state is two numbers per evaluator.
 //!
@@ -110,7 +110,7 @@ impl Policy for Exp4p {
     type State = State;
     type Rank = Mix;
 
-    fn seat(_: &Entry, _: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+    fn create(_: &Entry, _: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         let (low, high) = (options.low.map_or(0.0, Finite::get), options.high.map_or(1.0, Finite::get));
         if low >= high {
             return Err(format!("low = {low} is not below high = {high}"));
@@ -306,7 +306,7 @@ impl Statistic for State {
         add_all(&mut self.variance, &other.variance);
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         // A new evaluator starts at the average of the others.
         let level = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
         State {
@@ -357,7 +357,7 @@ mod tests {
         let rewards = [1.0, 0.3, 0.9, 0.2, 0.6];
         let scores = Scores::new(&table, 2).unwrap();
         let options = Options { horizon: Some(Count::try_from(40).unwrap()), ..Options::default() };
-        let mut policy = Exp4p::seat(&Exp4p::ENTRIES[0], Link::Identity, options, 2).unwrap();
+        let mut policy = Exp4p::create(&Exp4p::ENTRIES[0], Link::Identity, options, 2).unwrap();
         policy.state.gain = vec![30.0, 3.0]; // some trust already, so the mix is uneven
         let base = policy.state.gain.clone();
         let (mut scratch, mut rng) = (Scratch::new(), ChaCha8Rng::seed_from_u64(2));
@@ -394,7 +394,7 @@ mod tests {
         let table = [0.9, 0.1, 0.8, 0.3, 0.2, 0.9, 0.1, 0.7, 0.4, 0.5];
         let scores = Scores::new(&table, 2).unwrap();
         let options = Options { horizon: Some(Count::try_from(40).unwrap()), ..Options::default() };
-        let policy = Exp4p::seat(&Exp4p::ENTRIES[0], Link::Identity, options, 2).unwrap();
+        let policy = Exp4p::create(&Exp4p::ENTRIES[0], Link::Identity, options, 2).unwrap();
         let (mut scratch, mut rng) = (Scratch::new(), ChaCha8Rng::seed_from_u64(3));
         let mix = fitted(&policy);
         // Each has two items in its top two, none of them the other's: pi = 2 p_min + (1 - 5 p_min)
@@ -434,16 +434,16 @@ mod tests {
         }
         // Not learnt from, so not moved either.
         jury.learn(&[Example { scores: &[0.1], reward: 9.0, receipt: None }], 0).unwrap();
-        assert_eq!((jury.seen().outside, jury.seen().used), (2, 5));
+        assert_eq!((jury.seen().out_of_range, jury.seen().used), (2, 5));
         let again = crate::Jury::from_json(&jury.to_json()).unwrap();
-        assert_eq!(again.seen().outside, 2);
+        assert_eq!(again.seen().out_of_range, 2);
         jury.merge(&again).unwrap();
-        assert_eq!(jury.seen().outside, 4);
+        assert_eq!(jury.seen().out_of_range, 4);
     }
 
     #[test]
     fn receipts_that_do_not_fit_are_refused() {
-        let policy = Exp4p::seat(&Exp4p::ENTRIES[0], Link::Identity, Options::default(), 2).unwrap();
+        let policy = Exp4p::create(&Exp4p::ENTRIES[0], Link::Identity, Options::default(), 2).unwrap();
         for (advice, bonus, says) in [
             (vec![1.0, 0.0], vec![], "a bonus for 0 evaluators"),
             (vec![1.0], vec![1.0, 1.0], "advice for 1 evaluators"),

@@ -11,7 +11,7 @@
 //! hypergeometric tail. Ranks within a tie are averaged.
 
 use crate::pick::{Pick, Receipt};
-use crate::rank::Place;
+use crate::rank::TieRank;
 use crate::scratch::Scratch;
 use rand::{Rng, RngExt};
 
@@ -41,7 +41,7 @@ impl Exploration {
     }
 
     /// The probability that an item at this place of the greedy order is picked.
-    fn probability(self, place: Place, k: usize, items: usize) -> f64 {
+    fn probability(self, place: TieRank, k: usize, items: usize) -> f64 {
         let greedy = place.share_of_top(k);
         if self.eps == 0.0 {
             return greedy;
@@ -51,7 +51,7 @@ impl Exploration {
 }
 
 /// The probability of being picked in an exploring round, averaged over the ranks of a tie.
-fn exploring(place: Place, k: usize, items: usize, slots: usize) -> f64 {
+fn exploring(place: TieRank, k: usize, items: usize, slots: usize) -> f64 {
     if slots == items {
         return 1.0;
     }
@@ -116,8 +116,8 @@ pub(crate) fn choose<R: Rng + ?Sized>(
     // With no tie across the border, all of the top K have one probability if rounds explore wholly
     // or not at all.
     let alike = clear && (exploration.eps == 0.0 || exploration.slots_of(k) == k);
-    let of_top = exploration.probability(Place { above: 0, tied: 1 }, k, items);
-    let places = (!alike).then(|| Places::new(&scratch.values, k, &mut scratch.numbers));
+    let of_top = exploration.probability(TieRank { above: 0, tied: 1 }, k, items);
+    let places = (!alike).then(|| ValueRanks::new(&scratch.values, k, &mut scratch.numbers));
     let probability = |value: f64| match &places {
         None => of_top,
         Some(places) => exploration.probability(places.of(value), k, items),
@@ -134,7 +134,7 @@ pub(crate) fn choose<R: Rng + ?Sized>(
 /// The probability of each item under [`choose`], into `scratch.probabilities`.
 pub(crate) fn inclusion(exploration: Exploration, k: usize, scratch: &mut Scratch) {
     let Scratch { values, probabilities, numbers, .. } = scratch;
-    let places = Places::new(values, values.len(), numbers);
+    let places = ValueRanks::new(values, values.len(), numbers);
     probabilities.clear();
     probabilities.extend(values.iter().map(|&v| exploration.probability(places.of(v), k, values.len())));
 }
@@ -149,15 +149,15 @@ pub(crate) fn inclusion_with_one_first(
     scratch: &mut Scratch,
 ) {
     let Scratch { values, probabilities, numbers, .. } = scratch;
-    let places = Places::new(values, values.len(), numbers);
+    let places = ValueRanks::new(values, values.len(), numbers);
     let each = chance / first.len() as f64;
     probabilities.clear();
     probabilities.extend(values.iter().enumerate().map(|(item, &value)| {
         let place = places.of(value);
         let behind = |other: &usize| {
             let (one, tie) = (usize::from(values[*other] <= value), usize::from(values[*other] == value));
-            let moved = Place { above: place.above + one, tied: place.tied - tie };
-            let place = if *other == item { Place { above: 0, tied: 1 } } else { moved };
+            let moved = TieRank { above: place.above + one, tied: place.tied - tie };
+            let place = if *other == item { TieRank { above: 0, tied: 1 } } else { moved };
             exploration.probability(place, k, values.len())
         };
         let plain = exploration.probability(place, k, values.len());
@@ -166,29 +166,29 @@ pub(crate) fn inclusion_with_one_first(
     }));
 }
 
-/// Places of many values: counted one by one while that is cheap, else looked up in a sorted copy.
-enum Places<'a> {
+/// ValueRanks of many values: counted one by one while that is cheap, else looked up in a sorted copy.
+enum ValueRanks<'a> {
     Count(&'a [f64]),
     Sorted(&'a [f64]),
 }
 
-impl<'a> Places<'a> {
+impl<'a> ValueRanks<'a> {
     fn new(values: &'a [f64], questions: usize, buffer: &'a mut Vec<f64>) -> Self {
         if values.len().saturating_mul(questions) <= 1 << 14 {
-            return Places::Count(values);
+            return ValueRanks::Count(values);
         }
         buffer.clear();
         buffer.extend_from_slice(values);
         buffer.sort_unstable_by(|a, b| b.total_cmp(a));
-        Places::Sorted(buffer)
+        ValueRanks::Sorted(buffer)
     }
 
-    fn of(&self, value: f64) -> Place {
+    fn of(&self, value: f64) -> TieRank {
         match self {
-            Places::Count(values) => Place::of(value, values),
-            Places::Sorted(sorted) => {
+            ValueRanks::Count(values) => TieRank::of(value, values),
+            ValueRanks::Sorted(sorted) => {
                 let above = sorted.partition_point(|&v| v > value);
-                Place { above, tied: sorted[above..].partition_point(|&v| v == value) }
+                TieRank { above, tied: sorted[above..].partition_point(|&v| v == value) }
             }
         }
     }
@@ -242,9 +242,9 @@ mod tests {
             for k in 1..=items {
                 for slots in 0..=k {
                     let total: f64 =
-                        (0..items).map(|above| exploring(Place { above, tied: 1 }, k, items, slots)).sum();
+                        (0..items).map(|above| exploring(TieRank { above, tied: 1 }, k, items, slots)).sum();
                     assert!((total - k as f64).abs() < 1e-9, "{items} {k} {slots}: {total}");
-                    let tied = exploring(Place { above: 0, tied: items }, k, items, slots);
+                    let tied = exploring(TieRank { above: 0, tied: items }, k, items, slots);
                     assert!((tied - k as f64 / items as f64).abs() < 1e-9);
                 }
             }
@@ -255,9 +255,9 @@ mod tests {
     fn places_are_the_same_counted_and_sorted() {
         let values: Vec<f64> = (0..200).map(|i| f64::from(i * 7 % 31)).collect();
         let mut buffer = Vec::new();
-        let sorted = Places::new(&values, 1 << 14, &mut buffer);
+        let sorted = ValueRanks::new(&values, 1 << 14, &mut buffer);
         for &value in &values {
-            assert_eq!(sorted.of(value), Place::of(value, &values));
+            assert_eq!(sorted.of(value), TieRank::of(value, &values));
         }
     }
 

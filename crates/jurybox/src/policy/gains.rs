@@ -12,7 +12,7 @@ use crate::link::Link;
 use crate::options::{Positive, Sigma};
 use crate::scores::Scores;
 use crate::scratch::Scratch;
-use crate::weights::{Prior, Weights};
+use crate::weights::{NormalPrior, Weights};
 use serde::{Deserialize, Serialize};
 
 /// The option `sigma`, which all of these policies have.
@@ -146,14 +146,14 @@ impl Statistic for NoiseState {
             && self.labelled().is_none_or(|noise| noise.is_sound(evaluators))
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         match self {
             NoiseState::Given => NoiseState::Given,
-            NoiseState::Unlabelled(moments) => NoiseState::Unlabelled(moments.reseated(columns)),
-            NoiseState::Labelled(noise) => NoiseState::Labelled(noise.reseated(columns)),
-            NoiseState::GivenWithGaps(moments) => NoiseState::GivenWithGaps(moments.reseated(columns)),
+            NoiseState::Unlabelled(moments) => NoiseState::Unlabelled(moments.with_columns(columns)),
+            NoiseState::Labelled(noise) => NoiseState::Labelled(noise.with_columns(columns)),
+            NoiseState::GivenWithGaps(moments) => NoiseState::GivenWithGaps(moments.with_columns(columns)),
             NoiseState::LabelledWithGaps(noise, moments) => {
-                NoiseState::LabelledWithGaps(noise.reseated(columns), moments.reseated(columns))
+                NoiseState::LabelledWithGaps(noise.with_columns(columns), moments.with_columns(columns))
             }
         }
     }
@@ -209,7 +209,7 @@ impl std::fmt::Display for SigmaOrigin {
 
 impl Gains {
     /// Validates the noise levels against the number of evaluators.
-    pub(crate) fn seat(sigma: &Sigma, evaluators: usize) -> Result<Self, String> {
+    pub(crate) fn create(sigma: &Sigma, evaluators: usize) -> Result<Self, String> {
         let given = match sigma {
             Sigma::Each(list) if list.len() != evaluators => {
                 return Err(format!(
@@ -227,7 +227,7 @@ impl Gains {
             origin: SigmaOrigin::Given,
             weights: Weights::default(),
         };
-        gains.weights.set(&gains.alpha, &gains.sigma, Prior::default());
+        gains.weights.set(&gains.alpha, &gains.sigma, NormalPrior::default());
         Ok(gains)
     }
 
@@ -258,12 +258,12 @@ impl Gains {
     }
 
     /// Sets the weights for the present gains and noise levels.
-    pub(crate) fn update_weights(&mut self, prior: Prior) {
+    pub(crate) fn update_weights(&mut self, prior: NormalPrior) {
         self.weights.set(&self.alpha, &self.sigma, prior);
     }
 
     /// Sets the weights for other gains than the displayed ones.
-    pub(crate) fn update_weights_for(&mut self, alpha: &[f64], prior: Prior) {
+    pub(crate) fn update_weights_for(&mut self, alpha: &[f64], prior: NormalPrior) {
         self.weights.set(alpha, &self.sigma, prior);
     }
 }
@@ -293,11 +293,16 @@ impl ByGains {
     /// A prior of the reward for these gains, if the link admits one: with a nonlinear link the
     /// weighted sum is no posterior mean. It is the distribution over all items if their scores are
     /// known, otherwise that of the labelled rewards.
-    pub(super) fn prior(&self, all: Option<&Moments>, alpha: &[f64], (mean, variance): (f64, f64)) -> Prior {
+    pub(super) fn prior(
+        &self,
+        all: Option<&Moments>,
+        alpha: &[f64],
+        (mean, variance): (f64, f64),
+    ) -> NormalPrior {
         match (self.link, all) {
             (Link::Identity, Some(moments)) => reward_law(moments, alpha, &self.gains.sigma),
-            (Link::Identity, None) => Prior::normal(mean, variance),
-            _ => Prior::default(),
+            (Link::Identity, None) => NormalPrior::normal(mean, variance),
+            _ => NormalPrior::default(),
         }
     }
 }

@@ -131,7 +131,7 @@ impl Policy for LinUcb {
     type State = Ridge;
     type Rank = UpperBounds;
 
-    fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+    fn create(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         Ok(LinUcb {
             link,
             lambda: options.lambda.map_or(1.0 / evaluators as f64, Positive::get),
@@ -299,7 +299,7 @@ mod tests {
             for width in [1, 3, 10] {
                 let options =
                     Options { lambda: Some(Positive::try_from(lambda).unwrap()), ..Options::default() };
-                let mut policy = LinUcb::seat(&LinUcb::ENTRIES[0], Link::Identity, options, width).unwrap();
+                let mut policy = LinUcb::create(&LinUcb::ENTRIES[0], Link::Identity, options, width).unwrap();
                 let mut v = nalgebra::DMatrix::<f64>::identity(width, width) * lambda;
                 let mut b = nalgebra::DVector::<f64>::zeros(width);
                 for _ in 0..30 {

@@ -31,7 +31,7 @@ mod reward_law;
 mod table;
 mod uniform;
 
-pub use adaptive::{Alarm, Doubt, Reading};
+pub use adaptive::{Alarm, Diagnostic, Reading};
 pub use entry::{Entry, Links, Needs, OptionEntry, OptionKind};
 pub use explore::Exploration;
 pub use gains::SigmaOrigin;
@@ -71,7 +71,7 @@ pub(crate) trait Policy: Clone {
 
     /// A policy that has learnt nothing, or what is wrong with its options for that many
     /// evaluators.
-    fn seat(entry: &Entry, link: Link, options: Self::Options, evaluators: usize) -> Result<Self, String>;
+    fn create(entry: &Entry, link: Link, options: Self::Options, evaluators: usize) -> Result<Self, String>;
 
     /// Declares columns as contexts, which are groups of items and not scores; or says why the
     /// policy cannot use them.
@@ -149,14 +149,14 @@ pub(crate) trait Policy: Clone {
     /// Learns from examples one after the other; returns how many were used, and how many of those
     /// were outside of the range.
     fn learn_all(&mut self, examples: &[Example<'_>], at: u64) -> (u64, u64) {
-        let (mut used, mut outside) = (0, 0);
+        let (mut used, mut out_of_range) = (0, 0);
         for example in examples {
             if self.learn(example, at) {
                 used += 1;
-                outside += u64::from(self.is_outside(example.reward));
+                out_of_range += u64::from(self.is_outside(example.reward));
             }
         }
-        (used, outside)
+        (used, out_of_range)
     }
 
     /// Whether a reward lies outside the policy's range, so that `learn` clamps it.
@@ -261,7 +261,7 @@ pub(crate) trait Rank: Clone + Send + Sync {
     }
 
     /// Diagnostics of the labels, if the policy has them.
-    fn doubts(&self) -> &[Doubt] {
+    fn diagnostics(&self) -> &[Diagnostic] {
         &[]
     }
 

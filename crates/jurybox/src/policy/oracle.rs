@@ -7,7 +7,7 @@ use super::gains::{ByGains, Gains, SIGMA};
 use super::{Entry, Links, Needs, OptionEntry, OptionKind, Policy};
 use crate::link::Link;
 use crate::options::{Finite, Sigma};
-use crate::weights::Prior;
+use crate::weights::NormalPrior;
 use serde::{Deserialize, Serialize};
 
 /// `alpha` and `sigma`, one per evaluator.
@@ -55,7 +55,7 @@ impl Policy for Oracle {
     type State = ();
     type Rank = ByGains;
 
-    fn seat(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+    fn create(_: &Entry, link: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         if options.alpha.len() != evaluators {
             return Err(format!(
                 "alpha has {} values for {evaluators} evaluators; give one each",
@@ -65,9 +65,9 @@ impl Policy for Oracle {
         if matches!(options.sigma, Sigma::Unlabelled | Sigma::Labelled) {
             return Err("the oracle is told sigma; it does not estimate it".into());
         }
-        let mut gains = Gains::seat(&options.sigma, evaluators)?;
+        let mut gains = Gains::create(&options.sigma, evaluators)?;
         gains.alpha = options.alpha.iter().map(|a| a.get()).collect();
-        gains.update_weights(Prior::default());
+        gains.update_weights(NormalPrior::default());
         Ok(Oracle { link, gains, nothing: () })
     }
 

@@ -28,7 +28,7 @@ impl Policy for Rand {
     type State = ();
     type Rank = OneAtRandom;
 
-    fn seat(_: &Entry, _: Link, _: NoOptions, _: usize) -> Result<Self, String> {
+    fn create(_: &Entry, _: Link, _: NoOptions, _: usize) -> Result<Self, String> {
         Ok(Rand(()))
     }
 

@@ -10,11 +10,11 @@
 //! with them.
 
 use crate::estimate::Moments;
-use crate::weights::Prior;
+use crate::weights::NormalPrior;
 
 /// The normal distribution of the reward in the units of these gains; flat if the scores do not
 /// determine it.
-pub(super) fn reward_law(moments: &Moments, alpha: &[f64], sigma: &[f64]) -> Prior {
+pub(super) fn reward_law(moments: &Moments, alpha: &[f64], sigma: &[f64]) -> NormalPrior {
     // An evaluator without information has a ratio of zero, and so has one without scores.
     let ratio = |j: usize| {
         let ratio = alpha[j] / sigma[j];
@@ -40,18 +40,18 @@ pub(super) fn reward_law(moments: &Moments, alpha: &[f64], sigma: &[f64]) -> Pri
     }
     // A variance too small to be seen is not zero: no less than the error of the estimate.
     let variance = (second / second_information).max((1.0 / second_information).sqrt());
-    Prior::normal(first / first_information, variance)
+    NormalPrior::normal(first / first_information, variance)
 }
 
 /// The estimate from the most informative evaluator alone, if no two scored the same items: its
 /// variance minus its noise.
-fn alone(moments: &Moments, alpha: &[f64], sigma: &[f64], ratio: impl Fn(usize) -> f64) -> Prior {
+fn alone(moments: &Moments, alpha: &[f64], sigma: &[f64], ratio: impl Fn(usize) -> f64) -> NormalPrior {
     let most = (0..alpha.len()).max_by(|&a, &b| ratio(a).abs().total_cmp(&ratio(b).abs()));
     let told = most.filter(|&j| ratio(j) != 0.0).and_then(|j| Some((j, moments.covariance(j, j)?)));
-    let Some((j, variance)) = told else { return Prior::default() };
+    let Some((j, variance)) = told else { return NormalPrior::default() };
     let noise = sigma[j] * sigma[j];
     let error = noise * (2.0 / moments.count(j, j)).sqrt();
-    Prior::normal(moments.mean(j) / alpha[j], (variance - noise).max(error) / (alpha[j] * alpha[j]))
+    NormalPrior::normal(moments.mean(j) / alpha[j], (variance - noise).max(error) / (alpha[j] * alpha[j]))
 }
 
 #[cfg(test)]
@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn where_nothing_is_known_it_is_flat_and_where_little_is_seen_it_is_wide() {
-        assert_eq!(reward_law(&Moments::new(4), &ALPHA, &SIGMA), Prior::default());
-        assert_eq!(reward_law(&seen(100), &[0.0; 4], &SIGMA), Prior::default());
-        assert_eq!(reward_law(&seen(100), &ALPHA, &[f64::INFINITY; 4]), Prior::default());
+        assert_eq!(reward_law(&Moments::new(4), &ALPHA, &SIGMA), NormalPrior::default());
+        assert_eq!(reward_law(&seen(100), &[0.0; 4], &SIGMA), NormalPrior::default());
+        assert_eq!(reward_law(&seen(100), &ALPHA, &[f64::INFINITY; 4]), NormalPrior::default());
         // Scores with nothing in common: the variance is within chance of zero, and the prior as
         // wide as chance.
         let mut rng = ChaCha8Rng::seed_from_u64(5);

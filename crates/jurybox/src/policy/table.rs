@@ -1,6 +1,6 @@
 //! The table of policies: one line each.
 
-use super::{Alarm, Doubt, Entry, Exploration, Links, Policy, Rank, SigmaOrigin};
+use super::{Alarm, Diagnostic, Entry, Exploration, Links, Policy, Rank, SigmaOrigin};
 use crate::contributions::Contributions;
 use crate::error::Error;
 use crate::estimate::Statistic;
@@ -55,9 +55,9 @@ macro_rules! table {
 
         impl AnyPolicy {
             /// The policy of this spec, which has learnt nothing.
-            pub(crate) fn seat(spec: &Spec, evaluators: usize) -> Result<Self, Error> {
+            pub(crate) fn create(spec: &Spec, evaluators: usize) -> Result<Self, Error> {
                 $(if let Some(entry) = <$policy>::ENTRIES.iter().find(|entry| entry.name == spec.name()) {
-                    return seat::<$policy>(entry, spec, evaluators).map(AnyPolicy::$variant);
+                    return create::<$policy>(entry, spec, evaluators).map(AnyPolicy::$variant);
                 })*
                 Err(unknown(spec))
             }
@@ -86,7 +86,7 @@ macro_rules! table {
             pub(crate) fn take_columns(&mut self, other: &AnyPolicy, columns: &[Option<usize>]) {
                 match (self, other) {
                     $((AnyPolicy::$variant(mine), AnyPolicy::$variant(theirs)) => {
-                        *mine.state_mut() = theirs.state().reseated(columns);
+                        *mine.state_mut() = theirs.state().with_columns(columns);
                     })*
                     _ => {}
                 }
@@ -154,7 +154,7 @@ fn unknown(spec: &Spec) -> Error {
     Error::Policy { policy: spec.name().into(), reason: hint }
 }
 
-fn seat<P: Policy>(entry: &Entry, spec: &Spec, evaluators: usize) -> Result<P, Error> {
+fn create<P: Policy>(entry: &Entry, spec: &Spec, evaluators: usize) -> Result<P, Error> {
     let refuse = |reason: String| Error::Policy { policy: spec.to_string(), reason };
     let mut options = spec.options().clone();
     let link = match options.remove("link") {
@@ -163,7 +163,7 @@ fn seat<P: Policy>(entry: &Entry, spec: &Spec, evaluators: usize) -> Result<P, E
     };
     let options: P::Options =
         serde_json::from_value(Value::Object(options)).map_err(|e| refuse(e.to_string()))?;
-    P::seat(entry, link, options, evaluators).map_err(refuse)
+    P::create(entry, link, options, evaluators).map_err(refuse)
 }
 
 fn link_option(entry: &Entry, value: &Value) -> Result<Link, String> {
@@ -236,14 +236,14 @@ impl AnyPolicy {
         reviewers: &[Option<Reviewer>],
         at: u64,
     ) -> (u64, u64) {
-        let (mut used, mut outside) = (0, 0);
+        let (mut used, mut out_of_range) = (0, 0);
         for (example, &reviewer) in examples.iter().zip(reviewers) {
             if each!(self, p => p.learn_by(example, reviewer, at)) {
                 used += 1;
-                outside += u64::from(each!(self, p => p.is_outside(example.reward)));
+                out_of_range += u64::from(each!(self, p => p.is_outside(example.reward)));
             }
         }
-        (used, outside)
+        (used, out_of_range)
     }
 
     pub(crate) fn check_receipt(&self, example: &Example<'_>) -> Option<String> {
@@ -343,8 +343,8 @@ impl AnyRank {
         each_rank!(self, r => r.reviewers(level))
     }
 
-    pub(crate) fn doubts(&self) -> &[Doubt] {
-        each_rank!(self, r => r.doubts())
+    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
+        each_rank!(self, r => r.diagnostics())
     }
 
     pub(crate) fn sigma(&self) -> Option<(&[f64], &SigmaOrigin)> {
@@ -384,9 +384,9 @@ mod tests {
 
     #[test]
     fn a_slip_gets_the_nearest_name() {
-        let message = AnyPolicy::seat(&Spec::new("esgag"), 3).unwrap_err().to_string();
+        let message = AnyPolicy::create(&Spec::new("esgag"), 3).unwrap_err().to_string();
         assert!(message.contains("did you mean `esag`"), "{message}");
-        let message = AnyPolicy::seat(&Spec::new("thompson-sampling"), 3).unwrap_err().to_string();
+        let message = AnyPolicy::create(&Spec::new("thompson-sampling"), 3).unwrap_err().to_string();
         assert!(message.contains("there are oracle, average"), "{message}");
     }
 }

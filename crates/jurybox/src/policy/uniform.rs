@@ -26,7 +26,7 @@ impl Policy for Uniform {
     type State = ();
     type Rank = Ties;
 
-    fn seat(_: &Entry, _: Link, _: NoOptions, _: usize) -> Result<Self, String> {
+    fn create(_: &Entry, _: Link, _: NoOptions, _: usize) -> Result<Self, String> {
         Ok(Uniform(()))
     }
 

@@ -42,7 +42,7 @@ pub fn specs(evaluators: usize) -> Vec<Spec> {
     specs
 }
 
-pub fn seat(spec: &Spec, evaluators: usize) -> Jury {
+pub fn jury_of(spec: &Spec, evaluators: usize) -> Jury {
     Jury::new(spec, Evaluators::numbered(evaluators).unwrap()).unwrap()
 }
 

@@ -5,7 +5,7 @@
 //! from which the reviewers have been taken out.
 
 use super::Adaptive;
-use super::doubts;
+use super::diagnostics;
 use super::groups::Groups;
 use super::kept::Kept;
 use super::landscape::Landscape;
@@ -39,13 +39,13 @@ impl Adaptive {
         for alarm in &mut alarms {
             (alarm.since, alarm.until) = (alarm.since.saturating_mul(tick), alarm.until.saturating_mul(tick));
         }
-        let doubts = doubts::of(&model, labelled(&heard, labels_since));
+        let diagnostics = diagnostics::of(&model, labelled(&heard, labels_since));
         let looks = if self.options.looks {
             Looks::of(&model.landscape, &labelled(&heard, labels_since), model.labels)
         } else {
             Looks::default()
         };
-        into.set(model, alarms, doubts, looks);
+        into.set(model, alarms, diagnostics, looks);
     }
 
     /// What was seen from a time on.

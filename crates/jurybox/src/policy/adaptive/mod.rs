@@ -53,7 +53,7 @@ mod chance;
 mod change;
 mod contexts;
 mod corrected;
-mod doubts;
+mod diagnostics;
 mod drift;
 mod explain;
 mod fitting;
@@ -83,7 +83,7 @@ mod uncertainty;
 mod watching;
 
 use self::contexts::Contexts;
-pub use self::doubts::Doubt;
+pub use self::diagnostics::Diagnostic;
 pub use self::drift::{Alarm, Reading};
 use self::options::{OPTIONS, Options};
 use self::posterior::Posterior;
@@ -147,7 +147,7 @@ impl Policy for Adaptive {
     type State = State;
     type Rank = Posterior;
 
-    fn seat(_: &Entry, _: Link, options: Options, evaluators: usize) -> Result<Self, String> {
+    fn create(_: &Entry, _: Link, options: Options, evaluators: usize) -> Result<Self, String> {
         let sample = within("sample", options.sample.get(), 1 << 20)?;
         within("draws", options.draws, 1024)?;
         let empty = Empty {

@@ -6,9 +6,10 @@
 use super::rewards::Label;
 use std::collections::BTreeMap;
 
-/// Fewer labels than this have no constant of their own: a crowd of whom each judged once is read as one.
+/// Groups and reviewers with fewer labelled rows than this share one line: a crowd of reviewers who
+/// judged once each is read as one.
 const LEAST: usize = 8;
-/// Fewer labels than this have no slope of their own.
+/// Minimum number of labelled rows for a slope.
 const LEAST_FOR_SLOPE: f64 = 30.0;
 
 /// Who or what each label is of, by the place of its row: one list for each context, and one for reviewers.

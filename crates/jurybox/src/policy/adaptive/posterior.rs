@@ -1,6 +1,6 @@
 //! What `adaptive` picks by: the fitted model, its alarms, and how sure it is.
 
-use super::doubts::Doubt;
+use super::diagnostics::Diagnostic;
 use super::drift::Alarm;
 use super::looks::Looks;
 use super::model::Model;
@@ -20,7 +20,7 @@ pub(crate) struct Posterior {
     exploration: Exploration,
     model: Option<Box<Model>>,
     alarms: Vec<Alarm>,
-    doubts: Vec<Doubt>,
+    diagnostics: Vec<Diagnostic>,
     looks: Looks,
     /// Both are worked out when first asked for, from the model alone.
     weights: OnceLock<Vec<f64>>,
@@ -34,17 +34,23 @@ impl Posterior {
             exploration,
             model: None,
             alarms: Vec::new(),
-            doubts: Vec::new(),
+            diagnostics: Vec::new(),
             looks: Looks::default(),
             weights: OnceLock::new(),
             uncertainty: OnceLock::new(),
         }
     }
 
-    pub(super) fn set(&mut self, model: Model, alarms: Vec<Alarm>, doubts: Vec<Doubt>, looks: Looks) {
+    pub(super) fn set(
+        &mut self,
+        model: Model,
+        alarms: Vec<Alarm>,
+        diagnostics: Vec<Diagnostic>,
+        looks: Looks,
+    ) {
         self.weights = OnceLock::new();
         self.alarms = alarms;
-        self.doubts = doubts;
+        self.diagnostics = diagnostics;
         self.looks = looks;
         self.uncertainty = OnceLock::new();
         self.model = Some(Box::new(model));
@@ -232,7 +238,7 @@ impl Rank for Posterior {
         &self.alarms
     }
 
-    fn doubts(&self) -> &[Doubt] {
-        &self.doubts
+    fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
     }
 }

@@ -81,9 +81,9 @@ impl Settled {
         self.alarms.last().and_then(|alarm| alarm.evaluator).map_or(0, |last| last + 1)
     }
 
-    pub(super) fn reseated(&self, columns: &[Option<usize>]) -> Self {
-        let seats = columns.iter().enumerate().filter_map(|(to, from)| Some((to, (*from)?)));
-        let alarms = seats.flat_map(|(to, from)| {
+    pub(super) fn with_columns(&self, columns: &[Option<usize>]) -> Self {
+        let columns_kept = columns.iter().enumerate().filter_map(|(to, from)| Some((to, (*from)?)));
+        let alarms = columns_kept.flat_map(|(to, from)| {
             self.of(from).into_iter().map(move |alarm| Alarm { evaluator: Some(to), ..alarm.clone() })
         });
         Settled { since: self.since, alarms: alarms.collect() }
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(settled.since(), 91);
         let (since, alarms) = settled.with(&[]);
         assert_eq!((since, &alarms[..]), (91, &[alarm(2, Spread, 40), alarm(0, Spread, 90)][..]));
-        let moved = settled.reseated(&[Some(2), None, Some(0)]);
+        let moved = settled.with_columns(&[Some(2), None, Some(0)]);
         assert!(moved.is_sound(3), "{moved:?}");
         assert_eq!(moved.with(&[]).1, [alarm(0, Spread, 40), alarm(2, Spread, 90)]);
     }

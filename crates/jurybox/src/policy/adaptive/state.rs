@@ -44,10 +44,10 @@ impl Statistic for Block {
         self.labelled.merge(&other.labelled);
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         Block {
-            scores: self.scores.reseated(columns),
-            labelled: self.labelled.reseated(&with_reward(columns, self.scores.evaluators())),
+            scores: self.scores.with_columns(columns),
+            labelled: self.labelled.with_columns(&with_reward(columns, self.scores.evaluators())),
         }
     }
 
@@ -84,16 +84,16 @@ impl Statistic for State {
         self.labelled.merge(&other.labelled);
     }
 
-    fn reseated(&self, columns: &[Option<usize>]) -> Self {
+    fn with_columns(&self, columns: &[Option<usize>]) -> Self {
         let labelled = with_reward(columns, self.unlabelled.width());
         State {
-            ladder: self.ladder.map(|block| block.reseated(columns)),
-            pulses: self.pulses.map(|pulse| pulse.reseated(columns)),
-            traces: self.traces.map(|rows| rows.reseated(&labelled)),
+            ladder: self.ladder.map(|block| block.with_columns(columns)),
+            pulses: self.pulses.map(|pulse| pulse.with_columns(columns)),
+            traces: self.traces.map(|rows| rows.with_columns(&labelled)),
             turn: self.turn.clone(),
-            settled: self.settled.reseated(columns),
-            unlabelled: self.unlabelled.reseated(columns),
-            labelled: self.labelled.reseated(&labelled),
+            settled: self.settled.with_columns(columns),
+            unlabelled: self.unlabelled.with_columns(columns),
+            labelled: self.labelled.with_columns(&labelled),
         }
     }
 

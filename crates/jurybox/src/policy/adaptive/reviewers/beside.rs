@@ -32,7 +32,7 @@ struct Contrast {
     chances: [Chance; 2],
 }
 
-/// Whoever gave so few verdicts is not known to lie above or below others in any case.
+/// A reviewer with at most this many verdicts has no interval: it would be unbounded.
 const FEW: f64 = 3.0;
 /// Of so many reviewers, rows and scores, multiplied, nothing is reckoned: nobody waits for an hour.
 const LONGEST: usize = 1 << 32;
@@ -96,7 +96,7 @@ impl Beside {
         let many = given.values().filter(|(verdicts, _)| *verdicts > FEW).count();
         let too_long = many.saturating_mul(rows.len()).saturating_mul(varies.len() + 1) > LONGEST;
         let contrast = |(tag, (verdicts, sums)): (Option<u64>, (f64, Vec<f64>))| {
-            if too_long {
+            if too_long || verdicts <= FEW {
                 return (tag, UNKNOWN);
             }
             let share = verdicts / labels;

@@ -16,19 +16,19 @@ impl Jury {
     /// # use jurybox::{Evaluators, Example, Jury};
     /// let mut jury = Jury::new(&"adaptive".parse()?, Evaluators::new(["spam", "abuse"])?)?;
     /// jury.learn(&[Example { scores: &[0.9, 0.1], reward: 1.0, receipt: None }], 0)?;
-    /// jury.reseat(Evaluators::new(["spam", "abuse", "newcomer"])?)?;
+    /// jury.set_evaluators(Evaluators::new(["spam", "abuse", "newcomer"])?)?;
     /// jury.learn(&[Example { scores: &[0.8, 0.3, 0.5], reward: 1.0, receipt: None }], 1)?;
-    /// jury.reseat(Evaluators::new(["newcomer", "spam"])?)?;
+    /// jury.set_evaluators(Evaluators::new(["newcomer", "spam"])?)?;
     /// assert_eq!(jury.seen().used, 2);
     /// # Ok::<(), jurybox::Error>(())
     /// ```
-    pub fn reseat(&mut self, evaluators: Evaluators) -> Result<(), Error> {
+    pub fn set_evaluators(&mut self, evaluators: Evaluators) -> Result<(), Error> {
         let columns = evaluators.columns_in(&self.evaluators)?;
         let spec = self.spec.with_columns(&columns)?;
-        let mut seated = Jury::seated(spec, evaluators)?;
-        seated.policy.take_columns(&self.policy, &columns);
-        seated.seen = self.seen;
-        *self = seated;
+        let mut jury = Jury::build(spec, evaluators)?;
+        jury.policy.take_columns(&self.policy, &columns);
+        jury.seen = self.seen;
+        *self = jury;
         Ok(())
     }
 

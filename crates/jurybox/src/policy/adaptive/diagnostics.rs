@@ -1,4 +1,4 @@
-//! What to doubt of a fit: that the labels say anything at all, and that the jury points the right way.
+//! Diagnostics of the labels: rewards that are all equal, and a jury that points the wrong way.
 
 use super::model::Model;
 use crate::estimate::SampledRow;
@@ -6,22 +6,22 @@ use crate::kernel::dot;
 use serde::Serialize;
 use std::fmt;
 
-/// A reason to look again at what is learnt from.
+/// A warning about the labels that a jury has learnt from.
 ///
 /// ```
-/// use jurybox::{Doubt, Evaluators, Example, Jury};
+/// use jurybox::{Diagnostic, Evaluators, Example, Jury};
 /// let mut jury = Jury::new(&"adaptive".parse()?, Evaluators::numbered(2)?)?;
 /// for i in 0..40 {
 ///     let (a, b) = (f64::from(i * 7 % 40), f64::from(i * 11 % 40));
 ///     jury.learn(&[Example { scores: &[a, b], reward: 0.0, receipt: None }], 0)?;
 /// }
-/// assert_eq!(jury.fit().doubts(), [Doubt::AllAlike { labels: 40, reward: 0.0 }]);
-/// assert!(jury.fit().doubts()[0].to_string().starts_with("all 40 rewards so far are 0"));
+/// assert_eq!(jury.fit().diagnostics(), [Diagnostic::AllAlike { labels: 40, reward: 0.0 }]);
+/// // Displayed: "all 40 rewards so far are 0: they say nothing of which evaluators to trust. …"
 /// # Ok::<(), jurybox::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Doubt {
+pub enum Diagnostic {
     /// All rewards are the same: they say nothing of who is right.
     AllAlike {
         /// How many there are.
@@ -36,15 +36,15 @@ pub enum Doubt {
     },
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Doubt::AllAlike { labels, reward } => write!(
+            Diagnostic::AllAlike { labels, reward } => write!(
                 f,
                 "all {labels} rewards so far are {reward}: they say nothing of which evaluators to trust. If that is \
                  unexpected, look at some items from further down, or at how rewards come in"
             ),
-            Doubt::WrongWay { labels } => write!(
+            Diagnostic::WrongWay { labels } => write!(
                 f,
                 "by the {labels} rewards so far, the evaluators together point the wrong way: what they score low is worth \
                  most. If low scores are meant to be good ones, say so"
@@ -61,21 +61,24 @@ const AGAINST: f64 = -0.5;
 const SURELY: f64 = 3.5;
 
 /// What to doubt of a model, given the labelled rows (scores, then the reward) it was fitted to.
-pub(super) fn of<'a>(model: &Model, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> Vec<Doubt> {
+pub(super) fn of<'a>(
+    model: &Model,
+    labelled: impl Iterator<Item = SampledRow<'a>> + Clone,
+) -> Vec<Diagnostic> {
     let width = model.landscape.width();
     let labels = model.labels;
     if labels < FEW {
         return Vec::new();
     }
-    let mut doubts = Vec::new();
+    let mut diagnostics = Vec::new();
     let first = labelled.clone().next().map_or(0.0, |row| row.values[width]);
     if labelled.clone().all(|row| row.values[width] == first) {
-        doubts.push(Doubt::AllAlike { labels: labels as u64, reward: first });
+        diagnostics.push(Diagnostic::AllAlike { labels: labels as u64, reward: first });
     }
     if is_turned(model, labelled) {
-        doubts.push(Doubt::WrongWay { labels: labels as u64 });
+        diagnostics.push(Diagnostic::WrongWay { labels: labels as u64 });
     }
-    doubts
+    diagnostics
 }
 
 /// Whether the value of an item goes against the mean of its standardised scores, and rewards surely do.
