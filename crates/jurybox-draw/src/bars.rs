@@ -55,7 +55,7 @@ impl Bar {
     pub fn cell(&self, largest: f64) -> String {
         let mut svg = Svg::new(112.0, 18.0, &self.title(), Ground::Page);
         let (low, high) = (-largest, largest);
-        self.write(&mut svg, &Room { left: 3.0, right: 109.0, top: 0.0, height: 18.0, low, high });
+        self.write(&mut svg, &BarFrame { left: 3.0, right: 109.0, top: 0.0, height: 18.0, low, high });
         svg.finish()
     }
 
@@ -71,7 +71,7 @@ impl Bar {
         format!("{}: {}{interval}", self.name, short(self.value))
     }
 
-    fn write(&self, svg: &mut Svg, room: &Room) {
+    fn write(&self, svg: &mut Svg, room: &BarFrame) {
         let colour = svg.colour(self.colour.unwrap_or(Colour::Series(self.style.unwrap_or(0))));
         let (ink, muted) = (svg.colour(Colour::Ink), svg.colour(Colour::Muted));
         let zero = room.place(0.0);
@@ -114,7 +114,7 @@ impl Bar {
 }
 
 /// The position of a bar, and the values at its edges.
-struct Room {
+struct BarFrame {
     left: f64,
     right: f64,
     top: f64,
@@ -123,7 +123,7 @@ struct Room {
     high: f64,
 }
 
-impl Room {
+impl BarFrame {
     fn place(&self, value: f64) -> f64 {
         let share = (value - self.low) / (self.high - self.low);
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.5 };
@@ -173,7 +173,7 @@ impl Bars {
         for (at, bar) in self.bars.iter().enumerate() {
             let top = at as f64 * ROW;
             svg.name(left - 8.0, top + 0.5 * ROW + 4.0, "end", left - 8.0, &bar.name);
-            bar.write(&mut svg, &Room { left, right, top, height: ROW, low, high });
+            bar.write(&mut svg, &BarFrame { left, right, top, height: ROW, low, high });
             svg.name(width, top + 0.5 * ROW + 4.0, "end", room - 8.0, &bar.end());
         }
         svg.finish()

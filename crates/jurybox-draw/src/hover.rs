@@ -17,12 +17,12 @@ const MOST_LINES: usize = 14;
 const FEW_LINES: usize = 4;
 
 /// Maps a horizontal position to milliseconds since 1970; none if it has no time.
-pub(crate) type Clock<'a> = &'a dyn Fn(f64) -> Option<i64>;
+pub(crate) type TimeOf<'a> = &'a dyn Fn(f64) -> Option<i64>;
 
 /// Names of the axes and position of the plotting area; for a page with a script, also the clock.
 pub(crate) struct Area<'a> {
     pub(crate) x_label: &'a str,
-    pub(crate) live: Option<(Clock<'a>, &'a Axis)>,
+    pub(crate) live: Option<(TimeOf<'a>, &'a Axis)>,
     pub(crate) left: f64,
     pub(crate) right: f64,
     pub(crate) top: f64,
@@ -76,16 +76,16 @@ pub(crate) fn strips(svg: &mut Svg, curves: &[Curve], x: &Axis, area: &Area<'_>)
 }
 
 /// A curve's value at one position: number of the curve, height, and text.
-type There = (usize, f64, String);
+type CurveValue = (usize, f64, String);
 
 /// Values of all curves at `x`, highest first, limited to what a tooltip holds; and how many are
 /// left out.
-fn there(curves: &[Curve], x: f64) -> (Vec<There>, usize) {
+fn there(curves: &[Curve], x: f64) -> (Vec<CurveValue>, usize) {
     let value = |(at, curve): (usize, &Curve)| {
         let point = curve.points.iter().find(|point| point.0 == x && point.1.is_finite())?;
         Some((at, point.1, value_of(curve, *point)))
     };
-    let mut there: Vec<There> = curves.iter().enumerate().filter_map(value).collect();
+    let mut there: Vec<CurveValue> = curves.iter().enumerate().filter_map(value).collect();
     there.sort_by(|a, b| b.1.total_cmp(&a.1));
     let more = there.len().saturating_sub(MOST_LINES);
     there.truncate(MOST_LINES);
@@ -93,7 +93,7 @@ fn there(curves: &[Curve], x: f64) -> (Vec<There>, usize) {
 }
 
 /// The values as text, one a line.
-fn text((there, more): &(Vec<There>, usize), x: f64, x_label: &str) -> String {
+fn text((there, more): &(Vec<CurveValue>, usize), x: f64, x_label: &str) -> String {
     let mut text = format!("{x_label} {}", short(x));
     for (_, _, line) in there {
         let _ = write!(text, "\n{line}");
@@ -106,7 +106,7 @@ fn text((there, more): &(Vec<There>, usize), x: f64, x_label: &str) -> String {
 
 /// Attributes for a script: position and time of the strip, and for each line of its text the
 /// number of the curve and its height.
-fn marks((there, _): &(Vec<There>, usize), (place, time): (f64, Option<i64>), y: &Axis) -> String {
+fn marks((there, _): &(Vec<CurveValue>, usize), (place, time): (f64, Option<i64>), y: &Axis) -> String {
     let mut marks = format!(" data-x=\"{}\"", px(place));
     if let Some(time) = time {
         let _ = write!(marks, " data-t=\"{time}\"");

@@ -3,7 +3,7 @@
 use crate::axis::{Axis, Scale};
 use crate::colour::{Colour, dashes};
 use crate::curve::Curve;
-use crate::hover::{self, Area, Clock};
+use crate::hover::{self, Area, TimeOf};
 use crate::labels::{End, write_ends};
 use crate::number::short;
 use crate::svg::{Ground, Svg, both, px, width_of};
@@ -228,7 +228,7 @@ impl Plot {
         self.drawn_by(frame, None)
     }
 
-    fn drawn_by(&self, frame: &Frame, clock: Option<Clock<'_>>) -> String {
+    fn drawn_by(&self, frame: &Frame, clock: Option<TimeOf<'_>>) -> String {
         let label = if self.title.is_empty() {
             format!("{} by {}", self.y_label, self.x_label)
         } else {
@@ -375,14 +375,14 @@ fn path(points: impl Iterator<Item = (f64, f64)>, x: &Axis, y: &Axis) -> String 
     d
 }
 
-type Look<'a> = (&'a str, &'a str, f64);
+type LineStyle<'a> = (&'a str, &'a str, f64);
 
 fn line(
     svg: &mut Svg,
     curve: &Curve,
     x: &Axis,
     y: &Axis,
-    (colour, dash, width): Look<'_>,
+    (colour, dash, width): LineStyle<'_>,
     number: Option<usize>,
 ) {
     let d = path(curve.points.iter().copied(), x, y);
