@@ -1,8 +1,11 @@
 //! What `adaptive` costs, as ratios to bare loops timed in the same run.
 //!
-//! `cargo bench -p jurybox --bench adaptive` prints what it takes to value a row, complete or with gaps, beside one bare
-//! table lookup per score; the first hundred rounds at several widths; single fits; a round over the first two thousand, a fit and an item for each kind of
-//! rewards (`-- costs` alone checks what is claimed); and choosing from a million items with and without an audit slot. Contestants take turns and the best turn counts. `-- values` runs only what is named so.
+//! `cargo bench -p jurybox --bench adaptive` prints what it takes to value a row, complete or with
+//! gaps, beside one bare table lookup per score; the first hundred rounds at several widths; single
+//! fits; a round over the first two thousand, a fit and an item for each kind of rewards (`--
+//! costs` alone checks what is claimed); and choosing from a million items with and without an
+//! audit slot. Contestants take turns and the best turn counts. `-- values` runs only what is named
+//! so.
 #![expect(clippy::print_stdout, reason = "a benchmark's output")]
 
 use jurybox::{Evaluators, Example, Jury, Scratch};
@@ -231,7 +234,8 @@ fn interacting(world: &mut World) -> (Vec<f64>, Vec<f64>) {
     (rewards, table)
 }
 
-/// Seconds of work so far: of this thread alone where the system tells, since others may be at work too.
+/// Seconds of work so far: of this thread alone where the system tells, since others may be at work
+/// too.
 fn worked(since: Instant) -> f64 {
     // What is told is what it was at the last turn of the scheduler: so there is one now.
     std::thread::yield_now();
@@ -240,8 +244,10 @@ fn worked(since: Instant) -> f64 {
     told.map_or_else(|| since.elapsed().as_secs_f64(), |nanoseconds| nanoseconds * 1e-9)
 }
 
-/// What is asked of `adaptive`, by kind of rewards: a round with all fits of the first two thousand, a fit of 200 labels, and the value of an item in the end.
-/// Beside them `lin-ucb` over the same rounds, a fit of straight lines alone to the same labels, and one table lookup per score.
+/// What is asked of `adaptive`, by kind of rewards: a round with all fits of the first two
+/// thousand, a fit of 200 labels, and the value of an item in the end. Beside them `lin-ucb` over
+/// the same rounds, a fit of straight lines alone to the same labels, and one table lookup per
+/// score.
 fn costs() {
     const J: usize = 10;
     const ROUNDS: usize = 2000;

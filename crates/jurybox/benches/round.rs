@@ -1,10 +1,11 @@
 //! What a round costs, as ratios to bare hand-written loops timed in the same run.
 //!
-//! `cargo bench -p jurybox` prints, for every policy, a round of 60 items x 10 evaluators with K = 10 (check the scores,
-//! choose, observe, learn), its ratio to the bare loop for ESAG, and for lin-ucb its ratio to a bare ridge loop; then
-//! ranking 10^7 rows x 10 in memory beside a plain sum over the same bytes. Contestants take turns, and the best of many
-//! turns counts, so that a noisy neighbour slows both or neither. `cargo bench -p jurybox --bench round -- esag lin-ucb`
-//! times only those.
+//! `cargo bench -p jurybox` prints, for every policy, a round of 60 items x 10 evaluators with K =
+//! 10 (check the scores, choose, observe, learn), its ratio to the bare loop for ESAG, and for
+//! lin-ucb its ratio to a bare ridge loop; then ranking 10^7 rows x 10 in memory beside a plain sum
+//! over the same bytes. Contestants take turns, and the best of many turns counts, so that a noisy
+//! neighbour slows both or neither. `cargo bench -p jurybox --bench round -- esag lin-ucb` times
+//! only those.
 #![expect(clippy::print_stdout, reason = "a benchmark's output")]
 
 use jurybox::{Evaluators, Example, Jury, Scores, Spec, Weights, policies, top_k};
@@ -244,7 +245,8 @@ fn rounds(data: &Data) {
     }
 }
 
-/// What a round costs on average when the beginning counts, with all the fits that `adaptive` makes as it learns.
+/// What a round costs on average when the beginning counts, with all the fits that `adaptive` makes
+/// as it learns.
 fn from_the_start(data: &Data) {
     println!("\na round on average, counted from the first one");
     println!("{:20} {:>9} {:>9} {:>9}", "rounds", "adaptive", "lin-ucb", "ratio");

@@ -1,4 +1,5 @@
-//! A review desk: fifty posts an hour, five of them looked at, four classifiers of which nobody knows who is any good.
+//! A review desk: fifty posts an hour, five of them looked at, four classifiers of which nobody
+//! knows who is any good.
 //!
 //! `cargo run --release -p jurybox --example desk`
 #![expect(clippy::print_stdout, reason = "an example talks")]
@@ -19,7 +20,8 @@ fn main() -> Result<(), Error> {
 
     let (mut caught, mut at_random) = (0.0, 0.0);
     for hour in 0..100 {
-        // Each post has some harm in it, and each classifier a noisy view of that; the last one sees only noise.
+        // Each post has some harm in it, and each classifier a noisy view of that; the last one
+        // sees only noise.
         let harm: Vec<f64> = (0..50).map(|_| normal().exp()).collect();
         let mut table = Vec::new();
         for &h in &harm {

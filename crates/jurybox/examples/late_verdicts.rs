@@ -1,4 +1,5 @@
-//! Verdicts that come late, out of order, or never: the receipt of a pick is kept beside the item until then.
+//! Verdicts that come late, out of order, or never: the receipt of a pick is kept beside the item
+//! until then.
 //!
 //! `cargo run --release -p jurybox --example late_verdicts`
 #![expect(clippy::print_stdout, reason = "an example talks")]
@@ -7,7 +8,8 @@ use jurybox::rand::SeedableRng;
 use jurybox::{Evaluators, Example, Jury, Receipt};
 use rand_chacha::ChaCha8Rng;
 
-/// What a reviewing tool would keep in its database: the scores, the round, and the receipt as text.
+/// What a reviewing tool would keep in its database: the scores, the round, and the receipt as
+/// text.
 struct Waiting {
     scores: Vec<f64>,
     round: u64,
@@ -16,7 +18,8 @@ struct Waiting {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let evaluators = Evaluators::new(["rules", "classifier"])?;
-    // This policy learns only from items that were drawn at random, and the receipt says which those are.
+    // This policy learns only from items that were drawn at random, and the receipt says which
+    // those are.
     let mut jury = Jury::new(&"eps-greedy(eps=0.5,sigma=0.2)".parse()?, evaluators)?;
     let mut rng = ChaCha8Rng::seed_from_u64(3);
 
@@ -30,7 +33,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
 
-    // Days later: the last ones first, and every third verdict never comes. The order makes no difference.
+    // Days later: the last ones first, and every third verdict never comes. The order makes no
+    // difference.
     for (at, item) in waiting.iter().enumerate().rev().filter(|(at, _)| at % 3 != 0) {
         let receipt: Receipt = serde_json::from_str(&item.receipt)?;
         let reward = item.scores[1] + 0.01 * (at % 2) as f64;

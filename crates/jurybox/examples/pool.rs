@@ -1,4 +1,5 @@
-//! A pool of alerts that wait until somebody looks: five a day, each looked at once, new ones arriving every day.
+//! A pool of alerts that wait until somebody looks: five a day, each looked at once, new ones
+//! arriving every day.
 //!
 //! `cargo run --release -p jurybox --example pool`
 #![expect(clippy::print_stdout, reason = "an example talks")]

@@ -1,8 +1,10 @@
-//! Rounds as other languages would run them: reads rounds of scores as JSON, prints the picks of each.
+//! Rounds as other languages would run them: reads rounds of scores as JSON, prints the picks of
+//! each.
 //!
-//! `rounds POLICY SEED K < rounds.json`, where `rounds.json` is a list of rounds, each a list of items, each a list of scores with
-//! null where one is missing. An item's reward is the mean of its scores; every second pick is learnt from, one round late. The
-//! Python package is held to print the same.
+//! `rounds POLICY SEED K < rounds.json`, where `rounds.json` is a list of rounds, each a list of
+//! items, each a list of scores with null where one is missing. An item's reward is the mean of its
+//! scores; every second pick is learnt from, one round late. The Python package is held to print
+//! the same.
 #![expect(clippy::print_stdout, reason = "what an example is for")]
 
 use jurybox::rand::SeedableRng;

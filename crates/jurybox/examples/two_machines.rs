@@ -1,4 +1,5 @@
-//! Two machines learn apart, each from half of the log; merged, they are the jury that would have seen all of it.
+//! Two machines learn apart, each from half of the log; merged, they are the jury that would have
+//! seen all of it.
 //!
 //! `cargo run --release -p jurybox --example two_machines`
 #![expect(clippy::print_stdout, reason = "an example talks")]
@@ -8,7 +9,8 @@ use jurybox::{Error, Evaluators, Example, Jury};
 fn main() -> Result<(), Error> {
     let blank = Jury::new(&"adaptive(forget=true)".parse()?, Evaluators::new(["a", "b"])?)?;
 
-    // A log of rounds: their numbers travel with them, so it does not matter who learns which, or when.
+    // A log of rounds: their numbers travel with them, so it does not matter who learns which, or
+    // when.
     let log: Vec<(u64, Vec<f64>)> = (0..60)
         .map(|round| (round, (0..24).map(|i| f64::from((i * 5 + round as i32 * 11) % 17)).collect()))
         .collect();

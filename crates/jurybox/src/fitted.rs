@@ -127,7 +127,7 @@ impl Fitted {
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
-    /// for (policy, adds_up) in [("esag", true), ("adaptive", true), ("lin-ucb", false), ("rand", false)] {
+    /// for (policy, adds_up) in [("esag", true), ("adaptive", true), ("rand", false)] {
     ///     let fitted = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?.fit();
     ///     assert_eq!(fitted.form().is_some(), adds_up, "{policy}");
     /// }

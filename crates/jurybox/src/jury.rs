@@ -1,8 +1,8 @@
 //! Juries: a policy over named evaluators, which learns and makes fits that rank.
 //!
 //! This file has the type and what it does with scores. [`verdicts`] has learning from rewards,
-//! [`rounds`] a round from end to end, [`merging`] the merge of two states, and [`evaluator_changes`]
-//! evaluators that join and leave.
+//! [`rounds`] a round from end to end, [`merging`] the merge of two states, and
+//! [`evaluator_changes`] evaluators that join and leave.
 
 mod evaluator_changes;
 mod merging;
@@ -157,7 +157,7 @@ impl Jury {
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
-    /// for (policy, looks) in [("adaptive", true), ("esag", true), ("average", false), ("lin-ucb", false)] {
+    /// for (policy, looks) in [("adaptive", true), ("esag", true), ("average", false)] {
     ///     let jury = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?;
     ///     assert_eq!(jury.learns_from_scores(), looks);
     /// }

@@ -1,4 +1,5 @@
-//! What `adaptive` promises beyond the generic suite: it learns in crooked worlds, and knows how sure it is.
+//! What `adaptive` promises beyond the generic suite: it learns in crooked worlds, and knows how
+//! sure it is.
 
 mod support;
 
@@ -124,8 +125,9 @@ fn duplicates_binary_and_heavy_tailed_rewards_do_no_harm() {
     };
     assert!(play(&mut new_jury("adaptive", J), &data) > 0.88 * best);
     let binary = transform(&|r| f64::from(r > 1.0));
-    // What the scores can tell a yes by, when it is known how they came about: precisions 4 and 1 for the two opinions. Of
-    // the 240 picks that count about one in ten differs, so that four standard errors of the difference are 8%.
+    // What the scores can tell a yes by, when it is known how they came about: precisions 4 and 1
+    // for the two opinions. Of the 240 picks that count about one in ten differs, so that four
+    // standard errors of the difference are 8%.
     let told = picked_by(&binary, |row| 4.0 * row[0] + row[3]);
     let found = play(&mut new_jury("adaptive", J), &binary);
     assert!(found > 0.92 * told, "{found} of {told}");
@@ -156,7 +158,8 @@ fn intervals_cover() {
     let weights = [0.5, 0.3, 0.0, -0.2];
     let (mut inside, mut total, mut covered, mut asked) = (0, 0, 0, 0);
     for seed in 0..30 {
-        // The reward is a linear function of independent scores plus noise: the true weights are known.
+        // The reward is a linear function of independent scores plus noise: the true weights are
+        // known.
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut jury = new_jury("adaptive(curve=linear)", 4);
         for _ in 0..40 {
@@ -183,7 +186,8 @@ fn intervals_cover() {
             asked += 1;
         }
     }
-    // 120 weights and 300 rewards at 90%: within four standard deviations, and the prior may only help the weights.
+    // 120 weights and 300 rewards at 90%: within four standard deviations, and the prior may only
+    // help the weights.
     assert!(f64::from(inside) / f64::from(total) > 0.79, "{inside} of {total}");
     let share = f64::from(covered) / f64::from(asked);
     assert!((share - 0.9).abs() < 0.07, "{share}");
@@ -191,7 +195,8 @@ fn intervals_cover() {
 
 #[test]
 fn gross_errors_among_the_verdicts_do_not_rule_the_fit() {
-    // Two evaluators that see the reward, two that see nothing, and verdicts off by Cauchy noise: no variance at all.
+    // Two evaluators that see the reward, two that see nothing, and verdicts off by Cauchy noise:
+    // no variance at all.
     let data = rounds(100, 12, |_, r, rng| {
         (0..4).map(|j| if j < 2 { r + 0.5 * normal(rng) } else { normal(rng) }).collect()
     });
@@ -213,7 +218,8 @@ fn gross_errors_among_the_verdicts_do_not_rule_the_fit() {
 
 #[test]
 fn severe_harm_is_not_cut_to_the_size_of_mild_harm() {
-    // Mild harm, worth about 1, is frequent and seen by three; severe harm, worth about 100, is rare and seen by the others.
+    // Mild harm, worth about 1, is frequent and seen by three; severe harm, worth about 100, is
+    // rare and seen by the others.
     let mut rng = ChaCha8Rng::seed_from_u64(21);
     let mut item = || {
         let mut chance = |share: f64| normal(&mut rng) > share;
@@ -235,8 +241,8 @@ fn severe_harm_is_not_cut_to_the_size_of_mild_harm() {
     assert!(found > 0.9 * told, "{found} of {told}");
 }
 
-/// Rounds of 120 items: mild harm, worth about 1, is frequent and seen by four; severe harm, worth about 100, is rare, looks harmless to
-/// these, and is seen by two.
+/// Rounds of 120 items: mild harm, worth about 1, is frequent and seen by four; severe harm, worth
+/// about 100, is rare, looks harmless to these, and is seen by two.
 fn severe(seed: u64, count: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut item = || {
@@ -256,7 +262,8 @@ fn severe(seed: u64, count: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
 
 #[test]
 fn severe_harm_that_the_others_pass_over_is_met() {
-    // Whoever picks by what mild harm teaches has about 1 a pick, and never learns of anything else.
+    // Whoever picks by what mild harm teaches has about 1 a pick, and never learns of anything
+    // else.
     for seed in 0..6 {
         let data = severe(seed, 240);
         let told = picked_by(&data, |row| row[4] + row[5]);
@@ -267,7 +274,8 @@ fn severe_harm_that_the_others_pass_over_is_met() {
 
 #[test]
 fn noise_that_grows_with_the_reward_is_a_curve_to_it() {
-    // Evaluators scatter more over good items, so that extreme scores of either sign speak for them: no straight line.
+    // Evaluators scatter more over good items, so that extreme scores of either sign speak for
+    // them: no straight line.
     let data = rounds(200, 11, |_, r, rng| (0..3).map(|_| 0.3 * r + r.exp() * normal(rng)).collect());
     let (curved, straight) =
         (play(&mut new_jury("adaptive", 3), &data), play(&mut new_jury("adaptive(curve=linear)", 3), &data));

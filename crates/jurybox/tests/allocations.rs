@@ -1,4 +1,5 @@
-//! A steady state allocates nothing: after some rounds, a round with complete scores takes no memory from the system.
+//! A steady state allocates nothing: after some rounds, a round with complete scores takes no
+//! memory from the system.
 
 mod support;
 
@@ -35,8 +36,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Policies that estimate the noise from unlabelled scores fit a factor model before each choice, and `adaptive` renews its
-/// fit now and then; fits allocate. All else must not.
+/// Policies that estimate the noise from unlabelled scores fit a factor model before each choice,
+/// and `adaptive` renews its fit now and then; fits allocate. All else must not.
 #[test]
 fn a_steady_state_allocates_nothing() {
     const J: usize = 4;

@@ -59,7 +59,8 @@ fn maximum_likelihood_with_the_identity_link_is_s_over_r_plus_lambda() {
 
 #[test]
 fn a_policy_told_the_truth_weighs_as_the_oracle() {
-    // Scores without noise: after one round esag knows alpha up to the mean reward, and the weights up to its inverse.
+    // Scores without noise: after one round esag knows alpha up to the mean reward, and the weights
+    // up to its inverse.
     let alpha = [0.5, 1.0, 2.0, 4.0];
     let sigma = vec![0.1, 0.2, 0.3, 0.4];
     let mut jury = jury_of(&Spec::new("esag").with("sigma", sigma.clone()), J);
@@ -133,7 +134,8 @@ fn it_says_where_the_noise_levels_come_from() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Multiplying an evaluator's scores and its sigma by the same factor is a change of units: the picks stay.
+    /// Multiplying an evaluator's scores and its sigma by the same factor is a change of units: the
+    /// picks stay.
     #[test]
     fn units_do_not_matter(factors in prop::collection::vec(0.01..100.0_f64, J), seed in 0_u64..1000) {
         for name in ["oracle", "esag", "eps-greedy", "eps-greedy-all", "greedy"] {

@@ -1,6 +1,8 @@
-//! Items of several groups: what it brings to say which, where groups differ, and what it costs where they do not.
+//! Items of several groups: what it brings to say which, where groups differ, and what it costs
+//! where they do not.
 //!
-//! The whole table, in a quarter of an hour: `cargo test --release -p jurybox --test contexts -- --ignored --nocapture`.
+//! The whole table, in a quarter of an hour: `cargo test --release -p jurybox --test contexts --
+//! --ignored --nocapture`.
 
 mod support;
 
@@ -54,7 +56,8 @@ fn item(groups: usize, differ: Differ, round: u64, yes: bool, rng: &mut ChaCha8R
     (if yes { f64::from(u8::from(worth > 1.3)) } else { worth }, scores)
 }
 
-/// The mean reward of the best `k` of every round, told so much of the groups, which stand behind the scores.
+/// The mean reward of the best `k` of every round, told so much of the groups, which stand behind
+/// the scores.
 fn play(rounds: &[Vec<(f64, Vec<f64>)>], groups: usize, told: Told, policy: &str, k: usize) -> f64 {
     let scores = rounds[0][0].1.len() - 1;
     let width = if told == Told::Context { scores + 1 } else { scores };
@@ -91,7 +94,8 @@ fn play(rounds: &[Vec<(f64, Vec<f64>)>], groups: usize, told: Told, policy: &str
     reward / (rounds.len() * k) as f64
 }
 
-/// What is added to the reward without context, in percent: with it, and with a jury for each group.
+/// What is added to the reward without context, in percent: with it, and with a jury for each
+/// group.
 fn brought(
     rounds: impl Fn(u64) -> Vec<Vec<(f64, Vec<f64>)>>,
     groups: usize,
@@ -176,7 +180,8 @@ fn contexts_are_saved_merged_and_moved() {
     for (one, other) in weights(&merged).iter().zip(weights(&reversed)) {
         assert!((one - other).abs() < 1e-9, "{one} {other}");
     }
-    // Without the context, and with it again in another place: labels keep their scores, groups that were forgotten are gone.
+    // Without the context, and with it again in another place: labels keep their scores, groups
+    // that were forgotten are gone.
     let mut jury = a.clone();
     jury.set_evaluators(Evaluators::new((0..J).map(|j| format!("e{j}"))).unwrap()).unwrap();
     assert_eq!((jury.fit().group_weights(J, 0.0), jury.seen().used), (None, 200));
@@ -235,7 +240,8 @@ fn table_of_what_context_brings() {
     }
 }
 
-/// Rows of one's own: a file without a header, the reward in the first column, the group (0, 1, ...) in the last, scores between.
+/// Rows of one's own: a file without a header, the reward in the first column, the group (0, 1,
+/// ...) in the last, scores between.
 #[test]
 #[ignore = "needs a file, named by ROWS"]
 #[expect(clippy::print_stdout, reason = "the table")]

@@ -1,4 +1,5 @@
-//! What `adaptive` does with time: it sees that evaluators or rewards have changed, says when, and forgets what no longer holds.
+//! What `adaptive` does with time: it sees that evaluators or rewards have changed, says when, and
+//! forgets what no longer holds.
 
 mod support;
 
@@ -14,7 +15,8 @@ const K: usize = 8;
 /// Rewards, then scores.
 type Round = (Vec<f64>, Vec<f64>);
 
-/// Rounds of evaluators of one reward, each with a noise that may depend on the round and on who it is.
+/// Rounds of evaluators of one reward, each with a noise that may depend on the round and on who it
+/// is.
 fn rounds(count: u64, seed: u64, noise: impl Fn(u64, usize) -> f64) -> Vec<Round> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     (0..count)
@@ -93,7 +95,8 @@ fn an_alarm_names_the_evaluator_and_the_round_and_steady_worlds_raise_none() {
 
 #[test]
 fn when_it_changed_is_never_told_otherwise() {
-    // However old the change is, the two times hold it between them, and are no further apart than a quarter of its age.
+    // However old the change is, the two times hold it between them, and are no further apart than
+    // a quarter of its age.
     let (change, data) = (300, rounds(1500, 9, breaking(300)));
     for unit in [1, 3600] {
         let mut jury = new_jury("adaptive");
@@ -114,7 +117,8 @@ fn when_it_changed_is_never_told_otherwise() {
 
 #[test]
 fn an_alarm_comes_within_forty_rounds_at_any_age_and_in_any_unit_of_time() {
-    // Twice the noise; time in rounds, in seconds and in microseconds since 1970 with a round an hour.
+    // Twice the noise; time in rounds, in seconds and in microseconds since 1970 with a round an
+    // hour.
     for (change, unit) in [(200, 1), (200, 3600), (200, 3_600_000_000), (12_000, 1), (12_000, 3600)] {
         let mut jury = new_jury("adaptive");
         let noise = |t: u64, j: usize| if j == 2 && t >= change { 1.0 } else { 0.5 };
@@ -146,7 +150,8 @@ fn who_does_not_forget_is_told_all_the_same() {
     let mut jury = new_jury("adaptive(forget=false)");
     play(&mut jury, &data, 0);
     assert!(jury.fit().alarms().iter().any(|alarm| (alarm.since..=alarm.until).contains(&120)));
-    // Nothing is left out: with all at one time, at which nothing can be seen to change, the same is learnt.
+    // Nothing is left out: with all at one time, at which nothing can be seen to change, the same
+    // is learnt.
     let mut still = new_jury("adaptive(forget=false)");
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     for (rewards, table) in &data {
@@ -248,8 +253,8 @@ fn rewards_that_mean_something_else_are_seen_and_learnt_anew() {
     let alarms = jury.fit().alarms().to_vec();
     assert!(!alarms.is_empty() && alarms.iter().all(|alarm| alarm.evaluator.is_none()), "{alarms:?}");
     assert!(alarms.iter().all(|alarm| (alarm.since..=alarm.until).contains(&200)), "{alarms:?}");
-    // Before it picked the best, and within 90 rounds it nearly does again, against a prior of 49 to 1 that the jury points the right way; what has not
-    // forgotten still picks the worst.
+    // Before it picked the best, and within 90 rounds it nearly does again, against a prior of 49
+    // to 1 that the jury points the right way; what has not forgotten still picks the worst.
     let (before, after) = (sum(&earned[150..200]), sum(&earned[290..340]));
     let kept = sum(&play(&mut new_jury("adaptive(forget=false)"), &data, 0)[290..340]);
     assert!(after > 0.9 * before && kept < 0.0, "{before} {after} {kept}");
@@ -264,7 +269,8 @@ fn severer_reviewers_are_seen_and_picks_that_get_better_are_not() {
     let [alarm] = &alarms[..] else { panic!("{alarms:?}") };
     assert!(alarm.reading == Reading::Reward && (alarm.since..=alarm.until).contains(&200), "{alarm:?}");
     assert!((alarm.before - alarm.after - 0.7).abs() < 0.1, "{alarm:?}");
-    // The first rounds are picked by a poor rule: the others earn half as much again, and that is no change of rewards.
+    // The first rounds are picked by a poor rule: the others earn half as much again, and that is
+    // no change of rewards.
     let mut jury = new_jury("adaptive");
     for ((rewards, table), at) in data.iter().zip(0..) {
         let worst = |count: usize| if at < 100 { count } else { 0 };
@@ -300,7 +306,8 @@ fn who_merges_files_keeps_what_changed() {
     assert!(!alarms.is_empty() && alarms.iter().all(|a| (a.since..=a.until).contains(&20)), "{alarms:?}");
 }
 
-/// One time in milliseconds among seconds would make all others old, and hide whatever changes after it.
+/// One time in milliseconds among seconds would make all others old, and hide whatever changes
+/// after it.
 #[test]
 fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
     let mut jury = new_jury("adaptive");
@@ -325,7 +332,8 @@ fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
             let mut counted = new_jury("adaptive");
             counted.observe(&scores, 99).unwrap();
             counted.observe(&scores, now).unwrap();
-            // Nor are dates refused that begin as times since a start; but coarser ones after finer ones are.
+            // Nor are dates refused that begin as times since a start; but coarser ones after finer
+            // ones are.
             let mut since_start = new_jury("adaptive");
             for nanoseconds in [200_000_000, 2_000_000_000, 3_600_000_000_000, 90_000_000_000_000] {
                 since_start.observe(&scores, nanoseconds).unwrap();
@@ -336,7 +344,8 @@ fn a_time_in_another_unit_is_refused_and_nothing_is_hidden() {
     assert!(jury.fit().alarms().iter().any(|alarm| alarm.evaluator == Some(2)), "{:?}", jury.fit().alarms());
 }
 
-/// An evaluator that gives the same score to all from a round on has no spread to read; that it has none is what tells.
+/// An evaluator that gives the same score to all from a round on has no spread to read; that it has
+/// none is what tells.
 #[test]
 fn who_is_stuck_is_told_at_any_age_and_alone() {
     for change in [30, 150, 2000] {
@@ -356,7 +365,8 @@ fn who_is_stuck_is_told_at_any_age_and_alone() {
     }
 }
 
-/// A rule that hits one item in forty says the same of all items in every third round, and always did.
+/// A rule that hits one item in forty says the same of all items in every third round, and always
+/// did.
 #[test]
 fn rare_flags_are_not_stuck() {
     use rand::RngExt;
@@ -382,7 +392,8 @@ fn rare_flags_are_not_stuck() {
     }
 }
 
-/// A rule that finds what there is more of from a round on has hits in more rounds, and is what it was.
+/// A rule that finds what there is more of from a round on has hits in more rounds, and is what it
+/// was.
 #[test]
 fn a_wave_of_what_a_rule_finds_is_no_change_of_the_rule() {
     use rand::RngExt;
@@ -417,7 +428,8 @@ fn who_turns_round_is_named_beside_who_is_stuck() {
     assert_eq!(named, [(Some(1), Reading::Varying), (Some(2), Reading::Agreement)], "{:?}", fitted.alarms());
 }
 
-/// A rule that hits one item in fifty, in rounds of 40, varies in about half of the rounds; when it is dead, in none.
+/// A rule that hits one item in fifty, in rounds of 40, varies in about half of the rounds; when it
+/// is dead, in none.
 #[test]
 fn a_rare_rule_that_falls_silent_is_told() {
     use rand::RngExt;

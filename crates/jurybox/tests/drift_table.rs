@@ -1,7 +1,8 @@
-//! How often steady worlds raise an alarm, and how long one takes after a change: what the book's page on `adaptive` says of it.
+//! How often steady worlds raise an alarm, and how long one takes after a change: what the book's
+//! page on `adaptive` says of it.
 //!
-//! `cargo test --release -p jurybox --test drift_table -- --ignored --nocapture` prints the table; `WORLDS` in the environment says how
-//! many worlds of each kind, 1000 unless told.
+//! `cargo test --release -p jurybox --test drift_table -- --ignored --nocapture` prints the table;
+//! `WORLDS` in the environment says how many worlds of each kind, 1000 unless told.
 #![allow(clippy::print_stdout, clippy::allow_attributes, reason = "a table is printed")]
 
 mod support;
@@ -34,7 +35,8 @@ enum Kind {
     /// Marks from 1 to 5.
     Marks,
     YesNo,
-    /// Weekdays and weekends, four rounds a day: the noise is half as much again, and items differ less.
+    /// Weekdays and weekends, four rounds a day: the noise is half as much again, and items differ
+    /// less.
     Weekly,
     /// Day and night, a round an hour.
     Daily,
@@ -192,7 +194,8 @@ fn steady_worlds() {
     }
 }
 
-/// Rounds until an alarm after an evaluator's noise has doubled, and whether it is about that evaluator and its bracket holds the change.
+/// Rounds until an alarm after an evaluator's noise has doubled, and whether it is about that
+/// evaluator and its bracket holds the change.
 fn delay(kind: Kind, change: u64, unit: u64, seed: u64) -> (u64, bool) {
     let mut world = World::new(kind, Verdict::Number, seed);
     let mut jury = jury_of(&"adaptive".parse().unwrap(), J);

@@ -32,7 +32,8 @@ fn equal_bytes_give_equal_picks_at_any_moment_of_a_run() {
     for spec in specs(J) {
         let mut jury = jury_of(&spec, J);
         let (mut world, mut rng) = (World::new(1, J, 0.05), ChaCha8Rng::seed_from_u64(3));
-        // Rounds large enough that `adaptive` is soon past the point where it fits with every round.
+        // Rounds large enough that `adaptive` is soon past the point where it fits with every
+        // round.
         for at in 0..45 {
             play(&mut jury, &mut world, at, &mut rng, 200);
             if at % 4 != 1 {
@@ -93,7 +94,8 @@ fn a_fit_is_a_pure_function_that_rounds_and_other_fits_do_not_touch() {
             observe(&mut taught, &logged);
             learn(&mut taught, &logged);
         }
-        // One has fitted in every round and used its memory again, the other fits for the first time.
+        // One has fitted in every round and used its memory again, the other fits for the first
+        // time.
         assert_eq!(values(&played, &table), values(&taught, &table), "{spec}");
         assert_eq!(values(&played, &table), values(&played, &table), "{spec}");
     }
@@ -185,8 +187,9 @@ fn the_value_of_an_item_is_the_same_however_rows_are_cut_into_blocks() {
     }
 }
 
-/// Whether values add up over the scores, and differ: any two scores of a row that are changed together then change its value by
-/// what each changes alone. Rows are valued one by one, and only those without gaps.
+/// Whether values add up over the scores, and differ: any two scores of a row that are changed
+/// together then change its value by what each changes alone. Rows are valued one by one, and only
+/// those without gaps.
 fn adds_up(fitted: &Fitted, table: &[f64]) -> bool {
     let value = |row: &[f64]| fitted.values(&fitted.scores(row).unwrap()).unwrap()[0];
     let rows: Vec<&[f64]> = table.chunks(J).filter(|row| row.iter().all(|x| !x.is_nan())).take(40).collect();
@@ -270,8 +273,9 @@ fn jury_of_one_refuses_two(spec: &Spec) -> bool {
 #[test]
 fn a_low_evaluator_is_one_turned_round() {
     for spec in specs(J) {
-        // With a link scores are mirrored within its range, without one at zero; a world in (0, 1) is mirrored either way,
-        // but the paper's linear policies take no offset, so that for them the mirror must be at zero.
+        // With a link scores are mirrored within its range, without one at zero; a world in (0, 1)
+        // is mirrored either way, but the paper's linear policies take no offset, so that for them
+        // the mirror must be at zero.
         let mirror = if spec.name().starts_with("glm-") { 1.0 } else { 0.0 };
         let turned = |table: &[f64]| -> Vec<f64> {
             table.iter().enumerate().map(|(i, x)| if i % J == 1 { mirror - x } else { *x }).collect()

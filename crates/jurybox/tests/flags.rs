@@ -15,7 +15,8 @@ use support::{jury_of, normal};
 enum World {
     /// A yes in 12, and three rules that seldom fire.
     Rules,
-    /// Numbers, two evaluators who see them, and a rule for 3 in 200, where they are three times as noisy.
+    /// Numbers, two evaluators who see them, and a rule for 3 in 200, where they are three times as
+    /// noisy.
     BesideNumbers,
     /// The same, and a yes where the number is high.
     BesideYes,
@@ -45,7 +46,8 @@ fn item(world: World, rng: &mut ChaCha8Rng) -> ([f64; 3], f64, f64) {
     (scores, share, f64::from(u8::from(rng.random_bool(share))))
 }
 
-/// What the weights would be had every labelled item been judged endlessly; none where scores do not say.
+/// What the weights would be had every labelled item been judged endlessly; none where scores do
+/// not say.
 fn least_squares(rows: &[([f64; 3], f64, f64)]) -> Option<Vec<f64>> {
     let mut x = DMatrix::from_fn(rows.len(), 3, |i, j| rows[i].0[j]);
     x.column_iter_mut().for_each(|mut column| column.add_scalar_mut(-column.mean()));
@@ -54,7 +56,8 @@ fn least_squares(rows: &[([f64; 3], f64, f64)]) -> Option<Vec<f64>> {
     Some((inverse * x.transpose() * y).iter().copied().collect())
 }
 
-/// How 95% intervals of rules fared, by how many labelled rows these fire in: cases, held, without ends, and away from nought.
+/// How 95% intervals of rules fared, by how many labelled rows these fire in: cases, held, without
+/// ends, and away from nought.
 fn fared(world: World, labels: usize, worlds: u64) -> BTreeMap<usize, [usize; 4]> {
     let mut fared: BTreeMap<usize, [usize; 4]> = BTreeMap::new();
     for seed in 0..worlds {

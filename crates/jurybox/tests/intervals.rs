@@ -1,8 +1,8 @@
-//! What the intervals of rewards promise: in made-up worlds, 90 % of them hold the rewards of items that nobody looked at, over all items and over those
-//! that would be picked next.
+//! What the intervals of rewards promise: in made-up worlds, 90 % of them hold the rewards of items
+//! that nobody looked at, over all items and over those that would be picked next.
 //!
-//! The tables, some two minutes: `cargo test --release -p jurybox --test intervals -- --ignored --nocapture`. `WORLDS` says how many worlds, `SEED` which is
-//! the first of them.
+//! The tables, some two minutes: `cargo test --release -p jurybox --test intervals -- --ignored
+//! --nocapture`. `WORLDS` says how many worlds, `SEED` which is the first of them.
 
 mod support;
 
@@ -20,7 +20,8 @@ const LABELS: [usize; 4] = [20, 60, 200, 1000];
 /// When it is asked where two scores matter together: trees are proved by sixty labels or more.
 const MANY_LABELS: [usize; 4] = [100, 200, 600, 1000];
 
-/// Rewards and how often each is met; none of them is normal rewards, and one that is never met is rewards that are spread evenly from it to its opposite.
+/// Rewards and how often each is met; none of them is normal rewards, and one that is never met is
+/// rewards that are spread evenly from it to its opposite.
 type Levels = &'static [(f64, f64)];
 /// An item: its reward and its scores.
 type Item = (f64, Vec<f64>);
@@ -37,7 +38,8 @@ const REWARDS: [(&str, Levels); 5] = [
 const GAINS: [f64; 6] = [1.0, 0.8, 0.6, 0.4, 0.2, 0.0];
 const NOISE: f64 = 0.8;
 
-/// How scores go with rewards: a unit of the reward is that of its deviation, or for yes and no three units of noise.
+/// How scores go with rewards: a unit of the reward is that of its deviation, or for yes and no
+/// three units of noise.
 fn unit(levels: Levels) -> f64 {
     let mean: f64 = levels.iter().map(|(value, share)| value * share).sum();
     let square: f64 = levels.iter().map(|(value, share)| (value - mean).powi(2) * share).sum();
@@ -48,7 +50,8 @@ fn unit(levels: Levels) -> f64 {
     }
 }
 
-/// Worlds in which the reward depends on two scores at once, and others that count by themselves or not at all.
+/// Worlds in which the reward depends on two scores at once, and others that count by themselves or
+/// not at all.
 const TOGETHER: [(&str, World); 4] = [
     ("a product", |rng| {
         let x = six(rng);
@@ -134,7 +137,8 @@ impl Fared {
     }
 }
 
-/// Learns from so many labels, of own picks or of items at random, in worlds; at each number of labels, all items and picks.
+/// Learns from so many labels, of own picks or of items at random, in worlds; at each number of
+/// labels, all items and picks.
 fn fared(
     spec: &str,
     world: &impl Fn(&mut ChaCha8Rng) -> Item,
@@ -269,7 +273,8 @@ fn nine_in_ten_hold_where_two_scores_matter_together() {
     }
 }
 
-/// Most items have none, and what has more depends on two scores at once: levels are a small part of the value, and say nothing of the best by themselves.
+/// Most items have none, and what has more depends on two scores at once: levels are a small part
+/// of the value, and say nothing of the best by themselves.
 #[test]
 fn nine_in_ten_hold_where_marks_go_by_levels_and_trees_together() {
     let world = |rng: &mut ChaCha8Rng| {
@@ -278,6 +283,7 @@ fn nine_in_ten_hold_where_marks_go_by_levels_and_trees_together() {
         (worth.clamp(0.0, 4.0).round(), x)
     };
     let [all, picks] = fared("adaptive", &world, false, &[600], 8)[0];
-    // 1,600 items and 400 picks, in 8 worlds that differ: an error of .02. A range of levels that holds nine in ten holds more.
+    // 1,600 items and 400 picks, in 8 worlds that differ: an error of .02. A range of levels that
+    // holds nine in ten holds more.
     assert!(all.share() > 0.88 && picks.share() > 0.88, "{all:?} {picks:?}");
 }

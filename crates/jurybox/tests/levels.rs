@@ -140,7 +140,8 @@ fn the_unit_of_marks_is_the_unit_of_values() {
     }
 }
 
-/// A pool that a jury picks five of at a time, each once, and how many yes it finds in so many labels.
+/// A pool that a jury picks five of at a time, each once, and how many yes it finds in so many
+/// labels.
 fn found(spec: &str, rows: &[(Vec<f64>, f64)], labels: usize) -> f64 {
     let width = rows[0].0.len();
     let mut jury = Jury::new(&spec.parse().unwrap(), Evaluators::numbered(width).unwrap()).unwrap();
@@ -178,8 +179,8 @@ fn a_jury_that_points_the_wrong_way_is_turned_round() {
     assert!(turned > 90.0, "{turned}");
 }
 
-/// Forty evaluators, of which one knows: a yes is where its score is high. Straight lines through few labels, all from the top of the plain
-/// mean, say next to nothing of that.
+/// Forty evaluators, of which one knows: a yes is where its score is high. Straight lines through
+/// few labels, all from the top of the plain mean, say next to nothing of that.
 #[test]
 fn a_wide_jury_has_levels_too() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
@@ -220,7 +221,8 @@ fn labels_that_are_all_zero_move_the_ranking() {
     assert!(lead(&jury) < before - 0.05, "{before} {}", lead(&jury));
 }
 
-/// Twenty evaluators who each know as little: what sixty labels tell of single ones is mostly chance, and must not undo what all say together.
+/// Twenty evaluators who each know as little: what sixty labels tell of single ones is mostly
+/// chance, and must not undo what all say together.
 #[test]
 fn labels_do_not_undo_what_many_say_together() {
     let (mut before, mut after) = (0.0, 0.0);
@@ -248,7 +250,8 @@ fn labels_do_not_undo_what_many_say_together() {
     assert!(after > 0.94 * before, "{before} {after}");
 }
 
-/// Flags beside a context: rows are many, and their scores few. Each tree sees a share of the labels, and not all or none of those with the same scores.
+/// Flags beside a context: rows are many, and their scores few. Each tree sees a share of the
+/// labels, and not all or none of those with the same scores.
 #[test]
 fn labels_with_the_same_scores_are_seen_by_different_trees() {
     use rand::RngExt;
@@ -281,7 +284,8 @@ fn labels_with_the_same_scores_are_seen_by_different_trees() {
             cells += 1.0;
         }
     }
-    // 0.17 to 0.18: half of the answer is by lines, which do not see this. Where trees saw all labels of the same scores or none, 0.24.
+    // 0.17 to 0.18: half of the answer is by lines, which do not see this. Where trees saw all
+    // labels of the same scores or none, 0.24.
     let error = (squares / cells).sqrt();
     assert!(error < 0.2, "{error}");
 }

@@ -1,6 +1,8 @@
-//! Missing scores: by chance they cost little, for a reason they tell something, and which rows stand beside one another plays no part.
+//! Missing scores: by chance they cost little, for a reason they tell something, and which rows
+//! stand beside one another plays no part.
 //!
-//! The whole table: `cargo test --release -p jurybox --test missing -- --ignored --nocapture`. `WORLDS` says how many worlds.
+//! The whole table: `cargo test --release -p jurybox --test missing -- --ignored --nocapture`.
+//! `WORLDS` says how many worlds.
 
 mod support;
 
@@ -24,7 +26,8 @@ enum Gaps {
     Chance,
     /// The lower a score, the likelier; about four in ten.
     Low,
-    /// Those of the first evaluator, mostly where the reward is high: it gives up on the worst posts. Of the others, one in ten by chance.
+    /// Those of the first evaluator, mostly where the reward is high: it gives up on the worst
+    /// posts. Of the others, one in ten by chance.
     TimeOut,
 }
 
@@ -115,14 +118,15 @@ fn a_score_that_is_missing_for_a_reason_tells() {
 
 #[test]
 fn rows_with_gaps_are_ranked_fairly_beside_complete_ones() {
-    // Gaps after the first third of a table only, by chance: of the best tenth a third is from there, less what is known less well.
+    // Gaps after the first third of a table only, by chance: of the best tenth a third is from
+    // there, less what is known less well.
     let mut rng = ChaCha8Rng::seed_from_u64(8);
     let mut items: Vec<(f64, Vec<f64>)> = (0..1000).map(|_| item(Gaps::None, false, &mut rng)).collect();
     items.extend((0..2000).map(|_| item(Gaps::Chance, false, &mut rng)));
     let table: Vec<f64> = items.iter().flat_map(|(_, scores)| scores).copied().collect();
     for spec in support::specs(J) {
-        // Whose value is a rank among the rows at hand, and who knows the gains and noise of another world.
-        // Some learn from what was explored alone, which nothing here was.
+        // Whose value is a rank among the rows at hand, and who knows the gains and noise of
+        // another world. Some learn from what was explored alone, which nothing here was.
         if ["uniform", "rand", "exp4p", "oracle", "eps-greedy"].contains(&spec.name())
             || spec.name().starts_with("glm-")
         {
@@ -142,8 +146,8 @@ fn rows_with_gaps_are_ranked_fairly_beside_complete_ones() {
     }
 }
 
-/// A jury of two rules, which write 1 and 3 or nothing, and a classifier that fails now and then, that has seen 120 items and learnt from
-/// some of them; and the items that it has seen.
+/// A jury of two rules, which write 1 and 3 or nothing, and a classifier that fails now and then,
+/// that has seen 120 items and learnt from some of them; and the items that it has seen.
 fn with_rules(silence: f64, labels: u32) -> (Jury, Vec<f64>) {
     let evaluators = [Evaluator::from("links"), Evaluator::low("trusted"), Evaluator::from("spam")];
     let mut jury = Jury::new(&"adaptive".parse().unwrap(), Evaluators::new(evaluators).unwrap()).unwrap();
@@ -168,7 +172,8 @@ fn a_rule_that_writes_one_or_nothing_counts_as_one_that_writes_zero() {
         let (silent, plain) = (silent.fit(), plain.fit());
         let values = silent.values(&silent.scores(&rows).unwrap()).unwrap();
         let expected = plain.values(&plain.scores(&zeros).unwrap()).unwrap();
-        // Items that are none of the labelled ones: at the least and the greatest of these, rounding decides what an interval goes by.
+        // Items that are none of the labelled ones: at the least and the greatest of these,
+        // rounding decides what an interval goes by.
         let level = Fraction::try_from(0.9).unwrap();
         let fresh = |silence: f64| [silence, silence, 0.4567, 1.0, silence, 0.7031, silence, 3.0, 0.2219];
         let found = silent.predict(&silent.scores(&fresh(f64::NAN)).unwrap(), level).unwrap().unwrap();
@@ -218,7 +223,8 @@ fn an_item_on_which_all_rules_fire_comes_first_and_one_without_any_last() {
         assert!(values[order[1]] < first && values[order[5]] > values[3], "{spec}: {values:?}");
         assert_eq!(values[3], values[7], "{spec}");
     }
-    // One that has only ever given 0, or the same score to every item, tells nothing apart, and neither does its silence.
+    // One that has only ever given 0, or the same score to every item, tells nothing apart, and
+    // neither does its silence.
     let zeros = table.map(|x| if x == 1.0 { 0.0 } else { x });
     assert!(values("adaptive", &zeros).iter().all(|value| *value == 0.0));
     let always: Vec<f64> = table[..8].iter().flat_map(|x| [*x, 5.0, 0.0]).collect();

@@ -1,4 +1,5 @@
-//! A group or a reviewer that comes later has a level of its own: that is no change of what rewards mean, and nothing is forgotten for it.
+//! A group or a reviewer that comes later has a level of its own: that is no change of what rewards
+//! mean, and nothing is forgotten for it.
 
 mod support;
 
@@ -15,15 +16,18 @@ const J: usize = 4;
 const COMES: u64 = 150;
 const ROUNDS: u64 = 400;
 
-/// What a world is like: the reward of an item by its worth as each half of the evaluators knows it, its group, who judges and when.
+/// What a world is like: the reward of an item by its worth as each half of the evaluators knows
+/// it, its group, who judges and when.
 type Reward = fn(worth: [f64; 2], group: u64, reviewer: u64, at: u64) -> f64;
 
-/// Plays by rounds; tells all alarms that were ever raised on rewards, and the rounds at which they were.
+/// Plays by rounds; tells all alarms that were ever raised on rewards, and the rounds at which they
+/// were.
 fn cries(newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
     cries_of(&["ann", "bob"].map(String::from), newcomer, reward, seed)
 }
 
-/// The same with these reviewers: the second comes later where there are two, and of more everyone has been there, now this one and now that.
+/// The same with these reviewers: the second comes later where there are two, and of more everyone
+/// has been there, now this one and now that.
 fn cries_of(names: &[String], newcomer: [bool; 2], reward: Reward, seed: u64) -> Vec<(u64, Alarm)> {
     let columns_kept =
         ["a", "b", "c"].map(Evaluator::from).into_iter().chain([Evaluator::context("language")]);
@@ -62,7 +66,8 @@ fn cries_of(names: &[String], newcomer: [bool; 2], reward: Reward, seed: u64) ->
 #[test]
 fn a_newcomer_is_no_change_of_rewards() {
     for seed in 0..2 {
-        // A group that is worth more; one in which another half of the evaluators knows; a reviewer who is severe; one who sees half of it.
+        // A group that is worth more; one in which another half of the evaluators knows; a reviewer
+        // who is severe; one who sees half of it.
         let worlds: [([bool; 2], Reward); 5] = [
             ([true, false], |worth, group, _, _| worth[0] + 2.0 * group as f64),
             ([true, false], |worth, group, _, _| worth[0] - 2.0 * group as f64),

@@ -1,5 +1,5 @@
-//! Worlds in which what is usual does not hold: verdicts on items that were never seen, juries that point the wrong way, reviewers who judge one
-//! group each.
+//! Worlds in which what is usual does not hold: verdicts on items that were never seen, juries that
+//! point the wrong way, reviewers who judge one group each.
 
 mod support;
 
@@ -24,7 +24,8 @@ fn show(jury: &mut Jury, rows: &[[f64; 3]], rewards: &[f64], names: &[Option<Rev
     jury.learn_by(&examples, names, 0).unwrap();
 }
 
-/// Who serves items learns verdicts before a whole round of items was observed: one may be further out than anything seen.
+/// Who serves items learns verdicts before a whole round of items was observed: one may be further
+/// out than anything seen.
 #[test]
 fn a_verdict_on_an_item_far_from_all_that_was_seen_does_no_harm() {
     for far in [1e12, 1e40, 1e60, 1e80, 1e100, -1e100] {
@@ -51,7 +52,8 @@ fn a_verdict_on_an_item_far_from_all_that_was_seen_does_no_harm() {
     }
 }
 
-/// Where the jury points the wrong way and one reviewer gives far more, the verdicts of the others still count.
+/// Where the jury points the wrong way and one reviewer gives far more, the verdicts of the others
+/// still count.
 #[test]
 fn reviewers_who_follow_no_expectation_count_all_the_same() {
     for seed in 0..8 {
@@ -74,7 +76,8 @@ fn reviewers_who_follow_no_expectation_count_all_the_same() {
     }
 }
 
-/// Two languages, one of which is worth more, and reviewers who read mostly one of them: what the language explains is not put down to them.
+/// Two languages, one of which is worth more, and reviewers who read mostly one of them: what the
+/// language explains is not put down to them.
 #[test]
 fn what_a_group_explains_is_no_severity() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -97,7 +100,8 @@ fn what_a_group_explains_is_no_severity() {
     }
 }
 
-/// A column of yes and no beside some that never vary makes features of which one follows from another: rounding must not be taken for more than it is.
+/// A column of yes and no beside some that never vary makes features of which one follows from
+/// another: rounding must not be taken for more than it is.
 #[test]
 fn columns_of_which_one_follows_from_another_leave_values_numbers() {
     for seed in 0..10 {
@@ -145,8 +149,8 @@ fn verdicts_that_are_all_the_same_tell_no_reviewer_from_another() {
     }
 }
 
-/// One of five reviewers says about the same of everything, and judges nearly all of the best items: verdicts that count for nothing tell nothing of how
-/// far others are off.
+/// One of five reviewers says about the same of everything, and judges nearly all of the best
+/// items: verdicts that count for nothing tell nothing of how far others are off.
 #[test]
 fn intervals_do_not_close_where_a_reviewer_counts_for_nothing() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
@@ -173,7 +177,8 @@ fn intervals_do_not_close_where_a_reviewer_counts_for_nothing() {
     }
 }
 
-/// Numpy's nought by nought has another sign than Rust's, and minus nought is nought: what is saved and read is what it was, to the last byte.
+/// Numpy's nought by nought has another sign than Rust's, and minus nought is nought: what is saved
+/// and read is what it was, to the last byte.
 #[test]
 fn what_is_no_number_and_nought_are_each_one_group_before_and_after_a_save() {
     let nans = [f64::NAN, -f64::NAN];
@@ -203,7 +208,8 @@ fn what_is_no_number_and_nought_are_each_one_group_before_and_after_a_save() {
     assert_eq!(read.fit().alarms(), one.fit().alarms());
 }
 
-/// Rewards that have nothing to do with the scores lie along some direction, and as often as not against the evaluators.
+/// Rewards that have nothing to do with the scores lie along some direction, and as often as not
+/// against the evaluators.
 #[test]
 fn noise_does_not_point_the_wrong_way() {
     let mut warned = 0;
@@ -236,7 +242,8 @@ fn noise_does_not_point_the_wrong_way() {
     );
 }
 
-/// A score that is saturated, of yes and no nearly, crowds the cuts of trees where those of others are spread.
+/// A score that is saturated, of yes and no nearly, crowds the cuts of trees where those of others
+/// are spread.
 #[test]
 fn cuts_of_one_evaluator_may_be_crowded_beside_those_of_others() {
     for seed in 0..120_u64 {
@@ -286,7 +293,8 @@ fn after_a_change_in_an_old_jury_values_differ() {
     assert!(told > 5, "{told}");
 }
 
-/// Beyond the sample of labels a part of the value is by straight lines, which go on where no reward is.
+/// Beyond the sample of labels a part of the value is by straight lines, which go on where no
+/// reward is.
 #[test]
 fn what_is_expected_of_yes_and_no_is_between_them_however_many_labels_there_are() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);

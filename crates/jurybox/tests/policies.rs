@@ -1,4 +1,5 @@
-//! One suite for every policy in the table. A policy added there is checked here without another line.
+//! One suite for every policy in the table. A policy added there is checked here without another
+//! line.
 
 mod support;
 

@@ -1,7 +1,8 @@
-//! Five reviewers, one of them careless: what that costs where verdicts name their reviewers and where they do not, and whether what is
-//! said of them holds.
+//! Five reviewers, one of them careless: what that costs where verdicts name their reviewers and
+//! where they do not, and whether what is said of them holds.
 //!
-//! The whole table, in half an hour: `cargo test --release -p jurybox --test reviewers -- --ignored --nocapture`.
+//! The whole table, in half an hour: `cargo test --release -p jurybox --test reviewers -- --ignored
+//! --nocapture`.
 
 mod support;
 
@@ -155,7 +156,8 @@ fn standing(jury: &Jury, reviewer: usize) -> Standing {
 fn a_noisy_reviewer_is_found_and_counts_for_less() {
     let played = play("adaptive", Verdicts::Numbers, Habit::Noisy, Sees::Any, true, 5, 80, 3);
     let noisy = standing(&played.jury, 4);
-    // Of what the scores leave, sqrt(0.2 + 0.3^2) at best, a careless one's noise of 1.2 makes more than twice as much.
+    // Of what the scores leave, sqrt(0.2 + 0.3^2) at best, a careless one's noise of 1.2 makes more
+    // than twice as much.
     assert!(noisy.noise.low > 1.3 && noisy.weight < 0.6, "{noisy:?}");
     for reviewer in 0..4 {
         let careful = standing(&played.jury, reviewer);
@@ -183,7 +185,8 @@ fn who_always_says_the_same_tells_nothing() {
     }
 }
 
-/// How far the weights of two juries are apart at the most: those of the same rows, added up in another order, hardly at all.
+/// How far the weights of two juries are apart at the most: those of the same rows, added up in
+/// another order, hardly at all.
 fn apart(named: &Jury, unnamed: &Jury) -> f64 {
     let (named, unnamed) = (named.fit(), unnamed.fit());
     let both = named.weights().unwrap().iter().zip(unnamed.weights().unwrap());
@@ -217,7 +220,8 @@ fn careful_reviewers_are_fitted_as_if_nobody_had_named_them() {
             assert!(apart < 1e-9, "{apart}");
         }
     }
-    // Three chances in each to be fooled at odds of four to one, which careful reviewers rarely give.
+    // Three chances in each to be fooled at odds of four to one, which careful reviewers rarely
+    // give.
     assert!(alike >= 7, "{alike}");
 }
 

@@ -1,7 +1,8 @@
-//! What the intervals of reviewers promise: where one differs, they hold by how much as often as they say; where nobody does, they rarely say that
-//! anybody does.
+//! What the intervals of reviewers promise: where one differs, they hold by how much as often as
+//! they say; where nobody does, they rarely say that anybody does.
 //!
-//! The whole tables, in some minutes: `cargo test --release -p jurybox --test standings -- --ignored --nocapture`.
+//! The whole tables, in some minutes: `cargo test --release -p jurybox --test standings --
+//! --ignored --nocapture`.
 
 mod support;
 
@@ -11,7 +12,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use support::{jury_of, normal};
 
-/// What evaluators add to the worth of an item; the third is what the first reviewer's items are picked by, where they are.
+/// What evaluators add to the worth of an item; the third is what the first reviewer's items are
+/// picked by, where they are.
 const NOISE: [f64; 4] = [0.6, 1.0, 2.0, 30.0];
 /// Items of a round, and how many of them are judged.
 const ITEMS: usize = 40;
@@ -43,7 +45,8 @@ impl First {
         if matches!(self, First::Noisy | First::SevereAndNoisy) { CARELESS } else { CAREFUL }
     }
 
-    /// The noise beside the others', with what is the items' own: the part of their worth that no score sees.
+    /// The noise beside the others', with what is the items' own: the part of their worth that no
+    /// score sees.
     fn ratio(self) -> f64 {
         let precision: f64 = NOISE.iter().map(|noise| noise.powi(-2)).sum();
         let unseen = OWN * OWN + 1.0 / (1.0 + precision);
@@ -267,7 +270,8 @@ fn table_of_where_nobody_differs() {
     }
 }
 
-/// Scores and verdicts of yes and no: hundreds of equal verdicts are one row of the sample, and are shuffled one by one all the same.
+/// Scores and verdicts of yes and no: hundreds of equal verdicts are one row of the sample, and are
+/// shuffled one by one all the same.
 #[test]
 fn who_differs_is_told_where_items_are_equal_too() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);

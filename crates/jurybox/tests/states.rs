@@ -1,5 +1,5 @@
-//! States from outside: a number that no scores and rewards could have led to is refused, and what is accepted stays
-//! readable whatever is learnt or merged after.
+//! States from outside: a number that no scores and rewards could have led to is refused, and what
+//! is accepted stays readable whatever is learnt or merged after.
 
 use jurybox::{Evaluators, Example, Jury, policies};
 use serde_json::{Value, json};

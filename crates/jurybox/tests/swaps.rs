@@ -21,7 +21,8 @@ const NOISE: [f64; J] = [0.4, 2.4, 0.8, 1.0, 1.2, 1.6];
 struct Swap {
     /// Rounds until it was told; none if that was not before the next one.
     delay: Option<u64>,
-    /// From 200 rounds after it on (from half of the time that it lasted, where that is less): the reward of the picks, and of those of who knows every noise.
+    /// From 200 rounds after it on (from half of the time that it lasted, where that is less): the
+    /// reward of the picks, and of those of who knows every noise.
     earned: [f64; 2],
     /// Looks after it was told at which it was not.
     lost: u64,
@@ -86,7 +87,8 @@ fn play_from(
     (jury, all)
 }
 
-/// The third time used to look like a wave: alarms ended, and trust stayed with who was good before.
+/// The third time used to look like a wave: alarms ended, and trust stayed with who was good
+/// before.
 #[test]
 fn each_swap_is_told_and_trust_follows_it() {
     for (first, interval, swaps) in [(200, 60, 6), (1000, 60, 4), (200, 200, 6), (200, 1000, 3)] {
@@ -102,7 +104,8 @@ fn each_swap_is_told_and_trust_follows_it() {
     }
 }
 
-/// What is settled is saved, read back to the last bit, moves with the evaluators, and goes on as if nothing had been.
+/// What is settled is saved, read back to the last bit, moves with the evaluators, and goes on as
+/// if nothing had been.
 #[test]
 fn what_is_settled_is_part_of_the_state() {
     let (jury, _) = play(200, 60, 4, 2);

@@ -1,6 +1,7 @@
 //! Rewards with heavy tails: severe harm that is rare is found, gross errors are not followed.
 //!
-//! The whole table: `cargo test --release -p jurybox --test tails -- --ignored --nocapture`. `WORLDS` says how many worlds.
+//! The whole table: `cargo test --release -p jurybox --test tails -- --ignored --nocapture`.
+//! `WORLDS` says how many worlds.
 
 mod support;
 
@@ -21,7 +22,8 @@ struct Item {
     scores: Vec<f64>,
 }
 
-/// Mild harm, worth about 1, is frequent (15 in 100) and seen by three; severe harm, worth about 100, is rare (1.2 in 100) and seen by the others.
+/// Mild harm, worth about 1, is frequent (15 in 100) and seen by three; severe harm, worth about
+/// 100, is rare (1.2 in 100) and seen by the others.
 fn severe(rng: &mut ChaCha8Rng) -> Item {
     let (mild, severe) = (normal(rng) > 1.04, normal(rng) > 2.26);
     let size = if severe { 100.0 } else { f64::from(u8::from(mild)) };
@@ -31,7 +33,8 @@ fn severe(rng: &mut ChaCha8Rng) -> Item {
     Item { worth, verdict: worth, scores: (0..J).map(|j| seen(j) + normal(rng)).collect() }
 }
 
-/// The same where only the last evaluator sees severe harm, and five see the mild: the first picks are all of the mild.
+/// The same where only the last evaluator sees severe harm, and five see the mild: the first picks
+/// are all of the mild.
 fn severe_by_one(rng: &mut ChaCha8Rng) -> Item {
     let (mild, severe) = (normal(rng) > 1.04, normal(rng) > 2.26);
     let size = if severe { 100.0 } else { f64::from(u8::from(mild)) };
@@ -41,14 +44,16 @@ fn severe_by_one(rng: &mut ChaCha8Rng) -> Item {
     Item { worth, verdict: worth, scores: (0..J).map(|j| seen(j) + normal(rng)).collect() }
 }
 
-/// Two evaluators see what an item is worth, the others nothing; verdicts are off by Cauchy noise, which has no variance at all.
+/// Two evaluators see what an item is worth, the others nothing; verdicts are off by Cauchy noise,
+/// which has no variance at all.
 fn gross_errors(rng: &mut ChaCha8Rng) -> Item {
     let worth = normal(rng);
     let scores = (0..J).map(|j| if j < 2 { worth + 0.5 * normal(rng) } else { normal(rng) }).collect();
     Item { worth, verdict: worth + normal(rng) / normal(rng), scores }
 }
 
-/// The mean worth of a pick over the last third of the rounds; and that of the best by who knows which evaluators to listen to.
+/// The mean worth of a pick over the last third of the rounds; and that of the best by who knows
+/// which evaluators to listen to.
 fn earned(spec: &str, item: fn(&mut ChaCha8Rng) -> Item, told: fn(&[f64]) -> f64, seed: u64) -> (f64, f64) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut jury = jury_of(&spec.parse().unwrap(), J);

@@ -11,7 +11,8 @@ use support::*;
 
 const J: usize = 5;
 
-/// Five scores between -1 and 1, and a reward: the last evaluator counts by itself, and the first one times the second `together`.
+/// Five scores between -1 and 1, and a reward: the last evaluator counts by itself, and the first
+/// one times the second `together`.
 fn items(seed: u64, count: usize, together: f64) -> (Vec<f64>, Vec<f64>) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (mut table, mut rewards) = (Vec::new(), Vec::new());
@@ -80,7 +81,8 @@ fn contributions_sum_to_the_value_and_a_missing_score_adds_nothing() {
         // A row by itself, and in a table without gaps.
         assert_eq!(fitted.values(&fitted.scores(row).unwrap()).unwrap(), [value]);
     }
-    // The two that matter together share what they do; who does not matter has next to nothing of it.
+    // The two that matter together share what they do; who does not matter has next to nothing of
+    // it.
     let why = fitted.contributions(&[0.8, 0.8, 0.8, 0.8, 0.0]).unwrap().unwrap();
     assert!(why.each[0] > 0.4 && why.each[1] > 0.4, "{why:?}");
     assert!(why.each[2].abs() < 0.25 && why.each[3].abs() < 0.25, "{why:?}");

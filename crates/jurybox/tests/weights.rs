@@ -1,5 +1,5 @@
-//! What the intervals of the weights promise: in made-up worlds whose truth is known, they hold the weights that endless verdicts on the items judged
-//! would give, as often as they say.
+//! What the intervals of the weights promise: in made-up worlds whose truth is known, they hold the
+//! weights that endless verdicts on the items judged would give, as often as they say.
 //!
 //! The whole table, three to twenty minutes by the number of worlds:
 //! `cargo test --release -p jurybox --test weights -- --ignored --nocapture`.
@@ -25,7 +25,8 @@ const MARKS: Levels = &[(1.0, 0.35), (2.0, 0.25), (3.0, 0.2), (4.0, 0.12), (5.0,
 const YES_15: Levels = &[(0.0, 0.85), (1.0, 0.15)];
 const YES_5: Levels = &[(0.0, 0.95), (1.0, 0.05)];
 
-/// Scores are a gain times the reward, plus noise of their own. The first evaluator is strong and the last useless.
+/// Scores are a gain times the reward, plus noise of their own. The first evaluator is strong and
+/// the last useless.
 struct World {
     levels: Levels,
     gains: &'static [f64],
@@ -40,7 +41,8 @@ const TEN: (&[f64], &[f64]) = (
     &[0.6, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.7, 0.7, 0.7],
 );
 
-/// Which items of a round are judged: the first ones, the best by what was learnt so far, or one at random and the best.
+/// Which items of a round are judged: the first ones, the best by what was learnt so far, or one at
+/// random and the best.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Judged {
     AtRandom,
@@ -114,7 +116,8 @@ impl Items {
         items
     }
 
-    /// The weights of least squares, and the half width of the textbook's interval of 95 % for each.
+    /// The weights of least squares, and the half width of the textbook's interval of 95 % for
+    /// each.
     fn least_squares(&self, rewards: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
         let count = rewards.len();
         let width = self.scores.len() / count;
@@ -171,7 +174,8 @@ struct Fared {
     /// The same with endless verdicts on endlessly many items, whichever are judged.
     held_all: [f64; 2],
     unbounded: f64,
-    /// The widths at 95 %; those of the textbook for the same items; and for as many items at random.
+    /// The widths at 95 %; those of the textbook for the same items; and for as many items at
+    /// random.
     widths: Vec<f64>,
     same_items: Vec<f64>,
     at_random: Vec<f64>,
@@ -218,8 +222,9 @@ fn median(numbers: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A hundred worlds each, of which 90 and 95 should hold: three standard deviations fewer are 81 and 88. The evaluators are a strong one, a
-/// weak one or a copy of the strong one, and a useless one; their verdicts are on the best items alone.
+/// A hundred worlds each, of which 90 and 95 should hold: three standard deviations fewer are 81
+/// and 88. The evaluators are a strong one, a weak one or a copy of the strong one, and a useless
+/// one; their verdicts are on the best items alone.
 #[test]
 fn intervals_hold_what_endless_verdicts_would_give() {
     for (levels, copied) in [(NORMAL, false), (NORMAL, true), (MARKS, false), (YES_15, false), (YES_5, false)]
@@ -230,7 +235,8 @@ fn intervals_hold_what_endless_verdicts_would_give() {
                 let about = format!("{} levels, {verdicts} verdicts, evaluator {j}", levels.len());
                 let [narrow, wide] = one.held;
                 assert!(narrow >= 81.0 && wide >= 88.0, "{about}: {narrow} {wide} of 100");
-                // With few labels Student's law and the rare rewards widen them; with more they are nearly the textbook's.
+                // With few labels Student's law and the rare rewards widen them; with more they are
+                // nearly the textbook's.
                 let most = if verdicts == 10 { 3.0 } else { 1.6 };
                 let wider = median(&one.widths) / median(&one.same_items);
                 assert!(wider < most, "{about}: {wider} times as wide as the textbook's");
@@ -266,7 +272,8 @@ fn the_weight_shown_is_within_its_interval() {
     }
 }
 
-/// Intervals after so many rewards, by a rule from the number of an item to its scores and its reward.
+/// Intervals after so many rewards, by a rule from the number of an item to its scores and its
+/// reward.
 fn after(labels: u32, of: impl Fn(f64) -> ([f64; 3], f64)) -> Vec<Interval> {
     let mut jury = jury_of(&"adaptive".parse().unwrap(), 3);
     let rows: Vec<([f64; 3], f64)> = (0..60).map(|i| of(f64::from(i))).collect();

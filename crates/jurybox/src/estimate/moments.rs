@@ -173,8 +173,8 @@ impl Moments {
         some
     }
 
-    /// The moments if some evaluators, each of whose scores are all one value, had scored every one of `items` items, with 0
-    /// where they have no score.
+    /// The moments if some evaluators, each of whose scores are all one value, had scored every one
+    /// of `items` items, with 0 where they have no score.
     pub(crate) fn with_silence(&self, silent: &[usize], items: f64) -> Moments {
         let (width, mut whole) = (self.evaluators(), self.clone());
         for &j in silent {

@@ -111,7 +111,8 @@ impl Fitted {
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
-    /// for (policy, by_values) in [("adaptive", true), ("eps-greedy", true), ("adaptive(draws=4)", false), ("rand", false)] {
+    /// let by_values = [("adaptive", true), ("eps-greedy", true), ("adaptive(draws=4)", false)];
+    /// for (policy, by_values) in by_values {
     ///     let fitted = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?.fit();
     ///     assert_eq!(fitted.picks_by_values(), by_values, "{policy}");
     /// }

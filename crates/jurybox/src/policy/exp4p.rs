@@ -8,9 +8,10 @@
 //! advised.
 //!
 //! **Assumes** nothing about how scores arise. Rewards have a known range (`low`, `high`; others
-//! are clamped to it and counted: [`Seen::out_of_range`](crate::Seen::out_of_range)). It aims at the best
-//! single evaluator, which may be far from the best combination. **In the paper:** the baseline
-//! after Beygelzimer et al. (2011). **Costs** O(J) an item. The state is two numbers per evaluator.
+//! are clamped to it and counted: [`Seen::out_of_range`](crate::Seen::out_of_range)). It aims at
+//! the best single evaluator, which may be far from the best combination. **In the paper:** the
+//! baseline after Beygelzimer et al. (2011). **Costs** O(J) an item. The state is two numbers per
+//! evaluator.
 //!
 //! **The bonus** of an evaluator for a round is `sum_i advice_j(i) / pi_i` over all its items,
 //! which is known only when picking. It is computed exactly, and each of the K receipts carries a

@@ -166,7 +166,8 @@ pub(crate) fn inclusion_with_one_first(
     }));
 }
 
-/// ValueRanks of many values: counted one by one while that is cheap, else looked up in a sorted copy.
+/// ValueRanks of many values: counted one by one while that is cheap, else looked up in a sorted
+/// copy.
 enum ValueRanks<'a> {
     Count(&'a [f64]),
     Sorted(&'a [f64]),

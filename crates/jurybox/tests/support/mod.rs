@@ -1,4 +1,5 @@
-//! A small world of evaluators for the tests, and the list of juries that every generic check runs on.
+//! A small world of evaluators for the tests, and the list of juries that every generic check runs
+//! on.
 #![allow(dead_code, unreachable_pub, clippy::allow_attributes, reason = "each test file uses its own part")]
 
 use jurybox::{Evaluators, Example, Jury, Pick, Scores, Spec, policies};
@@ -9,7 +10,8 @@ use rand_distr::{Distribution, StandardNormal};
 pub const ALPHA: [f64; 4] = [0.8, 1.3, 0.5, 1.1];
 pub const SIGMA: [f64; 4] = [0.3, 0.6, 0.2, 0.9];
 
-/// Every name in the table with the options it cannot do without, and some more that change what is learnt.
+/// Every name in the table with the options it cannot do without, and some more that change what is
+/// learnt.
 pub fn specs(evaluators: usize) -> Vec<Spec> {
     let base = |name: &str| match name {
         "oracle" => Spec::new(name)
@@ -50,7 +52,8 @@ pub fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// Rewards and scores of one round, in (0, 1) so that every link can take them; `missing` is a share.
+/// Rewards and scores of one round, in (0, 1) so that every link can take them; `missing` is a
+/// share.
 pub struct World {
     pub rng: ChaCha8Rng,
     pub evaluators: usize,

@@ -1,10 +1,12 @@
 //! How far chance may have moved what labelled rows tell, each of which tells some of it.
 //!
-//! Two measures, of which the wider one counts: by noise that is the same everywhere, and by noise that differs from row to row. The latter is
-//! HC3 of MacKinnon and White (1985), how far each reward is from the line of all others; and where few rewards make up most of it, as the few
-//! yes among many no, it is known no better than from those (Satterthwaite's degrees of freedom). Where all that is told is told by a few rows, as
-//! by those in which a rare rule fires, both are blind: the line goes through the mean of these few whatever they are, and the noise
-//! of all others says nothing of theirs.
+//! Two measures, of which the wider one counts: by noise that is the same everywhere, and by noise
+//! that differs from row to row. The latter is HC3 of MacKinnon and White (1985), how far each
+//! reward is from the line of all others; and where few rewards make up most of it, as the few yes
+//! among many no, it is known no better than from those (Satterthwaite's degrees of freedom). Where
+//! all that is told is told by a few rows, as by those in which a rare rule fires, both are blind:
+//! the line goes through the mean of these few whatever they are, and the noise of all others says
+//! nothing of theirs.
 
 use crate::toolbox::student_quantile;
 
@@ -39,14 +41,15 @@ impl Chance {
 pub(super) struct Told {
     squares: f64,
     fourths: f64,
-    /// The sum of squares of what a unit of each reward moves the number by, and the largest of these.
+    /// The sum of squares of what a unit of each reward moves the number by, and the largest of
+    /// these.
     all: f64,
     most: [f64; FEW],
 }
 
 impl Told {
-    /// Adds a row of so many labels: what a unit of each of its rewards moves the number by, how far these are off the line, and how much of
-    /// them the line leaves.
+    /// Adds a row of so many labels: what a unit of each of its rewards moves the number by, how
+    /// far these are off the line, and how much of them the line leaves.
     pub(super) fn add(&mut self, moves: f64, off: f64, left: f64, count: f64) {
         let square = (moves * off / left.max(LEAST_LEFT)).powi(2);
         self.squares += count * square;

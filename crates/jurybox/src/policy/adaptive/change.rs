@@ -1,16 +1,21 @@
 //! When did something change that is read again and again, and how sure is that?
 //!
-//! Readings come in cells, oldest first: how many there are, their mean and their variance. They are compared before and after every joint between
-//! cells, and before and after every cell, within which the change may have come. The difference of the two means is measured against the
-//! scatter of single readings, or of whole cells around their own side's mean where that is larger: seasons and slow waves then count as
-//! scatter, not as news. What was different for a while, and is again what it was, would hide itself in that way: the longer it is over, the more of
-//! what came after the first joint is as it was before, and the time between counts as scatter. So where no single joint tells of a change, what lies
-//! between two of them is compared with all that lies around it. What comes and goes more often is a wave.
+//! Readings come in cells, oldest first: how many there are, their mean and their variance. They
+//! are compared before and after every joint between cells, and before and after every cell, within
+//! which the change may have come. The difference of the two means is measured against the scatter
+//! of single readings, or of whole cells around their own side's mean where that is larger: seasons
+//! and slow waves then count as scatter, not as news. What was different for a while, and is again
+//! what it was, would hide itself in that way: the longer it is over, the more of what came after
+//! the first joint is as it was before, and the time between counts as scatter. So where no single
+//! joint tells of a change, what lies between two of them is compared with all that lies around it.
+//! What comes and goes more often is a wave.
 //!
-//! A change is believed if chance would show as much, at any place, in any series, at this look *or any other in the whole life of the jury*, with a
-//! probability of at most [`RISK`]: look n may spend a share of it that goes with 1 / (n ln² n), and these shares add up to one. Readings
-//! have longer tails than a normal law, the more so the fewer are averaged. So a deviate counts as Bernstein's inequality lets it, for
-//! readings whose tails are those of an exponential law of half the deviation.
+//! A change is believed if chance would show as much, at any place, in any series, at this look *or
+//! any other in the whole life of the jury*, with a probability of at most [`RISK`]: look n may
+//! spend a share of it that goes with 1 / (n ln² n), and these shares add up to one. Readings have
+//! longer tails than a normal law, the more so the fewer are averaged. So a deviate counts as
+//! Bernstein's inequality lets it, for readings whose tails are those of an exponential law of half
+//! the deviation.
 
 use crate::estimate::pulse::Readings;
 use crate::normal;
@@ -24,13 +29,16 @@ const AWAY: f64 = 0.1;
 const ALL_LOOKS: f64 = 2.11;
 /// Readings needed on both sides of a change.
 const LEAST_READINGS: f64 = 8.0;
-/// Fewer times than this do not tell a change from how one time differs from another, however many readings each has.
+/// Fewer times than this do not tell a change from how one time differs from another, however many
+/// readings each has.
 const LEAST_TIMES: f64 = 8.0;
 /// How long the tails of readings are taken to be.
 const TAIL: f64 = 0.5;
-/// Whole cells that scatter so many times as much as their readings would have them are the yardstick.
+/// Whole cells that scatter so many times as much as their readings would have them are the
+/// yardstick.
 const WAVES: f64 = 2.0;
-/// Places whose squared deviates fall short of the best one's by no more than this may be where it changed.
+/// Places whose squared deviates fall short of the best one's by no more than this may be where it
+/// changed.
 const AS_LIKELY: f64 = 6.0;
 
 /// Readings of one kind, in the cells that all series share.
@@ -59,8 +67,9 @@ pub(super) struct Seen {
     pub(super) confidence: f64,
 }
 
-/// What is believed to have changed, oldest first, each in what is left after the one before. `times` are the first and the last of
-/// each cell, `looks` is how often there could have been a look by now. What was different for a while is looked for where `passing`.
+/// What is believed to have changed, oldest first, each in what is left after the one before.
+/// `times` are the first and the last of each cell, `looks` is how often there could have been a
+/// look by now. What was different for a while is looked for where `passing`.
 pub(super) fn search(series: &[Series], times: &[(u64, u64)], looks: f64, passing: bool) -> Vec<Change> {
     let sums: Vec<Sums> = series.iter().map(Sums::new).collect();
     let looks = looks.max(2.0);
@@ -73,7 +82,8 @@ pub(super) fn search(series: &[Series], times: &[(u64, u64)], looks: f64, passin
     changes
 }
 
-/// The most telling change from a cell on: one that has lasted, or else one that was over after a while.
+/// The most telling change from a cell on: one that has lasted, or else one that was over after a
+/// while.
 fn most_telling(
     series: &[Series],
     sums: &[Sums],
@@ -119,7 +129,8 @@ struct Looked<'a> {
 }
 
 impl Looked<'_> {
-    /// The most telling change at a risk, which may be over at each of `backs` of where it begins: the end, or cells before it.
+    /// The most telling change at a risk, which may be over at each of `backs` of where it begins:
+    /// the end, or cells before it.
     fn most_telling(&self, risk: f64, backs: impl Fn(usize) -> std::ops::Range<usize>) -> Option<Change> {
         let Looked { series, sums, first, times, .. } = *self;
         let end = times.len();
@@ -166,8 +177,8 @@ impl Looked<'_> {
     }
 }
 
-/// The first time that may have been different, and the first that surely was, for a change at a place. Cells of several times beside a joint may hold a few from
-/// its other side.
+/// The first time that may have been different, and the first that surely was, for a change at a
+/// place. Cells of several times beside a joint may hold a few from its other side.
 fn bracket(times: &[(u64, u64)], (joint, resume): (usize, usize)) -> (u64, u64) {
     if joint < resume {
         return (times[joint].0, times[resume].0);
@@ -202,7 +213,8 @@ struct Sum {
     squares: f64,
 }
 
-/// What is asked where that tells of a change: cells with readings, and the squares of their means, as often as they have readings.
+/// What is asked where that tells of a change: cells with readings, and the squares of their means,
+/// as often as they have readings.
 #[derive(Clone, Copy, Default)]
 struct Cells {
     cells: f64,
@@ -272,8 +284,9 @@ impl Sums {
         whole.cells > 2.0 && (whole.means - explained) / (whole.cells - 1.0) > WAVES * within
     }
 
-    /// The cells from where the place resumes up to `back` beside all others from `first` on, less those within the place; none where there are too few
-    /// readings, or the difference is certainly less than `least` deviates.
+    /// The cells from where the place resumes up to `back` beside all others from `first` on, less
+    /// those within the place; none where there are too few readings, or the difference is
+    /// certainly less than `least` deviates.
     #[expect(
         clippy::inline_always,
         reason = "at most places nothing is told, and that is all that is asked there"
@@ -313,7 +326,8 @@ impl Sums {
         Some(self.told(first, place, back, readings, told))
     }
 
-    /// What two sides tell, given their means, what these explain, their difference, the scatter of readings and how many the shorter side has.
+    /// What two sides tell, given their means, what these explain, their difference, the scatter of
+    /// readings and how many the shorter side has.
     #[inline(never)]
     fn told(
         &self,
@@ -387,7 +401,8 @@ mod tests {
         assert_eq!((change.since, change.until, change.resume), (21, 39, 3));
     }
 
-    /// It was different for a while, and is what it was: both changes are told, however long ago that was.
+    /// It was different for a while, and is what it was: both changes are told, however long ago
+    /// that was.
     #[test]
     fn what_was_different_for_a_while_is_told_twice() {
         for (before, between, after) in [(12, 12, 4), (12, 12, 12), (12, 12, 40), (40, 6, 40), (20, 20, 3)] {

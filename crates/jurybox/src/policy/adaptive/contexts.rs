@@ -1,7 +1,8 @@
 //! Which columns are no scores, but say which group an item belongs to?
 //!
-//! What all groups share is learnt as if there were none: here their columns are blanked, so that they never vary, as those of evaluators
-//! that say nothing. What groups add to that is in [`groups`](super::groups).
+//! What all groups share is learnt as if there were none: here their columns are blanked, so that
+//! they never vary, as those of evaluators that say nothing. What groups add to that is in
+//! [`groups`](super::groups).
 
 use super::groups;
 use crate::estimate::SampledRow;

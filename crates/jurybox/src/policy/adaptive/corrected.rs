@@ -1,6 +1,8 @@
-//! What would the middle reviewer have said? Where reviewers differ, the labels are fitted anew as that.
+//! What would the middle reviewer have said? Where reviewers differ, the labels are fitted anew as
+//! that.
 //!
-//! Who differs from whom is read from a fit, and the fit from labels that are corrected by it: two turns of that are enough.
+//! Who differs from whom is read from a fit, and the fit from labels that are corrected by it: two
+//! turns of that are enough.
 
 use super::groups::Groups;
 use super::kept::Kept;
@@ -12,7 +14,8 @@ use crate::estimate::{Joint, SampledRow};
 const TURNS: usize = 2;
 
 impl Model {
-    /// The same with its reviewers, and where they differ, fitted to labels that are corrected for it; those labels then.
+    /// The same with its reviewers, and where they differ, fitted to labels that are corrected for
+    /// it; those labels then.
     pub(super) fn with_reviewers<'a>(
         mut self,
         contexts: &[usize],
@@ -23,7 +26,8 @@ impl Model {
         if reviewers.differ() {
             for _ in 0..TURNS {
                 let rows: &Corrected = corrected.insert(reviewers.corrected(labelled.clone()));
-                // Moments of every label cannot be corrected after the fact: all of the fit rests on the sample.
+                // Moments of every label cannot be corrected after the fact: all of the fit rests
+                // on the sample.
                 let none = Joint::new(self.landscape.width() + 1);
                 self = Model::fit(self.landscape, &Kept::of(rows.rows()), &none);
                 self.groups = Groups::of(&self, contexts, rows.rows());

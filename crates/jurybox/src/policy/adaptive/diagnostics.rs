@@ -16,22 +16,22 @@ use std::fmt;
 ///     jury.learn(&[Example { scores: &[a, b], reward: 0.0, receipt: None }], 0)?;
 /// }
 /// assert_eq!(jury.fit().diagnostics(), [Diagnostic::AllAlike { labels: 40, reward: 0.0 }]);
-/// // Displayed: "all 40 rewards so far are 0: they say nothing of which evaluators to trust. …"
+/// // Displayed: "all 40 rewards so far are 0: they do not show which evaluators to trust. …"
 /// # Ok::<(), jurybox::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Diagnostic {
-    /// All rewards are the same: they say nothing of who is right.
+    /// All rewards are equal: they do not show which evaluators to trust.
     AllAlike {
-        /// How many there are.
+        /// Number of rewards.
         labels: u64,
-        /// What they all are.
+        /// The reward that all of them have.
         reward: f64,
     },
-    /// By the rewards, what the evaluators put last is worth most.
+    /// Rewards fall as the evaluators' scores rise.
     WrongWay {
-        /// How many rewards say so.
+        /// Number of rewards.
         labels: u64,
     },
 }
@@ -41,13 +41,13 @@ impl fmt::Display for Diagnostic {
         match self {
             Diagnostic::AllAlike { labels, reward } => write!(
                 f,
-                "all {labels} rewards so far are {reward}: they say nothing of which evaluators to trust. If that is \
-                 unexpected, look at some items from further down, or at how rewards come in"
+                "all {labels} rewards so far are {reward}: they do not show which evaluators to trust. If that is \
+                 unexpected, review some items from further down, or check how rewards come in"
             ),
             Diagnostic::WrongWay { labels } => write!(
                 f,
-                "by the {labels} rewards so far, the evaluators together point the wrong way: what they score low is worth \
-                 most. If low scores are meant to be good ones, say so"
+                "by the {labels} rewards so far, the evaluators together point the wrong way: items that they score low \
+                 have the higher rewards. If low scores are meant to be good, declare those evaluators inverted"
             ),
         }
     }
@@ -57,7 +57,8 @@ impl fmt::Display for Diagnostic {
 const FEW: f64 = 20.0;
 /// Values that go against the mean of the evaluators more than this have turned the jury round.
 const AGAINST: f64 = -0.5;
-/// Rewards that say nothing have a direction too: they must fall with that mean by so many standard errors.
+/// Rewards that say nothing have a direction too: they must fall with that mean by so many standard
+/// errors.
 const SURELY: f64 = 3.5;
 
 /// What to doubt of a model, given the labelled rows (scores, then the reward) it was fitted to.
@@ -81,7 +82,8 @@ pub(super) fn of<'a>(
     diagnostics
 }
 
-/// Whether the value of an item goes against the mean of its standardised scores, and rewards surely do.
+/// Whether the value of an item goes against the mean of its standardised scores, and rewards
+/// surely do.
 fn is_turned<'a>(model: &Model, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> bool {
     if let Some(levels) = &model.levels {
         return levels.is_turned();
@@ -93,7 +95,8 @@ fn is_turned<'a>(model: &Model, labelled: impl Iterator<Item = SampledRow<'a>> +
     along < AGAINST * dot(&slopes, &image).max(0.0).sqrt() && -errors_along(model, labelled) > SURELY
 }
 
-/// How many standard errors the slope of the rewards along the mean of the evaluators is from nought.
+/// How many standard errors the slope of the rewards along the mean of the evaluators is from
+/// nought.
 fn errors_along<'a>(model: &Model, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> f64 {
     let (landscape, (low, high)) = (&model.landscape, model.range);
     let width = landscape.width();

@@ -1,9 +1,10 @@
 //! Drift: has an evaluator changed, or what a reward means, since when, and how sure is that?
 //!
-//! Scores are watched by three readings of each evaluator in each round ([`Pulse`](crate::estimate::pulse::Pulse)), rewards by how far
-//! they are from what was expected of their items ([`rewards`](super::rewards)). What is older than the last change that is
-//! believed ([`change`](super::change)) is left out of the fit: the window is long while nothing changes and short after a
-//! change, which is forgetting at a rate the data set.
+//! Scores are watched by three readings of each evaluator in each round
+//! ([`Pulse`](crate::estimate::pulse::Pulse)), rewards by how far they are from what was expected
+//! of their items ([`rewards`](super::rewards)). What is older than the last change that is
+//! believed ([`change`](super::change)) is left out of the fit: the window is long while nothing
+//! changes and short after a change, which is forgetting at a rate the data set.
 
 use super::change::{self, Series};
 use crate::Evaluators;
@@ -28,15 +29,18 @@ pub struct Alarm {
     pub reading: Reading,
     /// It changed between this time, that of the first round that may have been different,
     pub since: u64,
-    /// and this one, that of the first round that surely was. The two are as close as can be told, and as what is kept of the past allows: a plain change is
-    /// known to a few rounds while it is new, and to a quarter of its age later. So they move apart as time goes by, but neither moves past the change.
+    /// and this one, that of the first round that surely was. The two are as close as can be told,
+    /// and as what is kept of the past allows: a plain change is known to a few rounds while it is
+    /// new, and to a quarter of its age later. So they move apart as time goes by, but neither
+    /// moves past the change.
     pub until: u64,
     /// The mean reading before and after.
     pub before: f64,
     /// See `before`.
     pub after: f64,
-    /// One less the probability that chance alone would show as much, ever, in anything that is watched, however often one looks. It
-    /// is at least 0.995 for scores, and at least 0.995 for rewards.
+    /// One less the probability that chance alone would show as much, ever, in anything that is
+    /// watched, however often one looks. It is at least 0.995 for scores, and at least 0.995 for
+    /// rewards.
     pub confidence: f64,
 }
 
@@ -56,36 +60,40 @@ pub enum Reading {
     Reward,
     /// How much more rewards are where one more was expected.
     Slope,
-    /// In how many of the rounds an evaluator's scores differ from one another: one that is stuck gives the same score to all.
+    /// In how many of the rounds an evaluator's scores differ from one another: one that is stuck
+    /// gives the same score to all.
     Varying,
 }
 
 impl Alarm {
-    /// What there is to tell, in one sentence without its full stop; `written` says how a time is.
+    /// The alarm as one sentence without its full stop; `written` formats a time.
     ///
     /// ```
     /// use jurybox::{Alarm, Evaluators, Reading};
     /// let (evaluators, reading) = (Evaluators::new(["spam", "abuse"])?, Reading::Spread);
-    /// let alarm =
-    ///     Alarm { evaluator: Some(1), reading, since: 160, until: 163, before: 0.2, after: 0.9, confidence: 0.9999 };
+    /// let (before, after, confidence) = (0.2, 0.9, 0.9999);
+    /// let (evaluator, since, until) = (Some(1), 160, 163);
+    /// let alarm = Alarm { evaluator, reading, since, until, before, after, confidence };
     /// assert_eq!(
-    ///     alarm.sentence(&evaluators, |round| format!("round {round}")),
-    ///     "`abuse` is not what it was: the spread of its scores rose between round 160 and round 163 (99.99% sure)"
+    ///     alarm.message(&evaluators, |round| format!("round {round}")),
+    ///     "`abuse` changed: the spread of its scores rose between round 160 and round 163 (99.99% \
+    ///      sure)"
     /// );
     /// let stuck = Alarm { reading: Reading::Varying, before: 1.0, after: 0.0, ..alarm };
     /// assert_eq!(
-    ///     stuck.sentence(&evaluators, |round| format!("round {round}")),
-    ///     "`abuse` is stuck: it began to give the same score to every item between round 160 and round 163 (99.99% sure)"
+    ///     stuck.message(&evaluators, |round| format!("round {round}")),
+    ///     "`abuse` is stuck: it began to give the same score to every item between round 160 and \
+    ///      round 163 (99.99% sure)"
     /// );
     /// # Ok::<(), jurybox::Error>(())
     /// ```
-    pub fn sentence(&self, evaluators: &Evaluators, written: impl Fn(u64) -> String) -> String {
+    pub fn message(&self, evaluators: &Evaluators, written: impl Fn(u64) -> String) -> String {
         let rose = self.after > self.before;
         let stuck = self.reading == Reading::Varying && self.after <= NONE;
-        let state = if stuck { "is stuck" } else { "is not what it was" };
+        let state = if stuck { "is stuck" } else { "changed" };
         let who = self.evaluator.and_then(|at| evaluators.names().nth(at));
         let who =
-            who.map_or_else(|| "rewards are not what they were".into(), |name| format!("`{name}` {state}"));
+            who.map_or_else(|| "rewards changed".into(), |name| format!("`{name}` {state}"));
         let what = match (self.reading, rose) {
             _ if stuck => "it began to give the same score to every item".into(),
             (Reading::Varying, true) => "its scores began to differ from one another".into(),
@@ -129,16 +137,17 @@ impl fmt::Display for Reading {
         f.write_str(match self {
             Reading::Spread => "the spread of its scores",
             Reading::Agreement => "its agreement with the others",
-            Reading::Reward => "what items like these are found to be worth",
-            Reading::Slope => "how much rewards go with the scores",
+            Reading::Reward => "the rewards of items with such scores",
+            Reading::Slope => "how closely rewards follow the scores",
             Reading::Varying => "how often its scores differ from one another",
         })
     }
 }
 
-/// Of no consequence are changes below these: 5% of a deviation in the log variance, 0.05 of a small correlation in Fisher's z, and of how often scores vary three
-/// rounds in four, or one in four where they vary no more. A rule that hits one item in a hundred varies in twice as many rounds once there are more
-/// of what it finds: nothing is wrong with it then.
+/// Of no consequence are changes below these: 5% of a deviation in the log variance, 0.05 of a
+/// small correlation in Fisher's z, and of how often scores vary three rounds in four, or one in
+/// four where they vary no more. A rule that hits one item in a hundred varies in twice as many
+/// rounds once there are more of what it finds: nothing is wrong with it then.
 const MATTERS: [fn(f64, f64) -> bool; READINGS] = [
     |before, after| (after - before).abs() >= 0.1,
     |before, after| (after - before).abs() >= 0.05,
@@ -147,12 +156,14 @@ const MATTERS: [fn(f64, f64) -> bool; READINGS] = [
 /// What rounding may leave of no share at all.
 const NONE: f64 = 1e-9;
 const READ: [Reading; READINGS] = [Reading::Spread, Reading::Agreement, Reading::Varying];
-/// What is added to the variance of whether scores vary: where they always did, it is not known that they always will.
+/// What is added to the variance of whether scores vary: where they always did, it is not known
+/// that they always will.
 const NOT_KNOWN: f64 = 0.02;
 /// The share of the largest change of agreement that makes an evaluator one of those who left.
 const LEAVER: f64 = 2.0 / 3.0;
 
-/// The pulse over time, as finely as it is kept: the present in single rounds, and what is older to an eighth of its age.
+/// The pulse over time, as finely as it is kept: the present in single rounds, and what is older to
+/// an eighth of its age.
 pub(super) type Pulses = Ladder<Pulse, 16>;
 
 /// A change that is believed, and how it shows.
@@ -198,7 +209,8 @@ pub(super) fn rounds_between(pulses: &Pulses, since: u64, before: u64) -> f64 {
     rungs.map(|rung| rung.value.rounds()).sum()
 }
 
-/// Searches series whose cells are of these times, from the first to the last: what changed, oldest first, each series by its name.
+/// Searches series whose cells are of these times, from the first to the last: what changed, oldest
+/// first, each series by its name.
 pub(super) fn told(
     series: &[Series],
     times: &[(u64, u64)],
@@ -225,8 +237,9 @@ fn as_told(reading: Reading, mean: f64) -> f64 {
     if reading == Reading::Varying { (mean.clamp(0.0, 1.0) * 1e9).round() / 1e9 } else { mean }
 }
 
-/// When one evaluator leaves the common opinion, the others agree less with the rest too. Of those seen in one change, only those whose
-/// agreement changed nearly as much as the most are named. Where one is stuck, which has no agreement any more, only those that turned round.
+/// When one evaluator leaves the common opinion, the others agree less with the rest too. Of those
+/// seen in one change, only those whose agreement changed nearly as much as the most are named.
+/// Where one is stuck, which has no agreement any more, only those that turned round.
 fn name_the_leavers(alarms: &mut Vec<Alarm>) {
     if alarms.iter().any(|alarm| alarm.reading == Reading::Varying && alarm.after < alarm.before) {
         // Who lost a companion agrees less; who points the other way turned round.

@@ -1,4 +1,5 @@
-//! Why an item has its value: the features of each evaluator, and for a missing score what the others imply of it.
+//! Why an item has its value: the features of each evaluator, and for a missing score what the
+//! others imply of it.
 
 use super::landscape::Landscape;
 use super::model::Model;
@@ -7,9 +8,10 @@ use crate::contributions::Contributions;
 impl Model {
     /// What each evaluator adds to the value of an item; a missing score adds nothing.
     ///
-    /// A missing score stands in the value as its expectation given the present ones, a sum with a term for each of those.
-    /// What its features add is credited to the present evaluators in the proportion of these terms, for each feature; what they add whatever the
-    /// present ones say, and that it is missing, is part of the base.
+    /// A missing score stands in the value as its expectation given the present ones, a sum with a
+    /// term for each of those. What its features add is credited to the present evaluators in the
+    /// proportion of these terms, for each feature; what they add whatever the present ones say,
+    /// and that it is missing, is part of the base.
     pub(super) fn contributions(&self, row: &[f64]) -> Contributions {
         let mut by_lines = self.line_contributions(row);
         if let Some(trees) = &self.trees {
@@ -70,8 +72,9 @@ impl Model {
     }
 }
 
-/// A missing score stands in the value as its expectation given the present ones: what it adds is theirs, each by the weight of its
-/// part in that expectation. Where none is present, it is nobody's, and returned.
+/// A missing score stands in the value as its expectation given the present ones: what it adds is
+/// theirs, each by the weight of its part in that expectation. Where none is present, it is
+/// nobody's, and returned.
 pub(super) fn credit_the_present(landscape: &Landscape, row: &[f64], each: &mut [f64]) -> f64 {
     let missing: f64 =
         row.iter().zip(&mut *each).filter(|(x, _)| x.is_nan()).map(|(_, adds)| std::mem::take(adds)).sum();

@@ -1,8 +1,9 @@
 //! Of all that was seen, what is fitted, and in which order?
 //!
-//! What the present still resembles, and nothing older than the last change. First what all items share, by straight lines and curves;
-//! then what groups and reviewers have of their own, each read from what the others leave; then levels and trees, on rewards
-//! from which the reviewers have been taken out.
+//! What the present still resembles, and nothing older than the last change. First what all items
+//! share, by straight lines and curves; then what groups and reviewers have of their own, each read
+//! from what the others leave; then levels and trees, on rewards from which the reviewers have been
+//! taken out.
 
 use super::Adaptive;
 use super::diagnostics;
@@ -87,7 +88,8 @@ impl Adaptive {
             Curve::Spline => 4,
         };
         let landscape = Landscape::new(&heard.scores, &unlabelled, blocks);
-        // Far from all that was seen (a verdict may come before its item's round is whole) a row says nothing, and its squares would say all.
+        // Far from all that was seen (a verdict may come before its item's round is whole) a row
+        // says nothing, and its squares would say all.
         let far = |row: &SampledRow<'_>| landscape.is_far(&row.values[..self.evaluators]);
         let seen = labelled(heard, labels_since).any(|row| far(&row)).then(|| landscape.clone());
         let near = |row: &SampledRow<'_>| {

@@ -1,17 +1,19 @@
 //! Context: weights that differ by group (a language, a queue), as far as the labels say so.
 //!
-//! What all groups share is fitted first, and as if there were none. What it leaves of the rewards is then read group by group:
+//! What all groups share is fitted first, and as if there were none. What it leaves of the rewards
+//! is then read group by group:
 //!
 //! ```text
 //! reward - expected = a_g + <b_g, z> + noise,   a_g ~ N(0, s^2 p^2),   b_g ~ N(0, s^2 q^2 I)
 //! ```
 //!
-//! z being the standardised scores and s the noise. The scales p and q are shared by the groups of one context, and averaged over by
-//! evidence on a grid that begins with 0: no difference at all, half of the prior. A group of few labels is drawn to what is shared, and
-//! one that was never labelled is valued by it. Several contexts add up, each read from what the others leave.
+//! z being the standardised scores and s the noise. The scales p and q are shared by the groups of
+//! one context, and averaged over by evidence on a grid that begins with 0: no difference at all,
+//! half of the prior. A group of few labels is drawn to what is shared, and one that was never
+//! labelled is valued by it. Several contexts add up, each read from what the others leave.
 //!
-//! It takes single rows, and so rests on the sample. Beyond [`MOST_SLOPES`] evaluators groups differ by a_g alone: a fit is not left to
-//! cost the cube of them for every group.
+//! It takes single rows, and so rests on the sample. Beyond [`MOST_SLOPES`] evaluators groups
+//! differ by a_g alone: a fit is not left to cost the cube of them for every group.
 
 use super::model::Model;
 use crate::estimate::SampledRow;
@@ -41,18 +43,21 @@ pub(crate) struct Groups {
 #[derive(Debug, Clone)]
 struct Context {
     column: usize,
-    /// By the bits of the group's number: a constant, then what one standard deviation of each score adds.
+    /// By the bits of the group's number: a constant, then what one standard deviation of each
+    /// score adds.
     each: BTreeMap<u64, Vec<f64>>,
 }
 
-/// The labels of a group, each times the root of what it counts for: a one and the scores, and what is left of the reward.
+/// The labels of a group, each times the root of what it counts for: a one and the scores, and what
+/// is left of the reward.
 #[derive(Default)]
 struct Labels {
     rows: Vec<f64>,
     left: Vec<f64>,
 }
 
-/// The products that its weights are known by. Whichever are fewer: a group of an id, of one label, is one number.
+/// The products that its weights are known by. Whichever are fewer: a group of an id, of one label,
+/// is one number.
 enum Products {
     /// Of a one and the scores with each other, and with what is left.
     OfScores(Symmetric, Vec<f64>),
@@ -61,7 +66,8 @@ enum Products {
 }
 
 impl Groups {
-    /// From a fit of what is shared, and labelled rows (scores, then the reward) whose groups stand in these columns.
+    /// From a fit of what is shared, and labelled rows (scores, then the reward) whose groups stand
+    /// in these columns.
     pub(super) fn of<'a>(
         model: &Model,
         columns: &[usize],
@@ -150,8 +156,8 @@ impl Groups {
         self.ends.map_or(value, |(least, greatest)| value.clamp(least.min(shared), greatest.max(shared)))
     }
 
-    /// Where the reward of an item will lie, given where it would by what is shared: as far further on as its value is, and where
-    /// rewards have levels, from one of them to another.
+    /// Where the reward of an item will lie, given where it would by what is shared: as far further
+    /// on as its value is, and where rewards have levels, from one of them to another.
     pub(super) fn moved(&self, model: &Model, row: &[f64], shared: Interval) -> Interval {
         let mean = self.value(model, row, shared.mean);
         let by = mean - shared.mean;
@@ -165,7 +171,8 @@ impl Groups {
         Interval { mean, low: low.min(mean), high: high.max(mean) }
     }
 
-    /// What one standard deviation of each score adds for a group, beside what it adds for all; none where the group is not known.
+    /// What one standard deviation of each score adds for a group, beside what it adds for all;
+    /// none where the group is not known.
     pub(super) fn slopes(&self, column: usize, code: f64) -> Option<&[f64]> {
         let context = self.contexts.iter().find(|context| context.column == column)?;
         context.each.get(&key(code)).map(|weights| &weights[1..])
@@ -177,8 +184,8 @@ impl Groups {
         context.each.get(&key(code)).map(|weights| weights[0])
     }
 
-    /// Adds to what evaluators add to the value of an item: slopes to theirs, constants to the contexts themselves, and to the first of
-    /// these what keeping between the ends takes away.
+    /// Adds to what evaluators add to the value of an item: slopes to theirs, constants to the
+    /// contexts themselves, and to the first of these what keeping between the ends takes away.
     pub(super) fn explain(&self, model: &Model, row: &[f64], shared: f64, each: &mut [f64]) {
         let place: Vec<f64> = place(model, row);
         let mut sum = 0.0;
@@ -265,7 +272,8 @@ impl Products {
         Some(Fit { explained: dot(&weights, left), weights, log_determinant: factor.log_determinant() })
     }
 
-    /// The same from the other side: with X the labels' rows, D^2 X^T (I + X D^2 X^T)^-1 times what is left of them.
+    /// The same from the other side: with X the labels' rows, D^2 X^T (I + X D^2 X^T)^-1 times what
+    /// is left of them.
     fn fit_by_labels(
         ones: &Symmetric,
         scores: &Symmetric,
@@ -300,8 +308,8 @@ impl Products {
     }
 }
 
-/// The weights of each group, averaged over the scales by evidence, the noise integrated out; none where that groups differ is too
-/// unlikely to be told.
+/// The weights of each group, averaged over the scales by evidence, the noise integrated out; none
+/// where that groups differ is too unlikely to be told.
 fn differing(
     of_groups: &BTreeMap<u64, Products>,
     squares: f64,

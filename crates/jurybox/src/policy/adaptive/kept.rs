@@ -1,4 +1,5 @@
-//! Labelled rows that a fit keeps. Rounds only choose; intervals are asked for rarely, and worked out from these rows when they first are.
+//! Labelled rows that a fit keeps. Rounds only choose; intervals are asked for rarely, and worked
+//! out from these rows when they first are.
 
 use super::model::Model;
 use super::spread::Spread;
@@ -35,7 +36,8 @@ impl Kept {
 #[derive(Debug, Clone)]
 pub(super) struct LateSpread {
     rows: Arc<Kept>,
-    /// What was expected of the rows; what straight lines and bends lead to expect, unless it is said.
+    /// What was expected of the rows; what straight lines and bends lead to expect, unless it is
+    /// said.
     expected: Option<Vec<f64>>,
     known: OnceLock<Spread>,
 }

@@ -1,8 +1,10 @@
-//! What the scores say by themselves: scales, correlations, a common factor, and directions to start from.
+//! What the scores say by themselves: scales, correlations, a common factor, and directions to
+//! start from.
 //!
-//! Nothing here needs a label. Scores become features with mean 0 and variance 1, twice over: standardised, and as
-//! normal scores. A missing score is replaced by its expectation given the present ones under the one-factor model, and its
-//! bends by theirs, so that a prediction stays the posterior mean given what is there. That it is missing is a feature too.
+//! Nothing here needs a label. Scores become features with mean 0 and variance 1, twice over:
+//! standardised, and as normal scores. A missing score is replaced by its expectation given the
+//! present ones under the one-factor model, and its bends by theirs, so that a prediction stays the
+//! posterior mean given what is there. That it is missing is a feature too.
 
 use crate::estimate::normal_score::{NormalScore, Quantiles};
 use crate::estimate::{Moments, SampledRow, one_factor};
@@ -11,7 +13,8 @@ use crate::matrix::{Cholesky, Symmetric};
 use crate::normal;
 use crate::toolbox::hash_number;
 
-/// Least share of an evaluator's variance that is called its own: a factor never explains a score entirely.
+/// Least share of an evaluator's variance that is called its own: a factor never explains a score
+/// entirely.
 const LEAST_NOISE: f64 = 0.002;
 
 /// Loadings below this are none.
@@ -20,7 +23,8 @@ const LEAST_LOADING: f64 = 1e-8;
 /// No score of a law with a mean is so many standard deviations away.
 const FAR: f64 = 1e9;
 
-/// Evaluators are copies of one another from the second of these correlations on, and not at all up to the first.
+/// Evaluators are copies of one another from the second of these correlations on, and not at all up
+/// to the first.
 const UNLIKE: f64 = 0.95;
 const ALIKE: f64 = 0.99;
 
@@ -31,7 +35,8 @@ const LEAST_BLANKS: f64 = 5.0;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Blank {
     pub(crate) evaluator: usize,
-    /// The feature of a missing score, whose deviation over the items is one; that of one that is there is 0.
+    /// The feature of a missing score, whose deviation over the items is one; that of one that is
+    /// there is 0.
     pub(crate) size: f64,
 }
 
@@ -52,8 +57,8 @@ pub(crate) struct Landscape {
     pub(crate) blanks: Vec<Blank>,
     /// Whether the labels have shown that it matters which scores are missing.
     pub(crate) blanks_tell: bool,
-    /// Where all scores are shares of one, the natural neutral point of each evaluator: one half, or minus one half for one
-    /// that was turned round.
+    /// Where all scores are shares of one, the natural neutral point of each evaluator: one half,
+    /// or minus one half for one that was turned round.
     neutral: Option<Vec<f64>>,
 }
 
@@ -68,7 +73,8 @@ impl Landscape {
         let scale: Vec<f64> = (0..width).map(|j| scale(moments, j)).collect();
         let correlation = shrunk_correlation(moments, &scale);
         let (mut loading, noise) = one_factor(&correlation, LEAST_NOISE);
-        // What is left of no loading by rounding would give whoever is missing a spread, too small to divide by.
+        // What is left of no loading by rounding would give whoever is missing a spread, too small
+        // to divide by.
         loading.iter_mut().filter(|loading| loading.abs() < LEAST_LOADING).for_each(|loading| *loading = 0.0);
         let mut quantiles = Quantiles::default();
         let mut neutral = Some(Vec::with_capacity(width));
@@ -113,7 +119,8 @@ impl Landscape {
         self.centre.len()
     }
 
-    /// How many features an item has that are functions of its scores: blocks of one for each evaluator.
+    /// How many features an item has that are functions of its scores: blocks of one for each
+    /// evaluator.
     pub(crate) fn in_blocks(&self) -> usize {
         self.blocks * self.width()
     }
@@ -123,7 +130,8 @@ impl Landscape {
         self.in_blocks() + self.blanks.len()
     }
 
-    /// Standardised scores, then normal scores, then their bends, as many as there are, then what is missing, into `out`.
+    /// Standardised scores, then normal scores, then their bends, as many as there are, then what
+    /// is missing, into `out`.
     pub(crate) fn features(&self, row: &[f64], out: &mut Vec<f64>) {
         out.clear();
         self.add_features(row, self.features_len(), out);
@@ -151,8 +159,9 @@ impl Landscape {
         }
     }
 
-    /// The standardised scores of a row, and its normal scores; 0 for evaluators that never vary. Where scores are missing, the
-    /// precision with which the present ones and its prior know the common factor.
+    /// The standardised scores of a row, and its normal scores; 0 for evaluators that never vary.
+    /// Where scores are missing, the precision with which the present ones and its prior know the
+    /// common factor.
     pub(crate) fn place(&self, row: &[f64], plain: &mut [f64], ranked: &mut [f64]) -> Option<f64> {
         let mut complete = true;
         for (j, &x) in row.iter().enumerate() {
@@ -183,8 +192,9 @@ impl Landscape {
         Some(precision)
     }
 
-    /// The same of many rows: into rows of so many numbers, those of an evaluator at the place of its column and so many further on. Complete rows go
-    /// evaluator by evaluator, which takes less.
+    /// The same of many rows: into rows of so many numbers, those of an evaluator at the place of
+    /// its column and so many further on. Complete rows go evaluator by evaluator, which takes
+    /// less.
     pub(crate) fn place_all(
         &self,
         rows: &[f64],
@@ -210,29 +220,33 @@ impl Landscape {
         }
     }
 
-    /// What a missing normal score exceeds a bend by on average, given what is expected of it and what is known of the common factor.
+    /// What a missing normal score exceeds a bend by on average, given what is expected of it and
+    /// what is known of the common factor.
     pub(crate) fn expected_bend(&self, j: usize, expected: f64, known: f64, which: usize) -> f64 {
         if self.scale[j] == 0.0 { 0.0 } else { expected_bend(expected, self.deviation(j, known), which) }
     }
 
-    /// How far a missing score may be from what is expected of it, in standard units, given what is known of the common factor.
+    /// How far a missing score may be from what is expected of it, in standard units, given what is
+    /// known of the common factor.
     pub(crate) fn deviation(&self, j: usize, known: f64) -> f64 {
         (self.noise[j] + self.loading[j] * self.loading[j] / known).sqrt()
     }
 
-    /// Directions in standardised units, each of unit variance over the items: guesses at the best weights that need no
-    /// label, each right in a world of its own.
+    /// Directions in standardised units, each of unit variance over the items: guesses at the best
+    /// weights that need no label, each right in a world of its own.
     pub(crate) fn directions(&self) -> Vec<Vec<f64>> {
         let width = self.width();
         let each = |f: &dyn Fn(usize) -> f64| -> Vec<f64> {
             (0..width).map(|j| if self.scale[j] == 0.0 { 0.0 } else { f(j) }).collect()
         };
-        // What the reward's covariance with each standardised score would be, up to a factor, if ...
+        // What the reward's covariance with each standardised score would be, up to a factor, if
+        // ...
         let equal = each(&|j| self.curves[j].distinct()); // ... all were equally good, as far as they tell items apart;
         let units = each(&|j| self.scale[j]); // ... all had the same gain in their own units;
         let means = each(&|j| self.centre[j] * self.scale[j]); // ... gains showed in the means (Alg. 2 of the paper);
         let common = each(&|j| self.loading[j]); // ... what they share were the reward.
-        // Given that, the weights: if errors are independent, by each one's own noise; if not, by the correlations.
+        // Given that, the weights: if errors are independent, by each one's own noise; if not, by
+        // the correlations.
         let own = |covariance: &[f64]| -> Vec<f64> {
             covariance.iter().zip(&self.noise).map(|(c, noise)| c / noise).collect()
         };
@@ -267,8 +281,9 @@ impl Landscape {
         self.unit(self.votes())
     }
 
-    /// One vote for each evaluator that varies; those that say nearly the same share theirs. At unit variance, who hits one item in a hundred and says the
-    /// same of all others would outvote everybody there: it counts as far as it tells items apart.
+    /// One vote for each evaluator that varies; those that say nearly the same share theirs. At
+    /// unit variance, who hits one item in a hundred and says the same of all others would outvote
+    /// everybody there: it counts as far as it tells items apart.
     fn votes(&self) -> Vec<f64> {
         let width = self.width();
         let alike = |j: usize, k: usize| {
@@ -290,7 +305,8 @@ impl Landscape {
         scores.into_iter().any(|(x, (centre, scale))| ((x - centre) * scale).abs() > FAR)
     }
 
-    /// A hash of the scores that vary. Groups, whose columns do not vary here, go by other numbers under other names.
+    /// A hash of the scores that vary. Groups, whose columns do not vary here, go by other numbers
+    /// under other names.
     pub(super) fn key(&self, row: &[f64]) -> u64 {
         let bits = |x: f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
         let varying = row.iter().zip(&self.scale).filter(|(_, scale)| **scale != 0.0);
@@ -313,7 +329,8 @@ pub(super) fn scale(moments: &Moments, j: usize) -> f64 {
     if deviation > 1e-12 * moments.mean(j).abs() && deviation > 0.0 { 1.0 / deviation } else { 0.0 }
 }
 
-/// The middle of the shares that an evaluator's scores are: of [0, 1], or of [-1, 0] where it was turned round at the border.
+/// The middle of the shares that an evaluator's scores are: of [0, 1], or of [-1, 0] where it was
+/// turned round at the border.
 fn neutral_share(seen: &[(f64, f64)]) -> Option<f64> {
     let within = |low: f64| seen.iter().all(|(x, _)| (low..=low + 1.0).contains(x)).then_some(low + 0.5);
     within(0.0).or_else(|| within(-1.0))
@@ -327,7 +344,8 @@ pub(crate) fn bend(score: f64, which: usize) -> f64 {
     if which == 0 { score } else { (score - BENDS[which - 1]).max(0.0) }
 }
 
-/// The expectation of [`bend`] over a normal law with that mean and standard deviation, which is positive; for a bend, not the score itself.
+/// The expectation of [`bend`] over a normal law with that mean and standard deviation, which is
+/// positive; for a bend, not the score itself.
 pub(crate) fn expected_bend(mean: f64, deviation: f64, which: usize) -> f64 {
     let over = mean - BENDS[which - 1];
     let units = over / deviation;
@@ -339,7 +357,8 @@ pub(crate) fn mean_slope(block: usize) -> f64 {
     if block < 2 { 1.0 } else { normal::cdf(-BENDS[block - 2]) }
 }
 
-/// Correlations times `1 - lambda`, lambda the share of their squares that chance explains (Schäfer and Strimmer 2005).
+/// Correlations times `1 - lambda`, lambda the share of their squares that chance explains (Schäfer
+/// and Strimmer 2005).
 fn shrunk_correlation(moments: &Moments, scale: &[f64]) -> Symmetric {
     let width = scale.len();
     let mut correlation = Symmetric::zeros(width);
@@ -435,8 +454,8 @@ mod tests {
         assert_eq!((features.len(), features[6]), (7, 0.0));
     }
 
-    /// An evaluator that never scores has no share in the common factor, and none that rounding leaves it either: its features
-    /// are 0 in every row, and not 1e-161.
+    /// An evaluator that never scores has no share in the common factor, and none that rounding
+    /// leaves it either: its features are 0 in every row, and not 1e-161.
     #[test]
     fn an_evaluator_that_never_scores_has_no_features() {
         let row = |i: u32| [f64::from(i * 7 % 50), f64::from(i * 7 % 50 + i % 5), f64::NAN];

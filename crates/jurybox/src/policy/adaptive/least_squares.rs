@@ -1,15 +1,18 @@
 //! What the labels alone say of each weight, and how far chance may have moved it.
 //!
-//! The weights that are shown, and picked by, lean on a prior: good guesses, drawn towards nothing while labels are few. An interval around
-//! them, as wide as the posterior has it, would hold the truth of the prior's own worlds, and not of the world there is. So intervals are
-//! those of plain least squares of the reward on the scores, which lean on nothing:
+//! The weights that are shown, and picked by, lean on a prior: good guesses, drawn towards nothing
+//! while labels are few. An interval around them, as wide as the posterior has it, would hold the
+//! truth of the prior's own worlds, and not of the world there is. So intervals are those of plain
+//! least squares of the reward on the scores, which lean on nothing:
 //!
-//! - **What they hold.** The weights that least squares would have with the expected reward of each labelled item in the place of
-//!   its one reward: what endless verdicts on items with those scores would give. That the items were picked by their scores does not
-//!   matter to that; but where expected rewards bend with the scores, other items have another line.
+//! - **What they hold.** The weights that least squares would have with the expected reward of each
+//!   labelled item in the place of its one reward: what endless verdicts on items with those scores
+//!   would give. That the items were picked by their scores does not matter to that; but where
+//!   expected rewards bend with the scores, other items have another line.
 //! - **How wide.** As far as chance may have moved them (see [`chance`](super::chance)).
-//! - **Where they end.** Nowhere, as long as there are not two more labels than weights, all rewards are alike, or an evaluator's scores do not
-//!   vary, follow from those of the others, or differ from what follows in a few rows alone.
+//! - **Where they end.** Nowhere, as long as there are not two more labels than weights, all
+//!   rewards are alike, or an evaluator's scores do not vary, follow from those of the others, or
+//!   differ from what follows in a few rows alone.
 
 use super::chance::{Chance, ENDLESS, Told};
 use super::regression::Rows;
@@ -17,11 +20,14 @@ use crate::estimate::Joint;
 use crate::kernel::dot;
 use crate::matrix::{Cholesky, Symmetric};
 
-/// A variance that is so many times what it would be among evaluators unlike one another is one of copies.
+/// A variance that is so many times what it would be among evaluators unlike one another is one of
+/// copies.
 pub(super) const COPIES: f64 = 1e7;
-/// Of more labels for each sampled row than this, what rests on a few rows does not rest on a few labels.
+/// Of more labels for each sampled row than this, what rests on a few rows does not rest on a few
+/// labels.
 const MANY: f64 = 3.0;
-/// What is added to the correlations to solve for the weights of copies at all: nothing to anyone else's.
+/// What is added to the correlations to solve for the weights of copies at all: nothing to anyone
+/// else's.
 const RIDGE: f64 = 1e-9;
 
 /// Least squares of the reward on the standardised scores.
@@ -35,8 +41,8 @@ pub(crate) struct LeastSquares {
 }
 
 impl LeastSquares {
-    /// By the moments of the standardised scores and the reward, and by rows that begin with the former and end with the latter: all labels, or a
-    /// sample of them.
+    /// By the moments of the standardised scores and the reward, and by rows that begin with the
+    /// former and end with the latter: all labels, or a sample of them.
     pub(super) fn of(moments: &Joint, rows: &Rows) -> Self {
         let width = moments.columns() - 1;
         // Those that do not vary take no part.
@@ -77,7 +83,8 @@ impl LeastSquares {
     }
 }
 
-/// The inverse of the moments of those columns, in their own units, row by row; none where these do not have one.
+/// The inverse of the moments of those columns, in their own units, row by row; none where these do
+/// not have one.
 pub(super) fn inverse(moments: &Joint, columns: &[usize]) -> Option<Vec<Vec<f64>>> {
     let unit = |j: usize| moments.spread(j, j).sqrt();
     let mut correlation = Symmetric::zeros(columns.len());

@@ -1,14 +1,19 @@
-//! Looks at what nobody has met: the items that one evaluator scores highest and the value passes over.
+//! Looks at what nobody has met: the items that one evaluator scores highest and the value passes
+//! over.
 //!
-//! A learner that picks by what it knows never finds out about what it does not. Where four evaluators see mild harm and two see severe
-//! harm, labels of mild harm teach it to pass over what the two score highest, and no label ever tells. So once there are labels to go by,
-//! an evaluator of whose highest scores too few were looked at is **unmet**, and now and then one place of a round goes to the
-//! item that it scores highest. Evaluators that agree are met by the picks themselves, and then this costs nothing; one that says
-//! nothing costs a handful of looks, more rarely the more labels there are. Where a look finds a reward that is far out, an error or
-//! what matters most (see [`tails`]), a few more like it are due, so that there is something to tell the two apart by.
+//! A learner that picks by what it knows never finds out about what it does not. Where four
+//! evaluators see mild harm and two see severe harm, labels of mild harm teach it to pass over what
+//! the two score highest, and no label ever tells. So once there are labels to go by, an evaluator
+//! of whose highest scores too few were looked at is **unmet**, and now and then one place of a
+//! round goes to the item that it scores highest. Evaluators that agree are met by the picks
+//! themselves, and then this costs nothing; one that says nothing costs a handful of looks, more
+//! rarely the more labels there are. Where a look finds a reward that is far out, an error or what
+//! matters most (see [`tails`]), a few more like it are due, so that there is something to tell the
+//! two apart by.
 //!
-//! It is a draw with a known probability, which the receipts have: in a round with such items, one of them is put first with probability
-//! [`Looks::chance`], each as likely. Receipts do not call it explored: that is for what is drawn from all items alike.
+//! It is a draw with a known probability, which the receipts have: in a round with such items, one
+//! of them is put first with probability [`Looks::chance`], each as likely. Receipts do not call it
+//! explored: that is for what is drawn from all items alike.
 
 use super::landscape::Landscape;
 use super::tails;
@@ -17,7 +22,8 @@ use crate::scores::Scores;
 
 /// A score is among an evaluator's highest from this normal score on: one item in 160.
 const HIGHEST: f64 = 2.5;
-/// From so many labels on there is something to pass items over for; with every fourfold of them one more look is due.
+/// From so many labels on there is something to pass items over for; with every fourfold of them
+/// one more look is due.
 const FIRST: f64 = 50.0;
 const FOURFOLD: f64 = 4.0;
 /// A reward that is far out makes so many more looks due, up to so many in all.
@@ -76,8 +82,8 @@ impl Looks {
         self.unmet.is_empty()
     }
 
-    /// The items of a round that are worth a look: of each unmet evaluator the one that it scores highest, if that is among its highest
-    /// and its value leaves it out of the top K.
+    /// The items of a round that are worth a look: of each unmet evaluator the one that it scores
+    /// highest, if that is among its highest and its value leaves it out of the top K.
     pub(super) fn items(&self, scores: &Scores<'_>, values: &[f64], k: usize) -> Vec<usize> {
         let is_passed_over =
             |item: &usize| values.iter().filter(|value| **value > values[*item]).count() >= k;
@@ -117,7 +123,8 @@ mod tests {
         [shared + 0.2 * drawn(i, 0), shared + 0.2 * drawn(i, 1), drawn(i, 2)]
     }
 
-    /// Two evaluators agree and are right, the third says something of its own; `labels` of the best by the two are known.
+    /// Two evaluators agree and are right, the third says something of its own; `labels` of the
+    /// best by the two are known.
     fn jury(labels: usize) -> Jury {
         let mut jury = Jury::new(&"adaptive".parse().unwrap(), Evaluators::numbered(3).unwrap()).unwrap();
         let rows: Vec<[f64; 3]> = (0..2000).map(row).collect();

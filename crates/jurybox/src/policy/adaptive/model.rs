@@ -1,11 +1,13 @@
 //! The fitted model: from a state's statistics to a value for each item.
 //!
-//! Sets of features compete: standardised scores, normal scores, both, and with `curve=spline` bends of the normal
-//! scores too; where scores are missing, all of these, and which ones are missing. The evidence weighs them.
+//! Sets of features compete: standardised scores, normal scores, both, and with `curve=spline`
+//! bends of the normal scores too; where scores are missing, all of these, and which ones are
+//! missing. The evidence weighs them.
 //!
-//! Moments of the standardised scores are known from *every* label; those of the normal scores, whose scale is still
-//! being learnt, only from the sample of labelled rows. The two are joined as in two-phase sampling (see [`phases`]):
-//! a straight line is learnt from all labels, the bend from the sample, each with the precision it has.
+//! Moments of the standardised scores are known from *every* label; those of the normal scores,
+//! whose scale is still being learnt, only from the sample of labelled rows. The two are joined as
+//! in two-phase sampling (see [`phases`]): a straight line is learnt from all labels, the bend from
+//! the sample, each with the precision it has.
 
 mod lines;
 mod marks;
@@ -45,7 +47,8 @@ pub(crate) struct Model {
     kept: Arc<Kept>,
     /// The moments of all complete ones, where these tell more.
     complete: Option<Joint>,
-    /// By straight lines and bends; worked out when first asked for, since rewards of few levels may go by levels alone.
+    /// By straight lines and bends; worked out when first asked for, since rewards of few levels
+    /// may go by levels alone.
     lines: OnceLock<Lines>,
     /// What the labels say without any prior, the same.
     alone: OnceLock<LeastSquares>,
@@ -66,14 +69,16 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Fits labelled rows (scores, then the reward) of the sample, and the moments of all complete labelled rows.
+    /// Fits labelled rows (scores, then the reward) of the sample, and the moments of all complete
+    /// labelled rows.
     pub(crate) fn fit(mut landscape: Landscape, kept: &Arc<Kept>, complete: &Joint) -> Self {
         landscape.blanks_tell = false; // whatever an earlier fit found
         let (width, rows) = (landscape.width(), kept.rows());
         let of_rows: f64 = rows.clone().map(|row| row.weight).sum();
         let incomplete = rows.clone().filter(|row| row.values[..width].iter().any(|x| x.is_nan()));
         let known = complete.weight() + incomplete.map(|row| row.weight).sum::<f64>();
-        // Moments of every label cannot be cut after the fact: where rewards are, all of the fit rests on the sample.
+        // Moments of every label cannot be cut after the fact: where rewards are, all of the fit
+        // rests on the sample.
         let range = tails::range(&landscape, &rows);
         let tell_more = range.is_none() && known > of_rows;
         let mut model = Model {
@@ -114,7 +119,8 @@ impl Model {
         })
     }
 
-    /// Has the value go by levels too, where the rewards of labelled rows (scores, then the reward) are levels.
+    /// Has the value go by levels too, where the rewards of labelled rows (scores, then the reward)
+    /// are levels.
     pub(super) fn fit_levels<'a>(
         &mut self,
         labelled: &Arc<Kept>,
@@ -123,7 +129,8 @@ impl Model {
         self.levels = Levels::fit(self, labelled, unlabelled);
     }
 
-    /// Has trees see what lines and bends leave of the rewards of labelled rows (scores, then the reward), where these go by them at all.
+    /// Has trees see what lines and bends leave of the rewards of labelled rows (scores, then the
+    /// reward), where these go by them at all.
     pub(super) fn fit_trees(&mut self, kept: &Arc<Kept>) {
         let labelled = kept.rows();
         let weighed = self.levels.as_ref().is_some_and(|levels| levels.may_be_weighed(labelled.len()));
@@ -140,7 +147,8 @@ impl Model {
             return;
         }
         if trees.is_some() {
-            // How far rewards are off is that of what all groups share, by lines, bends and trees that have not seen them.
+            // How far rewards are off is that of what all groups share, by lines, bends and trees
+            // that have not seen them.
             let unseen = by_lines.iter().zip(&of_trees).map(|(line, more)| line + more).collect();
             self.spread = LateSpread::around(kept, Some(unseen));
         }
@@ -209,7 +217,8 @@ impl Model {
         }
     }
 
-    /// What is expected of labelled rows (scores, then the reward) by straight lines and bends, and trees.
+    /// What is expected of labelled rows (scores, then the reward) by straight lines and bends, and
+    /// trees.
     pub(super) fn expected<'a>(&self, labelled: impl Iterator<Item = SampledRow<'a>>) -> Vec<f64> {
         self.of_rows(labelled, Self::line_values)
     }
@@ -247,7 +256,8 @@ impl Model {
         Form::dots(&weights).on_line(base, 1.0)
     }
 
-    /// Where the value is linear in the scores: what it is where they are all 0, and what a unit of each adds to it.
+    /// Where the value is linear in the scores: what it is where they are all 0, and what a unit of
+    /// each adds to it.
     fn straight(&self) -> (f64, Vec<f64>) {
         let (landscape, lines) = (&self.landscape, self.lines());
         let weights = lines.weights.iter().zip(&landscape.scale).map(|(weight, scale)| weight * scale);
@@ -255,7 +265,8 @@ impl Model {
         (lines.intercept - dot(&weights, &landscape.centre), weights)
     }
 
-    /// The straight part of a row's value, its missing scores replaced by what the present ones lead to expect.
+    /// The straight part of a row's value, its missing scores replaced by what the present ones
+    /// lead to expect.
     fn linear_with_gaps(&self, row: &[f64]) -> f64 {
         let (landscape, weights) = (&self.landscape, &self.lines().weights);
         let (mut sum, mut missing, mut precision, mut factor) = (0.0, 0.0, 1.0, 0.0);
@@ -284,7 +295,8 @@ impl Model {
         self.effect(j).map(|(feature, share)| share * self.lines().weights[feature]).sum()
     }
 
-    /// Each evaluator's weight, and what it lies within at a level by the labels alone; the weight itself is never without.
+    /// Each evaluator's weight, and what it lies within at a level by the labels alone; the weight
+    /// itself is never without.
     pub(crate) fn weight_intervals(&self, level: f64) -> Vec<Interval> {
         let alone = self.alone();
         let one = |j: usize| {

@@ -1,8 +1,10 @@
-//! The labelled rows of which about as much was expected: what became of them says what to make of an expectation.
+//! The labelled rows of which about as much was expected: what became of them says what to make of
+//! an expectation.
 
 /// So many rows are near: a quarter of them all within these bounds.
 const NEAREST: (usize, usize) = (8, 40);
-/// An expectation is unlike those of the labelled rows where it is below or above all but a twentieth of them.
+/// An expectation is unlike those of the labelled rows where it is below or above all but a
+/// twentieth of them.
 const FEW: usize = 20;
 
 /// What was expected of the labelled rows, ascending.
@@ -12,7 +14,8 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// Puts rows in the order of what was expected of them, and sums up their numbers: up to each row, that one included.
+    /// Puts rows in the order of what was expected of them, and sums up their numbers: up to each
+    /// row, that one included.
     pub(super) fn of<const N: usize>(mut rows: Vec<(f64, [f64; N])>) -> (Near, Vec<[f64; N]>) {
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut sum = [0.0; N];

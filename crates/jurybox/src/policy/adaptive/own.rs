@@ -1,7 +1,9 @@
 //! What groups and reviewers have of their own, taken out of what is left of rewards.
 //!
-//! A language that is worth more, or a reviewer who is severe, may come late: from then on rewards are others, and mean what they meant. So what is left of the labels of each group, and
-//! of each reviewer, is read around a line of its own along the value of their items. What changes for those who were there still shows.
+//! A language that is worth more, or a reviewer who is severe, may come late: from then on rewards
+//! are others, and mean what they meant. So what is left of the labels of each group, and of each
+//! reviewer, is read around a line of its own along the value of their items. What changes for
+//! those who were there still shows.
 
 use super::rewards::Label;
 use std::collections::BTreeMap;
@@ -12,7 +14,8 @@ const LEAST: usize = 8;
 /// Minimum number of labelled rows for a slope.
 const LEAST_FOR_SLOPE: f64 = 30.0;
 
-/// Who or what each label is of, by the place of its row: one list for each context, and one for reviewers.
+/// Who or what each label is of, by the place of its row: one list for each context, and one for
+/// reviewers.
 #[derive(Debug, Default)]
 pub(super) struct Own(Vec<Vec<u64>>);
 
@@ -27,7 +30,8 @@ impl Own {
         self.0.is_empty()
     }
 
-    /// Takes out of numbers, one of each label, the lines of each group and reviewer; returns how many numbers these lines have.
+    /// Takes out of numbers, one of each label, the lines of each group and reviewer; returns how
+    /// many numbers these lines have.
     pub(super) fn take_out(&self, labels: &[Label], numbers: &mut [f64]) -> f64 {
         let mut parameters = 0.0;
         for codes in &self.0 {

@@ -1,4 +1,5 @@
-//! Moments in two phases: what every label says about straight lines, and what the sample says about bends.
+//! Moments in two phases: what every label says about straight lines, and what the sample says
+//! about bends.
 
 use super::landscape::Landscape;
 use super::regression::Rows;
@@ -28,7 +29,8 @@ pub(super) fn sampled<'a>(
     Rows::new(table, features + 1, counts)
 }
 
-/// Moments of the standardised scores and rewards: every complete row, and the incomplete ones of the sample.
+/// Moments of the standardised scores and rewards: every complete row, and the incomplete ones of
+/// the sample.
 pub(super) fn linear<'a>(
     landscape: &Landscape,
     labelled: impl Iterator<Item = SampledRow<'a>>,
@@ -49,12 +51,13 @@ pub(super) fn linear<'a>(
     joint
 }
 
-/// Moments of all features as if from every label, given those of the linear ones from every label and those of all from
-/// a sample.
+/// Moments of all features as if from every label, given those of the linear ones from every label
+/// and those of all from a sample.
 ///
-/// On the sample, the curved features n are split into what is linear in the straight ones z and a rest: n = C z + e with
-/// e uncorrelated with z. What is known of z and y then carries over through C with its full precision, and only e, the
-/// bend itself, is known as well as the sample knows it, and counts for no more rows than that.
+/// On the sample, the curved features n are split into what is linear in the straight ones z and a
+/// rest: n = C z + e with e uncorrelated with z. What is known of z and y then carries over through
+/// C with its full precision, and only e, the bend itself, is known as well as the sample knows it,
+/// and counts for no more rows than that.
 pub(super) fn joined(linear: &Joint, sampled: &Joint) -> Joint {
     let width = linear.columns() - 1;
     let (y, y_sampled) = (width, sampled.columns() - 1);

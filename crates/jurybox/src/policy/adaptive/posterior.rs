@@ -86,7 +86,8 @@ impl Posterior {
         if self.looks.is_none() { Vec::new() } else { self.looks.items(scores, &scratch.values, k) }
     }
 
-    /// Picks by `scratch.values`; by chance one of the items to look at goes before all others, and is then named last.
+    /// Picks by `scratch.values`; by chance one of the items to look at goes before all others, and
+    /// is then named last.
     fn choose_and_look<R: Rng + ?Sized>(
         &self,
         items: &[usize],

@@ -1,20 +1,22 @@
 //! Bayesian linear regression of the reward, with a prior that the evidence chooses.
 //!
-//! With the reward and the features centred over the examples, and the reward in units of its standard deviation:
+//! With the reward and the features centred over the examples, and the reward in units of its
+//! standard deviation:
 //!
 //! ```text
 //! y = <beta, x> + noise,   noise ~ N(0, s^2),   beta = c d + delta,
 //! delta ~ N(0, s^2 tau^2 I),   c ~ N(0, s^2 kappa^2) restricted to c > 0 with prior weight 0.98
 //! ```
 //!
-//! d is one of a few directions that were found without labels. Which direction, how far to stray from it (tau) and how
-//! strong the signal is (kappa) are not chosen by hand: every combination on a coarse grid is a model, its marginal
-//! likelihood has a closed form (beta, c and s are integrated out), and the answer is the average over all of them. With
-//! no labels that average is the mean of the directions; with many it is least squares; between the two it moves as fast
-//! as the labels warrant.
+//! d is one of a few directions that were found without labels. Which direction, how far to stray
+//! from it (tau) and how strong the signal is (kappa) are not chosen by hand: every combination on
+//! a coarse grid is a model, its marginal likelihood has a closed form (beta, c and s are
+//! integrated out), and the answer is the average over all of them. With no labels that average is
+//! the mean of the directions; with many it is least squares; between the two it moves as fast as
+//! the labels warrant.
 //!
-//! That c should be positive says "the evaluators as a whole point the right way". It can be unlearnt, by labels that
-//! speak against it fifty to one.
+//! That c should be positive says "the evaluators as a whole point the right way". It can be
+//! unlearnt, by labels that speak against it fifty to one.
 
 mod examples;
 
@@ -64,16 +66,16 @@ struct Model {
 const LANES: usize = 10;
 
 impl Regression {
-    /// Regresses the reward on several sets of features, each a stretch of columns with directions over it; a direction too
-    /// short for its set is zero beyond its end.
+    /// Regresses the reward on several sets of features, each a stretch of columns with directions
+    /// over it; a direction too short for its set is zero beyond its end.
     pub(crate) fn fit_each(examples: &Examples, sets: Vec<(Range<usize>, Vec<Vec<f64>>)>) -> Vec<Self> {
         let stretches: Vec<Range<usize>> = sets.iter().map(|(set, _)| set.clone()).collect();
         let grams = examples.grams(&stretches);
         grams.into_iter().zip(sets).map(|(gram, (_, directions))| Self::fit(gram, directions)).collect()
     }
 
-    /// Below, A is X^T X and a is X^T y, or A is X X^T and a is y. In both cases the data enter by quadratic forms in
-    /// (A + I / tau^2)^-1, which a tridiagonal A gives for every tau at once.
+    /// Below, A is X^T X and a is X^T y, or A is X X^T and a is y. In both cases the data enter by
+    /// quadratic forms in (A + I / tau^2)^-1, which a tridiagonal A gives for every tau at once.
     fn fit(gram: Gram, mut directions: Vec<Vec<f64>>) -> Self {
         directions.truncate(LANES - 1);
         let shape = SHAPE + 0.5 * (gram.examples - 1.0).max(0.0);
@@ -125,7 +127,8 @@ impl Regression {
         Self::average(gram, directions, models, &reduced, &columns)
     }
 
-    /// The weights of a model are `(A + I / tau^2)^-1 (a - c A d) + c d`: linear in what is averaged, one solution per tau.
+    /// The weights of a model are `(A + I / tau^2)^-1 (a - c A d) + c d`: linear in what is
+    /// averaged, one solution per tau.
     fn average(
         gram: Gram,
         directions: Vec<Vec<f64>>,
@@ -212,7 +215,8 @@ impl Regression {
         match &self.gram.form {
             Form::Features { .. } => crate::estimate::add_all(&mut covariance, &inverse),
             Form::Rows { rows, columns, .. } => {
-                // Row by row: `image` is X^T times a row of the inverse, and every example adds x image^T.
+                // Row by row: `image` is X^T times a row of the inverse, and every example adds x
+                // image^T.
                 for (row, inverse) in inverse.chunks_exact(reward.len().max(1)).enumerate() {
                     let image = rows.times_transposed(columns.clone(), inverse);
                     for (x, entries) in
@@ -248,7 +252,8 @@ struct Strength {
     noise: f64,
 }
 
-/// c from the three quadratic forms of y and of the direction that are left when delta is integrated out.
+/// c from the three quadratic forms of y and of the direction that are left when delta is
+/// integrated out.
 fn strength(q_yy: f64, q_yd: f64, q_dd: f64, shape: f64) -> Strength {
     let mut each = [Strength { evidence: 0.0, mean: 0.0, variance: 0.0, noise: 0.0 }; KAPPAS.len()];
     for (slot, kappa) in each.iter_mut().zip(KAPPAS) {
@@ -257,7 +262,8 @@ fn strength(q_yy: f64, q_yd: f64, q_dd: f64, shape: f64) -> Strength {
         let scale = SCALE + 0.5 * (q_yy - q_yd * centre).max(0.0);
         let noise = scale / shape;
         let deviation = (noise / precision).sqrt();
-        // The normal law of c, cut at zero: both sides are weighed by the prior. The larger side is one less the smaller.
+        // The normal law of c, cut at zero: both sides are weighed by the prior. The larger side is
+        // one less the smaller.
         let t = centre / deviation;
         let (tail, edge) = (normal::cdf(-t.abs()), normal::pdf(t));
         let (above, below) = if t > 0.0 { (1.0 - tail, tail) } else { (tail, 1.0 - tail) };
@@ -333,8 +339,8 @@ mod tests {
         for (found, expected) in fit.weights.iter().zip(&expected) {
             assert!((found - expected).abs() < 1e-3, "{found} {expected}");
         }
-        // The residual variance, and a trace of its prior: half the reward's variance, worth two examples. What the priors of the
-        // weights take from the fit is a little more noise.
+        // The residual variance, and a trace of its prior: half the reward's variance, worth two
+        // examples. What the priors of the weights take from the fit is a little more noise.
         let explained = expected[0] * joint.spread(0, 2) + expected[1] * joint.spread(1, 2);
         let prior = SCALE * joint.spread(2, 2) / 4000.0;
         let noise = (prior + 0.5 * (joint.spread(2, 2) - explained)) / (SHAPE + 0.5 * 3999.0);
@@ -380,8 +386,9 @@ mod tests {
         assert!(matches!(by_rows[2].gram.form, Form::Features { .. }));
     }
 
-    /// The mean of fifteen fives, each times a fifteenth, is not five to the last bit. What is left must not pass for the rewards' variance: all
-    /// weights would be those of rounding, and too small to tell items apart.
+    /// The mean of fifteen fives, each times a fifteenth, is not five to the last bit. What is left
+    /// must not pass for the rewards' variance: all weights would be those of rounding, and too
+    /// small to tell items apart.
     #[test]
     fn rewards_that_are_all_alike_leave_the_direction_as_it_is() {
         let fitted = |reward: f64, rows: usize| {

@@ -1,19 +1,23 @@
 //! Who judged: some are severe, some are careless, and a verdict should count for what it tells.
 //!
-//! Different reviewers see different items, so it is how far a verdict is from what the fit expects of its item that is compared.
-//! For the verdicts y of reviewer r on items of which f is expected, c being the mean of all f,
+//! Different reviewers see different items, so it is how far a verdict is from what the fit expects
+//! of its item that is compared. For the verdicts y of reviewer r on items of which f is expected,
+//! c being the mean of all f,
 //!
 //! ```text
 //! y = f + a_r + (b_r - 1) (f - c) + noise of variance v_r u(f)
 //! ```
 //!
-//! with u the spread of rewards by what is expected of them. a is severity. What a verdict tells of f is `b^2 / v`: one who
-//! answers at random half of the time has b = 1/2, and one who always says yes, who is not noisy at all, has b = 0.
+//! with u the spread of rewards by what is expected of them. a is severity. What a verdict tells of
+//! f is `b^2 / v`: one who answers at random half of the time has b = 1/2, and one who always says
+//! yes, who is not noisy at all, has b = 0.
 //!
-//! Each of the three is taken to vary among reviewers by a normal law whose scale is averaged over by evidence, on a grid that
-//! begins with 0: all alike, half of the prior. Unless one of them varies with a probability of 0.8, and more surely than with names
-//! shuffled among the verdicts, nothing changes. Otherwise the labels are fitted anew as what the middle reviewer would have said, `c + (y - a - c) / b`, each with weight `b^2 / v` beside the
-//! middle reviewer's. That takes single rows: all of the fit then rests on the sample.
+//! Each of the three is taken to vary among reviewers by a normal law whose scale is averaged over
+//! by evidence, on a grid that begins with 0: all alike, half of the prior. Unless one of them
+//! varies with a probability of 0.8, and more surely than with names shuffled among the verdicts,
+//! nothing changes. Otherwise the labels are fitted anew as what the middle reviewer would have
+//! said, `c + (y - a - c) / b`, each with weight `b^2 / v` beside the middle reviewer's. That takes
+//! single rows: all of the fit then rests on the sample.
 
 mod beside;
 mod compared;
@@ -34,7 +38,8 @@ use std::collections::BTreeMap;
 
 /// Weights are whole multiples of this: sums of them do not depend on the order.
 pub(super) const GRAIN: f64 = 1.0 / 1024.0;
-/// No verdict is expected to be nearer than this to its expectation, as a multiple of the mean variance.
+/// No verdict is expected to be nearer than this to its expectation, as a multiple of the mean
+/// variance.
 const LEAST_SPREAD: f64 = 0.05;
 
 /// What the verdicts of each reviewer say beside the others'.
@@ -50,7 +55,8 @@ pub(crate) struct Reviewers {
 }
 
 impl Reviewers {
-    /// From a fit, and labelled rows (scores, then the reward) with their reviewers as tags; nothing unless there are two to compare.
+    /// From a fit, and labelled rows (scores, then the reward) with their reviewers as tags;
+    /// nothing unless there are two to compare.
     pub(super) fn of<'a>(model: &Model, labelled: impl Iterator<Item = SampledRow<'a>> + Clone) -> Self {
         let mut names: Vec<Option<u64>> = labelled.clone().map(|row| row.tag).collect();
         names.sort_unstable();
@@ -137,7 +143,8 @@ impl Reviewers {
         if self.proven[NOISE] || self.proven[SLOPE] { habits.weight() } else { 1.0 }
     }
 
-    /// How far the verdicts of all but one are above what is expected of items at a place, each as far as theirs tell anything.
+    /// How far the verdicts of all but one are above what is expected of items at a place, each as
+    /// far as theirs tell anything.
     fn others_above(&self, one: Option<u64>, place: f64) -> f64 {
         let others = || self.each.iter().filter(|(tag, _)| **tag != one).map(|(_, habits)| habits);
         let told = |habits: &Habits| habits.verdicts * habits.telling();

@@ -1,11 +1,15 @@
-//! Whether rewards mean what they meant: a new rule of what counts as harm, or reviewers who have become severe.
+//! Whether rewards mean what they meant: a new rule of what counts as harm, or reviewers who have
+//! become severe.
 //!
-//! The picks get better as a jury learns, and so do their rewards: that is no change. So rewards are compared with what is expected of their items
-//! by the present fit, for old and new labels alike, and what is left may not shift. What is expected is the mean reward of labels of about the same
-//! value, whenever they came, so that a fit that is wrong on the whole, or bent, expects what there is too. Two readings of each
-//! label are watched: what is left, and what is left times the value, by which one sees that rewards go with the scores less than they did.
+//! The picks get better as a jury learns, and so do their rewards: that is no change. So rewards
+//! are compared with what is expected of their items by the present fit, for old and new labels
+//! alike, and what is left may not shift. What is expected is the mean reward of labels of about
+//! the same value, whenever they came, so that a fit that is wrong on the whole, or bent, expects
+//! what there is too. Two readings of each label are watched: what is left, and what is left times
+//! the value, by which one sees that rewards go with the scores less than they did.
 //!
-//! The labels are those of [`Traces`]: a few of every span of time, drawn by a hash, with the time they are of.
+//! The labels are those of [`Traces`]: a few of every span of time, drawn by a hash, with the time
+//! they are of.
 
 use super::change::Series;
 use super::drift::{Changed, Reading, told};
@@ -40,7 +44,8 @@ const CELLS: usize = 64;
 /// of at least so many labels each.
 const LEAST_OF_CELL: usize = 4;
 
-/// What is added to the variances of the scores, as a share of them, so that there is one rough answer.
+/// What is added to the variances of the scores, as a share of them, so that there is one rough
+/// answer.
 const RIDGE: f64 = 1e-6;
 
 /// A label with the value that its item has by now.
@@ -65,8 +70,8 @@ impl Label {
     }
 }
 
-/// What a row is worth by plain least squares on complete rows, quickly made and good enough to see whether a fit is due. What is missing is taken to be as
-/// usual.
+/// What a row is worth by plain least squares on complete rows, quickly made and good enough to see
+/// whether a fit is due. What is missing is taken to be as usual.
 pub(super) fn roughly(joint: &Joint) -> Option<impl Fn(&[f64]) -> f64> {
     let width = joint.columns() - 1;
     let scale: Vec<f64> = (0..width)
@@ -90,7 +95,8 @@ pub(super) fn roughly(joint: &Joint) -> Option<impl Fn(&[f64]) -> f64> {
     })
 }
 
-/// The changes of what rewards mean, oldest first. `own` says whose labels they are, `looks` is the number of labels that there were.
+/// The changes of what rewards mean, oldest first. `own` says whose labels they are, `looks` is the
+/// number of labels that there were.
 pub(super) fn of_rewards(mut labels: Vec<Label>, own: &Own, looks: f64) -> Vec<Changed> {
     // What is not known to be a number says nothing.
     labels.retain(|label| label.value.is_finite());
@@ -123,7 +129,8 @@ pub(super) fn of_rewards(mut labels: Vec<Label>, own: &Own, looks: f64) -> Vec<C
     changes
 }
 
-/// Cuts labels in the order of time into cells of about as many, those of one time together: who judged a round may judge all of it alike.
+/// Cuts labels in the order of time into cells of about as many, those of one time together: who
+/// judged a round may judge all of it alike.
 fn cells<'a>(order: &'a [usize], labels: &[Label]) -> Vec<&'a [usize]> {
     let least = (order.len() / CELLS).max(LEAST_OF_CELL);
     let (mut cells, mut start) = (Vec::new(), 0);
@@ -143,7 +150,8 @@ struct LeftOver {
     readings: [Vec<f64>; 2],
     /// What one of each is in units of the reward, and of its slope.
     units: [f64; 2],
-    /// How much more variance there was before groups and reviewers had lines of their own, which follow chance, too.
+    /// How much more variance there was before groups and reviewers had lines of their own, which
+    /// follow chance, too.
     widened: f64,
 }
 
@@ -163,7 +171,8 @@ impl LeftOver {
         let mut left = less_expected(labels, &left, size);
         let mut widened = 1.0;
         if !own.is_empty() {
-            // What is expected of all was read with the lines of each in it, and these with what is expected: each anew, from what the other leaves.
+            // What is expected of all was read with the lines of each in it, and these with what is
+            // expected: each anew, from what the other leaves.
             let mut parameters = 0.0;
             for _ in 0..SWEEPS {
                 left = less_expected(labels, &left, size);
@@ -188,7 +197,8 @@ impl LeftOver {
     }
 }
 
-/// Numbers of labels in order of their value, less what is expected of each: the mean of its group, and the slope that groups have within.
+/// Numbers of labels in order of their value, less what is expected of each: the mean of its group,
+/// and the slope that groups have within.
 fn less_expected(labels: &[Label], numbers: &[f64], size: usize) -> Vec<f64> {
     let groups = || labels.chunks(size).zip(numbers.chunks(size));
     let means: Vec<(f64, f64)> = groups()

@@ -1,8 +1,11 @@
 //! Changes of evaluators that are settled: they were believed, and need not be found again.
 //!
-//! Evaluators that change places, and back, and once more, look like a wave to whoever sees all of it at once, and the spans in which old readings are kept grow
-//! longer than what lay between two changes. So a change is kept once it has lasted and another one follows, or once it is old, and only what comes after it is searched. What comes
-//! and goes faster than that is never kept: a season stays scatter. While a jury knows of one young change, nothing is kept, and states that are merged are those of the whole.
+//! Evaluators that change places, and back, and once more, look like a wave to whoever sees all of
+//! it at once, and the spans in which old readings are kept grow longer than what lay between two
+//! changes. So a change is kept once it has lasted and another one follows, or once it is old, and
+//! only what comes after it is searched. What comes and goes faster than that is never kept: a
+//! season stays scatter. While a jury knows of one young change, nothing is kept, and states that
+//! are merged are those of the whole.
 //!
 //! Of each evaluator the last change is kept. Where states are merged, that is the later of two.
 
@@ -13,13 +16,15 @@ use serde::{Deserialize, Serialize};
 
 /// Rounds that a change lasts before the next, or it may be a season.
 const LASTING: f64 = 32.0;
-/// Rounds after which a change is settled though nothing follows: later, spans are too long to tell it from what was before.
+/// Rounds after which a change is settled though nothing follows: later, spans are too long to tell
+/// it from what was before.
 const OLD: f64 = 256.0;
 
 /// What is settled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Settled {
-    /// The time from which on scores are what they became with the last of them; 0 if there is none.
+    /// The time from which on scores are what they became with the last of them; 0 if there is
+    /// none.
     since: u64,
     /// How each evaluator's last change shows, in the order of evaluators.
     alarms: Vec<Alarm>,
@@ -42,8 +47,8 @@ impl Settled {
         }
     }
 
-    /// The time from which on scores are what they are now, 0 if they always were, and the last change of each evaluator, oldest first; given those
-    /// that are found and need not be settled.
+    /// The time from which on scores are what they are now, 0 if they always were, and the last
+    /// change of each evaluator, oldest first; given those that are found and need not be settled.
     pub(super) fn with(&self, found: &[Changed]) -> (u64, Vec<Alarm>) {
         let mut all = self.clone();
         found.iter().for_each(|change| all.take(change));

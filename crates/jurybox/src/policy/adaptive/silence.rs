@@ -1,9 +1,12 @@
-//! Rules that write 1 or nothing: where an evaluator has only ever given one score, its silence counts as 0.
+//! Rules that write 1 or nothing: where an evaluator has only ever given one score, its silence
+//! counts as 0.
 //!
-//! A missing score is missing: it is expected from the others. An evaluator whose present scores are all one value would say nothing
-//! then, although it says something by being there. So its missing scores are read as 0: in the moments, in the samples, and in
-//! the rows that are valued. One that has only ever given 0 tells nothing apart either way, and one that scores every item needs
-//! none of this. Nothing of it is state: an evaluator that gives a second value is read as any other from the next fit on.
+//! A missing score is missing: it is expected from the others. An evaluator whose present scores
+//! are all one value would say nothing then, although it says something by being there. So its
+//! missing scores are read as 0: in the moments, in the samples, and in the rows that are valued.
+//! One that has only ever given 0 tells nothing apart either way, and one that scores every item
+//! needs none of this. Nothing of it is state: an evaluator that gives a second value is read as
+//! any other from the next fit on.
 
 use crate::estimate::{Moments, Sample, SampledRow};
 use crate::policy::adaptive::landscape::scale;
@@ -75,8 +78,9 @@ impl Silence {
     }
 }
 
-/// How many items were seen. The moments count those that an evaluator scored, and the sample tells the share of all that they are: exactly, as
-/// long as it holds every row or the evaluator scores every item.
+/// How many items were seen. The moments count those that an evaluator scored, and the sample tells
+/// the share of all that they are: exactly, as long as it holds every row or the evaluator scores
+/// every item.
 fn items<'a>(scores: &Moments, rows: impl Iterator<Item = SampledRow<'a>> + Clone) -> f64 {
     let most = (0..scores.evaluators()).max_by(|&i, &j| scores.count(i, i).total_cmp(&scores.count(j, j)));
     let Some(most) = most else { return 0.0 };

@@ -1,8 +1,9 @@
 //! How far rewards lie from what is expected of them: not as far everywhere.
 //!
-//! Noise is one number in the regression, which is right for weights. Of single rewards it is not: verdicts of yes and no, say, rarely yes,
-//! are all but certain for most items, and wide open for the best, which are those that people look at. So it is measured how far the
-//! rewards of the labelled rows were off, by what was expected of them; where few are near, the one number counts.
+//! Noise is one number in the regression, which is right for weights. Of single rewards it is not:
+//! verdicts of yes and no, say, rarely yes, are all but certain for most items, and wide open for
+//! the best, which are those that people look at. So it is measured how far the rewards of the
+//! labelled rows were off, by what was expected of them; where few are near, the one number counts.
 
 use super::levels::{MOST_LEVELS, levels_of};
 use super::model::Model;
@@ -11,7 +12,8 @@ use crate::estimate::SampledRow;
 
 /// For so many more rows than those near by the regression's own noise counts.
 const PRIOR: f64 = 5.0;
-/// Where rewards that were met are at an end, the line may fall so much more beyond them, times what it falls.
+/// Where rewards that were met are at an end, the line may fall so much more beyond them, times
+/// what it falls.
 const STEEPER: f64 = 2.0;
 
 /// The best marks are met within so many labels for each that was.
@@ -21,13 +23,15 @@ const SOON: f64 = 10.0;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spread {
     near: Near,
-    /// Summed up to each row: how often it was seen, its rewards, and the squares of how far off these were.
+    /// Summed up to each row: how often it was seen, its rewards, and the squares of how far off
+    /// these were.
     sums: Vec<[f64; 3]>,
     /// The values that rewards take, ascending, where they are few.
     levels: Vec<f64>,
     /// The skewness of how far rewards were off.
     skewness: f64,
-    /// The variance that missing scores left in the values of the rows on average: part of the noise that was seen.
+    /// The variance that missing scores left in the values of the rows on average: part of the
+    /// noise that was seen.
     pub(super) unseen: f64,
 }
 
@@ -66,8 +70,8 @@ impl Spread {
         (PRIOR + own_squares * counts / squares) / (PRIOR + own_counts)
     }
 
-    /// How far it is from an expectation to the mean reward of the nearest labelled rows, where it is below or above nearly all of
-    /// theirs; nothing where it is not.
+    /// How far it is from an expectation to the mean reward of the nearest labelled rows, where it
+    /// is below or above nearly all of theirs; nothing where it is not.
     pub(super) fn back(&self, expected: f64) -> f64 {
         if !self.near.is_beyond(expected) {
             return 0.0;
@@ -76,8 +80,9 @@ impl Spread {
         rewards / counts - expected
     }
 
-    /// How much further than the line an expectation may be from rewards that were met, the mean of which is so far back, as a multiple of that. Where
-    /// rewards have an end that many of those looked at are at, which skews them, these tell little of how they fall elsewhere.
+    /// How much further than the line an expectation may be from rewards that were met, the mean of
+    /// which is so far back, as a multiple of that. Where rewards have an end that many of those
+    /// looked at are at, which skews them, these tell little of how they fall elsewhere.
     pub(super) fn steeper(&self, back: f64) -> f64 {
         let to_an_end = if back > 0.0 { -self.skewness } else { self.skewness };
         let labels = self.sums.last().map_or(1.0, |sums| sums[0]);
@@ -86,8 +91,8 @@ impl Spread {
         STEEPER * if marks { 1.0 } else { (to_an_end - by_chance).clamp(0.0, 1.0) }
     }
 
-    /// Where rewards have few levels: an interval whose ends between two of them go to the nearer one, and that goes on to the first of them
-    /// where it ends below them all or begins above.
+    /// Where rewards have few levels: an interval whose ends between two of them go to the nearer
+    /// one, and that goes on to the first of them where it ends below them all or begins above.
     pub(super) fn at_levels(&self, low: f64, high: f64) -> (f64, f64) {
         let (Some(&lowest), Some(&highest)) = (self.levels.first(), self.levels.last()) else {
             return (low, high);
@@ -103,8 +108,10 @@ impl Spread {
         (nearest(low).min(highest), nearest(high).max(lowest))
     }
 
-    /// Where rewards have levels of which some may not have been met, what an end of an interval that may reach them is on their scale. Marks are at most five,
-    /// as far apart as those that were met, and begin at 0 or 1 if these do; the best of them are met soon. Yes and no, or other shares of one, are all there is.
+    /// Where rewards have levels of which some may not have been met, what an end of an interval
+    /// that may reach them is on their scale. Marks are at most five, as far apart as those that
+    /// were met, and begin at 0 or 1 if these do; the best of them are met soon. Yes and no, or
+    /// other shares of one, are all there is.
     pub(super) fn on_scale(&self, end: f64) -> Option<f64> {
         let (&lowest, &highest) = (self.levels.first()?, self.levels.last()?);
         let (met, shares) = (self.levels.len(), lowest >= 0.0 && highest <= 1.0);

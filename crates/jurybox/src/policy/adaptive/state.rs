@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct State {
-    /// Coarser than what drift is seen by: these are large, and what they lose at a change is at most a third of what came since.
+    /// Coarser than what drift is seen by: these are large, and what they lose at a change is at
+    /// most a third of what came since.
     pub(super) ladder: Ladder<Block, 4>,
     /// By which it is seen that evaluators change.
     pub(super) pulses: Pulses,
@@ -68,7 +69,8 @@ impl State {
             && self.labelled.counted() <= seen.used
             && (0..columns).all(|j| items(j) <= seen.items as f64)
             && labels <= seen.used as f64
-            // Chunks of one round are read apart, each with an item at the least, and are one round together.
+            // Chunks of one round are read apart, each with an item at the least, and are one round
+            // together.
             && rounds <= seen.rounds as f64 + seen.items as f64
     }
 }

@@ -1,13 +1,16 @@
 //! Rewards with heavy tails: losses in money, counts, verdicts with gross errors.
 //!
-//! Least squares listens to squares, and where a few rewards are larger than all others together, it hears only those. Such
-//! rewards are cut to within four times the deviation from the median that nine in ten stay within: 6.6 standard
-//! deviations of a normal law, so that rewards with ordinary tails are never touched. Cut they are only where that takes
-//! away a good part of the variance, which is what makes tails heavy.
+//! Least squares listens to squares, and where a few rewards are larger than all others together,
+//! it hears only those. Such rewards are cut to within four times the deviation from the median
+//! that nine in ten stay within: 6.6 standard deviations of a normal law, so that rewards with
+//! ordinary tails are never touched. Cut they are only where that takes away a good part of the
+//! variance, which is what makes tails heavy.
 //!
-//! A reward that is far out may be an error, and then the scores know nothing of it; or it is what matters most, as severe harm among much that
-//! is mild, and then they tell. So the cut is set twice as far out as long as the labels beyond it have other scores than those within, and
-//! not merely more of what goes with the reward there, more than chance would have it: it loosens as labels grow, on each side by itself.
+//! A reward that is far out may be an error, and then the scores know nothing of it; or it is what
+//! matters most, as severe harm among much that is mild, and then they tell. So the cut is set
+//! twice as far out as long as the labels beyond it have other scores than those within, and not
+//! merely more of what goes with the reward there, more than chance would have it: it loosens as
+//! labels grow, on each side by itself.
 
 use super::landscape::Landscape;
 use crate::estimate::SampledRow;
@@ -19,11 +22,13 @@ const SHARE: f64 = 0.9;
 const REACH: f64 = 4.0;
 /// Tails are heavy where cutting leaves less than this share of the variance.
 const LEFT: f64 = 0.8;
-/// The risk that errors pass for something that the scores tell, and the fewest rewards that can: a fit is not left to fewer.
+/// The risk that errors pass for something that the scores tell, and the fewest rewards that can: a
+/// fit is not left to fewer.
 const RISK: f64 = 0.001;
 const LEAST_TOLD: f64 = 5.0;
 
-/// The range that the rewards of labelled rows (scores, then the reward) are cut to; none where tails are not heavy.
+/// The range that the rewards of labelled rows (scores, then the reward) are cut to; none where
+/// tails are not heavy.
 pub(super) fn range<'a>(
     landscape: &Landscape,
     labelled: &(impl Iterator<Item = SampledRow<'a>> + Clone),
@@ -33,8 +38,8 @@ pub(super) fn range<'a>(
     heavy(&rewards, |low, high| told(landscape, labelled.clone(), low, high))
 }
 
-/// The same by rewards, each with its count. `told` says whether the scores tell which rewards are below and which are above a
-/// range.
+/// The same by rewards, each with its count. `told` says whether the scores tell which rewards are
+/// below and which are above a range.
 fn heavy(
     rewards: &(impl Iterator<Item = (f64, f64)> + Clone),
     told: impl Fn(f64, f64) -> (bool, bool),
@@ -81,8 +86,9 @@ fn heavy(
     }
 }
 
-/// Whether the labels with rewards below and above a range have other scores than those within, by some evaluator, and not merely more of what
-/// goes with the reward within: that has a say without them.
+/// Whether the labels with rewards below and above a range have other scores than those within, by
+/// some evaluator, and not merely more of what goes with the reward within: that has a say without
+/// them.
 fn told<'a>(
     landscape: &Landscape,
     labelled: impl Iterator<Item = SampledRow<'a>>,
@@ -90,8 +96,8 @@ fn told<'a>(
     high: f64,
 ) -> (bool, bool) {
     let width = landscape.width();
-    // Below, within and above: how many, and the sums of each one's normal scores; over all their squares, and within the products
-    // with the reward.
+    // Below, within and above: how many, and the sums of each one's normal scores; over all their
+    // squares, and within the products with the reward.
     let (mut counts, mut sums) = ([0.0; 3], vec![[0.0; 3]; width]);
     let (mut squares, mut products, mut rewards) = (vec![0.0; width], vec![0.0; width], 0.0);
     let (mut plain, mut ranked) = (vec![0.0; width], vec![0.0; width]);

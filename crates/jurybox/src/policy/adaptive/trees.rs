@@ -1,15 +1,20 @@
-//! Small trees on what lines and bends leave of the rewards: "trust B only when A is low", once the labels have shown it.
+//! Small trees on what lines and bends leave of the rewards: "trust B only when A is low", once the
+//! labels have shown it.
 //!
-//! Lines and bends add up over the evaluators. What they leave of the rewards is fitted by boosted trees of three cuts each ([`stand`]), in
-//! four stands. A label belongs to one of four parts, by a hash of its scores, and each stand grows without one of them: so every label
-//! has an answer by trees that have not seen it, which is the proof. With r what is left of a reward and t that answer,
+//! Lines and bends add up over the evaluators. What they leave of the rewards is fitted by boosted
+//! trees of three cuts each ([`stand`]), in four stands. A label belongs to one of four parts, by a
+//! hash of its scores, and each stand grows without one of them: so every label has an answer by
+//! trees that have not seen it, which is the proof. With r what is left of a reward and t that
+//! answer,
 //!
 //! ```text
 //! b = sum r t / sum t^2,   weight = b - 1 error of b, between 0 and 1
 //! ```
 //!
-//! the value is that of lines and bends plus the weight times the mean of the four stands. Where there is nothing that lines do not see, the
-//! weight is 0, and the first few trees show it: the others are not grown. A hash decides what each tree sees, so that the same labels give the same trees.
+//! the value is that of lines and bends plus the weight times the mean of the four stands. Where
+//! there is nothing that lines do not see, the weight is 0, and the first few trees show it: the
+//! others are not grown. A hash decides what each tree sees, so that the same labels give the same
+//! trees.
 
 mod stand;
 
@@ -27,10 +32,12 @@ const LEAVES: usize = 1 << DEPTH;
 const BLOCK: usize = 16;
 /// Parts of the labels, and stands, each of which does not see one of them.
 const STANDS: usize = 4;
-/// Trees of a stand: as many as there are evaluators, within these bounds. So many of them show whether the others are worth growing.
+/// Trees of a stand: as many as there are evaluators, within these bounds. So many of them show
+/// whether the others are worth growing.
 const TREES: (usize, usize) = (24, 40);
 const FIRST: usize = 4;
-/// Fewer labels than this show nothing. One that is far out tells as much as several, and of those that are so there are as many fewer.
+/// Fewer labels than this show nothing. One that is far out tells as much as several, and of those
+/// that are so there are as many fewer.
 const LEAST: f64 = 60.0;
 /// The fourth moment of a normal law, in units of its variance.
 const NORMAL_TAILS: f64 = 3.0;
@@ -50,7 +57,8 @@ pub(crate) struct Trees {
     left: f64,
 }
 
-/// Where an evaluator's scores are cut into bins, in their units: a score above a cut is in a later bin.
+/// Where an evaluator's scores are cut into bins, in their units: a score above a cut is in a later
+/// bin.
 #[derive(Debug, Clone, PartialEq)]
 struct Cuts {
     evaluator: usize,
@@ -78,8 +86,9 @@ struct Proof {
 }
 
 impl Trees {
-    /// From labelled rows (scores, then the reward), rewards cut to a range, and what is expected of them; none where they are not proved. With
-    /// what is added to the value of each row by trees that have not seen it.
+    /// From labelled rows (scores, then the reward), rewards cut to a range, and what is expected
+    /// of them; none where they are not proved. With what is added to the value of each row by
+    /// trees that have not seen it.
     pub(super) fn fit<'a>(
         landscape: &Landscape,
         labelled: impl Iterator<Item = SampledRow<'a>>,
@@ -145,16 +154,18 @@ impl Trees {
         value[0]
     }
 
-    /// What share of the noise is left at an item, and the variance of what is added there, by how unlike those looked at it is, from 0 to 1. Of
-    /// these, labels have told. Of others, as likely as not there is nothing that lines and bends do not see.
+    /// What share of the noise is left at an item, and the variance of what is added there, by how
+    /// unlike those looked at it is, from 0 to 1. Of these, labels have told. Of others, as likely
+    /// as not there is nothing that lines and bends do not see.
     pub(super) fn doubt(&self, landscape: &Landscape, row: &[f64], unlike: f64) -> (f64, f64) {
         let nothing = 0.5 * unlike;
         let added = if nothing > 0.0 { self.value(landscape, row) } else { 0.0 };
         (self.left + nothing * (1.0 - self.left), nothing * added * added)
     }
 
-    /// Adds what each evaluator adds here, beyond an item with every score at its mean: of the three cuts of a tree each has its share in what they
-    /// do together, as it is on average over the orders in which they may be made (Shapley's).
+    /// Adds what each evaluator adds here, beyond an item with every score at its mean: of the
+    /// three cuts of a tree each has its share in what they do together, as it is on average over
+    /// the orders in which they may be made (Shapley's).
     pub(super) fn explain(&self, landscape: &Landscape, row: &[f64], into: &mut Contributions) {
         let mut filled = Vec::with_capacity(row.len());
         add_filled(landscape, row, &mut filled);
@@ -204,7 +215,8 @@ impl Tree {
         self.leaves[usize::from(leaf) % LEAVES]
     }
 
-    /// The leaf of each row of a block, by its bins, evaluator by evaluator: a bit for each cut that it is above.
+    /// The leaf of each row of a block, by its bins, evaluator by evaluator: a bit for each cut
+    /// that it is above.
     #[inline]
     fn each_leaf(&self, bins: &[[u8; BLOCK]]) -> [u8; BLOCK] {
         let mut leaves = [0; BLOCK];
@@ -231,7 +243,8 @@ fn add_filled(landscape: &Landscape, row: &[f64], into: &mut Vec<f64>) {
     }
 }
 
-/// Brings what is left of the rewards to mean 0 and variance 1; the unit it was in. None where there are too few labels for their tails.
+/// Brings what is left of the rewards to mean 0 and variance 1; the unit it was in. None where
+/// there are too few labels for their tails.
 fn standardise(left: &mut [f64], counts: &[f64]) -> Option<f64> {
     let labels: f64 = counts.iter().sum();
     if labels < LEAST {
@@ -251,7 +264,8 @@ fn standardise(left: &mut [f64], counts: &[f64]) -> Option<f64> {
     (labels * (NORMAL_TAILS / mean_of(left, 4)).min(1.0) >= LEAST).then_some(unit)
 }
 
-/// Grows the stands, and gives up after the first trees where these are of no use; with what they say of labels that they have not seen.
+/// Grows the stands, and gives up after the first trees where these are of no use; with what they
+/// say of labels that they have not seen.
 fn prove(stand: &Stand) -> Option<(Vec<Tree>, Proof, Vec<f64>)> {
     let mut left: [Vec<f64>; STANDS] = std::array::from_fn(|_| stand.left.to_vec());
     let mut unseen = vec![0.0; stand.left.len()];
@@ -268,8 +282,9 @@ fn prove(stand: &Stand) -> Option<(Vec<Tree>, Proof, Vec<f64>)> {
         }
     }
     let mut proof = Proof::of(stand, &unseen);
-    // Labels have told how far one stand is off; the mean of all is nearer by how far they lie apart (Krogh and Vedelsby 1995), on average over items: where
-    // they lie further apart than usual, each is further off, too.
+    // Labels have told how far one stand is off; the mean of all is nearer by how far they lie
+    // apart (Krogh and Vedelsby 1995), on average over items: where they lie further apart than
+    // usual, each is further off, too.
     let nearer = proof.weight.powi(2) * apart(&left, stand.counts);
     proof.left = (proof.left - nearer).max(LEAST_LEFT * proof.left);
     (proof.weight > 0.0).then_some((grown, proof, unseen))
@@ -367,7 +382,8 @@ mod tests {
         let counts = vec![1.0; 100];
         let stand = Stand::new(&answers, 1, &[0], &left, &counts, vec![0; 100]).unwrap();
         let proof = Proof::of(&stand, &answers);
-        // Squares of the answers sum to 200, of what they leave to 100: an error of one over the root of 200.
+        // Squares of the answers sum to 200, of what they leave to 100: an error of one over the
+        // root of 200.
         let error = 1.0 / 200.0_f64.sqrt();
         assert!((proof.certainty - 0.5 / error).abs() < 1e-9, "{proof:?}");
         assert!((proof.weight - (0.5 - error)).abs() < 1e-9, "{proof:?}");

@@ -1,7 +1,8 @@
 //! A change of what rewards mean, once it was found.
 //!
-//! It is kept, since it hides itself: picks follow the new rewards, and soon old and new labels are of other items, which one curve can explain
-//! together, wrongly. Where states that know of several are merged, the latest counts.
+//! It is kept, since it hides itself: picks follow the new rewards, and soon old and new labels are
+//! of other items, which one curve can explain together, wrongly. Where states that know of several
+//! are merged, the latest counts.
 
 use super::drift::{Alarm, Changed, Reading};
 use crate::estimate::ladder::LATEST;

@@ -41,8 +41,9 @@ impl Uncertainty {
         Uncertainty { covariance, noise }
     }
 
-    /// How many standard deviations an interval reaches: the noise is known no better than from so many rewards. One by itself says
-    /// nothing of how far they lie apart, and nor do several that are all the same.
+    /// How many standard deviations an interval reaches: the noise is known no better than from so
+    /// many rewards. One by itself says nothing of how far they lie apart, and nor do several that
+    /// are all the same.
     pub(crate) fn reach(model: &Model, level: f64) -> f64 {
         if model.labels < 2.0 || model.alike {
             return f64::INFINITY;
@@ -50,7 +51,8 @@ impl Uncertainty {
         student_quantile(0.5 + 0.5 * level, model.labels - 1.0)
     }
 
-    /// Where the reward of an item will lie at a level, as many standard deviations to both sides as that reaches.
+    /// Where the reward of an item will lie at a level, as many standard deviations to both sides
+    /// as that reaches.
     pub(crate) fn predict(&self, model: &Model, row: &[f64], level: f64, reach: f64) -> Interval {
         let mut features = Vec::new();
         let mean = model.value(row, &mut features);
@@ -87,7 +89,8 @@ impl Uncertainty {
         }
     }
 
-    /// Weights drawn from the posterior, taken as normal: the same ones every time for the same model.
+    /// Weights drawn from the posterior, taken as normal: the same ones every time for the same
+    /// model.
     pub(crate) fn draws(&self, model: &Model, count: usize) -> Vec<Vec<f64>> {
         let n = model.lines().weights.len();
         let mut matrix = Symmetric::zeros(n);
@@ -118,9 +121,10 @@ impl Uncertainty {
     }
 }
 
-/// How far an interval reaches from the expectation of an item that is unlike all that was looked at, away from these and towards them. As likely
-/// as not the line goes on, and as likely as not rewards stay what they were at its end, which is `back` away: an interval holds as
-/// much of both laws together as of one where they are the same.
+/// How far an interval reaches from the expectation of an item that is unlike all that was looked
+/// at, away from these and towards them. As likely as not the line goes on, and as likely as not
+/// rewards stay what they were at its end, which is `back` away: an interval holds as much of both
+/// laws together as of one where they are the same.
 fn either_way(level: f64, reach: f64, deviation: f64, back: f64) -> (f64, f64) {
     let half = reach * deviation;
     if back <= 0.0 || half <= 0.0 {
@@ -130,7 +134,8 @@ fn either_way(level: f64, reach: f64, deviation: f64, back: f64) -> (f64, f64) {
     let both_sides = normal::quantile(0.5 + 0.5 * level);
     let unit = half / both_sides;
     let apart = back / unit;
-    // The probability within grows with the reach, and at both of these it is known to be too small and too large.
+    // The probability within grows with the reach, and at both of these it is known to be too small
+    // and too large.
     let (mut too_short, mut too_long) = (-0.5 * apart, both_sides);
     for _ in 0..40 {
         let middle = f64::midpoint(too_short, too_long);
@@ -165,7 +170,8 @@ mod tests {
         assert_eq!(either_way(0.9, reach, 0.0, 3.0), (0.0, 3.0));
     }
 
-    /// The width of the interval of an item, by a jury that was told these rewards of as many items.
+    /// The width of the interval of an item, by a jury that was told these rewards of as many
+    /// items.
     fn width(labels: usize, rewards: impl Fn(usize) -> f64) -> f64 {
         let mut jury = Jury::new(&Spec::new("adaptive"), Evaluators::new(["a", "b", "c"]).unwrap()).unwrap();
         for i in 0..labels {

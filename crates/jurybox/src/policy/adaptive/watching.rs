@@ -1,7 +1,7 @@
 //! Is everything still what it was, and what is kept of what is not?
 //!
-//! Here it is asked of the state: by the pulses of evaluators ([`drift`]), and by what is left of a few labels of every span
-//! of time ([`rewards`]).
+//! Here it is asked of the state: by the pulses of evaluators ([`drift`]), and by what is left of a
+//! few labels of every span of time ([`rewards`]).
 
 use super::Adaptive;
 use super::drift::{self, Changed};
@@ -15,11 +15,13 @@ use crate::scores::Scores;
 /// Rounds between two looks for news, and for what is kept.
 const LOOK: f64 = 8.0;
 const LOOK_TO_KEEP: f64 = 16.0;
-/// What came after a change is fitted again when it has grown by a tenth: how much came before does not count.
+/// What came after a change is fitted again when it has grown by a tenth: how much came before does
+/// not count.
 const GROWN: f64 = 1.1;
 
 impl Adaptive {
-    /// Whether there is a change that was not known then, or of which more is known now. It is looked for after every so many rounds.
+    /// Whether there is a change that was not known then, or of which more is known now. It is
+    /// looked for after every so many rounds.
     pub(super) fn has_more_news_than(&self, then: &Self) -> bool {
         if !self.options.forget || drift::rounds(&self.state.pulses) % LOOK != 0.0 {
             return false;
@@ -73,7 +75,8 @@ impl Adaptive {
         rewards::of_rewards(Label::all(&rows, values), &self.own(&rows), looks)
     }
 
-    /// The same as far as can be told without a fit, after the last change that is known, which may be one of scores.
+    /// The same as far as can be told without a fit, after the last change that is known, which may
+    /// be one of scores.
     fn glance_at_rewards(&self, changed: u64) -> Vec<Changed> {
         let since = changed.max(Turn::time(self.state.turn.as_ref()));
         let mut joint = Joint::new(self.evaluators + 1);

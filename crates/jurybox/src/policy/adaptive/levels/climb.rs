@@ -1,15 +1,16 @@
-//! The mode of a logistic regression's posterior, by Newton's method, and the normal law that touches it there.
+//! The mode of a logistic regression's posterior, by Newton's method, and the normal law that
+//! touches it there.
 //!
-//! The answers enter as a parabola that touches their log-likelihood somewhere. Under a normal prior the law of the weights is then
-//! normal too, without another look at the rows: so one parabola serves several priors, as long as their modes lie near enough to
-//! where it touches.
+//! The answers enter as a parabola that touches their log-likelihood somewhere. Under a normal
+//! prior the law of the weights is then normal too, without another look at the rows: so one
+//! parabola serves several priors, as long as their modes lie near enough to where it touches.
 
 use super::table::{LANES, Lanes, Stretch, Table, total};
 use crate::kernel::dot;
 use crate::matrix::{Cholesky, Symmetric};
 
-/// Newton's method ends when no weight moves by more than this, since the next step would move it by about the square; or after so
-/// many steps.
+/// Newton's method ends when no weight moves by more than this, since the next step would move it
+/// by about the square; or after so many steps.
 const SETTLED: f64 = 0.03;
 const MOST_STEPS: usize = 30;
 /// Factors are multiplied up to about here.
@@ -57,7 +58,8 @@ impl Default for Loss {
 }
 
 impl Loss {
-    /// Four rows: their log-odds, how often each was seen, whether the answer was a yes, and e to the minus size of the log-odds.
+    /// Four rows: their log-odds, how often each was seen, whether the answer was a yes, and e to
+    /// the minus size of the log-odds.
     #[inline]
     fn add(&mut self, odds: &Lanes, counts: &Lanes, yes: &Lanes, small: &Lanes) {
         for lane in 0..LANES {

@@ -1,10 +1,12 @@
 //! Where an item will end up among the levels: the range of them that holds its reward.
 //!
-//! Of items such as were looked at, the probabilities are measured: those of the model are joined with what became of the labelled rows whose expectations
-//! are nearest. Of items below or above all of these nobody knows anything: as likely as not the probabilities go on as the model has them, and as likely as
-//! not they stay what they were at the end.
+//! Of items such as were looked at, the probabilities are measured: those of the model are joined
+//! with what became of the labelled rows whose expectations are nearest. Of items below or above
+//! all of these nobody knows anything: as likely as not the probabilities go on as the model has
+//! them, and as likely as not they stay what they were at the end.
 //!
-//! Where levels are a part of the value only, it is by the value that rows are near, and the probabilities are moved to it.
+//! Where levels are a part of the value only, it is by the value that rows are near, and the
+//! probabilities are moved to it.
 
 use super::super::kept::Kept;
 use super::super::landscape::Landscape;
@@ -25,7 +27,8 @@ const PRIOR: f64 = 5.0;
 const FARTHEST: f64 = 8.0;
 const HALVINGS: u32 = 12;
 
-/// How often a row was seen, and for each question how often the answer was yes, and how often that was expected.
+/// How often a row was seen, and for each question how often the answer was yes, and how often that
+/// was expected.
 type Numbers = [f64; 1 + 2 * MOST_QUESTIONS];
 
 /// What became of the labelled rows, once that is asked for.
@@ -104,7 +107,8 @@ impl Outcomes {
         self.near.is_beyond(expected)
     }
 
-    /// The probabilities of an item to be above each level, given those by the model and the expectation by them.
+    /// The probabilities of an item to be above each level, given those by the model and the
+    /// expectation by them.
     pub(super) fn joined(&self, expected: f64, by_model: Shares) -> Shares {
         if self.sums.is_empty() {
             return by_model;
@@ -113,7 +117,8 @@ impl Outcomes {
         let beyond = self.near.is_beyond(expected);
         std::array::from_fn(|at| {
             let (counts, yes, likely) = (near[0], near[1 + at], near[1 + MOST_QUESTIONS + at]);
-            // Where those near by were above a level more often than was expected of them, so is this one, as far as they are many.
+            // Where those near by were above a level more often than was expected of them, so is
+            // this one, as far as they are many.
             let here = (by_model[at] + (yes - likely) / (counts + PRIOR)).clamp(0.0, 1.0);
             if beyond { f64::midpoint(here, yes / counts) } else { here }
         })
@@ -135,8 +140,8 @@ impl Levels {
     }
 }
 
-/// Probabilities to be above each level, their log-odds moved alike until they lead to expect this much: levels that are a part of a value say how rewards lie
-/// about it, not how high it is.
+/// Probabilities to be above each level, their log-odds moved alike until they lead to expect this
+/// much: levels that are a part of a value say how rewards lie about it, not how high it is.
 pub(super) fn moved(above: &Shares, expected: f64, expectation: impl Fn(&Shares) -> f64) -> Shares {
     let log_odds = above.map(odds);
     // What cannot be stays so, and most often there are fewer questions than there is room for.
@@ -151,8 +156,9 @@ pub(super) fn moved(above: &Shares, expected: f64, expectation: impl Fn(&Shares)
     by(f64::midpoint(low, high))
 }
 
-/// The fewest neighbouring levels that hold a reward with at least that probability, by the probabilities to be above each cut: the first one, and the last.
-/// Of several that are as few, the likeliest.
+/// The fewest neighbouring levels that hold a reward with at least that probability, by the
+/// probabilities to be above each cut: the first one, and the last. Of several that are as few, the
+/// likeliest.
 pub(super) fn fewest(above: &[f64], level: f64) -> (usize, usize) {
     // Above the first cut is likelier than above the second.
     let mut least: f64 = 1.0;
@@ -184,7 +190,8 @@ mod tests {
         let above = [0.6, 0.2, 0.0, 0.0];
         for expected in [1.2, 2.0, 3.5] {
             let moved = moved(&above, expected, value);
-            // The last of twelve halvings leaves a five-hundredth of the log-odds, and a reward of three quarters of that.
+            // The last of twelve halvings leaves a five-hundredth of the log-odds, and a reward of
+            // three quarters of that.
             assert!((value(&moved) - expected).abs() < 0.002, "{moved:?}");
             // By as much in log-odds for all, and nothing where there is no question.
             assert!((odds(moved[0]) - odds(0.6) - (odds(moved[1]) - odds(0.2))).abs() < 1e-9);
@@ -205,7 +212,8 @@ mod tests {
         assert_eq!(fewest(&marks, 0.9), (0, 3));
         assert_eq!(fewest(&marks, 0.8), (1, 3));
         assert_eq!(fewest(&marks, 0.99), (0, 4));
-        // Probabilities that contradict one another: above the second cut is no likelier than above the first.
+        // Probabilities that contradict one another: above the second cut is no likelier than above
+        // the first.
         assert_eq!(fewest(&[0.02, 0.5], 0.9), (0, 0));
     }
 }

@@ -1,4 +1,5 @@
-//! Why an item has its value: what each evaluator adds to it beyond that of the item with every score at its mean.
+//! Why an item has its value: what each evaluator adds to it beyond that of the item with every
+//! score at its mean.
 
 use super::super::explain::credit_the_present;
 use super::super::landscape::Landscape;
@@ -8,7 +9,8 @@ use super::{Levels, Question, odds};
 use crate::contributions::Contributions;
 
 impl Levels {
-    /// Joins what each evaluator adds here with what it adds to the value by straight lines and bends.
+    /// Joins what each evaluator adds here with what it adds to the value by straight lines and
+    /// bends.
     pub(crate) fn contributions(
         &self,
         landscape: &Landscape,

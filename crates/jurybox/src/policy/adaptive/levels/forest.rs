@@ -1,12 +1,13 @@
 //! Extremely randomised trees: what no line sees, such as a yes that two evaluators must agree on.
 //!
-//! Every tree sees the labelled rows, up to some hundreds, and a few rows that nobody looked at as if they were of the lowest level: weak evidence
-//! that what is unlike everything looked at is ordinary. A node tries a few cuts at random and keeps the one that tells the
-//! levels apart best. All cuts between levels share the trees, and a leaf has a share of yes for each.
+//! Every tree sees the labelled rows, up to some hundreds, and a few rows that nobody looked at as
+//! if they were of the lowest level: weak evidence that what is unlike everything looked at is
+//! ordinary. A node tries a few cuts at random and keeps the one that tells the levels apart best.
+//! All cuts between levels share the trees, and a leaf has a share of yes for each.
 //!
-//! Randomness is a hash of tree, node and trial, so that the same rows give the same trees, and a few more rows similar ones.
-//! The trees are complete, with cuts that send everything left where a branch ends early: a row goes down without a branch
-//! that has to be guessed.
+//! Randomness is a hash of tree, node and trial, so that the same rows give the same trees, and a
+//! few more rows similar ones. The trees are complete, with cuts that send everything left where a
+//! branch ends early: a row goes down without a branch that has to be guessed.
 
 use super::grow::{Branch, Room};
 use super::lens::PLACES;
@@ -15,7 +16,8 @@ use crate::toolbox::hash_number;
 
 pub(super) const TREES: usize = 20;
 const DEPTH: usize = 6;
-/// The root is node 1, the children of a node are twice its number, and one more. Those below this one have cuts, the others are leaves.
+/// The root is node 1, the children of a node are twice its number, and one more. Those below this
+/// one have cuts, the others are leaves.
 pub(super) const LEAVES: usize = 1 << DEPTH;
 const NODES: usize = 2 * LEAVES;
 /// About the most labelled rows that a tree sees; of more, each tree sees others.
@@ -26,11 +28,13 @@ const ORDINARY: usize = 20;
 pub(super) const MOST_QUESTIONS: usize = 4;
 pub(super) type Shares = [f64; MOST_QUESTIONS];
 
-/// Rows to grow trees from, the labelled ones first: an evaluator's scores lie side by side, since that is how cuts go over them.
+/// Rows to grow trees from, the labelled ones first: an evaluator's scores lie side by side, since
+/// that is how cuts go over them.
 #[derive(Debug, Clone)]
 pub(super) struct Stand {
     evaluators: usize,
-    /// The columns that cuts are drawn among: constant scores, and columns that are no scores, say nothing.
+    /// The columns that cuts are drawn among: constant scores, and columns that are no scores, say
+    /// nothing.
     pub(super) varying: Vec<usize>,
     labelled: usize,
     /// What each labelled row is drawn by, where they are more than a tree sees.
@@ -43,7 +47,8 @@ pub(super) struct Stand {
 }
 
 impl Stand {
-    /// From places, each with how often it was seen and how many levels it has passed, and places that nobody looked at.
+    /// From places, each with how often it was seen and how many levels it has passed, and places
+    /// that nobody looked at.
     pub(super) fn new(labelled: &[(&[f64], f64, usize)], ordinary: &[&[f64]], evaluators: usize) -> Self {
         let places = || labelled.iter().map(|row| &row.0).chain(ordinary);
         let none = ordinary.len();
@@ -111,7 +116,8 @@ fn sees(tree: u64, key: u64, labelled: usize) -> bool {
 pub(super) struct Forest {
     trees: Vec<Tree>,
     open: Option<Open>,
-    /// The shares of yes at every leaf of every tree, one question after the other: all that a value needs.
+    /// The shares of yes at every leaf of every tree, one question after the other: all that a
+    /// value needs.
     leaves: Vec<f64>,
     /// The same at every node.
     shares: Vec<Shares>,
@@ -178,7 +184,8 @@ impl Forest {
         self.mean_shares(place, |_| true)
     }
 
-    /// The same over the trees that have not seen a row, by its key, one of so many labelled ones; over all where each has.
+    /// The same over the trees that have not seen a row, by its key, one of so many labelled ones;
+    /// over all where each has.
     pub(super) fn unseen_shares(&self, place: &[f64], key: u64, labelled: usize) -> Shares {
         let unseen = |tree: usize| !sees(tree as u64, key, labelled);
         if (0..TREES).any(unseen) { self.mean_shares(place, unseen) } else { self.shares(place) }
@@ -210,7 +217,8 @@ impl Forest {
         reached
     }
 
-    /// What each evaluator's cuts do to the share of one question on the way down: together, the share less that of the roots.
+    /// What each evaluator's cuts do to the share of one question on the way down: together, the
+    /// share less that of the roots.
     pub(super) fn path(&self, place: &[f64], question: usize, each: &mut [f64]) {
         let place = &room_for(place);
         for (tree, shares) in self.trees.iter().zip(self.shares.chunks_exact(NODES)) {
@@ -225,7 +233,8 @@ impl Forest {
     }
 }
 
-/// A place with as much room as there may be evaluators, so that the way down a tree is without a branch for those beyond the last.
+/// A place with as much room as there may be evaluators, so that the way down a tree is without a
+/// branch for those beyond the last.
 #[inline]
 fn room_for(place: &[f64]) -> [f64; PLACES] {
     let mut all = [0.0; PLACES];
@@ -318,7 +327,8 @@ mod tests {
         assert!((share - 20.025 / 40.5).abs() < 1e-12, "{share}");
     }
 
-    /// Two rows of the same scores with other rewards, as two halves of a label are: whoever has not seen the one has not seen the other.
+    /// Two rows of the same scores with other rewards, as two halves of a label are: whoever has
+    /// not seen the one has not seen the other.
     #[test]
     fn rows_of_one_key_are_seen_by_the_same_trees() {
         let rows = both();

@@ -1,9 +1,11 @@
-//! How a tree of the forest grows: a node tries a few cuts at random, and keeps the one that tells the levels apart best.
+//! How a tree of the forest grows: a node tries a few cuts at random, and keeps the one that tells
+//! the levels apart best.
 
 use super::forest::{LEAVES, MOST_QUESTIONS, Shares, Stand, Tree, one_of};
 use crate::toolbox::{hash_number, scatter};
 
-/// Cuts that a node tries; as many as there are evaluators where these are more than `NARROW`, since most of them may have nothing to say.
+/// Cuts that a node tries; as many as there are evaluators where these are more than `NARROW`,
+/// since most of them may have nothing to say.
 const TRIALS: usize = 3;
 const NARROW: usize = 10;
 /// A share of yes is (yes + this) / (rows + that).
@@ -20,8 +22,8 @@ pub(super) struct Branch<'a> {
     pub(super) room: &'a mut Room,
 }
 
-/// Memory that is used again at every node: what its rows count for, for every question and in all, their scores by one
-/// evaluator, and those rows that go right.
+/// Memory that is used again at every node: what its rows count for, for every question and in all,
+/// their scores by one evaluator, and those rows that go right.
 #[derive(Default)]
 pub(super) struct Room {
     counts: Vec<f64>,
@@ -73,7 +75,8 @@ impl Branch<'_> {
         }
     }
 
-    /// Puts the rows that go left first, without a branch that has to be guessed; how many they are.
+    /// Puts the rows that go left first, without a branch that has to be guessed; how many they
+    /// are.
     fn part(&mut self, rows: &mut [u32], column: usize, at: f64) -> usize {
         let scores = self.stand.column(column);
         let right = &mut self.room.right;
@@ -92,8 +95,8 @@ impl Branch<'_> {
         left
     }
 
-    /// The best of a few cuts at random, each at a random place between the lowest and the highest score of an evaluator, on a
-    /// scale that draws far ones nearer.
+    /// The best of a few cuts at random, each at a random place between the lowest and the highest
+    /// score of an evaluator, on a scale that draws far ones nearer.
     fn best_cut(&mut self, node: usize, rows: &[u32], all: &Tally) -> Option<(usize, f64)> {
         let mut best: Option<(f64, (usize, f64))> = None;
         let varying = &self.stand.varying;
@@ -140,7 +143,8 @@ fn bring_together(of_all: &[f64], rows: &[u32], into: &mut Vec<f64>) {
     into.iter_mut().zip(rows).for_each(|(number, &row)| *number = of_all[row as usize]);
 }
 
-/// The sum of the counts whose score is wanted, in four running sums: counts are whole numbers, so that the order does not matter.
+/// The sum of the counts whose score is wanted, in four running sums: counts are whole numbers, so
+/// that the order does not matter.
 #[inline]
 fn sum_where(counts: &[f64], scores: &[f64], wanted: impl Fn(f64) -> bool) -> f64 {
     let ((counts, rest), (scores, others)) = (counts.as_chunks::<4>(), scores.as_chunks::<4>());

@@ -1,4 +1,5 @@
-//! Where an item stands: its scores in standard units and as normal scores, as the fit of levels sees them.
+//! Where an item stands: its scores in standard units and as normal scores, as the fit of levels
+//! sees them.
 
 use super::super::landscape::{Blank, Landscape};
 use crate::estimate::SampledRow;
@@ -71,12 +72,14 @@ impl Places {
     }
 }
 
-/// How many numbers a place has: a one, a score for each evaluator, what is missing, and zeros, since fours of numbers are the quickest.
+/// How many numbers a place has: a one, a score for each evaluator, what is missing, and zeros,
+/// since fours of numbers are the quickest.
 pub(super) fn order(landscape: &Landscape) -> usize {
     (landscape.width() + 1 + blanks(landscape).len()).next_multiple_of(4)
 }
 
-/// Those whose missing scores have a number in a place: where they tell something, and as far as there is room.
+/// Those whose missing scores have a number in a place: where they tell something, and as far as
+/// there is room.
 pub(super) fn blanks(landscape: &Landscape) -> &[Blank] {
     let room = MOST_EVALUATORS - landscape.width();
     if landscape.blanks_tell { &landscape.blanks[..landscape.blanks.len().min(room)] } else { &[] }

@@ -1,11 +1,13 @@
-//! A yes/no question, answered by a line: logistic regression with a prior that leans on a direction.
+//! A yes/no question, answered by a line: logistic regression with a prior that leans on a
+//! direction.
 //!
 //! ```text
 //! log-odds = a + <beta, x>,   a ~ N(-3, 2),   beta ~ N(1.5 d, tau^2 I + d d^T)
 //! ```
 //!
-//! d was found without labels: before the first one the ranking is that of d, and labels move it as far as they speak. How far
-//! single weights may stray (tau) is averaged over by the evidence, in Laplace's approximation.
+//! d was found without labels: before the first one the ranking is that of d, and labels move it as
+//! far as they speak. How far single weights may stray (tau) is averaged over by the evidence, in
+//! Laplace's approximation.
 
 use super::super::regression::log_sum;
 use super::climb::{Law, Parabola, Prior, climb};
@@ -14,10 +16,12 @@ use crate::kernel::dot;
 use crate::matrix::{Quadratic, Symmetric};
 use std::cell::OnceCell;
 
-/// How far single weights may stray from the direction, the middle one first: the others start where it ended.
+/// How far single weights may stray from the direction, the middle one first: the others start
+/// where it ended.
 const TAUS: [f64; 3] = [0.6, 0.3, 1.2];
-/// The same where many know a little each, and none stands out. Each counts as `h / (h + MET)` of one of the others, h being the labels that give the rarer
-/// answer: while all are noes, nothing says that the direction is right.
+/// The same where many know a little each, and none stands out. Each counts as `h / (h + MET)` of
+/// one of the others, h being the labels that give the rarer answer: while all are noes, nothing
+/// says that the direction is right.
 const CLOSE: [f64; 2] = [0.1, 0.03];
 const MET: f64 = 3.0;
 /// The prior of the intercept: what is looked for is rare.
@@ -29,10 +33,12 @@ const STRENGTH: f64 = 1.5;
 const FEW_ROWS: usize = 128;
 /// A parabola serves another tau where no weight is further than this from where it touches.
 const NEAR: f64 = 0.1;
-/// A direction whose evidence seems further behind than this is not looked at more closely: by a parabola that serves it, or by one that does not.
+/// A direction whose evidence seems further behind than this is not looked at more closely: by a
+/// parabola that serves it, or by one that does not.
 const BEHIND: f64 = 1.0;
 const FAR_BEHIND: f64 = 20.0;
-/// pi / 8: the expectation of a logistic function of a normal variable is nearly one of its mean over sqrt(1 + this s^2).
+/// pi / 8: the expectation of a logistic function of a normal variable is nearly one of its mean
+/// over sqrt(1 + this s^2).
 const FLATTENING: f64 = 0.392_699_081_698_724_2;
 
 /// A fitted line: posterior mean and covariance of intercept and weights.
@@ -46,8 +52,8 @@ pub(super) struct Logistic {
 }
 
 impl Logistic {
-    /// Fits a line that leans on the direction, or on its opposite where the answers, against the odds of `reversed` to one, make
-    /// that the likelier one.
+    /// Fits a line that leans on the direction, or on its opposite where the answers, against the
+    /// odds of `reversed` to one, make that the likelier one.
     pub(super) fn fit(table: &Table, yes: &[bool], direction: &[f64], reversed: f64) -> (Self, bool) {
         let opposite: Vec<f64> = direction.iter().map(|d| -d).collect();
         let ahead = First::climb(table, yes, direction, None);
@@ -93,7 +99,8 @@ impl Logistic {
         Logistic { mean, covariance, variance }
     }
 
-    /// The log-odds of a yes, flattened as far as the line is not known there; `x` begins with a one.
+    /// The log-odds of a yes, flattened as far as the line is not known there; `x` begins with a
+    /// one.
     #[inline]
     pub(super) fn log_odds(&self, x: &[f64]) -> f64 {
         dot(&self.mean, x) / self.flattening(x)
@@ -105,10 +112,11 @@ impl Logistic {
         (1.0 + FLATTENING * self.variance.at(x)).sqrt()
     }
 
-    /// What each evaluator adds to the log-odds beyond those of the item with every score at its mean.
+    /// What each evaluator adds to the log-odds beyond those of the item with every score at its
+    /// mean.
     ///
-    /// With e the line and D its flattening, `e/D - e0/D0 = (e - e0)/D + e0 (1/D - 1/D0)`. The first is a sum over evaluators, and
-    /// so is D^2 - D0^2, by which the second is shared out.
+    /// With e the line and D its flattening, `e/D - e0/D0 = (e - e0)/D + e0 (1/D - 1/D0)`. The
+    /// first is a sum over evaluators, and so is D^2 - D0^2, by which the second is shared out.
     pub(super) fn explain(&self, x: &[f64], each: &mut [f64]) {
         let mut origin = vec![0.0; x.len()];
         origin[0] = 1.0;
@@ -128,7 +136,8 @@ struct First<'a> {
     table: &'a Table,
     yes: &'a [bool],
     law: Law,
-    /// The parabola behind the law, and one that touches at its mode: several priors start there, or none.
+    /// The parabola behind the law, and one that touches at its mode: several priors start there,
+    /// or none.
     touching: Parabola,
     at_mode: OnceCell<Parabola>,
 }

@@ -1,16 +1,18 @@
 //! Rewards of few levels: yes and no, or marks.
 //!
-//! A straight line is a poor guess at a probability, and with few labels, all from the top, a dangerous one. Where rewards have at
-//! most five distinct values, each cut between two neighbouring levels is a question of its own: is this item's reward above it?
-//! Its probability is read off
+//! A straight line is a poor guess at a probability, and with few labels, all from the top, a
+//! dangerous one. Where rewards have at most five distinct values, each cut between two
+//! neighbouring levels is a question of its own: is this item's reward above it? Its probability is
+//! read off
 //!
-//! 1. a logistic regression on the standardised scores ([`logistic`]), and one on the normal scores: they work from the first
-//!    label on, and labels that are all 0 move them too;
-//! 2. extremely randomised trees ([`forest`]) for what no line sees, with a weight that grows with the number of labels that give
-//!    the rarer answer.
+//! 1. a logistic regression on the standardised scores ([`logistic`]), and one on the normal
+//!    scores: they work from the first label on, and labels that are all 0 move them too;
+//! 2. extremely randomised trees ([`forest`]) for what no line sees, with a weight that grows with
+//!    the number of labels that give the rarer answer.
 //!
-//! The log-odds are averaged, and the value is the expected reward: the lowest level, plus each gap between levels times the
-//! probability to be above it. Where even many labels agree better with a jury that points the wrong way, it is turned round.
+//! The log-odds are averaged, and the value is the expected reward: the lowest level, plus each gap
+//! between levels times the probability to be above it. Where even many labels agree better with a
+//! jury that points the wrong way, it is turned round.
 
 mod climb;
 mod edge;
@@ -39,13 +41,15 @@ use std::sync::Arc;
 
 /// The most distinct rewards that are levels.
 pub(super) const MOST_LEVELS: usize = MOST_QUESTIONS + 1;
-/// Rewards are levels when there are so many of each, on average: the first few numbers are distinct too.
+/// Rewards are levels when there are so many of each, on average: the first few numbers are
+/// distinct too.
 const OF_EACH: f64 = 2.0;
 /// So many items are valued together.
 const BLOCK: usize = 64;
 /// The prior probability that the jury as a whole points the wrong way.
 const REVERSED: f64 = 0.1;
-/// The weight of the trees beside one line: at most `TREES`, half of that at so many labels that give the rarer answer.
+/// The weight of the trees beside one line: at most `TREES`, half of that at so many labels that
+/// give the rarer answer.
 const TREES: f64 = 2.0;
 const HALF_TREES: f64 = 10.0;
 
@@ -74,7 +78,8 @@ struct Question {
 }
 
 impl Levels {
-    /// Fits labelled rows (scores, then the reward) whose rewards are levels, beside the model of lines and bends.
+    /// Fits labelled rows (scores, then the reward) whose rewards are levels, beside the model of
+    /// lines and bends.
     pub(crate) fn fit<'a>(
         model: &Model,
         kept: &Arc<Kept>,
@@ -127,8 +132,8 @@ impl Levels {
         self.share == 1.0
     }
 
-    /// Whether so many labels of marks, which are more than yes and no, can tell how much of the value is to be from here: on average each is
-    /// new to half of the trees or more.
+    /// Whether so many labels of marks, which are more than yes and no, can tell how much of the
+    /// value is to be from here: on average each is new to half of the trees or more.
     pub(super) fn may_be_weighed(&self, labels: usize) -> bool {
         self.questions.len() > 1 && labels >= 2 * MOST_ROWS
     }
@@ -138,7 +143,8 @@ impl Levels {
         self.share *= share;
     }
 
-    /// The values of the labelled rows that these levels were fitted to, by trees that have not seen them.
+    /// The values of the labelled rows that these levels were fitted to, by trees that have not
+    /// seen them.
     pub(super) fn unseen_values<'a>(
         &self,
         landscape: &Landscape,
@@ -163,8 +169,8 @@ impl Levels {
         gaps(true) > gaps(false)
     }
 
-    /// Makes the expected reward of each item of its value by straight lines and bends, which does not matter where
-    /// [`is_all`](Self::is_all).
+    /// Makes the expected reward of each item of its value by straight lines and bends, which does
+    /// not matter where [`is_all`](Self::is_all).
     pub(crate) fn values(&self, landscape: &Landscape, scores: &Scores<'_>, values: &mut [f64]) {
         let width = scores.evaluators();
         let mut places = Places::of(landscape, &[]);
@@ -206,7 +212,8 @@ impl Levels {
         above
     }
 
-    /// Has intervals go by what became of labelled rows (scores, then the reward) by their values, of which levels are a part.
+    /// Has intervals go by what became of labelled rows (scores, then the reward) by their values,
+    /// of which levels are a part.
     pub(super) fn look_back_by(&mut self, labelled: &Arc<Kept>, values: Vec<f64>) {
         self.outcomes = LateOutcomes::of(labelled, Some(values));
     }
@@ -223,7 +230,8 @@ impl Levels {
         self.questions.iter().zip(above).fold(self.lowest, |value, (question, p)| value + question.gap * p)
     }
 
-    /// Where the reward of an item will lie: from one level to another, and no further in than its expectation.
+    /// Where the reward of an item will lie: from one level to another, and no further in than its
+    /// expectation.
     pub(crate) fn predict(
         &self,
         landscape: &Landscape,
@@ -253,8 +261,9 @@ impl Levels {
     }
 }
 
-/// What each label is drawn by: its scores, and how many with the same scores came before it, so that one more label leaves the others where they are.
-/// The two halves of one that was shared out between levels stand side by side.
+/// What each label is drawn by: its scores, and how many with the same scores came before it, so
+/// that one more label leaves the others where they are. The two halves of one that was shared out
+/// between levels stand side by side.
 fn labels<'a>(landscape: &Landscape, rows: impl Iterator<Item = SampledRow<'a>>) -> Vec<u64> {
     let width = landscape.width();
     let (mut met, mut key, mut before) = (HashMap::<u64, u64>::new(), 0, None::<&[f64]>);
@@ -294,7 +303,8 @@ fn odds(share: f64) -> f64 {
     (share / (1.0 - share)).ln()
 }
 
-/// The levels that rewards, each with its count, take; none where they are numbers, or all equal and not 0.
+/// The levels that rewards, each with its count, take; none where they are numbers, or all equal
+/// and not 0.
 pub(super) fn levels_of(rewards: impl Iterator<Item = (f64, f64)>) -> Option<Vec<f64>> {
     let (mut levels, mut total) = (Vec::with_capacity(MOST_LEVELS + 1), 0.0);
     for (reward, count) in rewards {

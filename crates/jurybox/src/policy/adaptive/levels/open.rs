@@ -1,7 +1,9 @@
 //! The leaves of all trees that an item reaches, without a walk down each of them.
 //!
-//! A cut that an item is above shuts the leaves on its left. For every evaluator the cuts of all trees are put in order, and behind each of them it is
-//! known which leaves of every tree are open still. What all evaluators leave open begins with the leaf that is reached (Lucchese et al. 2015).
+//! A cut that an item is above shuts the leaves on its left. For every evaluator the cuts of all
+//! trees are put in order, and behind each of them it is known which leaves of every tree are open
+//! still. What all evaluators leave open begins with the leaf that is reached (Lucchese et al.
+//! 2015).
 
 use super::forest::{LEAVES, TREES, Tree};
 use crate::estimate::grid::{Grid, MOST_HALVINGS, MOST_KNOTS, with_halvings};
@@ -60,7 +62,8 @@ impl Open {
         open.map(|open| (open | 1 << (LEAVES - 1)).trailing_zeros() as u8)
     }
 
-    /// What all evaluators leave open. By itself: where the compiler sees that trees are looked at one by one, it takes them so from the start.
+    /// What all evaluators leave open. By itself: where the compiler sees that trees are looked at
+    /// one by one, it takes them so from the start.
     #[inline(never)]
     fn left_by_all<const HALVINGS: usize>(&self, place: &[f64]) -> Leaves {
         let mut open = [u64::MAX; TREES];
@@ -97,7 +100,8 @@ impl Cuts {
         // Whoever is above a cut is at the next number or beyond.
         let next: Vec<f64> = places.iter().map(|at| at.next_up()).collect();
         let grid = Grid::new(&next);
-        // All columns are searched with as many halvings: where no grid helps, as many as are needed would lead beyond the ends of the others.
+        // All columns are searched with as many halvings: where no grid helps, as many as are
+        // needed would lead beyond the ends of the others.
         if grid.halvings() > MOST_HALVINGS { Cuts::Many(places) } else { Cuts::Few(Box::new(grid)) }
     }
 

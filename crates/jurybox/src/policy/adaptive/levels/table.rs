@@ -1,4 +1,5 @@
-//! Rows to fit a line to, laid out so that sums over them are quick: column by column, four rows side by side.
+//! Rows to fit a line to, laid out so that sums over them are quick: column by column, four rows
+//! side by side.
 
 use crate::matrix::Symmetric;
 
@@ -9,14 +10,16 @@ pub(super) type Lanes = [f64; LANES];
 const STRETCH: usize = 64;
 type Column = [Lanes; STRETCH];
 
-/// Rows of `order` numbers each: a one, the features, and zeros where there are fewer. Each has a count.
+/// Rows of `order` numbers each: a one, the features, and zeros where there are fewer. Each has a
+/// count.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     order: usize,
     /// Behind so many columns are zeros alone.
     used: usize,
     len: usize,
-    /// The columns of the first stretch of rows, then those of the next. Behind the last row are zeros, of which none counts.
+    /// The columns of the first stretch of rows, then those of the next. Behind the last row are
+    /// zeros, of which none counts.
     columns: Vec<Column>,
     counts: Vec<Lanes>,
 }
@@ -107,8 +110,8 @@ impl Stretch<'_> {
         }
     }
 
-    /// Adds the products of all pairs of numbers of each row, the row times a number, two by two of them at a time: so many running sums stay
-    /// in registers.
+    /// Adds the products of all pairs of numbers of each row, the row times a number, two by two of
+    /// them at a time: so many running sums stay in registers.
     pub(super) fn add_products(&self, times: &[Lanes], scaled: &mut Vec<Column>, into: &mut Symmetric) {
         scaled.resize(self.columns.len(), [[0.0; LANES]; STRETCH]);
         for (scaled, column) in scaled.iter_mut().zip(self.columns) {
@@ -141,8 +144,9 @@ impl Stretch<'_> {
     }
 }
 
-/// The products of some columns with others, over so many fours of rows. By itself: where the compiler sees what becomes of the lanes, it takes those of
-/// several sums together, and spends as long on bringing them together.
+/// The products of some columns with others, over so many fours of rows. By itself: where the
+/// compiler sees what becomes of the lanes, it takes those of several sums together, and spends as
+/// long on bringing them together.
 #[inline(never)]
 fn products<const A: usize, const B: usize>(
     a: &[Column; A],
@@ -174,7 +178,8 @@ pub(super) fn total(lanes: &Lanes) -> f64 {
 mod tests {
     use super::*;
 
-    /// Whole numbers, so that sums are exact in any order: rows of a one and some features, and zeros behind them.
+    /// Whole numbers, so that sums are exact in any order: rows of a one and some features, and
+    /// zeros behind them.
     #[test]
     fn sums_are_those_of_the_rows_however_they_are_laid_out() {
         for (rows, features) in [(3, 1), (10, 2), (Stretch::ROWS + 9, 4), (2 * Stretch::ROWS, 5)] {

@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// A feature set that the evidence gives less than this is left out.
 const LEAST_SHARE: f64 = 1e-3;
 
-/// It matters which scores are missing where the feature set that says so has this share of the evidence.
+/// It matters which scores are missing where the feature set that says so has this share of the
+/// evidence.
 const TOLD: f64 = 0.5;
 
 #[derive(Debug, Clone)]
@@ -40,7 +41,8 @@ pub(in super::super) struct Part {
 }
 
 impl Lines {
-    /// From labelled rows (scores, then the reward), rewards cut to a range, and the moments of all complete labels where these tell more.
+    /// From labelled rows (scores, then the reward), rewards cut to a range, and the moments of all
+    /// complete labels where these tell more.
     pub(super) fn fit(
         landscape: &Landscape,
         kept: &Kept,
@@ -68,7 +70,8 @@ impl Lines {
     fn average(landscape: &Landscape, examples: &Examples, fits: Vec<(Range<usize>, Regression)>) -> Self {
         let features = landscape.features_len();
         let total = log_sum(fits.iter().map(|(_, fit)| fit.evidence));
-        // Features that no set has left in the running have no weight, and then their mean does not matter.
+        // Features that no set has left in the running have no weight, and then their mean does not
+        // matter.
         let centre = (0..features).map(|i| if i < examples.reward() { examples.mean(i) } else { 0.0 });
         let mut lines = Lines {
             weights: vec![0.0; features],

@@ -1,10 +1,13 @@
 //! How much of the value of marks is left to levels, once there are enough labels to tell.
 //!
-//! Levels are the better guess while labels are few. But they see neither bends nor, in trees that are small, all that many labels tell. So where rewards are
-//! marks, the value is a mean of that by levels and of that by lines, bends and trees, in the proportion that explains best what neither has seen:
+//! Levels are the better guess while labels are few. But they see neither bends nor, in trees that
+//! are small, all that many labels tell. So where rewards are marks, the value is a mean of that by
+//! levels and of that by lines, bends and trees, in the proportion that explains best what neither
+//! has seen:
 //!
 //! ```text
-//! share = sum (r - line)(level - line) / sum (level - line)^2,   and one error of it more, between 0 and 1
+//! share = sum (r - line)(level - line) / sum (level - line)^2
+//! plus one standard error of it, between 0 and 1
 //! ```
 
 use super::super::kept::Kept;
@@ -12,8 +15,9 @@ use super::Model;
 use std::sync::Arc;
 
 impl Model {
-    /// Leaves to levels as much of the value as labelled rows (scores, then the reward) tell; whether any is left to lines and trees. It
-    /// is said what is expected of the rows by lines, and what trees add that have not seen them.
+    /// Leaves to levels as much of the value as labelled rows (scores, then the reward) tell;
+    /// whether any is left to lines and trees. It is said what is expected of the rows by lines,
+    /// and what trees add that have not seen them.
     pub(super) fn weigh_levels(&mut self, kept: &Arc<Kept>, by_lines: &[f64], of_trees: &[f64]) -> bool {
         let Some(mut levels) = self.levels.take() else { return true };
         let (width, labelled) = (self.landscape.width(), kept.rows());
@@ -21,7 +25,8 @@ impl Model {
         let each = labelled.clone().zip(by_lines).map(|(row, line)| (row.weight, row.values[width] - line));
         let (counts, squares) =
             each.fold((0.0, 0.0), |sum, (count, off)| (sum.0 + count, sum.1 + count * off * off));
-        // Lines have seen the rewards, and are nearer to them than to others: by how much, the noise tells.
+        // Lines have seen the rewards, and are nearer to them than to others: by how much, the
+        // noise tells.
         let noise: f64 = self.lines().parts.iter().map(|part| part.share * part.regression.noise).sum();
         let farther = if squares > 0.0 { (noise * counts / squares).max(1.0) } else { 1.0 };
         let rows = labelled.zip(by_lines).zip(of_trees.iter().zip(&by_levels));
@@ -35,7 +40,8 @@ impl Model {
         let share = share(&rows_off);
         levels.weigh(share);
         if share < 1.0 {
-            // What became of rows is looked at by the value that they had before anybody looked at them.
+            // What became of rows is looked at by the value that they had before anybody looked at
+            // them.
             unseen.iter_mut().zip(&by_levels).for_each(|(line, level)| *line = levels.joined(*level, *line));
             levels.look_back_by(kept, unseen);
         }
@@ -45,7 +51,8 @@ impl Model {
     }
 }
 
-/// The share of levels, by the count of each row, and how far its reward and its value by levels are from that by lines.
+/// The share of levels, by the count of each row, and how far its reward and its value by levels
+/// are from that by lines.
 fn share(rows: &[(f64, f64, f64)]) -> f64 {
     let (mut along, mut across) = (0.0, 0.0);
     for (count, reward, level) in rows {

@@ -1,9 +1,10 @@
 //! The value of a row, read off tables: one piecewise linear function per evaluator.
 //!
-//! A complete row takes one lookup per score. A row with gaps takes the same lookups, and from each also what the present
-//! score says about the missing ones: under the one-factor model the standardised and the normal score of a missing
-//! evaluator are its loading times one number each, both running sums over the present scores, and the bends of the latter
-//! are those of a normal law around it. Which rows stand next to each other plays no part.
+//! A complete row takes one lookup per score. A row with gaps takes the same lookups, and from each
+//! also what the present score says about the missing ones: under the one-factor model the
+//! standardised and the normal score of a missing evaluator are its loading times one number each,
+//! both running sums over the present scores, and the bends of the latter are those of a normal law
+//! around it. Which rows stand next to each other plays no part.
 
 use super::super::landscape::{self, Landscape};
 use crate::estimate::grid::{Grid, MOST_KNOTS, PIECES, with_halvings};
@@ -20,7 +21,8 @@ pub(super) struct Tables {
     halvings: usize,
 }
 
-/// An evaluator's contribution to the value of a row that has its score, and to the expectation of the others.
+/// An evaluator's contribution to the value of a row that has its score, and to the expectation of
+/// the others.
 #[derive(Debug, Clone)]
 struct Column {
     grid: Grid,
@@ -28,7 +30,8 @@ struct Column {
     value: [[f64; 2]; PIECES],
     /// The same for the normal score, times what it says about the common factor.
     ranked: [[f64; 2]; PIECES],
-    /// The standardised score, times the same; and how much is known of the factor from this evaluator.
+    /// The standardised score, times the same; and how much is known of the factor from this
+    /// evaluator.
     centre: f64,
     plain: f64,
     precision: f64,
@@ -39,7 +42,8 @@ struct Column {
 struct Gap {
     plain: f64,
     ranked: f64,
-    /// What the normal score is per unit of the factor, and the variance that is its own, for the bends.
+    /// What the normal score is per unit of the factor, and the variance that is its own, for the
+    /// bends.
     loading: f64,
     noise: f64,
     bends: [f64; landscape::BENDS.len()],

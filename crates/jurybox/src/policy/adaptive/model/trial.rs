@@ -1,9 +1,10 @@
 //! Which sets of features compete, and for wide juries: which are worth fitting to all labels.
 //!
-//! A fit costs the cube of the features or of the labels, whichever are fewer. With dozens of evaluators the larger sets
-//! mostly lose by so much that a part of the labels shows it: they are fitted to that part first, and those far behind are
-//! left out. The part is a fair one (the sample is in the order of a hash), and its size half of the labels rounded down to
-//! a power of two: a set that lost is tried again with twice as many labels, as long as a trial is the cheaper way.
+//! A fit costs the cube of the features or of the labels, whichever are fewer. With dozens of
+//! evaluators the larger sets mostly lose by so much that a part of the labels shows it: they are
+//! fitted to that part first, and those far behind are left out. The part is a fair one (the sample
+//! is in the order of a hash), and its size half of the labels rounded down to a power of two: a
+//! set that lost is tried again with twice as many labels, as long as a trial is the cheaper way.
 
 use super::super::landscape::Landscape;
 use super::super::phases::{self, UNCUT};
@@ -19,8 +20,9 @@ const NARROW: usize = 128;
 /// Fewest and most labels of a trial.
 const LEAST: usize = 64;
 const MOST: usize = 128;
-/// Before the first label an evaluator is heard by its standardised scores where none of those sampled is further out than the first of these,
-/// in standard deviations, and not at all from the second on.
+/// Before the first label an evaluator is heard by its standardised scores where none of those
+/// sampled is further out than the first of these, in standard deviations, and not at all from the
+/// second on.
 const NEAR: f64 = 4.0;
 const FAR_OUT: f64 = 8.0;
 /// A set whose share of the trial's evidence is below this is left out.
@@ -47,8 +49,9 @@ pub(super) fn sets<'a>(
     sets.into_iter().zip(in_the_running).filter_map(|(set, stays)| stays.then_some(set)).collect()
 }
 
-/// Without a label nothing can tell which guess is right: averaged, they rank worse than the plain mean, half of it by the standardised and
-/// half by the normal scores. An evaluator whose scores lie far out now and then would outvote all others by the former: it has the latter alone.
+/// Without a label nothing can tell which guess is right: averaged, they rank worse than the plain
+/// mean, half of it by the standardised and half by the normal scores. An evaluator whose scores
+/// lie far out now and then would outvote all others by the former: it has the latter alone.
 fn before_labels(landscape: &Landscape) -> FeatureSet {
     let (width, votes) = (landscape.width(), landscape.equal());
     if landscape.in_blocks() == width {
@@ -106,8 +109,9 @@ mod tests {
         })
     }
 
-    /// The features that stay in the running where the reward is a straight function of the scores of a few evaluators, plus
-    /// `bent` times how far what they have in common exceeds its best eighth.
+    /// The features that stay in the running where the reward is a straight function of the scores
+    /// of a few evaluators, plus `bent` times how far what they have in common exceeds its best
+    /// eighth.
     fn in_the_running(labels: usize, bent: f64) -> Vec<Range<usize>> {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
@@ -166,7 +170,8 @@ mod tests {
         let landscape = Landscape::new(&moments, &sampled(&scores, 2), 4);
         let (_, directions) = sets(&landscape, sampled(&[], 3)).remove(0);
         let [plain, rare_plain, ranked, rare_ranked] = directions[0][..] else { panic!("{directions:?}") };
-        // A hit is 2.58 above a normal median, and one in a hundred of them has a deviation of 0.26.
+        // A hit is 2.58 above a normal median, and one in a hundred of them has a deviation of
+        // 0.26.
         assert!(rare_plain == 0.0 && (rare_ranked / (plain + ranked) - 0.26).abs() < 0.01, "{directions:?}");
     }
 

@@ -1,5 +1,6 @@
-//! Labelled examples as a regression needs them: the second moments of the features, or, where there are fewer rows than
-//! features, the products of the rows with each other. Either way the smaller of the two matrices.
+//! Labelled examples as a regression needs them: the second moments of the features, or, where
+//! there are fewer rows than features, the products of the rows with each other. Either way the
+//! smaller of the two matrices.
 
 use crate::estimate::Joint;
 use crate::kernel::dot;
@@ -78,7 +79,8 @@ impl Rows {
         let alike = rewards().next().filter(|first| rewards().all(|reward| reward == *first));
         let (weight, mut mean, mut table) = Joint::centred(table, columns, &counts);
         if let Some(reward) = alike {
-            // What rounding leaves of rewards that are all alike would pass for all of their variance.
+            // What rounding leaves of rewards that are all alike would pass for all of their
+            // variance.
             mean[columns - 1] = reward;
             table.iter_mut().skip(columns - 1).step_by(columns).for_each(|off| *off = 0.0);
         }
@@ -130,7 +132,8 @@ impl Rows {
     fn grams(self: &Arc<Self>, sets: &[Range<usize>]) -> Vec<Gram> {
         let (count, reward) = (self.len(), self.columns() - 1);
         let few = |set: &&Range<usize>| count < set.len();
-        // The features' moments, over each stretch of columns that sets with enough rows share, the reward behind them.
+        // The features' moments, over each stretch of columns that sets with enough rows share, the
+        // reward behind them.
         let mut stretches: Vec<Range<usize>> = sets.iter().filter(|set| !few(set)).cloned().collect();
         stretches.sort_unstable_by_key(|set| set.start);
         stretches.dedup_by(|next, last| {

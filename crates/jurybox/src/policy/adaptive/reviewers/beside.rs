@@ -1,9 +1,11 @@
 //! Each reviewer beside all the others, by the labels alone.
 //!
-//! Habits lean on a prior: reviewers are alike until verdicts say otherwise, which makes good corrections. And what the fit expects has
-//! already taken in a part of what a reviewer adds. An interval around them would be drawn towards nothing with them. So intervals of
-//! severity are those of plain least squares: of how far verdicts are off, on the scores and on whether that reviewer gave them. What the fit
-//! has taken in along the scores comes back that way, and the chance is that of both, the reviewer's verdicts and the others'.
+//! Habits lean on a prior: reviewers are alike until verdicts say otherwise, which makes good
+//! corrections. And what the fit expects has already taken in a part of what a reviewer adds. An
+//! interval around them would be drawn towards nothing with them. So intervals of severity are
+//! those of plain least squares: of how far verdicts are off, on the scores and on whether that
+//! reviewer gave them. What the fit has taken in along the scores comes back that way, and the
+//! chance is that of both, the reviewer's verdicts and the others'.
 
 use super::super::chance::{Chance, ENDLESS, Told};
 use super::super::landscape::Landscape;
@@ -15,7 +17,8 @@ use crate::kernel::dot;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// Labelled rows with who judged them; what they tell of each is worked out when it is first asked for.
+/// Labelled rows with who judged them; what they tell of each is worked out when it is first asked
+/// for.
 #[derive(Debug, Clone)]
 pub(super) struct Beside {
     /// Standardised scores, then how far the verdict is from what was expected.
@@ -34,7 +37,8 @@ struct Contrast {
 
 /// A reviewer with at most this many verdicts has no interval: it would be unbounded.
 const FEW: f64 = 3.0;
-/// Of so many reviewers, rows and scores, multiplied, nothing is reckoned: nobody waits for an hour.
+/// Of so many reviewers, rows and scores, multiplied, nothing is reckoned: nobody waits for an
+/// hour.
 const LONGEST: usize = 1 << 32;
 const UNKNOWN: Contrast = Contrast { above: 0.0, chances: [ENDLESS; 2] };
 
@@ -74,7 +78,8 @@ impl Beside {
         let Some(inverse) = inverse(&moments, &varies).filter(|_| freedom >= 1.0) else { return unknown() };
         let with_off: Vec<f64> = varies.iter().map(|&j| moments.spread(j, width)).collect();
         let line: Vec<f64> = inverse.iter().map(|row| dot(row, &with_off)).collect();
-        // Row by row: scores, how far off the line the verdict is, how much of it the line leaves, and for how many it counts.
+        // Row by row: scores, how far off the line the verdict is, how much of it the line leaves,
+        // and for how many it counts.
         let rows: Vec<(Vec<f64>, f64, f64, f64)> = self
             .rows
             .each()

@@ -8,8 +8,9 @@ use super::sums::{Sums, wide};
 const SEVERITIES: [f64; 6] = [0.0, 0.1, 0.2, 0.4, 0.8, 1.6];
 const SLOPES: [f64; 5] = [0.0, 0.15, 0.3, 0.6, 1.2];
 const NOISES: [f64; 5] = [0.0, 0.3, 0.6, 1.2, 2.4];
-/// A variance is measured as if so many verdicts had been of the common one, times what squares vary by: a handful that agree are no proof of
-/// care, nor are the first thirty no where one in ten should be yes.
+/// A variance is measured as if so many verdicts had been of the common one, times what squares
+/// vary by: a handful that agree are no proof of care, nor are the first thirty no where one in ten
+/// should be yes.
 const PRIOR_SPREADS: f64 = 2.0;
 /// Fewer verdicts than this leave no room for noise around a line of their own.
 const LEAST: f64 = 4.0;
@@ -31,7 +32,8 @@ pub(super) struct Compared {
 }
 
 impl Compared {
-    /// By the sums over each reviewer's verdicts; nothing where they leave no noise to compare by. Slopes may be taken to be all alike.
+    /// By the sums over each reviewer's verdicts; nothing where they leave no noise to compare by.
+    /// Slopes may be taken to be all alike.
     pub(super) fn of(groups: &[Sums], alike_in_slope: bool) -> Option<Self> {
         let (wide, over_all) = wide(groups)?;
         let enough = groups.iter().filter(|sums| sums.verdicts >= LEAST).map(Sums::left);
@@ -52,7 +54,8 @@ impl Compared {
         let (mut noises, of_noise) = pooled(&measured.collect::<Vec<_>>(), &NOISES);
         let middle = median(noises.iter().map(|noise| noise.mean).zip(verdicts()));
         noises.iter_mut().for_each(|noise| noise.mean -= middle);
-        // How far a verdict may be off is itself read off those near by, of which it is one: squares are known no better than over all.
+        // How far a verdict may be off is itself read off those near by, of which it is one:
+        // squares are known no better than over all.
         let alone = alone(&own, &drawn, verdicts(), over_all);
         let common = common * middle.exp();
         let variance = |noise: &Estimate| common * noise.mean.exp();
@@ -63,8 +66,9 @@ impl Compared {
         });
         let (mut slopes, mut of_slope) = pooled(&slopes.collect::<Vec<_>>(), &SLOPES);
         let middle = median(slopes.iter().map(|slope| slope.mean).zip(verdicts()));
-        // An expectation that is drawn towards the mean is outdone by everyone: only who does so less counts. Where most do not follow
-        // it, it is the expectation that is wrong, and tells nobody apart.
+        // An expectation that is drawn towards the mean is outdone by everyone: only who does so
+        // less counts. Where most do not follow it, it is the expectation that is wrong, and tells
+        // nobody apart.
         let follow = middle > LEAST_SLOPE;
         let unit = if follow { middle } else { 1.0 };
         if !follow {
@@ -105,8 +109,9 @@ impl Compared {
     }
 }
 
-/// ln of each reviewer's variance beside the middle reviewer's, with its chance, by squares and how many verdicts each is the sum of: between what these
-/// verdicts alone say and the same drawn towards the others', since neither is right where few of the squares are most of them.
+/// ln of each reviewer's variance beside the middle reviewer's, with its chance, by squares and how
+/// many verdicts each is the sum of: between what these verdicts alone say and the same drawn
+/// towards the others', since neither is right where few of the squares are most of them.
 fn alone(own: &[(f64, f64)], drawn: &[f64], verdicts: impl Iterator<Item = f64>, wide: f64) -> Vec<Alone> {
     // What varies so much cannot be told from nothing by less than this.
     let noise = |&(squares, freedom): &(f64, f64)| (squares.max(wide) / freedom).ln();

@@ -44,8 +44,8 @@ impl Habits {
         (self.telling().min(MOST_WEIGHT) / GRAIN).round() * GRAIN
     }
 
-    /// Standard deviation over slope: the noise of what the verdict tells. The interval is that of these verdicts alone, widened to hold what leans on
-    /// others.
+    /// Standard deviation over slope: the noise of what the verdict tells. The interval is that of
+    /// these verdicts alone, widened to hold what leans on others.
     pub(super) fn noise_beside_the_middle(&self, level: f64) -> Interval {
         let reach = normal::quantile(0.5 + 0.5 * level);
         let (noise, slope) = (self.noise_alone, self.slope);

@@ -9,7 +9,8 @@ pub(super) struct Estimate {
     pub(super) variance: f64,
 }
 
-/// Measurements, each with its variance, drawn to their common mean as far as they seem to be alike; and the log odds that they differ.
+/// Measurements, each with its variance, drawn to their common mean as far as they seem to be
+/// alike; and the log odds that they differ.
 pub(super) fn pooled(measured: &[(f64, f64)], scales: &[f64]) -> (Vec<Estimate>, f64) {
     let others = scales.len() as f64 - 1.0;
     let mut fits = Vec::with_capacity(scales.len());

@@ -1,8 +1,9 @@
 //! Do reviewers differ, or is it chance who got what?
 //!
-//! Evidence that goes by normal laws takes a few yes among many no for more than they are. So it is compared with what it would be had the same verdicts come
-//! from others: reviewers who are alike are as good in any order. Names are shuffled among the verdicts, and what holds must hold
-//! more surely than in each of these.
+//! Evidence that goes by normal laws takes a few yes among many no for more than they are. So it is
+//! compared with what it would be had the same verdicts come from others: reviewers who are alike
+//! are as good in any order. Names are shuffled among the verdicts, and what holds must hold more
+//! surely than in each of these.
 
 use super::compared::Compared;
 use super::sums::Sums;
@@ -12,12 +13,13 @@ use crate::toolbox::hash_number;
 const SURE: f64 = 4.0;
 /// and more surely than in so many shufflings: alike, they would once in forty.
 const SHUFFLINGS: u64 = 39;
-/// Verdicts are shuffled one by one, since those who agree on equal items are one row; of more than so many, and so many times the rows, a row is as many as its
-/// share of these.
+/// Verdicts are shuffled one by one, since those who agree on equal items are one row; of more than
+/// so many, and so many times the rows, a row is as many as its share of these.
 const SINGLE: f64 = 4096.0;
 const PER_ROW: f64 = 4.0;
 
-/// One verdict: what was expected less the centre, how far off it was, for how many it counts, and by how much of what such verdicts are off.
+/// One verdict: what was expected less the centre, how far off it was, for how many it counts, and
+/// by how much of what such verdicts are off.
 pub(super) type Verdict = (f64, f64, f64, f64);
 
 /// In which of the three reviewers surely differ, given all verdicts, by whom, and what they say.

@@ -1,6 +1,7 @@
 //! Sums over the verdicts of one reviewer.
 
-/// Sums over a reviewer's verdicts: x is what was expected less the centre, y how far off the verdict was.
+/// Sums over a reviewer's verdicts: x is what was expected less the centre, y how far off the
+/// verdict was.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sums {
     pub(super) verdicts: f64,
@@ -10,7 +11,8 @@ pub(super) struct Sums {
     xx: f64,
     xy: f64,
     yy: f64,
-    /// Over single verdicts: how far off, squared, beside what such verdicts are off on average; and the squares of that.
+    /// Over single verdicts: how far off, squared, beside what such verdicts are off on average;
+    /// and the squares of that.
     squares: f64,
     fourths: f64,
 }
@@ -53,9 +55,9 @@ impl Sums {
     }
 }
 
-/// By how many times its mean squared the square of how far a verdict is off varies: twice for normal ones, and many times where a
-/// few are far off, as the yes among many no. Within reviewers, and over all of
-/// them; none where every verdict is as expected.
+/// By how many times its mean squared the square of how far a verdict is off varies: twice for
+/// normal ones, and many times where a few are far off, as the yes among many no. Within reviewers,
+/// and over all of them; none where every verdict is as expected.
 pub(super) fn wide(groups: &[Sums]) -> Option<(f64, f64)> {
     let (mut verdicts, mut squares, mut fourths) = (0.0, 0.0, 0.0);
     let (mut fourths_within, mut products) = (0.0, 0.0);
@@ -64,12 +66,14 @@ pub(super) fn wide(groups: &[Sums]) -> Option<(f64, f64)> {
         squares += group.squares;
         fourths += group.fourths;
         if group.verdicts > 1.5 {
-            // Of two different verdicts the product of squares is the square of the mean, however few there are.
+            // Of two different verdicts the product of squares is the square of the mean, however
+            // few there are.
             fourths_within += group.fourths;
             products += (group.squares * group.squares - group.fourths) / (group.verdicts - 1.0);
         }
     }
-    // Reviewers who differ make squares vary, too: what they do within each is not to be more than over all.
+    // Reviewers who differ make squares vary, too: what they do within each is not to be more than
+    // over all.
     let over_all = verdicts * fourths / (squares * squares) - 1.0;
     let within = if products > 0.0 { fourths_within / products - 1.0 } else { f64::INFINITY };
     (squares > 0.0 && over_all.is_finite()).then(|| (within.min(over_all).max(1.0), over_all.max(1.0)))

@@ -1,8 +1,9 @@
 //! Trees from labelled rows: each is grown on what the earlier ones of its stand leave.
 //!
-//! Scores are sorted into a few bins, and sums over bins tell the best of all cuts. A tree makes one cut after the other, each the same for all of its
-//! rows, so that it sees what depends on three evaluators at once, and a row is valued without a branch. A leaf of few rows says
-//! little, as if there were [`PRIOR`] more of which nothing is left.
+//! Scores are sorted into a few bins, and sums over bins tell the best of all cuts. A tree makes
+//! one cut after the other, each the same for all of its rows, so that it sees what depends on
+//! three evaluators at once, and a row is valued without a branch. A leaf of few rows says little,
+//! as if there were [`PRIOR`] more of which nothing is left.
 
 use super::{BLOCK, Cuts, DEPTH, LEAVES, STANDS, TREES, Tree};
 use crate::toolbox::hash_number;
@@ -12,7 +13,8 @@ const BINS: usize = 16;
 /// How much of what leaves say is believed by all trees of a stand together, each of them as much.
 const BELIEVED: f64 = 7.2;
 const PRIOR: f64 = 3.0;
-/// A tree sees seven in ten of the rows that its stand may see, and at most about so many rows, and so many evaluators.
+/// A tree sees seven in ten of the rows that its stand may see, and at most about so many rows, and
+/// so many evaluators.
 const SEEN: f64 = 0.7;
 const MOST_ROWS: f64 = 768.0;
 const MOST_COLUMNS: usize = 32;
@@ -38,7 +40,8 @@ pub(super) struct Stand<'a> {
     parts: Vec<u8>,
 }
 
-/// Memory that every tree uses again: the rows it sees, what these sum up to, and their leaves so far.
+/// Memory that every tree uses again: the rows it sees, what these sum up to, and their leaves so
+/// far.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     rows: Vec<u32>,
@@ -57,7 +60,8 @@ type Cells = [[Sum; BINS]; LEAVES / 2];
 type Sum = [f64; 2];
 
 impl<'a> Stand<'a> {
-    /// From a table of scores without gaps, and a key of each row that says what sees it; none where no evaluator's scores differ.
+    /// From a table of scores without gaps, and a key of each row that says what sees it; none
+    /// where no evaluator's scores differ.
     pub(super) fn new(
         table: &[f64],
         width: usize,
@@ -104,7 +108,8 @@ impl<'a> Stand<'a> {
         self.cuts.len().clamp(TREES.0, TREES.1)
     }
 
-    /// Takes what a tree says from what is left to its stand, and adds it up for the part of the labels that this has not seen.
+    /// Takes what a tree says from what is left to its stand, and adds it up for the part of the
+    /// labels that this has not seen.
     pub(super) fn take(&self, tree: &Tree, own: usize, left: &mut [f64], unseen: &mut [f64]) {
         let blocks = self.blocks.chunks_exact(self.cuts.len());
         let rows = left.chunks_mut(BLOCK).zip(unseen.chunks_mut(BLOCK)).zip(self.parts.chunks(BLOCK));
@@ -174,8 +179,9 @@ impl<'a> Stand<'a> {
         }
     }
 
-    /// Sums up for every evaluator that the tree sees: a row at a time, so that one sum need not wait for another. Below the first cut only the rows on
-    /// that side of the last one where fewer are need be looked at: the others are what is left of the sums before.
+    /// Sums up for every evaluator that the tree sees: a row at a time, so that one sum need not
+    /// wait for another. Below the first cut only the rows on that side of the last one where fewer
+    /// are need be looked at: the others are what is left of the sums before.
     fn sum_up(&self, level: usize, room: &mut Room) {
         room.some.clear();
         room.some.resize(room.rows.len(), 0);
@@ -264,14 +270,15 @@ fn best_cut(leaves: &[[Sum; BINS]], cuts: usize) -> (f64, u8) {
     best
 }
 
-/// Whether a cut takes away more than another, and not only by rounding: the first of those that are as good is taken, in whichever order labels were
-/// added up.
+/// Whether a cut takes away more than another, and not only by rounding: the first of those that
+/// are as good is taken, in whichever order labels were added up.
 #[inline]
 fn is_more(taken: f64, other: f64) -> bool {
     taken > other * (1.0 + 1e-9)
 }
 
-/// Where bins of about as many of the scores, which are sorted, end: between two scores that differ.
+/// Where bins of about as many of the scores, which are sorted, end: between two scores that
+/// differ.
 fn cuts(sorted: &[f64]) -> Vec<f64> {
     let mut cuts: Vec<f64> = Vec::with_capacity(BINS - 1);
     for bin in 1..BINS {
@@ -301,7 +308,8 @@ mod tests {
 
     #[test]
     fn the_best_cut_takes_away_most() {
-        // Two leaves: in one what is left rises behind the third bin, in the other it falls there, and together nothing is seen.
+        // Two leaves: in one what is left rises behind the third bin, in the other it falls there,
+        // and together nothing is seen.
         let mut leaves = [[[0.0, 10.0]; BINS]; 2];
         for (leaf, sign) in leaves.iter_mut().zip([1.0, -1.0]) {
             leaf.iter_mut()
