@@ -76,8 +76,8 @@ impl Alarm {
     /// let alarm = Alarm { evaluator, reading, since, until, before, after, confidence };
     /// assert_eq!(
     ///     alarm.message(&evaluators, |round| format!("round {round}")),
-    ///     "`abuse` changed: the spread of its scores rose between round 160 and round 163 (99.99% \
-    ///      sure)"
+    ///     "`abuse` changed: the spread of its scores rose between round 160 and \
+    ///      round 163 (99.99% sure)"
     /// );
     /// let stuck = Alarm { reading: Reading::Varying, before: 1.0, after: 0.0, ..alarm };
     /// assert_eq!(
