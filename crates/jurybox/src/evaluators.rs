@@ -62,7 +62,7 @@ impl Evaluator {
     /// assert_eq!(evaluators.contexts().collect::<Vec<_>>(), [2]);
     /// assert!(Jury::new(&"adaptive".parse()?, evaluators.clone()).is_ok());
     /// let error = Jury::new(&"lin-ucb".parse()?, evaluators).unwrap_err();
-    /// assert!(matches!(error, jurybox::Error::Evaluators(_)));
+    /// assert!(matches!(error, jurybox::Error::Policy { .. }));
     /// # Ok::<(), jurybox::Error>(())
     /// ```
     pub fn context(name: impl Into<String>) -> Self {
