@@ -16,7 +16,7 @@ const BOOK: [&str; 8] = [
     "research/*.md",
     "reference/output.md",
     "reference/file-formats.md",
-    "reference/polic*.md",
+    "reference/policy-*.md",
 ];
 
 #[test]
