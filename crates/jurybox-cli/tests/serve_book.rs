@@ -1,10 +1,14 @@
-//! The page of the book about the server: its commands are run as they stand there, and answer what it says.
+//! The pages of the book about the server: their shell commands are run in order against one
+//! server, and must answer as the `json` or `text` block that follows says.
 #![cfg(unix)]
 
 mod server;
 
 use server::Server;
 use std::process::Command;
+
+/// Pages in the order in which a reader meets them; later pages use queues of earlier ones.
+const PAGES: [&str; 2] = ["server.md", "review-page.md"];
 
 /// Whether a text is as expected, where `[..]` stands for anything.
 fn is_like(text: &str, expected: &str) -> bool {
@@ -19,11 +23,8 @@ fn is_like(text: &str, expected: &str) -> bool {
     rest.is_empty() || expected.ends_with("[..]")
 }
 
-#[test]
-fn the_page_does_what_it_says() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/serve.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let server = Server::start("book", &[]);
+/// Runs the `sh` blocks of a page, compares answers, and returns the number of blocks.
+fn run_page(page: &str, server: &Server) -> usize {
     let mut blocks = page.split("```").skip(1).step_by(2).peekable();
     let mut run = 0;
     while let Some(block) = blocks.next() {
@@ -32,18 +33,29 @@ fn the_page_does_what_it_says() {
             .args(["-ec", &script.replace("127.0.0.1:8686", &server.address)])
             .output()
             .expect("a shell and curl");
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let answer = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{script}{}", String::from_utf8_lossy(&output.stderr));
         let next = blocks.peek();
         if let Some(expected) =
             next.and_then(|next| next.strip_prefix("json\n").or(next.strip_prefix("text\n")))
         {
             assert!(
-                is_like(said.trim(), expected.trim()),
-                "{script}\nsaid:     {said}\nexpected: {expected}"
+                is_like(answer.trim(), expected.trim()),
+                "{script}\nanswer:   {answer}\nexpected: {expected}"
             );
         }
         run += 1;
     }
-    assert!(run >= 9, "{run} commands were run");
+    run
+}
+
+#[test]
+fn the_pages_do_what_they_say() {
+    let server = Server::start("book", &[]);
+    let mut run = 0;
+    for page in PAGES {
+        let page = format!("{}/../../docs/src/how-to/{page}", env!("CARGO_MANIFEST_DIR"));
+        run += run_page(&std::fs::read_to_string(page).unwrap(), &server);
+    }
+    assert!(run >= 11, "{run} commands were run");
 }
