@@ -4,7 +4,7 @@
 //! Rounds are drawn beforehand; the clock runs over choosing, observing and learning only.
 
 use jurybox::{Evaluators, Example, Jury, Link, Scores};
-use jurybox_lab::{Contender, Items, Setting, World};
+use jurybox_lab::{Contender, Setting, SimulatedItems, SimulatedQueue};
 use rand::SeedableRng;
 use std::process::Command;
 use std::time::Instant;
@@ -13,14 +13,14 @@ const ROUNDS: usize = 20_000;
 const DRAWN: usize = 500;
 
 fn rounds_per_second(contender: &Contender, setting: &Setting) -> f64 {
-    let mut world = World::new(setting, 1, 0);
+    let mut world = SimulatedQueue::new(setting, 1, 0);
     let sigma = world.truth().told_sigma();
     let evaluators = Evaluators::numbered(setting.evaluators).expect("ten evaluators");
     let told = contender.spec.clone().told("sigma", sigma);
     let mut jury = Jury::new(&told, evaluators).expect("a policy of the table");
-    let rounds: Vec<Items> = (0..DRAWN)
+    let rounds: Vec<SimulatedItems> = (0..DRAWN)
         .map(|_| {
-            let mut items = Items::default();
+            let mut items = SimulatedItems::default();
             world.next_round(&mut items);
             items
         })

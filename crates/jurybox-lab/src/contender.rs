@@ -82,11 +82,11 @@ impl Contender {
             unit: ones.clone(),
             power: ones,
         };
-        self.seat(setting, &truth).map(|_| ())
+        self.jury_for(setting, &truth).map(|_| ())
     }
 
     /// Seats the policy in a world.
-    pub(crate) fn seat(&self, setting: &Setting, truth: &Truth) -> Result<Jury, Error> {
+    pub(crate) fn jury_for(&self, setting: &Setting, truth: &Truth) -> Result<Jury, Error> {
         let evaluators = Evaluators::numbered(setting.evaluators)?;
         let link = serde_json::to_value(setting.link).expect("a name");
         let told: [(&[&str], Vec<Value>); 5] = [
@@ -120,9 +120,9 @@ mod tests {
     #[test]
     fn contenders_are_told_what_they_can_be_told() {
         let setting = Setting { rounds: 500, ..Setting::default() };
-        let truth = crate::world::World::new(&setting, 1, 0).truth().clone();
+        let truth = crate::simulated_queue::SimulatedQueue::new(&setting, 1, 0).truth().clone();
         let seated = |spec: &str| {
-            Contender::of(spec.parse().unwrap()).seat(&setting, &truth).unwrap().spec().to_string()
+            Contender::of(spec.parse().unwrap()).jury_for(&setting, &truth).unwrap().spec().to_string()
         };
         assert!(seated("esag").starts_with("esag(sigma=["));
         assert!(seated("eps-greedy").contains("horizon=500"));
@@ -143,8 +143,8 @@ mod tests {
         assert!(logistic.contains(&"glm-esag".into()) && !logistic.contains(&"esag".into()));
         assert!(linear.contains(&"average".into()) && logistic.contains(&"average".into()));
         let probit = Setting { link: Link::Probit, ..Setting::default() };
-        let truth = crate::world::World::new(&probit, 1, 0).truth().clone();
-        let jury = Contender::of(Spec::new("glm-esag")).seat(&probit, &truth).unwrap();
+        let truth = crate::simulated_queue::SimulatedQueue::new(&probit, 1, 0).truth().clone();
+        let jury = Contender::of(Spec::new("glm-esag")).jury_for(&probit, &truth).unwrap();
         assert!(jury.spec().to_string().contains("link=probit"));
     }
 }

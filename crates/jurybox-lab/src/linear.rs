@@ -2,7 +2,7 @@
 
 /// Sums that determine a regression of one value on several with an intercept.
 #[derive(Debug, Clone)]
-pub(crate) struct LeastSquares {
+pub(crate) struct RegressionSums {
     columns: usize,
     count: f64,
     /// Means of the columns, then of the value.
@@ -13,15 +13,15 @@ pub(crate) struct LeastSquares {
 
 /// A fitted regression.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fit {
+pub(crate) struct LinearFit {
     pub(crate) intercept: f64,
     pub(crate) slopes: Vec<f64>,
 }
 
-impl LeastSquares {
+impl RegressionSums {
     pub(crate) fn new(columns: usize) -> Self {
         let wide = columns + 1;
-        LeastSquares { columns, count: 0.0, means: vec![0.0; wide], products: vec![0.0; wide * wide] }
+        RegressionSums { columns, count: 0.0, means: vec![0.0; wide], products: vec![0.0; wide * wide] }
     }
 
     /// Takes in one row; every value must be a number. Welford's update: sums of squares never cancel.
@@ -40,12 +40,12 @@ impl LeastSquares {
 
     /// The fit with `ridge` added to the squares of each column; the intercept is not shrunk. A hair of ridge is always
     /// there and keeps collinear columns apart. None before the second row.
-    pub(crate) fn fit(&self, ridge: f64) -> Option<Fit> {
+    pub(crate) fn fit(&self, ridge: f64) -> Option<LinearFit> {
         self.fit_with_leverage(ridge).map(|(fit, _)| fit)
     }
 
     /// As [`fit`](Self::fit), and what tells how far each row drew the fit to itself.
-    pub(crate) fn fit_with_leverage(&self, ridge: f64) -> Option<(Fit, Leverage)> {
+    pub(crate) fn fit_with_leverage(&self, ridge: f64) -> Option<(LinearFit, Leverage)> {
         if self.count < 2.0 {
             return None;
         }
@@ -54,11 +54,11 @@ impl LeastSquares {
         for i in 0..n {
             matrix[i * n + i] += ridge + 1e-9 * (matrix[i * n + i] + self.count);
         }
-        let factor = Factor::of(matrix, n)?;
+        let factor = CholeskyFactor::of(matrix, n)?;
         let slopes = factor.solve(&self.with_value());
         let intercept = self.means[n] - slopes.iter().zip(&self.means).map(|(b, mean)| b * mean).sum::<f64>();
         let leverage = Leverage { least: 1.0 / self.count, means: self.means[..n].to_vec(), factor };
-        Some((Fit { intercept, slopes }, leverage))
+        Some((LinearFit { intercept, slopes }, leverage))
     }
 
     /// Centred products of each column with the value.
@@ -67,7 +67,7 @@ impl LeastSquares {
     }
 }
 
-impl Fit {
+impl LinearFit {
     pub(crate) fn predict(&self, row: &[f64]) -> f64 {
         self.intercept + row.iter().zip(&self.slopes).map(|(x, b)| x * b).sum::<f64>()
     }
@@ -78,7 +78,7 @@ impl Fit {
 pub(crate) struct Leverage {
     least: f64,
     means: Vec<f64>,
-    factor: Factor,
+    factor: CholeskyFactor,
 }
 
 impl Leverage {
@@ -92,15 +92,15 @@ impl Leverage {
 
 /// The Cholesky factor of a symmetric positive definite matrix.
 #[derive(Debug, Clone)]
-pub(crate) struct Factor {
+pub(crate) struct CholeskyFactor {
     n: usize,
     /// Lower triangle, row after row.
     lower: Vec<f64>,
 }
 
-impl Factor {
+impl CholeskyFactor {
     /// None where the matrix is not positive definite.
-    pub(crate) fn of(mut matrix: Vec<f64>, n: usize) -> Option<Factor> {
+    pub(crate) fn of(mut matrix: Vec<f64>, n: usize) -> Option<CholeskyFactor> {
         for i in 0..n {
             for j in 0..=i {
                 let dot: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
@@ -115,7 +115,7 @@ impl Factor {
                 }
             }
         }
-        Some(Factor { n, lower: matrix })
+        Some(CholeskyFactor { n, lower: matrix })
     }
 
     /// The x for which the lower triangle times x is `right`.
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_plane_is_found_and_a_ridge_shrinks_it_as_the_formula_says() {
-        let mut sums = LeastSquares::new(2);
+        let mut sums = RegressionSums::new(2);
         let (mut xx, mut xy, mut count) = (0.0, 0.0, 0.0);
         for i in 0..10 {
             for j in 0..10 {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn two_equal_columns_share_and_one_row_fits_nothing() {
-        let mut sums = LeastSquares::new(2);
+        let mut sums = RegressionSums::new(2);
         sums.learn(&[1.0, 1.0], 3.0);
         assert_eq!(sums.fit(0.0), None);
         (0..20).for_each(|i| sums.learn(&[f64::from(i), f64::from(i)], 3.0 * f64::from(i)));
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_is_not_positive_definite_is_refused() {
-        assert!(Factor::of(vec![1.0, 2.0, 2.0, 1.0], 2).is_none());
-        assert!(Factor::of(vec![f64::NAN], 1).is_none());
+        assert!(CholeskyFactor::of(vec![1.0, 2.0, 2.0, 1.0], 2).is_none());
+        assert!(CholeskyFactor::of(vec![f64::NAN], 1).is_none());
     }
 }

@@ -7,7 +7,7 @@
 use crate::contender::Contender;
 use crate::error::Error;
 use crate::setting::Setting;
-use crate::trial::{Record, trial};
+use crate::trial::{RunRecord, trial};
 use jurybox::toolbox::hash_text;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -71,7 +71,9 @@ impl Experiment {
     /// so that more runs add to those that are there.
     fn key(&self) -> String {
         let work = (env!("CARGO_PKG_VERSION"), FORMAT, &self.setting, &self.contenders, self.seed);
-        format!("{:016x}", hash_text(&serde_json::to_string(&work).expect("plain data")))
+        // Folders of earlier versions are found again: their JSON called the extensions twists.
+        let json = serde_json::to_string(&work).expect("plain data");
+        format!("{:016x}", hash_text(&json.replacen("\"extensions\":", "\"twists\":", 1)))
     }
 }
 
@@ -106,7 +108,7 @@ pub struct Running<'a> {
 /// assert_eq!(records[0].len(), 3);
 /// # Ok::<(), jurybox_lab::Error>(())
 /// ```
-pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<Record>>, Error> {
+pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<RunRecord>>, Error> {
     let mut folders = Vec::new();
     for experiment in experiments {
         experiment.check()?;
@@ -122,7 +124,7 @@ pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<
     let (total, done) = (jobs.len(), AtomicUsize::new(0));
     let never = AtomicBool::new(false);
     let stop = how.stop.unwrap_or(&never);
-    let finished: Vec<Option<Record>> = jobs
+    let finished: Vec<Option<RunRecord>> = jobs
         .par_iter()
         .with_max_len(1)
         .map(|&(at, run)| {
@@ -143,7 +145,7 @@ pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<
     if done < total {
         return Err(Error::Interrupted { done, total });
     }
-    let mut records: Vec<Vec<(u64, Record)>> = experiments.iter().map(|_| Vec::new()).collect();
+    let mut records: Vec<Vec<(u64, RunRecord)>> = experiments.iter().map(|_| Vec::new()).collect();
     for ((at, run), record) in jobs.into_iter().zip(finished.into_iter().flatten()) {
         records[at].push((run, record));
     }
@@ -167,7 +169,12 @@ fn folder_of(experiment: &Experiment, keep: Option<&Path>) -> Result<Option<Path
     Ok(Some(folder))
 }
 
-fn one(e: &Experiment, run: u64, folder: Option<&Path>, stop: &AtomicBool) -> Result<Option<Record>, Error> {
+fn one(
+    e: &Experiment,
+    run: u64,
+    folder: Option<&Path>,
+    stop: &AtomicBool,
+) -> Result<Option<RunRecord>, Error> {
     let path = folder.map(|folder| folder.join(format!("{run}.json")));
     kept(path.as_deref(), || trial(&e.setting, &e.contenders, e.seed, run, stop))
 }

@@ -4,17 +4,17 @@ use crate::error::Error;
 use jurybox::Link;
 use serde::{Deserialize, Serialize};
 
-/// The paper's synthetic family (Sect. 6.1), and the [`Twists`] that take it to data as it really is.
+/// The paper's synthetic family (Sect. 6.1), and the [`Extensions`] that take it to data as it really is.
 ///
 /// Rewards are N(0, 1) cut to [0, 20]; evaluator j has gain alpha_j ~ U[1/2, 3/2] and noise level
 /// sigma_j ~ U[s/2, 3s/2] with s = 1 / `ratio`.
 ///
 /// ```
-/// use jurybox_lab::{Setting, Twists};
+/// use jurybox_lab::{Setting, Extensions};
 ///
 /// let paper = Setting::default();
 /// assert_eq!((paper.items, paper.k, paper.evaluators), (60, 10, 10));
-/// let harder = Setting { twists: Twists { missing: 0.2, delay: 5, ..Twists::default() }, ..paper };
+/// let harder = Setting { extensions: Extensions { missing: 0.2, delay: 5, ..Extensions::default() }, ..paper };
 /// assert!(harder.check().is_ok());
 /// assert!(Setting { ratio: 0.0, ..Setting::default() }.check().is_err());
 /// ```
@@ -36,7 +36,7 @@ pub struct Setting {
     /// How noise is cut where the link is bounded.
     pub truncation: Truncation,
     /// What the paper leaves out.
-    pub twists: Twists,
+    pub extensions: Extensions,
 }
 
 impl Default for Setting {
@@ -49,7 +49,7 @@ impl Default for Setting {
             k: 10,
             rounds: 2000,
             truncation: Truncation::Interval,
-            twists: Twists::default(),
+            extensions: Extensions::default(),
         }
     }
 }
@@ -72,11 +72,11 @@ pub enum Truncation {
 /// How the evaluators change over time.
 ///
 /// ```
-/// assert_eq!(jurybox_lab::Drift::default(), jurybox_lab::Drift::None);
+/// assert_eq!(jurybox_lab::SimulatedDrift::default(), jurybox_lab::SimulatedDrift::None);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Drift {
+pub enum SimulatedDrift {
     /// They do not.
     #[default]
     None,
@@ -89,12 +89,12 @@ pub enum Drift {
 /// What the paper's family leaves out, each on its own switch; all off by default.
 ///
 /// ```
-/// let twists = jurybox_lab::Twists { intercepts: 1.0, ..Default::default() };
-/// assert_ne!(twists, jurybox_lab::Twists::default());
+/// let extensions = jurybox_lab::Extensions { intercepts: 1.0, ..Default::default() };
+/// assert_ne!(extensions, jurybox_lab::Extensions::default());
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Twists {
+pub struct Extensions {
     /// Evaluator j adds b_j ~ U[-x, x] inside the link.
     pub intercepts: f64,
     /// Evaluator j reports in units of its own, 10^U[-x, x] (identity link only).
@@ -116,7 +116,7 @@ pub struct Twists {
     /// The first evaluator is down from the first of these rounds to the last.
     pub outage: Option<(u64, u64)>,
     /// How the evaluators change.
-    pub drift: Drift,
+    pub drift: SimulatedDrift,
     /// What the learner sees of a reward is off by N(0, x^2).
     pub reward_noise: f64,
     /// A reward comes this many rounds after its pick.
@@ -162,11 +162,11 @@ impl Setting {
         if *rounds == 0 {
             return Err(Error::setting("rounds", 0, "there must be at least one"));
         }
-        self.check_twists()
+        self.check_extensions()
     }
 
-    fn check_twists(&self) -> Result<(), Error> {
-        let t = &self.twists;
+    fn check_extensions(&self) -> Result<(), Error> {
+        let t = &self.extensions;
         for (name, value) in [
             ("intercepts", t.intercepts),
             ("units", t.units),
@@ -215,7 +215,7 @@ impl Setting {
 
     /// E r of the rewards.
     pub fn mean_reward(&self) -> f64 {
-        crate::world::REWARDS.expectation()
+        crate::simulated_queue::REWARDS.expectation()
     }
 }
 
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn bad_settings_are_refused_by_name() {
-        let with = |twists: Twists| Setting { twists, ..Setting::default() };
+        let with = |extensions: Extensions| Setting { extensions, ..Setting::default() };
         for (setting, says) in [
             (Setting { k: 0, ..Setting::default() }, "k = 0"),
             (Setting { k: 60, ..Setting::default() }, "k = 60: must be below items = 60"),
@@ -233,19 +233,20 @@ mod tests {
             (Setting { ratio: f64::NAN, ..Setting::default() }, "ratio = NaN"),
             (Setting { evaluators: 0, ..Setting::default() }, "evaluators = 0"),
             (Setting { rounds: 0, ..Setting::default() }, "rounds = 0"),
-            (with(Twists { missing: 1.0, ..Twists::default() }), "missing = 1"),
-            (with(Twists { correlated: 3, ..Twists::default() }), "rho = 0"),
-            (with(Twists { correlated: 1, rho: 0.5, ..Twists::default() }), "correlated = 1"),
-            (with(Twists { useless: usize::MAX, inverted: 5, ..Twists::default() }), "useless = 184"),
-            (with(Twists { useless: 6, inverted: 5, ..Twists::default() }), "useless = 6"),
-            (with(Twists { outage: Some((9, 3)), ..Twists::default() }), "outage = 9-3"),
-            (with(Twists { items_min: Some(10), ..Twists::default() }), "items-min = 10"),
-            (with(Twists { curvature: -0.5, ..Twists::default() }), "curvature = -0.5"),
+            (with(Extensions { missing: 1.0, ..Extensions::default() }), "missing = 1"),
+            (with(Extensions { correlated: 3, ..Extensions::default() }), "rho = 0"),
+            (with(Extensions { correlated: 1, rho: 0.5, ..Extensions::default() }), "correlated = 1"),
+            (with(Extensions { useless: usize::MAX, inverted: 5, ..Extensions::default() }), "useless = 184"),
+            (with(Extensions { useless: 6, inverted: 5, ..Extensions::default() }), "useless = 6"),
+            (with(Extensions { outage: Some((9, 3)), ..Extensions::default() }), "outage = 9-3"),
+            (with(Extensions { items_min: Some(10), ..Extensions::default() }), "items-min = 10"),
+            (with(Extensions { curvature: -0.5, ..Extensions::default() }), "curvature = -0.5"),
         ] {
             let message = setting.check().unwrap_err().to_string();
             assert!(message.starts_with(says), "{message}");
         }
-        let logistic = Setting { link: Link::Logistic, ..with(Twists { units: 1.0, ..Twists::default() }) };
+        let logistic =
+            Setting { link: Link::Logistic, ..with(Extensions { units: 1.0, ..Extensions::default() }) };
         assert!(logistic.check().unwrap_err().to_string().contains("identity"));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::runner::Experiment;
 use crate::statistics::ci95;
-use crate::trial::Record;
+use crate::trial::RunRecord;
 use jurybox::Interval;
 use jurybox_draw::{Curve, Plot, Scale};
 use serde::Serialize;
@@ -69,17 +69,17 @@ pub struct PolicySummary {
     /// Error of its gains at the end.
     pub alpha_error: Option<f64>,
     /// The same on the way.
-    pub curve: Vec<Point>,
+    pub curve: Vec<SummaryPoint>,
 }
 
 /// A checkpoint of a curve: means over runs.
 ///
 /// ```
 /// // Read from `PolicySummary::curve`.
-/// fn x(point: &jurybox_lab::Point) -> f64 { point.round as f64 }
+/// fn x(point: &jurybox_lab::SummaryPoint) -> f64 { point.round as f64 }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Point {
+pub struct SummaryPoint {
     /// The round.
     pub round: u64,
     /// Regret up to it.
@@ -107,7 +107,7 @@ impl Summary {
     ///
     /// # Panics
     /// If there are none.
-    pub fn of(experiment: &Experiment, records: &[Record]) -> Summary {
+    pub fn of(experiment: &Experiment, records: &[RunRecord]) -> Summary {
         let n = records.len() as f64;
         let last = |values: &[f64]| values.last().copied().unwrap_or(0.0);
         let oracle = records.iter().map(|record| last(&record.oracle)).sum::<f64>() / n;
@@ -138,15 +138,16 @@ impl Summary {
 
     /// The curves as plots, each with a name for its file.
     pub fn plots(&self) -> Vec<(&'static str, Plot)> {
-        let plot = |title: &str, y_label: &str, y_scale, of: &dyn Fn(&Point) -> Option<Interval>| Plot {
-            title: title.into(),
-            x_label: "round".into(),
-            y_label: y_label.into(),
-            x_scale: if y_scale == Scale::Log { Scale::Log } else { Scale::Linear },
-            y_scale,
-            curves: self.curves(of),
-        };
-        let relative = |point: &Point| Some(point.relative_regret);
+        let plot =
+            |title: &str, y_label: &str, y_scale, of: &dyn Fn(&SummaryPoint) -> Option<Interval>| Plot {
+                title: title.into(),
+                x_label: "round".into(),
+                y_label: y_label.into(),
+                x_scale: if y_scale == Scale::Log { Scale::Log } else { Scale::Linear },
+                y_scale,
+                curves: self.curves(of),
+            };
+        let relative = |point: &SummaryPoint| Some(point.relative_regret);
         let mut plots = vec![
             (
                 "relative-regret",
@@ -170,7 +171,7 @@ impl Summary {
     }
 
     /// One curve per policy that has it.
-    pub(crate) fn curves(&self, of: &dyn Fn(&Point) -> Option<Interval>) -> Vec<Curve> {
+    pub(crate) fn curves(&self, of: &dyn Fn(&SummaryPoint) -> Option<Interval>) -> Vec<Curve> {
         self.policies
             .iter()
             .enumerate()
@@ -213,11 +214,11 @@ impl Summary {
     }
 }
 
-fn curve(records: &[Record], at: usize) -> Vec<Point> {
+fn curve(records: &[RunRecord], at: usize) -> Vec<SummaryPoint> {
     let rounds = &records[0].rounds;
-    let over_runs = |f: &dyn Fn(&Record) -> f64| Interval::of(&records.iter().map(f).collect::<Vec<_>>());
+    let over_runs = |f: &dyn Fn(&RunRecord) -> f64| Interval::of(&records.iter().map(f).collect::<Vec<_>>());
     (0..records[0].tracks[at].reward.len())
-        .map(|i| Point {
+        .map(|i| SummaryPoint {
             round: rounds[i],
             relative_regret: over_runs(&|record| record.tracks[at].relative_regret[i]),
             absolute_regret: over_runs(&|record| record.tracks[at].absolute_regret[i]),

@@ -4,7 +4,7 @@ use crate::checkpoints::{DENSITY, checkpoints};
 use crate::contender::Contender;
 use crate::error::Error;
 use crate::setting::Setting;
-use crate::world::{Items, World};
+use crate::simulated_queue::{SimulatedItems, SimulatedQueue};
 use jurybox::toolbox::hash_text;
 use jurybox::{Example, Jury, Pick, Receipt, Scores, TopK};
 use rand::SeedableRng;
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// # Ok::<(), jurybox_lab::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct RunRecord {
     /// The checkpoints.
     pub rounds: Vec<u64>,
     /// Reward of the oracle's picks.
@@ -37,7 +37,7 @@ pub struct Record {
     pub tracks: Vec<Track>,
 }
 
-/// One contender's part of a [`Record`].
+/// One contender's part of a [`RunRecord`].
 ///
 /// ```
 /// assert!(jurybox_lab::Track::default().reward.is_empty());
@@ -61,24 +61,24 @@ pub fn trial(
     seed: u64,
     run: u64,
     stop: &AtomicBool,
-) -> Result<Option<Record>, Error> {
-    let mut world = World::new(setting, seed, run);
-    let mut seats = Vec::new();
+) -> Result<Option<RunRecord>, Error> {
+    let mut world = SimulatedQueue::new(setting, seed, run);
+    let mut running = Vec::new();
     for contender in contenders {
-        seats.push(Seat::new(contender, setting, &world, seed, run)?);
+        running.push(RunningContender::new(contender, setting, &world, seed, run)?);
     }
-    let mut desk = Desk::default();
+    let mut oracle = OraclePicker::default();
     let (mut oracle_sum, mut best_sum) = (0.0, 0.0);
-    let mut oracle_pool = Items::default();
+    let mut oracle_pool = SimulatedItems::default();
     let rounds = checkpoints(setting.rounds, DENSITY);
-    let mut record = Record {
+    let mut record = RunRecord {
         rounds: rounds.clone(),
         oracle: Vec::new(),
         best: Vec::new(),
-        tracks: vec![Track::default(); seats.len()],
+        tracks: vec![Track::default(); running.len()],
     };
     let mut next = rounds.iter().peekable();
-    let (mut items, mut inverse) = (Items::default(), Vec::new());
+    let (mut items, mut inverse) = (SimulatedItems::default(), Vec::new());
     for round in 1..=setting.rounds {
         if round % 64 == 0 && stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -86,34 +86,34 @@ pub fn trial(
         world.next_round(&mut items);
         // The oracle and every contender read the same scores: their g^-1 is taken once.
         let scores = Scores::new(&items.scores, setting.evaluators)?.with_inverse(setting.link, &mut inverse);
-        let judged = if setting.twists.persistent {
+        let oracle_rewards = if setting.extensions.persistent {
             oracle_pool.take_in(&items);
             let pool = Scores::new(&oracle_pool.scores, setting.evaluators)?;
-            let judged = desk.judge(&world, &pool, &oracle_pool.rewards, setting.k);
-            oracle_pool.remove(setting.evaluators, &mut desk.oracle_picks);
-            judged
+            let oracle_rewards = oracle.pick(&world, &pool, &oracle_pool.rewards, setting.k);
+            oracle_pool.remove(setting.evaluators, &mut oracle.oracle_picks);
+            oracle_rewards
         } else {
-            desk.judge(&world, &scores, &items.rewards, setting.k)
+            oracle.pick(&world, &scores, &items.rewards, setting.k)
         };
-        oracle_sum += judged.oracle_reward;
-        best_sum += judged.best_reward;
-        for seat in seats.iter_mut().filter(|seat| round <= seat.last_round) {
-            if setting.twists.persistent {
-                seat.play_own_pool(setting, round, (&scores, &items), &world, &mut desk)?;
+        oracle_sum += oracle_rewards.oracle_reward;
+        best_sum += oracle_rewards.best_reward;
+        for jury_for in running.iter_mut().filter(|jury_for| round <= jury_for.last_round) {
+            if setting.extensions.persistent {
+                jury_for.play_from_own_pool(setting, round, (&scores, &items), &world, &mut oracle)?;
             } else {
-                let oracle = (&desk.values[..], judged.oracle_estimate);
-                seat.play(setting, round, &scores, (&scores, &items), oracle)?;
+                let oracle = (&oracle.values[..], oracle_rewards.oracle_estimate);
+                jury_for.play(setting, round, &scores, (&scores, &items), oracle)?;
             }
         }
         if next.next_if(|&&checkpoint| checkpoint == round).is_some() {
             record.oracle.push(oracle_sum);
             record.best.push(best_sum);
-            for (seat, track) in seats.iter_mut().zip(&mut record.tracks) {
-                if round <= seat.last_round {
-                    track.relative_regret.push(seat.relative);
-                    track.absolute_regret.push(oracle_sum - seat.reward);
-                    track.reward.push(seat.reward);
-                    track.alpha_error.push(seat.alpha_error(setting, &world));
+            for (jury_for, track) in running.iter_mut().zip(&mut record.tracks) {
+                if round <= jury_for.last_round {
+                    track.relative_regret.push(jury_for.relative);
+                    track.absolute_regret.push(oracle_sum - jury_for.reward);
+                    track.reward.push(jury_for.reward);
+                    track.alpha_error.push(jury_for.alpha_error(setting, &world));
                 }
             }
         }
@@ -123,7 +123,7 @@ pub fn trial(
 
 /// The oracle's view of one round.
 #[derive(Default)]
-struct Desk {
+struct OraclePicker {
     buffer: Vec<f64>,
     values: Vec<f64>,
     oracle_picks: Vec<usize>,
@@ -131,14 +131,20 @@ struct Desk {
 }
 
 #[derive(Clone, Copy)]
-struct Judged {
+struct OracleRewards {
     oracle_estimate: f64,
     oracle_reward: f64,
     best_reward: f64,
 }
 
-impl Desk {
-    fn judge(&mut self, world: &World, scores: &Scores<'_>, rewards: &[f64], k: usize) -> Judged {
+impl OraclePicker {
+    fn pick(
+        &mut self,
+        world: &SimulatedQueue,
+        scores: &Scores<'_>,
+        rewards: &[f64],
+        k: usize,
+    ) -> OracleRewards {
         world.oracle_values(scores, &mut self.buffer, &mut self.values);
         let top = self.top.get_or_insert_with(|| TopK::new(k, 0));
         let mut best_of = |values: &[f64], picks: Option<&mut Vec<usize>>| -> f64 {
@@ -153,12 +159,12 @@ impl Desk {
         let oracle_estimate = best_of(&self.values, Some(&mut self.oracle_picks));
         let best_reward = best_of(rewards, None);
         let oracle_reward = self.oracle_picks.iter().map(|&item| rewards[item]).sum();
-        Judged { oracle_estimate, oracle_reward, best_reward }
+        OracleRewards { oracle_estimate, oracle_reward, best_reward }
     }
 }
 
 /// A reward that is on its way.
-struct Due {
+struct PendingReward {
     round: u64,
     scores: Vec<f64>,
     reward: f64,
@@ -166,12 +172,12 @@ struct Due {
 }
 
 /// A contender at work.
-struct Seat {
+struct RunningContender {
     jury: Jury,
     rng: ChaCha8Rng,
-    pool: Items,
+    pool: SimulatedItems,
     picks: Vec<Pick>,
-    due: VecDeque<Due>,
+    pending: VecDeque<PendingReward>,
     relative: f64,
     reward: f64,
     last_round: u64,
@@ -179,23 +185,23 @@ struct Seat {
     alpha_scale: f64,
 }
 
-impl Seat {
+impl RunningContender {
     fn new(
         contender: &Contender,
         setting: &Setting,
-        world: &World,
+        world: &SimulatedQueue,
         seed: u64,
         run: u64,
-    ) -> Result<Seat, Error> {
+    ) -> Result<RunningContender, Error> {
         // A stream for the contender's own draws that depends on its name alone, not on who else plays.
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ hash_text(&contender.label));
         rng.set_stream(run);
-        Ok(Seat {
-            jury: contender.seat(setting, world.truth())?,
+        Ok(RunningContender {
+            jury: contender.jury_for(setting, world.truth())?,
             rng,
-            pool: Items::default(),
+            pool: SimulatedItems::default(),
             picks: Vec::new(),
-            due: VecDeque::new(),
+            pending: VecDeque::new(),
             relative: 0.0,
             reward: 0.0,
             last_round: contender.stop.unwrap_or(setting.rounds),
@@ -208,7 +214,7 @@ impl Seat {
         setting: &Setting,
         round: u64,
         new: &Scores<'_>,
-        (scores, items): (&Scores<'_>, &Items),
+        (scores, items): (&Scores<'_>, &SimulatedItems),
         (oracle_values, oracle_estimate): (&[f64], f64),
     ) -> Result<(), Error> {
         self.jury.round_from_pool_into(scores, new, round, setting.k, &mut self.rng, &mut self.picks)?;
@@ -218,7 +224,7 @@ impl Seat {
             self.reward += items.rewards[pick.item];
         }
         self.relative += (oracle_estimate - estimate).max(0.0); // never negative but for rounding
-        if setting.twists.delay == 0 {
+        if setting.extensions.delay == 0 {
             let examples: Vec<Example<'_>> = self
                 .picks
                 .iter()
@@ -232,44 +238,44 @@ impl Seat {
             return Ok(());
         }
         for pick in &self.picks {
-            self.due.push_back(Due {
-                round: round + setting.twists.delay,
+            self.pending.push_back(PendingReward {
+                round: round + setting.extensions.delay,
                 scores: scores.row(pick.item).to_vec(),
                 reward: items.verdicts[pick.item],
                 receipt: pick.receipt.clone(),
             });
         }
-        while let Some(due) = self.due.pop_front_if(|due| due.round <= round) {
-            let (scores, receipt) = (&due.scores, Some(&due.receipt));
+        while let Some(pending) = self.pending.pop_front_if(|pending| pending.round <= round) {
+            let (scores, receipt) = (&pending.scores, Some(&pending.receipt));
             self.jury.learn(
-                &[Example { scores, reward: due.reward, receipt }],
-                due.round - setting.twists.delay,
+                &[Example { scores, reward: pending.reward, receipt }],
+                pending.round - setting.extensions.delay,
             )?;
         }
         Ok(())
     }
 
     /// A round from the contender's own pool: it observes each item once, when it arrives.
-    fn play_own_pool(
+    fn play_from_own_pool(
         &mut self,
         setting: &Setting,
         round: u64,
-        (new, items): (&Scores<'_>, &Items),
-        world: &World,
-        desk: &mut Desk,
+        (new, items): (&Scores<'_>, &SimulatedItems),
+        world: &SimulatedQueue,
+        oracle: &mut OraclePicker,
     ) -> Result<(), Error> {
         let mut pool = std::mem::take(&mut self.pool);
         pool.take_in(items);
         let scores = Scores::new(&pool.scores, setting.evaluators)?;
-        let judged = desk.judge(world, &scores, &pool.rewards, setting.k);
-        self.play(setting, round, new, (&scores, &pool), (&desk.values, judged.oracle_estimate))?;
+        let oracle_rewards = oracle.pick(world, &scores, &pool.rewards, setting.k);
+        self.play(setting, round, new, (&scores, &pool), (&oracle.values, oracle_rewards.oracle_estimate))?;
         let mut picked: Vec<usize> = self.picks.iter().map(|pick| pick.item).collect();
         pool.remove(setting.evaluators, &mut picked);
         self.pool = pool;
         Ok(())
     }
 
-    fn alpha_error(&self, setting: &Setting, world: &World) -> Option<f64> {
+    fn alpha_error(&self, setting: &Setting, world: &SimulatedQueue) -> Option<f64> {
         let scale = self.alpha_scale;
         let (truth, units) = (&world.truth().alpha, &world.truth().unit);
         debug_assert_eq!(truth.len(), setting.evaluators);
@@ -287,13 +293,13 @@ impl Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setting::Twists;
+    use crate::setting::Extensions;
 
     fn contenders(names: &[&str]) -> Vec<Contender> {
         names.iter().map(|name| Contender::of(name.parse().unwrap())).collect()
     }
 
-    fn play(setting: &Setting, names: &[&str]) -> Record {
+    fn play(setting: &Setting, names: &[&str]) -> RunRecord {
         trial(setting, &contenders(names), 3, 1, &false.into()).unwrap().unwrap()
     }
 
@@ -318,7 +324,7 @@ mod tests {
 
     #[test]
     fn every_twist_runs_with_every_policy() {
-        let twists = Twists {
+        let extensions = Extensions {
             intercepts: 0.2,
             useless: 1,
             inverted: 1,
@@ -328,11 +334,11 @@ mod tests {
             curvature: 0.3,
             missing: 0.2,
             outage: Some((5, 9)),
-            drift: crate::Drift::Slow,
+            drift: crate::SimulatedDrift::Slow,
             reward_noise: 0.3,
             delay: 3,
             persistent: true,
-            ..Twists::default()
+            ..Extensions::default()
         };
         for link in jurybox::Link::ALL {
             let setting = Setting {
@@ -341,7 +347,7 @@ mod tests {
                 rounds: 30,
                 items: 12,
                 k: 3,
-                twists: twists.clone(),
+                extensions: extensions.clone(),
                 ..Setting::default()
             };
             let all = Contender::all_that_fit(link);
@@ -356,7 +362,8 @@ mod tests {
     #[test]
     fn with_persistent_items_the_pool_runs_out_of_good_ones() {
         let fresh = Setting { rounds: 100, ratio: 10.0, ..Setting::default() };
-        let stays = Setting { twists: Twists { persistent: true, ..Twists::default() }, ..fresh.clone() };
+        let stays =
+            Setting { extensions: Extensions { persistent: true, ..Extensions::default() }, ..fresh.clone() };
         let (fresh, stays) = (play(&fresh, &["uniform"]), play(&stays, &["uniform"]));
         // With replacement of what is picked only, all that ever comes is picked at last: the mean falls to E r.
         assert!(stays.oracle.last() < fresh.oracle.last());
@@ -369,7 +376,7 @@ mod tests {
         let setting = Setting {
             rounds: 100,
             ratio: 0.3,
-            twists: Twists { persistent: true, ..Twists::default() },
+            extensions: Extensions { persistent: true, ..Extensions::default() },
             ..Setting::default()
         };
         let regret = *play(&setting, &["esag"]).tracks[0].absolute_regret.last().unwrap();
@@ -379,7 +386,8 @@ mod tests {
     #[test]
     fn delayed_rewards_slow_learning_down() {
         let setting = Setting { rounds: 100, ratio: 10.0, ..Setting::default() };
-        let late = Setting { twists: Twists { delay: 40, ..Twists::default() }, ..setting.clone() };
+        let late =
+            Setting { extensions: Extensions { delay: 40, ..Extensions::default() }, ..setting.clone() };
         let (now, late) = (play(&setting, &["lin-ucb"]), play(&late, &["lin-ucb"]));
         assert!(late.tracks[0].relative_regret.last() > now.tracks[0].relative_regret.last());
     }

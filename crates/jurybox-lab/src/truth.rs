@@ -7,8 +7,8 @@ use rand_chacha::ChaCha8Rng;
 /// What there is to know about every evaluator, at one time.
 ///
 /// ```
-/// use jurybox_lab::{Setting, World};
-/// let world = World::new(&Setting::default(), 1, 0);
+/// use jurybox_lab::{Setting, SimulatedQueue};
+/// let world = SimulatedQueue::new(&Setting::default(), 1, 0);
 /// assert!(world.truth().alpha.iter().all(|a| (0.5..=1.5).contains(a)));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -27,19 +27,19 @@ pub struct Truth {
 
 impl Truth {
     pub(crate) fn draw(setting: &Setting, rng: &mut ChaCha8Rng) -> Truth {
-        let (n, twists) = (setting.evaluators, &setting.twists);
+        let (n, extensions) = (setting.evaluators, &setting.extensions);
         let noise = 1.0 / setting.ratio;
         let mut within = |low: f64, high: f64| -> Vec<f64> {
             (0..n).map(|_| low + (high - low) * rng.random::<f64>()).collect()
         };
         let mut alpha = within(0.5, 1.5);
         let sigma = within(0.5 * noise, 1.5 * noise);
-        let intercept = within(-twists.intercepts, twists.intercepts);
-        let unit = within(-twists.units, twists.units).into_iter().map(|u| 10_f64.powf(u)).collect();
-        let power = within(-twists.curvature, twists.curvature).into_iter().map(f64::exp).collect();
+        let intercept = within(-extensions.intercepts, extensions.intercepts);
+        let unit = within(-extensions.units, extensions.units).into_iter().map(|u| 10_f64.powf(u)).collect();
+        let power = within(-extensions.curvature, extensions.curvature).into_iter().map(f64::exp).collect();
         // Alphas are independent: which evaluators are useless or inverted need not be drawn too.
-        alpha[..twists.useless].fill(0.0);
-        alpha[twists.useless..twists.useless + twists.inverted].iter_mut().for_each(|a| *a = -*a);
+        alpha[..extensions.useless].fill(0.0);
+        alpha[extensions.useless..extensions.useless + extensions.inverted].iter_mut().for_each(|a| *a = -*a);
         Truth { alpha, sigma, intercept, unit, power }
     }
 

@@ -17,7 +17,7 @@ fn in_a_pool_learning_pays_and_nobody_beats_the_best() {
         };
         let outcome = replay(&table(set, path, None), &options).unwrap();
         assert_eq!(
-            (outcome.rows as u64, outcome.how, outcome.labels),
+            (outcome.rows as u64, outcome.method, outcome.labels),
             (set.rows, "replayed", 200),
             "{}",
             set.file

@@ -5,12 +5,12 @@
 
 use jurybox::{Spec, policies};
 use jurybox_files::{Roles, Table};
-use jurybox_lab::{Line, Outcome, Protocol, ReplayOptions, replay};
+use jurybox_lab::{Protocol, ReplayLine, ReplayOptions, ReplayOutcome, replay};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 /// A file with its columns.
-struct Set {
+struct RealData {
     name: String,
     path: PathBuf,
     roles: Roles,
@@ -56,7 +56,7 @@ pub(crate) fn show(directory: &Path, runs: usize, only: &str) {
     println!("the least of adaptive: {least:.3}\n");
 }
 
-fn played(set: &Set, runs: usize) -> Result<Outcome, Box<dyn Error>> {
+fn played(set: &RealData, runs: usize) -> Result<ReplayOutcome, Box<dyn Error>> {
     if !set.path.exists() {
         return Err("not in that directory".into());
     }
@@ -76,8 +76,8 @@ fn played(set: &Set, runs: usize) -> Result<Outcome, Box<dyn Error>> {
 }
 
 /// Prints a set's line; the best share of `adaptive`.
-fn row(name: &str, outcome: &Outcome) -> f64 {
-    let share = |line: &Line| line.best_share.map_or(f64::NAN, |share| share.mean);
+fn row(name: &str, outcome: &ReplayOutcome) -> f64 {
+    let share = |line: &ReplayLine| line.best_share.map_or(f64::NAN, |share| share.mean);
     let adaptive = &outcome.policies[0];
     let half_width = adaptive.best_share.map_or(f64::NAN, |share| share.half_width());
     print!("{name:26} {:7.3} ± {half_width:5.3}", share(adaptive));
@@ -94,7 +94,7 @@ fn row(name: &str, outcome: &Outcome) -> f64 {
 }
 
 /// The sets that may be in the directory; parts of files are written aside.
-fn sets(directory: &Path, aside: &Path) -> Vec<Set> {
+fn sets(directory: &Path, aside: &Path) -> Vec<RealData> {
     let owned = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).into()).collect() };
     // Every column of numbers is an evaluator, but these.
     let but = |ignore: &[&str], reward: &str| Roles {
@@ -108,7 +108,7 @@ fn sets(directory: &Path, aside: &Path) -> Vec<Set> {
         ("temperature.csv.gz", but(&["date", "latitude", "longitude", "elevation"], "observation")),
     ]
     .into_iter()
-    .map(|(file, roles)| Set {
+    .map(|(file, roles)| RealData {
         name: file.trim_end_matches(".gz").trim_end_matches(".csv").into(),
         path: directory.join(file),
         roles,
@@ -121,7 +121,11 @@ fn sets(directory: &Path, aside: &Path) -> Vec<Set> {
     let parts = PAIRS.iter().map(|pair| (*pair, part(&whole, pair, aside)));
     for (name, path) in parts.chain([("all pairs", whole.clone())]) {
         for (order, roles) in [("worst first", &worst_first), ("best first", &best_first)] {
-            sets.push(Set { name: format!("{name}, {order}"), path: path.clone(), roles: roles.clone() });
+            sets.push(RealData {
+                name: format!("{name}, {order}"),
+                path: path.clone(),
+                roles: roles.clone(),
+            });
         }
     }
     sets

@@ -10,7 +10,7 @@ pub(crate) const K: usize = 10;
 pub(crate) const ROUNDS: usize = 2000;
 
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Link {
+pub(crate) enum TableLink {
     Identity,
     /// Logistic; the noise is cut so that scores stay in (0, 1).
     Interval,
@@ -19,9 +19,9 @@ pub(crate) enum Link {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Setting {
+pub(crate) struct TableSetting {
     pub ratio: f64,
-    pub link: Link,
+    pub link: TableLink,
     /// Correlation of the errors of the first six evaluators.
     pub rho: f64,
     pub intercepts: bool,
@@ -36,11 +36,11 @@ pub(crate) struct Setting {
     pub bent: f64,
 }
 
-impl Setting {
+impl TableSetting {
     pub(crate) fn linear(ratio: f64) -> Self {
-        Setting {
+        TableSetting {
             ratio,
-            link: Link::Identity,
+            link: TableLink::Identity,
             rho: 0.0,
             intercepts: false,
             missing: 0.0,
@@ -52,8 +52,8 @@ impl Setting {
     }
 }
 
-pub(crate) struct World {
-    setting: Setting,
+pub(crate) struct TableQueue {
+    setting: TableSetting,
     rng: ChaCha8Rng,
     round: usize,
     alpha: Vec<f64>,
@@ -64,7 +64,7 @@ pub(crate) struct World {
     weights: Vec<f64>,
 }
 
-pub(crate) struct Round {
+pub(crate) struct TableRound {
     pub scores: Vec<f64>,
     pub rewards: Vec<f64>,
     /// What the oracle that knows this world ranks by.
@@ -73,8 +73,8 @@ pub(crate) struct Round {
 
 const CORRELATED: usize = 6;
 
-impl World {
-    pub(crate) fn new(setting: Setting, seed: u64) -> Self {
+impl TableQueue {
+    pub(crate) fn new(setting: TableSetting, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let noise = 1.0 / setting.ratio;
         let mut alpha: Vec<f64> = (0..J).map(|_| 0.5 + uniform(&mut rng)).collect();
@@ -86,7 +86,8 @@ impl World {
             alpha[..3].fill(0.0);
             alpha[3..5].iter_mut().for_each(|a| *a = -*a);
         }
-        let mut world = World { setting, rng, round: 0, alpha, sigma, intercept, power, weights: Vec::new() };
+        let mut world =
+            TableQueue { setting, rng, round: 0, alpha, sigma, intercept, power, weights: Vec::new() };
         world.weigh();
         world
     }
@@ -103,7 +104,7 @@ impl World {
         self.weights = solved.iter().zip(&self.sigma).map(|(w, s)| w / s / norm).collect();
     }
 
-    pub(crate) fn next(&mut self) -> Round {
+    pub(crate) fn next(&mut self) -> TableRound {
         if self.setting.swap && self.round == ROUNDS / 2 {
             self.sigma.reverse();
             self.weigh();
@@ -113,8 +114,8 @@ impl World {
     }
 
     /// So many new items.
-    pub(crate) fn items(&mut self, items: usize) -> Round {
-        let mut round = Round { scores: Vec::with_capacity(items * J), rewards: vec![], oracle: vec![] };
+    pub(crate) fn items(&mut self, items: usize) -> TableRound {
+        let mut round = TableRound { scores: Vec::with_capacity(items * J), rewards: vec![], oracle: vec![] };
         for _ in 0..items {
             let reward = normal(&mut self.rng).abs();
             let row = self.score(reward);
@@ -131,7 +132,7 @@ impl World {
         (0..J)
             .map(|j| {
                 let own = normal(&mut self.rng);
-                let score = if setting.link == Link::Identity {
+                let score = if setting.link == TableLink::Identity {
                     let share = if j < CORRELATED { setting.rho } else { 0.0 };
                     let error = share.sqrt() * common + (1.0 - share).sqrt() * own;
                     let sigma = self.sigma[j] * (1.0 + setting.growth * reward);
@@ -140,7 +141,7 @@ impl World {
                     let mean = 1.0 / (1.0 + (-self.alpha[j] * reward).exp());
                     let deviation = self.sigma[j] * 2_f64.sqrt();
                     let (low, high) = match setting.link {
-                        Link::Interval => (-mean, 1.0 - mean),
+                        TableLink::Interval => (-mean, 1.0 - mean),
                         _ => (-mean.min(1.0 - mean), mean.min(1.0 - mean)),
                     };
                     let noise = truncated(&mut self.rng, low / deviation, high / deviation) * deviation;
@@ -157,7 +158,7 @@ impl World {
 
     /// The oracle: Lemma 1 on the inverse link, and with missing scores the exact posterior mean of r = |N(0,1)|.
     fn judge(&self, row: &[f64]) -> f64 {
-        if self.setting.link != Link::Identity {
+        if self.setting.link != TableLink::Identity {
             return row.iter().zip(&self.weights).map(|(x, w)| w * (x / (1.0 - x)).ln()).sum();
         }
         if self.setting.missing == 0.0 {

@@ -15,16 +15,16 @@
 //!   of the rewards. Whatever the log did not look at is taken to be worth the least and the most there is. Nothing else
 //!   is assumed: the bounds hold without overlap, and meet where all of the target's picks are within reach.
 //!
-//! Intervals are Student's over rounds, widened by what a log of this length may not have met (`jump`).
+//! Intervals are Student's over rounds, widened by what a log of this length may not have met (`max_influence`).
 //!
 //! Dudík, Langford, Li (2011) and Swaminathan, Joachims (2015) are the sources of DR and SNIPS.
 
-use super::over_rounds::OverRounds;
-use crate::jump::Jump;
+use super::linearized::LinearizedEstimate;
+use crate::max_influence::MaxInfluence;
 
 /// What is known of a log and of what a target policy would do with it, row after row.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Evidence<'a> {
+pub(crate) struct LoggedEvidence<'a> {
     /// The rows of each round.
     pub(crate) rounds: &'a [Vec<usize>],
     /// NaN where nobody looked.
@@ -40,25 +40,25 @@ pub(crate) struct Evidence<'a> {
     /// Whether the range is known, and not only that of the rewards that were seen.
     pub(crate) range_is_known: bool,
     /// Whether every pick has its reward, as far as the log tells.
-    pub(crate) all_came: bool,
+    pub(crate) all_rewards_present: bool,
 }
 
 /// Every estimate of one target policy.
 #[derive(Debug, Clone)]
-pub(crate) struct Figures {
-    pub(crate) ips: OverRounds,
+pub(crate) struct PolicyEstimates {
+    pub(crate) ips: LinearizedEstimate,
     /// None where the log looked at nothing that the target would pick.
-    pub(crate) snips: Option<OverRounds>,
-    pub(crate) dr: OverRounds,
-    pub(crate) sndr: Option<OverRounds>,
-    pub(crate) clipped: OverRounds,
+    pub(crate) snips: Option<LinearizedEstimate>,
+    pub(crate) dr: LinearizedEstimate,
+    pub(crate) sndr: Option<LinearizedEstimate>,
+    pub(crate) clipped: LinearizedEstimate,
     pub(crate) clip: f64,
     /// `sum w / N`: one, up to chance, where the log can look wherever the target would.
-    pub(crate) mean_weight: OverRounds,
+    pub(crate) mean_weight: LinearizedEstimate,
     /// `sum min(w, c) / N`: the share of the target's picks that is within reach of the log.
-    pub(crate) reach: OverRounds,
-    pub(crate) low: OverRounds,
-    pub(crate) high: OverRounds,
+    pub(crate) reach: LinearizedEstimate,
+    pub(crate) low: LinearizedEstimate,
+    pub(crate) high: LinearizedEstimate,
     /// `(sum w)^2 / sum w^2`: how many rows' worth of evidence there is.
     pub(crate) effective_rows: f64,
     /// The least and the greatest reward.
@@ -67,7 +67,7 @@ pub(crate) struct Figures {
 
 /// The sums of one round.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sums {
+struct RoundSums {
     picks: f64,
     model: f64,
     weight: f64,
@@ -78,50 +78,48 @@ struct Sums {
     reached_residual: f64,
 }
 
-impl Evidence<'_> {
+impl LoggedEvidence<'_> {
     /// The estimates; None where the target picks nothing or nothing was looked at.
-    pub(crate) fn figures(&self) -> Option<Figures> {
+    pub(crate) fn figures(&self) -> Option<PolicyEstimates> {
         let range = self.range;
-        let looked_at = self.weights().count();
+        let reviewed = self.weights().count();
         let picks: f64 = self.rounds.iter().flatten().map(|&row| self.target[row]).sum();
-        if looked_at == 0 {
+        if reviewed == 0 {
             return None;
         }
-        let clip = (picks / (looked_at as f64).sqrt()).max(1.0);
-        let sums: Vec<Sums> = self.rounds.iter().map(|rows| self.sums(rows, clip)).collect();
-        let all = |of: &dyn Fn(&Sums) -> f64| sums.iter().map(of).collect::<Vec<f64>>();
+        let clip = (picks / (reviewed as f64).sqrt()).max(1.0);
+        let sums: Vec<RoundSums> = self.rounds.iter().map(|rows| self.sums(rows, clip)).collect();
+        let all = |of: &dyn Fn(&RoundSums) -> f64| sums.iter().map(of).collect::<Vec<f64>>();
         let picks = all(&|s| s.picks);
         let weights = all(&|s| s.weight);
-        let per_pick = |of: &dyn Fn(&Sums) -> f64| OverRounds::ratio(&all(of), &picks);
+        let per_pick = |of: &dyn Fn(&RoundSums) -> f64| LinearizedEstimate::ratio(&all(of), &picks);
         let expected = per_pick(&|s| s.model)?;
         let square: f64 = self.weights().map(|w| w * w).sum();
         let total: f64 = weights.iter().sum();
         let picked: f64 = picks.iter().sum();
-        let snips = OverRounds::ratio(&all(&|s| s.reward), &weights);
+        let snips = LinearizedEstimate::ratio(&all(&|s| s.reward), &weights);
         // Inverse propensity expects nothing of a row, and its self-normalised form and the bounds what a pick is worth.
         let worth = snips.as_ref().map_or(0.0, |snips| snips.value).clamp(range.0, range.1);
-        let jump = |clip: f64, of: f64, constant: Option<f64>| self.jump(clip, of, constant);
+        let max_influence =
+            |clip: f64, of: f64, constant: Option<f64>| self.max_influence(clip, of, constant);
         let (plain, modelled) = (f64::INFINITY, None);
-        Some(Figures {
-            ips: per_pick(&|s| s.reward)?.jumping(jump(plain, picked, Some(0.0))),
-            snips: snips.map(|snips| snips.jumping(jump(plain, total, Some(worth)))),
-            dr: per_pick(&|s| s.model + s.residual)?.jumping(jump(plain, picked, modelled)),
-            sndr: OverRounds::ratio(&all(&|s| s.residual), &weights)
-                .map(|residual| expected.plus(&residual).jumping(jump(plain, total, modelled))),
-            clipped: per_pick(&|s| s.model + s.reached_residual)?.jumping(jump(clip, picked, modelled)),
+        Some(PolicyEstimates {
+            ips: per_pick(&|s| s.reward)?.with_max_influence(max_influence(plain, picked, Some(0.0))),
+            snips: snips.map(|snips| snips.with_max_influence(max_influence(plain, total, Some(worth)))),
+            dr: per_pick(&|s| s.model + s.residual)?
+                .with_max_influence(max_influence(plain, picked, modelled)),
+            sndr: LinearizedEstimate::ratio(&all(&|s| s.residual), &weights).map(|residual| {
+                expected.plus(&residual).with_max_influence(max_influence(plain, total, modelled))
+            }),
+            clipped: per_pick(&|s| s.model + s.reached_residual)?
+                .with_max_influence(max_influence(clip, picked, modelled)),
             clip,
             mean_weight: per_pick(&|s| s.weight)?,
             reach: per_pick(&|s| s.reach)?,
-            low: per_pick(&|s| range.0 * (s.picks - s.reach) + s.reached_reward)?.jumping(jump(
-                clip,
-                picked,
-                Some(worth),
-            )),
-            high: per_pick(&|s| range.1 * (s.picks - s.reach) + s.reached_reward)?.jumping(jump(
-                clip,
-                picked,
-                Some(worth),
-            )),
+            low: per_pick(&|s| range.0 * (s.picks - s.reach) + s.reached_reward)?
+                .with_max_influence(max_influence(clip, picked, Some(worth))),
+            high: per_pick(&|s| range.1 * (s.picks - s.reach) + s.reached_reward)?
+                .with_max_influence(max_influence(clip, picked, Some(worth))),
             effective_rows: if square > 0.0 { total * total / square } else { 0.0 },
             range,
         })
@@ -130,7 +128,7 @@ impl Evidence<'_> {
     /// How far one row can move a figure of weights of at most `clip` over a sum `of`, where this much is expected of each row,
     /// or what the regression expects. Where every row carries its probability, all weights and their chances are known;
     /// else those that were met.
-    fn jump(&self, clip: f64, of: f64, constant: Option<f64>) -> Jump {
+    fn max_influence(&self, clip: f64, of: f64, constant: Option<f64>) -> MaxInfluence {
         let rows = || self.rounds.iter().flatten().copied();
         let met = |row: usize| !self.rewards[row].is_nan();
         let every = rows().all(|row| !self.logged[row].is_nan());
@@ -146,16 +144,16 @@ impl Evidence<'_> {
         }
         let centre = sum / picks;
         let surprises = rows().filter(|&row| met(row)).map(|row| self.rewards[row] - expected(row));
-        Jump::of(weights, surprises, (centre - self.range.0, self.range.1 - centre))
+        MaxInfluence::of(weights, surprises, (centre - self.range.0, self.range.1 - centre))
     }
 
     fn weights(&self) -> impl Iterator<Item = f64> {
-        let looked_at = self.rounds.iter().flatten().filter(|&&row| !self.rewards[row].is_nan());
-        looked_at.map(|&row| self.target[row] / self.logged[row])
+        let reviewed = self.rounds.iter().flatten().filter(|&&row| !self.rewards[row].is_nan());
+        reviewed.map(|&row| self.target[row] / self.logged[row])
     }
 
-    fn sums(&self, rows: &[usize], clip: f64) -> Sums {
-        let mut sums = Sums::default();
+    fn sums(&self, rows: &[usize], clip: f64) -> RoundSums {
+        let mut sums = RoundSums::default();
         for &row in rows {
             let (pi, m, reward) = (self.target[row], self.model[row], self.rewards[row]);
             sums.picks += pi;
@@ -175,10 +173,10 @@ impl Evidence<'_> {
     }
 }
 
-impl Figures {
+impl PolicyEstimates {
     /// The share of the target's picks that the log may never look at without its mean weight telling: one minus the lower end
     /// of the 95% interval of the mean weight.
-    pub(crate) fn possibly_unseen(&self) -> f64 {
+    pub(crate) fn unsupported_share(&self) -> f64 {
         let low = self.mean_weight.estimate().low;
         // A weight of one on every pick sums to one but for rounding.
         if low > 1.0 - super::verdict::ROUNDING { 0.0 } else { (1.0 - low).min(1.0) }
@@ -200,7 +198,7 @@ mod tests {
     /// Two rounds of two items, done by hand.
     #[test]
     fn the_estimates_of_a_log_done_by_hand() {
-        let evidence = Evidence {
+        let evidence = LoggedEvidence {
             rounds: &[vec![0, 1], vec![2, 3]],
             rewards: &[1.0, f64::NAN, f64::NAN, 3.0],
             logged: &[0.5, f64::NAN, f64::NAN, 0.8],
@@ -208,7 +206,7 @@ mod tests {
             model: &[0.5, 1.0, 2.0, 2.5],
             range: (1.0, 3.0),
             range_is_known: false,
-            all_came: true,
+            all_rewards_present: true,
         };
         let figures = evidence.figures().unwrap();
         let near =
@@ -235,7 +233,7 @@ mod tests {
         let rewards: Vec<f64> = (0..40).map(|i| f64::from(i * 7 % 11)).collect();
         let target: Vec<f64> = (0..40).map(|i| if i % 4 == 1 { 0.7 } else { 0.1 }).collect();
         let rounds: Vec<Vec<usize>> = (0..10).map(|t| (4 * t..4 * t + 4).collect()).collect();
-        let evidence = Evidence {
+        let evidence = LoggedEvidence {
             rounds: &rounds,
             rewards: &rewards,
             logged: &[1.0; 40],
@@ -243,7 +241,7 @@ mod tests {
             model: &[3.0; 40],
             range: (0.0, 10.0),
             range_is_known: false,
-            all_came: true,
+            all_rewards_present: true,
         };
         let figures = evidence.figures().unwrap();
         let truth = target.iter().zip(&rewards).map(|(pi, r)| pi * r).sum::<f64>() / 10.0;

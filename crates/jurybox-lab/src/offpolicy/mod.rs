@@ -4,24 +4,24 @@
 //! and its probability logged, it can be estimated all the same, from rows that both would have looked at.
 //!
 //! - `target`: a policy is followed along the log, learning as it goes from what the log looked at (`receipts`);
-//! - `estimators`: its picks are weighed against the log's, in five ways and with bounds (`over_rounds`, `jump`, `model`);
+//! - `estimators`: its picks are weighed against the log's, in five ways and with bounds (`over_rounds`, `max_influence`, `model`);
 //! - `counted`: whether there are as many rewards as the probabilities say;
 //! - `verdict`: a figure is given only where the log can speak for the policy's picks; elsewhere, bounds;
 //! - `population`: logs that hold nothing but the rows that were looked at, without rounds;
 //! - `coverage` and `population_coverage`: how often the intervals hold what they claim, in worlds where the truth is known.
 
-mod counted;
 #[cfg(test)]
 mod coverage;
 mod estimators;
 mod export;
+mod linearized;
 mod model;
 mod outcome;
-mod over_rounds;
 mod population;
 #[cfg(test)]
 mod population_coverage;
 mod receipts;
+mod reward_count;
 mod show;
 mod target;
 #[cfg(test)]
@@ -31,15 +31,17 @@ mod verdict;
 pub use outcome::{Bounds, Estimates, OffPolicy, OffPolicyLine};
 
 use crate::error::Error;
-use crate::jump::Jump;
-use crate::range::Range;
-use crate::replay::{Log, Protocol, ReplayOptions, Scale, Watch, check_state, in_parallel, seat};
-use counted::{Counted, counted};
-use estimators::Evidence;
+use crate::max_influence::MaxInfluence;
+use crate::replay::{
+    Protocol, ReplayOptions, ReviewLog, RewardScale, RunProgress, check_state, in_parallel, jury_for,
+};
+use crate::reward_range::RewardRange;
+use estimators::LoggedEvidence;
 use jurybox_files::Table;
-use over_rounds::OverRounds;
+use linearized::LinearizedEstimate;
+use reward_count::{RewardCount, counted};
 use std::path::Path;
-use target::{Follow, Followed, Target};
+use target::{FollowedPolicy, PolicyFollower, TargetPolicy};
 
 /// What each policy would have earned, estimated from a log of picks with their probabilities.
 ///
@@ -57,8 +59,8 @@ use target::{Follow, Followed, Target};
 /// for round in 0..300_u32 {
 ///     for item in 0..2 {
 ///         let good = (round * 7 + item * 5) % 11;
-///         let looked_at = (round.wrapping_mul(2_654_435_769) >> 31) == item;
-///         text += &if looked_at { format!("{round},{good},{good},0.5\n") } else { format!("{round},{good},,0.5\n") };
+///         let reviewed = (round.wrapping_mul(2_654_435_769) >> 31) == item;
+///         text += &if reviewed { format!("{round},{good},{good},0.5\n") } else { format!("{round},{good},,0.5\n") };
 ///     }
 /// }
 /// std::fs::write(&path, text)?;
@@ -77,9 +79,9 @@ pub fn off_policy(table: &Table, options: &ReplayOptions) -> Result<OffPolicy, E
         let reason = "a log with probabilities is taken in its own rounds: no pool, folds or reuse";
         return Err(Error::setting("probability", table.taken().probability().unwrap_or_default(), reason));
     }
-    let log = Log::read(table)?;
+    let log = ReviewLog::read(table)?;
     check(&log, table.path(), table.taken().probability().unwrap_or_default())?;
-    let (outcome, followed) = estimated(&log, options, table.threads(), Watch(Some(table)))?;
+    let (outcome, followed) = estimated(&log, options, table.threads(), RunProgress(Some(table)))?;
     if let Some(path) = &options.picks {
         export::write(path, &log, &followed)?;
     }
@@ -88,20 +90,23 @@ pub fn off_policy(table: &Table, options: &ReplayOptions) -> Result<OffPolicy, E
 
 /// The estimates for every policy, and what each would pick.
 fn estimated(
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
     threads: usize,
-    watch: Watch<'_>,
-) -> Result<(OffPolicy, export::AllFollowed), Error> {
+    watch: RunProgress<'_>,
+) -> Result<(OffPolicy, export::PolicyProbabilities), Error> {
     if log.rounds.is_empty() && log.labelled() == log.rows() && log.probabilities.iter().any(|&p| p < 1.0) {
-        return Ok((population::estimated(log, options, threads, watch)?, export::AllFollowed::default()));
+        return Ok((
+            population::estimated(log, options, threads, watch)?,
+            export::PolicyProbabilities::default(),
+        ));
     }
     let rounds = rounds(log, options);
-    let range = Range::of(&log.rewards, options.reward_range)?;
+    let range = RewardRange::of(&log.rewards, options.reward_range)?;
     let counted = counted(log, &rounds);
-    if let Counted::TooMany { looked_at, expected } = counted {
+    if let RewardCount::TooMany { reviewed, expected } = counted {
         let reason = format!(
-            "{looked_at} rows have a reward, and by the logged probabilities about {expected:.0} were looked at: rows that nobody \
+            "{reviewed} rows have a reward, and by the logged probabilities about {expected:.0} were looked at: rows that nobody \
              looked at were left out of the file. Put them in, or leave the rounds away if there are none but rows that \
              were looked at"
         );
@@ -109,21 +114,21 @@ fn estimated(
     }
     let model = model::out_of_fold(log, &rounds, range.ends())?;
     let targets = targets(log, options, rounds.len(), &model)?;
-    let unheard = unheard(log, &targets);
-    let follow = Follow { log, rounds: &rounds, k: options.k, seed: options.seed };
+    let juries_without_groups = juries_without_groups(log, &targets);
+    let follow = PolicyFollower { log, rounds: &rounds, k: options.k, seed: options.seed };
     let followed = in_parallel(targets.len(), threads, watch, |at| follow.along(&targets[at].target, watch))?;
     let mut outcome = OffPolicy::new(log, &rounds, options, logged(log, &rounds, range)?.estimate(), range);
     outcome.warnings.extend(missing(counted, log.labelled()));
     outcome.warnings.extend(range.warning());
     outcome.warnings.extend(repeated(log));
-    outcome.warnings.extend(unheard);
+    outcome.warnings.extend(juries_without_groups);
     outcome.warnings.extend(warnings(&rounds, options));
-    let mut all = export::AllFollowed { rounds, model, policies: Vec::new() };
+    let mut all = export::PolicyProbabilities { rounds, model, policies: Vec::new() };
     for (contender, followed) in targets.into_iter().zip(followed) {
         let line = match followed {
-            Followed::Impossible(why) => OffPolicyLine::without_figure(&contender.name, why),
-            Followed::Probabilities(probabilities) => {
-                let evidence = Evidence {
+            FollowedPolicy::Impossible(why) => OffPolicyLine::without_figure(&contender.name, why),
+            FollowedPolicy::Probabilities(probabilities) => {
+                let evidence = LoggedEvidence {
                     rounds: &all.rounds,
                     rewards: &log.rewards,
                     logged: &log.probabilities,
@@ -131,12 +136,12 @@ fn estimated(
                     model: &all.model,
                     range: range.ends(),
                     range_is_known: range.known,
-                    all_came: counted == Counted::Enough,
+                    all_rewards_present: counted == RewardCount::Enough,
                 };
                 let mut line = verdict::line(&contender.name, &evidence, &logged(log, &all.rounds, range)?);
                 if contender.state {
                     // It may know the very rewards it is weighed by: a difference to the log would look significant.
-                    line.minus_logged = None;
+                    line.difference_to_logged = None;
                 }
                 all.policies.push((contender.name, probabilities));
                 line
@@ -144,15 +149,15 @@ fn estimated(
         };
         if contender.reference { &mut outcome.references } else { &mut outcome.policies }.push(line);
     }
-    outcome.warnings.extend(hangs_on_few(&outcome));
+    outcome.warnings.extend(depends_on_few_rows(&outcome));
     Ok((outcome, all))
 }
 
 /// Picks without a verdict, in words.
-fn missing(counted: Counted, looked_at: usize) -> Option<String> {
-    let Counted::Missing(picks) = counted else { return None };
+fn missing(counted: RewardCount, reviewed: usize) -> Option<String> {
+    let RewardCount::Missing(picks) = counted else { return None };
     Some(format!(
-        "{picks} {} no reward, by the logged probabilities; {looked_at} have one. Verdicts that are missing for a reason (late \
+        "{picks} {} no reward, by the logged probabilities; {reviewed} have one. Verdicts that are missing for a reason (late \
          because they are hard, not written down where the answer was no) bend every figure, and what the log earned: intervals \
          count them at their worst. Better leave out the rounds whose verdicts are not all there",
         if picks == 1 { "pick has" } else { "picks have" }
@@ -163,8 +168,8 @@ fn missing(counted: Counted, looked_at: usize) -> Option<String> {
 const MUCH_WIDER: f64 = 1.25;
 
 /// Which figures hang on few rows, in words.
-fn hangs_on_few(outcome: &OffPolicy) -> Option<String> {
-    let wider = |line: &OffPolicyLine| line.wider_than_student.filter(|&times| times > MUCH_WIDER);
+fn depends_on_few_rows(outcome: &OffPolicy) -> Option<String> {
+    let wider = |line: &OffPolicyLine| line.width_ratio.filter(|&times| times > MUCH_WIDER);
     let lines =
         || outcome.policies.iter().chain(&outcome.references).filter_map(|line| Some((line, wider(line)?)));
     let names: Vec<&str> = lines().map(|(line, _)| line.name.as_str()).collect();
@@ -184,7 +189,7 @@ fn hangs_on_few(outcome: &OffPolicy) -> Option<String> {
 const IMPLAUSIBLE: f64 = 1e-6;
 
 /// Refuses what cannot be a probability, on every row, and weights beside which no other row would count.
-fn check(log: &Log, path: &Path, column: &str) -> Result<(), Error> {
+fn check(log: &ReviewLog, path: &Path, column: &str) -> Result<(), Error> {
     for (row, (&reward, &probability)) in log.rewards.iter().zip(&log.probabilities).enumerate() {
         let reason = if probability.is_nan() && !reward.is_nan() {
             "there is a reward, but no logged probability".to_string()
@@ -212,7 +217,7 @@ fn check(log: &Log, path: &Path, column: &str) -> Result<(), Error> {
 }
 
 /// The log's own rounds, or stretches of rows in the order of the file, as even as they can be.
-fn rounds(log: &Log, options: &ReplayOptions) -> Vec<Vec<usize>> {
+fn rounds(log: &ReviewLog, options: &ReplayOptions) -> Vec<Vec<usize>> {
     let most = options.rounds.unwrap_or(usize::MAX);
     if !log.rounds.is_empty() {
         return log.rounds.iter().take(most).cloned().collect();
@@ -223,15 +228,15 @@ fn rounds(log: &Log, options: &ReplayOptions) -> Vec<Vec<usize>> {
 }
 
 /// Who is not shown which group a row belongs to.
-fn unheard(log: &Log, targets: &[Contender]) -> Option<String> {
-    log.unheard(targets.iter().filter_map(|contender| match &contender.target {
-        Target::Policy(jury, _) => Some((contender.name.as_str(), jury.as_ref())),
-        Target::Fixed(_) | Target::Uniform => None,
+fn juries_without_groups(log: &ReviewLog, targets: &[NamedTarget]) -> Option<String> {
+    log.juries_without_groups(targets.iter().filter_map(|contender| match &contender.target {
+        TargetPolicy::Policy(jury, _) => Some((contender.name.as_str(), jury.as_ref())),
+        TargetPolicy::Fixed(_) | TargetPolicy::Uniform => None,
     }))
 }
 
 /// Items that come again: rows of one are no independent evidence.
-fn repeated(log: &Log) -> Option<String> {
+fn repeated(log: &ReviewLog) -> Option<String> {
     let many = log.items.repeated();
     (many > 0).then(|| {
         format!(
@@ -252,59 +257,64 @@ fn warnings(rounds: &[Vec<usize>], options: &ReplayOptions) -> Vec<String> {
             options.k
         ));
     }
-    out.extend(states_may_know(options));
+    out.extend(state_warning(options));
     out
 }
 
-fn states_may_know(options: &ReplayOptions) -> Option<String> {
+fn state_warning(options: &ReplayOptions) -> Option<String> {
     let text = "a state that has learnt from this log already knows its rewards: its figures are honest only on a log that it \
                 has not seen, and no difference to the log is given for it";
     (!options.states.is_empty()).then(|| text.into())
 }
 
 /// What the log itself earned.
-fn logged(log: &Log, rounds: &[Vec<usize>], range: Range) -> Result<OverRounds, Error> {
-    let looked_at =
+fn logged(log: &ReviewLog, rounds: &[Vec<usize>], range: RewardRange) -> Result<LinearizedEstimate, Error> {
+    let reviewed =
         |rows: &Vec<usize>| rows.iter().map(|&row| log.rewards[row]).filter(|r| !r.is_nan()).collect();
-    let seen: Vec<Vec<f64>> = rounds.iter().map(looked_at).collect();
+    let seen: Vec<Vec<f64>> = rounds.iter().map(reviewed).collect();
     let rewards: Vec<f64> = seen.iter().map(|seen| seen.iter().sum()).collect();
     let picks: Vec<f64> = seen.iter().map(|seen| seen.len() as f64).collect();
     let none = || Error::setting("rounds", rounds.len(), "nobody looked at any row of them");
-    let earned = OverRounds::ratio(&rewards, &picks).ok_or_else(none)?;
+    let earned = LinearizedEstimate::ratio(&rewards, &picks).ok_or_else(none)?;
     let (each, mean) = (1.0 / picks.iter().sum::<f64>(), earned.value);
     let surprises = seen.iter().flatten().map(|reward| reward - mean);
-    let jump = Jump::of(std::iter::once((1.0, each)), surprises, (mean - range.low, range.high - mean));
-    Ok(earned.jumping(jump))
+    let max_influence =
+        MaxInfluence::of(std::iter::once((1.0, each)), surprises, (mean - range.low, range.high - mean));
+    Ok(earned.with_max_influence(max_influence))
 }
 
 /// A target policy by its name.
-struct Contender {
+struct NamedTarget {
     name: String,
-    target: Target,
+    target: TargetPolicy,
     reference: bool,
     /// Whether it had learnt before, perhaps from this very log.
     state: bool,
 }
 
 fn targets(
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
     rounds: usize,
     model: &[f64],
-) -> Result<Vec<Contender>, Error> {
-    let mut list: Vec<Contender> = Vec::new();
+) -> Result<Vec<NamedTarget>, Error> {
+    let mut list: Vec<NamedTarget> = Vec::new();
     let mut add = |name: String, target, reference| {
         if list.iter().all(|other| other.name != name) {
-            list.push(Contender { name, target, reference, state: false });
+            list.push(NamedTarget { name, target, reference, state: false });
         }
     };
     for spec in &options.policies {
-        add(spec.to_string(), Target::Policy(Box::new(seat(spec, log, rounds)?), Scale::of(log)), false);
+        add(
+            spec.to_string(),
+            TargetPolicy::Policy(Box::new(jury_for(spec, log, rounds)?), RewardScale::of(log)),
+            false,
+        );
     }
     for (name, jury) in &options.states {
         check_state(name, jury, log)?;
         // A state goes on with rewards as the file has them: that is how it was taught.
-        add(name.clone(), Target::Policy(Box::new(jury.clone()), Scale::NONE), false);
+        add(name.clone(), TargetPolicy::Policy(Box::new(jury.clone()), RewardScale::NONE), false);
     }
     if let Some(weights) = &options.weights {
         let weigh = |row: &[f64]| {
@@ -312,12 +322,12 @@ fn targets(
             present().map(|(x, w)| x * w).sum::<f64>() / present().map(|(_, w)| w.abs()).sum::<f64>()
         };
         let values = (0..log.rows()).map(|row| weigh(&log.row(row))).collect();
-        add("weights".into(), Target::Fixed(values), false);
+        add("weights".into(), TargetPolicy::Fixed(values), false);
     }
-    add("uniform".into(), Target::Uniform, true);
-    add("average".into(), Target::Fixed(log.averages()), true);
-    add("z-mean".into(), Target::Fixed(log.z_means(&log.standardised())), true);
-    add("regression, out of fold".into(), Target::Fixed(model.to_vec()), true);
+    add("uniform".into(), TargetPolicy::Uniform, true);
+    add("average".into(), TargetPolicy::Fixed(log.averages()), true);
+    add("z-mean".into(), TargetPolicy::Fixed(log.z_means(&log.standardised())), true);
+    add("regression, out of fold".into(), TargetPolicy::Fixed(model.to_vec()), true);
     for contender in &mut list {
         contender.state = options.states.iter().any(|(name, _)| *name == contender.name);
     }

@@ -1,7 +1,7 @@
 //! What a regression on the scores expects of every row, fitted on other rounds.
 
 use crate::error::Error;
-use crate::replay::{Log, filled};
+use crate::replay::{ReviewLog, filled};
 
 /// Rounds go to this many folds in turn.
 const FOLDS: usize = 5;
@@ -11,7 +11,11 @@ const FOLDS: usize = 5;
 ///
 /// The regression need not be right for the doubly robust estimate to be: the better it is, the narrower the interval. What
 /// matters is that no row's reward has a say in what is expected of it.
-pub(crate) fn out_of_fold(log: &Log, rounds: &[Vec<usize>], range: (f64, f64)) -> Result<Vec<f64>, Error> {
+pub(crate) fn out_of_fold(
+    log: &ReviewLog,
+    rounds: &[Vec<usize>],
+    range: (f64, f64),
+) -> Result<Vec<f64>, Error> {
     let folds = FOLDS.min(rounds.len());
     if folds < 2 {
         return Err(too_few("one round"));

@@ -1,8 +1,8 @@
 //! What an off-policy estimate says, as one document.
 
 use super::verdict::cut;
-use crate::range::Range;
-use crate::replay::{Log, ReplayOptions};
+use crate::replay::{ReplayOptions, ReviewLog};
+use crate::reward_range::RewardRange;
 use jurybox::Interval;
 use serde::{Serialize, Serializer};
 
@@ -19,7 +19,7 @@ pub struct OffPolicy {
     /// Which form of it.
     pub version: u32,
     /// `estimated`: as opposed to replayed.
-    pub how: &'static str,
+    pub method: &'static str,
     /// Which estimate `reward_per_pick` is.
     pub estimator: &'static str,
     /// What a policy has learnt when it comes to a round.
@@ -29,7 +29,7 @@ pub struct OffPolicy {
     /// Rows of the log.
     pub rows: usize,
     /// Rows with a reward.
-    pub looked_at: usize,
+    pub reviewed: usize,
     /// The evaluators.
     pub evaluators: Vec<String>,
     /// Rounds; also the horizon that policies are told.
@@ -58,28 +58,33 @@ pub struct OffPolicy {
 /// An interval in this document: `{"mean": x, "ci95": h, "low": a, "high": b}`. Rare rewards have intervals that reach further to one side: h is
 /// the longer side, so that x ± h holds all of it. Where no interval is known, all but the mean are null.
 #[derive(Serialize)]
-struct Uneven {
+struct AsymmetricCi95 {
     mean: f64,
     ci95: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
 }
 
-impl From<Interval> for Uneven {
-    fn from(interval: Interval) -> Uneven {
+impl From<Interval> for AsymmetricCi95 {
+    fn from(interval: Interval) -> AsymmetricCi95 {
         let Interval { mean, low, high } = interval;
         let known = |x: f64| x.is_finite().then_some(x);
-        Uneven { mean, ci95: known((mean - low).max(high - mean)), low: known(low), high: known(high) }
+        AsymmetricCi95 {
+            mean,
+            ci95: known((mean - low).max(high - mean)),
+            low: known(low),
+            high: known(high),
+        }
     }
 }
 
 fn ci95<S: Serializer>(interval: &Interval, serializer: S) -> Result<S::Ok, S::Error> {
-    Uneven::from(*interval).serialize(serializer)
+    AsymmetricCi95::from(*interval).serialize(serializer)
 }
 
 #[expect(clippy::ref_option, reason = "the shape that serde asks for")]
 fn ci95_if_any<S: Serializer>(interval: &Option<Interval>, serializer: S) -> Result<S::Ok, S::Error> {
-    interval.map(Uneven::from).serialize(serializer)
+    interval.map(AsymmetricCi95::from).serialize(serializer)
 }
 
 /// One policy's result: a figure, or bounds, or a reason why there is neither.
@@ -98,7 +103,7 @@ pub struct OffPolicyLine {
     pub bounds: Option<Bounds>,
     /// The figure minus what the log earned, paired by round.
     #[serde(serialize_with = "ci95_if_any")]
-    pub minus_logged: Option<Interval>,
+    pub difference_to_logged: Option<Interval>,
     /// The share of the policy's picks that is within reach of the log.
     pub overlap: Option<f64>,
     /// How many rows' worth of evidence there is.
@@ -107,10 +112,10 @@ pub struct OffPolicyLine {
     pub estimates: Option<Estimates>,
     /// The share of the policy's picks that the log may never look at, as far as its weights tell; the interval of the figure
     /// counts it at its worst. Zero where every row carries its probability.
-    pub possibly_unseen: Option<f64>,
+    pub unsupported_share: Option<f64>,
     /// How many times as wide as Student's the interval of the figure is, for rewards so rare or so uneven that a log of this
     /// length may have missed them; null where it was widened for other reasons.
-    pub wider_than_student: Option<f64>,
+    pub width_ratio: Option<f64>,
     /// Why there is no figure, or no bound.
     pub why: Option<String>,
 }
@@ -166,21 +171,21 @@ pub struct Estimates {
 
 impl OffPolicy {
     pub(super) fn new(
-        log: &Log,
+        log: &ReviewLog,
         rounds: &[Vec<usize>],
         options: &ReplayOptions,
         logged: Interval,
-        range: Range,
+        range: RewardRange,
     ) -> OffPolicy {
         let rows: usize = rounds.iter().map(Vec::len).sum();
         OffPolicy {
             version: 2,
-            how: "estimated",
+            method: "estimated",
             estimator: "doubly robust",
             learnt_from: "the log's rounds before",
             ci95_over: "rounds",
             rows: log.rows(),
-            looked_at: log.labelled(),
+            reviewed: log.labelled(),
             evaluators: log.evaluators.names().map(Into::into).collect(),
             rounds: rounds.len(),
             items: rows as f64 / rounds.len() as f64,
@@ -202,9 +207,9 @@ impl OffPolicyLine {
             name: name.into(),
             reward_per_pick: None,
             bounds: None,
-            minus_logged: None,
-            possibly_unseen: None,
-            wider_than_student: None,
+            difference_to_logged: None,
+            unsupported_share: None,
+            width_ratio: None,
             overlap: None,
             effective_rows: None,
             estimates: None,

@@ -9,16 +9,18 @@
 //! Where the weight of a policy's picks is carried by few rows, most rows like them were not met, and no interval knows: there is
 //! no figure then. Rows that could never be looked at are not in such a file, and the estimate does not speak of them.
 
+use super::linearized::LinearizedEstimate;
 use super::outcome::{OffPolicy, OffPolicyLine};
-use super::over_rounds::OverRounds;
 use super::receipts::{needs, receipt_of_row};
-use super::target::{Target, last_if_missing};
-use super::verdict::{cut, wider_than_student};
-use super::{Contender, targets};
+use super::target::{TargetPolicy, last_if_missing};
+use super::verdict::{cut, width_ratio};
+use super::{NamedTarget, targets};
 use crate::error::Error;
-use crate::jump::Jump;
-use crate::range::Range;
-use crate::replay::{Desk, Log, ReplayOptions, Scale, Shown, Watch, in_parallel};
+use crate::max_influence::MaxInfluence;
+use crate::replay::{
+    CandidateRows, JuryView, ReplayOptions, ReviewLog, RewardScale, RunProgress, in_parallel,
+};
+use crate::reward_range::RewardRange;
 use jurybox::{Example, Fitted, Jury, Needs, Scores};
 
 /// At most so many groups, of at least so many rounds' worth of rows.
@@ -29,10 +31,10 @@ const LEAST_REACH: f64 = 0.5;
 const LEAST_ROWS: f64 = 30.0;
 
 pub(super) fn estimated(
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
     threads: usize,
-    watch: Watch<'_>,
+    watch: RunProgress<'_>,
 ) -> Result<OffPolicy, Error> {
     let most_items = log.rows() / (2 * ROUNDS_A_GROUP);
     if options.k > options.items {
@@ -49,7 +51,7 @@ pub(super) fn estimated(
     }
     let groups = (log.rows() / (ROUNDS_A_GROUP * options.items)).min(GROUPS);
     let rows = dealt(log, groups);
-    let range = Range::of(&log.rewards, options.reward_range)?;
+    let range = RewardRange::of(&log.rewards, options.reward_range)?;
     let model = super::model::out_of_fold(log, &rows, range.ends())?;
     let horizon = log.rows().div_ceil(options.items);
     let contenders = targets(log, options, horizon, &model)?;
@@ -71,9 +73,9 @@ pub(super) fn estimated(
             .into(),
     );
     outcome.warnings.extend(super::repeated(log));
-    outcome.warnings.extend(super::unheard(log, &contenders));
-    outcome.warnings.extend(super::states_may_know(options));
-    for (Contender { name, reference, .. }, values) in contenders.iter().zip(values.chunks(groups)) {
+    outcome.warnings.extend(super::juries_without_groups(log, &contenders));
+    outcome.warnings.extend(super::state_warning(options));
+    for (NamedTarget { name, reference, .. }, values) in contenders.iter().zip(values.chunks(groups)) {
         let line = match values.iter().cloned().collect::<Result<Vec<_>, String>>() {
             Err(why) => OffPolicyLine::without_figure(name, why),
             Ok(parts) => {
@@ -86,23 +88,23 @@ pub(super) fn estimated(
         };
         if *reference { &mut outcome.references } else { &mut outcome.policies }.push(line);
     }
-    outcome.warnings.extend(super::hangs_on_few(&outcome));
+    outcome.warnings.extend(super::depends_on_few_rows(&outcome));
     Ok(outcome)
 }
 
 /// The rows of each group: one after the other to each in turn.
-pub(super) fn dealt(log: &Log, groups: usize) -> Vec<Vec<usize>> {
+pub(super) fn dealt(log: &ReviewLog, groups: usize) -> Vec<Vec<usize>> {
     (0..groups).map(|group| (group..log.rows()).step_by(groups).collect()).collect()
 }
 
 /// The verdict on picks of the highest values.
 pub(super) fn line(
     name: &str,
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
     values: &[f64],
     groups: usize,
-    range: Range,
+    range: RewardRange,
 ) -> OffPolicyLine {
     let mut order: Vec<usize> = (0..log.rows()).collect();
     order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
@@ -139,9 +141,11 @@ pub(super) fn line(
         line.why = None;
         let weights = whole.iter().map(|&(_, share)| (1.0, share / picks));
         let surprises = log.rewards.iter().map(|reward| reward - all);
-        let jump = Jump::of(weights, surprises, (all - range.low, range.high - all));
-        if let Some(figure) = OverRounds::ratio(&pseudo, &vec![1.0; groups]).map(|mean| mean.jumping(jump)) {
-            line.wider_than_student = Some(wider_than_student(&figure));
+        let max_influence = MaxInfluence::of(weights, surprises, (all - range.low, range.high - all));
+        if let Some(figure) = LinearizedEstimate::ratio(&pseudo, &vec![1.0; groups])
+            .map(|mean| mean.with_max_influence(max_influence))
+        {
+            line.width_ratio = Some(width_ratio(&figure));
             let shown = figure.estimate();
             line.reward_per_pick = Some(if range.known { cut(shown, range.low, range.high) } else { shown });
         }
@@ -194,19 +198,19 @@ fn expected_picks(share: f64, items: usize, k: usize) -> f64 {
 
 /// The values by which a policy ranks the rows of one group, learnt from the others; or why there are none.
 fn valued(
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
-    target: &Target,
+    target: &TargetPolicy,
     groups: &[Vec<usize>],
     own: usize,
 ) -> Result<Result<Vec<f64>, String>, Error> {
     let rows = &groups[own];
     let (jury, scale) = match target {
-        Target::Uniform => return Ok(Ok(vec![0.0; rows.len()])),
-        Target::Fixed(values) => {
+        TargetPolicy::Uniform => return Ok(Ok(vec![0.0; rows.len()])),
+        TargetPolicy::Fixed(values) => {
             return Ok(Ok(rows.iter().map(|&row| last_if_missing(values[row])).collect()));
         }
-        Target::Policy(jury, scale) => (jury, *scale),
+        TargetPolicy::Policy(jury, scale) => (jury, *scale),
     };
     match learnt(log, options, (jury, scale), groups, own)? {
         Some(jury) => valued_by(&jury.fit(), log, rows),
@@ -217,12 +221,12 @@ fn valued(
 /// The values by which a policy ranks rows; or why there are none.
 pub(super) fn valued_by(
     fitted: &Fitted,
-    log: &Log,
+    log: &ReviewLog,
     rows: &[usize],
 ) -> Result<Result<Vec<f64>, String>, Error> {
-    let mut desk = Desk::default();
-    desk.lay(log, rows);
-    let written = Shown::to(fitted.evaluators(), log).of(&desk);
+    let mut candidates = CandidateRows::default();
+    candidates.load(log, rows);
+    let written = JuryView::to(fitted.evaluators(), log).of(&candidates);
     let scores = fitted.scores(&written)?;
     if fitted.exploration().eps > 0.0 || fitted.contributions(scores.row(0))?.is_none() {
         let why = "without rounds a policy can be judged that picks the highest of values that each row has by itself: this one \
@@ -234,9 +238,9 @@ pub(super) fn valued_by(
 
 /// The jury, taught by the other groups' rows in stretches as long as a round.
 pub(super) fn learnt(
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
-    (jury, scale): (&Jury, Scale),
+    (jury, scale): (&Jury, RewardScale),
     groups: &[Vec<usize>],
     own: usize,
 ) -> Result<Option<Jury>, Error> {
@@ -245,10 +249,10 @@ pub(super) fn learnt(
     }
     let mut jury = jury.clone();
     let others: Vec<usize> = (0..log.rows()).filter(|row| row % groups.len() != own).collect();
-    let (shown, mut desk) = (Shown::to(jury.evaluators(), log), Desk::default());
+    let (shown, mut candidates) = (JuryView::to(jury.evaluators(), log), CandidateRows::default());
     for (stretch, at) in others.chunks(options.items).zip(jury.seen().next_time()..) {
-        desk.lay(log, stretch);
-        let written = shown.of(&desk);
+        candidates.load(log, stretch);
+        let written = shown.of(&candidates);
         let scores = Scores::new(&written, shown.width())?;
         jury.observe(&scores, at)?;
         for (&row, scores) in stretch.iter().zip(scores.rows()) {

@@ -9,7 +9,7 @@
 //! - **advice**, for `exp4p`: each evaluator's own top K, which is what `average` does with that evaluator alone.
 
 use crate::error::Error;
-use crate::replay::Log;
+use crate::replay::ReviewLog;
 use jurybox::{Evaluators, Jury, Needs, Receipt, Scores};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -23,7 +23,7 @@ pub(crate) fn needs(jury: &Jury) -> Needs {
 ///
 /// # Errors
 /// A sentence that says why it cannot be known.
-pub(crate) fn explored(log: &Log, rounds: &[Vec<usize>], seed: u64) -> Result<Vec<bool>, String> {
+pub(crate) fn explored(log: &ReviewLog, rounds: &[Vec<usize>], seed: u64) -> Result<Vec<bool>, String> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut known = log.probabilities.iter().copied().filter(|p| !p.is_nan());
     let constant = known.next().filter(|first| known.all(|p| p == *first));
@@ -46,7 +46,7 @@ pub(crate) fn explored(log: &Log, rounds: &[Vec<usize>], seed: u64) -> Result<Ve
 
 /// For each row of a round, per evaluator, the probability to be among that evaluator's own best `k`; and per evaluator, each
 /// pick's part of the bonus that the round earned it, for which every row's logged probability must be known.
-pub(crate) fn advice(log: &Log, rows: &[usize], k: usize) -> Result<(Vec<Vec<f64>>, Vec<f64>), Error> {
+pub(crate) fn advice(log: &ReviewLog, rows: &[usize], k: usize) -> Result<(Vec<Vec<f64>>, Vec<f64>), Error> {
     let mut all = vec![Vec::with_capacity(log.width()); rows.len()];
     let mut bonus = Vec::with_capacity(log.width());
     let alone = Jury::new(&"average".parse()?, Evaluators::numbered(1)?)?.fit();
@@ -61,6 +61,6 @@ pub(crate) fn advice(log: &Log, rows: &[usize], k: usize) -> Result<(Vec<Vec<f64
 }
 
 /// What can be said of a row's pick without its round.
-pub(crate) fn receipt_of_row(log: &Log, row: usize) -> Receipt {
+pub(crate) fn receipt_of_row(log: &ReviewLog, row: usize) -> Receipt {
     Receipt { inclusion_probability: log.probabilities[row], ..Receipt::default() }
 }

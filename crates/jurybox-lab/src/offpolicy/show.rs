@@ -57,7 +57,7 @@ impl OffPolicy {
             "{}, {} looked at, {}; {} of {} items, {}{} each; the log earned {} a pick\n\
              reward per pick: {}, learnt from {}, 95% intervals over {}",
             counted(self.rows as u64, "row"),
-            self.looked_at,
+            self.reviewed,
             counted(self.evaluators.len() as u64, "evaluator"),
             counted(self.rounds as u64, "round"),
             short(self.items),
@@ -91,7 +91,7 @@ impl OffPolicy {
             short(self.reward_range.1),
             self.reward_range_from
         );
-        let unseen = self.lines().filter_map(|line| line.possibly_unseen).fold(0.0, f64::max);
+        let unseen = self.lines().filter_map(|line| line.unsupported_share).fold(0.0, f64::max);
         let widened = (unseen > 0.0).then(|| {
             format!(
                 "intervals also count what the log may never look at, up to {:.0}% of the picks, {worth}; where every row carries \
@@ -117,7 +117,7 @@ fn cells(line: &OffPolicyLine) -> [String; 5] {
     [
         line.name.clone(),
         reward,
-        line.minus_logged.map_or(String::new(), with_interval),
+        line.difference_to_logged.map_or(String::new(), with_interval),
         line.overlap.map_or(String::new(), |overlap| format!("{overlap:.2}")),
         line.effective_rows.map_or(String::new(), |rows| format!("{rows:.0}")),
     ]

@@ -6,14 +6,14 @@
 
 use super::receipts::{advice, explored, needs, receipt_of_row};
 use crate::error::Error;
-use crate::replay::{Desk, Log, Scale, Shown, Watch};
+use crate::replay::{CandidateRows, JuryView, ReviewLog, RewardScale, RunProgress};
 use jurybox::{Example, Jury, Needs, Receipt, Scores, TopK};
 
 /// Who picks.
 #[derive(Debug, Clone)]
-pub(crate) enum Target {
+pub(crate) enum TargetPolicy {
     /// A policy as it comes to the first round, and the scale on which it is told rewards.
-    Policy(Box<Jury>, Scale),
+    Policy(Box<Jury>, RewardScale),
     /// Every item alike.
     Uniform,
     /// The top K by a value that each row has from the beginning.
@@ -22,8 +22,8 @@ pub(crate) enum Target {
 
 /// How to follow.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Follow<'a> {
-    pub(crate) log: &'a Log,
+pub(crate) struct PolicyFollower<'a> {
+    pub(crate) log: &'a ReviewLog,
     pub(crate) rounds: &'a [Vec<usize>],
     /// Picks of a round; all items where it has fewer.
     pub(crate) k: usize,
@@ -31,25 +31,29 @@ pub(crate) struct Follow<'a> {
 }
 
 /// What came of following a policy.
-pub(crate) enum Followed {
+pub(crate) enum FollowedPolicy {
     /// Its probability to pick each row.
     Probabilities(Vec<f64>),
     /// It cannot be followed along this log, and why.
     Impossible(String),
 }
 
-impl Follow<'_> {
-    pub(crate) fn along(&self, target: &Target, watch: Watch<'_>) -> Result<Followed, Error> {
+impl PolicyFollower<'_> {
+    pub(crate) fn along(
+        &self,
+        target: &TargetPolicy,
+        watch: RunProgress<'_>,
+    ) -> Result<FollowedPolicy, Error> {
         let mut out = vec![0.0; self.log.rows()];
         match target {
-            Target::Policy(jury, scale) => return self.policy(jury, *scale, |_| watch.go_on()),
-            Target::Uniform => {
+            TargetPolicy::Policy(jury, scale) => return self.policy(jury, *scale, |_| watch.go_on()),
+            TargetPolicy::Uniform => {
                 for rows in self.rounds {
                     let share = self.picks(rows) as f64 / rows.len() as f64;
                     rows.iter().for_each(|&row| out[row] = share);
                 }
             }
-            Target::Fixed(values) => {
+            TargetPolicy::Fixed(values) => {
                 for (round, rows) in self.rounds.iter().enumerate() {
                     let mut top = TopK::new(self.picks(rows), self.seed ^ round as u64);
                     rows.iter().for_each(|&row| top.push(row as u64, last_if_missing(values[row])));
@@ -57,7 +61,7 @@ impl Follow<'_> {
                 }
             }
         }
-        Ok(Followed::Probabilities(out))
+        Ok(FollowedPolicy::Probabilities(out))
     }
 
     fn picks(&self, rows: &[usize]) -> usize {
@@ -68,35 +72,35 @@ impl Follow<'_> {
     pub(super) fn policy(
         &self,
         jury: &Jury,
-        scale: Scale,
+        scale: RewardScale,
         mut before: impl FnMut(&Jury) -> Result<(), Error>,
-    ) -> Result<Followed, Error> {
+    ) -> Result<FollowedPolicy, Error> {
         let log = self.log;
         let mut jury = jury.clone();
         let needs = needs(&jury);
         let explored = match explored(log, self.rounds, self.seed) {
-            Err(why) if needs == Needs::Explored => return Ok(Followed::Impossible(why)),
+            Err(why) if needs == Needs::Explored => return Ok(FollowedPolicy::Impossible(why)),
             explored => explored.unwrap_or_else(|_| vec![false; log.rows()]),
         };
         if needs == Needs::Explored && !explored.iter().any(|&e| e) {
             let why = "it learns only from picks drawn at random, and the log has none";
-            return Ok(Followed::Impossible(why.into()));
+            return Ok(FollowedPolicy::Impossible(why.into()));
         }
         if needs == Needs::Advice && self.rounds.iter().flatten().any(|&row| log.probabilities[row].is_nan())
         {
             let why = "it learns from the bonus of whole rounds, which takes the logged probability of every row, picked \
                        or not; here some have none";
-            return Ok(Followed::Impossible(why.into()));
+            return Ok(FollowedPolicy::Impossible(why.into()));
         }
         let mut out = vec![0.0; log.rows()];
-        let (shown, mut desk) = (Shown::to(jury.evaluators(), log), Desk::default());
+        let (shown, mut candidates) = (JuryView::to(jury.evaluators(), log), CandidateRows::default());
         for (rows, at) in self.rounds.iter().zip(jury.seen().next_time()..) {
             let k = self.picks(rows);
-            desk.lay(log, rows);
-            let written = shown.of(&desk);
+            candidates.load(log, rows);
+            let written = shown.of(&candidates);
             let scores = Scores::new(&written, shown.width())?;
             before(&jury)?;
-            let shares = turn(&mut jury, &scores, at, k)?;
+            let shares = probabilities_of_round(&mut jury, &scores, at, k)?;
             rows.iter().zip(shares).for_each(|(&row, share)| out[row] = share);
             let (advice, bonus) =
                 if needs == Needs::Advice { advice(log, rows, k)? } else { Default::default() };
@@ -110,7 +114,7 @@ impl Follow<'_> {
                 teach(&mut jury, scores.row(place), scale.apply(log.rewards[row]), &receipt, at)?;
             }
         }
-        Ok(Followed::Probabilities(out))
+        Ok(FollowedPolicy::Probabilities(out))
     }
 }
 
@@ -120,7 +124,12 @@ pub(super) fn last_if_missing(value: f64) -> f64 {
 }
 
 /// One round of the target: its probabilities, in the order of seeing and choosing that it asks for.
-pub(super) fn turn(jury: &mut Jury, scores: &Scores<'_>, at: u64, k: usize) -> Result<Vec<f64>, Error> {
+pub(super) fn probabilities_of_round(
+    jury: &mut Jury,
+    scores: &Scores<'_>,
+    at: u64,
+    k: usize,
+) -> Result<Vec<f64>, Error> {
     if jury.observes_first() {
         jury.observe(scores, at)?;
         return Ok(jury.fit().inclusion_probabilities(scores, k)?);

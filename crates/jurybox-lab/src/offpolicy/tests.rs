@@ -8,11 +8,11 @@ use rand_distr::{Distribution, StandardNormal};
 
 /// A log of rounds of 20 items by two evaluators, of which it picks `k` by the poor one and explores with probability
 /// `eps`. Only the picks carry a probability, unless all do.
-fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (Log, f64) {
+fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (ReviewLog, f64) {
     let items = 20;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let evaluators = jurybox::Evaluators::new(["poor", "good"]).unwrap();
-    let mut log = Log::of(evaluators);
+    let mut log = ReviewLog::of(evaluators);
     let mut truth = 0.0;
     for round in 0..rounds {
         let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
@@ -31,9 +31,9 @@ fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (Log, f
         let picked = if rng.random::<f64>() < eps { best(&|i| chance[i]) } else { top.clone() };
         for i in 0..items {
             let p = if top.contains(&i) { 1.0 - eps } else { 0.0 } + eps * k as f64 / items as f64;
-            let looked_at = picked.contains(&i);
-            log.rewards.push(if looked_at { reward(i) } else { f64::NAN });
-            log.probabilities.push(if looked_at || (all_carry && p > 0.0) { p } else { f64::NAN });
+            let reviewed = picked.contains(&i);
+            log.rewards.push(if reviewed { reward(i) } else { f64::NAN });
+            log.probabilities.push(if reviewed || (all_carry && p > 0.0) { p } else { f64::NAN });
             log.scores.extend(scores[i]);
         }
         log.rounds.push((round * items..(round + 1) * items).collect());
@@ -45,8 +45,8 @@ fn ask(policies: &str, k: usize) -> ReplayOptions {
     ReplayOptions { k, policies: Spec::list(policies).unwrap(), ..ReplayOptions::default() }
 }
 
-fn run(log: &Log, options: &ReplayOptions) -> OffPolicy {
-    estimated(log, options, 1, Watch::NOBODY).unwrap().0
+fn run(log: &ReviewLog, options: &ReplayOptions) -> OffPolicy {
+    estimated(log, options, 1, RunProgress::NOBODY).unwrap().0
 }
 
 /// A log that takes the top two of a poor evaluator, always. The doubly robust figure is far off and its interval small;
@@ -75,7 +75,7 @@ fn a_log_that_never_looks_elsewhere_gets_a_bound() {
 #[test]
 fn rows_without_a_probability_cannot_be_picked_where_others_carry_one() {
     let (mut log, _) = log(2, 400, 2, 1.0, true);
-    let line = |log: &Log| run(log, &ask("average", 2)).policies.remove(0);
+    let line = |log: &ReviewLog| run(log, &ask("average", 2)).policies.remove(0);
     assert_eq!(line(&log).bounds, None);
     for row in (0..log.rows()).filter(|row| row % 10 == 0) {
         log.probabilities[row] = f64::NAN;
@@ -122,7 +122,7 @@ fn advice_is_that_of_the_policy() {
     let (mut log, _) = log(5, 1, 2, 0.5, true);
     log.scores[7] = f64::NAN;
     log.scores[11] = log.scores[13]; // a tie
-    let jury = seat(&"exp4p".parse().unwrap(), &log, 10).unwrap();
+    let jury = jury_for(&"exp4p".parse().unwrap(), &log, 10).unwrap();
     let rows: Vec<usize> = (0..20).collect();
     let fitted = jury.fit();
     log.probabilities =
@@ -145,7 +145,7 @@ fn advice_is_that_of_the_policy() {
 fn probabilities_count_where_every_row_has_a_reward() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let evaluators = jurybox::Evaluators::new(["a", "b"]).unwrap();
-    let mut log = Log::of(evaluators);
+    let mut log = ReviewLog::of(evaluators);
     for _ in 0..6000 {
         let (a, b): (f64, f64) = (rng.random(), rng.random());
         let p = 0.05 + 0.9 * a;
@@ -166,7 +166,7 @@ fn probabilities_count_where_every_row_has_a_reward() {
     assert!(outcome.logged.above(0.45), "{:?}", outcome.logged);
     // In rounds of their own the rows that nobody looked at are missed, and no figure is given.
     let rounds = (0..log.rows() / 10).map(|t| (10 * t..10 * t + 10).collect()).collect();
-    let refused = estimated(&Log { rounds, ..log }, &ask("average", 2), 1, Watch::NOBODY);
+    let refused = estimated(&ReviewLog { rounds, ..log }, &ask("average", 2), 1, RunProgress::NOBODY);
     assert!(refused.err().unwrap().to_string().contains("left out of the file"));
 }
 
@@ -224,7 +224,7 @@ fn hidden_tenth(logs: u64) -> [f64; 4] {
     for seed in 0..logs {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let evaluators = jurybox::Evaluators::new(["poor", "good"]).unwrap();
-        let mut log = Log::of(evaluators);
+        let mut log = ReviewLog::of(evaluators);
         let mut truth = 0.0;
         for round in 0..100 {
             let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
@@ -277,7 +277,7 @@ fn equal_rewards_bound_nothing() {
     let bounds = run(&log, &declared).policies.remove(0).bounds.unwrap();
     assert!(1.0 <= bounds.low && bounds.low < 3.0 && 3.0 < bounds.high && bounds.high <= 5.0, "{bounds:?}");
     let narrow = ReplayOptions { reward_range: Some((1.0, 2.0)), ..ask("average", 2) };
-    assert!(estimated(&log, &narrow, 1, Watch::NOBODY).is_err());
+    assert!(estimated(&log, &narrow, 1, RunProgress::NOBODY).is_err());
     // Nobody was found: that others could have been is in the bound.
     log.rewards.iter_mut().filter(|r| !r.is_nan()).for_each(|r| *r = 0.0);
     let outcome = run(&log, &ask("average", 2));
@@ -298,12 +298,12 @@ fn a_purely_random_log_is_no_forgery() {
 #[test]
 fn a_state_may_know_the_log() {
     let (log, _) = log(10, 300, 2, 1.0, true);
-    let jury = seat(&"adaptive".parse().unwrap(), &log, 60).unwrap();
+    let jury = jury_for(&"adaptive".parse().unwrap(), &log, 60).unwrap();
     let options = ReplayOptions { states: vec![("state(a)".into(), jury)], ..ask("average", 2) };
     let outcome = run(&log, &options);
     let state = outcome.policies.iter().find(|line| line.name == "state(a)").unwrap();
-    assert!(state.reward_per_pick.is_some() && state.minus_logged.is_none(), "{state:?}");
-    assert!(outcome.policies[0].minus_logged.is_some());
+    assert!(state.reward_per_pick.is_some() && state.difference_to_logged.is_none(), "{state:?}");
+    assert!(outcome.policies[0].difference_to_logged.is_some());
     for text in [outcome.to_table(), outcome.to_html(), outcome.warnings.concat()] {
         assert!(text.contains("a state that has learnt from this log"), "{text}");
     }
@@ -337,7 +337,7 @@ fn too_many_items_for_reviewed_rows_are_named() {
     let of = |from: &[f64]| reviewed.iter().map(|&row| from[row]).collect::<Vec<f64>>();
     let scores = reviewed.iter().flat_map(|&row| log.row(row).to_vec()).collect();
     let (rewards, probabilities) = (of(&log.rewards), of(&log.probabilities));
-    let log = Log { scores, rewards, probabilities, rounds: vec![], ..log };
-    let error = estimated(&log, &ask("average", 2), 1, Watch::NOBODY).err().unwrap().to_string();
+    let log = ReviewLog { scores, rewards, probabilities, rounds: vec![], ..log };
+    let error = estimated(&log, &ask("average", 2), 1, RunProgress::NOBODY).err().unwrap().to_string();
     assert!(error.contains("items") && error.contains("enough for rounds of 12 items"), "{error}");
 }

@@ -16,10 +16,10 @@
 //!
 //! A mean weight whose interval lies above one, by half its width, says that the probabilities are not those of the log.
 
-use super::counted::DIGITS;
-use super::estimators::{Evidence, Figures};
+use super::estimators::{LoggedEvidence, PolicyEstimates};
+use super::linearized::LinearizedEstimate;
 use super::outcome::{Bounds, Estimates, OffPolicyLine};
-use super::over_rounds::OverRounds;
+use super::reward_count::DIGITS;
 use jurybox::Interval;
 
 /// The least share of the picks within reach for which a figure is given.
@@ -29,7 +29,7 @@ pub(super) const ROUNDING: f64 = 1e-9;
 const NO_BOUND: &str =
     "no bound: every reward in the log is the same, and the range of rewards was not declared";
 
-pub(super) fn line(name: &str, evidence: &Evidence<'_>, logged: &OverRounds) -> OffPolicyLine {
+pub(super) fn line(name: &str, evidence: &LoggedEvidence<'_>, logged: &LinearizedEstimate) -> OffPolicyLine {
     let Some(figures) = evidence.figures() else {
         return OffPolicyLine::without_figure(name, "nobody looked at any row".into());
     };
@@ -39,7 +39,7 @@ pub(super) fn line(name: &str, evidence: &Evidence<'_>, logged: &OverRounds) -> 
         estimates: Some(estimates(&figures)),
         ..OffPolicyLine::without_figure(name, String::new())
     };
-    let unseen = possibly_unseen(evidence, &figures);
+    let unseen = unsupported_share(evidence, &figures);
     let bounded = figures.range.0 < figures.range.1;
     if let Some(why) = contradiction(&figures) {
         line.why = Some(why);
@@ -52,36 +52,37 @@ pub(super) fn line(name: &str, evidence: &Evidence<'_>, logged: &OverRounds) -> 
         line.why = Some(format!("the log may never look at {:.0}% of its picks; {NO_BOUND}", 100.0 * unseen));
     } else {
         line.why = None;
-        line.possibly_unseen = Some(unseen);
+        line.unsupported_share = Some(unseen);
         let (figure, difference) = if unseen > 0.0 {
             (widened(&figures, None), widened(&figures, Some(logged)))
         } else {
-            line.wider_than_student = Some(wider_than_student(&figures.dr));
+            line.width_ratio = Some(width_ratio(&figures.dr));
             (figures.dr.estimate(), figures.dr.minus(logged).estimate())
         };
         let (low, high) = figures.range;
         let within =
             |interval, low, high| if evidence.range_is_known { cut(interval, low, high) } else { interval };
         line.reward_per_pick = Some(within(figure, low, high));
-        line.minus_logged = Some(within(difference, low - high, high - low));
+        line.difference_to_logged = Some(within(difference, low - high, high - low));
     }
     line
 }
 
 /// The share of the picks that may be out of sight; none where the log says that every row could be picked, and every pick has
 /// its reward.
-pub(super) fn possibly_unseen(evidence: &Evidence<'_>, figures: &Figures) -> f64 {
-    if evidence.all_came && known_overlap(evidence).is_some_and(|known| known >= 1.0 - ROUNDING) {
+pub(super) fn unsupported_share(evidence: &LoggedEvidence<'_>, figures: &PolicyEstimates) -> f64 {
+    if evidence.all_rewards_present && known_overlap(evidence).is_some_and(|known| known >= 1.0 - ROUNDING) {
         return 0.0;
     }
-    figures.possibly_unseen()
+    figures.unsupported_share()
 }
 
 /// A figure whose interval also holds if part of the picks is out of sight: its own, widened to hold those of the bounds, which
 /// rest on no overlap. `less` is subtracted from all, round by round.
-pub(super) fn widened(figures: &Figures, less: Option<&OverRounds>) -> Interval {
-    let of =
-        |figure: &OverRounds| less.map_or_else(|| figure.estimate(), |less| figure.minus(less).estimate());
+pub(super) fn widened(figures: &PolicyEstimates, less: Option<&LinearizedEstimate>) -> Interval {
+    let of = |figure: &LinearizedEstimate| {
+        less.map_or_else(|| figure.estimate(), |less| figure.minus(less).estimate())
+    };
     let own = of(&figures.dr);
     let (low, high) = (own.low.min(of(&figures.low).low), own.high.max(of(&figures.high).high));
     Interval::around(own.mean, (own.mean - low).max(high - own.mean))
@@ -94,16 +95,16 @@ pub(super) fn cut(interval: Interval, low: f64, high: f64) -> Interval {
 }
 
 /// How many times as wide as Student's the interval of a figure is.
-pub(super) fn wider_than_student(figure: &OverRounds) -> f64 {
+pub(super) fn width_ratio(figure: &LinearizedEstimate) -> f64 {
     figure.estimate().half_width() / figure.student()
 }
 
-fn estimates(figures: &Figures) -> Estimates {
+fn estimates(figures: &PolicyEstimates) -> Estimates {
     Estimates {
         inverse_propensity: figures.ips.estimate(),
-        self_normalised: figures.snips.as_ref().map(OverRounds::estimate),
+        self_normalised: figures.snips.as_ref().map(LinearizedEstimate::estimate),
         doubly_robust: figures.dr.estimate(),
-        self_normalised_doubly_robust: figures.sndr.as_ref().map(OverRounds::estimate),
+        self_normalised_doubly_robust: figures.sndr.as_ref().map(LinearizedEstimate::estimate),
         clipped: figures.clipped.estimate(),
         clip: figures.clip,
         clipping_bias_at_most: figures.clipping_bias(),
@@ -113,7 +114,7 @@ fn estimates(figures: &Figures) -> Estimates {
     }
 }
 
-fn contradiction(figures: &Figures) -> Option<String> {
+fn contradiction(figures: &PolicyEstimates) -> Option<String> {
     let weight = figures.mean_weight.estimate();
     (weight.mean - 1.5 * weight.half_width() > 1.0 + DIGITS).then(|| {
         format!(
@@ -124,7 +125,7 @@ fn contradiction(figures: &Figures) -> Option<String> {
     })
 }
 
-pub(super) fn out_of_reach(evidence: &Evidence<'_>, figures: &Figures) -> Option<String> {
+pub(super) fn out_of_reach(evidence: &LoggedEvidence<'_>, figures: &PolicyEstimates) -> Option<String> {
     let weight = figures.mean_weight.estimate();
     let reach = figures.reach.value;
     match known_overlap(evidence) {
@@ -136,14 +137,14 @@ pub(super) fn out_of_reach(evidence: &Evidence<'_>, figures: &Figures) -> Option
             "overlap {reach:.2}: {:.0}% of what this policy would pick, the log looks at too rarely to tell{}{}",
             100.0 * (1.0 - reach),
             if known.is_some() { "" } else { ", or never" },
-            if evidence.all_came { "" } else { ", or its verdicts are missing" }
+            if evidence.all_rewards_present { "" } else { ", or its verdicts are missing" }
         )),
         _ => None,
     }
 }
 
 /// The share of the policy's picks that could have been looked at, where the log says so for rows that nobody looked at.
-fn known_overlap(evidence: &Evidence<'_>) -> Option<f64> {
+fn known_overlap(evidence: &LoggedEvidence<'_>) -> Option<f64> {
     let rows = || evidence.rounds.iter().flatten().copied();
     let every = rows().all(|row| !evidence.logged[row].is_nan());
     let says = every || rows().any(|row| evidence.rewards[row].is_nan() && !evidence.logged[row].is_nan());

@@ -2,12 +2,12 @@
 //!
 //! `cargo test --release -p jurybox-lab prevalence::coverage -- --ignored --nocapture` prints the tables of the book.
 
-use super::errors::Golden;
-use super::estimate::{Estimate, Row};
-use super::rows::Part;
+use super::errors::GoldenVerdict;
+use super::estimate::{PrevalenceEstimate, Row};
+use super::rows::Segment;
 use super::tests::UNIT;
 use super::{ErrorRates, Predictions, PrevalenceLine, PrevalenceOptions, prevalence};
-use crate::range::Range;
+use crate::reward_range::RewardRange;
 use jurybox::Interval;
 use jurybox_files::{Roles, Table};
 use rand::{RngExt, SeedableRng};
@@ -17,7 +17,7 @@ use std::fmt::Write;
 
 /// What rewards are: how likely a yes is at z, or a mark around z.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum RewardKind {
     /// A yes with chance 1 / (1 + exp(c - 2z)).
     Yes(f64),
     /// 0.5 + 0.15 z and as much noise, within 0 and 1.
@@ -28,7 +28,7 @@ enum Kind {
 
 /// How rows come to be looked at, so many of them on average.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Design {
+enum SamplingDesign {
     /// By lot.
     Equal,
     /// The likelier the higher z.
@@ -37,15 +37,15 @@ enum Design {
     Top,
 }
 
-struct World {
-    kind: Kind,
-    design: Design,
+struct SimulatedTable {
+    kind: RewardKind,
+    design: SamplingDesign,
     rows: usize,
     looks: usize,
 }
 
 /// The rows of one such world, and the mean of all of their rewards.
-fn live(world: &World, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
+fn live(world: &SimulatedTable, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     let mut normal = || -> f64 { StandardNormal.sample(rng) };
     let z: Vec<f64> = (0..world.rows).map(|_| normal()).collect();
     let noise: Vec<f64> = (0..world.rows).map(|_| normal()).collect();
@@ -57,18 +57,18 @@ fn live(world: &World, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     let mut sum = 0.0;
     let rows = z.iter().zip(&noise).map(|(&z, &noise)| {
         let (prediction, reward) = match world.kind {
-            Kind::Yes(c) => {
+            RewardKind::Yes(c) => {
                 let chance = 1.0 / (1.0 + (c - 2.0 * z).exp());
                 (chance, f64::from(u8::from(rng.random::<f64>() < chance)))
             }
-            Kind::Between => (0.5 + 0.15 * z, (0.5 + 0.15 * (z + noise)).clamp(0.0, 1.0)),
-            Kind::Uneven => (z.exp(), (z + noise - 0.5).exp()),
+            RewardKind::Between => (0.5 + 0.15 * z, (0.5 + 0.15 * (z + noise)).clamp(0.0, 1.0)),
+            RewardKind::Uneven => (z.exp(), (z + noise - 0.5).exp()),
         };
         let probability = match world.design {
-            Design::Equal => looks / world.rows as f64,
-            Design::Rising => (looks * z.exp() / total).min(1.0),
-            Design::Top if z >= bar => 1.0,
-            Design::Top => 0.5 * looks / (world.rows as f64 - 0.5 * looks),
+            SamplingDesign::Equal => looks / world.rows as f64,
+            SamplingDesign::Rising => (looks * z.exp() / total).min(1.0),
+            SamplingDesign::Top if z >= bar => 1.0,
+            SamplingDesign::Top => 0.5 * looks / (world.rows as f64 - 0.5 * looks),
         };
         sum += reward;
         let seen = rng.random::<f64>() < probability;
@@ -80,34 +80,35 @@ fn live(world: &World, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
 
 /// Of so many worlds: how often the interval holds the truth, how often a normal law's does, how wide they are, and how often the
 /// interval is said to be one that can be trusted.
-fn held(world: &World, worlds: u64) -> (f64, f64, f64, f64, f64) {
-    let (mut own, mut normal, mut widths, mut trusted, mut count) = (0.0, 0.0, (0.0, 0.0), 0.0, 0.0);
+fn held(world: &SimulatedTable, worlds: u64) -> (f64, f64, f64, f64, f64) {
+    let (mut own, mut normal, mut widths, mut reliable, mut count) = (0.0, 0.0, (0.0, 0.0), 0.0, 0.0);
     for seed in 0..worlds {
         let (rows, truth) = live(world, &mut ChaCha8Rng::seed_from_u64(seed));
         let rewards: Vec<f64> = rows.iter().map(|row| row.reward).collect();
-        let range = if world.kind == Kind::Uneven { Range::of(&rewards, None).unwrap() } else { UNIT };
-        let Some(found) = Estimate::of(&rows, range) else { continue };
+        let range =
+            if world.kind == RewardKind::Uneven { RewardRange::of(&rewards, None).unwrap() } else { UNIT };
+        let Some(found) = PrevalenceEstimate::of(&rows, range) else { continue };
         let (low, high) = found.normal();
         count += 1.0;
-        trusted += f64::from(u8::from(range.known || found.settled));
+        reliable += f64::from(u8::from(range.known || found.enough_labels));
         own += f64::from(u8::from(found.interval.low <= truth && truth <= found.interval.high));
         normal += f64::from(u8::from(low <= truth && truth <= high));
         widths = (widths.0 + found.interval.high - found.interval.low, widths.1 + high - low);
     }
-    (own / count, normal / count, widths.0 / count, widths.1 / count, trusted / count)
+    (own / count, normal / count, widths.0 / count, widths.1 / count, reliable / count)
 }
 
-const RARE: Kind = Kind::Yes(6.3);
-const SOME: Kind = Kind::Yes(4.2);
-const HALF: Kind = Kind::Yes(0.0);
+const RARE: RewardKind = RewardKind::Yes(6.3);
+const SOME: RewardKind = RewardKind::Yes(4.2);
+const HALF: RewardKind = RewardKind::Yes(0.0);
 
 /// 95% of 300 worlds are 285; fewer than 274 come by a chance of one in 500.
 #[test]
 fn intervals_hold_the_mean_of_all_rows() {
-    for kind in [RARE, SOME, HALF, Kind::Between] {
-        for design in [Design::Equal, Design::Rising, Design::Top] {
+    for kind in [RARE, SOME, HALF, RewardKind::Between] {
+        for design in [SamplingDesign::Equal, SamplingDesign::Rising, SamplingDesign::Top] {
             for looks in [20, 100] {
-                let (own, ..) = held(&World { kind, design, rows: 1000, looks }, 300);
+                let (own, ..) = held(&SimulatedTable { kind, design, rows: 1000, looks }, 300);
                 assert!(own >= 274.0 / 300.0, "{kind:?} {design:?} {looks}: {own}");
             }
         }
@@ -117,12 +118,16 @@ fn intervals_hold_the_mean_of_all_rows() {
 /// Where nothing says how large rewards can be, and a few carry the sum, it is said that the interval cannot be trusted.
 #[test]
 fn uneven_rewards_of_no_known_range_are_not_trusted() {
-    let (.., trusted) =
-        held(&World { kind: Kind::Uneven, design: Design::Equal, rows: 1000, looks: 60 }, 200);
-    assert!(trusted < 0.15, "{trusted}");
-    let (.., trusted) =
-        held(&World { kind: Kind::Between, design: Design::Equal, rows: 1000, looks: 60 }, 50);
-    assert!(trusted == 1.0, "{trusted}");
+    let (.., reliable) = held(
+        &SimulatedTable { kind: RewardKind::Uneven, design: SamplingDesign::Equal, rows: 1000, looks: 60 },
+        200,
+    );
+    assert!(reliable < 0.15, "{reliable}");
+    let (.., reliable) = held(
+        &SimulatedTable { kind: RewardKind::Between, design: SamplingDesign::Equal, rows: 1000, looks: 60 },
+        50,
+    );
+    assert!(reliable == 1.0, "{reliable}");
 }
 
 /// With juries that learn from the very rewards, out of fold, from files, by group.
@@ -221,10 +226,12 @@ fn held_by_threads(count: usize, base: f64, are_whole: bool, worlds: u64) -> (f6
         let (rows, truth) = threads(count, base, are_whole, &mut ChaCha8Rng::seed_from_u64(seed));
         let truth = if are_whole { truth } else { like_these };
         let alone: Vec<Row> = rows.iter().map(|row| Row { item: None, ..*row }).collect();
-        let (Some(own), Some(alone)) = (Estimate::of(&rows, UNIT), Estimate::of(&alone, UNIT)) else {
+        let (Some(own), Some(alone)) =
+            (PrevalenceEstimate::of(&rows, UNIT), PrevalenceEstimate::of(&alone, UNIT))
+        else {
             continue;
         };
-        let holds = |found: &Estimate| {
+        let holds = |found: &PrevalenceEstimate| {
             f64::from(u8::from(found.interval.low <= truth && truth <= found.interval.high))
         };
         by_thread += holds(&own);
@@ -250,28 +257,32 @@ fn intervals_hold_where_rows_of_a_thread_are_alike() {
 }
 
 /// What people call, and what it is: rows drawn by lot, and verdicts on golden items.
-struct Erring {
+struct ErringReviewers {
     rate: f64,
-    false_yes: f64,
-    missed: f64,
+    false_positive_rate: f64,
+    false_negative_rate: f64,
     looks: usize,
     golden: usize,
 }
 
 /// How often intervals hold the true rate, corrected and as called, the mean of the corrected
 /// rates, and how wide the intervals are.
-fn held_with_errors(world: &Erring, worlds: u64) -> (f64, f64, f64, f64) {
-    let (mut held, mut as_called, mut mean, mut width) = (0.0, 0.0, 0.0, 0.0);
+fn held_with_errors(world: &ErringReviewers, worlds: u64) -> (f64, f64, f64, f64) {
+    let (mut held, mut uncorrected, mut mean, mut width) = (0.0, 0.0, 0.0, 0.0);
     for seed in 0..worlds {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
         let mut yes = |chance: f64| rng.random::<f64>() < chance;
         let mut called = |is_yes: bool| {
-            let chance = if is_yes { 1.0 - world.missed } else { world.false_yes };
+            let chance = if is_yes { 1.0 - world.false_negative_rate } else { world.false_positive_rate };
             (is_yes, f64::from(u8::from(yes(chance))))
         };
-        let golden: Vec<Golden> = (0..2 * world.golden)
+        let golden: Vec<GoldenVerdict> = (0..2 * world.golden)
             .map(|at| called(at % 2 == 0))
-            .map(|(right, reward)| Golden { right: f64::from(u8::from(right)), reward, reviewer: None })
+            .map(|(right, reward)| GoldenVerdict {
+                right: f64::from(u8::from(right)),
+                reward,
+                reviewer: None,
+            })
             .collect();
         // As many rows of truth as the rate says, of which those that are looked at are drawn by
         // lot.
@@ -286,32 +297,32 @@ fn held_with_errors(world: &Erring, worlds: u64) -> (f64, f64, f64, f64) {
                 ..Row::default()
             })
             .collect();
-        let Some(found) = Estimate::of(&rows, UNIT) else { continue };
+        let Some(found) = PrevalenceEstimate::of(&rows, UNIT) else { continue };
         let shares = [(None, 1.0)].into();
         let (errors, _) = ErrorRates::of(&golden, &shares).unwrap();
         let holds = |found: &Interval| found.low <= world.rate && world.rate <= found.high;
         let unknown = Interval { mean: 0.5, low: 0.0, high: 1.0 };
         let corrected = errors.corrected(found.interval).unwrap_or(unknown);
         held += f64::from(u8::from(holds(&corrected)));
-        as_called += f64::from(u8::from(holds(&found.interval)));
+        uncorrected += f64::from(u8::from(holds(&found.interval)));
         mean += corrected.mean;
         width += corrected.high - corrected.low;
     }
     let all = worlds as f64;
-    (held / all, as_called / all, mean / all, width / all)
+    (held / all, uncorrected / all, mean / all, width / all)
 }
 
 /// 95% of 300 worlds are 285; fewer than 274 come by a chance of one in 500.
 #[test]
 fn intervals_hold_the_true_rate_where_people_err() {
     for rate in [0.0, 0.004, 0.05, 0.4] {
-        for (false_yes, missed) in [(0.03, 0.1), (0.002, 0.3), (0.2, 0.05)] {
+        for (false_positive_rate, false_negative_rate) in [(0.03, 0.1), (0.002, 0.3), (0.2, 0.05)] {
             for (looks, golden) in [(200, 40), (2000, 200)] {
-                let world = Erring { rate, false_yes, missed, looks, golden };
-                let (held, as_called, ..) = held_with_errors(&world, 300);
+                let world = ErringReviewers { rate, false_positive_rate, false_negative_rate, looks, golden };
+                let (held, uncorrected, ..) = held_with_errors(&world, 300);
                 assert!(
                     held >= 274.0 / 300.0,
-                    "{rate} {false_yes} {missed} {looks} {golden}: {held}, as called {as_called}"
+                    "{rate} {false_positive_rate} {false_negative_rate} {looks} {golden}: {held}, as called {uncorrected}"
                 );
             }
         }
@@ -324,7 +335,8 @@ fn held_with_late_verdicts(late: f64, worlds: u64) -> (f64, f64) {
     let (mut known, mut unknown) = (0.0, 0.0);
     for seed in 0..worlds {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
-        let (rows, truth) = live(&World { kind: SOME, design: Design::Equal, rows: 2000, looks: 400 }, rng);
+        let (rows, truth) =
+            live(&SimulatedTable { kind: SOME, design: SamplingDesign::Equal, rows: 2000, looks: 400 }, rng);
         let late: Vec<Row> = rows
             .into_iter()
             .map(|row| {
@@ -334,7 +346,7 @@ fn held_with_late_verdicts(late: f64, worlds: u64) -> (f64, f64) {
             .collect();
         let unsaid: Vec<Row> = late.iter().map(|row| Row { outstanding: false, ..*row }).collect();
         let holds = |rows: &[Row]| {
-            let line = PrevalenceLine::of(Part::default(), rows, UNIT, None);
+            let line = PrevalenceLine::of(Segment::default(), rows, UNIT, None);
             f64::from(u8::from(line.low.unwrap() <= truth && truth <= line.high.unwrap()))
         };
         known += holds(&late);
@@ -366,12 +378,12 @@ fn table_of_threads_errors_and_late_verdicts() {
         }
     }
     for rate in [0.0, 0.004, 0.05, 0.4] {
-        for (false_yes, missed) in [(0.03, 0.1), (0.002, 0.3), (0.2, 0.05)] {
+        for (false_positive_rate, false_negative_rate) in [(0.03, 0.1), (0.002, 0.3), (0.2, 0.05)] {
             for (looks, golden) in [(200, 20), (200, 200), (2000, 40), (2000, 400)] {
-                let world = Erring { rate, false_yes, missed, looks, golden };
-                let (held, as_called, mean, width) = held_with_errors(&world, 1000);
+                let world = ErringReviewers { rate, false_positive_rate, false_negative_rate, looks, golden };
+                let (held, uncorrected, mean, width) = held_with_errors(&world, 1000);
                 println!(
-                    "rate {rate} errs {false_yes} {missed} looks {looks} golden {golden}: {held:.3}, as called {as_called:.3}; \
+                    "rate {rate} errs {false_positive_rate} {false_negative_rate} looks {looks} golden {golden}: {held:.3}, as called {uncorrected:.3}; \
                      mean {mean:.4} width {width:.4}"
                 );
             }
@@ -387,18 +399,18 @@ fn table_of_threads_errors_and_late_verdicts() {
 #[ignore = "prints the book's table; a minute in release"]
 #[expect(clippy::print_stdout, reason = "a table to look at")]
 fn table_of_the_book() {
-    println!("| rewards | looked at | by | holds the truth | a normal law's | width | normal | trusted |");
+    println!("| rewards | looked at | by | holds the truth | a normal law's | width | normal | reliable |");
     println!("|---|---|---|---|---|---|---|---|");
-    for kind in [RARE, SOME, HALF, Kind::Between, Kind::Uneven] {
+    for kind in [RARE, SOME, HALF, RewardKind::Between, RewardKind::Uneven] {
         for looks in [20, 60, 200, 1000] {
-            for design in [Design::Equal, Design::Rising, Design::Top] {
-                let (own, normal, width, narrow, trusted) =
-                    held(&World { kind, design, rows: 4000, looks }, 1000);
+            for design in [SamplingDesign::Equal, SamplingDesign::Rising, SamplingDesign::Top] {
+                let (own, normal, width, narrow, reliable) =
+                    held(&SimulatedTable { kind, design, rows: 4000, looks }, 1000);
                 println!(
                     "| {kind:?} | {looks} | {design:?} | **{:.1}%** | {:.1}% | {width:.3} | {narrow:.3} | {:.0}% |",
                     100.0 * own,
                     100.0 * normal,
-                    100.0 * trusted
+                    100.0 * reliable
                 );
             }
         }

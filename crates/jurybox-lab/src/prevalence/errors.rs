@@ -15,7 +15,7 @@ const NORMAL: f64 = 1.959_963_984_540_054;
 
 /// A verdict on an item whose right answer is known.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Golden {
+pub(super) struct GoldenVerdict {
     /// The right answer, 1 or 0.
     pub(super) right: f64,
     /// What was said.
@@ -27,9 +27,9 @@ pub(super) struct Golden {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ErrorRates {
     /// Of items that are a no, the share that is called yes.
-    pub false_yes: ErrorRate,
+    pub false_positive_rate: ErrorRate,
     /// Of items that are a yes, the share that is called no.
-    pub missed: ErrorRate,
+    pub false_negative_rate: ErrorRate,
 }
 
 /// A share of golden items that is called wrongly.
@@ -47,22 +47,22 @@ pub struct ErrorRate {
 }
 
 /// What `reviewers` have judged among the rows, by the sum of one over the probability.
-pub(super) type Shares = BTreeMap<Option<Reviewer>, f64>;
+pub(super) type ReviewerShares = BTreeMap<Option<Reviewer>, f64>;
 
 impl ErrorRates {
     /// With the share of the rows whose reviewers have judged no golden item of one kind; the
     /// others stand for them. An error says which kind of golden items is missing.
-    pub(super) fn of(golden: &[Golden], shares: &Shares) -> Result<(ErrorRates, f64), String> {
-        let (false_yes, one) = ErrorRate::of(golden, 0.0, shares)?;
-        let (missed, other) = ErrorRate::of(golden, 1.0, shares)?;
-        Ok((ErrorRates { false_yes, missed }, one.max(other)))
+    pub(super) fn of(golden: &[GoldenVerdict], shares: &ReviewerShares) -> Result<(ErrorRates, f64), String> {
+        let (false_positive_rate, one) = ErrorRate::of(golden, 0.0, shares)?;
+        let (false_negative_rate, other) = ErrorRate::of(golden, 1.0, shares)?;
+        Ok((ErrorRates { false_positive_rate, false_negative_rate }, one.max(other)))
     }
 
     /// The true rate, given the rate that reviewers call. None where the error rates cannot be told
     /// from those of a coin, or where more golden items that are a no are called yes than of all
     /// rows: then the errors are not those that are made on the rows.
     pub(super) fn corrected(&self, called: Interval) -> Option<Interval> {
-        let (f, m) = (self.false_yes, self.missed);
+        let (f, m) = (self.false_positive_rate, self.false_negative_rate);
         if f.high + m.high >= 1.0 {
             return None;
         }
@@ -85,7 +85,7 @@ impl ErrorRates {
 impl ErrorRate {
     /// Of golden items that are `right`, with the share of the rows whose reviewers have judged
     /// none of them.
-    fn of(golden: &[Golden], right: f64, shares: &Shares) -> Result<(ErrorRate, f64), String> {
+    fn of(golden: &[GoldenVerdict], right: f64, shares: &ReviewerShares) -> Result<(ErrorRate, f64), String> {
         let mut judged: BTreeMap<Option<Reviewer>, (f64, f64)> = BTreeMap::new();
         for one in golden.iter().filter(|one| one.right == right) {
             let (all, wrong) = judged.entry(one.reviewer).or_default();

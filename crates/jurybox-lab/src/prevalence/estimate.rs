@@ -1,8 +1,8 @@
 //! The mean of all rows, from those with a reward and from predictions for all.
 
-use super::items::{by_item, jackknife};
-use crate::jump::Jump;
-use crate::range::Range;
+use super::jackknife::{by_item, jackknife};
+use crate::max_influence::MaxInfluence;
+use crate::reward_range::RewardRange;
 use jurybox::Interval;
 use jurybox::toolbox::student_quantile;
 
@@ -21,7 +21,7 @@ pub(super) struct Row {
 
 /// The mean of all rows, and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Estimate {
+pub(super) struct PrevalenceEstimate {
     /// With the interval that counts what a few rewards may not have shown.
     pub(super) interval: Interval,
     /// Of the mean.
@@ -29,12 +29,12 @@ pub(super) struct Estimate {
     /// How far the predictions are believed (PPI++'s lambda).
     pub(super) lambda: f64,
     /// How many rewards with equal weights would tell as much.
-    pub(super) effective: f64,
+    pub(super) effective_labels: f64,
     /// Whether so many are enough for a normal law, by their skewness.
-    pub(super) settled: bool,
+    pub(super) enough_labels: bool,
 }
 
-impl Estimate {
+impl PrevalenceEstimate {
     /// What a normal law would give: with equal probabilities, the interval of `ppi_mean_ci`. With a yes in a hundred it holds in 81 of 100
     /// worlds, so that it is compared with and never told.
     #[cfg(test)]
@@ -51,7 +51,7 @@ impl Estimate {
     ///
     /// Where items have several rows, an item stands in the place of a row wherever the spread is
     /// measured: its rows may be alike.
-    pub(super) fn of(rows: &[Row], range: Range) -> Option<Estimate> {
+    pub(super) fn of(rows: &[Row], range: RewardRange) -> Option<PrevalenceEstimate> {
         let labelled: Vec<Row> = rows.iter().copied().filter(|row| !row.reward.is_nan()).collect();
         if labelled.len() < 2 {
             return None;
@@ -78,7 +78,7 @@ impl Estimate {
         }
         let mut variance: f64 = with.iter().chain(&without).map(|term| term * term).sum();
         let surprises: Vec<f64> = labelled.iter().map(|row| off(row) - centre).collect();
-        let jump = jump(&labelled, &weights, &surprises, slope, centre, range);
+        let max_influence = max_influence(&labelled, &weights, &surprises, slope, centre, range);
         let mut terms: Vec<(f64, f64)> = weights.into_iter().zip(surprises).collect();
         let mut alike = 1.0;
         if let Some(items) = by_item(rows, off) {
@@ -88,22 +88,25 @@ impl Estimate {
             let of_rows = std::mem::replace(&mut terms, of_items);
             alike = design_effect(variance, &of_rows, &terms);
         }
-        let effective = 1.0 / squares(&terms, |weight, _| weight);
-        let t = student_quantile(0.975, (effective - 1.0).max(1.0));
-        let reach = |jump: f64| {
-            let half = 0.5 * t * t * jump * alike;
+        let effective_labels = 1.0 / squares(&terms, |weight, _| weight);
+        let t = student_quantile(0.975, (effective_labels - 1.0).max(1.0));
+        let reach = |max_influence: f64| {
+            let half = 0.5 * t * t * max_influence * alike;
             half + (t * t * variance + half * half).sqrt()
         };
-        let (mut low, mut high) = (mean - reach(jump.down), mean + reach(jump.up));
+        let (mut low, mut high) = (mean - reach(max_influence.down), mean + reach(max_influence.up));
         if range.known {
             (low, high) = (low.clamp(range.low, range.high), high.clamp(range.low, range.high));
         }
-        Some(Estimate {
+        Some(PrevalenceEstimate {
             interval: Interval { mean, low, high },
             standard_error: variance.sqrt(),
             lambda: slope * others / all,
-            effective,
-            settled: is_settled(&terms.iter().map(|(weight, surprise)| weight * surprise), effective),
+            effective_labels,
+            enough_labels: is_settled(
+                &terms.iter().map(|(weight, surprise)| weight * surprise),
+                effective_labels,
+            ),
         })
     }
 }
@@ -161,18 +164,25 @@ fn centred(values: &mut [f64]) {
 
 /// How far one row like those that were not met could move the mean: the weight that rows carry, times how far a reward can be from
 /// what is expected of it.
-fn jump(labelled: &[Row], weights: &[f64], surprises: &[f64], slope: f64, centre: f64, range: Range) -> Jump {
+fn max_influence(
+    labelled: &[Row],
+    weights: &[f64],
+    surprises: &[f64],
+    slope: f64,
+    centre: f64,
+    range: RewardRange,
+) -> MaxInfluence {
     let expected = || labelled.iter().map(|row| slope * row.prediction + centre);
     let (least, most) =
         (expected().fold(f64::INFINITY, f64::min), expected().fold(f64::NEG_INFINITY, f64::max));
     let ends = ((most - range.low).max(0.0), (range.high - least).max(0.0));
-    Jump::of(weights.iter().map(|weight| (1.0, *weight)), surprises.iter().copied(), ends)
+    MaxInfluence::of(weights.iter().map(|weight| (1.0, *weight)), surprises.iter().copied(), ends)
 }
 
 /// Cochran's rule, as Sugden, Smith and Jones (2000) mend it: 28 and 25 times the square of the skewness.
-fn is_settled(terms: &(impl Iterator<Item = f64> + Clone), effective: f64) -> bool {
+fn is_settled(terms: &(impl Iterator<Item = f64> + Clone), effective_labels: f64) -> bool {
     let moment = |power: i32| terms.clone().map(|term| term.powi(power)).sum::<f64>();
     let count = terms.clone().count() as f64;
     let skewness = (moment(3) / count) / (moment(2) / count).powf(1.5);
-    effective >= 28.0 + 25.0 * skewness * skewness
+    effective_labels >= 28.0 + 25.0 * skewness * skewness
 }

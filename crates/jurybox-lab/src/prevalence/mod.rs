@@ -16,7 +16,7 @@
 mod coverage;
 mod errors;
 mod estimate;
-mod items;
+mod jackknife;
 mod outcome;
 mod period;
 mod predict;
@@ -30,11 +30,11 @@ pub use outcome::{Prevalence, PrevalenceLine};
 pub use period::Period;
 
 use crate::error::Error;
-use crate::range::Range;
+use crate::reward_range::RewardRange;
 use estimate::Row;
 use jurybox::{Jury, Spec};
 use jurybox_files::Table;
-use rows::Rows;
+use rows::PrevalenceRows;
 use std::collections::BTreeMap;
 
 /// How to estimate.
@@ -109,8 +109,8 @@ impl Default for Predictions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalence, Error> {
-    let rows = Rows::read(table, options)?;
-    let range = Range::of(&rows.rewards, options.reward_range)?;
+    let rows = PrevalenceRows::read(table, options)?;
+    let range = RewardRange::of(&rows.rewards, options.reward_range)?;
     let errors = options.golden.as_deref().map(|column| error_rates(&rows, column, range)).transpose()?;
     let (errors, unjudged) = errors.unzip();
     let mut warnings = rows.checked()?;
@@ -131,13 +131,13 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
     };
     let all: Vec<Row> = (0..rows.rewards.len()).map(row).collect();
     // In the order of periods, then of groups.
-    let mut parts: BTreeMap<&rows::Part, Vec<Row>> = BTreeMap::new();
+    let mut parts: BTreeMap<&rows::Segment, Vec<Row>> = BTreeMap::new();
     for (at, part) in rows.part_of.iter().enumerate() {
         parts.entry(&rows.parts[*part]).or_default().push(all[at]);
     }
-    let line = |part: rows::Part, rows: &[Row]| PrevalenceLine::of(part, rows, range, errors.as_ref());
+    let line = |part: rows::Segment, rows: &[Row]| PrevalenceLine::of(part, rows, range, errors.as_ref());
     let lines = parts.into_iter().map(|(part, rows)| line(part.clone(), &rows)).collect();
-    let all = line(rows::Part::default(), &all);
+    let all = line(rows::Segment::default(), &all);
     let repeated = rows.items.repeat().then(|| rows.items.count(rows.rewards.len()) as u64);
     Ok(Prevalence {
         reward: table.taken().reward().unwrap_or_default().into(),
@@ -156,7 +156,7 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
 }
 
 /// How often people err, with the share of rows whose reviewers have judged no golden items.
-fn error_rates(rows: &Rows, column: &str, range: Range) -> Result<(ErrorRates, f64), Error> {
+fn error_rates(rows: &PrevalenceRows, column: &str, range: RewardRange) -> Result<(ErrorRates, f64), Error> {
     let are_binary = |mut values: Box<dyn Iterator<Item = f64> + '_>| values.all(|x| x == 0.0 || x == 1.0);
     let said = rows.golden.iter().flat_map(|one| [one.right, one.reward]);
     let looked_at = rows.rewards.iter().copied().filter(|reward| !reward.is_nan());

@@ -1,9 +1,9 @@
 //! What `prevalence` says, as one document.
 
 use super::errors::ErrorRates;
-use super::estimate::{Estimate, Row};
-use super::rows::Part;
-use crate::range::Range;
+use super::estimate::{PrevalenceEstimate, Row};
+use super::rows::Segment;
+use crate::reward_range::RewardRange;
 use jurybox::Interval;
 use jurybox_draw::short;
 use serde::Serialize;
@@ -59,7 +59,7 @@ pub struct PrevalenceLine {
     pub outstanding: u64,
     /// How many rewards of equal weight would tell as much; where items have several rows, how many
     /// items.
-    pub effective: f64,
+    pub effective_labels: f64,
     /// The mean reward of all of them; none from fewer than two rewards. With golden items it is
     /// corrected by how often people err, and none where those errors leave nothing to be known.
     pub mean: Option<f64>,
@@ -68,19 +68,19 @@ pub struct PrevalenceLine {
     /// The upper end.
     pub high: Option<f64>,
     /// The mean with its interval as reviewers call it, where golden items correct it.
-    pub as_called: Option<Interval>,
+    pub uncorrected: Option<Interval>,
     /// The standard error of the mean as reviewers call it.
     pub standard_error: Option<f64>,
     /// How far the predictions are believed, from 0 (not at all) to 1.
     pub lambda: Option<f64>,
     /// Whether the interval can be believed. Not so where rewards may be larger than those seen, and too few were; where probabilities differ
     /// by more than tenfold; and where nobody was drawn among the rows of a group or period that were left to chance.
-    pub trusted: bool,
+    pub reliable: bool,
 }
 
 impl PrevalenceLine {
-    pub(super) fn of(part: Part, rows: &[Row], range: Range, errors: Option<&ErrorRates>) -> Self {
-        let estimate = Estimate::of(rows, range);
+    pub(super) fn of(part: Segment, rows: &[Row], range: RewardRange, errors: Option<&ErrorRates>) -> Self {
+        let estimate = PrevalenceEstimate::of(rows, range);
         let called = estimate.map(|estimate| with_outstanding(estimate.interval, rows, range));
         let told = match errors {
             Some(errors) => called.and_then(|called| errors.corrected(called)),
@@ -89,35 +89,36 @@ impl PrevalenceLine {
         // Without a figure there is still the range that rewards are in.
         let end = |of: fn(Interval) -> f64, end: f64| told.map(of).or(range.known.then_some(end));
         let outstanding = rows.iter().filter(|row| row.outstanding).count() as u64;
-        let is_bounded = range.known || outstanding == 0 && estimate.is_some_and(|estimate| estimate.settled);
+        let is_bounded =
+            range.known || outstanding == 0 && estimate.is_some_and(|estimate| estimate.enough_labels);
         PrevalenceLine {
             period: part.period,
             group: part.group,
             rows: rows.len() as u64,
             labelled: rows.iter().filter(|row| !row.reward.is_nan()).count() as u64,
             outstanding,
-            effective: estimate.map_or(0.0, |estimate| estimate.effective),
+            effective_labels: estimate.map_or(0.0, |estimate| estimate.effective_labels),
             mean: told.map(|told| told.mean),
             low: end(|told| told.low, range.low),
             high: end(|told| told.high, range.high),
-            as_called: called.filter(|_| errors.is_some()),
+            uncorrected: called.filter(|_| errors.is_some()),
             standard_error: estimate.map(|estimate| estimate.standard_error),
             lambda: estimate.map(|estimate| estimate.lambda),
-            trusted: is_bounded && !is_uneven(rows),
+            reliable: is_bounded && !is_uneven(rows),
         }
     }
 }
 
 /// The interval that holds whatever the verdicts that are outstanding will be: from all of them at
 /// the least to all at the most that a reward can be.
-fn with_outstanding(interval: Interval, rows: &[Row], range: Range) -> Interval {
+fn with_outstanding(interval: Interval, rows: &[Row], range: RewardRange) -> Interval {
     if rows.iter().all(|row| !row.outstanding) {
         return interval;
     }
     let with = |reward: f64| {
         let of = |row: &Row| Row { reward: if row.outstanding { reward } else { row.reward }, ..*row };
         let rows: Vec<Row> = rows.iter().map(of).collect();
-        Estimate::of(&rows, range).map_or(interval, |estimate| estimate.interval)
+        PrevalenceEstimate::of(&rows, range).map_or(interval, |estimate| estimate.interval)
     };
     let (least, most) = (with(range.low), with(range.high));
     Interval { low: interval.low.min(least.low), high: interval.high.max(most.high), ..interval }
@@ -137,15 +138,15 @@ fn is_uneven(rows: &[Row]) -> bool {
 
 impl Prevalence {
     /// With what the figures themselves give reason to warn of.
-    pub(super) fn warned(mut self, range: Range) -> Prevalence {
+    pub(super) fn warned(mut self, range: RewardRange) -> Prevalence {
         let lines = || self.lines.iter().chain([&self.all]);
         let (is_doubtful, is_unknown) = (
-            lines().any(|line| !line.trusted && line.mean.is_some()),
-            lines().any(|line| line.as_called.is_some() && line.mean.is_none()),
+            lines().any(|line| !line.reliable && line.mean.is_some()),
+            lines().any(|line| line.uncorrected.is_some() && line.mean.is_none()),
         );
         if is_doubtful {
             self.warnings.push(format!(
-                "intervals with a `?` cannot be trusted: rewards may be larger or smaller than the {} to {} that were seen and too few \
+                "intervals with a `?` cannot be reliable: rewards may be larger or smaller than the {} to {} that were seen and too few \
                  were to tell (declare what they can be: --reward-range); or probabilities differ by more than tenfold, so that a few \
                  rows stand for most; or none was drawn of those of a group or period that were left to chance. Look at more",
                 short(range.low),

@@ -1,9 +1,9 @@
 //! What is expected of each row's reward, by somebody who has not seen it.
 
 use super::Predictions;
-use super::rows::Rows;
+use super::rows::PrevalenceRows;
 use crate::error::Error;
-use crate::range::Range;
+use crate::reward_range::RewardRange;
 use jurybox::toolbox::{hash_number, mean_of_present};
 use jurybox::{Evaluators, Example, Fitted, Jury, Scores};
 use jurybox_files::seat;
@@ -12,18 +12,18 @@ use jurybox_files::seat;
 const FOLDS: usize = 5;
 
 /// A prediction for every row, within the rewards' range.
-pub(super) struct Predicted {
+pub(super) struct RowPredictions {
     pub(super) values: Vec<f64>,
     pub(super) from: String,
     pub(super) warning: Option<String>,
 }
 
 pub(super) fn predictions(
-    rows: &Rows,
+    rows: &PrevalenceRows,
     evaluators: &Evaluators,
     how: &Predictions,
-    range: Range,
-) -> Result<Predicted, Error> {
+    range: RewardRange,
+) -> Result<RowPredictions, Error> {
     let (mut values, from, mut warning) = match how {
         Predictions::Column => {
             let name = evaluators.names().next().unwrap_or_default();
@@ -53,11 +53,11 @@ pub(super) fn predictions(
         *value = if value.is_nan() { usual } else { *value };
         *value = if value.is_nan() { range.low } else { value.clamp(range.low, range.high) };
     }
-    Ok(Predicted { values, from, warning })
+    Ok(RowPredictions { values, from, warning })
 }
 
 /// By juries that have seen the scores of all rows, and the rewards of all but a fifth each.
-fn cross_fitted(rows: &Rows, mut jury: Jury) -> Result<Vec<f64>, Error> {
+fn cross_fitted(rows: &PrevalenceRows, mut jury: Jury) -> Result<Vec<f64>, Error> {
     let width = jury.evaluators().len();
     jury.observe(&Scores::new(&rows.scores, width)?, 0)?;
     let folds = folds(rows);
@@ -85,7 +85,7 @@ fn expected(fitted: &Fitted, table: &[f64]) -> Result<Vec<f64>, Error> {
 
 /// The part of each row: by a hash, so that no order of the file decides it; the rows of an item all in one, and those with a reward in
 /// turn, so that every jury has about as many to learn from.
-fn folds(rows: &Rows) -> Vec<usize> {
+fn folds(rows: &PrevalenceRows) -> Vec<usize> {
     let item = |row: usize| hash_number(5, rows.items.of_row(row) as u64);
     let mut folds: Vec<usize> =
         (0..rows.rewards.len()).map(|row| (item(row) % FOLDS as u64) as usize).collect();

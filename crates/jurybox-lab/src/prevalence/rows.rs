@@ -1,9 +1,9 @@
 //! What is read of each row, and what is refused.
 
 use super::PrevalenceOptions;
-use super::errors::{Golden, Shares};
+use super::errors::{GoldenVerdict, ReviewerShares};
 use crate::error::Error;
-use crate::replay::Items;
+use crate::replay::ItemIndex;
 use jurybox::Reviewer;
 use jurybox_draw::counted;
 use jurybox_files::{At, Records, Table, Want, reviewer};
@@ -25,7 +25,7 @@ const RANDOM_CHECKS: &str = "Leave some picks to chance, such as five in every r
 
 /// A period and a group; empty where nothing is told apart, or where the cell is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Part {
+pub(super) struct Segment {
     pub(super) period: Option<String>,
     pub(super) group: Option<String>,
 }
@@ -33,19 +33,19 @@ pub(super) struct Part {
 /// The rows of a table, but for golden ones: those are test questions, and not among the items that
 /// the mean is of.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct PrevalenceRows {
     /// As they stand in the file, row after row.
     pub(super) scores: Vec<f64>,
     /// NaN where nobody looked.
     pub(super) rewards: Vec<f64>,
     /// NaN where it is not said, which it need not be where nobody looked.
     pub(super) probabilities: Vec<f64>,
-    pub(super) items: Items,
-    pub(super) parts: Vec<Part>,
+    pub(super) items: ItemIndex,
+    pub(super) parts: Vec<Segment>,
     /// The part of each row; empty where there is but one.
     pub(super) part_of: Vec<usize>,
     /// Verdicts on golden rows.
-    pub(super) golden: Vec<Golden>,
+    pub(super) golden: Vec<GoldenVerdict>,
     /// Who judged each row; empty where that is not asked for.
     reviewers: Vec<Option<Reviewer>>,
     /// Whether each row is known to have been picked, with a verdict or without.
@@ -55,7 +55,7 @@ pub(super) struct Rows {
 
 /// Columns that are read as they stand, and the place of each among them.
 #[derive(Default)]
-struct Columns {
+struct ExtraColumns {
     names: Vec<String>,
     period: Option<usize>,
     by: Option<usize>,
@@ -63,15 +63,15 @@ struct Columns {
     receipt: Option<usize>,
 }
 
-impl Columns {
-    fn of(table: &Table, options: &PrevalenceOptions) -> Columns {
+impl ExtraColumns {
+    fn of(table: &Table, options: &PrevalenceOptions) -> ExtraColumns {
         let mut names = Vec::new();
         let mut place = |name: Option<&String>| {
             let there = name.filter(|name| table.columns().contains(name))?;
             names.push(there.clone());
             Some(names.len() - 1)
         };
-        Columns {
+        ExtraColumns {
             period: place(options.period.as_ref().map(|period| &period.column)),
             by: place(options.by.as_ref()),
             golden: place(options.golden.as_ref()),
@@ -81,10 +81,10 @@ impl Columns {
     }
 }
 
-impl Rows {
-    pub(super) fn read(table: &Table, options: &PrevalenceOptions) -> Result<Rows, Error> {
+impl PrevalenceRows {
+    pub(super) fn read(table: &Table, options: &PrevalenceOptions) -> Result<PrevalenceRows, Error> {
         let taken = table.taken();
-        let columns = Columns::of(table, options);
+        let columns = ExtraColumns::of(table, options);
         let width = taken.evaluators().len();
         let want = Want {
             reward: true,
@@ -94,9 +94,9 @@ impl Rows {
             records: if columns.names.is_empty() { Records::None } else { Records::All },
             ..Want::default()
         };
-        let mut rows = Rows { path: table.path().into(), ..Rows::default() };
-        let (mut ids, mut known): (Vec<u64>, HashMap<Part, usize>) = (Vec::new(), HashMap::new());
-        let (mut failed, mut never) = (None, Never::default());
+        let mut rows = PrevalenceRows { path: table.path().into(), ..PrevalenceRows::default() };
+        let (mut ids, mut known): (Vec<u64>, HashMap<Segment, usize>) = (Vec::new(), HashMap::new());
+        let (mut failed, mut never) = (None, ImpossibleRows::default());
         table.scan(
             want,
             |mut part| {
@@ -133,7 +133,7 @@ impl Rows {
                             ),
                             Some(right) if !right.is_nan() => {
                                 if !rewards[row].is_nan() {
-                                    rows.golden.push(Golden { right, reward: rewards[row], reviewer: who });
+                                    rows.golden.push(GoldenVerdict { right, reward: rewards[row], reviewer: who });
                                 }
                                 continue;
                             }
@@ -156,7 +156,7 @@ impl Rows {
                         fail(&of.column, reason);
                     }
                     if options.by.is_some() || options.period.is_some() {
-                        rows.put_into(Part { period, group: cell(columns.by) }, &mut known);
+                        rows.put_into(Segment { period, group: cell(columns.by) }, &mut known);
                     }
                     rows.scores.extend(&scores[row * width..(row + 1) * width]);
                     rows.rewards.push(rewards[row]);
@@ -169,7 +169,7 @@ impl Rows {
             },
         )?;
         failed.map_or(Ok(()), Err)?;
-        rows.items = Items::of(&ids);
+        rows.items = ItemIndex::of(&ids);
         if let (0, false, Some(column)) = (rows.labelled(), rows.golden.is_empty(), &options.golden) {
             let reason = "every row with a reward has a right answer there: it is to be empty for all rows but golden ones";
             return Err(Error::setting("golden", column, reason));
@@ -184,7 +184,7 @@ impl Rows {
     }
 
     /// Says that the next row is one of a part; `known` has the number of each.
-    fn put_into(&mut self, part: Part, known: &mut HashMap<Part, usize>) {
+    fn put_into(&mut self, part: Segment, known: &mut HashMap<Segment, usize>) {
         let next = known.len();
         let number = *known.entry(part.clone()).or_insert(next);
         if number == next {
@@ -204,8 +204,8 @@ impl Rows {
 
     /// How much of the rows each reviewer has judged, each verdict counted as one over its
     /// probability; all of them together where there are no names.
-    pub(super) fn shares(&self) -> Shares {
-        let mut shares = Shares::new();
+    pub(super) fn shares(&self) -> ReviewerShares {
+        let mut shares = ReviewerShares::new();
         for (row, p) in self.probabilities.iter().enumerate().filter(|(row, _)| !self.rewards[*row].is_nan())
         {
             *shares.entry(self.reviewers.get(row).copied().flatten()).or_default() += 1.0 / p;
@@ -349,12 +349,12 @@ impl Rows {
 
 /// Rows that could not have been looked at.
 #[derive(Default)]
-struct Never {
+struct ImpossibleRows {
     count: u64,
     first: Option<(PathBuf, String)>,
 }
 
-impl Never {
+impl ImpossibleRows {
     fn refused(self, rows: usize, column: &str) -> Result<(), Error> {
         let Some((path, first)) = self.first else { return Ok(()) };
         let reason = format!(

@@ -31,7 +31,7 @@ impl Prevalence {
                 self.reward_range_from
             ),
         );
-        if let Some(ErrorRates { false_yes, missed }) = &self.errors {
+        if let Some(ErrorRates { false_positive_rate, false_negative_rate }) = &self.errors {
             let rate = |of: &ErrorRate| {
                 let ErrorRate { verdicts, mean, low, high } = of;
                 format!("{} ({} to {}) of {verdicts}", short(*mean), short(*low), short(*high))
@@ -40,8 +40,8 @@ impl Prevalence {
                 &mut text,
                 &format!(
                     "golden items: called yes {} that are no; called no {} that are yes",
-                    rate(false_yes),
-                    rate(missed)
+                    rate(false_positive_rate),
+                    rate(false_negative_rate)
                 ),
             );
         }
@@ -88,7 +88,7 @@ impl Prevalence {
             cells.push(unnamed.into());
         }
         let figure = |value: Option<f64>| value.map_or(NOTHING.into(), short);
-        let doubt = if line.trusted || line.mean.is_none() { "" } else { "?" };
+        let doubt = if line.reliable || line.mean.is_none() { "" } else { "?" };
         cells.extend([
             line.rows.to_string(),
             line.labelled.to_string(),
@@ -96,7 +96,7 @@ impl Prevalence {
             figure(line.low),
             format!("{}{doubt}", figure(line.high)),
         ]);
-        cells.extend(self.errors.map(|_| figure(line.as_called.map(|called| called.mean))));
+        cells.extend(self.errors.map(|_| figure(line.uncorrected.map(|called| called.mean))));
         cells
     }
 }

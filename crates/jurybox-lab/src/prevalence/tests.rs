@@ -1,15 +1,15 @@
 //! Against PyPI's `ppi-python`, against arithmetic by hand, and what is refused.
 
-use super::estimate::{Estimate, Row};
+use super::estimate::{PrevalenceEstimate, Row};
 use super::{Period, PrevalenceOptions, prevalence};
 use crate::error::Error;
-use crate::range::Range;
+use crate::reward_range::RewardRange;
 use jurybox_files::{PickOptions, Roles, State, Table, pick_rows};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 
-pub(super) const UNIT: Range = Range { low: 0.0, high: 1.0, from: "as declared", known: true };
+pub(super) const UNIT: RewardRange = RewardRange { low: 0.0, high: 1.0, from: "as declared", known: true };
 const NONE: f64 = f64::NAN;
 
 /// The samples of `experiments/prevalence/compare_ppi.py`.
@@ -32,7 +32,7 @@ fn with_equal_probabilities_it_is_ppi_python() {
         (sample(yes_or_no), 0.492_330_629_874_509, 0.399_162_948_157_509, 0.585_498_311_591_508),
         (sample(marks), 0.599_112_018_323_484, 0.574_954_215_816_729, 0.623_269_820_830_238),
     ] {
-        let found = Estimate::of(&rows, UNIT).unwrap();
+        let found = PrevalenceEstimate::of(&rows, UNIT).unwrap();
         let normal = found.normal();
         for (ours, theirs) in [(found.interval.mean, mean), (normal.0, low), (normal.1, high)] {
             assert!((ours - theirs).abs() < 1e-12, "{ours} {theirs}");
@@ -49,10 +49,10 @@ fn with_equal_probabilities_it_is_ppi_python() {
 fn rewards_are_weighed_by_one_over_their_probability() {
     let row = |reward: f64, probability: f64| Row { reward, probability, prediction: 0.5, ..Row::default() };
     let rows = [row(1.0, 1.0), row(0.0, 1.0), row(1.0, 0.5), row(NONE, 0.5)];
-    let found = Estimate::of(&rows, UNIT).unwrap();
+    let found = PrevalenceEstimate::of(&rows, UNIT).unwrap();
     assert_eq!((found.interval.mean, found.lambda), (0.75, 0.0));
     // One over the sum of the squares of 1/4, 1/4 and 1/2.
-    assert!((found.effective - 1.0 / 0.375).abs() < 1e-12);
+    assert!((found.effective_labels - 1.0 / 0.375).abs() < 1e-12);
 }
 
 /// The jury may be wrong by any amount: a constant added to all predictions cancels out.
@@ -60,7 +60,8 @@ fn rewards_are_weighed_by_one_over_their_probability() {
 fn predictions_that_are_off_by_a_constant_change_nothing() {
     let rows = sample(|prediction, noise| 0.5 * prediction + 0.5 * noise);
     let shifted: Vec<Row> = rows.iter().map(|row| Row { prediction: row.prediction + 3.0, ..*row }).collect();
-    let (plain, shifted) = (Estimate::of(&rows, UNIT).unwrap(), Estimate::of(&shifted, UNIT).unwrap());
+    let (plain, shifted) =
+        (PrevalenceEstimate::of(&rows, UNIT).unwrap(), PrevalenceEstimate::of(&shifted, UNIT).unwrap());
     assert!((plain.interval.mean - shifted.interval.mean).abs() < 1e-12);
     assert!((plain.standard_error - shifted.standard_error).abs() < 1e-12);
 }
@@ -69,11 +70,11 @@ fn predictions_that_are_off_by_a_constant_change_nothing() {
 fn none_found_is_not_none_there() {
     let reward = |i: usize| if i < 20 { 0.0 } else { NONE };
     let row = |i: usize| Row { reward: reward(i), probability: 0.02, prediction: 0.1, ..Row::default() };
-    let found = Estimate::of(&(0..1000).map(row).collect::<Vec<_>>(), UNIT).unwrap().interval;
+    let found = PrevalenceEstimate::of(&(0..1000).map(row).collect::<Vec<_>>(), UNIT).unwrap().interval;
     assert_eq!((found.mean, found.low), (0.0, 0.0));
     // Clopper and Pearson say 0.168.
     assert!((0.168..0.25).contains(&found.high), "{found:?}");
-    assert!(Estimate::of(&[row(0), row(30)], UNIT).is_none());
+    assert!(PrevalenceEstimate::of(&[row(0), row(30)], UNIT).is_none());
 }
 
 fn table(text: &str) -> (tempfile::TempDir, Table) {
@@ -326,7 +327,7 @@ fn rows_that_are_drawn_together_are_not_taken_for_a_selection() {
     assert_eq!((found.items, found.warnings.len()), (Some(100), 0));
     // Of 17 threads, 4 of which are all yes: no more is known than 17 verdicts would tell.
     assert!(
-        found.all.effective < 17.5 && found.all.high.unwrap() - found.all.low.unwrap() > 0.35,
+        found.all.effective_labels < 17.5 && found.all.high.unwrap() - found.all.low.unwrap() > 0.35,
         "{found:?}"
     );
 }
@@ -350,7 +351,7 @@ fn right_answers_may_be_words() {
     let numbers = text.replace("remove", "1").replace("keep", "0");
     let (_other, numbers) = table_as(&numbers, Roles::default());
     let found = prevalence(&words, &golden).unwrap();
-    assert_eq!(found.errors.as_ref().unwrap().missed.mean, 0.2);
+    assert_eq!(found.errors.as_ref().unwrap().false_negative_rate.mean, 0.2);
     assert_eq!(found.all, prevalence(&numbers, &golden).unwrap().all);
 }
 
@@ -385,10 +386,11 @@ fn golden_items_correct_what_people_call() {
     let errors = found.errors.unwrap();
     assert_eq!((found.all.rows, found.all.labelled), (3000, 1000));
     assert!(
-        (errors.false_yes.mean - 0.02).abs() < 1e-12 && (errors.missed.mean - 0.1).abs() < 1e-12,
+        (errors.false_positive_rate.mean - 0.02).abs() < 1e-12
+            && (errors.false_negative_rate.mean - 0.1).abs() < 1e-12,
         "{errors:?}"
     );
-    let called = found.all.as_called.unwrap().mean;
+    let called = found.all.uncorrected.unwrap().mean;
     assert!((found.all.mean.unwrap() - (called - 0.02) / 0.88).abs() < 1e-12, "{:?}", found.all);
     assert!(found.to_table().contains("corrected by golden items"));
     // By names nobody knows who erred how often: half of all golden verdicts are wrong, and nothing

@@ -1,12 +1,12 @@
 //! Who enters a replay: the policies asked for, and what to hold them against.
 
-use super::by_value::{ByValue, Value};
-use super::course::{Course, Stage};
-use super::log::at_mean_if_missing;
-use super::player::{Player, Scale, Seated, seat};
-use super::retrained::{Kind, Retrained, ridge_of};
-use super::twins::Twins;
-use super::{Log, ReplayOptions};
+use super::duplicate_scores::DuplicateScores;
+use super::fixed_rules::{FixedRulePicker, RankingRule};
+use super::pickers::{JuryPicker, RewardScale, RowPicker, jury_for};
+use super::regressions::{RegressionKind, RegressionPicker, ridge_of};
+use super::review_log::at_mean_if_missing;
+use super::schedule::{RowSchedule, Stage};
+use super::{ReplayOptions, ReviewLog};
 use crate::error::Error;
 use jurybox::{Jury, Needs};
 use rand::{RngExt, SeedableRng};
@@ -24,18 +24,18 @@ pub(super) const BEST_SINGLE: &str = "best-single";
 /// A name, and who plays under it.
 pub(crate) struct Entrant {
     pub(crate) name: String,
-    who: Who,
+    kind: EntrantKind,
 }
 
-enum Who {
+enum EntrantKind {
     /// Begins as this jury is.
-    Policy(Box<Jury>, Scale),
+    Policy(Box<Jury>, RewardScale),
     /// Fixed weights that a person gave.
     Weights(Vec<f64>),
-    Reference(Value),
+    Reference(RankingRule),
     /// One of the evaluators: the best of them is shown.
     Single(usize),
-    Retrained(Kind),
+    RegressionPicker(RegressionKind),
     /// With which rows must not be parted, for each: found once, for all runs.
     Hindsight(OnceLock<Vec<usize>>),
 }
@@ -43,36 +43,36 @@ enum Who {
 impl Entrant {
     /// Whether a person asked for it.
     pub(crate) fn is_policy(&self) -> bool {
-        matches!(self.who, Who::Policy(..) | Who::Weights(_))
+        matches!(self.kind, EntrantKind::Policy(..) | EntrantKind::Weights(_))
     }
 
     /// Whether it learns, and only from picks of its own.
     pub(crate) fn needs_receipts(&self) -> bool {
-        let Who::Policy(jury, _) = &self.who else { return false };
+        let EntrantKind::Policy(jury, _) = &self.kind else { return false };
         jury.spec().entry().is_some_and(|entry| entry.needs != Needs::Nothing)
     }
 
     /// The jury that it begins as, where it is one.
     pub(crate) fn jury(&self) -> Option<&Jury> {
-        if let Who::Policy(jury, _) = &self.who { Some(jury) } else { None }
+        if let EntrantKind::Policy(jury, _) = &self.kind { Some(jury) } else { None }
     }
 
     /// Whether it knows the rewards, so that its picks are the best by construction.
     pub(crate) fn knows_all(&self) -> bool {
-        matches!(self.who, Who::Reference(Value::Known(_)))
+        matches!(self.kind, EntrantKind::Reference(RankingRule::Known(_)))
     }
 
     /// The evaluator that plays alone.
     pub(crate) fn single(&self) -> Option<usize> {
-        if let Who::Single(evaluator) = self.who { Some(evaluator) } else { None }
+        if let EntrantKind::Single(evaluator) = self.kind { Some(evaluator) } else { None }
     }
 
     /// What is known of each row before the first round, by looking where no policy may look.
     pub(crate) fn knows_beforehand(
         &self,
-        log: &Log,
+        log: &ReviewLog,
         options: &ReplayOptions,
-        course: &Course,
+        schedule: &RowSchedule,
         run: usize,
     ) -> Option<Arc<[f64]>> {
         let stream = || {
@@ -81,45 +81,60 @@ impl Entrant {
             rng.set_stream(u64::MAX - run as u64);
             rng
         };
-        let Who::Hindsight(units) = &self.who else { return None };
-        let units = units.get_or_init(|| not_to_be_parted(log));
-        Some(hindsight(log, course, units, &mut stream()).into())
+        let EntrantKind::Hindsight(units) = &self.kind else { return None };
+        let units = units.get_or_init(|| indivisible_units(log));
+        Some(hindsight(log, schedule, units, &mut stream()).into())
     }
 
     /// The player at the beginning of a stage; say whether rows come back `again`.
-    pub(crate) fn player(&self, log: &Log, known: Option<&Arc<[f64]>>, again: bool) -> Box<dyn Player> {
-        match &self.who {
-            Who::Policy(jury, scale) => Box::new(Seated::new(jury.as_ref().clone(), *scale, log, again)),
-            Who::Weights(weights) => Box::new(ByValue::new(Value::Weights(weights.clone()), log)),
-            Who::Reference(value) => Box::new(ByValue::new(value.clone(), log)),
-            Who::Single(evaluator) => Box::new(ByValue::new(Value::Single(*evaluator), log)),
-            Who::Retrained(kind) => Box::new(Retrained::new(*kind, log)),
-            Who::Hindsight(_) => {
-                Box::new(ByValue::new(Value::Known(known.cloned().unwrap_or_default()), log))
+    pub(crate) fn player(
+        &self,
+        log: &ReviewLog,
+        known: Option<&Arc<[f64]>>,
+        again: bool,
+    ) -> Box<dyn RowPicker> {
+        match &self.kind {
+            EntrantKind::Policy(jury, scale) => {
+                Box::new(JuryPicker::new(jury.as_ref().clone(), *scale, log, again))
+            }
+            EntrantKind::Weights(weights) => {
+                Box::new(FixedRulePicker::new(RankingRule::Weights(weights.clone()), log))
+            }
+            EntrantKind::Reference(value) => Box::new(FixedRulePicker::new(value.clone(), log)),
+            EntrantKind::Single(evaluator) => {
+                Box::new(FixedRulePicker::new(RankingRule::Single(*evaluator), log))
+            }
+            EntrantKind::RegressionPicker(kind) => Box::new(RegressionPicker::new(*kind, log)),
+            EntrantKind::Hindsight(_) => {
+                Box::new(FixedRulePicker::new(RankingRule::Known(known.cloned().unwrap_or_default()), log))
             }
         }
     }
 }
 
 /// All that enter: first what was asked for, each name once, then the references that nobody asked for.
-pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Result<Vec<Entrant>, Error> {
+pub(crate) fn entrants(
+    log: &ReviewLog,
+    options: &ReplayOptions,
+    rounds: usize,
+) -> Result<Vec<Entrant>, Error> {
     if options.policies.is_empty() && options.states.is_empty() && options.weights.is_none() {
         return Err(Error::setting("policies", "none", "name at least one, or a state, or weights"));
     }
-    let scale = Scale::of(log);
+    let scale = RewardScale::of(log);
     let mut list: Vec<Entrant> = Vec::new();
-    let mut add = |name: String, who: Who| {
+    let mut add = |name: String, kind: EntrantKind| {
         if list.iter().all(|other| other.name != name) {
-            list.push(Entrant { name, who });
+            list.push(Entrant { name, kind });
         }
     };
     for spec in &options.policies {
-        add(spec.to_string(), Who::Policy(Box::new(seat(spec, log, rounds)?), scale));
+        add(spec.to_string(), EntrantKind::Policy(Box::new(jury_for(spec, log, rounds)?), scale));
     }
     for (name, jury) in &options.states {
         check_state(name, jury, log)?;
         // A state goes on with rewards as the file has them: that is how it was taught.
-        add(name.clone(), Who::Policy(Box::new(jury.clone()), Scale::NONE));
+        add(name.clone(), EntrantKind::Policy(Box::new(jury.clone()), RewardScale::NONE));
     }
     if let Some(weights) = &options.weights {
         if weights.len() != log.width() {
@@ -128,25 +143,27 @@ pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Res
         }
         let pairs = log.evaluators.names().zip(weights).filter(|(_, weight)| **weight != 0.0);
         let shown: Vec<String> = pairs.map(|(name, weight)| format!("{name}={weight}")).collect();
-        add(format!("weights({})", shown.join(",")), Who::Weights(weights.clone()));
+        add(format!("weights({})", shown.join(",")), EntrantKind::Weights(weights.clone()));
     }
-    for (name, value) in
-        [("average", Value::Average), ("z-mean", Value::ZMean), ("rank-mean", Value::RankMean)]
-    {
-        add(name.into(), Who::Reference(value));
+    for (name, value) in [
+        ("average", RankingRule::Average),
+        ("z-mean", RankingRule::ZMean),
+        ("rank-mean", RankingRule::RankMean),
+    ] {
+        add(name.into(), EntrantKind::Reference(value));
     }
     for (evaluator, name) in log.evaluators.names().enumerate() {
-        add(format!("{BEST_SINGLE}({name})"), Who::Single(evaluator));
+        add(format!("{BEST_SINGLE}({name})"), EntrantKind::Single(evaluator));
     }
-    add("ridge".into(), Who::Retrained(Kind::Ridge));
-    add("logistic".into(), Who::Retrained(Kind::Logistic));
-    add("hindsight".into(), Who::Hindsight(OnceLock::new()));
-    add("best".into(), Who::Reference(Value::Known(log.rewards.as_slice().into())));
+    add("ridge".into(), EntrantKind::RegressionPicker(RegressionKind::Ridge));
+    add("logistic".into(), EntrantKind::RegressionPicker(RegressionKind::Logistic));
+    add("hindsight".into(), EntrantKind::Hindsight(OnceLock::new()));
+    add("best".into(), EntrantKind::Reference(RankingRule::Known(log.rewards.as_slice().into())));
     Ok(list)
 }
 
 /// A state is of use only for the evaluators it was learnt over.
-pub(crate) fn check_state(name: &str, jury: &Jury, log: &Log) -> Result<(), Error> {
+pub(crate) fn check_state(name: &str, jury: &Jury, log: &ReviewLog) -> Result<(), Error> {
     if [&log.evaluators, log.with_contexts()].contains(&jury.evaluators()) {
         return Ok(());
     }
@@ -157,8 +174,9 @@ pub(crate) fn check_state(name: &str, jury: &Jury, log: &Log) -> Result<(), Erro
 
 /// For each row, what stays with it when rows are parted in folds, as the number of one of its rows: the file's own rounds, and rows with
 /// the same scores or of one item.
-fn not_to_be_parted(log: &Log) -> Vec<usize> {
-    let mut unit: Vec<usize> = Twins::of(log).together(&log.items, log.rows() / HINDSIGHT_FOLDS);
+fn indivisible_units(log: &ReviewLog) -> Vec<usize> {
+    let mut unit: Vec<usize> =
+        DuplicateScores::of(log).units_with_items(&log.items, log.rows() / HINDSIGHT_FOLDS);
     for rows in &log.rounds {
         rows.iter().for_each(|&row| unit[row] = rows[0]);
     }
@@ -171,10 +189,10 @@ fn not_to_be_parted(log: &Log) -> Vec<usize> {
 /// Regressions of different folds are brought to one scale, the spread of what each predicts of the run's rows: a
 /// fold that holds many of a rare yes leaves the others few of them and flat slopes, so that on the raw scale its own
 /// rows would come last. Folds are drawn anew for every run, several times.
-fn hindsight(log: &Log, course: &Course, unit: &[usize], rng: &mut ChaCha8Rng) -> Vec<f64> {
+fn hindsight(log: &ReviewLog, schedule: &RowSchedule, unit: &[usize], rng: &mut ChaCha8Rng) -> Vec<f64> {
     let width = log.width();
     let mut shown = vec![false; log.rows()];
-    for stage in &course.stages {
+    for stage in &schedule.stages {
         match stage {
             Stage::Pool { rows, .. } => rows.iter().for_each(|&row| shown[row] = true),
             Stage::Rounds(rounds) => rounds.iter().flatten().for_each(|&row| shown[row] = true),

@@ -14,13 +14,13 @@
 //!
 //! Where intervals are of other rows, what no unit has met counts too. A player whose few picks were all hits, or all
 //! misses, leaves no spread to measure, but on other rows a pick could miss. The figure then has the score interval of a count
-//! (`jump`): for n picks that were all right it is Wilson's. Two players who earned the same in every unit are not certain
+//! (`max_influence`): for n picks that were all right it is Wilson's. Two players who earned the same in every unit are not certain
 //! to be equal on other rows either: one row picked otherwise moves their difference by about the rewards' standard deviation
 //! over what could be gained.
 
-use super::course::{Offered, RUNS_OF_A_HALF};
-use super::play::Played;
-use crate::jump::Jump;
+use super::run::RunResult;
+use super::schedule::{RUNS_OF_A_HALF, RewardBaselines};
+use crate::max_influence::MaxInfluence;
 use jurybox::Interval;
 use jurybox::toolbox::student_95;
 
@@ -31,7 +31,7 @@ pub(super) const LEAST_UNITS: usize = 4;
 
 /// What an interval is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Over {
+pub(crate) enum IntervalUnit {
     Runs,
     /// Rows of the file, by its halves, and runs.
     Rows,
@@ -39,34 +39,34 @@ pub(crate) enum Over {
     Folds,
 }
 
-impl Over {
+impl IntervalUnit {
     /// Whether the units stand for rows that are not in the file. Runs are draws of the rows that are.
-    fn are_of_other_rows(self) -> bool {
-        self != Over::Runs
+    fn generalizes_to_other_rows(self) -> bool {
+        self != IntervalUnit::Runs
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Over::Runs => "runs",
-            Over::Rows => "rows and runs",
-            Over::Rounds => "rounds",
-            Over::Folds => "folds",
+            IntervalUnit::Runs => "runs",
+            IntervalUnit::Rows => "rows and runs",
+            IntervalUnit::Rounds => "rounds",
+            IntervalUnit::Folds => "folds",
         }
     }
 
     /// What an interval over these covers, and what it does not.
     pub(crate) fn covers(self) -> &'static str {
         match self {
-            Over::Runs => "over runs: the draws of rows and their order, not other files",
-            Over::Rows => {
+            IntervalUnit::Runs => "over runs: the draws of rows and their order, not other files",
+            IntervalUnit::Rows => {
                 "over rows and runs: other files of as many rows like these, as halves of this one tell; rather wide \
                  where runs on the same rows differ much"
             }
-            Over::Rounds => {
+            IntervalUnit::Rounds => {
                 "over rounds: other rounds like these, if one round does not depend on another; a learner's rounds do, \
                  through what it has learnt"
             }
-            Over::Folds => {
+            IntervalUnit::Folds => {
                 "over folds: other rows like these, roughly, because folds share what they learn from"
             }
         }
@@ -74,7 +74,7 @@ impl Over {
 }
 
 /// A ratio of sums, with the variance that its units show.
-struct Ratio {
+struct RatioEstimate {
     mean: f64,
     /// Infinite from fewer units than tell a spread.
     variance: f64,
@@ -84,10 +84,10 @@ struct Ratio {
     nothing: bool,
 }
 
-impl Ratio {
+impl RatioEstimate {
     /// From units in one or several groups; None where there is nothing to divide by. Several groups are repetitions on the
     /// same rows: they make the ratio steadier, but each of them is as uncertain as the other, so that their variances are averaged.
-    fn of(groups: &[Vec<(f64, f64)>]) -> Option<Ratio> {
+    fn of(groups: &[Vec<(f64, f64)>]) -> Option<RatioEstimate> {
         let sum = |units: &[(f64, f64)]| {
             units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1))
         };
@@ -100,7 +100,7 @@ impl Ratio {
         let nothing = groups.iter().flatten().all(|unit| unit.0 == 0.0);
         let smallest = groups.iter().map(Vec::len).min().unwrap_or(0);
         if smallest < LEAST_UNITS {
-            return Some(Ratio { mean, variance: f64::INFINITY, t: 1.0, nothing });
+            return Some(RatioEstimate { mean, variance: f64::INFINITY, t: 1.0, nothing });
         }
         let t = student_95(smallest - 1);
         let variance = groups.iter().map(|units| {
@@ -115,12 +115,12 @@ impl Ratio {
         let size =
             groups.iter().flatten().map(|unit| unit.0.abs() + (mean * unit.1).abs()).sum::<f64>() / total.1;
         let spread = t * variance.sqrt() > 1e-12 * size;
-        Some(Ratio { mean, variance: if spread { variance } else { 0.0 }, t, nothing })
+        Some(RatioEstimate { mean, variance: if spread { variance } else { 0.0 }, t, nothing })
     }
 
     /// With the variance over files in place of that over runs: of this file's runs and, by its halves, of its rows. A half is
     /// what is above and below the line, summed over its runs; halves come in pairs.
-    fn over_files(mut self, halves: &[(f64, f64)]) -> Ratio {
+    fn over_files(mut self, halves: &[(f64, f64)]) -> RatioEstimate {
         let below = halves.iter().map(|half| half.1).sum::<f64>() / halves.len() as f64;
         let off = |half: (f64, f64)| half.0 - self.mean * half.1;
         let squares = halves.chunks_exact(2).map(|two| (off(two[0]) - off(two[1])).powi(2) / 4.0);
@@ -138,15 +138,15 @@ impl Ratio {
         Interval::around(self.mean, self.t * self.variance.sqrt())
     }
 
-    /// The interval that also counts a jump of this size among so many picks, and none where `jump` is 0.
+    /// The interval that also counts a jump of this size among so many picks, and none where `max_influence` is 0.
     ///
     /// With the size `s = b^3 / (V + b^2)` of one unmet jump b beside the variance V that was met, and z of the normal law, it reaches
     /// `h + sqrt(t^2 V + h^2)`, where `h = z^2 s / 2 / (1 + z^2 / n)`. With V = 0 that is the score interval of a count.
-    fn counting(&self, jump: f64, picks: f64) -> Interval {
-        if jump <= 0.0 || !self.variance.is_finite() {
+    fn score_interval(&self, max_influence: f64, picks: f64) -> Interval {
+        if max_influence <= 0.0 || !self.variance.is_finite() {
             return self.student();
         }
-        let size = jump.powi(3) / (self.variance + jump * jump);
+        let size = max_influence.powi(3) / (self.variance + max_influence * max_influence);
         let square = Z * Z;
         let half = 0.5 * square * size / (1.0 + square / picks);
         Interval::around(self.mean, half + (self.t * self.variance.sqrt()).hypot(half))
@@ -154,7 +154,7 @@ impl Ratio {
 }
 
 /// Sums of one quantity, run by run and label by label.
-pub(crate) struct Sums {
+pub(crate) struct CumulativeSums {
     /// For each run, the sum up to each label, beginning with none.
     runs: Vec<Vec<f64>>,
     /// The same of each run of a half, where halves are played.
@@ -163,9 +163,9 @@ pub(crate) struct Sums {
     picked: bool,
 }
 
-impl Sums {
+impl CumulativeSums {
     /// From the values of each label, of so many runs and then of those of halves.
-    pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [f64]>, runs: usize) -> Sums {
+    pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [f64]>, runs: usize) -> CumulativeSums {
         let up_to = |values: &[f64]| {
             let mut sum = 0.0;
             let mut sums = vec![0.0];
@@ -177,12 +177,15 @@ impl Sums {
         };
         let mut all: Vec<Vec<f64>> = values.map(up_to).collect();
         let halves = all.split_off(runs.min(all.len()));
-        Sums { runs: all, halves, picked: false }
+        CumulativeSums { runs: all, halves, picked: false }
     }
 
     /// Of what a player earned; `uncertain` unless its picks are right by construction.
-    pub(crate) fn of_played(played: &[Played], runs: usize, uncertain: bool) -> Sums {
-        Sums { picked: uncertain, ..Sums::of(played.iter().map(|run| &run.rewards[..]), runs) }
+    pub(crate) fn of_played(played: &[RunResult], runs: usize, uncertain: bool) -> CumulativeSums {
+        CumulativeSums {
+            picked: uncertain,
+            ..CumulativeSums::of(played.iter().map(|run| &run.rewards[..]), runs)
+        }
     }
 
     /// The sums of each half over its runs: of as large a share of its labels as `labels` are of a run's.
@@ -201,7 +204,7 @@ impl Sums {
     }
 
     /// The sums of each unit within the first labels, unit by unit.
-    fn units(&self, over: Over, offered: &[Offered], labels: usize) -> Vec<Vec<f64>> {
+    fn units(&self, over: IntervalUnit, baselines: &[RewardBaselines], labels: usize) -> Vec<Vec<f64>> {
         let cut = |run: usize, ends: &[usize]| -> Vec<f64> {
             let (mut sums, mut start) = (Vec::new(), 0);
             for end in ends.iter().map(|&end| end.min(labels)) {
@@ -213,44 +216,51 @@ impl Sums {
             sums
         };
         match over {
-            Over::Runs | Over::Rows => vec![self.runs.iter().map(|run| run[labels]).collect()],
-            Over::Rounds => {
+            IntervalUnit::Runs | IntervalUnit::Rows => {
+                vec![self.runs.iter().map(|run| run[labels]).collect()]
+            }
+            IntervalUnit::Rounds => {
                 let all: Vec<Vec<f64>> =
-                    (0..self.runs.len()).map(|run| cut(run, &offered[run].rounds)).collect();
+                    (0..self.runs.len()).map(|run| cut(run, &baselines[run].rounds)).collect();
                 let rounds = all.first().map_or(0, Vec::len);
                 vec![(0..rounds).map(|round| all.iter().map(|run| run[round]).sum()).collect()]
             }
-            Over::Folds => (0..self.runs.len()).map(|run| cut(run, &offered[run].stages)).collect(),
+            IntervalUnit::Folds => (0..self.runs.len()).map(|run| cut(run, &baselines[run].stages)).collect(),
         }
     }
 }
 
 /// All that figures are made from.
-pub(crate) struct Measures<'a> {
-    pub(crate) over: Over,
+pub(crate) struct ReplayMeasures<'a> {
+    pub(crate) over: IntervalUnit,
     /// Of the runs on all rows.
-    pub(crate) offered: &'a [Offered],
-    pub(crate) uniform: Sums,
-    pub(crate) best: Sums,
-    pub(crate) picks: Sums,
+    pub(crate) baselines: &'a [RewardBaselines],
+    pub(crate) uniform: CumulativeSums,
+    pub(crate) best: CumulativeSums,
+    pub(crate) picks: CumulativeSums,
     /// The standard deviation of the rewards, and the least and the greatest of them.
     spread: f64,
     ends: (f64, f64),
 }
 
-impl<'a> Measures<'a> {
+impl<'a> ReplayMeasures<'a> {
     /// Of what so many runs offered, and then those of halves.
-    pub(crate) fn new(over: Over, offered: &'a [Offered], runs: usize, rewards: &[f64]) -> Measures<'a> {
+    pub(crate) fn new(
+        over: IntervalUnit,
+        baselines: &'a [RewardBaselines],
+        runs: usize,
+        rewards: &[f64],
+    ) -> ReplayMeasures<'a> {
         let n = rewards.len() as f64;
         let mean = rewards.iter().sum::<f64>() / n;
         let spread = (rewards.iter().map(|reward| (reward - mean).powi(2)).sum::<f64>() / n).sqrt();
-        let ones: Vec<Vec<f64>> = offered.iter().map(|run| vec![1.0; run.uniform.len()]).collect();
-        Measures {
+        let ones: Vec<Vec<f64>> = baselines.iter().map(|run| vec![1.0; run.uniform.len()]).collect();
+        ReplayMeasures {
             over,
-            offered: &offered[..runs],
-            uniform: Sums::of(offered.iter().map(|run| &run.uniform[..]), runs),
-            best: Sums::of(offered.iter().map(|run| &run.best[..]), runs),
-            picks: Sums::of(ones.iter().map(|run| &run[..]), runs),
+            baselines: &baselines[..runs],
+            uniform: CumulativeSums::of(baselines.iter().map(|run| &run.uniform[..]), runs),
+            best: CumulativeSums::of(baselines.iter().map(|run| &run.best[..]), runs),
+            picks: CumulativeSums::of(ones.iter().map(|run| &run[..]), runs),
             spread,
             ends: rewards.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &reward| {
                 (low.min(reward), high.max(reward))
@@ -258,8 +268,13 @@ impl<'a> Measures<'a> {
         }
     }
 
-    fn paired(&self, above: (&Sums, &Sums), below: (&Sums, Option<&Sums>), labels: usize) -> Option<Ratio> {
-        let paired = |sums: &dyn Fn(&Sums) -> Vec<f64>| -> Vec<(f64, f64)> {
+    fn paired(
+        &self,
+        above: (&CumulativeSums, &CumulativeSums),
+        below: (&CumulativeSums, Option<&CumulativeSums>),
+        labels: usize,
+    ) -> Option<RatioEstimate> {
+        let paired = |sums: &dyn Fn(&CumulativeSums) -> Vec<f64>| -> Vec<(f64, f64)> {
             let (a, b, c, d) = (sums(above.0), sums(above.1), sums(below.0), below.1.map(sums));
             let unit = |u: usize| {
                 let (most, least) = (c[u], d.as_ref().map_or(0.0, |d| d[u]));
@@ -271,57 +286,64 @@ impl<'a> Measures<'a> {
             };
             (0..a.len()).map(unit).collect()
         };
-        let units = |sums: &Sums| sums.units(self.over, self.offered, labels);
+        let units = |sums: &CumulativeSums| sums.units(self.over, self.baselines, labels);
         let groups: Vec<Vec<(f64, f64)>> =
             (0..units(above.0).len()).map(|group| paired(&|sums| units(sums).swap_remove(group))).collect();
-        let ratio = Ratio::of(&groups)?;
-        let of_files = self.over == Over::Rows;
+        let ratio = RatioEstimate::of(&groups)?;
+        let of_files = self.over == IntervalUnit::Rows;
         Some(if of_files { ratio.over_files(&paired(&|sums| sums.of_halves(labels))) } else { ratio })
     }
 
     /// How far one pick that went otherwise could move the sum of a player's rewards; 0 where picks are not drawn anew.
-    fn jump(&self, earned: &Sums, labels: usize) -> f64 {
-        if !earned.picked || !self.over.are_of_other_rows() {
+    fn max_influence(&self, earned: &CumulativeSums, labels: usize) -> f64 {
+        if !earned.picked || !self.over.generalizes_to_other_rows() {
             return 0.0;
         }
         let rewards =
             || earned.runs.iter().flat_map(|run| run[..=labels].windows(2).map(|two| two[1] - two[0]));
         let mean = earned.total(labels) / (labels * earned.runs.len()) as f64;
         let ends = (mean - self.ends.0, self.ends.1 - mean);
-        let Jump { down, up } = Jump::of(std::iter::once((1.0, 1.0)), rewards().map(|r| r - mean), ends);
+        let MaxInfluence { down, up } =
+            MaxInfluence::of(std::iter::once((1.0, 1.0)), rewards().map(|r| r - mean), ends);
         down.max(up)
     }
 
     /// What could be gained by the picks of one run.
     fn possible(&self, labels: usize) -> f64 {
-        (self.best.total(labels) - self.uniform.total(labels)) / self.offered.len() as f64
+        (self.best.total(labels) - self.uniform.total(labels)) / self.baselines.len() as f64
     }
 
     /// `(reward - uniform) / (best possible - uniform)` after so many labels; None where there is nothing to gain.
-    pub(crate) fn best_share(&self, earned: &Sums, labels: usize) -> Option<Interval> {
+    pub(crate) fn best_share(&self, earned: &CumulativeSums, labels: usize) -> Option<Interval> {
         let share = self.paired((earned, &self.uniform), (&self.best, Some(&self.uniform)), labels)?;
-        Some(share.counting(self.jump(earned, labels) / self.possible(labels), labels as f64))
+        Some(share.score_interval(self.max_influence(earned, labels) / self.possible(labels), labels as f64))
     }
 
     /// The best share of one minus that of another, unit by unit.
-    pub(crate) fn difference(&self, one: &Sums, other: &Sums, labels: usize) -> Option<Interval> {
+    pub(crate) fn difference(
+        &self,
+        one: &CumulativeSums,
+        other: &CumulativeSums,
+        labels: usize,
+    ) -> Option<Interval> {
         let difference = self.paired((one, other), (&self.best, Some(&self.uniform)), labels)?;
-        if difference.nothing && difference.variance == 0.0 && self.over.are_of_other_rows() {
+        if difference.nothing && difference.variance == 0.0 && self.over.generalizes_to_other_rows() {
             // The reach t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4) of jumps of size b around a figure of variance V, at V = 0.
             let reach = difference.t * difference.t * self.spread / self.possible(labels);
             return Some(Interval::around(difference.mean, reach));
         }
-        let jump = self.jump(one, labels).max(self.jump(other, labels));
-        Some(difference.counting(jump / self.possible(labels), labels as f64))
+        let max_influence = self.max_influence(one, labels).max(self.max_influence(other, labels));
+        Some(difference.score_interval(max_influence / self.possible(labels), labels as f64))
     }
 
     /// What a pick was worth.
-    pub(crate) fn reward_per_pick(&self, earned: &Sums, labels: usize) -> Interval {
+    pub(crate) fn reward_per_pick(&self, earned: &CumulativeSums, labels: usize) -> Interval {
         let zeros = |all: &[Vec<f64>]| all.iter().map(|run| vec![0.0; run.len()]).collect();
-        let nothing = Sums { runs: zeros(&earned.runs), halves: zeros(&earned.halves), picked: false };
+        let nothing =
+            CumulativeSums { runs: zeros(&earned.runs), halves: zeros(&earned.halves), picked: false };
         let worth = self.paired((earned, &nothing), (&self.picks, None), labels);
         worth.map_or(Interval::around(f64::NAN, f64::INFINITY), |worth| {
-            worth.counting(self.jump(earned, labels) / labels as f64, labels as f64)
+            worth.score_interval(self.max_influence(earned, labels) / labels as f64, labels as f64)
         })
     }
 }
@@ -332,7 +354,7 @@ mod tests {
 
     /// Student's interval of a ratio.
     fn ratio(groups: &[Vec<(f64, f64)>]) -> Option<Interval> {
-        Ratio::of(groups).map(|ratio| ratio.student())
+        RatioEstimate::of(groups).map(|ratio| ratio.student())
     }
 
     #[test]
@@ -372,20 +394,20 @@ mod tests {
     /// Five picks of one fold each, all hits: the lower end is Wilson's for 5 of 5.
     #[test]
     fn all_right_has_the_interval_of_a_count() {
-        let found = Ratio::of(&[vec![(1.0, 1.0); 5]]).unwrap().counting(1.0 / 5.0, 5.0);
+        let found = RatioEstimate::of(&[vec![(1.0, 1.0); 5]]).unwrap().score_interval(1.0 / 5.0, 5.0);
         assert!((found.low - 5.0 / (5.0 + Z * Z)).abs() < 1e-12, "{found:?}");
         // Repetitions on the same rows do not narrow it, and without picks that could go otherwise it is exact.
-        let thrice = Ratio::of(&vec![vec![(1.0, 1.0); 5]; 3]).unwrap();
-        assert_eq!(thrice.counting(1.0 / 5.0, 5.0), found);
-        assert_eq!(thrice.counting(0.0, 5.0), Interval::around(1.0, 0.0));
+        let thrice = RatioEstimate::of(&vec![vec![(1.0, 1.0); 5]; 3]).unwrap();
+        assert_eq!(thrice.score_interval(1.0 / 5.0, 5.0), found);
+        assert_eq!(thrice.score_interval(0.0, 5.0), Interval::around(1.0, 0.0));
     }
 
     /// Where many jumps were met, one more is nothing: Student's interval.
     #[test]
     fn what_was_met_is_students() {
         let met: Vec<(f64, f64)> = (0..50).map(|i| (f64::from(i % 7), 4.0)).collect();
-        let ratio = Ratio::of(&[met]).unwrap();
-        let (counted, student) = (ratio.counting(1.0 / 200.0, 50.0), ratio.student());
+        let ratio = RatioEstimate::of(&[met]).unwrap();
+        let (counted, student) = (ratio.score_interval(1.0 / 200.0, 50.0), ratio.student());
         assert!(counted.half_width() / student.half_width() < 1.01, "{counted:?} {student:?}");
     }
 }

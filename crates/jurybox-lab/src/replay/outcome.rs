@@ -1,11 +1,11 @@
 //! What came of a replay: one document.
 
-use super::course::{Extent, Stage};
+use super::duplicate_scores::DuplicateScores;
 use super::entrants::{BEST_SINGLE, Entrant};
-use super::measure::{Measures, Sums};
-use super::play::Played;
-use super::twins::Twins;
-use super::{Log, Protocol, ReplayOptions};
+use super::measure::{CumulativeSums, ReplayMeasures};
+use super::run::RunResult;
+use super::schedule::{RunSize, Stage};
+use super::{Protocol, ReplayOptions, ReviewLog};
 use crate::statistics::{Ci95, ci95, ci95_if_any};
 use jurybox::Interval;
 use jurybox_draw::counted;
@@ -23,7 +23,7 @@ const MARKS: [usize; 3] = [20, 60, 200];
 
 /// What came of a replay; the document of `jurybox replay --json`.
 #[derive(Debug, Clone, Serialize)]
-pub struct Outcome {
+pub struct ReplayOutcome {
     /// What this document is.
     pub format: &'static str,
     /// Which form of it.
@@ -33,13 +33,13 @@ pub struct Outcome {
     /// Rows with a reward.
     pub labelled: usize,
     /// Rows whose scores another row has too, in every column.
-    pub twins: usize,
+    pub duplicate_scores: usize,
     /// Items that several rows are about, by their ids.
     pub repeated_items: usize,
     /// The evaluators.
     pub evaluators: Vec<String>,
     /// `replayed` where every reward is known, or `unknown`.
-    pub how: &'static str,
+    pub method: &'static str,
     /// `rounds`, `pool`, `folds`, or `reuse` where rows come back.
     pub protocol: &'static str,
     /// What the intervals are over.
@@ -59,16 +59,16 @@ pub struct Outcome {
     /// The seed.
     pub seed: u64,
     /// What was asked for. Differences are to the first.
-    pub policies: Vec<Line>,
+    pub policies: Vec<ReplayLine>,
     /// What to hold it against.
-    pub references: Vec<Line>,
+    pub references: Vec<ReplayLine>,
     /// What a person should know before believing any of it.
     pub warnings: Vec<String>,
 }
 
 /// One policy's or reference's result.
 #[derive(Debug, Clone, Serialize)]
-pub struct Line {
+pub struct ReplayLine {
     /// The policy with its options, or the reference.
     pub name: String,
     /// What a pick was worth.
@@ -114,10 +114,10 @@ fn by_number<S: serde::Serializer>(
     serializer.collect_map(map.iter().map(|(labels, estimate)| (labels.to_string(), Ci95::from(*estimate))))
 }
 
-impl Line {
+impl ReplayLine {
     /// A line with a reward and nothing else yet.
-    pub(crate) fn new(name: &str, reward_per_pick: Interval) -> Line {
-        Line {
+    pub(crate) fn new(name: &str, reward_per_pick: Interval) -> ReplayLine {
+        ReplayLine {
             name: name.into(),
             reward_per_pick,
             best_share: None,
@@ -131,18 +131,18 @@ impl Line {
     }
 }
 
-impl Outcome {
+impl ReplayOutcome {
     /// An outcome without results yet.
-    pub(crate) fn new(log: &Log, options: &ReplayOptions) -> Outcome {
-        Outcome {
+    pub(crate) fn new(log: &ReviewLog, options: &ReplayOptions) -> ReplayOutcome {
+        ReplayOutcome {
             format: "jurybox-replay",
             version: 2,
             rows: log.rows(),
             labelled: log.labelled(),
-            twins: Twins::of(log).rows(),
+            duplicate_scores: DuplicateScores::of(log).rows(),
             repeated_items: log.items.repeated(),
             evaluators: log.evaluators.names().map(Into::into).collect(),
-            how: "replayed",
+            method: "replayed",
             protocol: match options.protocol {
                 Protocol::Rounds => "rounds",
                 Protocol::Reuse => "reuse",
@@ -164,29 +164,29 @@ impl Outcome {
     }
 
     /// How many rows have a twin, in words.
-    pub(super) fn twins_said(&self) -> String {
-        format!("{} of {} rows have a twin with the same scores", self.twins, self.rows)
+    pub(super) fn duplicates_sentence(&self) -> String {
+        format!("{} of {} rows have a twin with the same scores", self.duplicate_scores, self.rows)
     }
 
     /// The line of that name, policy or reference.
-    pub fn line(&self, name: &str) -> Option<&Line> {
+    pub fn line(&self, name: &str) -> Option<&ReplayLine> {
         self.policies.iter().chain(&self.references).find(|line| line.name == name)
     }
 }
 
 /// Whose earnings a line shows.
-enum Earned<'a> {
-    One(&'a Sums),
+enum EarnedSums<'a> {
+    One(&'a CumulativeSums),
     /// Those of whoever earned most over all runs until then: another at another number of labels.
-    BestOf(Vec<&'a Sums>),
+    BestOf(Vec<&'a CumulativeSums>),
 }
 
-impl<'a> Earned<'a> {
-    fn until(&self, labels: usize) -> &'a Sums {
+impl<'a> EarnedSums<'a> {
+    fn until(&self, labels: usize) -> &'a CumulativeSums {
         match self {
-            Earned::One(sums) => sums,
-            Earned::BestOf(all) => {
-                let better = |best: &'a Sums, next: &'a Sums| {
+            EarnedSums::One(sums) => sums,
+            EarnedSums::BestOf(all) => {
+                let better = |best: &'a CumulativeSums, next: &'a CumulativeSums| {
                     if next.total(labels) > best.total(labels) { next } else { best }
                 };
                 all[1..].iter().fold(all[0], |best, next| better(best, next))
@@ -196,28 +196,28 @@ impl<'a> Earned<'a> {
 }
 
 /// Sums up what all entrants earned.
-pub(super) fn summed_up(
-    log: &Log,
+pub(super) fn summarize(
+    log: &ReviewLog,
     options: &ReplayOptions,
-    extent: &Extent,
-    measures: &Measures<'_>,
-    played: &[(Entrant, Vec<Played>)],
-) -> Outcome {
-    let mut outcome = Outcome::new(log, options);
+    extent: &RunSize,
+    measures: &ReplayMeasures<'_>,
+    played: &[(Entrant, Vec<RunResult>)],
+) -> ReplayOutcome {
+    let mut outcome = ReplayOutcome::new(log, options);
     (outcome.rounds, outcome.labels) = (extent.rounds, extent.labels);
     (outcome.ci95_over, outcome.ci95_covers) = (measures.over.name(), measures.over.covers());
     outcome.items = items_shown(log, options, extent);
     outcome.warnings.extend(extent.warning.clone());
     let juries = played.iter().filter_map(|(entrant, _)| Some((entrant.name.as_str(), entrant.jury()?)));
-    outcome.warnings.extend(log.unheard(juries));
-    let sums: Vec<Sums> = played
+    outcome.warnings.extend(log.juries_without_groups(juries));
+    let sums: Vec<CumulativeSums> = played
         .iter()
-        .map(|(entrant, runs)| Sums::of_played(runs, options.runs, !entrant.knows_all()))
+        .map(|(entrant, runs)| CumulativeSums::of_played(runs, options.runs, !entrant.knows_all()))
         .collect();
     let (first, labels) = (&sums[0], extent.labels);
     let singles: Vec<usize> = (0..played.len()).filter(|&at| played[at].0.single().is_some()).collect();
-    let best_single = Earned::BestOf(singles.iter().map(|&at| &sums[at]).collect());
-    let line = |name: &str, earned: &Earned<'_>, is_first: bool| {
+    let best_single = EarnedSums::BestOf(singles.iter().map(|&at| &sums[at]).collect());
+    let line = |name: &str, earned: &EarnedSums<'_>, is_first: bool| {
         let marks = || MARKS.into_iter().filter(|&mark| mark <= labels && options_have_marks(options));
         let at = |figure: &dyn Fn(usize) -> Option<Interval>| {
             marks().filter_map(|mark| figure(mark).map(|estimate| (mark, estimate))).collect()
@@ -226,13 +226,13 @@ pub(super) fn summed_up(
         let difference = |labels: usize| {
             if is_first { None } else { measures.difference(earned.until(labels), first, labels) }
         };
-        Line {
+        ReplayLine {
             best_share: share(labels),
             best_share_at: at(&share),
             difference_to_first: difference(labels),
             difference_to_first_at: at(&difference),
             curve: curve(measures, earned, options, labels),
-            ..Line::new(name, measures.reward_per_pick(earned.until(labels), labels))
+            ..ReplayLine::new(name, measures.reward_per_pick(earned.until(labels), labels))
         }
     };
     for (at, ((entrant, runs), earned)) in played.iter().zip(&sums).enumerate() {
@@ -240,7 +240,7 @@ pub(super) fn summed_up(
         if single && !std::ptr::eq(best_single.until(labels), earned) {
             continue;
         }
-        let one = Earned::One(earned);
+        let one = EarnedSums::One(earned);
         // Where nothing can be gained in the end, no evaluator is the best of them.
         let unnamed = single && measures.best_share(earned, labels).is_none();
         let name = if unnamed { BEST_SINGLE } else { &entrant.name };
@@ -259,15 +259,15 @@ pub(super) fn summed_up(
         if entrant.is_policy() { &mut outcome.policies } else { &mut outcome.references }.push(line);
     }
     if outcome.line("uniform").is_none() {
-        outcome.references.insert(0, line("uniform", &Earned::One(&measures.uniform), false));
+        outcome.references.insert(0, line("uniform", &EarnedSums::One(&measures.uniform), false));
     }
-    say(log, options, measures, &mut outcome);
+    add_warnings(log, options, measures, &mut outcome);
     outcome
 }
 
 /// Whether two players picked the same rows in every run, in whatever order.
-fn same_picks(one: &[Played], other: &[Played]) -> bool {
-    let sorted = |played: &Played| {
+fn same_picks(one: &[RunResult], other: &[RunResult]) -> bool {
+    let sorted = |played: &RunResult| {
         let mut rows = played.rows.clone();
         rows.sort_unstable();
         rows
@@ -280,9 +280,9 @@ fn options_have_marks(options: &ReplayOptions) -> bool {
     !matches!(options.protocol, Protocol::Folds(_))
 }
 
-fn items_shown(log: &Log, options: &ReplayOptions, extent: &Extent) -> f64 {
-    let course = super::Course::of(log, options, 0);
-    let shown: usize = course
+fn items_shown(log: &ReviewLog, options: &ReplayOptions, extent: &RunSize) -> f64 {
+    let schedule = super::RowSchedule::of(log, options, 0);
+    let shown: usize = schedule
         .stages
         .iter()
         .map(|stage| match stage {
@@ -294,8 +294,8 @@ fn items_shown(log: &Log, options: &ReplayOptions, extent: &Extent) -> f64 {
 }
 
 fn curve(
-    measures: &Measures<'_>,
-    earned: &Earned<'_>,
+    measures: &ReplayMeasures<'_>,
+    earned: &EarnedSums<'_>,
     options: &ReplayOptions,
     labels: usize,
 ) -> Vec<CurvePoint> {
@@ -319,11 +319,16 @@ fn curve(
 }
 
 /// What a person should know.
-fn say(log: &Log, options: &ReplayOptions, measures: &Measures<'_>, outcome: &mut Outcome) {
+fn add_warnings(
+    log: &ReviewLog,
+    options: &ReplayOptions,
+    measures: &ReplayMeasures<'_>,
+    outcome: &mut ReplayOutcome,
+) {
     if outcome.policies.iter().any(|line| line.best_share.is_none()) {
         outcome.warnings.push(no_choice(log, options, measures).into());
     }
-    if outcome.twins as f64 > MANY_TWINS * log.rows() as f64 {
+    if outcome.duplicate_scores as f64 > MANY_TWINS * log.rows() as f64 {
         let meaning = if !matches!(options.protocol, Protocol::Folds(_)) {
             "if they are copies of each other, whoever has learnt the reward of one knows that of the other, and the \
              figures of learners measure memory too"
@@ -332,7 +337,7 @@ fn say(log: &Log, options: &ReplayOptions, measures: &Measures<'_>, outcome: &mu
         } else {
             "what is learnt leaves out the twins of the fold, unless that would leave less than half of it"
         };
-        outcome.warnings.push(format!("{}: {meaning}", outcome.twins_said()));
+        outcome.warnings.push(format!("{}: {meaning}", outcome.duplicates_sentence()));
     }
     if outcome.repeated_items > 0 {
         let meaning = match options.protocol {
@@ -387,10 +392,10 @@ fn say(log: &Log, options: &ReplayOptions, measures: &Measures<'_>, outcome: &mu
 }
 
 /// Why no pick could be better than another.
-fn no_choice(log: &Log, options: &ReplayOptions, measures: &Measures<'_>) -> &'static str {
-    let all_picked = (0..measures.offered.len()).all(|run| {
+fn no_choice(log: &ReviewLog, options: &ReplayOptions, measures: &ReplayMeasures<'_>) -> &'static str {
+    let all_picked = (0..measures.baselines.len()).all(|run| {
         let all = |rows: &[usize], picks: usize| rows.len() <= picks;
-        super::Course::of(log, options, run).stages.iter().all(|stage| match stage {
+        super::RowSchedule::of(log, options, run).stages.iter().all(|stage| match stage {
             Stage::Pool { rows, budget } => all(rows, *budget),
             Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => {
                 rounds.iter().all(|rows| all(rows, options.k))

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Who hears how far work has come, and may say that it is enough: whoever watches a table, or nobody.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Watch<'a>(pub(crate) Option<&'a Table>);
+pub(crate) struct RunProgress<'a>(pub(crate) Option<&'a Table>);
 
-impl Watch<'_> {
+impl RunProgress<'_> {
     #[cfg(test)]
-    pub(crate) const NOBODY: Watch<'static> = Watch(None);
+    pub(crate) const NOBODY: RunProgress<'static> = RunProgress(None);
 
     fn tell(self, done: usize, of: usize) {
         if let Some(table) = self.0 {
@@ -32,7 +32,7 @@ impl Watch<'_> {
 pub(crate) fn in_parallel<T: Send>(
     tasks: usize,
     threads: usize,
-    watch: Watch<'_>,
+    watch: RunProgress<'_>,
     work: impl Fn(usize) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     let threads = threads.clamp(1, tasks.max(1));

@@ -7,21 +7,21 @@ use std::path::Path;
 
 /// A pick: when, which row, and how probable it was.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Chosen {
+pub(crate) struct LoggedPick {
     pub(crate) round: usize,
     pub(crate) row: usize,
     pub(crate) probability: f64,
 }
 
 /// Writes policy, run, round, row (from 0, over all files) and probability of each pick as CSV.
-pub(super) fn write(path: &Path, all: &[(String, usize, Vec<Chosen>)]) -> Result<(), Error> {
+pub(super) fn write(path: &Path, all: &[(String, usize, Vec<LoggedPick>)]) -> Result<(), Error> {
     let mut aside = Aside::new(path)?;
     let mut line = |text: String| aside.write_all(text.as_bytes()).map_err(Error::file(path));
     line("policy,run,round,row,probability\n".into())?;
     for (policy, run, picks) in all {
         let quote = if policy.contains([',', '"']) { "\"" } else { "" };
         let policy = policy.replace('"', "\"\"");
-        for Chosen { round, row, probability } in picks {
+        for LoggedPick { round, row, probability } in picks {
             line(format!("{quote}{policy}{quote},{run},{round},{row},{probability}\n"))?;
         }
     }

@@ -1,29 +1,31 @@
 //! A replay for people: a table, a picture, a page.
 
 use super::entrants::BEST_SINGLE;
-use super::{Line, Outcome};
+use super::{ReplayLine, ReplayOutcome};
 use jurybox::Interval;
 use jurybox_draw::{Curve, Frame, Plot, Scale, counted, escaped, page, short, warnings};
 use jurybox_files::push_line;
 use std::fmt::Write;
 
 /// What stands in a column of the table for a line.
-type Cell = Box<dyn Fn(&Line) -> String>;
+type CellText = Box<dyn Fn(&ReplayLine) -> String>;
 
 /// What the columns mean, in a sentence or two.
 const LEGEND: &str = "The best share is (reward − uniform) / (best possible − uniform), a ratio of sums over all runs: 0 is a \
                       random pick, 1 the best that could have been picked. Differences are to the first policy, paired. The best single evaluator is the one that earned most until \
                       then: nobody knew it beforehand.";
 
-impl Outcome {
+impl ReplayOutcome {
     /// A table for the terminal, best policy first.
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n", self.setting());
         if !self.ci95_covers.is_empty() {
             push_line(&mut text, &format!("95% intervals {}", self.ci95_covers));
         }
-        if self.twins > 0 && !self.warnings.iter().any(|warning| warning.contains(&self.twins_said())) {
-            push_line(&mut text, &self.twins_said());
+        if self.duplicate_scores > 0
+            && !self.warnings.iter().any(|warning| warning.contains(&self.duplicates_sentence()))
+        {
+            push_line(&mut text, &self.duplicates_sentence());
         }
         let cells: Vec<Vec<String>> =
             self.cells().into_iter().map(|row| row.iter().map(|cell| clipped(cell)).collect()).collect();
@@ -44,7 +46,7 @@ impl Outcome {
     }
 
     fn setting(&self) -> String {
-        let what = match self.how {
+        let what = match self.method {
             "replayed" => match self.protocol {
                 "pool" => "one pool, each row looked at at most once",
                 "folds" => "out of fold: learnt from the rest, ranked the fold",
@@ -68,16 +70,16 @@ impl Outcome {
     }
 
     /// Policies, best first, then the references.
-    fn lines(&self) -> impl Iterator<Item = &Line> {
-        let mut policies: Vec<&Line> = self.policies.iter().collect();
+    fn lines(&self) -> impl Iterator<Item = &ReplayLine> {
+        let mut policies: Vec<&ReplayLine> = self.policies.iter().collect();
         policies.sort_by(|a, b| b.reward_per_pick.mean.total_cmp(&a.reward_per_pick.mean));
         policies.into_iter().chain(&self.references)
     }
 
     /// The table, header first; only columns that have something to say.
     fn cells(&self) -> Vec<Vec<String>> {
-        let any = |has: &dyn Fn(&Line) -> bool| self.lines().any(has);
-        let mut columns: Vec<(String, Cell)> = vec![
+        let any = |has: &dyn Fn(&ReplayLine) -> bool| self.lines().any(has);
+        let mut columns: Vec<(String, CellText)> = vec![
             ("policy".into(), Box::new(shown_name)),
             ("reward per pick".into(), Box::new(|line| with_interval(line.reward_per_pick))),
         ];
@@ -97,8 +99,9 @@ impl Outcome {
             columns.push((format!("minus {}", first.name), Box::new(difference)));
         }
         if any(&|line| line.labelled_before.is_some()) {
-            let before =
-                |line: &Line| line.labelled_before.map_or(String::new(), |x| format!("{:.0}%", 100.0 * x));
+            let before = |line: &ReplayLine| {
+                line.labelled_before.map_or(String::new(), |x| format!("{:.0}%", 100.0 * x))
+            };
             columns.push(("labelled before".into(), Box::new(before)));
         }
         if self.policies.is_empty() {
@@ -112,7 +115,7 @@ impl Outcome {
     /// The best share against labels, as a picture; where there is nothing to gain, the reward per pick.
     pub fn to_svg(&self) -> String {
         let shares = self.policies.iter().any(|line| line.best_share.is_some());
-        let curve = |line: &Line| {
+        let curve = |line: &ReplayLine| {
             let point = |p: &super::CurvePoint| {
                 let y = if shares { p.best_share? } else { p.reward_per_pick };
                 Some((p.labels as f64, y))
@@ -162,12 +165,12 @@ impl Outcome {
 }
 
 /// What parts a line from the first; nothing does where both picked the same rows, though other rows might.
-fn difference(line: &Line) -> String {
+fn difference(line: &ReplayLine) -> String {
     if line.same_picks_as_first { "same picks".into() } else { share(line.difference_to_first) }
 }
 
 /// A line's name; what no policy could know beforehand is called so.
-fn shown_name(line: &Line) -> String {
+fn shown_name(line: &ReplayLine) -> String {
     let hindsight = if line.name.starts_with(BEST_SINGLE) { " in hindsight" } else { "" };
     format!("{}{hindsight}", line.name)
 }

@@ -1,12 +1,12 @@
 //! Real data: read from where the user says, never shipped; without it, parts are skipped and the reason is given.
 
-use super::{Part, Plan};
+use super::{PaperPart, Plan};
 use crate::error::Error;
 use crate::replay::Dataset;
 use jurybox::toolbox::hash_text;
 
 /// The two halves of the content-review data that stand in for the paper's two private sets.
-pub(super) struct Content {
+pub(super) struct ContentReviewData {
     pub(super) halves: [Dataset; 2],
 }
 
@@ -27,43 +27,43 @@ pub(super) const JOKERS: [&str; 7] =
 /// A part of the paper that was left out, and why.
 ///
 /// ```
-/// assert!(jurybox_lab::Skipped::NoContent.to_string().starts_with("tables 1 and 2"));
+/// assert!(jurybox_lab::SkippedPart::NoContent.to_string().starts_with("tables 1 and 2"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Skipped {
+pub enum SkippedPart {
     /// Tables 1 and 2 need the scored posts.
     NoContent,
     /// The section on Jester needs its evaluators' predictions.
     NoPredictions,
 }
 
-impl std::fmt::Display for Skipped {
+impl std::fmt::Display for SkippedPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Skipped::NoContent => "tables 1 and 2: there is no folder with content-review.csv",
-            Skipped::NoPredictions => {
+            SkippedPart::NoContent => "tables 1 and 2: there is no folder with content-review.csv",
+            SkippedPart::NoPredictions => {
                 "Jester: there are no predictions of its evaluators, which experiments/jester/train.py writes"
             }
         })
     }
 }
 
-type Read = (Option<Content>, Option<Dataset>, Vec<Skipped>);
+type RealData = (Option<ContentReviewData>, Option<Dataset>, Vec<SkippedPart>);
 
-pub(super) fn read(plan: &Plan) -> Result<Read, Error> {
+pub(super) fn read(plan: &Plan) -> Result<RealData, Error> {
     let mut skipped = Vec::new();
     let content = match &plan.data {
-        _ if !plan.has(Part::Tables) => None,
+        _ if !plan.has(PaperPart::Tables) => None,
         None => {
-            skipped.push(Skipped::NoContent);
+            skipped.push(SkippedPart::NoContent);
             None
         }
         Some(folder) => Some(content(&folder.join("content-review.csv"))?),
     };
     let predictions = match &plan.jester {
-        _ if !plan.has(Part::Jester) => None,
+        _ if !plan.has(PaperPart::Jester) => None,
         None => {
-            skipped.push(Skipped::NoPredictions);
+            skipped.push(SkippedPart::NoPredictions);
             None
         }
         Some(path) => Some(Dataset::read(path, &JOKERS, "rating", None)?.0),
@@ -71,7 +71,7 @@ pub(super) fn read(plan: &Plan) -> Result<Read, Error> {
     Ok((content, predictions, skipped))
 }
 
-fn content(path: &std::path::Path) -> Result<Content, Error> {
+fn content(path: &std::path::Path) -> Result<ContentReviewData, Error> {
     let (mut all, threads) = Dataset::read(path, &SCORERS, "offensiveness_score", Some("post_id"))?;
     all.scale_scores();
     // From -1..1 to 0..1: badness, as the paper's, is not negative.
@@ -83,5 +83,5 @@ fn content(path: &std::path::Path) -> Result<Content, Error> {
         let reason = "too few rows to draw rounds of 200 from each half".into();
         return Err(Error::Content { path: path.into(), reason });
     }
-    Ok(Content { halves })
+    Ok(ContentReviewData { halves })
 }

@@ -50,11 +50,11 @@ impl std::fmt::Display for Finding {
 /// A claim of the paper and what became of it.
 ///
 /// ```
-/// // Read from `Report::claims`.
-/// fn held(claim: &jurybox_lab::Claim) -> bool { claim.finding == jurybox_lab::Finding::Reproduced }
+/// // Read from `ReproductionReport::claims`.
+/// fn held(claim: &jurybox_lab::PaperClaim) -> bool { claim.finding == jurybox_lab::Finding::Reproduced }
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Claim {
+pub struct PaperClaim {
     /// A name to refer to it by.
     pub id: String,
     /// The paper's words, in short, and where they stand.
@@ -67,10 +67,10 @@ pub struct Claim {
     pub note: String,
 }
 
-impl Claim {
+impl PaperClaim {
     /// One without a note.
-    pub(super) fn new(id: String, paper: &str, measured: String, finding: Finding) -> Claim {
-        Claim { id, paper: paper.into(), measured, finding, note: String::new() }
+    pub(super) fn new(id: String, paper: &str, measured: String, finding: Finding) -> PaperClaim {
+        PaperClaim { id, paper: paper.into(), measured, finding, note: String::new() }
     }
 }
 

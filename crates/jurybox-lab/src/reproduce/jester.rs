@@ -1,11 +1,11 @@
 //! The Jester experiment: seven trained evaluators, and the average reward of what is picked by them.
 
 use super::data::JOKERS;
-use super::finding::{Claim, judge_sign, number};
-use super::tables::Table;
-use super::{Plan, Report, Size};
+use super::finding::{PaperClaim, judge_sign, number};
+use super::tables::PaperTable;
+use super::{Plan, ReproductionReport, Size};
 use crate::error::Error;
-use crate::replay::{Dataset, Replay};
+use crate::replay::{Dataset, PaperReplay};
 use crate::runner::Running;
 use jurybox::Interval;
 use jurybox::Spec;
@@ -36,18 +36,23 @@ const POLICIES: [(&str, Option<f64>); 11] = [
     ("uniform", None),
 ];
 
-pub(super) fn add(plan: &Plan, data: &Dataset, how: &Running<'_>, report: &mut Report) -> Result<(), Error> {
+pub(super) fn add(
+    plan: &Plan,
+    data: &Dataset,
+    how: &Running<'_>,
+    report: &mut ReproductionReport,
+) -> Result<(), Error> {
     report.tables.push(evaluators(data));
     let Size { runs, rounds } = plan.size(Size { runs: 50, rounds: 6000 }, Size { runs: 4, rounds: 300 });
     let policies: Vec<Spec> = POLICIES.iter().map(|row| Spec::new(row.0)).collect();
-    let replay = Replay { items: 60, k: 10, rounds, runs, seed: plan.seed, reward_noise: 0.5 };
+    let replay = PaperReplay { items: 60, k: 10, rounds, runs, seed: plan.seed, reward_noise: 0.5 };
     let rewards = replay.run(data, &policies, how)?;
     let rows = POLICIES.iter().zip(&rewards).map(|((name, paper), values)| {
         let ours = Interval::of(values);
         let paper = paper.map_or(String::from("-"), |value| format!("{value:.2}"));
         vec![(*name).into(), format!("{:.4} ± {:.4}", ours.mean, ours.half_width()), paper]
     });
-    report.tables.push(Table {
+    report.tables.push(PaperTable {
         name: "jester-rewards".into(),
         caption: format!(
             "Jester: average rating of the picks over T = {rounds}, {runs} runs. The paper states neither K nor K_t; ours \
@@ -59,7 +64,7 @@ pub(super) fn add(plan: &Plan, data: &Dataset, how: &Running<'_>, report: &mut R
     let of = |name: &str| &rewards[POLICIES.iter().position(|row| row.0 == name).expect("a row")];
     let mut claim = |id: &str, paper: &str, better: &str, worse: &str| {
         let lead = Interval::of_differences(of(better), of(worse));
-        report.claims.push(Claim {
+        report.claims.push(PaperClaim {
             id: format!("jester-{id}"),
             paper: paper.into(),
             measured: format!("{better} minus {worse}, per pick: {}", number(lead)),
@@ -85,7 +90,7 @@ pub(super) fn add(plan: &Plan, data: &Dataset, how: &Running<'_>, report: &mut R
 }
 
 /// R2 of each evaluator, and the largest standard deviation of its predictions within a fortieth of the ratings.
-fn evaluators(data: &Dataset) -> Table {
+fn evaluators(data: &Dataset) -> PaperTable {
     let mean = data.rewards.iter().sum::<f64>() / data.len() as f64;
     let total: f64 = data.rewards.iter().map(|r| (r - mean).powi(2)).sum();
     let rows = JOKERS.iter().enumerate().map(|(j, name)| {
@@ -107,7 +112,7 @@ fn evaluators(data: &Dataset) -> Table {
             format!("{paper_sigma:.3}"),
         ]
     });
-    Table {
+    PaperTable {
         name: "jester-evaluators".into(),
         caption: format!("Jester: the seven evaluators on {} (user, joke) pairs.", data.len()),
         header: ["evaluator", "R2", "the paper's R2", "sigma", "the paper's sigma"].map(Into::into).to_vec(),

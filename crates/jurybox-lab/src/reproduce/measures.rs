@@ -1,11 +1,11 @@
 //! What claims are judged by: regret and error at the end of each run, and how they grow.
 
-use super::Outcome;
+use super::FinishedExperiment;
 use super::finding::number;
 use crate::statistics::{growth_exponent, log_slope};
 use jurybox::Interval;
 
-impl Outcome {
+impl FinishedExperiment {
     fn at(&self, label: &str) -> Option<usize> {
         self.experiment.contenders.iter().position(|contender| contender.label == label)
     }
@@ -50,7 +50,7 @@ impl Outcome {
     pub(super) fn growth(&self, label: &str) -> Interval {
         let at = self.at(label).expect("a contender of the line-up");
         let rounds = self.experiment.setting.rounds;
-        let regret_at = |record: &crate::trial::Record, parts: u64| {
+        let regret_at = |record: &crate::trial::RunRecord, parts: u64| {
             let i = record.rounds.partition_point(|&t| t < rounds * parts / 25);
             record.tracks[at].relative_regret[i]
         };

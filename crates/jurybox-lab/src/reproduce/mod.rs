@@ -1,6 +1,6 @@
 //! The paper, again: every figure and table, and what became of every claim.
 //!
-//! A [`Plan`] says what to do and how thoroughly; [`reproduce`] does it and gives a [`Report`]: figures, tables, claims.
+//! A [`Plan`] says what to do and how thoroughly; [`reproduce`] does it and gives a [`ReproductionReport`]: figures, tables, claims.
 //! What the paper leaves open is settled as follows, and said in the report: K = 10 where K is not stated (the appendix's
 //! value), ratio 1 for Figs. 1a to 1c, T = 10,000, and noise of the logistic link cut to keep scores in (0, 1), with the
 //! other reading beside it in Figs. 1a to 1c.
@@ -18,31 +18,31 @@ mod remarks;
 mod tables;
 mod theorem;
 
-pub use data::Skipped;
+pub use data::SkippedPart;
 pub use figures::Figure;
-pub use finding::{Claim, Finding};
-pub use parts::Part;
-pub use tables::Table;
+pub use finding::{Finding, PaperClaim};
+pub use parts::PaperPart;
+pub use tables::PaperTable;
 
 use crate::error::Error;
 use crate::runner::{Experiment, Running, run_all};
 use crate::summary::Summary;
-use crate::trial::Record;
+use crate::trial::RunRecord;
 use std::path::PathBuf;
 
 /// What to reproduce, and how thoroughly.
 ///
 /// ```
-/// use jurybox_lab::{Part, Plan};
+/// use jurybox_lab::{PaperPart, Plan};
 ///
-/// let plan = Plan::new(vec![Part::Fig1a], true);
+/// let plan = Plan::new(vec![PaperPart::Fig1a], true);
 /// assert!(plan.simulated_runs() < 80 && plan.simulated_rounds() < 10_000);
-/// assert_eq!(Plan::new(vec![], false).parts, Part::ALL); // nothing named: everything
+/// assert_eq!(Plan::new(vec![], false).parts, PaperPart::ALL); // nothing named: everything
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Which parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PaperPart>,
     /// A quick look instead of the paper's size.
     pub quick: bool,
     /// Runs of every part; where not given, as many as the part has in that size.
@@ -59,8 +59,8 @@ pub struct Plan {
 
 impl Plan {
     /// The paper's size (simulations of 80 runs, T = 10,000), or a quick look at the same.
-    pub fn new(parts: Vec<Part>, quick: bool) -> Plan {
-        let parts = if parts.is_empty() { Part::ALL.to_vec() } else { parts };
+    pub fn new(parts: Vec<PaperPart>, quick: bool) -> Plan {
+        let parts = if parts.is_empty() { PaperPart::ALL.to_vec() } else { parts };
         Plan { parts, quick, runs: None, rounds: None, seed: 1, data: None, jester: None }
     }
 
@@ -80,7 +80,7 @@ impl Plan {
         Size { runs: self.runs.unwrap_or(own.runs), rounds: self.rounds.unwrap_or(own.rounds) }
     }
 
-    fn has(&self, part: Part) -> bool {
+    fn has(&self, part: PaperPart) -> bool {
         self.parts.contains(&part)
     }
 }
@@ -98,26 +98,26 @@ const SIMULATED_QUICKLY: Size = Size { runs: 8, rounds: 1000 };
 /// What came out.
 ///
 /// ```
-/// let report = jurybox_lab::Report::default();
+/// let report = jurybox_lab::ReproductionReport::default();
 /// assert!(report.claims.is_empty());
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Report {
+pub struct ReproductionReport {
     /// Figures, in the paper's order.
     pub figures: Vec<Figure>,
     /// Tables, the paper's numbers beside ours.
-    pub tables: Vec<Table>,
+    pub tables: Vec<PaperTable>,
     /// What to know before reading the claims.
     pub remarks: Vec<String>,
     /// Claims with what became of them.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<PaperClaim>,
     /// What was left out, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPart>,
     /// How it was done, in one line.
     pub about: String,
 }
 
-impl Report {
+impl ReproductionReport {
     /// One self-contained page with all of it.
     pub fn to_html(&self) -> String {
         page::html(self)
@@ -126,7 +126,7 @@ impl Report {
     /// How many claims there are, and what became of them, in one line.
     ///
     /// ```
-    /// let nothing = jurybox_lab::Report::default();
+    /// let nothing = jurybox_lab::ReproductionReport::default();
     /// assert_eq!(nothing.tally(), "0 claims: 0 reproduced, 0 hold but say little, 0 not reproduced, 0 can't be told");
     /// ```
     pub fn tally(&self) -> String {
@@ -150,9 +150,9 @@ impl Report {
 }
 
 /// An experiment that has been run.
-pub(crate) struct Outcome {
+pub(crate) struct FinishedExperiment {
     pub(crate) experiment: Experiment,
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<RunRecord>,
     pub(crate) summary: Summary,
 }
 
@@ -164,29 +164,29 @@ pub(crate) struct Outcome {
 /// std::fs::write("report.html", report.to_html()).unwrap();
 /// # Ok::<(), jurybox_lab::Error>(())
 /// ```
-pub fn reproduce(plan: &Plan, how: &Running<'_>) -> Result<Report, Error> {
+pub fn reproduce(plan: &Plan, how: &Running<'_>) -> Result<ReproductionReport, Error> {
     // What is given is read first: a bad file is refused before minutes of work.
     let (content, predictions, skipped) = data::read(plan)?;
     let asked = parts::experiments(plan);
     let experiments: Vec<Experiment> = asked.iter().map(|(_, experiment)| experiment.clone()).collect();
     let records = run_all(&experiments, how)?;
-    let done: Vec<(parts::Key, Outcome)> = asked
+    let done: Vec<(parts::SimulationKey, FinishedExperiment)> = asked
         .into_iter()
         .zip(records)
         .map(|((key, experiment), records)| {
             let summary = Summary::of(&experiment, &records);
-            (key, Outcome { experiment, records, summary })
+            (key, FinishedExperiment { experiment, records, summary })
         })
         .collect();
-    let mut report = Report {
+    let mut report = ReproductionReport {
         about: format!("{} runs, T = {}, seed {}", plan.simulated_runs(), plan.simulated_rounds(), plan.seed),
         skipped,
-        ..Report::default()
+        ..ReproductionReport::default()
     };
     gap::add(plan, &done, &mut report);
     figures::add(plan, &done, &mut report);
     claims::add(plan, &done, &mut report);
-    if plan.has(Part::Theorem3) {
+    if plan.has(PaperPart::Theorem3) {
         report.claims.push(theorem::third(plan)?);
     }
     if let Some(content) = content {
@@ -226,7 +226,7 @@ mod tests {
             rounds: Some(30),
             data: Some(folder.path().into()),
             jester: Some(jester),
-            ..Plan::new(vec![Part::Tables, Part::Jester], false)
+            ..Plan::new(vec![PaperPart::Tables, PaperPart::Jester], false)
         };
         let report = reproduce(&plan, &Running::default()).unwrap();
         let played = report.tables.iter().filter(|table| table.caption.contains("over T = "));

@@ -1,11 +1,11 @@
 //! The report as one page that needs nothing else: inline pictures, inline style, no script.
 
-use super::Report;
+use super::ReproductionReport;
 use super::finding::Finding;
 use jurybox_draw::{escaped, page, table};
 use std::fmt::Write;
 
-pub(super) fn html(report: &Report) -> String {
+pub(super) fn html(report: &ReproductionReport) -> String {
     let mut body = String::new();
     let _ = write!(
         body,
@@ -18,7 +18,7 @@ pub(super) fn html(report: &Report) -> String {
         claims(&mut body, report);
     }
     for reason in &report.skipped {
-        let _ = write!(body, "<p><b>Skipped:</b> {}</p>", escaped(&reason.to_string()));
+        let _ = write!(body, "<p><b>SkippedPart:</b> {}</p>", escaped(&reason.to_string()));
     }
     if !report.figures.is_empty() {
         body.push_str("<h2>Figures</h2><p class=\"small\">The numbers behind each are in a CSV file of the same name.</p>");
@@ -41,7 +41,7 @@ pub(super) fn html(report: &Report) -> String {
     page("The paper, reproduced", &body)
 }
 
-fn claims(body: &mut String, report: &Report) {
+fn claims(body: &mut String, report: &ReproductionReport) {
     body.push_str("<h2>Claims</h2>");
     for remark in &report.remarks {
         let _ = write!(body, "<p><b>{}</b></p>", escaped(remark));

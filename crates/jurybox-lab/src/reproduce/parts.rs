@@ -9,12 +9,12 @@ use jurybox::{Link, Spec};
 /// A part of the paper that can be asked for by name.
 ///
 /// ```
-/// use jurybox_lab::Part;
-/// assert_eq!("fig1c".parse::<Part>(), Ok(Part::Fig1c));
-/// assert!("fig9".parse::<Part>().unwrap_err().contains("fig1a"));
+/// use jurybox_lab::PaperPart;
+/// assert_eq!("fig1c".parse::<PaperPart>(), Ok(PaperPart::Fig1c));
+/// assert!("fig9".parse::<PaperPart>().unwrap_err().contains("fig1a"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum PaperPart {
     /// Fig. 1a: the oracle's gap against the number of evaluators.
     Fig1a,
     /// Fig. 1b: error of the estimated gains, logistic.
@@ -37,44 +37,44 @@ pub enum Part {
     Jester,
 }
 
-impl Part {
+impl PaperPart {
     /// All of them, in the paper's order.
-    pub const ALL: [Part; 10] = [
-        Part::Fig1a,
-        Part::Fig1b,
-        Part::Fig1c,
-        Part::Fig1d,
-        Part::AppendixLinear,
-        Part::AppendixLogistic,
-        Part::Horizons,
-        Part::Theorem3,
-        Part::Tables,
-        Part::Jester,
+    pub const ALL: [PaperPart; 10] = [
+        PaperPart::Fig1a,
+        PaperPart::Fig1b,
+        PaperPart::Fig1c,
+        PaperPart::Fig1d,
+        PaperPart::AppendixLinear,
+        PaperPart::AppendixLogistic,
+        PaperPart::Horizons,
+        PaperPart::Theorem3,
+        PaperPart::Tables,
+        PaperPart::Jester,
     ];
 
     /// The name it is asked for by.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Fig1a => "fig1a",
-            Part::Fig1b => "fig1b",
-            Part::Fig1c => "fig1c",
-            Part::Fig1d => "fig1d",
-            Part::AppendixLinear => "appendix-linear",
-            Part::AppendixLogistic => "appendix-logistic",
-            Part::Horizons => "horizons",
-            Part::Theorem3 => "theorem3",
-            Part::Tables => "tables",
-            Part::Jester => "jester",
+            PaperPart::Fig1a => "fig1a",
+            PaperPart::Fig1b => "fig1b",
+            PaperPart::Fig1c => "fig1c",
+            PaperPart::Fig1d => "fig1d",
+            PaperPart::AppendixLinear => "appendix-linear",
+            PaperPart::AppendixLogistic => "appendix-logistic",
+            PaperPart::Horizons => "horizons",
+            PaperPart::Theorem3 => "theorem3",
+            PaperPart::Tables => "tables",
+            PaperPart::Jester => "jester",
         }
     }
 }
 
-impl std::str::FromStr for Part {
+impl std::str::FromStr for PaperPart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Part::ALL.into_iter().find(|part| part.name() == text).ok_or_else(|| {
-            let names: Vec<&str> = Part::ALL.iter().map(|part| part.name()).collect();
+        PaperPart::ALL.into_iter().find(|part| part.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = PaperPart::ALL.iter().map(|part| part.name()).collect();
             format!("there is no such part; there are {}", names.join(", "))
         })
     }
@@ -82,7 +82,7 @@ impl std::str::FromStr for Part {
 
 /// Which simulation it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Key {
+pub(crate) enum SimulationKey {
     /// Fig. 1a with that many evaluators.
     Gap(Link, Truncation, usize),
     /// The main text's size, 20 items a round.
@@ -105,10 +105,10 @@ pub(super) const READINGS: [(Link, Truncation); 3] = [
 ];
 
 /// Every simulation that the plan needs.
-pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
+pub(super) fn experiments(plan: &Plan) -> Vec<(SimulationKey, Experiment)> {
     let mut all = Vec::new();
     let base = Setting { rounds: plan.simulated_rounds(), ..Setting::default() };
-    let mut add = |key: Key, setting: Setting, contenders: Vec<Contender>| {
+    let mut add = |key: SimulationKey, setting: Setting, contenders: Vec<Contender>| {
         all.push((key, Experiment { setting, contenders, seed: plan.seed, runs: plan.simulated_runs() }));
     };
     let main = |link, truncation| Setting {
@@ -118,7 +118,7 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
         ratio: if link == Link::Identity { 0.1 } else { 1.0 },
         ..base.clone()
     };
-    if plan.has(Part::Fig1a) {
+    if plan.has(PaperPart::Fig1a) {
         for (link, truncation) in READINGS {
             for evaluators in JURIES {
                 let setting = Setting {
@@ -127,16 +127,16 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
                     rounds: plan.simulated_rounds().min(100),
                     ..main(link, truncation)
                 };
-                add(Key::Gap(link, truncation, evaluators), setting, vec![named("average")]);
+                add(SimulationKey::Gap(link, truncation, evaluators), setting, vec![named("average")]);
             }
         }
     }
-    if [Part::Fig1b, Part::Fig1c, Part::Horizons].into_iter().any(|part| plan.has(part)) {
+    if [PaperPart::Fig1b, PaperPart::Fig1c, PaperPart::Horizons].into_iter().any(|part| plan.has(part)) {
         for truncation in [Truncation::Interval, Truncation::Symmetric] {
-            let key = Key::Main(Link::Logistic, truncation);
+            let key = SimulationKey::Main(Link::Logistic, truncation);
             let mut line_up = contenders(Link::Logistic, false);
             line_up.extend(
-                plan.has(Part::Horizons)
+                plan.has(PaperPart::Horizons)
                     .then(|| shorter_horizons(plan.simulated_rounds()))
                     .into_iter()
                     .flatten(),
@@ -144,13 +144,19 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
             add(key, main(Link::Logistic, truncation), line_up);
         }
     }
-    if plan.has(Part::Fig1d) {
+    if plan.has(PaperPart::Fig1d) {
         let (link, truncation) = READINGS[0];
-        add(Key::Main(link, truncation), main(link, truncation), contenders(link, false));
+        add(SimulationKey::Main(link, truncation), main(link, truncation), contenders(link, false));
     }
-    for (part, link) in [(Part::AppendixLinear, Link::Identity), (Part::AppendixLogistic, Link::Logistic)] {
+    for (part, link) in
+        [(PaperPart::AppendixLinear, Link::Identity), (PaperPart::AppendixLogistic, Link::Logistic)]
+    {
         for ratio in RATIOS.into_iter().filter(|_| plan.has(part)) {
-            add(Key::Appendix(link, ratio), Setting { link, ratio, ..base.clone() }, contenders(link, true));
+            add(
+                SimulationKey::Appendix(link, ratio),
+                Setting { link, ratio, ..base.clone() },
+                contenders(link, true),
+            );
         }
     }
     all

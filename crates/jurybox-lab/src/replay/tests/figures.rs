@@ -9,8 +9,8 @@ fn uniform_is_the_mean_and_best_is_one_by_construction() {
     let uniform = outcome.line("uniform").unwrap();
     // The mean over pools of 160 of 200 rows, exactly.
     let means = (0..20).map(|run| {
-        let course::Stage::Pool { rows, .. } =
-            &Course::of(&log, &options(Protocol::Pool { budget: 40 }, &[]), run).stages[0]
+        let schedule::Stage::Pool { rows, .. } =
+            &RowSchedule::of(&log, &options(Protocol::Pool { budget: 40 }, &[]), run).stages[0]
         else {
             panic!("a pool")
         };
@@ -85,8 +85,8 @@ fn hindsight_differs_from_run_to_run_and_is_not_below_what_it_should_be() {
     let log = world(100, 1.0, 1);
     let ask = options(Protocol::Rounds, &["average"]);
     let hindsight = entrants(&log, &ask, 1).unwrap().into_iter().find(|entrant| entrant.name == "hindsight");
-    let course = Course::of(&log, &ask, 0);
-    let known = |run: usize| hindsight.as_ref().unwrap().knows_beforehand(&log, &ask, &course, run);
+    let schedule = RowSchedule::of(&log, &ask, 0);
+    let known = |run: usize| hindsight.as_ref().unwrap().knows_beforehand(&log, &ask, &schedule, run);
     assert_eq!(known(0), known(0));
     assert_ne!(known(0), known(1));
 }
@@ -94,13 +94,13 @@ fn hindsight_differs_from_run_to_run_and_is_not_below_what_it_should_be() {
 #[test]
 fn the_reason_why_there_is_nothing_to_gain_is_the_true_one() {
     let log = world(100, 1.0, 13);
-    let said = |log: &Log, ask: &ReplayOptions| run(log, ask).warnings.join("; ");
+    let said = |log: &ReviewLog, ask: &ReplayOptions| run(log, ask).warnings.join("; ");
     let over = said(&log, &options(Protocol::Pool { budget: 500 }, &["average"]));
     assert!(over.contains("as large as the pool") && !over.contains("equal"), "{over}");
-    let single = Log { rounds: (0..100).map(|row| vec![row]).collect(), ..log.clone() };
+    let single = ReviewLog { rounds: (0..100).map(|row| vec![row]).collect(), ..log.clone() };
     let alone = said(&single, &options(Protocol::Rounds, &["average"]));
     assert!(alone.contains("no round has more rows") && !alone.contains("equal"), "{alone}");
-    let flat = Log { rewards: vec![1.0; 100], ..log };
+    let flat = ReviewLog { rewards: vec![1.0; 100], ..log };
     assert!(said(&flat, &options(Protocol::Rounds, &["average"])).contains("all rewards are equal"));
 }
 

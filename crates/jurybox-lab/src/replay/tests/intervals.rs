@@ -46,15 +46,19 @@ fn intervals_over_runs_cover_draws_and_order() {
 /// Of so many files that `make` makes, in how many the interval of each line holds the mean over the files: of its best share, of
 /// its difference to the first policy, and the width of that over the one that would be exact. All but the first policy and
 /// what is right by construction.
-fn over_files(files: u64, make: &dyn Fn(u64) -> Log, ask: &ReplayOptions) -> Vec<(String, [f64; 2], f64)> {
-    let outcomes: Vec<Outcome> = (0..files).map(|file| run(&make(file), ask)).collect();
+fn over_files(
+    files: u64,
+    make: &dyn Fn(u64) -> ReviewLog,
+    ask: &ReplayOptions,
+) -> Vec<(String, [f64; 2], f64)> {
+    let outcomes: Vec<ReplayOutcome> = (0..files).map(|file| run(&make(file), ask)).collect();
     let names: Vec<String> = outcomes[0].policies[1..]
         .iter()
         .chain(&outcomes[0].references)
         .map(|line| line.name.clone())
         .filter(|name| !name.starts_with("best") && name != "uniform")
         .collect();
-    let held = |of: &dyn Fn(&Outcome) -> Interval| {
+    let held = |of: &dyn Fn(&ReplayOutcome) -> Interval| {
         let all: Vec<Interval> = outcomes.iter().map(of).collect();
         let mean = all.iter().map(|one| one.mean).sum::<f64>() / all.len() as f64;
         let square = all.iter().map(|one| (one.mean - mean).powi(2)).sum::<f64>() / (all.len() - 1) as f64;
@@ -71,7 +75,7 @@ fn over_files(files: u64, make: &dyn Fn(u64) -> Log, ask: &ReplayOptions) -> Vec
 }
 
 /// Rewards of yes or no, one in `one_in`, and four scores.
-fn yes_or_no(rows: usize, one_in: f64, signal: f64, seed: u64) -> Log {
+fn yes_or_no(rows: usize, one_in: f64, signal: f64, seed: u64) -> ReviewLog {
     let mut log = world(rows, signal, seed);
     let mut sorted = log.rewards.clone();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -96,7 +100,7 @@ fn differences_in_a_pool_are_those_of_other_files() {
 #[test]
 #[ignore = "a table for people, minutes of work"]
 fn table_over_files() {
-    type Make<'a> = &'a dyn Fn(u64) -> Log;
+    type Make<'a> = &'a dyn Fn(u64) -> ReviewLog;
     let policies = ["adaptive", "esag", "greedy", "lin-ucb"];
     let pool = |budget| Protocol::Pool { budget };
     let worlds: [(&str, Make<'_>, ReplayOptions); 4] = [

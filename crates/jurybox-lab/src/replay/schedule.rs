@@ -1,8 +1,8 @@
 //! The course of a run: which rows are shown when. All players of a run meet the same one.
 
+use super::duplicate_scores::DuplicateScores;
 use super::options::{POOL_SHARE, Protocol};
-use super::twins::Twins;
-use super::{Log, ReplayOptions};
+use super::{ReplayOptions, ReviewLog};
 use crate::error::Error;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -20,13 +20,13 @@ pub(crate) enum Stage {
 
 /// What a run shows.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Course {
+pub(crate) struct RowSchedule {
     pub(crate) stages: Vec<Stage>,
 }
 
 /// What there is to earn, label by label: the mean of what is shown, and the best of it in descending order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Offered {
+pub(crate) struct RewardBaselines {
     pub(crate) uniform: Vec<f64>,
     pub(crate) best: Vec<f64>,
     /// Labels given at the end of each round (in a pool: of each step) and of each stage.
@@ -42,7 +42,7 @@ pub(crate) const RUNS_OF_HALVES: usize = 2 * SPLITS * RUNS_OF_A_HALF;
 
 /// How many rounds a run has, and what a person should know about that.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Extent {
+pub(crate) struct RunSize {
     pub(crate) rounds: usize,
     pub(crate) labels: usize,
     /// Rounds and labels of a run of half of the rows; None where halves are not played, or too small.
@@ -50,9 +50,9 @@ pub(crate) struct Extent {
     pub(crate) warning: Option<String>,
 }
 
-impl Extent {
+impl RunSize {
     /// What a file can give of what was asked for.
-    pub(crate) fn of(log: &Log, options: &ReplayOptions) -> Result<Extent, Error> {
+    pub(crate) fn of(log: &ReviewLog, options: &ReplayOptions) -> Result<RunSize, Error> {
         options.check()?;
         let own = !log.rounds.is_empty();
         // A run shows an item once, unless rows are to come back; folds keep its rows together.
@@ -88,7 +88,7 @@ impl Extent {
                 let labels = budget.min(pool);
                 let of_half = (budget / 2).min(pool_size(rows / 2));
                 let half = (options.k <= of_half).then(|| (of_half.div_ceil(options.k), of_half));
-                Ok(Extent { rounds: labels.div_ceil(options.k), labels, half, warning })
+                Ok(RunSize { rounds: labels.div_ceil(options.k), labels, half, warning })
             }
             Protocol::Rounds => {
                 let there = if own { log.rounds.len() } else { rows / options.items };
@@ -106,11 +106,11 @@ impl Extent {
                 };
                 let of_half = (rounds / 2).min(rows / 2 / options.items.max(1));
                 let half = (dealt && of_half > 0).then_some((of_half, of_half * options.k));
-                Ok(Extent { rounds, labels, half, warning })
+                Ok(RunSize { rounds, labels, half, warning })
             }
             Protocol::Reuse => {
                 let rounds = options.rounds.unwrap_or(2000);
-                Ok(Extent { rounds, labels: rounds * options.k, half: None, warning: None })
+                Ok(RunSize { rounds, labels: rounds * options.k, half: None, warning: None })
             }
             Protocol::Folds(folds) => {
                 let units = if own { log.rounds.len() } else { log.items.count(rows) };
@@ -122,10 +122,10 @@ impl Extent {
                 {
                     return too_few("k", options.k, rows / folds, "rows in a fold");
                 }
-                let course = Course::of(log, options, 0);
-                let offered = course.offered(log, options.k);
-                let (rounds, labels) = (offered.rounds.len(), offered.uniform.len());
-                Ok(Extent { rounds, labels, half: None, warning: None })
+                let schedule = RowSchedule::of(log, options, 0);
+                let baselines = schedule.baselines(log, options.k);
+                let (rounds, labels) = (baselines.rounds.len(), baselines.uniform.len());
+                Ok(RunSize { rounds, labels, half: None, warning: None })
             }
         }
     }
@@ -135,23 +135,23 @@ fn pool_size(rows: usize) -> usize {
     ((rows as f64 * POOL_SHARE).round() as usize).clamp(1, rows)
 }
 
-impl Course {
+impl RowSchedule {
     /// The course of one run: a function of the file, the options and the number of the run.
-    pub(crate) fn of(log: &Log, options: &ReplayOptions, run: usize) -> Course {
+    pub(crate) fn of(log: &ReviewLog, options: &ReplayOptions, run: usize) -> RowSchedule {
         let most = options.rounds.unwrap_or(usize::MAX);
         let rows: Vec<usize> = (0..log.rows()).collect();
-        Course::over(&rows, options.protocol, most, log, options, run)
+        RowSchedule::over(&rows, options.protocol, most, log, options, run)
     }
 
     /// The course of run `at` of the halves of a split file, which have so many rounds and labels.
     ///
     /// All rows of an item are in one half. The halves of a split are shown to the same streams of draws.
     pub(crate) fn of_half(
-        log: &Log,
+        log: &ReviewLog,
         options: &ReplayOptions,
         (rounds, labels): (usize, usize),
         at: usize,
-    ) -> Course {
+    ) -> RowSchedule {
         let split = at / (2 * RUNS_OF_A_HALF);
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         // Far from the streams of the runs.
@@ -167,7 +167,7 @@ impl Course {
             Protocol::Pool { .. } => Protocol::Pool { budget: labels },
             other => other,
         };
-        Course::over(&rows, protocol, rounds, log, options, options.runs + at)
+        RowSchedule::over(&rows, protocol, rounds, log, options, options.runs + at)
     }
 
     /// The course of one run over these rows, of so many rounds at the most.
@@ -175,10 +175,10 @@ impl Course {
         rows: &[usize],
         protocol: Protocol,
         most: usize,
-        log: &Log,
+        log: &ReviewLog,
         options: &ReplayOptions,
         run: usize,
-    ) -> Course {
+    ) -> RowSchedule {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(2 * run as u64);
         let all = || rows.to_vec();
@@ -222,7 +222,7 @@ impl Course {
             }
             Protocol::Folds(folds) => folds_of(log, options, folds, &mut rng),
         };
-        Course { stages }
+        RowSchedule { stages }
     }
 
     /// The rows of each round, where rounds pass.
@@ -235,32 +235,32 @@ impl Course {
     }
 
     /// What a run has to offer, label by label.
-    pub(crate) fn offered(&self, log: &Log, k: usize) -> Offered {
-        let mut offered = Offered::default();
+    pub(crate) fn baselines(&self, log: &ReviewLog, k: usize) -> RewardBaselines {
+        let mut baselines = RewardBaselines::default();
         for stage in &self.stages {
             match stage {
                 Stage::Pool { rows, budget } => {
-                    offered.add(log, rows, *budget);
-                    let start = offered.uniform.len() - budget;
-                    offered
+                    baselines.add(log, rows, *budget);
+                    let start = baselines.uniform.len() - budget;
+                    baselines
                         .rounds
                         .extend((1..=budget.div_ceil(k)).map(|step| start + (step * k).min(*budget)));
                 }
                 Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => {
                     for rows in rounds {
-                        offered.add(log, rows, k.min(rows.len()));
-                        offered.rounds.push(offered.uniform.len());
+                        baselines.add(log, rows, k.min(rows.len()));
+                        baselines.rounds.push(baselines.uniform.len());
                     }
                 }
             }
-            offered.stages.push(offered.uniform.len());
+            baselines.stages.push(baselines.uniform.len());
         }
-        offered
+        baselines
     }
 }
 
-impl Offered {
-    fn add(&mut self, log: &Log, rows: &[usize], labels: usize) {
+impl RewardBaselines {
+    fn add(&mut self, log: &ReviewLog, rows: &[usize], labels: usize) {
         let mut rewards: Vec<f64> = rows.iter().map(|&row| log.rewards[row]).collect();
         let mean = rewards.iter().sum::<f64>() / rewards.len() as f64;
         rewards.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -270,8 +270,8 @@ impl Offered {
 }
 
 /// Rows of one of the file's own rounds stay together, in the fold or out of it; so do rows with the same scores, and those of an item.
-fn folds_of(log: &Log, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Stage> {
-    let twins = Twins::of(log);
+fn folds_of(log: &ReviewLog, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Stage> {
+    let twins = DuplicateScores::of(log);
     let own = !log.rounds.is_empty();
     let mut units: Vec<Vec<usize>> =
         if own { log.rounds.clone() } else { kept_together(&twins, log, log.rows() / folds) };
@@ -303,9 +303,13 @@ fn folds_of(log: &Log, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8R
 }
 
 /// The rows in sets that must stay in one fold.
-fn kept_together(twins: &Twins, log: &Log, most: usize) -> Vec<Vec<usize>> {
+fn kept_together(twins: &DuplicateScores, log: &ReviewLog, most: usize) -> Vec<Vec<usize>> {
     let mut units: Vec<Vec<usize>> = vec![Vec::new(); log.rows()];
-    twins.together(&log.items, most).into_iter().enumerate().for_each(|(row, unit)| units[unit].push(row));
+    twins
+        .units_with_items(&log.items, most)
+        .into_iter()
+        .enumerate()
+        .for_each(|(row, unit)| units[unit].push(row));
     units.retain(|unit| !unit.is_empty());
     units
 }
@@ -327,7 +331,7 @@ fn evenly(mut units: Vec<Vec<usize>>, folds: usize, rng: &mut ChaCha8Rng) -> Vec
 
 /// The rest without the rows whose scores a round of the fold has too; all of it where that would leave less than half:
 /// then scores are coarse, and their twins no copies.
-fn without_twins(twins: &Twins, rest: Vec<usize>, fold: &[Vec<usize>], rows: usize) -> Vec<usize> {
+fn without_twins(twins: &DuplicateScores, rest: Vec<usize>, fold: &[Vec<usize>], rows: usize) -> Vec<usize> {
     let mut shown = vec![false; rows];
     fold.iter().flatten().for_each(|&row| shown[twins.unit(row, rows)] = true);
     let left: Vec<usize> = rest.iter().copied().filter(|&row| !shown[twins.unit(row, rows)]).collect();

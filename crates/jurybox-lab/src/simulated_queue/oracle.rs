@@ -1,16 +1,16 @@
 //! What the oracle makes of scores: told everything about the evaluators, it is what policies are held against.
 
-use super::{REWARDS, World};
+use super::{REWARDS, SimulatedQueue};
 use jurybox::Scores;
 
-impl World {
+impl SimulatedQueue {
     /// The oracle's estimate of each item's reward: the paper's form, told all about each evaluator (offset and units
     /// too), blind to correlations between them. An item that some did not score is pulled towards the mean reward, as far
     /// as its scores tell less than all would: items then rank by the linear posterior mean of their rewards, whatever is
     /// missing, on the scale that complete ones have in the paper.
     pub fn oracle_values(&self, scores: &Scores<'_>, buffer: &mut Vec<f64>, out: &mut Vec<f64>) {
         let link = self.setting.link;
-        let t = &self.setting.twists;
+        let t = &self.setting.extensions;
         if t.intercepts == 0.0
             && t.units == 0.0
             && let Some(inverse) = scores.inverse(link)
@@ -64,18 +64,18 @@ fn checked(scores: &[f64], width: usize) -> Scores<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Items;
+    use super::super::SimulatedItems;
     use super::*;
     use crate::setting::Setting;
-    use crate::{Truth, Twists};
+    use crate::{Extensions, Truth};
 
     #[test]
     fn an_item_without_scores_is_worth_the_mean_reward_to_the_oracle() {
-        let twists = Twists { missing: 0.5, ..Twists::default() };
-        let units = Twists { units: 1.0, ..twists.clone() };
-        for twists in [twists, units] {
-            let setting = Setting { evaluators: 2, twists, ..Setting::default() };
-            let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
+        let extensions = Extensions { missing: 0.5, ..Extensions::default() };
+        let units = Extensions { units: 1.0, ..extensions.clone() };
+        for extensions in [extensions, units] {
+            let setting = Setting { evaluators: 2, extensions, ..Setting::default() };
+            let (mut world, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
             world.next_round(&mut items);
             let (mut buffer, mut values) = (Vec::new(), Vec::new());
             world.oracle_values(&checked(&items.scores, 2), &mut buffer, &mut values);
@@ -89,9 +89,9 @@ mod tests {
 
     #[test]
     fn items_rank_by_posterior_mean_whatever_is_missing_of_them() {
-        let twists = Twists { missing: 0.3, ..Twists::default() };
-        let setting = Setting { evaluators: 4, ratio: 1.0, twists, ..Setting::default() };
-        let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
+        let extensions = Extensions { missing: 0.3, ..Extensions::default() };
+        let setting = Setting { evaluators: 4, ratio: 1.0, extensions, ..Setting::default() };
+        let (mut world, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
         world.next_round(&mut items);
         let (mut buffer, mut values, mut bare) = (Vec::new(), Vec::new(), Vec::new());
         let scores = checked(&items.scores, 4);
@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn the_oracle_earns_more_than_the_bare_weighted_mean_where_scores_are_missing() {
-        let twists = Twists { missing: 0.9, ..Twists::default() };
-        let setting = Setting { ratio: 1.0, twists, ..Setting::default() };
-        let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
+        let extensions = Extensions { missing: 0.9, ..Extensions::default() };
+        let setting = Setting { ratio: 1.0, extensions, ..Setting::default() };
+        let (mut world, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
         let (mut buffer, mut values) = (Vec::new(), Vec::new());
         let mut leads = Vec::new();
         for _ in 0..2000 {
@@ -149,9 +149,9 @@ mod tests {
     #[test]
     fn the_oracle_ranks_as_told_whatever_units_and_offsets() {
         let plain = Setting { ratio: 1e6, ..Setting::default() };
-        let twists = Twists { intercepts: 3.0, units: 1.0, ..Twists::default() };
-        for setting in [plain.clone(), Setting { twists, ..plain }] {
-            let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
+        let extensions = Extensions { intercepts: 3.0, units: 1.0, ..Extensions::default() };
+        for setting in [plain.clone(), Setting { extensions, ..plain }] {
+            let (mut world, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
             world.next_round(&mut items);
             let mut values = Vec::new();
             let scores = checked(&items.scores, setting.evaluators);

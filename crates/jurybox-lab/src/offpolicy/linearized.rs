@@ -4,7 +4,7 @@
 //! plus a sum of one number a round, and those numbers are all that an interval, or a difference of two figures over the
 //! same rounds, needs. Picks within a round hang together (one draw, one hour, one reviewer), so the round is the unit.
 
-use crate::jump::Jump;
+use crate::max_influence::MaxInfluence;
 use jurybox::Interval;
 use jurybox::toolbox::student_95;
 
@@ -16,54 +16,59 @@ const ROUNDING: f64 = 1e-12;
 
 /// A value and the first-order influence of each round on it. The influences sum to zero.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct OverRounds {
+pub(crate) struct LinearizedEstimate {
     pub(crate) value: f64,
     influence: Vec<f64>,
     /// How far one row could move it; where it is not known, the interval is Student's.
-    jump: Option<Jump>,
+    max_influence: Option<MaxInfluence>,
 }
 
-impl OverRounds {
+impl LinearizedEstimate {
     /// `sum numerator / sum denominator` over rounds, linearised; None where the denominators sum to nothing.
-    pub(crate) fn ratio(numerators: &[f64], denominators: &[f64]) -> Option<OverRounds> {
+    pub(crate) fn ratio(numerators: &[f64], denominators: &[f64]) -> Option<LinearizedEstimate> {
         let total: f64 = denominators.iter().sum();
         let value = numerators.iter().sum::<f64>() / total;
         let influence = numerators.iter().zip(denominators).map(|(n, d)| (n - value * d) / total).collect();
-        (total > 0.0).then_some(OverRounds { value, influence, jump: None })
+        (total > 0.0).then_some(LinearizedEstimate { value, influence, max_influence: None })
     }
 
     /// With an interval that counts jumps of this size.
-    pub(crate) fn jumping(self, jump: Jump) -> OverRounds {
-        OverRounds { jump: Some(jump), ..self }
+    pub(crate) fn with_max_influence(self, max_influence: MaxInfluence) -> LinearizedEstimate {
+        LinearizedEstimate { max_influence: Some(max_influence), ..self }
     }
 
     /// The sum of two figures over the same rounds.
-    pub(crate) fn plus(&self, other: &OverRounds) -> OverRounds {
+    pub(crate) fn plus(&self, other: &LinearizedEstimate) -> LinearizedEstimate {
         self.with(other, 1.0)
     }
 
     /// The difference of two figures over the same rounds: paired, so far sharper than two intervals. Of two figures that are
     /// the same in every round but for rounding it is exactly zero.
-    pub(crate) fn minus(&self, other: &OverRounds) -> OverRounds {
+    pub(crate) fn minus(&self, other: &LinearizedEstimate) -> LinearizedEstimate {
         let difference = self.with(other, -1.0);
         let size = |influence: &[f64]| influence.iter().fold(0.0, |most: f64, i| most.max(i.abs()));
         let most = size(&self.influence);
         let same = size(&difference.influence) <= ROUNDING * most
             && difference.value.abs() <= ROUNDING * self.value.abs().max(other.value.abs());
         if most > 0.0 && same {
-            return OverRounds { value: 0.0, influence: vec![0.0; self.influence.len()], jump: None };
+            return LinearizedEstimate {
+                value: 0.0,
+                influence: vec![0.0; self.influence.len()],
+                max_influence: None,
+            };
         }
         difference
     }
 
-    fn with(&self, other: &OverRounds, sign: f64) -> OverRounds {
+    fn with(&self, other: &LinearizedEstimate, sign: f64) -> LinearizedEstimate {
         let influence = self.influence.iter().zip(&other.influence).map(|(a, b)| a + sign * b).collect();
-        let turned = |jump: Jump| if sign < 0.0 { jump.turned() } else { jump };
-        let jump = match (self.jump, other.jump) {
-            (Some(own), Some(other)) => Some(own.with(turned(other))),
-            (own, other) => own.or(other.map(turned)),
+        let negated =
+            |max_influence: MaxInfluence| if sign < 0.0 { max_influence.negated() } else { max_influence };
+        let max_influence = match (self.max_influence, other.max_influence) {
+            (Some(own), Some(other)) => Some(own.with(negated(other))),
+            (own, other) => own.or(other.map(negated)),
         };
-        OverRounds { value: self.value + sign * other.value, influence, jump }
+        LinearizedEstimate { value: self.value + sign * other.value, influence, max_influence }
     }
 
     /// The value with its interval over rounds; infinitely wide from a single round, or where nothing tells how far the value
@@ -75,25 +80,27 @@ impl OverRounds {
     /// the skewness of rounds over their variance, with one jump that was not met among them.
     pub(crate) fn estimate(&self) -> Interval {
         let student = self.student();
-        let Some(jump) = self.jump else {
+        let Some(max_influence) = self.max_influence else {
             return Interval::around(self.value, student);
         };
-        if student.is_infinite() || student.max(jump.down).max(jump.up) <= ROUNDING * self.value.abs() {
+        if student.is_infinite()
+            || student.max(max_influence.down).max(max_influence.up) <= ROUNDING * self.value.abs()
+        {
             return Interval::around(self.value, f64::INFINITY);
         }
         let t = student_95(self.influence.len() - 1);
         let variance = (student / t).powi(2);
         let skewness: f64 = self.influence.iter().map(|i| i.powi(3)).sum();
-        let reach = |sign: f64, jump: f64| {
-            let unmet = UNMET * jump * jump;
-            let size = ((sign * skewness).max(0.0) + unmet * jump) / (variance + unmet);
+        let reach = |sign: f64, max_influence: f64| {
+            let unmet = UNMET * max_influence * max_influence;
+            let size = ((sign * skewness).max(0.0) + unmet * max_influence) / (variance + unmet);
             let half = 0.5 * t * t * if size.is_finite() { size } else { 0.0 };
             half + student.hypot(half)
         };
         Interval {
             mean: self.value,
-            low: self.value - reach(-1.0, jump.down),
-            high: self.value + reach(1.0, jump.up),
+            low: self.value - reach(-1.0, max_influence.down),
+            high: self.value + reach(1.0, max_influence.up),
         }
     }
 
@@ -117,7 +124,7 @@ mod tests {
     #[test]
     fn a_ratio_of_equal_rounds_is_a_mean() {
         let values = [1.0, 4.0, 2.0, 8.0, 5.0];
-        let figure = OverRounds::ratio(&values.map(|v| 3.0 * v), &[3.0; 5]).unwrap().estimate();
+        let figure = LinearizedEstimate::ratio(&values.map(|v| 3.0 * v), &[3.0; 5]).unwrap().estimate();
         let mean = Interval::of(&values);
         assert!((figure.mean - mean.mean).abs() < 1e-12);
         assert!((figure.half_width() - mean.half_width()).abs() < 1e-12);
@@ -128,7 +135,7 @@ mod tests {
     fn a_ratio_has_the_error_of_the_jackknife() {
         let numerators: Vec<f64> = (0..200).map(|t| f64::from(t * 37 % 101) / 10.0).collect();
         let denominators: Vec<f64> = (0..200).map(|t| 1.0 + f64::from(t * 53 % 89) / 40.0).collect();
-        let whole = OverRounds::ratio(&numerators, &denominators).unwrap().estimate();
+        let whole = LinearizedEstimate::ratio(&numerators, &denominators).unwrap().estimate();
         let (n, d) = (numerators.iter().sum::<f64>(), denominators.iter().sum::<f64>());
         let left_out: Vec<f64> =
             numerators.iter().zip(&denominators).map(|(a, b)| (n - a) / (d - b)).collect();
@@ -139,18 +146,23 @@ mod tests {
 
     #[test]
     fn nothing_to_divide_by_is_no_figure() {
-        assert_eq!(OverRounds::ratio(&[0.0, 0.0], &[0.0, 0.0]), None);
+        assert_eq!(LinearizedEstimate::ratio(&[0.0, 0.0], &[0.0, 0.0]), None);
     }
 
     /// A log of 1,000 rounds without a single yes: Wilson's upper end for none of 1,000, up to its denominator.
     #[test]
     fn nothing_found_is_not_nothing_there() {
-        let jump = Jump { down: 0.0, up: 1e-3 };
-        let none = OverRounds::ratio(&[0.0; 1000], &[1.0; 1000]).unwrap().jumping(jump).estimate();
+        let max_influence = MaxInfluence { down: 0.0, up: 1e-3 };
+        let none = LinearizedEstimate::ratio(&[0.0; 1000], &[1.0; 1000])
+            .unwrap()
+            .with_max_influence(max_influence)
+            .estimate();
         assert_eq!((none.mean, none.low), (0.0, 0.0));
         assert!((none.high - student_95(999).powi(2) / 1000.0).abs() < 1e-9, "{none:?}");
         // Where not even the size of a jump is known, neither is an interval.
-        let unknown = OverRounds::ratio(&[3.0; 9], &[1.0; 9]).unwrap().jumping(Jump { down: 0.0, up: 0.0 });
+        let unknown = LinearizedEstimate::ratio(&[3.0; 9], &[1.0; 9])
+            .unwrap()
+            .with_max_influence(MaxInfluence { down: 0.0, up: 0.0 });
         assert_eq!(unknown.estimate(), Interval::around(3.0, f64::INFINITY));
     }
 
@@ -158,8 +170,11 @@ mod tests {
     #[test]
     fn rare_rewards_have_the_interval_of_a_count() {
         let values: Vec<f64> = (0..1000).map(|t| f64::from(u8::from(t % 100 == 0))).collect();
-        let jump = Jump { down: 0.0, up: 1e-3 };
-        let found = OverRounds::ratio(&values, &[1.0; 1000]).unwrap().jumping(jump).estimate();
+        let max_influence = MaxInfluence { down: 0.0, up: 1e-3 };
+        let found = LinearizedEstimate::ratio(&values, &[1.0; 1000])
+            .unwrap()
+            .with_max_influence(max_influence)
+            .estimate();
         let square = student_95(999).powi(2);
         let by_hand = (10.0 + square / 2.0 + (square * 10.0 + square * square / 4.0).sqrt()) / 1000.0;
         assert!((found.high / by_hand - 1.0).abs() < 0.01, "{found:?} {by_hand}");
@@ -167,8 +182,8 @@ mod tests {
 
     #[test]
     fn the_same_figure_twice_differs_by_nothing() {
-        let figure = OverRounds::ratio(&[0.1, 0.3, 0.7], &[1.0; 3]).unwrap();
-        let same = OverRounds::ratio(&[0.1 + 1e-17, 0.3, 0.7 - 1e-16], &[1.0; 3]).unwrap();
+        let figure = LinearizedEstimate::ratio(&[0.1, 0.3, 0.7], &[1.0; 3]).unwrap();
+        let same = LinearizedEstimate::ratio(&[0.1 + 1e-17, 0.3, 0.7 - 1e-16], &[1.0; 3]).unwrap();
         assert_eq!(figure.minus(&same).estimate(), Interval::around(0.0, 0.0));
     }
 }

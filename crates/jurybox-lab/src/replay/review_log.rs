@@ -1,10 +1,10 @@
 //! The history that is replayed: every row in memory, because rounds are drawn from all of it. What a table has in memory already is read
 //! there, and not held twice.
 
-use super::groups::Groups;
-use super::{Items, Protocol};
+use super::row_groups::RowGroups;
+use super::{ItemIndex, Protocol};
 use crate::error::Error;
-use crate::linear::{Fit, LeastSquares};
+use crate::linear::{LinearFit, RegressionSums};
 use jurybox::toolbox::{Standard, mean_of_present};
 use jurybox::{Direction, Evaluators};
 use jurybox_files::{InPlace, Table, Want};
@@ -13,10 +13,10 @@ use std::collections::HashMap;
 
 /// Scores, rewards and rounds of a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Log {
+pub(crate) struct ReviewLog {
     /// Those that score; which group a row belongs to is apart.
     pub(crate) evaluators: Evaluators,
-    pub(crate) groups: Option<Groups>,
+    pub(crate) groups: Option<RowGroups>,
     /// Row after row, NaN = missing; where low means high, negated. Empty where they are read in place.
     pub(crate) scores: Vec<f64>,
     /// The scores of a table in memory, as they stand in it; without rows where they are held above.
@@ -28,13 +28,13 @@ pub(crate) struct Log {
     /// The rows of each round of the file's own, in order of appearance; empty where rounds are to be drawn.
     pub(crate) rounds: Vec<Vec<usize>>,
     /// Which rows are about the same item.
-    pub(crate) items: Items,
+    pub(crate) items: ItemIndex,
 }
 
-impl Log {
+impl ReviewLog {
     /// Without a row.
-    pub(crate) fn of(evaluators: Evaluators) -> Log {
-        Log {
+    pub(crate) fn of(evaluators: Evaluators) -> ReviewLog {
+        ReviewLog {
             evaluators,
             groups: None,
             scores: Vec::new(),
@@ -42,11 +42,11 @@ impl Log {
             rewards: Vec::new(),
             probabilities: Vec::new(),
             rounds: Vec::new(),
-            items: Items::default(),
+            items: ItemIndex::default(),
         }
     }
 
-    pub(crate) fn read(table: &Table) -> Result<Log, Error> {
+    pub(crate) fn read(table: &Table) -> Result<ReviewLog, Error> {
         let taken = table.taken();
         let in_place = table.is_in_memory();
         let want = Want {
@@ -59,7 +59,7 @@ impl Log {
         };
         let all = taken.evaluators();
         let contexts: Vec<usize> = all.contexts().collect();
-        let mut log = Log::of(if contexts.is_empty() { all.clone() } else { all.without_contexts()? });
+        let mut log = ReviewLog::of(if contexts.is_empty() { all.clone() } else { all.without_contexts()? });
         let mut groups = Vec::new();
         let mut ids: Vec<u64> = Vec::new();
         let mut by_key: HashMap<Box<str>, usize> = HashMap::new();
@@ -106,19 +106,19 @@ impl Log {
             let column = taken.reward().unwrap_or_default().into();
             return Err(jurybox_files::Error::NoReward { path: table.path().into(), column }.into());
         }
-        log.items = Items::of(&ids);
+        log.items = ItemIndex::of(&ids);
         if !contexts.is_empty() {
             if in_place {
                 groups = apart(&mut log.in_place, &contexts);
             }
-            log.groups = Some(Groups::new(all.clone(), groups));
+            log.groups = Some(RowGroups::new(all.clone(), groups));
         }
         Ok(log)
     }
 
     /// The log as a protocol shows it: where its own rounds pass and are learnt from, an item comes in the first of them that has it, and
     /// never again. Rounds in which nothing is left are none.
-    pub(crate) fn each_item_once(&self, protocol: Protocol) -> Cow<'_, Log> {
+    pub(crate) fn each_item_once(&self, protocol: Protocol) -> Cow<'_, ReviewLog> {
         if protocol != Protocol::Rounds || self.rounds.is_empty() || !self.items.repeat() {
             return Cow::Borrowed(self);
         }
@@ -220,8 +220,8 @@ impl Log {
 
     /// The regression of the reward on the standardised scores over the labelled rows that pass; a missing score stands
     /// at its evaluator's mean.
-    pub(crate) fn regression(&self, standardised: &[f64], keep: impl Fn(usize) -> bool) -> Option<Fit> {
-        let mut sums = LeastSquares::new(self.width());
+    pub(crate) fn regression(&self, standardised: &[f64], keep: impl Fn(usize) -> bool) -> Option<LinearFit> {
+        let mut sums = RegressionSums::new(self.width());
         for (row, x) in standardised.chunks_exact(self.width()).enumerate() {
             if !self.rewards[row].is_nan() && keep(row) {
                 sums.learn(&filled(x), self.rewards[row]);
@@ -248,8 +248,8 @@ pub(crate) fn as_written<'a>(evaluators: &Evaluators, rows: &'a [f64]) -> Cow<'a
         return Cow::Borrowed(rows);
     }
     let low: Vec<bool> = evaluators.as_slice().iter().map(|e| e.direction == Direction::Low).collect();
-    let turned = rows.iter().zip(low.iter().cycle()).map(|(&x, &low)| if low { -x } else { x });
-    Cow::Owned(turned.collect())
+    let negated = rows.iter().zip(low.iter().cycle()).map(|(&x, &low)| if low { -x } else { x });
+    Cow::Owned(negated.collect())
 }
 
 /// A standardised score, 0 where it is missing.

@@ -14,11 +14,11 @@
 //! labels carry it. y is the higher of two rewards; where there are more than two, it is "above the median of the labels
 //! so far".
 
-use super::Log;
-use super::log::at_mean_if_missing;
-use super::player::{Choice, Desk, Player, Turn, highest};
+use super::ReviewLog;
+use super::pickers::{CandidateRows, PickRequest, PickedRow, RowPicker, highest};
+use super::review_log::at_mean_if_missing;
 use crate::error::Error;
-use crate::linear::{Factor, Fit, LeastSquares};
+use crate::linear::{CholeskyFactor, LinearFit, RegressionSums};
 use jurybox::toolbox::Standard;
 use rand_chacha::ChaCha8Rng;
 
@@ -29,15 +29,15 @@ const EVERY_STEP: usize = 500;
 
 /// Which regression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RegressionKind {
     Ridge,
     /// With the higher reward where there are only two.
     Logistic,
 }
 
 /// A player who fits a regression to the labels so far.
-pub(crate) struct Retrained {
-    kind: Kind,
+pub(crate) struct RegressionPicker {
+    kind: RegressionKind,
     moments: Standard,
     /// Count, mean and sum of squares of the sums of standardised scores.
     sums: (f64, f64, f64),
@@ -51,10 +51,10 @@ pub(crate) struct Retrained {
     values: Vec<f64>,
 }
 
-impl Retrained {
-    pub(crate) fn new(kind: Kind, log: &Log) -> Retrained {
+impl RegressionPicker {
+    pub(crate) fn new(kind: RegressionKind, log: &ReviewLog) -> RegressionPicker {
         let width = log.width();
-        Retrained {
+        RegressionPicker {
             kind,
             moments: Standard::new(width),
             sums: (0.0, 0.0, 0.0),
@@ -95,11 +95,11 @@ impl Retrained {
             .map(|(at, &x)| at_mean_if_missing(self.moments.of(at % width, x)))
             .collect();
         self.slopes = match self.kind {
-            Kind::Ridge => match ridge(&standard, &self.rewards, width) {
+            RegressionKind::Ridge => match ridge(&standard, &self.rewards, width) {
                 Some(fit) if fit.slopes.iter().any(|b| *b != 0.0) => fit.slopes,
                 _ => vec![1.0; width],
             },
-            Kind::Logistic => {
+            RegressionKind::Logistic => {
                 let cut = self.lower_of_two.unwrap_or_else(|| median(&self.rewards));
                 let above: Vec<bool> = self.rewards.iter().map(|r| *r > cut).collect();
                 let deviation = (self.sums.2 / (self.sums.0 - 1.0)).sqrt();
@@ -110,19 +110,19 @@ impl Retrained {
     }
 }
 
-impl Player for Retrained {
-    fn study(&mut self, log: &Log, rows: &[usize]) -> Result<usize, Error> {
-        let mut desk = Desk::default();
-        desk.lay(log, rows);
-        self.observe(&desk.scores);
-        self.scores.extend(desk.scores);
+impl RowPicker for RegressionPicker {
+    fn study(&mut self, log: &ReviewLog, rows: &[usize]) -> Result<usize, Error> {
+        let mut candidates = CandidateRows::default();
+        candidates.load(log, rows);
+        self.observe(&candidates.scores);
+        self.scores.extend(candidates.scores);
         self.rewards.extend(rows.iter().map(|&row| log.rewards[row]));
         Ok(rows.len())
     }
 
-    fn pick(&mut self, turn: &Turn<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<Choice>, Error> {
-        let scores = &turn.desk.scores;
-        if turn.new {
+    fn pick(&mut self, request: &PickRequest<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<PickedRow>, Error> {
+        let scores = &request.candidates.scores;
+        if request.new {
             self.observe(scores);
         }
         self.fit();
@@ -134,10 +134,10 @@ impl Player for Retrained {
             let parts = row.iter().zip(&means).zip(&per_score);
             parts.map(|((x, mean), slope)| if x.is_nan() { 0.0 } else { slope * (x - mean) }).sum::<f64>()
         }));
-        Ok(highest(&self.values, turn.k, rng))
+        Ok(highest(&self.values, request.k, rng))
     }
 
-    fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error> {
+    fn learn(&mut self, log: &ReviewLog, rows: &[usize], verdicts: &[f64]) -> Result<(), Error> {
         rows.iter().for_each(|&row| log.push_row(row, &mut self.scores));
         self.rewards.extend_from_slice(verdicts);
         Ok(())
@@ -145,13 +145,13 @@ impl Player for Retrained {
 }
 
 /// The ridge regression whose leave-one-out error is least; None with fewer than two rows.
-fn ridge(standard: &[f64], rewards: &[f64], width: usize) -> Option<Fit> {
+fn ridge(standard: &[f64], rewards: &[f64], width: usize) -> Option<LinearFit> {
     ridge_of(width, |see| standard.chunks_exact(width).zip(rewards).for_each(|(row, &y)| see(row, y)))
 }
 
 /// The same of rows that `each` shows with their rewards, twice: they need not lie side by side.
-pub(crate) fn ridge_of(width: usize, each: impl Fn(&mut dyn FnMut(&[f64], f64))) -> Option<Fit> {
-    let mut sums = LeastSquares::new(width);
+pub(crate) fn ridge_of(width: usize, each: impl Fn(&mut dyn FnMut(&[f64], f64))) -> Option<LinearFit> {
+    let mut sums = RegressionSums::new(width);
     each(&mut |row, y| sums.learn(row, y));
     let fits = RIDGES.into_iter().rev().map(|ridge| sums.fit_with_leverage(ridge));
     let fits = fits.collect::<Option<Vec<_>>>()?;
@@ -161,7 +161,7 @@ pub(crate) fn ridge_of(width: usize, each: impl Fn(&mut dyn FnMut(&[f64], f64)))
             *error += ((y - fit.predict(row)) / (1.0 - leverage.of(row)).max(1e-6)).powi(2);
         }
     });
-    let mut best: Option<(f64, Fit)> = None;
+    let mut best: Option<(f64, LinearFit)> = None;
     for ((fit, _), error) in fits.into_iter().zip(errors) {
         if best.as_ref().is_none_or(|(least, _)| error < *least) {
             best = Some((error, fit));
@@ -197,7 +197,7 @@ fn logistic(standard: &[f64], above: &[bool], width: usize, prior: f64) -> Vec<f
                 (0..=i).for_each(|j| hessian[i * wide + j] += weight * x(j));
             }
         }
-        let Some(factor) = Factor::of(hessian, wide) else { break };
+        let Some(factor) = CholeskyFactor::of(hessian, wide) else { break };
         let step = factor.solve(&gradient);
         // The log posterior is concave; steps are kept within where its quadratic form can be believed.
         let length = step.iter().map(|s| s.abs()).fold(0.0, f64::max);
@@ -227,7 +227,7 @@ mod tests {
         let rows: Vec<[f64; 2]> = (0..9).map(|i| [f64::from(i % 4), f64::from(i * i % 7)]).collect();
         let y: Vec<f64> = (0..9).map(|i| f64::from(i * 3 % 5)).collect();
         let sums = |skip: usize| {
-            let mut sums = LeastSquares::new(2);
+            let mut sums = RegressionSums::new(2);
             (0..9).filter(|&i| i != skip).for_each(|i| sums.learn(&rows[i], y[i]));
             sums
         };

@@ -4,7 +4,7 @@
 //! its fixed number of picks, and else up to chance. Fewer rewards are picks whose verdicts are missing: late, lost, or not
 //! written down where the answer was no. More are rows that nobody looked at and that were left out of the file.
 
-use crate::replay::Log;
+use crate::replay::ReviewLog;
 
 /// What is left of a sum of probabilities that were written with few digits.
 pub(super) const DIGITS: f64 = 0.01;
@@ -15,35 +15,36 @@ const CHANCE: f64 = 3.0;
 
 /// What came of counting.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Counted {
+pub(super) enum RewardCount {
     /// As many as there should be, as far as can be told.
     Enough,
     /// About so many picks have no reward.
     Missing(usize),
     /// So many rows have a reward, where about so many were to be expected.
-    TooMany { looked_at: usize, expected: f64 },
+    TooMany { reviewed: usize, expected: f64 },
 }
 
-pub(super) fn counted(log: &Log, rounds: &[Vec<usize>]) -> Counted {
+pub(super) fn counted(log: &ReviewLog, rounds: &[Vec<usize>]) -> RewardCount {
     let rows = || rounds.iter().flatten().copied();
     let certain = rows().filter(|&row| log.probabilities[row] >= 1.0 && log.rewards[row].is_nan()).count();
-    let at_least = |missing: usize| if missing > 0 { Counted::Missing(missing) } else { Counted::Enough };
+    let at_least =
+        |missing: usize| if missing > 0 { RewardCount::Missing(missing) } else { RewardCount::Enough };
     if rows().any(|row| log.probabilities[row].is_nan()) {
         return at_least(certain);
     }
-    let (mut expected, mut looked_at, mut variance, mut fixed) = (0.0, 0, 0.0, rounds.len() > 1);
+    let (mut expected, mut reviewed, mut variance, mut fixed) = (0.0, 0, 0.0, rounds.len() > 1);
     for rows in rounds {
         let sum: f64 = rows.iter().map(|&row| log.probabilities[row]).sum();
         let seen = rows.iter().filter(|&&row| !log.rewards[row].is_nan()).count();
         variance +=
             rows.iter().map(|&row| log.probabilities[row] * (1.0 - log.probabilities[row])).sum::<f64>();
         fixed &= (sum - sum.round()).abs() <= (DIGITS * sum).min(WHOLE) && seen as f64 <= sum.round();
-        (expected, looked_at) = (expected + sum, looked_at + seen);
+        (expected, reviewed) = (expected + sum, reviewed + seen);
     }
     let chance = DIGITS * expected + if fixed { 0.0 } else { CHANCE * variance.sqrt() };
-    let lacking = expected - looked_at as f64;
+    let lacking = expected - reviewed as f64;
     if lacking < -chance {
-        Counted::TooMany { looked_at, expected }
+        RewardCount::TooMany { reviewed, expected }
     } else if lacking > chance {
         at_least(certain.max(lacking.round() as usize))
     } else {
@@ -57,12 +58,12 @@ mod tests {
 
     const NONE: f64 = f64::NAN;
 
-    fn of(rows: &[(f64, f64)], round: usize) -> Counted {
-        let log = Log {
+    fn of(rows: &[(f64, f64)], round: usize) -> RewardCount {
+        let log = ReviewLog {
             scores: vec![0.0; rows.len()],
             rewards: rows.iter().map(|row| row.0).collect(),
             probabilities: rows.iter().map(|row| row.1).collect(),
-            ..Log::of(jurybox::Evaluators::new(["a"]).unwrap())
+            ..ReviewLog::of(jurybox::Evaluators::new(["a"]).unwrap())
         };
         let numbers: Vec<usize> = (0..rows.len()).collect();
         counted(&log, &numbers.chunks(round).map(<[usize]>::to_vec).collect::<Vec<_>>())
@@ -71,26 +72,26 @@ mod tests {
     #[test]
     fn rounds_of_fixed_size_are_counted_exactly() {
         let full = [(1.0, 0.5), (NONE, 0.5), (NONE, 0.333), (0.0, 0.667)];
-        assert_eq!(of(&full, 2), Counted::Enough);
+        assert_eq!(of(&full, 2), RewardCount::Enough);
         let one_lacks = [(1.0, 0.5), (NONE, 0.5), (NONE, 0.333), (NONE, 0.667)];
-        assert_eq!(of(&one_lacks, 2), Counted::Missing(1));
+        assert_eq!(of(&one_lacks, 2), RewardCount::Missing(1));
     }
 
     #[test]
     fn a_certain_pick_without_a_reward_is_missing_whatever_the_others_say() {
-        assert_eq!(of(&[(1.0, 0.4), (NONE, 1.0), (NONE, NONE)], 3), Counted::Missing(1));
-        assert_eq!(of(&[(1.0, 0.4), (NONE, NONE), (NONE, NONE)], 3), Counted::Enough);
+        assert_eq!(of(&[(1.0, 0.4), (NONE, 1.0), (NONE, NONE)], 3), RewardCount::Missing(1));
+        assert_eq!(of(&[(1.0, 0.4), (NONE, NONE), (NONE, NONE)], 3), RewardCount::Enough);
     }
 
     /// Coins, each on its own: two of two in a round, and none in another, are chance.
     #[test]
     fn chance_is_given_its_due() {
         let coins = [(1.0, 0.5), (1.0, 0.5), (NONE, 0.5), (NONE, 0.5), (NONE, 0.5), (NONE, 0.5)];
-        assert_eq!(of(&coins, 2), Counted::Enough);
+        assert_eq!(of(&coins, 2), RewardCount::Enough);
         // Of one large round nobody can say that its picks were a fixed number.
         let round: Vec<(f64, f64)> = (0..1000).map(|row| (if row < 480 { 1.0 } else { NONE }, 0.5)).collect();
-        assert_eq!(of(&round, 1000), Counted::Enough);
+        assert_eq!(of(&round, 1000), RewardCount::Enough);
         let reviewed_only = [(1.0, 0.125); 40];
-        assert_eq!(of(&reviewed_only, 4), Counted::TooMany { looked_at: 40, expected: 5.0 });
+        assert_eq!(of(&reviewed_only, 4), RewardCount::TooMany { reviewed: 40, expected: 5.0 });
     }
 }

@@ -1,7 +1,7 @@
 //! Players that never learn from a reward: averages, one evaluator, fixed weights, and what was known all along.
 
-use super::Log;
-use super::player::{Choice, Desk, Player, Turn, highest};
+use super::ReviewLog;
+use super::pickers::{CandidateRows, PickRequest, PickedRow, RowPicker, highest};
 use crate::error::Error;
 use jurybox::toolbox::{Standard, mean_of_present};
 use jurybox_files::Judge;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// What rows are ranked by.
 #[derive(Debug, Clone)]
-pub(crate) enum Value {
+pub(crate) enum RankingRule {
     /// The mean of the scores that a row has.
     Average,
     /// The mean of its standardised scores; moments are those of what has been seen so far.
@@ -26,45 +26,46 @@ pub(crate) enum Value {
 }
 
 /// A player who ranks by a value.
-pub(crate) struct ByValue {
-    value: Value,
+pub(crate) struct FixedRulePicker {
+    value: RankingRule,
     width: usize,
     moments: Standard,
     /// Of what is on the desk, by place.
     values: Vec<f64>,
 }
 
-impl ByValue {
-    pub(crate) fn new(value: Value, log: &Log) -> ByValue {
-        ByValue { value, width: log.width(), moments: Standard::new(log.width()), values: Vec::new() }
+impl FixedRulePicker {
+    pub(crate) fn new(value: RankingRule, log: &ReviewLog) -> FixedRulePicker {
+        FixedRulePicker { value, width: log.width(), moments: Standard::new(log.width()), values: Vec::new() }
     }
 
-    fn value_new_rows(&mut self, desk: &Desk) -> Result<(), Error> {
-        let rows = || desk.scores.chunks_exact(self.width);
+    fn value_new_rows(&mut self, candidates: &CandidateRows) -> Result<(), Error> {
+        let rows = || candidates.scores.chunks_exact(self.width);
         self.values.clear();
         match &self.value {
-            Value::Known(known) => self.values.extend(desk.rows.iter().map(|&row| known[row])),
-            Value::Average => self.values.extend(rows().map(|x| mean_of_present(x.iter().copied()))),
-            Value::Single(j) => self.values.extend(rows().map(|x| x[*j])),
-            Value::ZMean => {
-                self.moments.observe(&desk.scores);
+            RankingRule::Known(known) => self.values.extend(candidates.rows.iter().map(|&row| known[row])),
+            RankingRule::Average => self.values.extend(rows().map(|x| mean_of_present(x.iter().copied()))),
+            RankingRule::Single(j) => self.values.extend(rows().map(|x| x[*j])),
+            RankingRule::ZMean => {
+                self.moments.observe(&candidates.scores);
                 self.values.extend(rows().map(|x| self.moments.row_mean(x)));
             }
-            Value::RankMean => {
-                let ranks = ranks(&desk.scores, self.width);
+            RankingRule::RankMean => {
+                let ranks = ranks(&candidates.scores, self.width);
                 let means = ranks.chunks_exact(self.width).map(|row| mean_of_present(row.iter().copied()));
                 self.values.extend(means);
             }
-            Value::Weights(weights) => {
-                self.values.extend(Judge::Weights(weights.clone()).values_of(&desk.scores, self.width)?);
+            RankingRule::Weights(weights) => {
+                self.values
+                    .extend(Judge::Weights(weights.clone()).values_of(&candidates.scores, self.width)?);
             }
         }
         Ok(())
     }
 }
 
-impl Player for ByValue {
-    fn study(&mut self, log: &Log, rows: &[usize]) -> Result<usize, Error> {
+impl RowPicker for FixedRulePicker {
+    fn study(&mut self, log: &ReviewLog, rows: &[usize]) -> Result<usize, Error> {
         let mut scores = Vec::with_capacity(self.width);
         for &row in rows {
             scores.clear();
@@ -74,18 +75,18 @@ impl Player for ByValue {
         Ok(rows.len())
     }
 
-    fn pick(&mut self, turn: &Turn<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<Choice>, Error> {
-        if turn.new {
-            self.value_new_rows(turn.desk)?;
+    fn pick(&mut self, request: &PickRequest<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<PickedRow>, Error> {
+        if request.new {
+            self.value_new_rows(request.candidates)?;
         }
-        Ok(highest(&self.values, turn.k, rng))
+        Ok(highest(&self.values, request.k, rng))
     }
 
-    fn learn(&mut self, _: &Log, _: &[usize], _: &[f64]) -> Result<(), Error> {
+    fn learn(&mut self, _: &ReviewLog, _: &[usize], _: &[f64]) -> Result<(), Error> {
         Ok(())
     }
 
-    fn taken_away(&mut self, places: &[usize]) {
+    fn removed(&mut self, places: &[usize]) {
         for &place in places {
             self.values.swap_remove(place);
         }

@@ -3,10 +3,10 @@
 //! Whoever has learnt the reward of a copy knows that of the row. A twin on each side of a split between what is learnt and
 //! what is judged is a row that is judged by its own reward.
 
-use super::{Items, Log};
+use super::{ItemIndex, ReviewLog};
 
 /// Which rows have the same scores.
-pub(crate) struct Twins {
+pub(crate) struct DuplicateScores {
     rows: usize,
     /// For each row, the first row of its scores; empty where no row has a twin.
     first: Vec<usize>,
@@ -14,8 +14,8 @@ pub(crate) struct Twins {
     count: Vec<usize>,
 }
 
-impl Twins {
-    pub(crate) fn of(log: &Log) -> Twins {
+impl DuplicateScores {
+    pub(crate) fn of(log: &ReviewLog) -> DuplicateScores {
         // A missing score is a missing score whatever its bits, and minus zero is zero.
         let bits = |x: f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
         let same =
@@ -24,7 +24,7 @@ impl Twins {
         let mut order: Vec<(u64, usize)> = Vec::with_capacity(log.rows());
         log.each_row(|scores| order.push((scores.iter().fold(0, mixed), order.len())));
         order.sort_unstable();
-        let mut twins = Twins { rows: log.rows(), first: Vec::new(), count: Vec::new() };
+        let mut twins = DuplicateScores { rows: log.rows(), first: Vec::new(), count: Vec::new() };
         for alike in order.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
             // Rows whose hashes agree by chance are not twins.
             let mut firsts: Vec<usize> = Vec::new();
@@ -52,7 +52,7 @@ impl Twins {
 
     /// For each row, what must not be parted from it, as the number of its first row: twins, and rows of the same item. An item is
     /// one however many rows it has; rows that belong together by way of others do so too.
-    pub(crate) fn together(&self, items: &Items, most: usize) -> Vec<usize> {
+    pub(crate) fn units_with_items(&self, items: &ItemIndex, most: usize) -> Vec<usize> {
         fn root(of: &mut [usize], mut row: usize) -> usize {
             while of[row] != row {
                 of[row] = of[of[row]];

@@ -5,7 +5,7 @@ use jurybox_draw::short;
 
 /// The range of the rewards, and how it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Range {
+pub(crate) struct RewardRange {
     pub(crate) low: f64,
     pub(crate) high: f64,
     pub(crate) from: &'static str,
@@ -13,9 +13,9 @@ pub(crate) struct Range {
     pub(crate) known: bool,
 }
 
-impl Range {
+impl RewardRange {
     /// As declared; else 0 to 1 where all rewards are one of these; else the range of the rewards in the log.
-    pub(crate) fn of(rewards: &[f64], declared: Option<(f64, f64)>) -> Result<Range, Error> {
+    pub(crate) fn of(rewards: &[f64], declared: Option<(f64, f64)>) -> Result<RewardRange, Error> {
         let known = || rewards.iter().copied().filter(|r| !r.is_nan());
         let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
         if let Some((least, most)) = declared {
@@ -27,12 +27,17 @@ impl Range {
                 let reason = format!("the log has rewards from {low} to {high}");
                 return Err(Error::setting("reward range", value, reason));
             }
-            return Ok(Range { low: least, high: most, from: "as declared", known: true });
+            return Ok(RewardRange { low: least, high: most, from: "as declared", known: true });
         }
         if known().all(|r| r == 0.0 || r == 1.0) {
-            return Ok(Range { low: 0.0, high: 1.0, from: "all rewards in the log are 0 or 1", known: true });
+            return Ok(RewardRange {
+                low: 0.0,
+                high: 1.0,
+                from: "all rewards in the log are 0 or 1",
+                known: true,
+            });
         }
-        Ok(Range { low, high, from: "the range of the rewards in the log", known: false })
+        Ok(RewardRange { low, high, from: "the range of the rewards in the log", known: false })
     }
 
     /// What a person should know of it.

@@ -5,7 +5,7 @@
 
 mod oracle;
 
-use crate::setting::{Drift, Setting, Truncation};
+use crate::setting::{Setting, SimulatedDrift, Truncation};
 use crate::truncated::{TruncatedNormal, standard};
 use crate::truth::Truth;
 use jurybox::{Link, Weights};
@@ -19,11 +19,11 @@ pub(crate) const REWARDS: TruncatedNormal = TruncatedNormal { mean: 0.0, sd: 1.0
 /// Items with their scores and rewards.
 ///
 /// ```
-/// let items = jurybox_lab::Items::default();
+/// let items = jurybox_lab::SimulatedItems::default();
 /// assert_eq!(items.len(), 0);
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Items {
+pub struct SimulatedItems {
     /// One row per item, NaN where missing.
     pub scores: Vec<f64>,
     /// What each item is worth.
@@ -32,7 +32,7 @@ pub struct Items {
     pub verdicts: Vec<f64>,
 }
 
-impl Items {
+impl SimulatedItems {
     /// How many.
     pub fn len(&self) -> usize {
         self.rewards.len()
@@ -53,18 +53,18 @@ impl Items {
 /// A simulated review desk: see the module's documentation.
 ///
 /// ```
-/// use jurybox_lab::{Items, Setting, World};
+/// use jurybox_lab::{SimulatedItems, Setting, SimulatedQueue};
 ///
 /// let setting = Setting::default();
-/// let (mut one, mut other) = (World::new(&setting, 7, 3), World::new(&setting, 7, 3));
-/// let (mut items, mut same) = (Items::default(), Items::default());
+/// let (mut one, mut other) = (SimulatedQueue::new(&setting, 7, 3), SimulatedQueue::new(&setting, 7, 3));
+/// let (mut items, mut same) = (SimulatedItems::default(), SimulatedItems::default());
 /// one.next_round(&mut items);
 /// other.next_round(&mut same);
 /// assert_eq!(items.len(), 60);
 /// assert_eq!(items.scores, same.scores);
 /// ```
 #[derive(Debug, Clone)]
-pub struct World {
+pub struct SimulatedQueue {
     setting: Setting,
     rng: ChaCha8Rng,
     start: Truth,
@@ -74,9 +74,9 @@ pub struct World {
     plain: bool,
 }
 
-impl Items {
+impl SimulatedItems {
     /// Takes in new items beside those that are there.
-    pub(crate) fn take_in(&mut self, new: &Items) {
+    pub(crate) fn take_in(&mut self, new: &SimulatedItems) {
         self.scores.extend_from_slice(&new.scores);
         self.rewards.extend_from_slice(&new.rewards);
         self.verdicts.extend_from_slice(&new.verdicts);
@@ -93,17 +93,17 @@ impl Items {
     }
 }
 
-impl World {
+impl SimulatedQueue {
     /// The world of one run. Worlds of different runs are independent.
     ///
     /// # Panics
     /// If the setting has not passed [`Setting::check`].
-    pub fn new(setting: &Setting, seed: u64, run: u64) -> World {
+    pub fn new(setting: &Setting, seed: u64, run: u64) -> SimulatedQueue {
         setting.check().expect("a checked setting");
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(run);
         let truth = Truth::draw(setting, &mut rng);
-        let t = &setting.twists;
+        let t = &setting.extensions;
         let plain = t.correlated == 0
             && t.reward_noise_growth == 0.0
             && t.curvature == 0.0
@@ -111,7 +111,7 @@ impl World {
             && t.missing == 0.0
             && t.outage.is_none();
         let oracle = Weights::oracle(&truth.alpha, &truth.sigma).expect("drawn within bounds");
-        World { setting: setting.clone(), rng, start: truth.clone(), truth, round: 0, oracle, plain }
+        SimulatedQueue { setting: setting.clone(), rng, start: truth.clone(), truth, round: 0, oracle, plain }
     }
 
     /// The evaluators as they are now.
@@ -120,13 +120,13 @@ impl World {
     }
 
     /// The next round's items; with persistent items, the ones that are new.
-    pub fn next_round(&mut self, items: &mut Items) {
+    pub fn next_round(&mut self, items: &mut SimulatedItems) {
         self.round += 1;
         self.drift();
-        let Setting { items: most, k, ref twists, .. } = self.setting;
-        let n = match twists.items_min {
+        let Setting { items: most, k, ref extensions, .. } = self.setting;
+        let n = match extensions.items_min {
             Some(least) => self.rng.random_range(least..=most),
-            None if twists.persistent && self.round > 1 => k,
+            None if extensions.persistent && self.round > 1 => k,
             None => most,
         };
         items.clear();
@@ -137,32 +137,32 @@ impl World {
 
     fn drift(&mut self) {
         let (round, rounds) = (self.round as f64, self.setting.rounds as f64);
-        self.truth = match self.setting.twists.drift {
-            Drift::None => return,
-            Drift::Swap => self.start.towards_mirror(if round > rounds / 2.0 { 1.0 } else { 0.0 }),
-            Drift::Slow => self.start.towards_mirror((round / rounds).min(1.0)),
+        self.truth = match self.setting.extensions.drift {
+            SimulatedDrift::None => return,
+            SimulatedDrift::Swap => self.start.towards_mirror(if round > rounds / 2.0 { 1.0 } else { 0.0 }),
+            SimulatedDrift::Slow => self.start.towards_mirror((round / rounds).min(1.0)),
         };
         self.oracle = Weights::oracle(&self.truth.alpha, &self.truth.sigma).expect("a mean of sound values");
     }
 
-    fn item(&mut self, items: &mut Items) {
-        let World { setting, rng, truth, round, plain, .. } = self;
-        let twists = &setting.twists;
+    fn item(&mut self, items: &mut SimulatedItems) {
+        let SimulatedQueue { setting, rng, truth, round, plain, .. } = self;
+        let extensions = &setting.extensions;
         let reward = standard(REWARDS.low, REWARDS.high, rng);
         items.rewards.push(reward);
         if *plain {
             plain_scores(setting, truth, reward, rng, &mut items.scores);
         } else {
-            let shared: f64 = if twists.correlated > 0 { StandardNormal.sample(rng) } else { 0.0 };
+            let shared: f64 = if extensions.correlated > 0 { StandardNormal.sample(rng) } else { 0.0 };
             for j in 0..setting.evaluators {
                 let phi = score(setting, truth, j, reward, shared, rng);
-                let down = j == 0 && twists.outage.is_some_and(|(from, to)| (from..=to).contains(round));
-                let missing = twists.missing > 0.0 && rng.random::<f64>() < twists.missing;
+                let down = j == 0 && extensions.outage.is_some_and(|(from, to)| (from..=to).contains(round));
+                let missing = extensions.missing > 0.0 && rng.random::<f64>() < extensions.missing;
                 items.scores.push(if down || missing { f64::NAN } else { phi });
             }
         }
-        let noise: f64 = if twists.reward_noise > 0.0 { StandardNormal.sample(rng) } else { 0.0 };
-        items.verdicts.push(reward + twists.reward_noise * noise);
+        let noise: f64 = if extensions.reward_noise > 0.0 { StandardNormal.sample(rng) } else { 0.0 };
+        items.verdicts.push(reward + extensions.reward_noise * noise);
     }
 }
 
@@ -200,11 +200,11 @@ fn cut(truncation: Truncation, mean: f64) -> (f64, f64) {
 
 /// One score with every twist. With a bounded link the shared error is drawn first and the evaluator's own part is cut.
 fn score<R: Rng>(setting: &Setting, truth: &Truth, j: usize, reward: f64, shared: f64, rng: &mut R) -> f64 {
-    let twists = &setting.twists;
-    let rho = if j < twists.correlated { twists.rho } else { 0.0 };
+    let extensions = &setting.extensions;
+    let rho = if j < extensions.correlated { extensions.rho } else { 0.0 };
     let (common, own) = (rho.sqrt() * shared, (1.0 - rho).sqrt());
     let seen = if truth.power[j] == 1.0 { reward } else { reward.powf(truth.power[j]) };
-    let sigma = truth.sigma[j] * (1.0 + twists.reward_noise_growth * reward);
+    let sigma = truth.sigma[j] * (1.0 + extensions.reward_noise_growth * reward);
     let mean = setting.link.apply(truth.alpha[j] * seen + truth.intercept[j]);
     if setting.link == Link::Identity {
         let z: f64 = StandardNormal.sample(rng);
@@ -219,11 +219,11 @@ fn score<R: Rng>(setting: &Setting, truth: &Truth, j: usize, reward: f64, shared
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setting::Twists;
+    use crate::setting::Extensions;
 
-    fn draw(setting: &Setting, rounds: u64) -> (World, Items) {
-        let mut world = World::new(setting, 5, 2);
-        let (mut all, mut items) = (Items::default(), Items::default());
+    fn draw(setting: &Setting, rounds: u64) -> (SimulatedQueue, SimulatedItems) {
+        let mut world = SimulatedQueue::new(setting, 5, 2);
+        let (mut all, mut items) = (SimulatedItems::default(), SimulatedItems::default());
         for _ in 0..rounds {
             world.next_round(&mut items);
             all.scores.extend_from_slice(&items.scores);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     /// Residuals of evaluator j around its mean score.
-    fn residuals(world: &World, items: &Items, j: usize) -> Vec<f64> {
+    fn residuals(world: &SimulatedQueue, items: &SimulatedItems, j: usize) -> Vec<f64> {
         let (width, link) = (world.setting.evaluators, world.setting.link);
         let f = |r: &f64| link.apply(world.truth.alpha[j] * r + world.truth.intercept[j]);
         items.scores.iter().skip(j).step_by(width).zip(&items.rewards).map(|(x, r)| x - f(r)).collect()
@@ -275,8 +275,8 @@ mod tests {
 
     #[test]
     fn shared_errors_have_the_asked_for_correlation() {
-        let twists = Twists { correlated: 3, rho: 0.6, ..Twists::default() };
-        let (world, items) = draw(&Setting { ratio: 1.0, twists, ..Setting::default() }, 1000);
+        let extensions = Extensions { correlated: 3, rho: 0.6, ..Extensions::default() };
+        let (world, items) = draw(&Setting { ratio: 1.0, extensions, ..Setting::default() }, 1000);
         let e: Vec<Vec<f64>> = (0..4).map(|j| residuals(&world, &items, j)).collect();
         assert!((correlation(&e[0], &e[2]) - 0.6).abs() < 0.02);
         assert!(correlation(&e[0], &e[3]).abs() < 0.02);
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn missing_outage_useless_inverted_units_and_varying_rounds_show() {
-        let twists = Twists {
+        let extensions = Extensions {
             missing: 0.25,
             outage: Some((2, 3)),
             useless: 1,
@@ -292,11 +292,11 @@ mod tests {
             units: 2.0,
             items_min: Some(20),
             reward_noise: 0.5,
-            ..Twists::default()
+            ..Extensions::default()
         };
-        let setting = Setting { ratio: 10.0, twists, ..Setting::default() };
-        let mut world = World::new(&setting, 1, 0);
-        let mut items = Items::default();
+        let setting = Setting { ratio: 10.0, extensions, ..Setting::default() };
+        let mut world = SimulatedQueue::new(&setting, 1, 0);
+        let mut items = SimulatedItems::default();
         let mut sizes = std::collections::BTreeSet::new();
         for round in 1..=50 {
             world.next_round(&mut items);
@@ -313,15 +313,18 @@ mod tests {
 
     #[test]
     fn drift_mirrors_the_evaluators() {
-        for drift in [Drift::Swap, Drift::Slow] {
-            let setting =
-                Setting { rounds: 10, twists: Twists { drift, ..Twists::default() }, ..Setting::default() };
-            let mut world = World::new(&setting, 1, 0);
+        for drift in [SimulatedDrift::Swap, SimulatedDrift::Slow] {
+            let setting = Setting {
+                rounds: 10,
+                extensions: Extensions { drift, ..Extensions::default() },
+                ..Setting::default()
+            };
+            let mut world = SimulatedQueue::new(&setting, 1, 0);
             let first = world.truth.clone();
-            let mut items = Items::default();
+            let mut items = SimulatedItems::default();
             for round in 1..=10 {
                 world.next_round(&mut items);
-                if round == 5 && drift == Drift::Swap {
+                if round == 5 && drift == SimulatedDrift::Swap {
                     assert_eq!(world.truth, first);
                 }
             }
@@ -332,8 +335,8 @@ mod tests {
 
     #[test]
     fn curvature_bends_and_growth_spreads() {
-        let twists = Twists { curvature: 0.7, reward_noise_growth: 1.0, ..Twists::default() };
-        let (world, items) = draw(&Setting { ratio: 100.0, twists, ..Setting::default() }, 200);
+        let extensions = Extensions { curvature: 0.7, reward_noise_growth: 1.0, ..Extensions::default() };
+        let (world, items) = draw(&Setting { ratio: 100.0, extensions, ..Setting::default() }, 200);
         let power = world.truth.power[0];
         let (mut small, mut large) = (Vec::new(), Vec::new());
         for (row, &r) in items.scores.chunks_exact(10).zip(&items.rewards) {

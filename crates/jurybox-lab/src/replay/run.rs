@@ -1,17 +1,17 @@
 //! Runs: shown, picked, told, and on to the next round. Whoever plays the same run is shown its rounds together, so that rows, which lie all
 //! over the table, are fetched once.
 
-use super::Log;
-use super::course::{Course, Stage};
-use super::parallel::Watch;
-use super::picks::Chosen;
-use super::player::{Desk, Player, Turn};
+use super::ReviewLog;
+use super::parallel::RunProgress;
+use super::pickers::{CandidateRows, PickRequest, RowPicker};
+use super::picks::LoggedPick;
+use super::schedule::{RowSchedule, Stage};
 use crate::error::Error;
 use rand_chacha::ChaCha8Rng;
 
 /// What one player earned in one run.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Played {
+pub(crate) struct RunResult {
     /// The reward of each label, in the order in which they were given.
     pub(crate) rewards: Vec<f64>,
     /// The row of each label, in the same order.
@@ -21,78 +21,88 @@ pub(crate) struct Played {
     /// Rows with a reward that were of use in learning before the first round, at least; None where there were none to learn from.
     pub(crate) studied: Option<usize>,
     /// Every pick, where they are kept.
-    pub(crate) chosen: Vec<Chosen>,
+    pub(crate) chosen: Vec<LoggedPick>,
 }
 
 /// How a run is played.
 #[derive(Clone, Copy)]
-pub(crate) struct Table<'a> {
-    pub(crate) log: &'a Log,
+pub(crate) struct RunSimulator<'a> {
+    pub(crate) log: &'a ReviewLog,
     pub(crate) k: usize,
     /// Who may say that it is enough.
-    pub(crate) watch: Watch<'a>,
+    pub(crate) watch: RunProgress<'a>,
 }
 
 /// Who plays a run.
-pub(crate) struct Seat<'a> {
+pub(crate) struct Participant<'a> {
     /// A player as every stage is begun by.
-    pub(crate) make: Box<dyn Fn() -> Box<dyn Player> + 'a>,
+    pub(crate) make: Box<dyn Fn() -> Box<dyn RowPicker> + 'a>,
     pub(crate) rng: ChaCha8Rng,
     /// Whether to keep every pick.
     pub(crate) keep: bool,
 }
 
-impl<'a> Table<'a> {
+impl<'a> RunSimulator<'a> {
     /// Plays a course: what each earned.
-    pub(crate) fn play(self, course: &Course, seats: Vec<Seat<'a>>) -> Result<Vec<Played>, Error> {
+    pub(crate) fn play(
+        self,
+        schedule: &RowSchedule,
+        participants: Vec<Participant<'a>>,
+    ) -> Result<Vec<RunResult>, Error> {
         let (log, most) = (self.log, self.k);
-        let run = |seat| Run {
+        let run = |jury_for| ParticipantRun {
             table: self,
-            seat,
+            jury_for,
             had: vec![false; log.rows()],
             round: 0,
-            played: Played::default(),
+            played: RunResult::default(),
         };
-        let mut runs: Vec<Run<'a>> = seats.into_iter().map(run).collect();
-        let mut desk = Desk::default();
-        for stage in &course.stages {
+        let mut runs: Vec<ParticipantRun<'a>> = participants.into_iter().map(run).collect();
+        let mut candidates = CandidateRows::default();
+        for stage in &schedule.stages {
             match stage {
                 Stage::Pool { rows, budget } => {
                     for run in &mut runs {
-                        let mut player = (run.seat.make)();
-                        desk.lay(log, rows);
+                        let mut player = (run.jury_for.make)();
+                        candidates.load(log, rows);
                         let mut left = *budget;
                         while left > 0 {
-                            let turn = Turn { desk: &desk, new: left == *budget, k: most.min(left) };
-                            left -= turn.k;
-                            let mut places = run.step(player.as_mut(), &turn, true)?;
-                            desk.take_away(&mut places, log.width());
-                            player.taken_away(&places);
+                            let request = PickRequest {
+                                candidates: &candidates,
+                                new: left == *budget,
+                                k: most.min(left),
+                            };
+                            left -= request.k;
+                            let mut places = run.step(player.as_mut(), &request, true)?;
+                            candidates.remove(&mut places, log.width());
+                            player.removed(&places);
                         }
                     }
                 }
                 Stage::Rounds(rounds) => {
-                    let mut players: Vec<Box<dyn Player>> =
-                        runs.iter().map(|run| (run.seat.make)()).collect();
+                    let mut players: Vec<Box<dyn RowPicker>> =
+                        runs.iter().map(|run| (run.jury_for.make)()).collect();
                     for rows in rounds {
-                        desk.lay(log, rows);
-                        let turn = Turn { desk: &desk, new: true, k: most.min(rows.len()) };
+                        candidates.load(log, rows);
+                        let request =
+                            PickRequest { candidates: &candidates, new: true, k: most.min(rows.len()) };
                         for (run, player) in runs.iter_mut().zip(&mut players) {
-                            run.step(player.as_mut(), &turn, true)?;
+                            run.step(player.as_mut(), &request, true)?;
                         }
                     }
                 }
                 // One after the other: some remember all that they have studied.
                 Stage::Fold { rest, rounds } => {
                     for run in &mut runs {
-                        let mut player = (run.seat.make)();
+                        let mut player = (run.jury_for.make)();
                         let used = player.study(log, rest)?;
                         let least = &mut run.played.studied;
                         *least = Some(least.map_or(used, |least| least.min(used)));
                         for rows in rounds {
-                            desk.lay(log, rows);
-                            let turn = Turn { desk: &desk, new: true, k: most.min(rows.len()) };
-                            run.step(player.as_mut(), &turn, false)?;
+                            candidates.load(log, rows);
+                            let request =
+                                PickRequest { candidates: &candidates, new: true, k: most.min(rows.len()) };
+                            run.step(player.as_mut(), &request, false)?;
                         }
                     }
                 }
@@ -103,28 +113,33 @@ impl<'a> Table<'a> {
 }
 
 /// A run under way.
-struct Run<'a> {
-    table: Table<'a>,
-    seat: Seat<'a>,
+struct ParticipantRun<'a> {
+    table: RunSimulator<'a>,
+    jury_for: Participant<'a>,
     /// The rows that have had a label.
     had: Vec<bool>,
     round: usize,
-    played: Played,
+    played: RunResult,
 }
 
-impl Run<'_> {
+impl ParticipantRun<'_> {
     /// One step; the places of what was picked.
-    fn step(&mut self, player: &mut dyn Player, turn: &Turn<'_>, learns: bool) -> Result<Vec<usize>, Error> {
+    fn step(
+        &mut self,
+        player: &mut dyn RowPicker,
+        request: &PickRequest<'_>,
+        learns: bool,
+    ) -> Result<Vec<usize>, Error> {
         self.table.watch.go_on()?;
-        let choices = player.pick(turn, &mut self.seat.rng)?;
-        let (desk, log) = (turn.desk, self.table.log);
-        let rows: Vec<usize> = choices.iter().map(|choice| desk.rows[choice.place]).collect();
+        let choices = player.pick(request, &mut self.jury_for.rng)?;
+        let (candidates, log) = (request.candidates, self.table.log);
+        let rows: Vec<usize> = choices.iter().map(|choice| candidates.rows[choice.place]).collect();
         for (&row, choice) in rows.iter().zip(&choices) {
             self.played.rewards.push(log.rewards[row]);
             self.played.rows.push(row);
             self.played.again += usize::from(std::mem::replace(&mut self.had[row], true));
-            if self.seat.keep {
-                let chosen = Chosen { round: self.round, row, probability: choice.probability };
+            if self.jury_for.keep {
+                let chosen = LoggedPick { round: self.round, row, probability: choice.probability };
                 self.played.chosen.push(chosen);
             }
         }

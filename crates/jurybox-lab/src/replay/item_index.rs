@@ -7,21 +7,21 @@ use std::collections::HashMap;
 
 /// The item of each row.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Items {
+pub(crate) struct ItemIndex {
     /// For each row, the first row of its item; empty where no item has two.
     first: Vec<usize>,
 }
 
-impl Items {
+impl ItemIndex {
     /// From a number for each row's id, 0 where it has none: then nobody knows it again.
-    pub(crate) fn of(ids: &[u64]) -> Items {
+    pub(crate) fn of(ids: &[u64]) -> ItemIndex {
         let mut known: HashMap<u64, usize> = HashMap::with_capacity(ids.len());
         let mut first: Vec<usize> = Vec::with_capacity(ids.len());
         for (row, &id) in ids.iter().enumerate() {
             first.push(if id == 0 { row } else { *known.entry(id).or_insert(row) });
         }
         let repeats = first.iter().enumerate().any(|(row, &first)| row != first);
-        if repeats { Items { first } } else { Items::default() }
+        if repeats { ItemIndex { first } } else { ItemIndex::default() }
     }
 
     /// The item of a row, as the number of its first row.

@@ -1,24 +1,24 @@
 //! Which groups the rows of a history belong to. Juries whose weights differ by group are shown them beside the scores, and nobody else is:
 //! the number of a group is no score, and means nothing to an average or a regression.
 
-use super::Log;
-use super::log::as_written;
-use super::player::Desk;
+use super::ReviewLog;
+use super::pickers::CandidateRows;
+use super::review_log::as_written;
 use jurybox::{Direction, Evaluators, Jury};
 use std::borrow::Cow;
 
 /// The groups of all rows.
 #[derive(Debug, Clone)]
-pub(crate) struct Groups {
+pub(crate) struct RowGroups {
     /// Evaluators and contexts, in the order of the table.
     seated: Evaluators,
     /// Row after row, one number for each context.
     of_rows: Vec<f64>,
 }
 
-impl Groups {
-    pub(crate) fn new(seated: Evaluators, of_rows: Vec<f64>) -> Groups {
-        Groups { seated, of_rows }
+impl RowGroups {
+    pub(crate) fn new(seated: Evaluators, of_rows: Vec<f64>) -> RowGroups {
+        RowGroups { seated, of_rows }
     }
 
     fn of_row(&self, row: usize) -> &[f64] {
@@ -27,7 +27,7 @@ impl Groups {
     }
 }
 
-impl Log {
+impl ReviewLog {
     /// The evaluators of a jury that takes contexts, where there are any: with these.
     pub(crate) fn with_contexts(&self) -> &Evaluators {
         self.groups.as_ref().map_or(&self.evaluators, |groups| &groups.seated)
@@ -41,7 +41,10 @@ impl Log {
     }
 
     /// What is to be said where some of these juries are not shown the groups.
-    pub(crate) fn unheard<'a>(&self, juries: impl Iterator<Item = (&'a str, &'a Jury)>) -> Option<String> {
+    pub(crate) fn juries_without_groups<'a>(
+        &self,
+        juries: impl Iterator<Item = (&'a str, &'a Jury)>,
+    ) -> Option<String> {
         let groups = self.groups.as_ref()?;
         let deaf = juries.filter(|(_, jury)| jury.evaluators().contexts().next().is_none());
         let names: Vec<&str> = deaf.map(|(name, _)| name).collect();
@@ -60,16 +63,16 @@ impl Log {
 
 /// What a jury is shown of rows that lie on a desk.
 #[derive(Debug, Clone)]
-pub(crate) struct Shown {
+pub(crate) struct JuryView {
     evaluators: Evaluators,
 }
 
-impl Shown {
+impl JuryView {
     /// To a jury of these evaluators: those of the log, with its contexts or without. Which way a column was turned for the log is the log's to
     /// say: the jury may have been told more.
-    pub(crate) fn to(evaluators: &Evaluators, log: &Log) -> Shown {
+    pub(crate) fn to(evaluators: &Evaluators, log: &ReviewLog) -> JuryView {
         let with_groups = evaluators.contexts().next().is_some();
-        Shown { evaluators: if with_groups { log.with_contexts() } else { &log.evaluators }.clone() }
+        JuryView { evaluators: if with_groups { log.with_contexts() } else { &log.evaluators }.clone() }
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -77,14 +80,14 @@ impl Shown {
     }
 
     /// The rows as they stand in the file, row after row, with their groups where the jury knows of them.
-    pub(crate) fn of<'a>(&self, desk: &'a Desk) -> Cow<'a, [f64]> {
+    pub(crate) fn of<'a>(&self, candidates: &'a CandidateRows) -> Cow<'a, [f64]> {
         let contexts = self.evaluators.contexts().count();
         if contexts == 0 {
-            return as_written(&self.evaluators, &desk.scores);
+            return as_written(&self.evaluators, &candidates.scores);
         }
-        let (mut scores, mut groups) = (desk.scores.iter(), desk.groups.iter());
-        let mut table = Vec::with_capacity(desk.rows.len() * self.width());
-        for _ in &desk.rows {
+        let (mut scores, mut groups) = (candidates.scores.iter(), candidates.groups.iter());
+        let mut table = Vec::with_capacity(candidates.rows.len() * self.width());
+        for _ in &candidates.rows {
             table.extend(self.evaluators.as_slice().iter().filter_map(|one| match one.direction {
                 Direction::Context => groups.next().copied(),
                 Direction::High => scores.next().copied(),

@@ -6,7 +6,7 @@
 //!
 //! What a post truly is follows from its number alone, so that nothing has to be remembered of posts that were given out: memory does not grow.
 
-use crate::demo::{CHARACTERS, HARMFUL};
+use crate::demo::{DEMO_EVALUATORS, HARMFUL};
 use jurybox::toolbox::hash_number;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -15,16 +15,16 @@ use rand_distr::{Distribution, StandardNormal};
 /// Posts without end.
 ///
 /// ```
-/// use jurybox_lab::Stream;
+/// use jurybox_lab::PostStream;
 ///
-/// let mut stream = Stream::new(1);
+/// let mut stream = PostStream::new(1);
 /// let post = stream.post(false);
-/// assert_eq!((post.id.as_str(), post.scores.len()), ("post-1", Stream::evaluators().len()));
+/// assert_eq!((post.id.as_str(), post.scores.len()), ("post-1", PostStream::evaluators().len()));
 /// assert_eq!(stream.is_harmful(&post.id), Some(post.harmful));
 /// assert_eq!(stream.is_harmful("something else"), None);
 /// ```
 #[derive(Debug, Clone)]
-pub struct Stream {
+pub struct PostStream {
     seed: u64,
     made: u64,
     rng: ChaCha8Rng,
@@ -46,7 +46,7 @@ pub struct Post {
 }
 
 /// How much of the tone is in what each of the evaluators says, in their order, on its own scale.
-const TONE: [f64; CHARACTERS.len()] = [0.0, 0.0, 2.0, 2.0, 0.0, 2.0];
+const TONE: [f64; DEMO_EVALUATORS.len()] = [0.0, 0.0, 2.0, 2.0, 0.0, 2.0];
 
 const CHANNELS: [&str; 4] = ["comments", "forum", "messages", "reviews"];
 
@@ -73,18 +73,18 @@ const FINE_TEXTS: [&str; 8] = [
 const PLACES: [&str; 10] =
     ["Lisbon", "Kraków", "Oslo", "Graz", "Leeds", "Ghent", "Turin", "Aarhus", "Bern", "Porto"];
 
-impl Stream {
+impl PostStream {
     /// The two whose noises can be swapped: the one to trust, and the one that shouts.
     pub const PAIR: [&str; 2] = ["LLM judge", "spam rules"];
 
     /// From the first post on.
-    pub fn new(seed: u64) -> Stream {
-        Stream { seed, made: 0, rng: ChaCha8Rng::seed_from_u64(seed) }
+    pub fn new(seed: u64) -> PostStream {
+        PostStream { seed, made: 0, rng: ChaCha8Rng::seed_from_u64(seed) }
     }
 
     /// Who scores.
-    pub fn evaluators() -> [&'static str; CHARACTERS.len()] {
-        CHARACTERS.map(|character| character.name)
+    pub fn evaluators() -> [&'static str; DEMO_EVALUATORS.len()] {
+        DEMO_EVALUATORS.map(|character| character.name)
     }
 
     /// The next post. Where the two are swapped, each has the other's noise, in proportion to its own scale.
@@ -93,14 +93,14 @@ impl Stream {
         let (number, rng) = (self.made, &mut self.rng);
         let severity = severity(self.seed, number);
         let tone: f64 = StandardNormal.sample(rng);
-        let score = |(character, heard): (&crate::demo::Character, &f64)| {
+        let score = |(character, heard): (&crate::demo::DemoEvaluator, &f64)| {
             let noise: f64 = StandardNormal.sample(rng);
             let silent = rng.random::<f64>() < character.silent;
             let level = character.noise_for(swapped.then_some(Self::PAIR));
             let said = character.offset + character.gain * severity + heard * tone + level * noise;
             (!silent).then_some(said)
         };
-        let scores = CHARACTERS.iter().zip(&TONE).map(score).collect();
+        let scores = DEMO_EVALUATORS.iter().zip(&TONE).map(score).collect();
         let harmful = severity >= HARMFUL;
         let pick = |of: u64, salt: u64| (hash_number(self.seed ^ salt, number) % of) as usize;
         let texts = if harmful { &HARMFUL_TEXTS } else { &FINE_TEXTS };
@@ -129,8 +129,8 @@ mod tests {
 
     /// The mean and the variance of what an evaluator says of fine posts.
     fn spread(swapped: bool, name: &str) -> f64 {
-        let at = Stream::evaluators().iter().position(|other| *other == name).unwrap();
-        let mut stream = Stream::new(3);
+        let at = PostStream::evaluators().iter().position(|other| *other == name).unwrap();
+        let mut stream = PostStream::new(3);
         let posts = (0..4000).map(|_| stream.post(swapped));
         let said: Vec<f64> = posts.filter_map(|post| post.scores[at]).collect();
         let mean = said.iter().sum::<f64>() / said.len() as f64;
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn one_post_in_ten_is_harmful_and_reads_so() {
-        let mut stream = Stream::new(7);
+        let mut stream = PostStream::new(7);
         let posts: Vec<Post> = (0..4000).map(|_| stream.post(false)).collect();
         let harmful = posts.iter().filter(|post| post.harmful).count();
         assert!((320..480).contains(&harmful), "{harmful}");

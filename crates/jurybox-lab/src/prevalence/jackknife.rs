@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// What the rows of an item add to the mean of all rows.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sums {
+pub(super) struct ItemSums {
     rows: f64,
     predictions: f64,
     /// The sum of one over the probability, of the rows with a reward.
@@ -20,14 +20,14 @@ pub(super) struct Sums {
 }
 
 /// The sums of each item, in the order of their first rows; none where no row names its item.
-pub(super) fn by_item(rows: &[Row], off: impl Fn(&Row) -> f64) -> Option<Vec<Sums>> {
+pub(super) fn by_item(rows: &[Row], off: impl Fn(&Row) -> f64) -> Option<Vec<ItemSums>> {
     rows.iter().find_map(|row| row.item)?;
-    let (mut items, mut places): (Vec<Sums>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
+    let (mut items, mut places): (Vec<ItemSums>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
     for row in rows {
         let next = items.len();
         let place = row.item.map_or(next, |item| *places.entry(item).or_insert(next));
         if place == next {
-            items.push(Sums::default());
+            items.push(ItemSums::default());
         }
         let sums = &mut items[place];
         sums.rows += 1.0;
@@ -42,17 +42,17 @@ pub(super) fn by_item(rows: &[Row], off: impl Fn(&Row) -> f64) -> Option<Vec<Sum
 
 /// The variance of `slope * mean of predictions + weighted mean of off`; none where one item has
 /// all rewards.
-pub(super) fn jackknife(items: &[Sums], slope: f64) -> Option<f64> {
+pub(super) fn jackknife(items: &[ItemSums], slope: f64) -> Option<f64> {
     if items.iter().filter(|item| item.weight > 0.0).count() < 2 {
         return None;
     }
-    let all = items.iter().fold(Sums::default(), |all, item| Sums {
+    let all = items.iter().fold(ItemSums::default(), |all, item| ItemSums {
         rows: all.rows + item.rows,
         predictions: all.predictions + item.predictions,
         weight: all.weight + item.weight,
         off: all.off + item.off,
     });
-    let without = |item: &Sums| {
+    let without = |item: &ItemSums| {
         slope * (all.predictions - item.predictions) / (all.rows - item.rows)
             + (all.off - item.off) / (all.weight - item.weight)
     };
