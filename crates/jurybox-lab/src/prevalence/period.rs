@@ -93,16 +93,21 @@ fn written(cell: &str) -> Option<i64> {
     (apart && ends && date_of(days) == (year, month, day)).then_some(days)
 }
 
-/// Days since 1970 of a number of seconds, or of a finer count, which is told by its size.
+/// The year 2100 in seconds since 1970. A larger number counts thousandths, millionths or billionths
+/// of a second, so that each of those units reaches from March 1970 to 2100.
+const LATEST: f64 = 4_102_444_800.0;
+
+/// Days since 1970 of a Unix time in seconds or a finer unit, which its size decides. None for
+/// sizes below 1e8: seconds before March 1973 cannot be told from years and dates like 20261116.
 fn counted(cell: &str) -> Option<i64> {
     let seconds: f64 = cell.trim().parse().ok()?;
     let per_second = match seconds.abs() {
         // A year, or 20261116, is no count of seconds.
         size if size < 1e8 => return None,
-        size if size < 1e11 => 1.0,
-        size if size < 1e14 => 1e3,
-        size if size < 1e17 => 1e6,
-        size if size < 1e20 => 1e9,
+        size if size < LATEST => 1.0,
+        size if size < LATEST * 1e3 => 1e3,
+        size if size < LATEST * 1e6 => 1e6,
+        size if size < LATEST * 1e9 => 1e9,
         _ => return None,
     };
     Some((seconds / per_second / 86_400.0).floor() as i64)
@@ -126,6 +131,11 @@ mod tests {
             ("1794787867000", "2026-11-16", "2026-W47", "2026-11"),
             ("1794787867000000", "2026-11-16", "2026-W47", "2026-11"),
             ("-100000001", "1966-10-31", "1966-W44", "1966-10"),
+            // In thousandths, millionths and billionths, times before March 1973 too.
+            ("50000000000", "1971-08-02", "1971-W31", "1971-08"),
+            ("50000000000000", "1971-08-02", "1971-W31", "1971-08"),
+            ("50000000000000000", "1971-08-02", "1971-W31", "1971-08"),
+            ("4102444799", "2099-12-31", "2099-W53", "2099-12"),
         ] {
             assert_eq!(of("day", cell).as_deref(), Some(day), "{cell}");
             assert_eq!(of("week", cell).as_deref(), Some(week), "{cell}");
