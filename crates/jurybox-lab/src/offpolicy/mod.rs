@@ -311,10 +311,10 @@ fn targets(
             false,
         );
     }
-    for (name, jury) in &options.states {
+    for (shown, (name, jury)) in options.state_names().zip(&options.states) {
         check_state(name, jury, log)?;
         // A state goes on with rewards as the file has them: that is how it was taught.
-        add(name.clone(), TargetPolicy::Policy(Box::new(jury.clone()), RewardScale::NONE), false);
+        add(shown, TargetPolicy::Policy(Box::new(jury.clone()), RewardScale::NONE), false);
     }
     if let Some(weights) = &options.weights {
         let weigh = |row: &[f64]| {
@@ -329,7 +329,7 @@ fn targets(
     add("z-mean".into(), TargetPolicy::Fixed(log.z_means(&log.standardised())), true);
     add("regression, out of fold".into(), TargetPolicy::Fixed(model.to_vec()), true);
     for contender in &mut list {
-        contender.state = options.states.iter().any(|(name, _)| *name == contender.name);
+        contender.state = options.state_names().any(|name| name == contender.name);
     }
     Ok(list)
 }

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Folds of the regression that knows all other labels.
 const HINDSIGHT_FOLDS: usize = 5;
-/// How often these folds are drawn anew; a row's value is the mean.
+/// How often these folds are drawn; a row's value is the sum over the draws.
 const HINDSIGHT_SPLITS: usize = 3;
 
 /// What the evaluator is called that does best alone; its name follows in parentheses where there is one.
@@ -36,8 +36,8 @@ enum EntrantKind {
     /// One of the evaluators: the best of them is shown.
     Single(usize),
     RegressionPicker(RegressionKind),
-    /// With which rows must not be parted, for each: found once, for all runs.
-    Hindsight(OnceLock<Vec<usize>>),
+    /// Ridge regression on all other rows of the run. Its groups of rows are found once, for all runs.
+    Hindsight(OnceLock<HindsightGroups>),
 }
 
 impl Entrant {
@@ -81,9 +81,9 @@ impl Entrant {
             rng.set_stream(u64::MAX - run as u64);
             rng
         };
-        let EntrantKind::Hindsight(units) = &self.kind else { return None };
-        let units = units.get_or_init(|| indivisible_units(log));
-        Some(hindsight(log, schedule, units, &mut stream()).into())
+        let EntrantKind::Hindsight(groups) = &self.kind else { return None };
+        let groups = groups.get_or_init(|| HindsightGroups::of(log));
+        Some(hindsight(log, schedule, groups, &mut stream()).into())
     }
 
     /// The player at the beginning of a stage; say whether rows come back `again`.
@@ -131,10 +131,10 @@ pub(crate) fn entrants(
     for spec in &options.policies {
         add(spec.to_string(), EntrantKind::Policy(Box::new(jury_for(spec, log, rounds)?), scale));
     }
-    for (name, jury) in &options.states {
+    for (shown, (name, jury)) in options.state_names().zip(&options.states) {
         check_state(name, jury, log)?;
         // A state goes on with rewards as the file has them: that is how it was taught.
-        add(name.clone(), EntrantKind::Policy(Box::new(jury.clone()), RewardScale::NONE));
+        add(shown, EntrantKind::Policy(Box::new(jury.clone()), RewardScale::NONE));
     }
     if let Some(weights) = &options.weights {
         if weights.len() != log.width() {
@@ -172,24 +172,61 @@ pub(crate) fn check_state(name: &str, jury: &Jury, log: &ReviewLog) -> Result<()
     Err(Error::setting("state", name, reason))
 }
 
-/// For each row, what stays with it when rows are parted in folds, as the number of one of its rows: the file's own rounds, and rows with
-/// the same scores or of one item.
-fn indivisible_units(log: &ReviewLog) -> Vec<usize> {
-    let mut unit: Vec<usize> =
-        DuplicateScores::of(log).units_with_items(&log.items, log.rows() / HINDSIGHT_FOLDS);
-    for rows in &log.rounds {
-        rows.iter().for_each(|&row| unit[row] = rows[0]);
-    }
-    unit
+/// Rows that the hindsight regression must keep out of each other's training.
+///
+/// Each vector has a group number for every row, which is the number of one of the group's rows.
+struct HindsightGroups {
+    /// Rows that are always in one fold: rounds of the file's own; without these, duplicates and
+    /// rows of one item.
+    fold: Vec<usize>,
+    /// Rows with the same scores, or of one item, in whatever round.
+    copies: Vec<usize>,
 }
 
-/// What a ridge regression on all *other* rows of the run predicts for each row: out of fold, so that no row speaks for
-/// itself. What is not to be parted stays together.
+impl HindsightGroups {
+    fn of(log: &ReviewLog) -> HindsightGroups {
+        let copies = DuplicateScores::of(log).units_with_items(&log.items, log.rows() / HINDSIGHT_FOLDS);
+        let mut fold = copies.clone();
+        for rows in &log.rounds {
+            rows.iter().for_each(|&row| fold[row] = rows[0]);
+        }
+        HindsightGroups { fold, copies }
+    }
+
+    /// The rows, out of `shown`, that a regression may learn from if it is to value the rows of a
+    /// fold: rows outside the fold that are not copies of rows in it.
+    ///
+    /// Copies with other ids stay if fewer than half of the rows outside would be left: then scores
+    /// are coarse, and equal ones no sign of a copy. Rows of an item in the fold never stay.
+    fn training_rows(
+        &self,
+        log: &ReviewLog,
+        shown: &[usize],
+        is_in_fold: impl Fn(usize) -> bool,
+    ) -> Vec<usize> {
+        let outside = |group: &dyn Fn(usize) -> usize| -> Vec<usize> {
+            let mut in_fold = vec![false; log.rows()];
+            shown.iter().filter(|&&row| is_in_fold(row)).for_each(|&row| in_fold[group(row)] = true);
+            shown.iter().copied().filter(|&row| !in_fold[group(row)] && !is_in_fold(row)).collect()
+        };
+        let (items, copies) = (outside(&|row| log.items.of_row(row)), outside(&|row| self.copies[row]));
+        if 2 * copies.len() < items.len() { items } else { copies }
+    }
+}
+
+/// The value of each row to the `hindsight` reference: the prediction of a ridge regression on the
+/// rewards of all *other* rows of the run, out of fold.
 ///
-/// Regressions of different folds are brought to one scale, the spread of what each predicts of the run's rows: a
-/// fold that holds many of a rare yes leaves the others few of them and flat slopes, so that on the raw scale its own
-/// rows would come last. Folds are drawn anew for every run, several times.
-fn hindsight(log: &ReviewLog, schedule: &RowSchedule, unit: &[usize], rng: &mut ChaCha8Rng) -> Vec<f64> {
+/// The regressions of different folds are brought to one scale, the spread of their predictions
+/// over the run's rows. A fold that holds many of the rare high rewards leaves few of them to the
+/// others and flat slopes, so that on the raw scale its own rows would come last. Folds are drawn
+/// anew for every run, several times.
+fn hindsight(
+    log: &ReviewLog,
+    schedule: &RowSchedule,
+    groups: &HindsightGroups,
+    rng: &mut ChaCha8Rng,
+) -> Vec<f64> {
     let width = log.width();
     let mut shown = vec![false; log.rows()];
     for stage in &schedule.stages {
@@ -213,15 +250,12 @@ fn hindsight(log: &ReviewLog, schedule: &RowSchedule, unit: &[usize], rng: &mut 
     let mut values = vec![0.0; log.rows()];
     for _ in 0..HINDSIGHT_SPLITS {
         let drawn: Vec<u8> = (0..log.rows()).map(|_| rng.random_range(0..HINDSIGHT_FOLDS) as u8).collect();
-        let fold = |row: usize| usize::from(drawn[unit[row]]);
+        let fold = |row: usize| usize::from(drawn[groups.fold[row]]);
         for out in 0..HINDSIGHT_FOLDS {
-            // An item that comes in two of the file's own rounds tells its reward in neither.
-            let mut told = vec![false; log.rows()];
-            let mine = shown.iter().filter(|row| fold(**row) == out);
-            mine.for_each(|&row| told[log.items.of_row(row)] = true);
+            let training = groups.training_rows(log, &shown, |row| fold(row) == out);
             let fit = ridge_of(width, |see| {
                 let mut scores = Vec::with_capacity(width);
-                for &row in shown.iter().filter(|&&row| !told[log.items.of_row(row)]) {
+                for &row in &training {
                     filled(row, &mut scores);
                     see(&scores, log.rewards[row]);
                 }
@@ -244,4 +278,37 @@ fn hindsight(log: &ReviewLog, schedule: &RowSchedule, unit: &[usize], rng: &mut 
         }
     }
     values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jurybox::Evaluators;
+
+    /// Sixty rows in pairs of equal scores, which lie in different rounds. Every pair has an
+    /// evaluator of its own, so that whoever learns from one row knows the reward of the other.
+    #[test]
+    fn a_copy_in_another_round_tells_hindsight_nothing() {
+        const PAIRS: usize = 30;
+        let scores =
+            (0..2 * PAIRS).flat_map(|row| (0..PAIRS).map(move |j| f64::from(u8::from(j == row % PAIRS))));
+        let log = ReviewLog {
+            scores: scores.collect(),
+            rewards: (0..2 * PAIRS).map(|row| f64::from(u8::from(row % PAIRS % 3 == 0))).collect(),
+            rounds: (0..12).map(|round| (5 * round..5 * round + 5).collect()).collect(),
+            ..ReviewLog::of(Evaluators::numbered(PAIRS).unwrap())
+        };
+        let groups = HindsightGroups::of(&log);
+        let all: Vec<usize> = (0..log.rows()).collect();
+        // A fold of the rounds that begin at rows 0 and 45: their copies are rows 30 to 34 and 15 to 19.
+        let is_in_fold = |row: usize| row < 5 || (45..50).contains(&row);
+        let training = groups.training_rows(&log, &all, is_in_fold);
+        assert_eq!(training.len(), 40);
+        assert!(training.iter().all(|row| !(30..35).contains(row) && !(15..20).contains(row)));
+        // The rows of a round stay together.
+        assert!(log.rounds.iter().all(|rows| rows.iter().all(|&row| groups.fold[row] == rows[0])));
+        // Every row a copy of one in the fold: then equal scores are no sign of a copy.
+        let coarse = groups.training_rows(&log, &all, |row| row < PAIRS);
+        assert_eq!(coarse.len(), PAIRS);
+    }
 }

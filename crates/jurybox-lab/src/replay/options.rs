@@ -1,5 +1,6 @@
 //! What can be asked of a replay.
 
+use super::entrants::BEST_SINGLE;
 use crate::error::Error;
 use jurybox::{Jury, Spec};
 use std::path::PathBuf;
@@ -96,7 +97,34 @@ fn default_policies() -> Vec<Spec> {
     specs
 }
 
+/// Names of the references of replays and off-policy estimates.
+const REFERENCES: [&str; 9] = [
+    "uniform",
+    "average",
+    "z-mean",
+    "rank-mean",
+    "ridge",
+    "logistic",
+    "hindsight",
+    "best",
+    "regression, out of fold",
+];
+
+/// Whether results show a reference or the fixed weights under this name.
+fn is_reserved(name: &str) -> bool {
+    REFERENCES.contains(&name) || name.starts_with(BEST_SINGLE) || name.starts_with("weights")
+}
+
 impl ReplayOptions {
+    /// The name of each state in the results: the given one, or `state(NAME)` if a policy or a
+    /// reference has that name already.
+    pub(crate) fn state_names(&self) -> impl Iterator<Item = String> {
+        let policies: Vec<String> = self.policies.iter().map(ToString::to_string).collect();
+        self.states.iter().map(move |(name, _)| {
+            if policies.contains(name) || is_reserved(name) { format!("state({name})") } else { name.clone() }
+        })
+    }
+
     /// What a protocol is played with where nothing else is said.
     ///
     /// ```

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// How many points a curve has, at most.
 const POINTS: usize = 50;
 /// The share of rows with a twin from which on it is a warning.
-const MANY_TWINS: f64 = 0.03;
+const MANY_DUPLICATES: f64 = 0.03;
 /// Rows of the rarer reward to a fold below which intervals over folds are too narrow.
 const FEW_OF_A_KIND: usize = 10;
 /// The numbers of labels at which every replay reports, as far as it has them.
@@ -163,7 +163,12 @@ impl ReplayOutcome {
         }
     }
 
-    /// How many rows have a twin, in words.
+    /// Whether so many rows have duplicate scores that a warning says what it means.
+    pub(super) fn has_many_duplicates(&self) -> bool {
+        self.duplicate_scores as f64 > MANY_DUPLICATES * self.rows as f64
+    }
+
+    /// The number of rows with duplicate scores, as a sentence.
     pub(super) fn duplicates_sentence(&self) -> String {
         format!("{} of {} rows have a twin with the same scores", self.duplicate_scores, self.rows)
     }
@@ -328,7 +333,7 @@ fn add_warnings(
     if outcome.policies.iter().any(|line| line.best_share.is_none()) {
         outcome.warnings.push(no_choice(log, options, measures).into());
     }
-    if outcome.duplicate_scores as f64 > MANY_TWINS * log.rows() as f64 {
+    if outcome.has_many_duplicates() {
         let meaning = if !matches!(options.protocol, Protocol::Folds(_)) {
             "if they are copies of each other, whoever has learnt the reward of one knows that of the other, and the \
              figures of learners measure memory too"

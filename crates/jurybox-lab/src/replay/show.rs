@@ -22,9 +22,8 @@ impl ReplayOutcome {
         if !self.ci95_covers.is_empty() {
             push_line(&mut text, &format!("95% intervals {}", self.ci95_covers));
         }
-        if self.duplicate_scores > 0
-            && !self.warnings.iter().any(|warning| warning.contains(&self.duplicates_sentence()))
-        {
+        // Where they are many, a warning says so.
+        if self.duplicate_scores > 0 && !self.has_many_duplicates() {
             push_line(&mut text, &self.duplicates_sentence());
         }
         let cells: Vec<Vec<String>> =

@@ -56,6 +56,24 @@ fn states_and_weights_enter() {
     assert!(error.contains("state = state(b)") && error.contains('x'), "{error}");
 }
 
+/// A state may have any name; the references and the policies keep theirs.
+#[test]
+fn a_state_does_not_displace_a_reference_of_its_name() {
+    let log = world(200, 1.0, 9);
+    let jury = jury_for(&Spec::new("average"), &log, 1).unwrap();
+    let names = ["best", "uniform", "average", "lin-ucb", "mine"];
+    let mut ask = options(Protocol::Pool { budget: 20 }, &["average", "lin-ucb"]);
+    ask.states = names.map(|name| (name.into(), jury.clone())).to_vec();
+    let outcome = run(&log, &ask);
+    let policies: Vec<&str> = outcome.policies.iter().map(|line| line.name.as_str()).collect();
+    let shown = ["state(best)", "state(uniform)", "state(average)", "state(lin-ucb)", "mine"];
+    assert_eq!(policies, [&["average", "lin-ucb"][..], &shown].concat());
+    for name in ["best", "uniform"] {
+        assert!(outcome.references.iter().any(|line| line.name == name), "{name}");
+    }
+    assert_eq!(share(&outcome, "best").mean, 1.0);
+}
+
 #[test]
 fn more_rounds_than_rows_are_said_to_be_too_many() {
     let log = world(120, 1.0, 10);
