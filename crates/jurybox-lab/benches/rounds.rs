@@ -1,7 +1,8 @@
-//! Rounds per second of every policy at the paper's size (60 items, 10 evaluators, K = 10), and the ratio to ESAG in
-//! vectorised numpy run side by side. `JURYBOX_PYTHON` names a Python with numpy; without one that part says so.
+//! Benchmark: rounds per second of every policy at the paper's size (60 items, 10 evaluators, K =
+//! 10), and the ratio to ESAG in vectorised numpy.
 //!
-//! Rounds are drawn beforehand; the clock runs over choosing, observing and learning only.
+//! `JURYBOX_PYTHON` names a Python with numpy; without it the comparison is skipped with a message.
+//! Rounds are drawn beforehand: only picking, observing and learning are timed.
 
 use jurybox::{Evaluators, Example, Jury, Link, Scores};
 use jurybox_lab::{Contender, Setting, SimulatedItems, SimulatedQueue};

@@ -1,9 +1,8 @@
-//! The demo: a review desk with six biased evaluators, watched while it learns whom to trust.
+//! The demo: six biased evaluators score posts, and Jurybox learns which of them to trust.
 //!
-//! Every hour brings 100 posts, one in ten of them harmful, and time to look at ten. Three ways of choosing them compete
-//! on the same posts: Jurybox, the plain average of the scores, and the oracle, which has been told everything about every
-//! evaluator. The evaluators are the kinds that real desks have: a good one, one that shouts, one that is often silent,
-//! one that knows nothing, one on another scale, and one that has come to score backwards.
+//! Each hour brings 100 posts, one in ten of them harmful, and reviewers have time for ten. Three
+//! methods compete on the same posts: Jurybox, the plain average of the scores, and the oracle,
+//! which knows the true parameters of every evaluator.
 
 use crate::demo_page;
 use crate::error::Error;
@@ -12,15 +11,15 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// Posts an hour, how many can be looked at, and how many hours.
+/// Posts an hour, reviews an hour, and hours.
 const POSTS: usize = 100;
 const LOOKS: usize = 10;
 const HOURS: u64 = 400;
 
-/// A post is harmful when its severity is beyond this: one in ten of |N(0, 1)|.
+/// Least severity of a harmful post: one in ten of |N(0, 1)|.
 pub(crate) const HARMFUL: f64 = 1.645;
 
-/// One of the evaluators, as it truly is.
+/// An evaluator of the demo with its true parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct DemoEvaluator {
     pub(crate) name: &'static str,
@@ -32,7 +31,8 @@ pub(crate) struct DemoEvaluator {
 }
 
 impl DemoEvaluator {
-    /// Its noise; where two are swapped, that of the other in proportion to its own scale.
+    /// The noise level. An evaluator of the swapped pair has that of the other, in proportion to
+    /// its own scale.
     pub(crate) fn noise_for(&self, swapped: Option<[&str; 2]>) -> f64 {
         let other = match swapped {
             Some([one, other]) if one == self.name => other,
@@ -88,7 +88,7 @@ pub(crate) const DEMO_EVALUATORS: [DemoEvaluator; 6] = [
     },
 ];
 
-/// What one of the three has caught, hour by hour.
+/// The number of harmful posts that one method has found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FoundCount {
     pub(crate) found: u64,
@@ -102,7 +102,7 @@ impl FoundCount {
     }
 }
 
-/// How things stand after an hour.
+/// The counts and weights after an hour.
 ///
 /// ```
 /// let mut demo = jurybox_lab::DemoSimulation::new(1)?;
@@ -113,21 +113,22 @@ impl FoundCount {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct DemoStanding {
-    /// Hours gone.
+    /// Hours simulated.
     pub hour: u64,
-    /// Harmful posts so far, looked at or not.
+    /// Harmful posts so far, found or missed.
     pub harmful: u64,
-    /// Caught by Jurybox.
+    /// Harmful posts found by Jurybox.
     pub jurybox: u64,
-    /// Caught by the plain average.
+    /// Harmful posts found by the plain average.
     pub average: u64,
-    /// Caught by the oracle.
+    /// Harmful posts found by the oracle.
     pub oracle: u64,
-    /// Each evaluator's share of influence on the ranking; negative for one that is read backwards.
+    /// Each evaluator's share of the influence on the ranking; negative if its scores count
+    /// backwards.
     pub weights: Vec<(&'static str, f64)>,
 }
 
-/// The demo, step by step; whoever shows it decides how fast.
+/// The demo's simulation, one hour at a time.
 ///
 /// ```
 /// use jurybox_lab::DemoSimulation;
@@ -149,7 +150,7 @@ pub struct DemoSimulation {
     hour: u64,
     harmful: u64,
     pub(crate) tallies: [FoundCount; 3],
-    /// Influence of each evaluator, hour by hour.
+    /// Share of influence of each evaluator, per hour.
     pub(crate) influence: Vec<Vec<f64>>,
     scores: Vec<f64>,
     severities: Vec<f64>,
@@ -157,10 +158,10 @@ pub struct DemoSimulation {
 }
 
 impl DemoSimulation {
-    /// How many hours there are.
+    /// Number of hours of the whole demo.
     pub const HOURS: u64 = HOURS;
 
-    /// A desk that has learnt nothing yet.
+    /// The demo before its first hour.
     pub fn new(seed: u64) -> Result<DemoSimulation, Error> {
         let gains = DEMO_EVALUATORS.map(|c| c.gain);
         let noises = DEMO_EVALUATORS.map(|c| c.noise);
@@ -178,7 +179,7 @@ impl DemoSimulation {
         })
     }
 
-    /// One more hour; false when all are over.
+    /// Simulates one hour. False after the last one.
     pub fn step(&mut self) -> Result<bool, Error> {
         if self.hour == HOURS {
             return Ok(false);
@@ -189,7 +190,7 @@ impl DemoSimulation {
         self.jury.round_into(&scores, self.hour, LOOKS, &mut self.rng, &mut self.picks)?;
         self.tallies[0].add(&self.severities, self.picks.iter().map(|pick| pick.item));
         for pick in &self.picks {
-            // Here a person looks at the post and says how bad it is.
+            // Stands for a reviewer who reads the post and grades its severity.
             let reward = self.severities[pick.item];
             let example = Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) };
             self.jury.learn(&[example], self.hour)?;
@@ -229,7 +230,8 @@ impl DemoSimulation {
         }
     }
 
-    /// Weight times spread of the scores: what moves the ranking, whatever the units.
+    /// Each evaluator's share of influence: weight times standard deviation of its scores, which
+    /// does not depend on units.
     fn shares(&self) -> Vec<f64> {
         // Var |N(0, 1)| = 1 - 2/pi.
         let spread = |c: &DemoEvaluator| (c.gain * c.gain * 0.3634 + c.noise * c.noise).sqrt();
@@ -240,7 +242,7 @@ impl DemoSimulation {
         moved.iter().map(|m| if total > 0.0 { m / total } else { 0.0 }).collect()
     }
 
-    /// How things stand.
+    /// The counts and weights after the last simulated hour.
     pub fn standing(&self) -> DemoStanding {
         let none = vec![0.0; DEMO_EVALUATORS.len()];
         let shares = self.influence.last().unwrap_or(&none);
@@ -254,13 +256,12 @@ impl DemoSimulation {
         }
     }
 
-    /// What happened, as one self-contained page that ends with `closing`, which is HTML: how to go on from here is known
-    /// to whoever shows the demo.
+    /// The result as a self-contained page that ends with `closing`, which is HTML.
     pub fn to_html(&self, closing: &str) -> String {
         demo_page::html(self, closing)
     }
 
-    /// The policy at work.
+    /// The policy that Jurybox ranks by.
     pub fn policy(&self) -> &Spec {
         self.jury.spec()
     }

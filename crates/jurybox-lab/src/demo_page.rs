@@ -1,4 +1,4 @@
-//! The demo's page: what was caught, and how trust moved.
+//! The demo's HTML page: posts found over time, and the influence of each evaluator.
 
 use crate::demo::{DEMO_EVALUATORS, DemoSimulation};
 use jurybox_draw::{Bar, Curve, Plot, Scale, escaped, page, sparkline};
@@ -22,7 +22,7 @@ pub(crate) fn html(demo: &DemoSimulation, closing: &str) -> String {
         end.average,
         end.oracle
     );
-    // The oracle is dashed: Jurybox's curve, which nearly coincides with it, shows beneath.
+    // The oracle's curve is dashed, because Jurybox's nearly coincides with it.
     let looks = [("Jurybox", 0), ("plain average", 1), ("oracle", 14)];
     let found = demo.tallies.iter().zip(looks).map(|(tally, (name, style))| {
         let points = tally.history.iter().enumerate().map(|(i, c)| (i as f64 + 1.0, *c as f64)).collect();

@@ -1,12 +1,15 @@
-//! The lab: simulated review desks, a person's own history replayed, and the paper's figures and tables with what became of every
-//! claim.
+//! Simulations, replays of past reviews, off-policy estimates, prevalence, and the reproduction of
+//! the paper's figures, tables and claims.
 //!
-//! A [`Setting`] describes a desk, a [`SimulatedQueue`] plays it out, a [`trial`] lets policies compete on it, [`run_all`] does that
-//! many times on all cores, and a [`Summary`] says what came out, with intervals.
+//! A [`Setting`] describes a [`SimulatedQueue`]. A [`trial`] lets policies compete on it,
+//! [`run_all`] does so many times on all cores, and a [`Summary`] has the results with intervals.
+//! [`replay`] and [`off_policy`] compare policies on a table of past reviews, [`prevalence`]
+//! estimates the mean reward of all its rows, and [`reproduce`] tests the paper.
 //!
-//! Two rules hold throughout. *Common random numbers:* a run has one random stream for its data, so that all policies
-//! meet the same items and their differences are sharp. *Nothing depends on threads or on company:* a run is a function
-//! of its setting, seed and number, so files are the same byte for byte on one core and on many.
+//! Two rules hold throughout. *Common random numbers:* each run has one random stream for its data,
+//! so that all policies meet the same items and differences are precise. *Determinism:* a run is a
+//! function of its setting, seed and number, so that files are byte-identical on any number of
+//! cores.
 #![forbid(unsafe_code)]
 
 mod checkpoints;

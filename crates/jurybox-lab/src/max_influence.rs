@@ -1,11 +1,12 @@
-//! How far a row like those that a log has not met could move a figure.
+//! The largest influence that one more row could have on an estimate.
 //!
-//! Where rewards are rare, or a few of them are worth most, and weights are heavy, a figure moves in jumps: one row more or less.
-//! Student's interval measures the spread of the jumps that were met, and a log that met none of them has none to measure. What
-//! can be said beforehand is how large a jump is: the weight that such rows carry times what a reward can be away from what
-//! is expected of it.
+//! With rare rewards and heavy weights, an estimate moves in jumps: one row more or less. Student's
+//! interval measures the jumps that happened. A log without any has no spread, and its interval
+//! would be too narrow. The size of a jump is known beforehand: the weight of a row times the
+//! distance of a possible reward from the expected one.
 
-/// The size of a jump, down and up, in units of the figure.
+/// The largest change that one row could make to an estimate, downwards and upwards, in the
+/// estimate's unit. Both are zero or more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct MaxInfluence {
     pub(crate) down: f64,
@@ -13,11 +14,13 @@ pub(crate) struct MaxInfluence {
 }
 
 impl MaxInfluence {
-    /// From the weights in the figure with the chance of each to be met, from what rewards were away from what was expected
-    /// of them, and from how far the ends of the rewards' range are away from it.
+    /// From `weights`, the probability and the weight of each row; from `surprises`, reward minus
+    /// expected reward of the reviewed rows; and from the distances of the expected reward from the
+    /// ends of the reward range.
     ///
-    /// Sizes are third over second moments, which is what skewness has to do with variance in a sum of rare jumps. One row at
-    /// the end of the range is counted among the rewards: in a log without a single yes it is all there is.
+    /// Sizes are the third moment over the second, as in the skewness of a sum of rare jumps. One
+    /// row at the end of the range is added to the surprises: in a log without a single yes there
+    /// is no other.
     pub(crate) fn of(
         weights: impl Iterator<Item = (f64, f64)>,
         surprises: impl Iterator<Item = f64>,
@@ -32,12 +35,12 @@ impl MaxInfluence {
         MaxInfluence { down: weight * surprise(-1.0, to_low), up: weight * surprise(1.0, to_high) }
     }
 
-    /// Of the sum of two figures: the larger of their jumps.
+    /// The influence on the sum of two estimates: the larger one on each side.
     pub(crate) fn with(self, other: MaxInfluence) -> MaxInfluence {
         MaxInfluence { down: self.down.max(other.down), up: self.up.max(other.up) }
     }
 
-    /// Of the figure with its sign changed.
+    /// The influence on the estimate with its sign reversed.
     pub(crate) fn negated(self) -> MaxInfluence {
         MaxInfluence { down: self.up, up: self.down }
     }
@@ -52,7 +55,7 @@ mod tests {
         let weights = || [(0.5, 4.0), (0.5, 4.0)].into_iter();
         let never = MaxInfluence::of(weights(), [0.0; 100].into_iter(), (0.0, 1.0));
         assert_eq!(never, MaxInfluence { down: 0.0, up: 4.0 });
-        // Heavy weights count by the cube of their size.
+        // Sizes are (1 + 0.1 * 1000) / (1 + 0.1 * 100): heavy weights dominate.
         let uneven = MaxInfluence::of([(1.0, 1.0), (0.1, 10.0)].into_iter(), [0.0].into_iter(), (0.0, 1.0));
         assert!((uneven.up - 101.0 / 11.0).abs() < 1e-12);
     }

@@ -1,10 +1,10 @@
-//! Posts without end, for a desk that is watched while it works: the evaluators of the demo, and texts that a person can judge.
+//! An endless stream of posts for a live demo, with scores by the demo's evaluators and texts.
 //!
-//! Beside how bad a post is it has a tone, which says nothing of that: people write heatedly about football too. Three of the evaluators hear the tone more than
-//! anything else, and so agree with each other. Whoever goes by that agreement picks heated posts; that these are no worse than others is learnt
-//! from verdicts, and from nothing else.
+//! Besides its severity a post has a heated or calm tone, which says nothing of harm. Three of the
+//! evaluators mostly measure tone, and therefore agree with each other. A policy that trusts
+//! agreement picks heated posts, and only verdicts show that they are no more harmful than others.
 //!
-//! What a post truly is follows from its number alone, so that nothing has to be remembered of posts that were given out: memory does not grow.
+//! Severity and text depend on the seed and the post's number alone, so that memory does not grow.
 
 use crate::demo::{DEMO_EVALUATORS, HARMFUL};
 use jurybox::toolbox::hash_number;
@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// Posts without end.
+/// An endless stream of posts. Equal seeds give equal streams.
 ///
 /// ```
 /// use jurybox_lab::PostStream;
@@ -33,19 +33,19 @@ pub struct PostStream {
 /// A post with its scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Post {
-    /// Its name.
+    /// Unique id, such as `post-1`.
     pub id: String,
-    /// What each evaluator says, in their order; none where one is silent.
+    /// One score per evaluator; None if the evaluator is silent.
     pub scores: Vec<Option<f64>>,
-    /// Whether a person who looks finds it harmful.
+    /// Whether a reviewer finds the post harmful.
     pub harmful: bool,
-    /// What that person reads.
+    /// The text that a reviewer reads.
     pub text: String,
-    /// Where it was posted.
+    /// Channel in which it was posted.
     pub channel: &'static str,
 }
 
-/// How much of the tone is in what each of the evaluators says, in their order, on its own scale.
+/// Effect of the tone on each evaluator's scores, on the evaluator's own scale.
 const TONE: [f64; DEMO_EVALUATORS.len()] = [0.0, 0.0, 2.0, 2.0, 0.0, 2.0];
 
 const CHANNELS: [&str; 4] = ["comments", "forum", "messages", "reviews"];
@@ -74,20 +74,21 @@ const PLACES: [&str; 10] =
     ["Lisbon", "Kraków", "Oslo", "Graz", "Leeds", "Ghent", "Turin", "Aarhus", "Bern", "Porto"];
 
 impl PostStream {
-    /// The two whose noises can be swapped: the one to trust, and the one that shouts.
+    /// The two evaluators whose noise can be swapped: a precise one and a noisy one.
     pub const PAIR: [&str; 2] = ["LLM judge", "spam rules"];
 
-    /// From the first post on.
+    /// The stream from its first post on.
     pub fn new(seed: u64) -> PostStream {
         PostStream { seed, made: 0, rng: ChaCha8Rng::seed_from_u64(seed) }
     }
 
-    /// Who scores.
+    /// Names of the evaluators, in the order of a post's scores.
     pub fn evaluators() -> [&'static str; DEMO_EVALUATORS.len()] {
         DEMO_EVALUATORS.map(|character| character.name)
     }
 
-    /// The next post. Where the two are swapped, each has the other's noise, in proportion to its own scale.
+    /// The next post. If `swapped`, the evaluators of the [`PAIR`](Self::PAIR) have each other's
+    /// noise, in proportion to their own scales.
     pub fn post(&mut self, swapped: bool) -> Post {
         self.made += 1;
         let (number, rng) = (self.made, &mut self.rng);
@@ -109,14 +110,14 @@ impl PostStream {
         Post { id: format!("post-{number}"), scores, harmful, text, channel }
     }
 
-    /// What a person finds who looks at a post of this stream.
+    /// Whether the post of this id is harmful. None if the id is not that of a post.
     pub fn is_harmful(&self, id: &str) -> Option<bool> {
         let number = id.strip_prefix("post-")?.parse().ok()?;
         Some(severity(self.seed, number) >= HARMFUL)
     }
 }
 
-/// How bad a post is: |N(0, 1)|, always the same for the same number.
+/// The severity of a post: |N(0, 1)|, a function of seed and number.
 fn severity(seed: u64, number: u64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(hash_number(seed, number));
     let z: f64 = StandardNormal.sample(&mut rng);
@@ -127,7 +128,7 @@ fn severity(seed: u64, number: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The mean and the variance of what an evaluator says of fine posts.
+    /// The variance of an evaluator's scores.
     fn spread(swapped: bool, name: &str) -> f64 {
         let at = PostStream::evaluators().iter().position(|other| *other == name).unwrap();
         let mut stream = PostStream::new(3);

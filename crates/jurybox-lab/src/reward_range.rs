@@ -1,20 +1,21 @@
-//! The least and the greatest that a reward can be: what is assumed of rows that nobody looked at.
+//! The range of possible rewards, which bounds what unreviewed rows can be.
 
 use crate::error::Error;
 use jurybox_draw::short;
 
-/// The range of the rewards, and how it is known.
+/// The least and the greatest possible reward, and where they are from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RewardRange {
     pub(crate) low: f64,
     pub(crate) high: f64,
     pub(crate) from: &'static str,
-    /// Whether no reward can be outside, or none that was seen is.
+    /// Whether rewards outside are impossible: the range was declared, or rewards are 0 or 1.
     pub(crate) known: bool,
 }
 
 impl RewardRange {
-    /// As declared; else 0 to 1 where all rewards are one of these; else the range of the rewards in the log.
+    /// The declared range; else 0 to 1 if all rewards in the log are 0 or 1; else the range of the
+    /// rewards in the log. Errors if a reward is outside the declared range.
     pub(crate) fn of(rewards: &[f64], declared: Option<(f64, f64)>) -> Result<RewardRange, Error> {
         let known = || rewards.iter().copied().filter(|r| !r.is_nan());
         let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
@@ -40,7 +41,7 @@ impl RewardRange {
         Ok(RewardRange { low, high, from: "the range of the rewards in the log", known: false })
     }
 
-    /// What a person should know of it.
+    /// A warning if larger or smaller rewards than those in the log may exist.
     pub(crate) fn warning(&self) -> Option<String> {
         (!self.known).then(|| {
             format!(

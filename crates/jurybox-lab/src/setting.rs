@@ -1,10 +1,10 @@
-//! A setting: everything that describes a simulated review desk, checked before any work is done.
+//! The parameters of a simulated queue, checked before any work is done.
 
 use crate::error::Error;
 use jurybox::Link;
 use serde::{Deserialize, Serialize};
 
-/// The paper's synthetic family (Sect. 6.1), and the [`Extensions`] that take it to data as it really is.
+/// The paper's synthetic model (Sect. 6.1) and the [`Extensions`] that make it more like real data.
 ///
 /// Rewards are N(0, 1) cut to [0, 20]; evaluator j has gain alpha_j ~ U[1/2, 3/2] and noise level
 /// sigma_j ~ U[s/2, 3s/2] with s = 1 / `ratio`.
@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// How evaluations follow from rewards.
+    /// The function from rewards to mean scores.
     pub link: Link,
-    /// alpha_0 / sigma_0: 0.1 is very noisy, 10 is clear.
+    /// Signal to noise, alpha_0 / sigma_0: 0.1 is very noisy, 10 is clear.
     pub ratio: f64,
     /// J, the number of evaluators.
     pub evaluators: usize,
@@ -33,9 +33,9 @@ pub struct Setting {
     pub k: usize,
     /// T, the number of rounds.
     pub rounds: u64,
-    /// How noise is cut where the link is bounded.
+    /// How noise is cut if the link is bounded.
     pub truncation: Truncation,
-    /// What the paper leaves out.
+    /// Deviations from the paper's model.
     pub extensions: Extensions,
 }
 
@@ -54,7 +54,7 @@ impl Default for Setting {
     }
 }
 
-/// How the noise of a bounded link is cut; the paper does not say.
+/// How the noise of a bounded link is cut. The paper does not say.
 ///
 /// ```
 /// assert_eq!(serde_json::to_string(&jurybox_lab::Truncation::Symmetric).unwrap(), r#""symmetric""#);
@@ -62,14 +62,15 @@ impl Default for Setting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Truncation {
-    /// The score stays in (0, 1), whatever that does to its mean: the paper's reading.
+    /// The score stays in (0, 1), so that the noise has a mean other than zero near the ends.
     #[default]
     Interval,
-    /// Cut at ±min(m, 1 - m) around the mean score m: the noise keeps mean zero, as Assumption 2 demands.
+    /// Cut at ±min(m, 1 - m) around the mean score m: the noise has mean zero, as the paper's
+    /// Assumption 2 demands.
     Symmetric,
 }
 
-/// How the evaluators change over time.
+/// How the evaluators' parameters change over time.
 ///
 /// ```
 /// assert_eq!(jurybox_lab::SimulatedDrift::default(), jurybox_lab::SimulatedDrift::None);
@@ -77,16 +78,16 @@ pub enum Truncation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SimulatedDrift {
-    /// They do not.
+    /// No change.
     #[default]
     None,
-    /// Half way through, the first evaluator becomes what the last was, and so on.
+    /// Halfway through the run the order of the evaluators' parameters is reversed.
     Swap,
-    /// The same change, spread evenly over all rounds.
+    /// The same reversal, spread evenly over all rounds.
     Slow,
 }
 
-/// What the paper's family leaves out, each on its own switch; all off by default.
+/// Deviations from the paper's model, each with a field of its own; all off by default.
 ///
 /// ```
 /// let extensions = jurybox_lab::Extensions { intercepts: 1.0, ..Default::default() };
@@ -95,45 +96,45 @@ pub enum SimulatedDrift {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Extensions {
-    /// Evaluator j adds b_j ~ U[-x, x] inside the link.
+    /// Evaluator j adds an offset b_j ~ U[-x, x] inside the link.
     pub intercepts: f64,
-    /// Evaluator j reports in units of its own, 10^U[-x, x] (identity link only).
+    /// Evaluator j reports scores in a unit of its own, 10^U[-x, x] (identity link only).
     pub units: f64,
-    /// This many evaluators see nothing of the reward.
+    /// Number of evaluators with gain zero.
     pub useless: usize,
-    /// This many score against the reward.
+    /// Number of evaluators with a negative gain.
     pub inverted: usize,
-    /// This many share a part of their error ...
+    /// Number of evaluators whose errors are correlated.
     pub correlated: usize,
-    /// ... with this correlation.
+    /// Correlation of those errors.
     pub rho: f64,
-    /// The noise level of an item is sigma_j (1 + x r).
+    /// Growth x of the noise with the reward: its level for an item is sigma_j (1 + x r).
     pub reward_noise_growth: f64,
-    /// Evaluator j sees r^p_j instead of r, ln p_j ~ U[-x, x].
+    /// Curvature x: evaluator j scores r^p_j instead of r, with ln p_j ~ U[-x, x].
     pub curvature: f64,
-    /// Each score is missing with this probability.
+    /// Probability of each score to be missing.
     pub missing: f64,
-    /// The first evaluator is down from the first of these rounds to the last.
+    /// First and last round in which the first evaluator gives no scores.
     pub outage: Option<(u64, u64)>,
-    /// How the evaluators change.
+    /// Change of the evaluators over time.
     pub drift: SimulatedDrift,
-    /// What the learner sees of a reward is off by N(0, x^2).
+    /// Standard deviation of the error of verdicts.
     pub reward_noise: f64,
-    /// A reward comes this many rounds after its pick.
+    /// Number of rounds from a pick to its reward.
     pub delay: u64,
-    /// K_t is uniform between this and `items`.
+    /// Smallest number of items in a round; the number is uniform up to `items`.
     pub items_min: Option<usize>,
-    /// What was not picked stays; each round, new items take the places of the picked ones.
+    /// Items stay until they are picked, and each round brings as many new ones as were picked.
     pub persistent: bool,
 }
 
-/// Evaluators at most: as many as a jury takes.
+/// Largest number of evaluators, which is that of a jury.
 const MOST_EVALUATORS: usize = 2048;
-/// Items of a round at most.
+/// Largest number of items in a round.
 const MOST_ITEMS: usize = 1_000_000;
 
 impl Setting {
-    /// Refuses what cannot be simulated, naming the value.
+    /// Errors on the first parameter that cannot be simulated.
     pub fn check(&self) -> Result<(), Error> {
         let Setting { ratio, evaluators, items, k, rounds, .. } = self;
         if !(ratio.is_finite() && *ratio > 0.0) {
@@ -213,7 +214,7 @@ impl Setting {
         Ok(())
     }
 
-    /// E r of the rewards.
+    /// E\[r\], the mean of the rewards.
     pub fn mean_reward(&self) -> f64 {
         crate::simulated_queue::REWARDS.expectation()
     }

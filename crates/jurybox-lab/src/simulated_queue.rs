@@ -1,7 +1,7 @@
-//! The world of a setting: evaluators drawn once per run, then round after round of items, scores and rewards.
+//! A simulated queue: evaluators drawn once per run, then rounds of items with scores and rewards.
 //!
-//! One random stream per run, used for nothing else: every policy of a run meets the same data, and a run is the same
-//! whichever thread it runs on and whatever runs beside it.
+//! Each run has a random stream for its data alone. All policies of a run therefore meet the same
+//! data, whatever the thread and whatever runs beside it.
 
 mod oracle;
 
@@ -13,7 +13,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// The law of the rewards in the paper's synthetic section.
+/// The distribution of the rewards in the paper's synthetic section.
 pub(crate) const REWARDS: TruncatedNormal = TruncatedNormal { mean: 0.0, sd: 1.0, low: 0.0, high: 20.0 };
 
 /// Items with their scores and rewards.
@@ -24,16 +24,16 @@ pub(crate) const REWARDS: TruncatedNormal = TruncatedNormal { mean: 0.0, sd: 1.0
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SimulatedItems {
-    /// One row per item, NaN where missing.
+    /// One row per item; NaN for a missing score.
     pub scores: Vec<f64>,
-    /// What each item is worth.
+    /// True reward of each item.
     pub rewards: Vec<f64>,
-    /// What a person will say it is worth.
+    /// The verdict on each item: its reward plus the reward noise of the setting.
     pub verdicts: Vec<f64>,
 }
 
 impl SimulatedItems {
-    /// How many.
+    /// Number of items.
     pub fn len(&self) -> usize {
         self.rewards.len()
     }
@@ -50,7 +50,7 @@ impl SimulatedItems {
     }
 }
 
-/// A simulated review desk: see the module's documentation.
+/// A simulated queue: a generator of rounds with a known truth.
 ///
 /// ```
 /// use jurybox_lab::{SimulatedItems, Setting, SimulatedQueue};
@@ -75,14 +75,14 @@ pub struct SimulatedQueue {
 }
 
 impl SimulatedItems {
-    /// Takes in new items beside those that are there.
+    /// Appends the items of a round.
     pub(crate) fn take_in(&mut self, new: &SimulatedItems) {
         self.scores.extend_from_slice(&new.scores);
         self.rewards.extend_from_slice(&new.rewards);
         self.verdicts.extend_from_slice(&new.verdicts);
     }
 
-    /// Lets the picked items go.
+    /// Removes the items at these positions. Sorts `picks`.
     pub(crate) fn remove(&mut self, evaluators: usize, picks: &mut [usize]) {
         picks.sort_unstable_by(|a, b| b.cmp(a));
         for &item in picks.iter() {
@@ -94,7 +94,7 @@ impl SimulatedItems {
 }
 
 impl SimulatedQueue {
-    /// The world of one run. Worlds of different runs are independent.
+    /// The queue of run number `run`. Queues of different runs are independent.
     ///
     /// # Panics
     /// If the setting has not passed [`Setting::check`].
@@ -114,12 +114,13 @@ impl SimulatedQueue {
         SimulatedQueue { setting: setting.clone(), rng, start: truth.clone(), truth, round: 0, oracle, plain }
     }
 
-    /// The evaluators as they are now.
+    /// The evaluators' true parameters in the current round.
     pub fn truth(&self) -> &Truth {
         &self.truth
     }
 
-    /// The next round's items; with persistent items, the ones that are new.
+    /// Replaces `items` by those of the next round. With persistent items, the second and later
+    /// rounds bring K new items each.
     pub fn next_round(&mut self, items: &mut SimulatedItems) {
         self.round += 1;
         self.drift();
@@ -166,7 +167,7 @@ impl SimulatedQueue {
     }
 }
 
-/// The paper's own family (with offsets), without a detour.
+/// Scores without extensions other than offsets: the fast path.
 fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut R, out: &mut Vec<f64>) {
     let evaluators = truth.alpha.iter().zip(&truth.sigma).zip(&truth.intercept);
     match setting.link {
@@ -187,7 +188,7 @@ fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut
     }
 }
 
-/// How far the noise may go, around a mean score of a bounded link.
+/// The range of the noise around a mean score, for a bounded link.
 fn cut(truncation: Truncation, mean: f64) -> (f64, f64) {
     match truncation {
         Truncation::Interval => (-mean, 1.0 - mean),
@@ -198,7 +199,8 @@ fn cut(truncation: Truncation, mean: f64) -> (f64, f64) {
     }
 }
 
-/// One score with every twist. With a bounded link the shared error is drawn first and the evaluator's own part is cut.
+/// One score with every extension. For a bounded link the shared error is drawn first, and the
+/// evaluator's own error is cut to what is left of the range.
 fn score<R: Rng>(setting: &Setting, truth: &Truth, j: usize, reward: f64, shared: f64, rng: &mut R) -> f64 {
     let extensions = &setting.extensions;
     let rho = if j < extensions.correlated { extensions.rho } else { 0.0 };
@@ -238,7 +240,7 @@ mod tests {
         sum / n
     }
 
-    /// Residuals of evaluator j around its mean score.
+    /// Scores of evaluator j minus their means given the reward.
     fn residuals(world: &SimulatedQueue, items: &SimulatedItems, j: usize) -> Vec<f64> {
         let (width, link) = (world.setting.evaluators, world.setting.link);
         let f = |r: &f64| link.apply(world.truth.alpha[j] * r + world.truth.intercept[j]);
@@ -267,7 +269,7 @@ mod tests {
             let (world, items) = draw(&setting, 1000);
             assert!(items.scores.iter().all(|phi| (0.0..=1.0).contains(phi)));
             let off = mean(residuals(&world, &items, 0).into_iter());
-            // The noise lies within 1: its mean is known to 1/sqrt(60000).
+            // The noise is within ±1, so its mean has a standard error of at most 1/sqrt(60000).
             let centred = off.abs() < 0.02;
             assert_eq!(centred, truncation == Truncation::Symmetric, "{truncation:?} {off}");
         }

@@ -1,4 +1,4 @@
-//! One run: every contender on the same stream of rounds, judged against the oracle.
+//! One simulated run: every policy on the same rounds, compared with the oracle.
 
 use crate::checkpoints::{DENSITY, checkpoints};
 use crate::contender::Contender;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What one run of a setting has shown, at its checkpoints. Sums are from the first round on.
+/// The results of one run of a setting at its checkpoints. Sums are from the first round on.
 ///
 /// ```
 /// use jurybox_lab::{Contender, Setting, trial};
@@ -27,34 +27,39 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// The checkpoints.
+    /// The rounds of the checkpoints.
     pub rounds: Vec<u64>,
-    /// Reward of the oracle's picks.
+    /// Sum of the true rewards of the oracle's picks.
     pub oracle: Vec<f64>,
-    /// Reward of the best picks that hindsight allows, from the items the oracle met.
+    /// Sum of the true rewards of the best possible picks from the oracle's items.
     pub best: Vec<f64>,
-    /// The contenders, in order.
+    /// One track per contender, in the order in which they were given.
     pub tracks: Vec<Track>,
 }
 
-/// One contender's part of a [`RunRecord`].
+/// The results of one contender in a [`RunRecord`], one entry per checkpoint.
+///
+/// A contender that stops early has no entries after its last round.
 ///
 /// ```
 /// assert!(jurybox_lab::Track::default().reward.is_empty());
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Track {
-    /// Eq. 6: against the oracle's picks, both by the oracle's estimates.
+    /// Relative regret (the paper's Eq. 6): the oracle's estimates of its own picks minus its
+    /// estimates of the contender's picks.
     pub relative_regret: Vec<f64>,
-    /// App. D: the same by the true rewards.
+    /// Absolute regret (App. D): the true rewards of the oracle's picks minus those of the
+    /// contender's.
     pub absolute_regret: Vec<f64>,
-    /// True reward of the picks.
+    /// Sum of the true rewards of the picks.
     pub reward: Vec<f64>,
-    /// Distance of the estimated gains from the true ones; for `esag` from E\[r\] times them. None without an estimate.
+    /// Euclidean distance of the estimated gains from the true ones, which for `esag` are scaled by
+    /// E\[r\]. None for policies that estimate no gains.
     pub alpha_error: Vec<Option<f64>>,
 }
 
-/// Runs one run. None if it was interrupted.
+/// Simulates run number `run` of a setting. None if `stop` was set before its end.
 pub fn trial(
     setting: &Setting,
     contenders: &[Contender],
@@ -84,7 +89,7 @@ pub fn trial(
             return Ok(None);
         }
         world.next_round(&mut items);
-        // The oracle and every contender read the same scores: their g^-1 is taken once.
+        // The oracle and every contender read the same scores: compute g^-1 once.
         let scores = Scores::new(&items.scores, setting.evaluators)?.with_inverse(setting.link, &mut inverse);
         let oracle_rewards = if setting.extensions.persistent {
             oracle_pool.take_in(&items);
@@ -121,7 +126,7 @@ pub fn trial(
     Ok(Some(record))
 }
 
-/// The oracle's view of one round.
+/// Finds the picks of the oracle, with buffers that are kept from round to round.
 #[derive(Default)]
 struct OraclePicker {
     buffer: Vec<f64>,
@@ -163,7 +168,7 @@ impl OraclePicker {
     }
 }
 
-/// A reward that is on its way.
+/// A reward that is delivered at the end of a later round.
 struct PendingReward {
     round: u64,
     scores: Vec<f64>,
@@ -171,7 +176,7 @@ struct PendingReward {
     receipt: Receipt,
 }
 
-/// A contender at work.
+/// A contender with its jury and its sums so far.
 struct RunningContender {
     jury: Jury,
     rng: ChaCha8Rng,
@@ -181,7 +186,7 @@ struct RunningContender {
     relative: f64,
     reward: f64,
     last_round: u64,
-    /// What the estimate of the gains estimates is this multiple of them.
+    /// The factor between the gains that the policy estimates and the true ones.
     alpha_scale: f64,
 }
 
@@ -193,7 +198,7 @@ impl RunningContender {
         seed: u64,
         run: u64,
     ) -> Result<RunningContender, Error> {
-        // A stream for the contender's own draws that depends on its name alone, not on who else plays.
+        // Seeded by the contender's label alone, so that the other contenders change nothing.
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ hash_text(&contender.label));
         rng.set_stream(run);
         Ok(RunningContender {
@@ -255,7 +260,8 @@ impl RunningContender {
         Ok(())
     }
 
-    /// A round from the contender's own pool: it observes each item once, when it arrives.
+    /// One round with persistent items: the contender picks from a pool of its own, and observes
+    /// each item once, when it arrives.
     fn play_from_own_pool(
         &mut self,
         setting: &Setting,
@@ -365,14 +371,14 @@ mod tests {
         let stays =
             Setting { extensions: Extensions { persistent: true, ..Extensions::default() }, ..fresh.clone() };
         let (fresh, stays) = (play(&fresh, &["uniform"]), play(&stays, &["uniform"]));
-        // With replacement of what is picked only, all that ever comes is picked at last: the mean falls to E r.
+        // Only picks are replaced, so in the end every item is picked: the mean falls to E[r].
         assert!(stays.oracle.last() < fresh.oracle.last());
         assert!(stays.tracks[0].reward.last() < stays.oracle.last());
     }
 
     #[test]
     fn items_that_stay_do_not_mislead_esag() {
-        // Observed in every round, the leftovers cost it more than ten here.
+        // With the leftovers observed again in every round, its regret would be above ten here.
         let setting = Setting {
             rounds: 100,
             ratio: 0.3,

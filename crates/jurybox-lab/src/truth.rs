@@ -1,10 +1,10 @@
-//! The evaluators of a world as they truly are: drawn once per run, known to the oracle alone.
+//! The true parameters of simulated evaluators, drawn once per run and known to the oracle alone.
 
 use crate::setting::Setting;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// What there is to know about every evaluator, at one time.
+/// The true parameters of every evaluator in one round, one entry per evaluator.
 ///
 /// ```
 /// use jurybox_lab::{Setting, SimulatedQueue};
@@ -13,15 +13,15 @@ use rand_chacha::ChaCha8Rng;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Truth {
-    /// Gains, in reward units.
+    /// Gains, for scores before units.
     pub alpha: Vec<f64>,
-    /// Noise levels, in the same.
+    /// Noise levels, for scores before units.
     pub sigma: Vec<f64>,
     /// Offsets inside the link.
     pub intercept: Vec<f64>,
-    /// Units of the reported scores.
+    /// Factors from scores to reported scores.
     pub unit: Vec<f64>,
-    /// Evaluator j sees r^power.
+    /// Exponents: evaluator j scores r^power.
     pub power: Vec<f64>,
 }
 
@@ -37,13 +37,13 @@ impl Truth {
         let intercept = within(-extensions.intercepts, extensions.intercepts);
         let unit = within(-extensions.units, extensions.units).into_iter().map(|u| 10_f64.powf(u)).collect();
         let power = within(-extensions.curvature, extensions.curvature).into_iter().map(f64::exp).collect();
-        // Alphas are independent: which evaluators are useless or inverted need not be drawn too.
+        // Gains are independent and identically distributed, so the first ones are as good as any.
         alpha[..extensions.useless].fill(0.0);
         alpha[extensions.useless..extensions.useless + extensions.inverted].iter_mut().for_each(|a| *a = -*a);
         Truth { alpha, sigma, intercept, unit, power }
     }
 
-    /// These evaluators on the way to their mirror image: the first becomes the last.
+    /// Parameters between these (`share` 0) and the same in reversed order (`share` 1).
     pub(crate) fn towards_mirror(&self, share: f64) -> Truth {
         let mix = |values: &[f64]| -> Vec<f64> {
             values.iter().zip(values.iter().rev()).map(|(a, b)| (1.0 - share) * a + share * b).collect()
@@ -51,12 +51,12 @@ impl Truth {
         Truth { alpha: mix(&self.alpha), sigma: mix(&self.sigma), ..self.clone() }
     }
 
-    /// Noise levels in the units of the scores: what a policy that is told sigma is told.
+    /// Noise levels in the units of the reported scores, for policies with the option `sigma`.
     pub fn told_sigma(&self) -> Vec<f64> {
         self.sigma.iter().zip(&self.unit).map(|(s, u)| s * u).collect()
     }
 
-    /// Gains in the units of the scores: what an estimate is compared with.
+    /// Gains in the units of the reported scores, for policies with the option `alpha`.
     pub fn told_alpha(&self) -> Vec<f64> {
         self.alpha.iter().zip(&self.unit).map(|(a, u)| a * u).collect()
     }

@@ -1,13 +1,16 @@
-//! What the oracle makes of scores: told everything about the evaluators, it is what policies are held against.
+//! The oracle's estimates of rewards, from scores and the true parameters of the evaluators.
+//!
+//! The estimate is that of the paper's Lemmas 1 and 2. Missing scores shrink it towards the mean.
 
 use super::{REWARDS, SimulatedQueue};
 use jurybox::Scores;
 
 impl SimulatedQueue {
-    /// The oracle's estimate of each item's reward: the paper's form, told all about each evaluator (offset and units
-    /// too), blind to correlations between them. An item that some did not score is pulled towards the mean reward, as far
-    /// as its scores tell less than all would: items then rank by the linear posterior mean of their rewards, whatever is
-    /// missing, on the scale that complete ones have in the paper.
+    /// The oracle's estimate of each item's reward, written to `out`.
+    ///
+    /// It knows gains, noise levels, offsets and units, and ignores correlations between
+    /// evaluators. An item with missing scores is shrunk towards the mean reward. Items then rank
+    /// by the linear posterior mean of their rewards, and complete items keep the paper's value.
     pub fn oracle_values(&self, scores: &Scores<'_>, buffer: &mut Vec<f64>, out: &mut Vec<f64>) {
         let link = self.setting.link;
         let t = &self.setting.extensions;
@@ -22,9 +25,12 @@ impl SimulatedQueue {
         self.pull_in_thin_evidence(scores, out);
     }
 
-    /// With p the information of the scores present, P that of all and v the variance of the rewards, the posterior mean
-    /// lies `v p / (1 + v p)` of the way from the mean reward to the estimate; for a complete item `v P / (1 + v P)` of it.
-    /// The ratio of the two puts both kinds in one order and leaves complete items as they are.
+    /// Shrinks the values of items with missing scores.
+    ///
+    /// With p the information of the scores present, P that of all scores and v the variance of the
+    /// rewards, the posterior mean is `v p / (1 + v p)` of the way from the mean reward to the
+    /// estimate; for a complete item `v P / (1 + v P)`. The ratio of the two puts incomplete items
+    /// in one order with complete ones, whose values stay.
     fn pull_in_thin_evidence(&self, scores: &Scores<'_>, out: &mut [f64]) {
         if scores.is_complete() {
             return;
@@ -32,7 +38,7 @@ impl SimulatedQueue {
         let (mean, v) = (self.setting.mean_reward(), REWARDS.variance());
         let information = || self.truth.alpha.iter().zip(&self.truth.sigma).map(|(a, s)| (a / s).powi(2));
         let all: f64 = information().sum();
-        // Where nobody sees anything of the reward, all items tie.
+        // All gains are zero: every item ties.
         if all <= 0.0 {
             return;
         }
@@ -115,7 +121,7 @@ mod tests {
         };
         assert_eq!(order(&values), order(&means));
         assert_ne!(order(&bare), order(&means));
-        // Complete items are worth what they are where nothing is missing, bit for bit.
+        // Complete items have the bare weighted mean, bit for bit.
         let complete: Vec<usize> =
             (0..60).filter(|&i| items.scores[4 * i..4 * i + 4].iter().all(|x| x.is_finite())).collect();
         assert!(complete.len() > 5 && complete.iter().all(|&i| values[i].to_bits() == bare[i].to_bits()));
