@@ -1,4 +1,4 @@
-//! Who enters a replay: the policies asked for, and what to hold them against.
+//! The entrants of a replay: the policies under test, and the references to compare them with.
 
 use super::duplicate_scores::DuplicateScores;
 use super::fixed_rules::{FixedRulePicker, RankingRule};
@@ -13,27 +13,27 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::{Arc, OnceLock};
 
-/// Folds of the regression that knows all other labels.
+/// Number of folds of the hindsight regression.
 const HINDSIGHT_FOLDS: usize = 5;
 /// How often these folds are drawn; a row's value is the sum over the draws.
 const HINDSIGHT_SPLITS: usize = 3;
 
-/// What the evaluator is called that does best alone; its name follows in parentheses where there is one.
+/// Name of the evaluator with the best ranking of its own, whose name follows in parentheses.
 pub(super) const BEST_SINGLE: &str = "best-single";
 
-/// A name, and who plays under it.
+/// An entrant with its name in the results.
 pub(crate) struct Entrant {
     pub(crate) name: String,
     kind: EntrantKind,
 }
 
 enum EntrantKind {
-    /// Begins as this jury is.
+    /// A policy, which begins as this jury.
     Policy(Box<Jury>, RewardScale),
-    /// Fixed weights that a person gave.
+    /// Fixed weights from the options.
     Weights(Vec<f64>),
     Reference(RankingRule),
-    /// One of the evaluators: the best of them is shown.
+    /// One evaluator's scores. Results show the best of these entrants.
     Single(usize),
     RegressionPicker(RegressionKind),
     /// Ridge regression on all other rows of the run. Its groups of rows are found once, for all runs.
@@ -41,18 +41,18 @@ enum EntrantKind {
 }
 
 impl Entrant {
-    /// Whether a person asked for it.
+    /// Whether it was asked for; otherwise it is a reference.
     pub(crate) fn is_policy(&self) -> bool {
         matches!(self.kind, EntrantKind::Policy(..) | EntrantKind::Weights(_))
     }
 
-    /// Whether it learns, and only from picks of its own.
+    /// Whether its policy learns only from its own picks.
     pub(crate) fn needs_receipts(&self) -> bool {
         let EntrantKind::Policy(jury, _) = &self.kind else { return false };
         jury.spec().entry().is_some_and(|entry| entry.needs != Needs::Nothing)
     }
 
-    /// The jury that it begins as, where it is one.
+    /// The jury that a policy begins as.
     pub(crate) fn jury(&self) -> Option<&Jury> {
         if let EntrantKind::Policy(jury, _) = &self.kind { Some(jury) } else { None }
     }
@@ -62,12 +62,12 @@ impl Entrant {
         matches!(self.kind, EntrantKind::Reference(RankingRule::Known(_)))
     }
 
-    /// The evaluator that plays alone.
+    /// Position of the evaluator that ranks alone.
     pub(crate) fn single(&self) -> Option<usize> {
         if let EntrantKind::Single(evaluator) = self.kind { Some(evaluator) } else { None }
     }
 
-    /// What is known of each row before the first round, by looking where no policy may look.
+    /// Values of each row that use the rewards of the whole run, for `hindsight` alone.
     pub(crate) fn knows_beforehand(
         &self,
         log: &ReviewLog,
@@ -77,7 +77,7 @@ impl Entrant {
     ) -> Option<Arc<[f64]>> {
         let stream = || {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-            // Far beyond the runs' own streams.
+            // Far from the streams of the runs.
             rng.set_stream(u64::MAX - run as u64);
             rng
         };
@@ -86,7 +86,7 @@ impl Entrant {
         Some(hindsight(log, schedule, groups, &mut stream()).into())
     }
 
-    /// The player at the beginning of a stage; say whether rows come back `again`.
+    /// An untaught picker for a stage. Set `again` if rows come back.
     pub(crate) fn player(
         &self,
         log: &ReviewLog,
@@ -112,7 +112,7 @@ impl Entrant {
     }
 }
 
-/// All that enter: first what was asked for, each name once, then the references that nobody asked for.
+/// The policies, states and weights of the options, then the references, each name once.
 pub(crate) fn entrants(
     log: &ReviewLog,
     options: &ReplayOptions,
@@ -133,7 +133,7 @@ pub(crate) fn entrants(
     }
     for (shown, (name, jury)) in options.state_names().zip(&options.states) {
         check_state(name, jury, log)?;
-        // A state goes on with rewards as the file has them: that is how it was taught.
+        // A state learns rewards as the file has them, because it was taught so.
         add(shown, EntrantKind::Policy(Box::new(jury.clone()), RewardScale::NONE));
     }
     if let Some(weights) = &options.weights {
@@ -162,7 +162,7 @@ pub(crate) fn entrants(
     Ok(list)
 }
 
-/// A state is of use only for the evaluators it was learnt over.
+/// Errors if a state was learnt over other evaluators than the log's.
 pub(crate) fn check_state(name: &str, jury: &Jury, log: &ReviewLog) -> Result<(), Error> {
     if [&log.evaluators, log.with_contexts()].contains(&jury.evaluators()) {
         return Ok(());
@@ -239,7 +239,7 @@ fn hindsight(
         }
     }
     let shown: Vec<usize> = (0..log.rows()).filter(|&row| shown[row]).collect();
-    // Row by row as they are wanted: all of them would be the history once more, in every run at work.
+    // Standardised row by row: a copy of the whole log for every run at work would be too large.
     let standard = log.standard();
     let filled = |row: usize, scores: &mut Vec<f64>| {
         scores.clear();
@@ -262,7 +262,7 @@ fn hindsight(
             });
             let Some(fit) = fit else { continue };
             let mut scores = Vec::with_capacity(width);
-            // Without the intercept: a fold that is worth less leaves the others a higher one, and would come first.
+            // Without the intercept, which is higher where the fold left out has low rewards.
             let mut value = |row: usize| {
                 filled(row, &mut scores);
                 scores.iter().zip(&fit.slopes).map(|(x, slope)| x * slope).sum::<f64>()

@@ -1,4 +1,4 @@
-//! Players that never learn from a reward: averages, one evaluator, fixed weights, and what was known all along.
+//! Rankings that never learn from a reward: averages, one evaluator, fixed weights, known values.
 
 use super::ReviewLog;
 use super::pickers::{CandidateRows, PickRequest, PickedRow, RowPicker, highest};
@@ -8,29 +8,29 @@ use jurybox_files::Judge;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
-/// What rows are ranked by.
+/// The value that rows are ranked by.
 #[derive(Debug, Clone)]
 pub(crate) enum RankingRule {
-    /// The mean of the scores that a row has.
+    /// The mean of a row's scores, missing ones left out.
     Average,
-    /// The mean of its standardised scores; moments are those of what has been seen so far.
+    /// The mean of a row's standardised scores, by the moments of all rows shown so far.
     ZMean,
-    /// The mean of its scores' ranks among the rows that it came with.
+    /// The mean of a row's score ranks among the rows that were shown with it.
     RankMean,
-    /// One evaluator's score.
+    /// The score of one evaluator.
     Single(usize),
-    /// Fixed weights.
+    /// A weighted sum of scores.
     Weights(Vec<f64>),
-    /// A value for each row of the log.
+    /// A given value for each row of the log.
     Known(Arc<[f64]>),
 }
 
-/// A player who ranks by a value.
+/// A picker that ranks by a fixed rule.
 pub(crate) struct FixedRulePicker {
     value: RankingRule,
     width: usize,
     moments: Standard,
-    /// Of what is on the desk, by place.
+    /// Values of the candidates, by position.
     values: Vec<f64>,
 }
 
@@ -93,7 +93,8 @@ impl RowPicker for FixedRulePicker {
     }
 }
 
-/// The rank of each score among its evaluator's, as a share from 0 to 1; equal scores share a rank, missing ones have none.
+/// The rank of each score among its evaluator's, scaled to 0 to 1. Ties share a rank; missing
+/// scores have NaN.
 fn ranks(scores: &[f64], width: usize) -> Vec<f64> {
     let mut ranks = vec![f64::NAN; scores.len()];
     for j in 0..width {

@@ -1,22 +1,21 @@
-//! From what was earned to figures with intervals.
+//! The figures of a replay with their intervals: ratio estimators over runs, half-samples, rounds
+//! or folds.
 //!
-//! The best share is a ratio of sums: what a player earned above a random pick, over what the best possible picks would
-//! have earned above it, each summed over all runs. A mean of the runs' own ratios would give a run in which there was
-//! little to find as much say as one with much. The interval is that of a ratio, linearised: with `d_u = gain_u - share *
-//! possible_u` of each unit u, it is Student's t times the standard error of the sum of the d, over the sum of the possible.
-//! Differences between two players are differences of gains over the same sum, unit by unit.
+//! **Best share.** A ratio of sums over all runs: the reward above that of random picks, over that
+//! of the best possible picks. With `d_u = gain_u - share * possible_u` for each unit u, the
+//! linearised interval is Student's t times the standard error of the sum of d, over the sum of
+//! `possible`. Differences of two entrants use the differences of their gains.
 //!
-//! Runs on one file show how its rows were drawn, not how another file of such rows would have come out. So a file is also split
-//! into two halves at random, several times, and each half is played on its own: with halves whose `d` differ by `D`, a file of as
-//! many rows as both has the variance `D^2 / 4` (random half-samples: Wolter, Introduction to Variance Estimation, ch. 3). A half
-//! has half the labels, and few runs. How these differ is counted as well, so that intervals of players whose runs differ more by
-//! their course than by their rows are too wide.
+//! **Other files.** Runs on one file do not show how another file of such rows would have come out.
+//! The file is therefore split into random halves, several times, and each half is replayed. If the
+//! `d` of two halves differ by `D`, a file of all rows has the variance `D^2 / 4` (random
+//! half-samples: Wolter, *Introduction to Variance Estimation*, ch. 3). The spread of runs is
+//! added, so intervals are too wide if runs differ more by their order than by their rows.
 //!
-//! Where intervals are of other rows, what no unit has met counts too. A player whose few picks were all hits, or all
-//! misses, leaves no spread to measure, but on other rows a pick could miss. The figure then has the score interval of a count
-//! (`max_influence`): for n picks that were all right it is Wilson's. Two players who earned the same in every unit are not certain
-//! to be equal on other rows either: one row picked otherwise moves their difference by about the rewards' standard deviation
-//! over what could be gained.
+//! **Jumps.** An entrant whose few picks were all hits shows no spread, yet on other rows a pick
+//! could miss. Such figures have the score interval of a count (Wilson's, for n hits of n), by the
+//! largest influence of one pick. Two entrants with equal gains in every unit are not certain to be
+//! equal on other rows: their difference can move by about a standard deviation of the rewards.
 
 use super::run::RunResult;
 use super::schedule::{RUNS_OF_A_HALF, RewardBaselines};
@@ -26,21 +25,22 @@ use jurybox::toolbox::student_95;
 
 /// The 97.5% quantile of the normal law.
 const Z: f64 = 1.959_963_984_540_054;
-/// Units below which no interval is given: from two or three, a spread is a guess.
+/// Least number of units for an interval: two or three tell no spread.
 pub(super) const LEAST_UNITS: usize = 4;
 
-/// What an interval is over.
+/// The unit that an interval is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IntervalUnit {
     Runs,
-    /// Rows of the file, by its halves, and runs.
+    /// Halves of the file's rows, and runs.
     Rows,
     Rounds,
     Folds,
 }
 
 impl IntervalUnit {
-    /// Whether the units stand for rows that are not in the file. Runs are draws of the rows that are.
+    /// Whether the interval speaks of rows that are not in the file. Runs only redraw those that
+    /// are.
     fn generalizes_to_other_rows(self) -> bool {
         self != IntervalUnit::Runs
     }
@@ -54,7 +54,7 @@ impl IntervalUnit {
         }
     }
 
-    /// What an interval over these covers, and what it does not.
+    /// What the interval covers, as a sentence for reports.
     pub(crate) fn covers(self) -> &'static str {
         match self {
             IntervalUnit::Runs => "over runs: the draws of rows and their order, not other files",
@@ -73,20 +73,23 @@ impl IntervalUnit {
     }
 }
 
-/// A ratio of sums, with the variance that its units show.
+/// A ratio of sums with its variance.
 struct RatioEstimate {
     mean: f64,
-    /// Infinite from fewer units than tell a spread.
+    /// Variance of the ratio; infinite from fewer than [`LEAST_UNITS`] units.
     variance: f64,
-    /// Student's t for so many units.
+    /// Student's t for the number of units.
     t: f64,
-    /// Whether nothing above the line differs from zero.
+    /// Whether the numerators of all units are zero.
     nothing: bool,
 }
 
 impl RatioEstimate {
-    /// From units in one or several groups; None where there is nothing to divide by. Several groups are repetitions on the
-    /// same rows: they make the ratio steadier, but each of them is as uncertain as the other, so that their variances are averaged.
+    /// From (numerator, denominator) pairs, one per unit, in one or more groups. None if
+    /// denominators sum to zero.
+    ///
+    /// Groups are repetitions on the same rows. Each is as uncertain as the others, so that their
+    /// variances are averaged, not summed.
     fn of(groups: &[Vec<(f64, f64)>]) -> Option<RatioEstimate> {
         let sum = |units: &[(f64, f64)]| {
             units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1))
@@ -105,28 +108,28 @@ impl RatioEstimate {
         let t = student_95(smallest - 1);
         let variance = groups.iter().map(|units| {
             let (n, below) = (units.len() as f64, sum(units).1);
-            // The d of a group add up to zero but for what the group differs from the others.
+            // The d of a group sum to its difference from the other groups.
             let off: Vec<f64> = units.iter().map(|unit| unit.0 - mean * unit.1).collect();
             let centre = off.iter().sum::<f64>() / n;
             n / (n - 1.0) * off.iter().map(|d| (d - centre).powi(2)).sum::<f64>() / (below * below)
         });
         let variance = variance.sum::<f64>() / groups.len() as f64;
-        // What is the same in every unit shows no spread; what is left of it by rounding is nothing.
+        // Units that are equal up to rounding show no spread.
         let size =
             groups.iter().flatten().map(|unit| unit.0.abs() + (mean * unit.1).abs()).sum::<f64>() / total.1;
         let spread = t * variance.sqrt() > 1e-12 * size;
         Some(RatioEstimate { mean, variance: if spread { variance } else { 0.0 }, t, nothing })
     }
 
-    /// With the variance over files in place of that over runs: of this file's runs and, by its halves, of its rows. A half is
-    /// what is above and below the line, summed over its runs; halves come in pairs.
+    /// Adds the variance over rows, from halves, to that over runs. Each half has a numerator and a
+    /// denominator, summed over its runs; halves come in pairs.
     fn over_files(mut self, halves: &[(f64, f64)]) -> RatioEstimate {
         let below = halves.iter().map(|half| half.1).sum::<f64>() / halves.len() as f64;
         let off = |half: (f64, f64)| half.0 - self.mean * half.1;
         let squares = halves.chunks_exact(2).map(|two| (off(two[0]) - off(two[1])).powi(2) / 4.0);
         let splits = halves.len() / 2;
         let rows = squares.sum::<f64>() / (splits as f64 * below * below);
-        // Halves in which there is nothing to gain tell nothing of the rows.
+        // Without anything to gain in the halves, nothing is known of the rows.
         self.variance = if rows.is_finite() { self.variance + rows } else { f64::INFINITY };
         self.nothing &= halves.iter().all(|half| half.0 == 0.0);
         self.t = student_95(splits);
@@ -138,10 +141,12 @@ impl RatioEstimate {
         Interval::around(self.mean, self.t * self.variance.sqrt())
     }
 
-    /// The interval that also counts a jump of this size among so many picks, and none where `max_influence` is 0.
+    /// An interval that also counts one pick that goes otherwise, with `max_influence` on the
+    /// ratio. Student's interval if that is 0.
     ///
-    /// With the size `s = b^3 / (V + b^2)` of one unmet jump b beside the variance V that was met, and z of the normal law, it reaches
-    /// `h + sqrt(t^2 V + h^2)`, where `h = z^2 s / 2 / (1 + z^2 / n)`. With V = 0 that is the score interval of a count.
+    /// With influence b, variance V and size `s = b^3 / (V + b^2)` it reaches `h + sqrt(t^2 V +
+    /// h^2)`, where `h = z^2 s / 2 / (1 + z^2 / n)` for n picks and z of the normal distribution.
+    /// With V = 0 that is the score interval of a count.
     fn score_interval(&self, max_influence: f64, picks: f64) -> Interval {
         if max_influence <= 0.0 || !self.variance.is_finite() {
             return self.student();
@@ -153,18 +158,18 @@ impl RatioEstimate {
     }
 }
 
-/// Sums of one quantity, run by run and label by label.
+/// Cumulative sums of one quantity over the labels of each run.
 pub(crate) struct CumulativeSums {
-    /// For each run, the sum up to each label, beginning with none.
+    /// For each run, the sum up to each label; the first entry is 0.
     runs: Vec<Vec<f64>>,
-    /// The same of each run of a half, where halves are played.
+    /// Cumulative sums of each run on a half of the rows; empty without halves.
     halves: Vec<Vec<f64>>,
-    /// Whether these are the rewards of picks, each of which could have been another; expectations have no such picks.
+    /// Whether these are rewards of picks that could have gone otherwise, not expectations.
     picked: bool,
 }
 
 impl CumulativeSums {
-    /// From the values of each label, of so many runs and then of those of halves.
+    /// From the values of each label, for `runs` runs and then for runs on halves.
     pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [f64]>, runs: usize) -> CumulativeSums {
         let up_to = |values: &[f64]| {
             let mut sum = 0.0;
@@ -180,7 +185,7 @@ impl CumulativeSums {
         CumulativeSums { runs: all, halves, picked: false }
     }
 
-    /// Of what a player earned; `uncertain` unless its picks are right by construction.
+    /// The rewards of an entrant. Set `uncertain` unless its picks are right by construction.
     pub(crate) fn of_played(played: &[RunResult], runs: usize, uncertain: bool) -> CumulativeSums {
         CumulativeSums {
             picked: uncertain,
@@ -188,7 +193,8 @@ impl CumulativeSums {
         }
     }
 
-    /// The sums of each half over its runs: of as large a share of its labels as `labels` are of a run's.
+    /// The sum of each half over its runs, up to the share of its labels that `labels` are of a
+    /// run's.
     fn of_halves(&self, labels: usize) -> Vec<f64> {
         let of_run = self.runs.first().map_or(0, |run| run.len() - 1).max(1);
         let up_to = |run: &Vec<f64>| {
@@ -198,12 +204,12 @@ impl CumulativeSums {
         self.halves.chunks(RUNS_OF_A_HALF).map(|runs| runs.iter().map(up_to).sum()).collect()
     }
 
-    /// The sum over all runs.
+    /// The sum over all runs of the first `labels` labels.
     pub(crate) fn total(&self, labels: usize) -> f64 {
         self.runs.iter().map(|run| run[labels]).sum()
     }
 
-    /// The sums of each unit within the first labels, unit by unit.
+    /// The sum of each unit within the first `labels` labels, in groups of units.
     fn units(&self, over: IntervalUnit, baselines: &[RewardBaselines], labels: usize) -> Vec<Vec<f64>> {
         let cut = |run: usize, ends: &[usize]| -> Vec<f64> {
             let (mut sums, mut start) = (Vec::new(), 0);
@@ -230,7 +236,7 @@ impl CumulativeSums {
     }
 }
 
-/// All that figures are made from.
+/// The sums that all figures of a replay are made from.
 pub(crate) struct ReplayMeasures<'a> {
     pub(crate) over: IntervalUnit,
     /// Of the runs on all rows.
@@ -238,13 +244,13 @@ pub(crate) struct ReplayMeasures<'a> {
     pub(crate) uniform: CumulativeSums,
     pub(crate) best: CumulativeSums,
     pub(crate) picks: CumulativeSums,
-    /// The standard deviation of the rewards, and the least and the greatest of them.
+    /// Standard deviation, and least and greatest value, of the rewards.
     spread: f64,
     ends: (f64, f64),
 }
 
 impl<'a> ReplayMeasures<'a> {
-    /// Of what so many runs offered, and then those of halves.
+    /// From the baselines of `runs` runs and then of runs on halves.
     pub(crate) fn new(
         over: IntervalUnit,
         baselines: &'a [RewardBaselines],
@@ -278,7 +284,7 @@ impl<'a> ReplayMeasures<'a> {
             let (a, b, c, d) = (sums(above.0), sums(above.1), sums(below.0), below.1.map(sums));
             let unit = |u: usize| {
                 let (most, least) = (c[u], d.as_ref().map_or(0.0, |d| d[u]));
-                // What is left of two equal sums by rounding is nothing.
+                // Equal up to rounding.
                 let nothing = most - least <= 1e-12 * (most.abs() + least.abs());
                 let more = a[u] - b[u];
                 let equal = more.abs() <= 1e-12 * (a[u].abs() + b[u].abs());
@@ -294,7 +300,8 @@ impl<'a> ReplayMeasures<'a> {
         Some(if of_files { ratio.over_files(&paired(&|sums| sums.of_halves(labels))) } else { ratio })
     }
 
-    /// How far one pick that went otherwise could move the sum of a player's rewards; 0 where picks are not drawn anew.
+    /// The largest change of an entrant's reward sum by one pick that goes otherwise; 0 if the
+    /// interval does not speak of other rows.
     fn max_influence(&self, earned: &CumulativeSums, labels: usize) -> f64 {
         if !earned.picked || !self.over.generalizes_to_other_rows() {
             return 0.0;
@@ -308,18 +315,19 @@ impl<'a> ReplayMeasures<'a> {
         down.max(up)
     }
 
-    /// What could be gained by the picks of one run.
+    /// The gain of the best possible picks over random ones, per run.
     fn possible(&self, labels: usize) -> f64 {
         (self.best.total(labels) - self.uniform.total(labels)) / self.baselines.len() as f64
     }
 
-    /// `(reward - uniform) / (best possible - uniform)` after so many labels; None where there is nothing to gain.
+    /// `(reward - uniform) / (best possible - uniform)` over the first `labels` labels. None if
+    /// nothing can be gained.
     pub(crate) fn best_share(&self, earned: &CumulativeSums, labels: usize) -> Option<Interval> {
         let share = self.paired((earned, &self.uniform), (&self.best, Some(&self.uniform)), labels)?;
         Some(share.score_interval(self.max_influence(earned, labels) / self.possible(labels), labels as f64))
     }
 
-    /// The best share of one minus that of another, unit by unit.
+    /// The difference of two best shares, paired by unit.
     pub(crate) fn difference(
         &self,
         one: &CumulativeSums,
@@ -328,7 +336,8 @@ impl<'a> ReplayMeasures<'a> {
     ) -> Option<Interval> {
         let difference = self.paired((one, other), (&self.best, Some(&self.uniform)), labels)?;
         if difference.nothing && difference.variance == 0.0 && self.over.generalizes_to_other_rows() {
-            // The reach t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4) of jumps of size b around a figure of variance V, at V = 0.
+            // t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4) at V = 0, with b from the rewards' standard
+            // deviation.
             let reach = difference.t * difference.t * self.spread / self.possible(labels);
             return Some(Interval::around(difference.mean, reach));
         }
@@ -336,7 +345,7 @@ impl<'a> ReplayMeasures<'a> {
         Some(difference.score_interval(max_influence / self.possible(labels), labels as f64))
     }
 
-    /// What a pick was worth.
+    /// The mean reward of the first `labels` picks.
     pub(crate) fn reward_per_pick(&self, earned: &CumulativeSums, labels: usize) -> Interval {
         let zeros = |all: &[Vec<f64>]| all.iter().map(|run| vec![0.0; run.len()]).collect();
         let nothing =
@@ -391,18 +400,18 @@ mod tests {
         assert_eq!(ratio(&[units]).unwrap().half_width(), 0.0);
     }
 
-    /// Five picks of one fold each, all hits: the lower end is Wilson's for 5 of 5.
+    /// Five hits of five picks: the lower end is Wilson's.
     #[test]
     fn all_right_has_the_interval_of_a_count() {
         let found = RatioEstimate::of(&[vec![(1.0, 1.0); 5]]).unwrap().score_interval(1.0 / 5.0, 5.0);
         assert!((found.low - 5.0 / (5.0 + Z * Z)).abs() < 1e-12, "{found:?}");
-        // Repetitions on the same rows do not narrow it, and without picks that could go otherwise it is exact.
+        // Repetitions do not narrow it. Picks that are right by construction have no interval.
         let thrice = RatioEstimate::of(&vec![vec![(1.0, 1.0); 5]; 3]).unwrap();
         assert_eq!(thrice.score_interval(1.0 / 5.0, 5.0), found);
         assert_eq!(thrice.score_interval(0.0, 5.0), Interval::around(1.0, 0.0));
     }
 
-    /// Where many jumps were met, one more is nothing: Student's interval.
+    /// With many jumps in the data the interval is Student's.
     #[test]
     fn what_was_met_is_students() {
         let met: Vec<(f64, f64)> = (0..50).map(|i| (f64::from(i % 7), 4.0)).collect();

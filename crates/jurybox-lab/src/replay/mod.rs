@@ -1,9 +1,11 @@
-//! Replay: what each policy would have earned on a person's own history.
+//! Replay: how policies would have done on a table in which every row has a reward.
 //!
-//! Where every row has a reward, rows are shown, a policy picks some of them, earns what they were worth and learns from it:
-//! exactly what would have happened. A row is looked at at most once in a run ([`Protocol`]): a replay that shows rows again
-//! pays for memory, not for judgement. Where only reviewed rows have a reward, what would have happened can only be estimated
-//! from logged probabilities; see `offpolicy`. Where ids say that rows are about one item, the same holds for items ([`ItemIndex`]).
+//! A policy is shown rows, picks some, is told their rewards and learns from them, as it would have
+//! in use. A run reviews no row twice ([`Protocol`]), because repeated rows reward memory. Rows of
+//! one id are one item ([`ItemIndex`]), to which the same applies.
+//!
+//! If only reviewed rows have a reward, results can only be estimated from logged probabilities:
+//! see `offpolicy`.
 
 mod duplicate_scores;
 mod entrants;
@@ -85,7 +87,7 @@ pub fn replay(table: &Table, options: &ReplayOptions) -> Result<ReplayOutcome, E
     Ok(outcome)
 }
 
-/// Rows without a reward, and no probabilities: there is nothing that could honestly be said.
+/// The outcome without figures, for a table with missing rewards and no probabilities.
 fn unknown(log: &ReviewLog, options: &ReplayOptions) -> ReplayOutcome {
     let mut outcome = ReplayOutcome::new(log, options);
     outcome.rounds = options.rounds.unwrap_or(outcome.rounds);
@@ -101,10 +103,10 @@ fn unknown(log: &ReviewLog, options: &ReplayOptions) -> ReplayOutcome {
     outcome
 }
 
-/// Every pick of every policy and run: name, run, pick.
+/// Every pick of every policy: its name, the run, and the picks of the run.
 type AllChosen = Vec<(String, usize, Vec<picks::LoggedPick>)>;
 
-/// Replays a log in which every row has a reward.
+/// Replays a log in which every row has a reward. The picks are empty unless options ask for them.
 pub(crate) fn replayed(
     log: &ReviewLog,
     options: &ReplayOptions,
@@ -115,13 +117,13 @@ pub(crate) fn replayed(
     let extent = RunSize::of(log, options)?;
     let entrants = entrants(log, options, extent.rounds)?;
     let over = over(log, options, &extent);
-    // Those of the file itself, then those of its halves.
+    // Runs on all rows first, then runs on halves.
     let runs = options.runs + if over == IntervalUnit::Rows { RUNS_OF_HALVES } else { 0 };
     let baselines: Vec<RewardBaselines> = in_parallel(runs, threads, RunProgress(None), |run| {
         watch.go_on()?;
         Ok(schedule(log, options, &extent, run).baselines(log, options.k))
     })?;
-    // As many of a run together as leave work for every thread to the end.
+    // As many entrants per task as leave several tasks to every thread.
     let groups = (TASKS_EACH * threads).div_ceil(runs.max(1)).clamp(1, entrants.len());
     let results = in_parallel(groups * runs, threads, watch, |task| {
         let some: Vec<&Entrant> = entrants.iter().skip(task / runs).step_by(groups).collect();
@@ -148,7 +150,7 @@ pub(crate) fn replayed(
     Ok((outcome::summarize(log, options, &extent, &measures, &played), chosen))
 }
 
-/// What the intervals are over: what differs from one to the next.
+/// The unit that intervals are over.
 fn over(log: &ReviewLog, options: &ReplayOptions, extent: &RunSize) -> IntervalUnit {
     match options.protocol {
         Protocol::Folds(_) => IntervalUnit::Folds,
@@ -158,7 +160,7 @@ fn over(log: &ReviewLog, options: &ReplayOptions, extent: &RunSize) -> IntervalU
     }
 }
 
-/// The course of a run of the file, or of a half of it: those come after the runs that were asked for.
+/// The schedule of a run: of all rows for the first `options.runs`, then of halves of the rows.
 fn schedule(log: &ReviewLog, options: &ReplayOptions, extent: &RunSize, run: usize) -> RowSchedule {
     match (run.checked_sub(options.runs), extent.half) {
         (Some(at), Some(half)) => RowSchedule::of_half(log, options, half, at),
@@ -166,10 +168,11 @@ fn schedule(log: &ReviewLog, options: &ReplayOptions, extent: &RunSize, run: usi
     }
 }
 
-/// Tasks for each thread, at the least.
+/// Least number of tasks per thread.
 const TASKS_EACH: usize = 4;
 
-/// One run of some entrants, for each a function of the file, the options and the number of the run, whoever else plays.
+/// Runs some entrants on the schedule of one run. The result of each entrant does not depend on the
+/// others.
 fn run_together<'a>(
     log: &'a ReviewLog,
     options: &ReplayOptions,

@@ -1,4 +1,4 @@
-//! What came of a replay: one document.
+//! The result of a replay as a document, and how it is put together.
 
 use super::duplicate_scores::DuplicateScores;
 use super::entrants::{BEST_SINGLE, Entrant};
@@ -12,86 +12,88 @@ use jurybox_draw::counted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How many points a curve has, at most.
+/// Largest number of points of a curve.
 const POINTS: usize = 50;
-/// The share of rows with a twin from which on it is a warning.
+/// Share of rows with duplicate scores above which a warning is given.
 const MANY_DUPLICATES: f64 = 0.03;
-/// Rows of the rarer reward to a fold below which intervals over folds are too narrow.
+/// Least number of rows of the rarer of two rewards per fold, for intervals over folds to hold.
 const FEW_OF_A_KIND: usize = 10;
-/// The numbers of labels at which every replay reports, as far as it has them.
+/// Numbers of labels after which every replay reports, if it has as many.
 const MARKS: [usize; 3] = [20, 60, 200];
 
-/// What came of a replay; the document of `jurybox replay --json`.
+/// The result of a replay; the document of `jurybox replay --json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct ReplayOutcome {
-    /// What this document is.
+    /// Name of the document's format.
     pub format: &'static str,
-    /// Which form of it.
+    /// Version of the document's format.
     pub version: u32,
-    /// Rows of the history.
+    /// Number of rows.
     pub rows: usize,
-    /// Rows with a reward.
+    /// Number of rows with a reward.
     pub labelled: usize,
-    /// Rows whose scores another row has too, in every column.
+    /// Number of rows whose scores another row has too, in every column.
     pub duplicate_scores: usize,
-    /// Items that several rows are about, by their ids.
+    /// Number of items with several rows, by their ids.
     pub repeated_items: usize,
-    /// The evaluators.
+    /// Names of the evaluators.
     pub evaluators: Vec<String>,
-    /// `replayed` where every reward is known, or `unknown`.
+    /// `replayed` if every row has a reward, else `unknown`.
     pub method: &'static str,
-    /// `rounds`, `pool`, `folds`, or `reuse` where rows come back.
+    /// `rounds`, `pool` or `folds`; `reuse` if rows come back.
     pub protocol: &'static str,
-    /// What the intervals are over.
+    /// The unit of the intervals, such as `runs`.
     pub ci95_over: &'static str,
-    /// What the intervals cover, and what they do not.
+    /// What the intervals cover and what they do not, as a sentence.
     pub ci95_covers: &'static str,
-    /// Items on the desk on average: of a round, of the pool, of a fold's rounds.
+    /// Mean number of items to pick from: those of a round, or of the whole pool.
     pub items: f64,
-    /// Picks of a round or step.
+    /// Picks in a round or step.
     pub k: usize,
-    /// Rounds or steps of a run.
+    /// Rounds or steps in a run.
     pub rounds: usize,
-    /// Labels of a run.
+    /// Labels in a run.
     pub labels: usize,
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
-    /// The seed.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// What was asked for. Differences are to the first.
+    /// The policies under test. Differences are to the first of them.
     pub policies: Vec<ReplayLine>,
-    /// What to hold it against.
+    /// References to compare the policies with.
     pub references: Vec<ReplayLine>,
-    /// What a person should know before believing any of it.
+    /// What limits the figures, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// One policy's or reference's result.
+/// The result of one policy or reference.
 #[derive(Debug, Clone, Serialize)]
 pub struct ReplayLine {
     /// The policy with its options, or the reference.
     pub name: String,
-    /// What a pick was worth.
+    /// Mean reward of a pick.
     #[serde(serialize_with = "ci95")]
     pub reward_per_pick: Interval,
-    /// `(reward - uniform) / (best possible - uniform)`, a ratio of sums over all runs; null where there is nothing to gain.
+    /// `(reward - uniform) / (best possible - uniform)`, a ratio of sums over all runs. Null if
+    /// nothing can be gained.
     #[serde(serialize_with = "ci95_if_any")]
     pub best_share: Option<Interval>,
-    /// The same after so many labels of each run.
+    /// The best share by number of labels in each run.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
     pub best_share_at: BTreeMap<usize, Interval>,
-    /// The best share of this line minus that of the first policy, paired.
+    /// The best share of this line minus that of the first policy, paired. Null for the first
+    /// policy.
     #[serde(serialize_with = "ci95_if_any")]
     pub difference_to_first: Option<Interval>,
-    /// The same after so many labels of each run.
+    /// The difference to the first policy by number of labels in each run.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
     pub difference_to_first_at: BTreeMap<usize, Interval>,
-    /// It picked the rows that the first policy picked, every one: nothing here tells the two apart.
+    /// Whether it picked exactly the rows that the first policy picked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub same_picks_as_first: bool,
-    /// The share of the picks that had been labelled before; null where rows do not come back.
+    /// Share of the picks that had a label already. Null unless rows come back.
     pub labelled_before: Option<f64>,
-    /// Against labels.
+    /// Reward and best share by number of labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
 }
@@ -99,11 +101,11 @@ pub struct ReplayLine {
 /// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// After this many labels.
+    /// Number of labels in each run.
     pub labels: usize,
-    /// Reward per pick until then.
+    /// Mean reward of these labels.
     pub reward_per_pick: f64,
-    /// The best share until then; null where there is nothing to gain.
+    /// The best share of these labels. Null if nothing can be gained.
     pub best_share: Option<f64>,
 }
 
@@ -115,7 +117,7 @@ fn by_number<S: serde::Serializer>(
 }
 
 impl ReplayLine {
-    /// A line with a reward and nothing else yet.
+    /// A line with a reward per pick and nothing else.
     pub(crate) fn new(name: &str, reward_per_pick: Interval) -> ReplayLine {
         ReplayLine {
             name: name.into(),
@@ -132,7 +134,7 @@ impl ReplayLine {
 }
 
 impl ReplayOutcome {
-    /// An outcome without results yet.
+    /// An outcome without lines.
     pub(crate) fn new(log: &ReviewLog, options: &ReplayOptions) -> ReplayOutcome {
         ReplayOutcome {
             format: "jurybox-replay",
@@ -163,7 +165,7 @@ impl ReplayOutcome {
         }
     }
 
-    /// Whether so many rows have duplicate scores that a warning says what it means.
+    /// Whether enough rows have duplicate scores for a warning.
     pub(super) fn has_many_duplicates(&self) -> bool {
         self.duplicate_scores as f64 > MANY_DUPLICATES * self.rows as f64
     }
@@ -173,16 +175,17 @@ impl ReplayOutcome {
         format!("{} of {} rows have a twin with the same scores", self.duplicate_scores, self.rows)
     }
 
-    /// The line of that name, policy or reference.
+    /// The policy or reference of this name.
     pub fn line(&self, name: &str) -> Option<&ReplayLine> {
         self.policies.iter().chain(&self.references).find(|line| line.name == name)
     }
 }
 
-/// Whose earnings a line shows.
+/// The rewards that a line of the results shows.
 enum EarnedSums<'a> {
     One(&'a CumulativeSums),
-    /// Those of whoever earned most over all runs until then: another at another number of labels.
+    /// Those of the entrant with the highest sum so far, which may change with the number of
+    /// labels.
     BestOf(Vec<&'a CumulativeSums>),
 }
 
@@ -200,7 +203,7 @@ impl<'a> EarnedSums<'a> {
     }
 }
 
-/// Sums up what all entrants earned.
+/// Makes the outcome from the results of all entrants.
 pub(super) fn summarize(
     log: &ReviewLog,
     options: &ReplayOptions,
@@ -246,7 +249,7 @@ pub(super) fn summarize(
             continue;
         }
         let one = EarnedSums::One(earned);
-        // Where nothing can be gained in the end, no evaluator is the best of them.
+        // With nothing to gain, no evaluator is better than another.
         let unnamed = single && measures.best_share(earned, labels).is_none();
         let name = if unnamed { BEST_SINGLE } else { &entrant.name };
         let mut line = line(name, if single { &best_single } else { &one }, at == 0);
@@ -270,7 +273,7 @@ pub(super) fn summarize(
     outcome
 }
 
-/// Whether two players picked the same rows in every run, in whatever order.
+/// Whether two entrants picked the same rows in every run, in any order.
 fn same_picks(one: &[RunResult], other: &[RunResult]) -> bool {
     let sorted = |played: &RunResult| {
         let mut rows = played.rows.clone();
@@ -280,7 +283,8 @@ fn same_picks(one: &[RunResult], other: &[RunResult]) -> bool {
     one.iter().zip(other).all(|(a, b)| sorted(a) == sorted(b))
 }
 
-/// Out of fold a label is a row that was learnt from: marks and curves against picks would say something else.
+/// Whether curves and marks by number of labels make sense. With folds, a label is a row that was
+/// learnt from beforehand, not a pick.
 fn options_have_marks(options: &ReplayOptions) -> bool {
     !matches!(options.protocol, Protocol::Folds(_))
 }
@@ -323,7 +327,7 @@ fn curve(
     points.into_iter().map(point).collect()
 }
 
-/// What a person should know.
+/// Adds the warnings about the log and the protocol.
 fn add_warnings(
     log: &ReviewLog,
     options: &ReplayOptions,
@@ -396,7 +400,7 @@ fn add_warnings(
     }
 }
 
-/// Why no pick could be better than another.
+/// The reason why no pick could be better than another, as a sentence.
 fn no_choice(log: &ReviewLog, options: &ReplayOptions, measures: &ReplayMeasures<'_>) -> &'static str {
     let all_picked = (0..measures.baselines.len()).all(|run| {
         let all = |rows: &[usize], picks: usize| rows.len() <= picks;

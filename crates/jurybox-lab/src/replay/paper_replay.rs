@@ -1,7 +1,8 @@
-//! The paper's experiments on real data: the same replay, by the paper's protocol and told what the paper tells.
+//! The paper's experiments on real data, by its own protocol.
 //!
-//! Rounds are drawn from all items every time, because the paper's are. Its figures are held against the paper's alone; for
-//! how well a policy judges, see [`Protocol`](super::Protocol).
+//! Rounds are drawn from all items every time, as in the paper, and policies are given the noise
+//! levels. Compare these figures with the paper's only; for a fair test of policies see
+//! [`Protocol`](super::Protocol).
 
 use super::pickers::{CandidateRows, JuryPicker, PickRequest, PickedRow, RewardScale, RowPicker};
 use super::schedule::RowSchedule;
@@ -19,17 +20,18 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Items with scores and rewards.
+/// Items with scores and rewards, without gaps.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Dataset {
     pub(crate) names: Vec<String>,
-    /// Row after row.
+    /// Scores, row-major.
     pub(crate) scores: Vec<f64>,
     pub(crate) rewards: Vec<f64>,
 }
 
 impl Dataset {
-    /// Reads the named columns of a file, and one more as text. Every cell must be there.
+    /// Reads the named columns of a file, and the text of one more if `group` names it. Errors on a
+    /// missing cell.
     pub(crate) fn read(
         path: &Path,
         evaluators: &[&str],
@@ -81,7 +83,7 @@ impl Dataset {
         self.rewards.len()
     }
 
-    /// Each evaluator's scores moved to [0, 1], so that every link applies.
+    /// Rescales each evaluator's scores to [0, 1], so that every link applies.
     pub(crate) fn scale_scores(&mut self) {
         let width = self.names.len();
         for j in 0..width {
@@ -93,7 +95,7 @@ impl Dataset {
         }
     }
 
-    /// The rows that pass.
+    /// The rows that `keep` accepts.
     pub(crate) fn only(&self, keep: impl Fn(usize) -> bool) -> Dataset {
         let width = self.names.len();
         let rows: Vec<usize> = (0..self.len()).filter(|&i| keep(i)).collect();
@@ -104,7 +106,8 @@ impl Dataset {
         }
     }
 
-    /// Noise levels around `g(alpha r)` from all labels: the statistics that the paper's policies are told.
+    /// Noise levels around `g(alpha r)`, estimated from all rewards: the paper gives them to
+    /// policies.
     fn sigma(&self, link: Link) -> Vec<f64> {
         let width = self.names.len();
         let (mut mle, mut noise) = (Mle::new(width, link), Noise::new(width, link));
@@ -117,7 +120,7 @@ impl Dataset {
     }
 }
 
-/// How to replay.
+/// Options of a replay by the paper's protocol.
 #[derive(Debug, Clone)]
 pub(crate) struct PaperReplay {
     pub(crate) items: usize,
@@ -125,13 +128,13 @@ pub(crate) struct PaperReplay {
     pub(crate) rounds: u64,
     pub(crate) runs: u64,
     pub(crate) seed: u64,
-    /// Verdicts are off by noise of this standard deviation.
+    /// Standard deviation of the error of verdicts.
     pub(crate) reward_noise: f64,
 }
 
 impl PaperReplay {
-    /// Reward per pick of each policy (outer) and run (inner). Rounds are the same for all policies. As in
-    /// [`run_all`](crate::run_all), finished runs are kept, and taken up again.
+    /// Reward per pick of each policy (outer) and run (inner). Rounds are the same for all
+    /// policies. Finished runs are kept and read back as in [`run_all`](crate::run_all).
     pub(crate) fn run(
         &self,
         data: &Dataset,
@@ -165,13 +168,14 @@ impl PaperReplay {
         Ok((0..policies.len()).map(|at| runs.iter().map(|run| run[at]).collect()).collect())
     }
 
-    /// The same for the same work on the same data, another for any other.
+    /// The name of the folder of kept runs, which identifies options, policies and data.
     fn key(&self, data: &Dataset, policies: &[Spec]) -> String {
         let numbers = data.scores.iter().chain(&data.rewards);
         let content =
             numbers.fold(0_u64, |hash, x| hash.rotate_left(5).wrapping_mul(0x0100_0000_01b3) ^ x.to_bits());
         let names: Vec<String> = policies.iter().map(ToString::to_string).collect();
-        // Folders of earlier versions are found again: their key began with the type's name then.
+        // Earlier versions hashed the debug text of a type called Replay: their folders must be
+        // found.
         let PaperReplay { items, k, rounds, runs, seed, reward_noise } = self;
         let replay = format!(
             "Replay {{ items: {items}, k: {k}, rounds: {rounds}, runs: {runs}, seed: {seed}, reward_noise: {reward_noise:?} }}"
@@ -217,17 +221,18 @@ impl PaperReplay {
             );
             participants.push((player, stream(self.seed ^ hash_text(&spec.to_string()), run), 0.0));
         }
-        // Even streams are the course's.
+        // The schedule uses the even streams.
         let mut draws = stream(self.seed, 2 * run + 1);
         let (mut candidates, mut noise) = (CandidateRows::default(), vec![0.0; self.items]);
-        // Round by round for all policies, so that rows, which lie all over the file, are fetched once.
+        // All policies get a round before the next one is loaded, so that its rows are fetched
+        // once.
         for (round, shown) in schedule.rounds().enumerate() {
             if round % 64 == 0 && stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
             candidates.load(&log, shown);
             if self.reward_noise > 0.0 {
-                // One for every row on the desk, so that all players hear the same about a row.
+                // One error per candidate, so that all policies get the same verdict on a row.
                 for noise in &mut noise {
                     let off: f64 = StandardNormal.sample(&mut draws);
                     *noise = self.reward_noise * off;
@@ -248,7 +253,7 @@ impl PaperReplay {
     }
 }
 
-/// Tells a policy its noise levels and horizon where it has such options.
+/// An untaught jury, with noise levels and horizon where the policy has such options.
 fn jury_for(spec: &Spec, names: &[String], told: &[Vec<f64>; 2], rounds: u64) -> Result<Jury, Error> {
     let sigma = &told[usize::from(spec.entry().is_some_and(|entry| entry.links == Links::Glm))];
     let spec = spec.clone().told("sigma", sigma.clone()).told("horizon", rounds);

@@ -1,4 +1,4 @@
-//! Players: whoever picks rows in a replay, and is told what they were worth.
+//! The trait of what picks rows in a replay, and its implementation by a jury.
 
 use super::ReviewLog;
 use super::row_groups::JuryView;
@@ -7,17 +7,17 @@ use jurybox::{Example, Jury, Link, Links, Pick, Scores, Spec, TopK};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// What lies before a player: rows of the log, with their scores one after the other.
+/// The rows that can be picked, with their scores in row-major order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CandidateRows {
     pub(crate) rows: Vec<usize>,
     pub(crate) scores: Vec<f64>,
-    /// The groups that they belong to, where the log knows of any.
+    /// Numbers of the rows' groups, one per context; empty without contexts.
     pub(crate) groups: Vec<f64>,
 }
 
 impl CandidateRows {
-    /// Puts rows on the desk, and takes away what was there.
+    /// Replaces the candidates by the given rows.
     pub(crate) fn load(&mut self, log: &ReviewLog, rows: &[usize]) {
         self.rows.clear();
         self.rows.extend_from_slice(rows);
@@ -29,7 +29,8 @@ impl CandidateRows {
         }
     }
 
-    /// Takes the rows at those places away; the last rows move to where they were.
+    /// Removes the rows at these positions, each replaced by the last row. Sorts `places` in
+    /// descending order.
     pub(crate) fn remove(&mut self, places: &mut [usize], width: usize) {
         places.sort_unstable_by(|a, b| b.cmp(a));
         let contexts = self.groups.len() / self.rows.len().max(1);
@@ -41,45 +42,46 @@ impl CandidateRows {
     }
 }
 
-/// Takes a row out of several; the last one moves to where it was.
+/// Removes a row from a row-major table; the last row moves to its position.
 fn swap_remove_row(rows: &mut Vec<f64>, place: usize, width: usize) {
     let last = rows.len() - width;
     rows.copy_within(last.., place * width);
     rows.truncate(last);
 }
 
-/// A pick: a place on the desk, and how probable it was.
+/// A pick: its position among the candidates, and its inclusion probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PickedRow {
     pub(crate) place: usize,
     pub(crate) probability: f64,
 }
 
-/// What a player is asked: `k` of the rows on the desk.
+/// A request for `k` picks from the candidates.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PickRequest<'a> {
     pub(crate) candidates: &'a CandidateRows,
-    /// The rows on the desk have not been seen before; else all of them have.
+    /// Whether the candidates are all new; otherwise all of them were shown before.
     pub(crate) new: bool,
     pub(crate) k: usize,
 }
 
-/// Whoever picks. `study` comes before the first round, then `pick` and `learn` in turn.
+/// A policy or reference in a replay. `study` is called before the first round, then `pick` and
+/// `learn` in turn.
 pub(crate) trait RowPicker {
-    /// Learns from rows whose rewards are known beforehand. Says how many were of use.
+    /// Learns from rows with known rewards. Returns the number of rows that were of use.
     fn study(&mut self, log: &ReviewLog, rows: &[usize]) -> Result<usize, Error>;
 
     /// Picks rows, best first.
     fn pick(&mut self, request: &PickRequest<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<PickedRow>, Error>;
 
-    /// Learns what the last picks were worth: their rows in the order of the picks, and the verdict on each.
+    /// Learns from the verdicts on the last picks, in the order of the picks.
     fn learn(&mut self, log: &ReviewLog, rows: &[usize], verdicts: &[f64]) -> Result<(), Error>;
 
-    /// Is told what was taken away from the desk: as [`CandidateRows::remove`], places from the last to the first.
+    /// Called after [`CandidateRows::remove`], with the same positions in descending order.
     fn removed(&mut self, _places: &[usize]) {}
 }
 
-/// The places of the `k` highest values; equal ones in an order that the seed decides.
+/// The positions of the `k` highest values, best first; ties are broken by a random seed.
 pub(crate) fn highest(values: &[f64], k: usize, rng: &mut ChaCha8Rng) -> Vec<PickedRow> {
     let mut top = TopK::new(k, rng.random());
     for (place, &value) in values.iter().enumerate() {
@@ -88,7 +90,9 @@ pub(crate) fn highest(values: &[f64], k: usize, rng: &mut ChaCha8Rng) -> Vec<Pic
     top.sorted().iter().map(|best| PickedRow { place: best.item as usize, probability: 1.0 }).collect()
 }
 
-/// Rewards on 0 to 1 by the range of the file: what the policies that assume such rewards are told.
+/// A map of rewards to 0 to 1, by the range of the log's rewards.
+///
+/// Policies that begin untaught learn rewards on this scale; saved states learn them unscaled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RewardScale {
     low: f64,
@@ -96,7 +100,7 @@ pub(crate) struct RewardScale {
 }
 
 impl RewardScale {
-    /// Rewards as they are.
+    /// The identity.
     pub(crate) const NONE: RewardScale = RewardScale { low: 0.0, span: 1.0 };
 
     pub(crate) fn of(log: &ReviewLog) -> RewardScale {
@@ -110,35 +114,37 @@ impl RewardScale {
     }
 }
 
-/// A jury for a spec, told the horizon where it has such an option; with the log's contexts where its policy takes them.
+/// An untaught jury of a policy, with the horizon if it has such an option, and with the log's
+/// contexts if it takes any.
 pub(crate) fn jury_for(spec: &Spec, log: &ReviewLog, rounds: usize) -> Result<Jury, Error> {
     let spec = spec.clone().told("horizon", rounds);
     let jury = Jury::new(&spec, log.evaluators.clone())?;
     Ok(if jury.takes_contexts() { Jury::new(&spec, log.with_contexts().clone())? } else { jury })
 }
 
-/// The link that policies with one assume unless told.
+/// The default link of policies with a link.
 const LINK: Link = Link::Logistic;
 
-/// A policy at play.
+/// A jury that picks rows and learns from their rewards.
 pub(crate) struct JuryPicker {
     jury: Jury,
     scale: RewardScale,
     picks: Vec<Pick>,
-    /// Whether its policy has a link.
+    /// Whether the policy has a link.
     linked: bool,
-    /// g^-1 of the scores of every row of the log, for policies with a link where rows come back again and again; else empty.
+    /// g^-1 of the scores of every row of the log. Only for policies with a link, if rows come
+    /// back.
     inverse: Vec<f64>,
-    /// Of those on the desk.
+    /// g^-1 of the candidates' scores.
     inverse_of_candidates: Vec<f64>,
-    /// The number of the round.
+    /// The time of the next round.
     at: u64,
-    /// What it is shown of a desk.
+    /// The columns that the jury is shown.
     shown: JuryView,
 }
 
 impl JuryPicker {
-    /// Say whether rows come back `again`.
+    /// Set `again` if rows come back, so that g^-1 is computed once.
     pub(crate) fn new(jury: Jury, scale: RewardScale, log: &ReviewLog, again: bool) -> JuryPicker {
         let at = jury.seen().next_time();
         let shown = JuryView::to(jury.evaluators(), log);

@@ -1,5 +1,6 @@
-//! Which groups the rows of a history belong to. Juries whose weights differ by group are shown them beside the scores, and nobody else is:
-//! the number of a group is no score, and means nothing to an average or a regression.
+//! The groups that rows belong to, by the context columns of a table.
+//!
+//! Only juries whose weights differ by group are shown these columns: a group's number is no score.
 
 use super::ReviewLog;
 use super::pickers::CandidateRows;
@@ -12,7 +13,7 @@ use std::borrow::Cow;
 pub(crate) struct RowGroups {
     /// Evaluators and contexts, in the order of the table.
     seated: Evaluators,
-    /// Row after row, one number for each context.
+    /// Numbers of groups, row-major, one per context.
     of_rows: Vec<f64>,
 }
 
@@ -28,19 +29,19 @@ impl RowGroups {
 }
 
 impl ReviewLog {
-    /// The evaluators of a jury that takes contexts, where there are any: with these.
+    /// The evaluators together with the contexts; without contexts, the evaluators alone.
     pub(crate) fn with_contexts(&self) -> &Evaluators {
         self.groups.as_ref().map_or(&self.evaluators, |groups| &groups.seated)
     }
 
-    /// Appends the groups of a row.
+    /// Appends the numbers of a row's groups to `out`.
     pub(crate) fn push_groups(&self, row: usize, out: &mut Vec<f64>) {
         if let Some(groups) = &self.groups {
             out.extend_from_slice(groups.of_row(row));
         }
     }
 
-    /// What is to be said where some of these juries are not shown the groups.
+    /// A warning that names the juries which do not see the groups, if any.
     pub(crate) fn juries_without_groups<'a>(
         &self,
         juries: impl Iterator<Item = (&'a str, &'a Jury)>,
@@ -61,15 +62,16 @@ impl ReviewLog {
     }
 }
 
-/// What a jury is shown of rows that lie on a desk.
+/// The columns of the candidates that a jury is shown.
 #[derive(Debug, Clone)]
 pub(crate) struct JuryView {
     evaluators: Evaluators,
 }
 
 impl JuryView {
-    /// To a jury of these evaluators: those of the log, with its contexts or without. Which way a column was turned for the log is the log's to
-    /// say: the jury may have been told more.
+    /// The view of a jury with these evaluators: with the log's contexts if it has any.
+    ///
+    /// Directions are those of the log, because the jury may have been told other ones.
     pub(crate) fn to(evaluators: &Evaluators, log: &ReviewLog) -> JuryView {
         let with_groups = evaluators.contexts().next().is_some();
         JuryView { evaluators: if with_groups { log.with_contexts() } else { &log.evaluators }.clone() }
@@ -79,7 +81,8 @@ impl JuryView {
         self.evaluators.len()
     }
 
-    /// The rows as they stand in the file, row after row, with their groups where the jury knows of them.
+    /// The candidates as the file has them, row-major, with their groups if the jury takes
+    /// contexts.
     pub(crate) fn of<'a>(&self, candidates: &'a CandidateRows) -> Cow<'a, [f64]> {
         let contexts = self.evaluators.contexts().count();
         if contexts == 0 {

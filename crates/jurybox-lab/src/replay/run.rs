@@ -1,5 +1,7 @@
-//! Runs: shown, picked, told, and on to the next round. Whoever plays the same run is shown its rounds together, so that rows, which lie all
-//! over the table, are fetched once.
+//! One run of a replay: rows are shown, picked, and learnt from.
+//!
+//! All participants get each round before the next one is loaded, so that its rows are fetched
+//! once.
 
 use super::ReviewLog;
 use super::parallel::RunProgress;
@@ -9,41 +11,42 @@ use super::schedule::{RowSchedule, Stage};
 use crate::error::Error;
 use rand_chacha::ChaCha8Rng;
 
-/// What one player earned in one run.
+/// What one participant picked and earned in one run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunResult {
-    /// The reward of each label, in the order in which they were given.
+    /// The reward of each label, in the order of the picks.
     pub(crate) rewards: Vec<f64>,
     /// The row of each label, in the same order.
     pub(crate) rows: Vec<usize>,
-    /// Labels on rows that had one before: none, but where rows come back.
+    /// Number of labels on rows that had a label before. Zero unless rows come back.
     pub(crate) again: usize,
-    /// Rows with a reward that were of use in learning before the first round, at least; None where there were none to learn from.
+    /// Least number of rows, over the stages, that were of use in learning beforehand. None if no
+    /// stage had such rows.
     pub(crate) studied: Option<usize>,
-    /// Every pick, where they are kept.
+    /// Every pick, if they are kept.
     pub(crate) chosen: Vec<LoggedPick>,
 }
 
-/// How a run is played.
+/// Runs schedules on a log.
 #[derive(Clone, Copy)]
 pub(crate) struct RunSimulator<'a> {
     pub(crate) log: &'a ReviewLog,
     pub(crate) k: usize,
-    /// Who may say that it is enough.
+    /// Reports progress, and can stop the run.
     pub(crate) watch: RunProgress<'a>,
 }
 
-/// Who plays a run.
+/// A policy or reference in a run, with its random numbers.
 pub(crate) struct Participant<'a> {
-    /// A player as every stage is begun by.
+    /// Makes the picker that begins each stage.
     pub(crate) make: Box<dyn Fn() -> Box<dyn RowPicker> + 'a>,
     pub(crate) rng: ChaCha8Rng,
-    /// Whether to keep every pick.
+    /// Whether every pick is kept.
     pub(crate) keep: bool,
 }
 
 impl<'a> RunSimulator<'a> {
-    /// Plays a course: what each earned.
+    /// Runs a schedule. Returns the result of each participant.
     pub(crate) fn play(
         self,
         schedule: &RowSchedule,
@@ -91,7 +94,7 @@ impl<'a> RunSimulator<'a> {
                         }
                     }
                 }
-                // One after the other: some remember all that they have studied.
+                // One after the other, because some pickers keep all rows that they have studied.
                 Stage::Fold { rest, rounds } => {
                     for run in &mut runs {
                         let mut player = (run.jury_for.make)();
@@ -112,18 +115,18 @@ impl<'a> RunSimulator<'a> {
     }
 }
 
-/// A run under way.
+/// A participant's progress through a run.
 struct ParticipantRun<'a> {
     table: RunSimulator<'a>,
     jury_for: Participant<'a>,
-    /// The rows that have had a label.
+    /// Whether each row has had a label.
     had: Vec<bool>,
     round: usize,
     played: RunResult,
 }
 
 impl ParticipantRun<'_> {
-    /// One step; the places of what was picked.
+    /// One step. Returns the positions of the picks.
     fn step(
         &mut self,
         player: &mut dyn RowPicker,

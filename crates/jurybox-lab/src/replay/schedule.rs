@@ -1,4 +1,4 @@
-//! The course of a run: which rows are shown when. All players of a run meet the same one.
+//! The schedule of a run: which rows are shown when, the same for all entrants.
 
 use super::duplicate_scores::DuplicateScores;
 use super::options::{POOL_SHARE, Protocol};
@@ -7,55 +7,58 @@ use crate::error::Error;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A stretch that a player starts from nothing.
+/// A part of a run that every picker begins untaught.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Stage {
-    /// Rows that stay until they are picked.
+    /// Rows that stay until they are picked; the stage ends after `budget` picks.
     Pool { rows: Vec<usize>, budget: usize },
-    /// Rounds that pass, each learnt from.
+    /// Rounds of rows, with learning after each.
     Rounds(Vec<Vec<usize>>),
-    /// Rounds that are ranked after learning from all the rest, and not learnt from.
+    /// Learning from the rewards of `rest`, then rounds without learning.
     Fold { rest: Vec<usize>, rounds: Vec<Vec<usize>> },
 }
 
-/// What a run shows.
+/// The rows that a run shows, stage by stage.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RowSchedule {
     pub(crate) stages: Vec<Stage>,
 }
 
-/// What there is to earn, label by label: the mean of what is shown, and the best of it in descending order.
+/// What uniform and best possible picks earn, label by label.
+///
+/// `uniform` is the mean of the rows shown; `best` has their highest rewards in descending order,
+/// for each round or pool anew.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RewardBaselines {
     pub(crate) uniform: Vec<f64>,
     pub(crate) best: Vec<f64>,
-    /// Labels given at the end of each round (in a pool: of each step) and of each stage.
+    /// Number of labels at the end of each round (in a pool: of each step), and of each stage.
     pub(crate) rounds: Vec<usize>,
     pub(crate) stages: Vec<usize>,
 }
 
-/// How often the rows are split into two halves, and how many runs each half has.
+/// Number of random splits of the rows into halves, and of runs on each half.
 pub(crate) const SPLITS: usize = 10;
 pub(crate) const RUNS_OF_A_HALF: usize = 2;
-/// Runs of all halves.
+/// Number of runs on halves.
 pub(crate) const RUNS_OF_HALVES: usize = 2 * SPLITS * RUNS_OF_A_HALF;
 
-/// How many rounds a run has, and what a person should know about that.
+/// The number of rounds and labels of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RunSize {
     pub(crate) rounds: usize,
     pub(crate) labels: usize,
-    /// Rounds and labels of a run of half of the rows; None where halves are not played, or too small.
+    /// Rounds and labels of a run on half of the rows. None if halves are not used or too small.
     pub(crate) half: Option<(usize, usize)>,
     pub(crate) warning: Option<String>,
 }
 
 impl RunSize {
-    /// What a file can give of what was asked for.
+    /// The size that the log allows. Errors if the protocol cannot be played on it.
     pub(crate) fn of(log: &ReviewLog, options: &ReplayOptions) -> Result<RunSize, Error> {
         options.check()?;
         let own = !log.rounds.is_empty();
-        // A run shows an item once, unless rows are to come back; folds keep its rows together.
+        // These protocols show each item once; folds keep the rows of an item together.
         let once = matches!(options.protocol, Protocol::Rounds | Protocol::Pool { .. });
         let rows = if once { log.items.count(log.rows()) } else { log.rows() };
         let too_few = |name: &'static str, value: usize, of: usize, what: &str| {
@@ -136,16 +139,16 @@ fn pool_size(rows: usize) -> usize {
 }
 
 impl RowSchedule {
-    /// The course of one run: a function of the file, the options and the number of the run.
+    /// The schedule of one run, a function of the log, the options and the run's number.
     pub(crate) fn of(log: &ReviewLog, options: &ReplayOptions, run: usize) -> RowSchedule {
         let most = options.rounds.unwrap_or(usize::MAX);
         let rows: Vec<usize> = (0..log.rows()).collect();
         RowSchedule::over(&rows, options.protocol, most, log, options, run)
     }
 
-    /// The course of run `at` of the halves of a split file, which have so many rounds and labels.
+    /// The schedule of run `at` on halves of the rows, with the given numbers of rounds and labels.
     ///
-    /// All rows of an item are in one half. The halves of a split are shown to the same streams of draws.
+    /// All rows of an item are in one half. The two halves of a split use the same stream of draws.
     pub(crate) fn of_half(
         log: &ReviewLog,
         options: &ReplayOptions,
@@ -154,7 +157,7 @@ impl RowSchedule {
     ) -> RowSchedule {
         let split = at / (2 * RUNS_OF_A_HALF);
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-        // Far from the streams of the runs.
+        // Far from the streams of the other runs.
         rng.set_stream(u64::MAX / 2 - split as u64);
         let mut first: Vec<usize> = (0..log.rows()).filter(|&row| log.items.of_row(row) == row).collect();
         draw(&mut first, &mut rng);
@@ -170,7 +173,7 @@ impl RowSchedule {
         RowSchedule::over(&rows, protocol, rounds, log, options, options.runs + at)
     }
 
-    /// The course of one run over these rows, of so many rounds at the most.
+    /// The schedule of one run over the given rows, with at most `most` rounds.
     fn over(
         rows: &[usize],
         protocol: Protocol,
@@ -200,7 +203,7 @@ impl RowSchedule {
                     let rows = if log.items.repeat() {
                         shuffled(&mut rng)
                     } else {
-                        // What comes after the last round is not drawn.
+                        // Only the rows that are shown are drawn.
                         let mut rows = all();
                         let shown = most.saturating_mul(options.items).min(rows.len());
                         draw_first(&mut rows, shown, &mut rng);
@@ -225,7 +228,7 @@ impl RowSchedule {
         RowSchedule { stages }
     }
 
-    /// The rows of each round, where rounds pass.
+    /// The rows of each round; nothing for pools.
     pub(crate) fn rounds(&self) -> impl Iterator<Item = &[usize]> {
         let rounds = self.stages.iter().flat_map(|stage| match stage {
             Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => rounds.as_slice(),
@@ -234,7 +237,7 @@ impl RowSchedule {
         rounds.map(Vec::as_slice)
     }
 
-    /// What a run has to offer, label by label.
+    /// What uniform and best possible picks earn on this schedule.
     pub(crate) fn baselines(&self, log: &ReviewLog, k: usize) -> RewardBaselines {
         let mut baselines = RewardBaselines::default();
         for stage in &self.stages {
@@ -269,7 +272,8 @@ impl RewardBaselines {
     }
 }
 
-/// Rows of one of the file's own rounds stay together, in the fold or out of it; so do rows with the same scores, and those of an item.
+/// Stages of cross-validation. The rows of one round of the file are in one fold; so are rows with
+/// equal scores, and rows of one item.
 fn folds_of(log: &ReviewLog, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Stage> {
     let twins = DuplicateScores::of(log);
     let own = !log.rounds.is_empty();
@@ -302,7 +306,7 @@ fn folds_of(log: &ReviewLog, options: &ReplayOptions, folds: usize, rng: &mut Ch
     (0..folds).map(stage).collect()
 }
 
-/// The rows in sets that must stay in one fold.
+/// The rows in groups that must be in one fold.
 fn kept_together(twins: &DuplicateScores, log: &ReviewLog, most: usize) -> Vec<Vec<usize>> {
     let mut units: Vec<Vec<usize>> = vec![Vec::new(); log.rows()];
     twins
@@ -314,8 +318,10 @@ fn kept_together(twins: &DuplicateScores, log: &ReviewLog, most: usize) -> Vec<V
     units
 }
 
-/// Deals units out, the largest first, each to the fold with the fewest rows. How many rows a fold gets depends on the
-/// units' sizes alone, so that all runs have as many labels. There are as many units as folds at least: none stays empty.
+/// Deals groups of rows to folds: the largest first, each to the fold with the fewest rows.
+///
+/// The folds' sizes depend on the groups' sizes alone, so that all runs have as many labels. No
+/// fold is empty, because there are at least as many groups as folds.
 fn evenly(mut units: Vec<Vec<usize>>, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<Vec<usize>>> {
     units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); folds];
@@ -324,13 +330,13 @@ fn evenly(mut units: Vec<Vec<usize>>, folds: usize, rng: &mut ChaCha8Rng) -> Vec
             part.extend(unit);
         }
     }
-    // Twins are not neighbours in a round.
+    // Rows with equal scores should not be neighbours.
     parts.iter_mut().for_each(|part| draw(part, rng));
     parts.into_iter().map(|part| vec![part]).collect()
 }
 
-/// The rest without the rows whose scores a round of the fold has too; all of it where that would leave less than half:
-/// then scores are coarse, and their twins no copies.
+/// The rows of `rest` without those whose scores a row of the fold has too. All of `rest` if fewer
+/// than half would be left: then scores are coarse, and equal ones no sign of a copy.
 fn without_twins(twins: &DuplicateScores, rest: Vec<usize>, fold: &[Vec<usize>], rows: usize) -> Vec<usize> {
     let mut shown = vec![false; rows];
     fold.iter().flatten().for_each(|&row| shown[twins.unit(row, rows)] = true);
@@ -338,12 +344,12 @@ fn without_twins(twins: &DuplicateScores, rest: Vec<usize>, fold: &[Vec<usize>],
     if 2 * left.len() < rest.len() { rest } else { left }
 }
 
-/// Shuffles.
+/// Shuffles a list (Fisher-Yates).
 fn draw<T>(list: &mut [T], rng: &mut ChaCha8Rng) {
     draw_first(list, list.len(), rng);
 }
 
-/// Moves a uniform draw of `n` different ones to the front.
+/// Moves `n` entries, drawn without replacement, to the front of a list.
 fn draw_first<T>(list: &mut [T], n: usize, rng: &mut ChaCha8Rng) {
     for at in 0..n {
         let other = rng.random_range(at..list.len());

@@ -1,4 +1,4 @@
-//! A replay for people: a table, a picture, a page.
+//! The outcome of a replay as a table, a plot and a page.
 
 use super::entrants::BEST_SINGLE;
 use super::{ReplayLine, ReplayOutcome};
@@ -7,22 +7,22 @@ use jurybox_draw::{Curve, Frame, Plot, Scale, counted, escaped, page, short, war
 use jurybox_files::push_line;
 use std::fmt::Write;
 
-/// What stands in a column of the table for a line.
+/// Makes the cell of a column for a line.
 type CellText = Box<dyn Fn(&ReplayLine) -> String>;
 
-/// What the columns mean, in a sentence or two.
+/// The meaning of the columns, on the page.
 const LEGEND: &str = "The best share is (reward − uniform) / (best possible − uniform), a ratio of sums over all runs: 0 is a \
                       random pick, 1 the best that could have been picked. Differences are to the first policy, paired. The best single evaluator is the one that earned most until \
                       then: nobody knew it beforehand.";
 
 impl ReplayOutcome {
-    /// A table for the terminal, best policy first.
+    /// A table for the terminal: policies with the best first, then references.
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n", self.setting());
         if !self.ci95_covers.is_empty() {
             push_line(&mut text, &format!("95% intervals {}", self.ci95_covers));
         }
-        // Where they are many, a warning says so.
+        // Many duplicates have a warning of their own.
         if self.duplicate_scores > 0 && !self.has_many_duplicates() {
             push_line(&mut text, &self.duplicates_sentence());
         }
@@ -68,14 +68,14 @@ impl ReplayOutcome {
         )
     }
 
-    /// Policies, best first, then the references.
+    /// Policies with the best first, then references.
     fn lines(&self) -> impl Iterator<Item = &ReplayLine> {
         let mut policies: Vec<&ReplayLine> = self.policies.iter().collect();
         policies.sort_by(|a, b| b.reward_per_pick.mean.total_cmp(&a.reward_per_pick.mean));
         policies.into_iter().chain(&self.references)
     }
 
-    /// The table, header first; only columns that have something to say.
+    /// The table with its header, without empty columns.
     fn cells(&self) -> Vec<Vec<String>> {
         let any = |has: &dyn Fn(&ReplayLine) -> bool| self.lines().any(has);
         let mut columns: Vec<(String, CellText)> = vec![
@@ -111,7 +111,8 @@ impl ReplayOutcome {
         std::iter::once(header).chain(rows).collect()
     }
 
-    /// The best share against labels, as a picture; where there is nothing to gain, the reward per pick.
+    /// A plot of the best share by number of labels; of the reward per pick if nothing can be
+    /// gained.
     pub fn to_svg(&self) -> String {
         let shares = self.policies.iter().any(|line| line.best_share.is_some());
         let curve = |line: &ReplayLine| {
@@ -134,7 +135,7 @@ impl ReplayOutcome {
         plot.drawn(&Frame::tight(860.0, 420.0, 190.0))
     }
 
-    /// A self-contained page.
+    /// The outcome as a self-contained page.
     pub fn to_html(&self) -> String {
         let mut body =
             format!("<p class=\"lead\">{}</p>{}", escaped(&self.setting()), warnings(&self.warnings));
@@ -163,18 +164,18 @@ impl ReplayOutcome {
     }
 }
 
-/// What parts a line from the first; nothing does where both picked the same rows, though other rows might.
+/// The difference to the first policy, or a remark that both picked the same rows.
 fn difference(line: &ReplayLine) -> String {
     if line.same_picks_as_first { "same picks".into() } else { share(line.difference_to_first) }
 }
 
-/// A line's name; what no policy could know beforehand is called so.
+/// A line's name; a choice that takes knowledge of the rewards is marked so.
 fn shown_name(line: &ReplayLine) -> String {
     let hindsight = if line.name.starts_with(BEST_SINGLE) { " in hindsight" } else { "" };
     format!("{}{hindsight}", line.name)
 }
 
-/// A cell that a terminal can show.
+/// A cell cut to a width that fits a terminal.
 fn clipped(cell: &str) -> String {
     const MOST: usize = 60;
     if cell.chars().count() <= MOST {
@@ -183,7 +184,7 @@ fn clipped(cell: &str) -> String {
     cell.chars().take(MOST - 1).chain(['…']).collect()
 }
 
-/// An estimate has an interval where one is known, and it is not exact.
+/// Whether an estimate has an interval that is finite and not exact.
 fn uncertain(estimate: Interval) -> bool {
     estimate.half_width().is_finite() && estimate.half_width() > 0.0
 }

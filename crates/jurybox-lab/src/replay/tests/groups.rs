@@ -1,10 +1,10 @@
-//! Groups are for juries whose weights differ by group, and for nobody else.
+//! Tests of contexts: only juries whose weights differ by group are shown them.
 
 use super::*;
 use crate::replay::row_groups::RowGroups;
 use jurybox::{Evaluator, Evaluators, Jury};
 
-/// Rows of two groups: the one evaluator knows the first, the other the second.
+/// Rows of two groups: one evaluator is informative in the first, the other in the second.
 fn two_groups(rows: usize) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let mut log = ReviewLog::of(Evaluators::new(["a", "b"]).unwrap());

@@ -1,9 +1,9 @@
-//! How often the intervals hold what they claim.
+//! Tests of the coverage of a replay's intervals.
 
 use super::*;
 
-/// How often the interval of a small replay holds what very many runs on the same file give, and what other files of the
-/// same world give on average.
+/// Shares of intervals that hold the mean over many runs on the same file, and the mean over other
+/// files of the same distribution.
 fn coverage(protocol: Protocol, files: u64, runs: usize, many: usize) -> (f64, f64) {
     let ask = |runs: usize, seed: u64| ReplayOptions { runs, seed, ..options(protocol, &["average"]) };
     let mut truths = Vec::new();
@@ -23,7 +23,7 @@ fn coverage(protocol: Protocol, files: u64, runs: usize, many: usize) -> (f64, f
     (holds(&|at| truths[at]), holds(&|_| world_truth))
 }
 
-/// Intervals over runs hold what they are said to hold: the mean over draws and order on this file.
+/// Intervals over runs cover the mean over draws and orders of the same file.
 #[test]
 fn intervals_over_runs_cover_draws_and_order() {
     let ask = |runs: usize, seed: u64| ReplayOptions {
@@ -37,15 +37,15 @@ fn intervals_over_runs_cover_draws_and_order() {
         let (few, lots) = (share(&run(&log, &ask(10, 1)), "ridge"), share(&run(&log, &ask(100, 2)), "ridge"));
         few.low <= lots.mean && lots.mean <= few.high
     });
-    // 40 files at 95%: 38 are expected, fewer than 34 come once in three hundred such tests.
+    // 95% of 40 files are 38; fewer than 34 happen once in 300 such tests.
     assert!(held.count() >= 34);
     let (_, world) = coverage(Protocol::Folds(5), 40, 1, 4);
     assert!(world >= 0.80, "{world}");
 }
 
-/// Of so many files that `make` makes, in how many the interval of each line holds the mean over the files: of its best share, of
-/// its difference to the first policy, and the width of that over the one that would be exact. All but the first policy and
-/// what is right by construction.
+/// Over many files from `make`: for each entrant the share of intervals that hold the mean over
+/// files, of its best share and of its difference to the first policy, and the width of the latter
+/// over the exact one. Leaves out the first policy and the references that are exact.
 fn over_files(
     files: u64,
     make: &dyn Fn(u64) -> ReviewLog,
@@ -74,7 +74,7 @@ fn over_files(
     names.into_iter().map(of).collect()
 }
 
-/// Rewards of yes or no, one in `one_in`, and four scores.
+/// Binary rewards, one of `one_in` high, and four scores.
 fn yes_or_no(rows: usize, one_in: f64, signal: f64, seed: u64) -> ReviewLog {
     let mut log = world(rows, signal, seed);
     let mut sorted = log.rewards.clone();
@@ -84,19 +84,20 @@ fn yes_or_no(rows: usize, one_in: f64, signal: f64, seed: u64) -> ReviewLog {
     log
 }
 
-/// A gap between two policies is called one where other files of the same world have it, and not only where other runs on this
-/// file do.
+/// Differences in a pool are significant only if other files of the same distribution have them
+/// too.
 #[test]
 fn differences_in_a_pool_are_those_of_other_files() {
     let ask = options(Protocol::Pool { budget: 20 }, &["adaptive", "lin-ucb"]);
     for (name, [shares, differences], wide) in over_files(40, &|file| world(150, 0.7, 5000 + file), &ask) {
-        // 40 files at 95%: 38 are expected, fewer than 34 come once in three hundred such tests.
+        // 95% of 40 files are 38; fewer than 34 happen once in 300 such tests.
         assert!(shares >= 0.85 && differences >= 0.85, "{name}: {shares} {differences}");
         assert!(wide < 2.5, "{name}: {wide} times as wide as it need be");
     }
 }
 
-/// The table of the book over files: `cargo test --release -p jurybox-lab table_over_files -- --ignored --nocapture`.
+/// Prints the book's table of coverage over files: `cargo test --release -p jurybox-lab
+/// table_over_files -- --ignored --nocapture`.
 #[test]
 #[ignore = "a table for people, minutes of work"]
 fn table_over_files() {
@@ -135,7 +136,8 @@ fn table_over_files() {
     }
 }
 
-/// The table of the book: `cargo test --release -p jurybox-lab coverage_table -- --ignored --nocapture`.
+/// Prints the book's table of coverage: `cargo test --release -p jurybox-lab coverage_table --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "a table for people, minutes of work"]
 fn coverage_table() {
@@ -159,13 +161,13 @@ fn few_of_the_rarer_reward_are_said_to_narrow_intervals_over_folds() {
     assert!(run(&log, &ask).warnings.iter().any(|w| w.contains("rarer") && w.contains("87 to 100 of 100")));
     let plain = run(&world(300, 1.0, 15), &ask);
     assert!(!plain.warnings.iter().any(|w| w.contains("rarer")));
-    // Two folds are two units: no interval.
+    // Two folds are too few units for an interval.
     let two = run(&log, &ReplayOptions { runs: 1, ..options(Protocol::Folds(2), &["average"]) });
     assert!(two.policies[0].best_share.unwrap().half_width().is_infinite());
 }
 
-/// Files on which nearly every pick is right: few folds meet a miss, and the interval must count it all the same. Of 60 intervals
-/// that hold 95 times of 100, 50 or fewer hold the truth less than once in 1,000 times.
+/// Files on which nearly every pick is right: few folds have a miss, and intervals must allow for
+/// one. Of 60 intervals of 95%, 50 or fewer hold the truth less than once in 1,000 tests.
 #[test]
 fn shares_near_one_are_not_exact() {
     let yes_no = |file: u64| {

@@ -1,11 +1,11 @@
-//! Nobody is shown an answer: no row twice, no twin of a row.
+//! Tests that no reward leaks into the picks: by a repeated row, a copy, or another row of an item.
 
 use super::*;
 
-/// Scores that know nothing: whoever beats a random pick has been shown the answer.
+/// With uninformative scores, an entrant that beats random picks has seen the answers.
 ///
-/// Within one file, chance relations between scores and rewards are real, and intervals over runs do not cover them. So the
-/// question is put to many small files: the mean over files must be 0 within its interval over files.
+/// Within one file, scores and rewards are related by chance, which intervals over runs do not
+/// cover. So the mean over many small files must be 0 within its interval over files.
 #[test]
 fn nobody_learns_anything_from_noise_unless_rows_come_back() {
     let protocols = [Protocol::Pool { budget: 60 }, Protocol::Rounds, Protocol::Folds(5)];
@@ -19,7 +19,8 @@ fn nobody_learns_anything_from_noise_unless_rows_come_back() {
         for name in LEARNERS.into_iter().chain(["ridge", "logistic", "hindsight", "average", "z-mean"]) {
             let shares: Vec<f64> = files.iter().map(|outcome| share(outcome, name).mean).collect();
             let mean = Interval::of(&shares);
-            // Ten such questions a protocol: an interval of 95% would fail by chance every other time. 99.9%.
+            // Ten tests per protocol: 99.9% intervals, because one of ten at 95% would often fail
+            // by chance.
             let wide = 1.75 * mean.half_width();
             assert!(mean.mean.abs() < wide && wide < 0.15, "{protocol:?}, {name}: {mean:?}");
         }
@@ -54,7 +55,7 @@ fn no_row_is_looked_at_twice_and_every_pick_is_told_of() {
     }
 }
 
-/// Every row so many times.
+/// The log with every row repeated `times` times.
 fn copied(log: &ReviewLog, times: usize) -> ReviewLog {
     let rows = || (0..log.rows() * times).map(|at| at % log.rows());
     ReviewLog {
@@ -64,7 +65,7 @@ fn copied(log: &ReviewLog, times: usize) -> ReviewLog {
     }
 }
 
-/// A copy of a row in another fold would tell its reward.
+/// Copies of a row in other folds must not tell its reward.
 #[test]
 fn copies_of_rows_do_not_leak_into_folds() {
     let ask = ReplayOptions { runs: 1, items: 0, k: 30, ..options(Protocol::Folds(5), &["adaptive"]) };
@@ -104,7 +105,7 @@ fn twins_are_counted_in_every_protocol_and_coarse_scores_can_still_be_folded() {
             many.warnings
         );
     }
-    // Yes or no from every evaluator, and one of them the same for all: sixteen kinds of rows, seven folds.
+    // Binary scores, one of them constant, make sixteen different rows.
     log.scores.iter_mut().for_each(|x| *x = f64::from(*x > 0.5));
     log.scores.iter_mut().step_by(4).for_each(|x| *x = -0.0);
     let ask = ReplayOptions { runs: 3, ..options(Protocol::Folds(7), &["adaptive"]) };
@@ -124,7 +125,8 @@ fn the_files_own_rounds_do_not_learn_from_twins_of_the_fold() {
     }
 }
 
-/// Every row so many times, each time scored anew with a little noise: no twins, but the same ids. `rounds` shows all of them in each round.
+/// Every row `times` times with a little noise on the scores: no duplicates, but equal ids. With
+/// `rounds`, each round has all items.
 fn scored_again(log: &ReviewLog, times: usize, rounds: bool) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     let mut again = copied(log, times);
@@ -138,7 +140,8 @@ fn scored_again(log: &ReviewLog, times: usize, rounds: bool) -> ReviewLog {
     again
 }
 
-/// Noise, in items that come again: whoever beats a random pick was told the answer before.
+/// With uninformative scores and repeated items, an entrant that beats random picks has seen
+/// answers.
 #[test]
 fn an_item_that_is_scored_again_tells_nobody_its_reward() {
     for (protocol, rounds) in [
@@ -192,7 +195,7 @@ fn a_run_shows_an_item_once_and_a_fold_has_all_of_its_rows() {
     assert!(refused.to_string().contains("there are only 3"), "{refused}");
 }
 
-/// Ids that no two rows share change nothing, to the last bit.
+/// Ids that no two rows share change no bit of the outcome.
 #[test]
 fn ids_that_do_not_repeat_change_nothing() {
     let log = world(200, 0.5, 6);

@@ -1,4 +1,4 @@
-//! What a replay must not do, and what must hold by construction.
+//! Tests of replays, and the helpers that they share.
 
 mod figures;
 mod groups;
@@ -15,7 +15,7 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// Rows of four evaluators: scores are `signal * reward + noise`, rewards normal.
+/// Rows of four evaluators with scores `signal * reward + noise`, and normal rewards.
 fn world(rows: usize, signal: f64, seed: u64) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let rewards: Vec<f64> = (0..rows).map(|_| normal(&mut rng)).collect();

@@ -1,4 +1,4 @@
-//! What is asked for is what is played, or it is said why not.
+//! Tests of the options of a replay, and of what is refused.
 
 use super::*;
 use jurybox::Spec;
@@ -41,7 +41,7 @@ fn states_and_weights_enter() {
     jury.learn(&[jurybox::Example { scores: &row, reward: 1.0, receipt: None }], 0).unwrap();
     ask.states = vec![("state(a)".into(), jury)];
     let outcome = run(&log, &ask);
-    // Weight on the first evaluator alone is that evaluator alone.
+    // Weight on the first evaluator alone ranks as that evaluator does.
     let (weighed, single) = (share(&outcome, "weights(e0=1)"), share(&outcome, "best-single(e0)"));
     assert_eq!(weighed, single);
     assert!(outcome.policies.iter().any(|line| line.name == "state(a)"));
@@ -84,7 +84,7 @@ fn more_rounds_than_rows_are_said_to_be_too_many() {
     let over = run(&log, &options(Protocol::Pool { budget: 500 }, &["average"]));
     assert_eq!(over.labels, 96);
     assert!(over.warnings.iter().any(|w| w.contains("budget of 500")));
-    // All that the pool holds was picked: there was nothing to gain.
+    // All rows of the pool are picked: nothing can be gained.
     assert_eq!(over.policies[0].best_share, None);
 }
 
@@ -112,7 +112,7 @@ fn the_files_own_rounds_come_in_their_order_and_stay_together() {
 fn an_inverted_column_and_an_evaluator_of_low_direction_are_the_same() {
     let plain = world(300, 1.0, 7);
     let low = |j: usize| if j == 0 { jurybox::Evaluator::low("e0") } else { format!("e{j}").into() };
-    // One log says that the first column points low, and holds it upright; the other has it as the file would.
+    // One log declares the direction of its first column, the other has the column as in the file.
     let said = ReviewLog { evaluators: jurybox::Evaluators::new((0..4).map(low)).unwrap(), ..plain.clone() };
     let mut bare = plain;
     bare.scores.iter_mut().step_by(4).for_each(|x| *x = -*x);
