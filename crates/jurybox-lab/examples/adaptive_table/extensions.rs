@@ -1,6 +1,8 @@
-//! The extensions that the paper lists, each where it should help and where it is not needed: richer evaluation functions
-//! and noise that depends on the reward, which `curve=spline`, the default, takes in; and items that stay until picked,
-//! of which [`Jury::round_from_pool`](jurybox::Jury::round_from_pool) observes each once.
+//! The extensions that the paper lists, where they should help and where they are not needed.
+//!
+//! Richer evaluation functions and noise that depends on the reward are covered by `curve=spline`,
+//! the default; items that stay until picked by
+//! [`Jury::round_from_pool`](jurybox::Jury::round_from_pool), which observes each once.
 
 use super::worlds::{ITEMS, J, K, TableQueue, TableSetting};
 use super::{Contestant, runs};
@@ -31,7 +33,7 @@ pub(crate) fn show(count: u64) {
     println!();
 }
 
-/// The mean gain of the second over the first, in percent of the first, with its interval over the runs.
+/// Prints the mean gain of the second over the first, in percent, with its interval over the runs.
 fn row(name: &str, rewards: &[[f64; 2]]) {
     let n = rewards.len() as f64;
     let base = rewards.iter().map(|run| run[0]).sum::<f64>() / n;
@@ -59,7 +61,7 @@ fn fresh_items(setting: TableSetting, name: &str, seed: u64) -> f64 {
     sum
 }
 
-/// What was not picked stays, and as many items arrive as were picked.
+/// Reward with items that stay until they are picked; as many arrive as were picked.
 fn staying_items(setting: TableSetting, name: &str, once: bool, seed: u64) -> f64 {
     let mut world = TableQueue::new(setting, seed);
     let mut contestant = seated(name, &world);

@@ -1,13 +1,14 @@
-//! What `adaptive` shows against what it must show: synthetic worlds, real data, and its cost.
+//! The performance of `adaptive` against its targets: synthetic data, real data, and its cost.
 //!
 //! ```text
 //! cargo run --release -p jurybox-lab --example adaptive_table -- [--runs 20] [--data DIR] [--only WORD] [--policy SPEC]
 //! ```
 //!
-//! `--policy 'adaptive(forget=false)'` puts that in the place of `adaptive` in the synthetic worlds.
+//! `--policy 'adaptive(forget=false)'` tests another policy on the synthetic data.
 //!
-//! Every contestant meets the same rounds. Synthetic: K = 10 of 60 items, ten evaluators, 2000 rounds. Real (skipped without
-//! `--data`): replayed as one pool, of which each row is looked at at most once; see `real.rs`.
+//! All contestants meet the same rounds. Synthetic: K = 10 of 60 items, ten evaluators, 2000
+//! rounds. Real (skipped without `--data`): replays of one pool in which no row is reviewed twice;
+//! see `real.rs`.
 #![expect(clippy::print_stdout, reason = "an example prints its table")]
 
 mod extensions;
@@ -21,10 +22,10 @@ use rand_chacha::ChaCha8Rng;
 use std::time::Instant;
 use worlds::{ITEMS, J, K, ROUNDS, TableLink, TableQueue, TableSetting};
 
-/// Whoever picks: a jury, or a reference rule that values items from what it is shown.
+/// A jury, or a reference rule that values items by the scores shown so far.
 enum Contestant {
     Jury(Box<(Jury, ChaCha8Rng)>),
-    /// The mean of standardised scores, the current round's included.
+    /// The mean of standardised scores, with the moments of all rounds including the current one.
     ZMean(Standard),
 }
 
@@ -50,7 +51,7 @@ impl Contestant {
         items.into_iter().map(|item| Pick { item, receipt: receipt.clone() }).collect()
     }
 
-    /// Learns what its picks of a round were worth; the sum of that.
+    /// Learns the rewards of the picks of a round, and returns their sum.
     fn learn(&mut self, table: &[f64], columns: usize, picks: &[Pick], rewards: &[f64]) -> f64 {
         if let Contestant::Jury(seated) = self {
             let jury = &mut seated.0;
@@ -102,7 +103,7 @@ fn main() {
     }
 }
 
-/// One contestant's sums over a run: all rounds, the late ones, the first fifty; and relative regret.
+/// The sums of one contestant over a run: all rounds, late rounds, first fifty rounds, and regret.
 #[derive(Clone, Default)]
 struct ShareTally {
     regret: f64,
@@ -158,7 +159,7 @@ fn synthetic(settings: &RunSettings) {
             print!(" |");
             (1..5).for_each(|c| print!(" {:8.4}", share(c, part)));
         }
-        // The same rounds for both, so the interval is that of the mean difference.
+        // Both meet the same rounds, so the interval is that of the mean difference.
         let n = tallies.len() as f64;
         let differences: Vec<f64> = tallies.iter().map(|t| t[1].all - t[0].all).collect();
         let mean = differences.iter().sum::<f64>() / n;
@@ -169,7 +170,7 @@ fn synthetic(settings: &RunSettings) {
     println!();
 }
 
-/// Tallies of the oracle, adaptive, z-mean, esag told sigma, lin-ucb.
+/// Tallies of the oracle, adaptive, z-mean, esag with known sigma, and lin-ucb.
 fn one_world(setting: TableSetting, policy: &Spec, seed: u64) -> Vec<ShareTally> {
     let mut world = TableQueue::new(setting, seed);
     let glm = if setting.link == TableLink::Identity { "" } else { "glm-" };
@@ -202,7 +203,7 @@ fn one_world(setting: TableSetting, policy: &Spec, seed: u64) -> Vec<ShareTally>
     tallies
 }
 
-/// Runs on two threads, in order of the seed.
+/// Results of runs on two threads, in the order of the seeds.
 fn runs<T: Send>(count: u64, one: &(dyn Fn(u64) -> T + Sync)) -> Vec<T> {
     let half = |first: u64| (first..=count).step_by(2).map(|seed| (seed, one(seed))).collect::<Vec<_>>();
     let mut results = std::thread::scope(|scope| {
@@ -215,7 +216,7 @@ fn runs<T: Send>(count: u64, one: &(dyn Fn(u64) -> T + Sync)) -> Vec<T> {
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Mean time per round over a whole run, refits included, beside lin-ucb.
+/// Prints the mean time per round over a whole run, refits included, beside that of lin-ucb.
 fn cost() {
     let mut world = TableQueue::new(TableSetting::linear(1.0), 1);
     let rounds: Vec<worlds::TableRound> = (0..ROUNDS).map(|_| world.next()).collect();

@@ -1,4 +1,4 @@
-//! Synthetic worlds: the paper's two, and what real evaluators do to them, each on its own switch.
+//! Synthetic data: the paper's two models, and deviations from them, each with a switch of its own.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,7 +14,7 @@ pub(crate) enum TableLink {
     Identity,
     /// Logistic; the noise is cut so that scores stay in (0, 1).
     Interval,
-    /// Logistic; the noise is cut evenly on both sides, so that its mean stays zero.
+    /// Logistic; the noise is cut symmetrically, so that its mean is zero.
     Symmetric,
 }
 
@@ -26,13 +26,13 @@ pub(crate) struct TableSetting {
     pub rho: f64,
     pub intercepts: bool,
     pub missing: f64,
-    /// The first three evaluators see nothing, the next two point the wrong way.
+    /// The first three evaluators are uninformative, the next two have a negative gain.
     pub useless: bool,
-    /// Noise levels change hands half way.
+    /// Noise levels are swapped halfway.
     pub swap: bool,
-    /// Noise grows with the reward: sigma (1 + growth r).
+    /// Growth of the noise with the reward: sigma (1 + growth r).
     pub growth: f64,
-    /// Evaluators see a power of the reward, ln p from U[-bent, bent].
+    /// Evaluators score a power of the reward, with ln p from U[-bent, bent].
     pub bent: f64,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct TableQueue {
 pub(crate) struct TableRound {
     pub scores: Vec<f64>,
     pub rewards: Vec<f64>,
-    /// What the oracle that knows this world ranks by.
+    /// The oracle's values.
     pub oracle: Vec<f64>,
 }
 
@@ -92,7 +92,8 @@ impl TableQueue {
         world
     }
 
-    /// w = Sigma^-1 alpha over alpha^T Sigma^-1 alpha, the errors of the first six equally correlated.
+    /// Computes w = Sigma^-1 alpha / (alpha' Sigma^-1 alpha), with equal correlations of the first
+    /// six.
     fn weigh(&mut self) {
         let rho = self.setting.rho;
         let unit: Vec<f64> = self.alpha.iter().zip(&self.sigma).map(|(a, s)| a / s).collect();
@@ -113,7 +114,7 @@ impl TableQueue {
         self.items(ITEMS)
     }
 
-    /// So many new items.
+    /// A round of new items.
     pub(crate) fn items(&mut self, items: usize) -> TableRound {
         let mut round = TableRound { scores: Vec::with_capacity(items * J), rewards: vec![], oracle: vec![] };
         for _ in 0..items {
@@ -156,7 +157,8 @@ impl TableQueue {
             .collect()
     }
 
-    /// The oracle: Lemma 1 on the inverse link, and with missing scores the exact posterior mean of r = |N(0,1)|.
+    /// The oracle's value: Lemma 1 on the inverse link. With missing scores, the exact posterior
+    /// mean of r = |N(0,1)|.
     fn judge(&self, row: &[f64]) -> f64 {
         if self.setting.link != TableLink::Identity {
             return row.iter().zip(&self.weights).map(|(x, w)| w * (x / (1.0 - x)).ln()).sum();
@@ -171,7 +173,8 @@ impl TableQueue {
             sum += gain * (x - self.intercept[j]);
         }
         let (mean, deviation) = (sum / precision, (1.0 / precision).sqrt());
-        // The mean of a normal law cut at zero: mean + deviation * phi(t) / Phi(t), by Mill's ratio far below.
+        // The mean of a normal cut at zero: mean + deviation * phi(t) / Phi(t), far below by Mill's
+        // ratio.
         let t = mean / deviation;
         let density = (-0.5 * t * t).exp() / (2.0 * std::f64::consts::PI).sqrt();
         let above = 0.5 * libm::erfc(-t / 2_f64.sqrt());
@@ -187,10 +190,11 @@ pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// A standard normal number cut to an interval around zero.
+/// A standard normal truncated to an interval around zero.
 fn truncated(rng: &mut ChaCha8Rng, low: f64, high: f64) -> f64 {
     loop {
-        // From a uniform law where the interval is narrow, from the normal one where it is wide.
+        // Rejection from the uniform where the interval is narrow, from the normal where it is
+        // wide.
         let (x, keep) = if high - low < 3.0 {
             let x = low + (high - low) * uniform(rng);
             (x, (-0.5 * x * x).exp())

@@ -1,10 +1,10 @@
-//! How often the intervals hold what they claim, in worlds where the truth is known.
+//! Tests of the coverage of off-policy intervals, on simulated logs with known truth.
 //!
-//! The log ranks by a middling evaluator and explores whole rounds with probability eps; its unpicked rows carry no
-//! probability, unless all do. The reward is a curve in what the scores measure, so that the linear regression of the doubly robust estimate
-//! is wrong. The target is a better, fixed mix of the evaluators, or `adaptive`, learning from the log. The truth is
-//! what the target earns per pick on fresh rounds; for a learner, on fresh rounds for every round of the log. Rare rewards
-//! come by chance, more often the more an item is worth, and are 1 each or of very different sizes.
+//! The log ranks by a mediocre evaluator and explores whole rounds with probability eps. Unpicked
+//! rows carry no probability, unless `all_carry`. The reward is a curve in what the scores measure,
+//! so that the linear model of the doubly robust estimate is wrong. The target is a better, fixed
+//! mix of the evaluators, or a policy that learns from the log. The truth is its reward per pick on
+//! fresh rounds; for a learner, on fresh rounds for every round of the log.
 
 use super::estimators::{LoggedEvidence, PolicyEstimates};
 use super::linearized::LinearizedEstimate;
@@ -21,7 +21,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-/// Fresh rounds for every round of a log, by which a learner's truth is known.
+/// Fresh rounds per round of a log, for the truth of a learner.
 const FRESH: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
@@ -32,22 +32,22 @@ pub(super) struct SimulatedLog {
     pub(super) eps: f64,
     pub(super) learning: Option<&'static str>,
     pub(super) reward: RewardLaw,
-    /// Whether unpicked rows carry their probability too.
+    /// Whether unpicked rows carry a probability too.
     pub(super) all_carry: bool,
-    /// The chance of a pick that brought nothing to have no verdict.
+    /// Probability of a pick without reward to have no verdict.
     pub(super) lost: f64,
 }
 
-/// What a review brings.
+/// The distribution of rewards.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RewardLaw {
-    /// A curve in what the item is worth, and a little noise.
+    /// A curve in the item's worth, with a little noise.
     Curve,
-    /// Whether that is above 1.
+    /// Whether that curve is above 1.
     YesNo,
-    /// Yes with chance 1 / (1 + exp(rareness - 1.5 worth)).
+    /// 1 with probability 1 / (1 + exp(rareness - 1.5 worth)), else 0.
     Rare(f64),
-    /// As rarely, and then of a size: most near 1, some 10.
+    /// Rare rewards of different sizes: most near 1, some 10.
     Severity(f64),
 }
 
@@ -139,7 +139,7 @@ impl SimulatedLog {
         sum / (rounds * self.k) as f64
     }
 
-    /// One log: the estimates, what is shown of them, and the truth.
+    /// Simulates one log. Returns the estimates, the line of the outcome, and the truth.
     fn one(&self, seed: u64, fixed_truth: f64) -> (PolicyEstimates, OffPolicyLine, f64) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let log = self.log(&mut rng);
@@ -240,27 +240,27 @@ impl SimulatedLog {
     }
 }
 
-/// Shares of logs in which an interval held the truth.
+/// Results over many logs: mostly shares of intervals that hold the truth.
 #[derive(Debug)]
 struct Coverage {
     truth: f64,
     overlap: f64,
-    /// Logs for which a figure was given.
+    /// Share of logs with a figure.
     figures: f64,
-    /// What was given, figure or bounds, held the truth.
+    /// Share of figures or bounds that hold the truth.
     shown: f64,
-    /// What was given lay wholly below the truth.
+    /// Share of figures or bounds that lie wholly below the truth.
     below: f64,
-    /// Student's interval of DR.
+    /// Share of Student's intervals of DR that hold the truth.
     student: f64,
-    /// The width of the interval of DR over that of Student's.
+    /// Width of the interval of DR over that of Student's.
     wider: f64,
-    /// IPS, SNIPS, DR, SNDR, clipped with its stated bias, bounds.
+    /// Coverage of IPS, SNIPS, DR, SNDR, clipped DR with its stated bias, and bounds.
     estimators: [f64; 6],
-    /// IPS, SNIPS, DR, clipped.
+    /// Bias of IPS, SNIPS, DR and clipped DR.
     bias: [f64; 4],
     half_width: f64,
-    /// Of the figure as it is shown where unpicked rows carry no probability.
+    /// Half width of the figure as shown where unpicked rows carry no probability.
     widened: f64,
 }
 
@@ -277,18 +277,18 @@ fn plain(items: usize, k: usize, rounds: usize, eps: f64) -> SimulatedLog {
     }
 }
 
-/// Of 100 intervals that hold 95 times of 100, 87 or fewer hold the truth once in 400 times (binomial).
+/// Of 100 intervals of 95%, 87 or fewer hold the truth once in 400 tests (binomial).
 #[test]
 fn what_is_shown_holds_the_truth_with_overlap() {
     let world = plain(20, 5, 120, 0.5);
     let covered = world.covered(100);
     assert!(covered.shown > 0.87 && covered.estimators[2] > 0.87, "{covered:?}");
-    // A figure is refused without reason at most where the mean weight is two standard errors low: some 3 in 100, and
-    // 11 or more of 100 less than once in 1,000 times.
+    // A figure is refused without reason if the mean weight is two standard errors low: 3 in 100
+    // logs, and 11 or more of 100 less than once in 1,000 tests.
     assert!(covered.figures > 0.89, "{covered:?}");
 }
 
-/// The same for a policy that learns from the log as it goes.
+/// The target learns from the log as it goes.
 #[test]
 fn what_is_shown_holds_the_truth_of_a_learner() {
     let world =
@@ -297,7 +297,7 @@ fn what_is_shown_holds_the_truth_of_a_learner() {
     assert!(covered.shown > 0.87 && covered.figures > 0.8, "{covered:?}");
 }
 
-/// Without overlap the old estimates are sure of themselves and wrong; bounds are given, and hold.
+/// Without overlap the usual estimates are confident and wrong; bounds are given, and hold.
 #[test]
 fn without_overlap_there_are_bounds_and_they_hold() {
     let world = SimulatedLog { reward: RewardLaw::YesNo, ..plain(10, 1, 200, 0.0) };
@@ -307,7 +307,8 @@ fn without_overlap_there_are_bounds_and_they_hold() {
     assert!(covered.estimators[0] < 0.05, "inverse propensity cannot be right here: {covered:?}");
 }
 
-/// The table of the book: `cargo test --workspace --lib offpolicy::coverage -- --ignored --nocapture`.
+/// Prints the book's table of coverage: `cargo test --workspace --lib offpolicy::coverage --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "prints the coverage table of the book: minutes"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
@@ -328,7 +329,7 @@ fn coverage_table() {
             }));
         }
     }
-    // Short logs that could look everywhere.
+    // Short logs with full overlap.
     worlds.extend(
         [(50, 0.5), (100, 0.3), (100, 0.2), (400, 0.3)].map(|(rounds, eps)| plain(10, 1, rounds, eps)),
     );
@@ -354,8 +355,9 @@ fn coverage_table() {
     }
 }
 
-/// Rare rewards in logs whose every row carries its probability: Student's interval is too short, and mostly too low. Of 100
-/// intervals that miss by being too low 2.5 times of 100, 9 or more do less than once in 1,000 times.
+/// Rare rewards, with a probability on every row: Student's interval is too short, and mostly too
+/// low. Of 100 intervals that are too low 2.5 times in 100, 9 or more are less than once in 1,000
+/// tests.
 #[test]
 fn what_is_shown_holds_the_truth_of_rare_rewards() {
     let world = SimulatedLog { reward: RewardLaw::Rare(5.0), all_carry: true, ..plain(20, 5, 100, 0.3) };
@@ -365,7 +367,8 @@ fn what_is_shown_holds_the_truth_of_rare_rewards() {
     assert!(covered.figures > 0.5, "{covered:?}");
 }
 
-/// A fifth of the no's is never written down. Figures would be too high, and all who miss miss that way; counted, they are not.
+/// A fifth of the verdicts "no" is never recorded, so that figures would be too high. Missing
+/// verdicts widen the intervals.
 #[test]
 fn verdicts_that_are_missing_for_a_reason_are_counted() {
     let world =
@@ -375,7 +378,8 @@ fn verdicts_that_are_missing_for_a_reason_are_counted() {
     assert!(covered.shown > 0.87, "{covered:?}");
 }
 
-/// The second table of the book: `cargo test -p jurybox-lab --lib offpolicy::coverage -- --ignored --nocapture`.
+/// Prints the book's table of rare rewards: `cargo test -p jurybox-lab --lib offpolicy::coverage --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "prints the coverage table of the book for logs whose every row carries its probability"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]

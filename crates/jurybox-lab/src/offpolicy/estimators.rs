@@ -1,67 +1,68 @@
-//! The estimators: what a target policy would have earned, from another's picks.
+//! Off-policy estimators: the reward of a target policy, from the picks that another policy logged.
 //!
-//! Letters, once: `pi_i` is the target's probability to pick item i of a round, `p_i` the logged one, `w_i = pi_i / p_i`
-//! the weight of an item that was looked at, `r_i` its reward, `m_i` what a regression on the scores, fitted on other
-//! rounds, expects of it, and `N = sum pi_i` the target's picks.
+//! For item i of a round, `pi_i` is the target's inclusion probability, `p_i` the logged one,
+//! `w_i = pi_i / p_i` the weight of a reviewed item, `r_i` its reward, and `m_i` its expected
+//! reward by a regression on other rounds. `N = sum pi_i` is the number of the target's picks.
 //!
-//! - **inverse propensity** (IPS), `sum w r / N`: unbiased where every p is right and above zero wherever pi is; wide;
-//! - **self-normalised** (SNIPS), `sum w r / sum w`: a hair of bias for much less width;
-//! - **doubly robust** (DR), `(sum pi m + sum w (r - m)) / N`: unbiased as IPS is, narrow where the regression is good;
-//! - **self-normalised doubly robust** (SNDR), `sum pi m / N + sum w (r - m) / sum w`;
-//! - **clipped**: DR with `min(w, c)` for w. What is cut off is bias, of at most the weight that was lost times the range of
-//!   the rewards; both are stated. `c = N / sqrt(n)` with n rows looked at, or 1 if that is less (Ionides 2008, truncated importance
-//!   sampling);
-//! - **bounds**: `low + sum min(w, c)(r - low) / N` and `high - sum min(w, c)(high - r) / N`, with low and high the range
-//!   of the rewards. Whatever the log did not look at is taken to be worth the least and the most there is. Nothing else
-//!   is assumed: the bounds hold without overlap, and meet where all of the target's picks are within reach.
+//! - **Inverse propensity scoring** (IPS), `sum w r / N` (Horvitz and Thompson 1952): unbiased if
+//!   every p is right, and positive wherever pi is; wide.
+//! - **Self-normalised IPS** (SNIPS), `sum w r / sum w` (Swaminathan and Joachims 2015): slightly
+//!   biased, and much less wide.
+//! - **Doubly robust** (DR), `(sum pi m + sum w (r - m)) / N` (Dudík, Langford and Li 2011):
+//!   unbiased as IPS, and narrow if the regression is good.
+//! - **Self-normalised DR** (SNDR), `sum pi m / N + sum w (r - m) / sum w`.
+//! - **Clipped DR**, with `min(w, c)` for w, where `c = max(1, N / sqrt(n))` for n reviewed rows
+//!   (truncated importance sampling, Ionides 2008). Its bias is at most the clipped weight times
+//!   the range of the rewards; both are reported.
+//! - **Bounds**, `low + sum min(w, c)(r - low) / N` and `high - sum min(w, c)(high - r) / N`, where
+//!   unreviewed rows have the lowest or highest possible reward. They hold without overlap.
 //!
-//! Intervals are Student's over rounds, widened by what a log of this length may not have met (`max_influence`).
-//!
-//! Dudík, Langford, Li (2011) and Swaminathan, Joachims (2015) are the sources of DR and SNIPS.
+//! Intervals are Student's over rounds, widened by the largest influence of one more row
+//! ([`MaxInfluence`]).
 
 use super::linearized::LinearizedEstimate;
 use crate::max_influence::MaxInfluence;
 
-/// What is known of a log and of what a target policy would do with it, row after row.
+/// A log and the probabilities of a target policy, row by row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoggedEvidence<'a> {
     /// The rows of each round.
     pub(crate) rounds: &'a [Vec<usize>],
-    /// NaN where nobody looked.
+    /// Rewards; NaN if nobody reviewed the row.
     pub(crate) rewards: &'a [f64],
-    /// The logged probabilities; NaN where none is known, which no row with a reward may have.
+    /// The logged probabilities; NaN if unknown, which no row with a reward may have.
     pub(crate) logged: &'a [f64],
     /// The target's probabilities.
     pub(crate) target: &'a [f64],
     /// The expected rewards by a regression on other rounds.
     pub(crate) model: &'a [f64],
-    /// The least and the greatest that a reward can be.
+    /// The least and the greatest possible reward.
     pub(crate) range: (f64, f64),
-    /// Whether the range is known, and not only that of the rewards that were seen.
+    /// Whether rewards outside of the range are impossible, not only absent from the log.
     pub(crate) range_is_known: bool,
-    /// Whether every pick has its reward, as far as the log tells.
+    /// Whether every pick has its reward, as far as the log shows.
     pub(crate) all_rewards_present: bool,
 }
 
-/// Every estimate of one target policy.
+/// All estimates for one target policy.
 #[derive(Debug, Clone)]
 pub(crate) struct PolicyEstimates {
     pub(crate) ips: LinearizedEstimate,
-    /// None where the log looked at nothing that the target would pick.
+    /// None if the log reviewed no row that the target may pick.
     pub(crate) snips: Option<LinearizedEstimate>,
     pub(crate) dr: LinearizedEstimate,
     pub(crate) sndr: Option<LinearizedEstimate>,
     pub(crate) clipped: LinearizedEstimate,
     pub(crate) clip: f64,
-    /// `sum w / N`: one, up to chance, where the log can look wherever the target would.
+    /// `sum w / N`: one, up to chance, if the log can pick whatever the target may.
     pub(crate) mean_weight: LinearizedEstimate,
-    /// `sum min(w, c) / N`: the share of the target's picks that is within reach of the log.
+    /// `sum min(w, c) / N`: the share of the target's picks with support in the log.
     pub(crate) reach: LinearizedEstimate,
     pub(crate) low: LinearizedEstimate,
     pub(crate) high: LinearizedEstimate,
-    /// `(sum w)^2 / sum w^2`: how many rows' worth of evidence there is.
+    /// The effective sample size `(sum w)^2 / sum w^2`, in rows.
     pub(crate) effective_rows: f64,
-    /// The least and the greatest reward.
+    /// The least and the greatest possible reward.
     pub(crate) range: (f64, f64),
 }
 
@@ -79,7 +80,7 @@ struct RoundSums {
 }
 
 impl LoggedEvidence<'_> {
-    /// The estimates; None where the target picks nothing or nothing was looked at.
+    /// The estimates. None if no row was reviewed or the target picks nothing.
     pub(crate) fn figures(&self) -> Option<PolicyEstimates> {
         let range = self.range;
         let reviewed = self.weights().count();
@@ -98,7 +99,7 @@ impl LoggedEvidence<'_> {
         let total: f64 = weights.iter().sum();
         let picked: f64 = picks.iter().sum();
         let snips = LinearizedEstimate::ratio(&all(&|s| s.reward), &weights);
-        // Inverse propensity expects nothing of a row, and its self-normalised form and the bounds what a pick is worth.
+        // The expected reward of a row is 0 to IPS; to SNIPS and the bounds it is that of a pick.
         let worth = snips.as_ref().map_or(0.0, |snips| snips.value).clamp(range.0, range.1);
         let max_influence =
             |clip: f64, of: f64, constant: Option<f64>| self.max_influence(clip, of, constant);
@@ -125,9 +126,12 @@ impl LoggedEvidence<'_> {
         })
     }
 
-    /// How far one row can move a figure of weights of at most `clip` over a sum `of`, where this much is expected of each row,
-    /// or what the regression expects. Where every row carries its probability, all weights and their chances are known;
-    /// else those that were met.
+    /// The largest influence of one row on an estimate with weights of at most `clip` over a sum
+    /// `of`.
+    ///
+    /// The expected reward of a row is `constant`, or that of the regression. Weights and their
+    /// chances are those of all rows if each carries a probability, else those of the reviewed
+    /// rows.
     fn max_influence(&self, clip: f64, of: f64, constant: Option<f64>) -> MaxInfluence {
         let rows = || self.rounds.iter().flatten().copied();
         let met = |row: usize| !self.rewards[row].is_nan();
@@ -174,16 +178,16 @@ impl LoggedEvidence<'_> {
 }
 
 impl PolicyEstimates {
-    /// The share of the target's picks that the log may never look at without its mean weight telling: one minus the lower end
-    /// of the 95% interval of the mean weight.
+    /// The share of the target's picks that may have no support in the log although the mean weight
+    /// does not show it: one minus the lower end of its 95% interval.
     pub(crate) fn unsupported_share(&self) -> f64 {
         let low = self.mean_weight.estimate().low;
-        // A weight of one on every pick sums to one but for rounding.
+        // Weights of one sum to one up to rounding.
         if low > 1.0 - super::verdict::ROUNDING { 0.0 } else { (1.0 - low).min(1.0) }
     }
 
-    /// The most by which clipping can move the clipped estimate: what was lost of the target's picks, at the upper end of its
-    /// interval, times the range of the rewards.
+    /// The largest possible bias of the clipped estimate: the clipped share of the picks, at the
+    /// upper end of its interval, times the range of the rewards.
     pub(crate) fn clipping_bias(&self) -> f64 {
         let reach = self.reach.estimate();
         let half_width = if reach.half_width().is_finite() { reach.half_width() } else { 1.0 };
@@ -195,7 +199,7 @@ impl PolicyEstimates {
 mod tests {
     use super::*;
 
-    /// Two rounds of two items, done by hand.
+    /// Two rounds of two items, calculated by hand.
     #[test]
     fn the_estimates_of_a_log_done_by_hand() {
         let evidence = LoggedEvidence {
@@ -211,13 +215,13 @@ mod tests {
         let figures = evidence.figures().unwrap();
         let near =
             |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
-        // Weights 1.5 and 0.5 over N = 2 picks.
+        // Weights of 1.5 and 0.5 over N = 2 picks.
         near(figures.ips.value, 1.5);
         near(figures.snips.unwrap().value, 3.0 / 2.0);
         let expected = 0.75 * 0.5 + 0.25 + 1.2 + 1.0;
         near(figures.dr.value, (expected + 1.5 * 0.5 + 0.5 * 0.5) / 2.0);
         near(figures.sndr.unwrap().value, expected / 2.0 + 1.0 / 2.0);
-        // c = 2 / sqrt(2): 1.5 is cut to 1.414.
+        // c = 2 / sqrt(2): the weight of 1.5 is clipped to 1.414.
         let c = 2_f64.sqrt();
         near(figures.clip, c);
         near(figures.clipped.value, (expected + c * 0.5 + 0.5 * 0.5) / 2.0);
@@ -227,7 +231,7 @@ mod tests {
         near(figures.effective_rows, 4.0 / 2.5);
     }
 
-    /// A log that looked at every row, surely: all estimates are the truth, and the bounds meet.
+    /// A log that reviewed every row for certain: all estimates are the truth, and the bounds meet.
     #[test]
     fn a_log_that_looked_everywhere_knows() {
         let rewards: Vec<f64> = (0..40).map(|i| f64::from(i * 7 % 11)).collect();

@@ -1,30 +1,31 @@
-//! A figure over rounds, with what each round moves it by.
+//! Linearised estimates over rounds: a value, and the influence of each round on it.
 //!
-//! All estimates here are ratios of sums over rounds, or sums of such ratios. To first order such a figure is its value
-//! plus a sum of one number a round, and those numbers are all that an interval, or a difference of two figures over the
-//! same rounds, needs. Picks within a round hang together (one draw, one hour, one reviewer), so the round is the unit.
+//! All estimates are ratios of sums over rounds, or sums of such ratios (the delta method).
+//! Intervals and differences of two estimates only need the influences. Picks within a round depend
+//! on each other (one draw, one hour, one reviewer), so that the unit is the round.
 
 use crate::max_influence::MaxInfluence;
 use jurybox::Interval;
 use jurybox::toolbox::student_95;
 
-/// How many jumps that the log did not meet count beside those that it did, where the skewness of rounds is told. With a
-/// quarter of one, 6 of 100 intervals lay wholly below the truth in a rare world of `coverage`; dense rewards do not notice.
+/// Number of unseen jumps that are added to those in the data when skewness is estimated. With a
+/// quarter of one, 6 of 100 intervals lay below the truth in the rare logs of `coverage`.
 const UNMET: f64 = 1.0;
-/// What is left of equal sums by rounding.
+/// Relative difference of sums that are equal up to rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// A value and the first-order influence of each round on it. The influences sum to zero.
+/// A value, and the first-order influence of each round on it. The influences sum to zero.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LinearizedEstimate {
     pub(crate) value: f64,
     influence: Vec<f64>,
-    /// How far one row could move it; where it is not known, the interval is Student's.
+    /// Largest influence of one row. If unknown, the interval is Student's.
     max_influence: Option<MaxInfluence>,
 }
 
 impl LinearizedEstimate {
-    /// `sum numerator / sum denominator` over rounds, linearised; None where the denominators sum to nothing.
+    /// `sum numerator / sum denominator` over rounds. None unless the denominators sum to a
+    /// positive number.
     pub(crate) fn ratio(numerators: &[f64], denominators: &[f64]) -> Option<LinearizedEstimate> {
         let total: f64 = denominators.iter().sum();
         let value = numerators.iter().sum::<f64>() / total;
@@ -32,18 +33,18 @@ impl LinearizedEstimate {
         (total > 0.0).then_some(LinearizedEstimate { value, influence, max_influence: None })
     }
 
-    /// With an interval that counts jumps of this size.
+    /// The estimate with an interval that allows for one more row of this influence.
     pub(crate) fn with_max_influence(self, max_influence: MaxInfluence) -> LinearizedEstimate {
         LinearizedEstimate { max_influence: Some(max_influence), ..self }
     }
 
-    /// The sum of two figures over the same rounds.
+    /// The sum of two estimates over the same rounds.
     pub(crate) fn plus(&self, other: &LinearizedEstimate) -> LinearizedEstimate {
         self.with(other, 1.0)
     }
 
-    /// The difference of two figures over the same rounds: paired, so far sharper than two intervals. Of two figures that are
-    /// the same in every round but for rounding it is exactly zero.
+    /// The difference of two estimates over the same rounds, paired by round. Exactly zero, with no
+    /// width, if they are equal in every round up to rounding.
     pub(crate) fn minus(&self, other: &LinearizedEstimate) -> LinearizedEstimate {
         let difference = self.with(other, -1.0);
         let size = |influence: &[f64]| influence.iter().fold(0.0, |most: f64, i| most.max(i.abs()));
@@ -71,13 +72,13 @@ impl LinearizedEstimate {
         LinearizedEstimate { value: self.value + sign * other.value, influence, max_influence }
     }
 
-    /// The value with its interval over rounds; infinitely wide from a single round, or where nothing tells how far the value
-    /// might be off.
+    /// The value with its 95% interval. Infinitely wide from a single round, and if every round is
+    /// equal and no influence is known.
     ///
-    /// Student's t, and where a jump is known, the score interval of a sum of rare jumps: with variance V, jumps of size b and
-    /// t of Student it reaches `t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4)` to the side of the jumps. For a count of rare things, all of one
-    /// size, that is the upper end of its score interval (Wilson's, for small rates); with b = 0 it is Student's. b is
-    /// the skewness of rounds over their variance, with one jump that was not met among them.
+    /// With variance V, jumps of size b and Student's t it reaches `t^2 b / 2 + sqrt(t^2 V + t^4
+    /// b^2 / 4)` to the side of the jumps, the score interval of a sum of rare jumps (Wilson's for
+    /// a small rate). With b = 0 it is Student's. b is the third moment of the rounds' influences
+    /// over their variance, with one unseen jump added.
     pub(crate) fn estimate(&self) -> Interval {
         let student = self.student();
         let Some(max_influence) = self.max_influence else {
@@ -120,7 +121,7 @@ impl LinearizedEstimate {
 mod tests {
     use super::*;
 
-    /// With equal denominators a ratio is a mean, and its interval the mean's.
+    /// With equal denominators a ratio is a mean, and so is its interval.
     #[test]
     fn a_ratio_of_equal_rounds_is_a_mean() {
         let values = [1.0, 4.0, 2.0, 8.0, 5.0];
@@ -130,7 +131,7 @@ mod tests {
         assert!((figure.half_width() - mean.half_width()).abs() < 1e-12);
     }
 
-    /// The linearised error of a ratio against the jackknife, which knows no calculus.
+    /// The linearised error of a ratio agrees with the jackknife.
     #[test]
     fn a_ratio_has_the_error_of_the_jackknife() {
         let numerators: Vec<f64> = (0..200).map(|t| f64::from(t * 37 % 101) / 10.0).collect();
@@ -149,7 +150,7 @@ mod tests {
         assert_eq!(LinearizedEstimate::ratio(&[0.0, 0.0], &[0.0, 0.0]), None);
     }
 
-    /// A log of 1,000 rounds without a single yes: Wilson's upper end for none of 1,000, up to its denominator.
+    /// 1,000 rounds without a single yes: Wilson's upper end for 0 of 1,000, up to its denominator.
     #[test]
     fn nothing_found_is_not_nothing_there() {
         let max_influence = MaxInfluence { down: 0.0, up: 1e-3 };
@@ -159,14 +160,14 @@ mod tests {
             .estimate();
         assert_eq!((none.mean, none.low), (0.0, 0.0));
         assert!((none.high - student_95(999).powi(2) / 1000.0).abs() < 1e-9, "{none:?}");
-        // Where not even the size of a jump is known, neither is an interval.
+        // Without the size of a jump there is no interval.
         let unknown = LinearizedEstimate::ratio(&[3.0; 9], &[1.0; 9])
             .unwrap()
             .with_max_influence(MaxInfluence { down: 0.0, up: 0.0 });
         assert_eq!(unknown.estimate(), Interval::around(3.0, f64::INFINITY));
     }
 
-    /// Ten of 1,000 rounds: the score interval of a count, by hand.
+    /// A yes in ten of 1,000 rounds: the score interval of a count, by hand.
     #[test]
     fn rare_rewards_have_the_interval_of_a_count() {
         let values: Vec<f64> = (0..1000).map(|t| f64::from(u8::from(t % 100 == 0))).collect();

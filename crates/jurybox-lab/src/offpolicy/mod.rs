@@ -1,14 +1,13 @@
-//! Off-policy: what another policy would have earned, from a log of picks with their probabilities.
+//! Off-policy evaluation: the reward of other policies, from a log of picks with their
+//! probabilities.
 //!
-//! What a policy would have earned on rows that nobody looked at is not in a log. Where every pick was left to chance in part,
-//! and its probability logged, it can be estimated all the same, from rows that both would have looked at.
-//!
-//! - `target`: a policy is followed along the log, learning as it goes from what the log looked at (`receipts`);
-//! - `estimators`: its picks are weighed against the log's, in five ways and with bounds (`over_rounds`, `max_influence`, `model`);
-//! - `counted`: whether there are as many rewards as the probabilities say;
-//! - `verdict`: a figure is given only where the log can speak for the policy's picks; elsewhere, bounds;
-//! - `population`: logs that hold nothing but the rows that were looked at, without rounds;
-//! - `coverage` and `population_coverage`: how often the intervals hold what they claim, in worlds where the truth is known.
+//! - `target` follows a policy along the log, which learns from the logged rewards (`receipts`);
+//! - `estimators` weighs its picks against the log's, by five estimators and bounds, with the help
+//!   of `model` (expected rewards) and `linearized` (intervals);
+//! - `reward_count` compares the number of rewards with the logged probabilities;
+//! - `verdict` decides between a figure, and bounds for a policy without support in the log;
+//! - `population` is for logs of reviewed rows only, without rounds;
+//! - `coverage` and `population_coverage` test the intervals on simulated logs.
 
 #[cfg(test)]
 mod coverage;
@@ -88,7 +87,7 @@ pub fn off_policy(table: &Table, options: &ReplayOptions) -> Result<OffPolicy, E
     Ok(outcome)
 }
 
-/// The estimates for every policy, and what each would pick.
+/// The estimates for every policy, and the inclusion probabilities that they are made from.
 fn estimated(
     log: &ReviewLog,
     options: &ReplayOptions,
@@ -140,7 +139,7 @@ fn estimated(
                 };
                 let mut line = verdict::line(&contender.name, &evidence, &logged(log, &all.rounds, range)?);
                 if contender.state {
-                    // It may know the very rewards it is weighed by: a difference to the log would look significant.
+                    // It may have learnt these very rewards: its difference would look significant.
                     line.difference_to_logged = None;
                 }
                 all.policies.push((contender.name, probabilities));
@@ -153,7 +152,7 @@ fn estimated(
     Ok((outcome, all))
 }
 
-/// Picks without a verdict, in words.
+/// A warning about picks without a verdict.
 fn missing(counted: RewardCount, reviewed: usize) -> Option<String> {
     let RewardCount::Missing(picks) = counted else { return None };
     Some(format!(
@@ -164,10 +163,10 @@ fn missing(counted: RewardCount, reviewed: usize) -> Option<String> {
     ))
 }
 
-/// Intervals that are so many times as wide as Student's are a warning.
+/// Ratio to the width of Student's intervals above which a warning is given.
 const MUCH_WIDER: f64 = 1.25;
 
-/// Which figures hang on few rows, in words.
+/// A warning that names the policies whose figures depend on few rows.
 fn depends_on_few_rows(outcome: &OffPolicy) -> Option<String> {
     let wider = |line: &OffPolicyLine| line.width_ratio.filter(|&times| times > MUCH_WIDER);
     let lines =
@@ -185,10 +184,10 @@ fn depends_on_few_rows(outcome: &OffPolicy) -> Option<String> {
     })
 }
 
-/// A row that was looked at is refused where fewer picks like it are to be expected in the whole log.
+/// Least expected number, in the whole log, of picks as improbable as that of a reviewed row.
 const IMPLAUSIBLE: f64 = 1e-6;
 
-/// Refuses what cannot be a probability, on every row, and weights beside which no other row would count.
+/// Errors on values that are no probabilities, and on weights beside which no other row counts.
 fn check(log: &ReviewLog, path: &Path, column: &str) -> Result<(), Error> {
     for (row, (&reward, &probability)) in log.rewards.iter().zip(&log.probabilities).enumerate() {
         let reason = if probability.is_nan() && !reward.is_nan() {
@@ -196,7 +195,7 @@ fn check(log: &ReviewLog, path: &Path, column: &str) -> Result<(), Error> {
         } else if probability <= 0.0 || probability > 1.0 {
             format!("{probability} is not the probability of a pick")
         } else if !reward.is_nan() && probability * (log.rows() as f64) < IMPLAUSIBLE {
-            // At most rows * p such picks are to be expected of a whole log.
+            // At most rows * p such picks are expected in a whole log.
             let reason = format!(
                 "row {}, column `{column}`: {probability:e} is so small that this row would outweigh all others; in a log of {} \
                  rows such a pick comes about less than once in a million logs",
@@ -216,7 +215,7 @@ fn check(log: &ReviewLog, path: &Path, column: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The log's own rounds, or stretches of rows in the order of the file, as even as they can be.
+/// The log's own rounds, or else stretches of rows in the order of the file, of nearly equal size.
 fn rounds(log: &ReviewLog, options: &ReplayOptions) -> Vec<Vec<usize>> {
     let most = options.rounds.unwrap_or(usize::MAX);
     if !log.rounds.is_empty() {
@@ -227,7 +226,7 @@ fn rounds(log: &ReviewLog, options: &ReplayOptions) -> Vec<Vec<usize>> {
     (0..count).take(most).map(|at| (at * rows / count..(at + 1) * rows / count).collect()).collect()
 }
 
-/// Who is not shown which group a row belongs to.
+/// A warning that names the policies which do not see the groups of rows.
 fn juries_without_groups(log: &ReviewLog, targets: &[NamedTarget]) -> Option<String> {
     log.juries_without_groups(targets.iter().filter_map(|contender| match &contender.target {
         TargetPolicy::Policy(jury, _) => Some((contender.name.as_str(), jury.as_ref())),
@@ -235,7 +234,7 @@ fn juries_without_groups(log: &ReviewLog, targets: &[NamedTarget]) -> Option<Str
     }))
 }
 
-/// Items that come again: rows of one are no independent evidence.
+/// A warning about items with several rows, which are not independent.
 fn repeated(log: &ReviewLog) -> Option<String> {
     let many = log.items.repeated();
     (many > 0).then(|| {
@@ -246,7 +245,7 @@ fn repeated(log: &ReviewLog) -> Option<String> {
     })
 }
 
-/// What a person should know before believing the figures.
+/// Warnings about the rounds and the options.
 fn warnings(rounds: &[Vec<usize>], options: &ReplayOptions) -> Vec<String> {
     let mut out = Vec::new();
     let small = rounds.iter().filter(|rows| rows.len() < options.k).count();
@@ -267,7 +266,7 @@ fn state_warning(options: &ReplayOptions) -> Option<String> {
     (!options.states.is_empty()).then(|| text.into())
 }
 
-/// What the log itself earned.
+/// Reward per pick of the log's own picks.
 fn logged(log: &ReviewLog, rounds: &[Vec<usize>], range: RewardRange) -> Result<LinearizedEstimate, Error> {
     let reviewed =
         |rows: &Vec<usize>| rows.iter().map(|&row| log.rewards[row]).filter(|r| !r.is_nan()).collect();
@@ -283,12 +282,12 @@ fn logged(log: &ReviewLog, rounds: &[Vec<usize>], range: RewardRange) -> Result<
     Ok(earned.with_max_influence(max_influence))
 }
 
-/// A target policy by its name.
+/// A target policy with its name in the outcome.
 struct NamedTarget {
     name: String,
     target: TargetPolicy,
     reference: bool,
-    /// Whether it had learnt before, perhaps from this very log.
+    /// Whether it is a saved state, which may have learnt from this very log.
     state: bool,
 }
 
@@ -313,7 +312,7 @@ fn targets(
     }
     for (shown, (name, jury)) in options.state_names().zip(&options.states) {
         check_state(name, jury, log)?;
-        // A state goes on with rewards as the file has them: that is how it was taught.
+        // A state learns rewards as the file has them, because it was taught so.
         add(shown, TargetPolicy::Policy(Box::new(jury.clone()), RewardScale::NONE), false);
     }
     if let Some(weights) = &options.weights {

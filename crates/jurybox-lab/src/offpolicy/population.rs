@@ -1,13 +1,14 @@
-//! A file of nothing but rows that were looked at, without rounds: each row stands for 1/p rows of all there were.
+//! Off-policy evaluation on a file of reviewed rows only, without rounds: each row stands for 1/p
+//! rows.
 //!
-//! A round is then so many draws from these rows in proportion to 1/p. What the best K by a value are worth in such a round is
-//! a sum over rows that can be written down (`shares`), so nothing is drawn. A plain sum of this kind is biased, because a
-//! sample has thinner ends than what it was taken from; the delete-a-group jackknife takes the first order of that away and
-//! gives the interval, Student's over groups. A policy learns from all groups but one and values the rows of that one; what it
-//! has learnt is taken as given.
+//! A round is taken to be a number of draws from these rows in proportion to 1/p. The expected
+//! reward of its best K rows is a sum in closed form (`shares`). As a sample has thinner tails than
+//! its population, that sum is biased. The delete-a-group jackknife removes the first-order bias
+//! and gives Student's interval over groups. A policy learns from all groups but one and values the
+//! rows of that one; the interval takes the learnt policy as given.
 //!
-//! Where the weight of a policy's picks is carried by few rows, most rows like them were not met, and no interval knows: there is
-//! no figure then. Rows that could never be looked at are not in such a file, and the estimate does not speak of them.
+//! If few rows carry most of the weight there is no figure: most rows like them were not seen. Rows
+//! with probability zero are not in such a file, and the estimate says nothing of them.
 
 use super::linearized::LinearizedEstimate;
 use super::outcome::{OffPolicy, OffPolicyLine};
@@ -23,10 +24,10 @@ use crate::replay::{
 use crate::reward_range::RewardRange;
 use jurybox::{Example, Fitted, Jury, Needs, Scores};
 
-/// At most so many groups, of at least so many rounds' worth of rows.
+/// Largest number of groups, and least number of rounds' worth of rows in each.
 pub(super) const GROUPS: usize = 20;
 const ROUNDS_A_GROUP: usize = 5;
-/// A figure is given where so much of the weight of the picks is within reach, and they are worth so many rows.
+/// Least share of the weight within reach, and least effective number of rows, for a figure.
 const LEAST_REACH: f64 = 0.5;
 const LEAST_ROWS: f64 = 30.0;
 
@@ -92,12 +93,12 @@ pub(super) fn estimated(
     Ok(outcome)
 }
 
-/// The rows of each group: one after the other to each in turn.
+/// The rows of each group, dealt out in turn.
 pub(super) fn dealt(log: &ReviewLog, groups: usize) -> Vec<Vec<usize>> {
     (0..groups).map(|group| (group..log.rows()).step_by(groups).collect()).collect()
 }
 
-/// The verdict on picks of the highest values.
+/// The line of the outcome for picks of the highest values.
 pub(super) fn line(
     name: &str,
     log: &ReviewLog,
@@ -153,10 +154,11 @@ pub(super) fn line(
     line
 }
 
-/// How many picks of a round fall to each row, on average, where a round is `items` draws in proportion to 1/p and its `k`
-/// highest values are picked. `order` has the rows by falling value; equal values share alike.
+/// The expected number of picks per row, in a round of `items` draws in proportion to 1/p of which
+/// the `k` highest values are picked. `order` has the rows by descending value; ties share.
 ///
-/// If a share b of all weight has values above a threshold, min(k, Binomial(items, b)) of the picks are from there.
+/// If rows above a threshold have a share b of all weight, min(k, Binomial(items, b)) of the picks
+/// are among them.
 fn shares(
     order: &[usize],
     values: &[f64],
@@ -183,7 +185,7 @@ fn expected_picks(share: f64, items: usize, k: usize) -> f64 {
     if share > 1.0 - 1e-12 {
         return k.min(n);
     }
-    // ln of C(n, j) share^j (1 - share)^(n - j), from j to j + 1.
+    // The logarithm of C(n, j) share^j (1 - share)^(n - j), updated from j to j + 1.
     let mut log_chance = n * (-share).ln_1p();
     let odds = share.ln() - (-share).ln_1p();
     let mut missing = 0.0;
@@ -196,7 +198,8 @@ fn expected_picks(share: f64, items: usize, k: usize) -> f64 {
     k - missing
 }
 
-/// The values by which a policy ranks the rows of one group, learnt from the others; or why there are none.
+/// The values of the rows of one group, by a policy that learnt from the other groups; or the
+/// reason why there are none.
 fn valued(
     log: &ReviewLog,
     options: &ReplayOptions,
@@ -218,7 +221,7 @@ fn valued(
     }
 }
 
-/// The values by which a policy ranks rows; or why there are none.
+/// The values of rows by a fitted policy; or the reason why there are none.
 pub(super) fn valued_by(
     fitted: &Fitted,
     log: &ReviewLog,
@@ -236,7 +239,8 @@ pub(super) fn valued_by(
     Ok(Ok(fitted.values(&scores)?.into_iter().map(last_if_missing).collect()))
 }
 
-/// The jury, taught by the other groups' rows in stretches as long as a round.
+/// The jury after learning from the other groups, in stretches as long as a round. None if it needs
+/// receipts that such a log cannot provide.
 pub(super) fn learnt(
     log: &ReviewLog,
     options: &ReplayOptions,
@@ -270,14 +274,14 @@ mod tests {
 
     #[test]
     fn shares_of_a_round_done_by_hand() {
-        // Two rows of one weight, rounds of two draws, one pick: the better row unless both draws miss it.
+        // Two rows of one weight, two draws, one pick: the better row, unless both draws miss it.
         let of = |values: &[f64]| shares(&[0, 1], values, &[0.5, 0.5], 2, 1);
         let near =
             |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         near(of(&[2.0, 1.0])[0].1, 0.75);
         near(of(&[2.0, 1.0])[1].1, 0.25);
         near(of(&[1.0, 1.0])[0].1, 0.5);
-        // min(2, Binomial(3, 1/2)): 0, 1, 2, 2 with chances 1, 3, 3, 1 of 8.
+        // min(2, Binomial(3, 1/2)) is 0, 1, 2, 2 with chances 1, 3, 3, 1 of 8.
         near(expected_picks(0.5, 3, 2), 11.0 / 8.0);
         near(expected_picks(1.0, 3, 2), 2.0);
     }

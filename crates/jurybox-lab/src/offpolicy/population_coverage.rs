@@ -1,8 +1,8 @@
-//! How often a figure from nothing but rows that were looked at holds the truth, where the truth is known.
+//! Tests of the coverage of intervals from reviewed rows only, with known truth.
 //!
-//! Low items are mostly reviewed, and high ones, which a policy would pick, with the least probability. A fixed value's truth is
-//! what its picks are worth on fresh rounds. A learner is judged by what it learnt from all groups of rows but one: its truth
-//! is what these juries' picks are worth on fresh rounds, the mean over the groups.
+//! Low items are mostly reviewed, and high ones, which a policy would pick, with the least
+//! probability. The truth of a fixed value is the reward of its picks on fresh rounds. The truth of
+//! a learner is the mean over the juries that learnt from all groups but one.
 
 use super::population::{GROUPS, dealt, learnt, line, valued_by};
 use crate::replay::{ReplayOptions, ReviewLog, RewardScale, jury_for};
@@ -16,13 +16,14 @@ use rayon::prelude::*;
 const ITEMS: usize = 20;
 const PICKS: usize = 2;
 
-/// Two scores, and what the item is worth.
+/// An item's two scores and its reward.
 fn item(rng: &mut ChaCha8Rng) -> ([f64; 2], f64) {
     let [worth, a, b, noise] = [(); 4].map(|()| -> f64 { StandardNormal.sample(rng) });
     ([worth + 0.6 * a, worth + 0.6 * b], worth + 0.2 * worth * worth + 0.3 * noise)
 }
 
-/// What was looked at of 4,000 rows of which low ones are mostly reviewed, and high ones with probability `floor`.
+/// The reviewed rows out of 4,000; high items are reviewed with probability `floor`, low ones
+/// mostly.
 fn reviewed(floor: f64, seed: u64) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let evaluators = jurybox::Evaluators::new(["a", "b"]).unwrap();
@@ -39,7 +40,7 @@ fn reviewed(floor: f64, seed: u64) -> ReviewLog {
     log
 }
 
-/// Rounds that no log has seen.
+/// Rounds that are in no log.
 struct FreshRounds {
     log: ReviewLog,
     rounds: usize,
@@ -58,7 +59,7 @@ impl FreshRounds {
         FreshRounds { log, rounds }
     }
 
-    /// What the picks of the highest values are worth in one of so many parts of the rounds, per pick.
+    /// Reward per pick of the highest values, in one of several parts of the rounds.
     fn worth(&self, part: usize, parts: usize, values: impl Fn(&[usize]) -> Vec<f64>) -> f64 {
         let rounds = part * self.rounds / parts..(part + 1) * self.rounds / parts;
         let rows: Vec<usize> = (rounds.start * ITEMS..rounds.end * ITEMS).collect();
@@ -72,7 +73,7 @@ impl FreshRounds {
     }
 }
 
-/// The figure that a log gives for a policy, if it does, and the truth.
+/// The figure of one log for a policy, if there is one, and the truth.
 fn one(floor: f64, seed: u64, spec: &Spec, fresh: &FreshRounds) -> (Option<Interval>, f64) {
     let options = ReplayOptions { items: ITEMS, k: PICKS, ..ReplayOptions::default() };
     let log = reviewed(floor, seed);
@@ -92,7 +93,8 @@ fn one(floor: f64, seed: u64, spec: &Spec, fresh: &FreshRounds) -> (Option<Inter
     (line("", &log, &options, &values, GROUPS, range).reward_per_pick, truth)
 }
 
-/// Of logs: how many give a figure, how many of these hold the truth, and the mean error and half width of these.
+/// Results over many logs: the number of figures, how many hold the truth, and their mean error and
+/// half width.
 struct PopulationCoverage {
     given: usize,
     held: usize,
@@ -118,13 +120,13 @@ fn covered(floor: f64, logs: u64, policy: &str, fresh: &FreshRounds) -> Populati
     }
 }
 
-/// Once a figure of such a log was a whole unit too low with a small interval, in 60 logs of 60.
+/// Such figures were a whole unit too low with a small interval, in 60 logs of 60.
 #[test]
 fn what_is_hardly_ever_reviewed_gets_no_figure() {
     assert_eq!(covered(0.005, 60, "average", &FreshRounds::draw(1000)).given, 0);
 }
 
-/// Of 60 intervals that hold 95 times of 100, 50 or fewer hold the truth less than once in 1,000 times.
+/// Of 60 intervals of 95%, 50 or fewer hold the truth less than once in 1,000 tests.
 #[test]
 fn figures_hold_the_truth_where_they_are_given() {
     let fresh = FreshRounds::draw(10_000);
@@ -137,8 +139,8 @@ fn figures_hold_the_truth_where_they_are_given() {
     }
 }
 
-/// The table of the book:
-/// `cargo test --workspace --lib offpolicy::population_coverage -- --ignored --nocapture`.
+/// Prints the book's table: `cargo test --workspace --lib offpolicy::population_coverage --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "prints the coverage table of the book"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]

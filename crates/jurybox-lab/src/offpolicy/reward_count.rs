@@ -1,26 +1,26 @@
-//! Whether a log has as many rewards as its probabilities say.
+//! A comparison of the number of rewards in a log with its probabilities.
 //!
-//! Where every row carries its probability, the rows that were looked at are known in number: exactly, where each round has
-//! its fixed number of picks, and else up to chance. Fewer rewards are picks whose verdicts are missing: late, lost, or not
-//! written down where the answer was no. More are rows that nobody looked at and that were left out of the file.
+//! If every row carries a probability, the number of reviewed rows is known: exactly if each round
+//! has a fixed number of picks, else up to chance. Too few rewards mean missing verdicts: late,
+//! lost, or not recorded where the answer was no. Too many mean that unreviewed rows were left out.
 
 use crate::replay::ReviewLog;
 
-/// What is left of a sum of probabilities that were written with few digits.
+/// Relative error of a sum of probabilities that were written with few digits.
 pub(super) const DIGITS: f64 = 0.01;
-/// How far a sum is from a whole number at most that is one.
+/// Largest distance from a whole number of the sum over a round with a fixed number of picks.
 const WHOLE: f64 = 0.1;
-/// How many standard deviations chance is given.
+/// Number of standard deviations that are still chance.
 const CHANCE: f64 = 3.0;
 
-/// What came of counting.
+/// The result of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum RewardCount {
-    /// As many as there should be, as far as can be told.
+    /// No rewards are known to be missing or too many.
     Enough,
-    /// About so many picks have no reward.
+    /// About this many picks have no reward.
     Missing(usize),
-    /// So many rows have a reward, where about so many were to be expected.
+    /// More rows have a reward than could be expected.
     TooMany { reviewed: usize, expected: f64 },
 }
 
@@ -83,12 +83,12 @@ mod tests {
         assert_eq!(of(&[(1.0, 0.4), (NONE, NONE), (NONE, NONE)], 3), RewardCount::Enough);
     }
 
-    /// Coins, each on its own: two of two in a round, and none in another, are chance.
+    /// Independent draws: two of two in one round and none in another are chance.
     #[test]
     fn chance_is_given_its_due() {
         let coins = [(1.0, 0.5), (1.0, 0.5), (NONE, 0.5), (NONE, 0.5), (NONE, 0.5), (NONE, 0.5)];
         assert_eq!(of(&coins, 2), RewardCount::Enough);
-        // Of one large round nobody can say that its picks were a fixed number.
+        // In one large round the number of picks need not have been fixed.
         let round: Vec<(f64, f64)> = (0..1000).map(|row| (if row < 480 { 1.0 } else { NONE }, 0.5)).collect();
         assert_eq!(of(&round, 1000), RewardCount::Enough);
         let reviewed_only = [(1.0, 0.125); 40];

@@ -1,4 +1,4 @@
-//! An off-policy estimate for people: a table, a page.
+//! The outcome of an off-policy evaluation as a table and a page.
 
 use super::{OffPolicy, OffPolicyLine};
 use jurybox::Interval;
@@ -7,7 +7,8 @@ use jurybox_files::push_line;
 use std::fmt::Write;
 
 impl OffPolicy {
-    /// A table for the terminal: figures first, the best on top, then bounds, then what cannot be said.
+    /// A table for the terminal: figures with the best first, then bounds, then policies without
+    /// either.
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n", self.setting());
         let cells: Vec<[String; 5]> = std::iter::once(header()).chain(self.lines().map(cells)).collect();
@@ -26,7 +27,7 @@ impl OffPolicy {
         text
     }
 
-    /// A self-contained page.
+    /// The outcome as a self-contained page.
     pub fn to_html(&self) -> String {
         let mut body = format!(
             "<p class=\"lead\">{}</p>{}<table><tr>",
@@ -81,7 +82,7 @@ impl OffPolicy {
         policies.into_iter().chain(&self.references)
     }
 
-    /// Why there is no figure, one line for each such policy.
+    /// The reasons why there is no figure, one per policy, and the meaning of bounds.
     fn notes(&self) -> impl Iterator<Item = String> {
         let bounded = self.lines().any(|line| line.bounds.is_some() && line.reward_per_pick.is_none());
         let whys = self.lines().filter_map(|line| Some(format!("{}: {}", line.name, line.why.as_ref()?)));
@@ -123,7 +124,7 @@ fn cells(line: &OffPolicyLine) -> [String; 5] {
     ]
 }
 
-/// An interval that reaches this many times as far to one side as to the other is shown by its ends.
+/// Ratio of an interval's sides above which it is shown by its ends instead of ±.
 const UNEVEN: f64 = 1.1;
 
 fn with_interval(estimate: Interval) -> String {

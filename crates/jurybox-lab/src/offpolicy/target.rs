@@ -1,40 +1,40 @@
-//! Following a policy along a log: what it would pick in each round, learning as it goes from what the log looked at.
+//! Inclusion probabilities of a target policy along a log, with learning from the logged rewards.
 //!
-//! **Progressive.** In round t the policy has learnt from the log's rounds before t, and from nothing of round t but its
-//! scores. Its probabilities in round t are then fixed before the log's draw of round t, so that no weight depends on the
-//! reward it weighs. It learns from the log's picks, not from its own: that is all a log has.
+//! The evaluation is progressive: in round t the policy has learnt from the log's earlier rounds,
+//! and has seen the scores of round t but none of its rewards. No weight therefore depends on the
+//! reward that it weighs. The policy learns from the log's picks, not from its own.
 
 use super::receipts::{advice, explored, needs, receipt_of_row};
 use crate::error::Error;
 use crate::replay::{CandidateRows, JuryView, ReviewLog, RewardScale, RunProgress};
 use jurybox::{Example, Jury, Needs, Receipt, Scores, TopK};
 
-/// Who picks.
+/// A policy to evaluate.
 #[derive(Debug, Clone)]
 pub(crate) enum TargetPolicy {
-    /// A policy as it comes to the first round, and the scale on which it is told rewards.
+    /// A policy with its jury before the first round, and the scale of its rewards.
     Policy(Box<Jury>, RewardScale),
-    /// Every item alike.
+    /// Uniform picks.
     Uniform,
-    /// The top K by a value that each row has from the beginning.
+    /// The top K by a given value for each row.
     Fixed(Vec<f64>),
 }
 
-/// How to follow.
+/// Follows policies along a log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PolicyFollower<'a> {
     pub(crate) log: &'a ReviewLog,
     pub(crate) rounds: &'a [Vec<usize>],
-    /// Picks of a round; all items where it has fewer.
+    /// Picks in a round; rounds with fewer items have all of them picked.
     pub(crate) k: usize,
     pub(crate) seed: u64,
 }
 
-/// What came of following a policy.
+/// The result of following a policy.
 pub(crate) enum FollowedPolicy {
-    /// Its probability to pick each row.
+    /// Its inclusion probability for each row.
     Probabilities(Vec<f64>),
-    /// It cannot be followed along this log, and why.
+    /// The reason why it cannot be followed along this log.
     Impossible(String),
 }
 
@@ -68,7 +68,8 @@ impl PolicyFollower<'_> {
         self.k.min(rows.len())
     }
 
-    /// As [`along`](Self::along) for a policy; `before` sees the jury as it comes to each round.
+    /// Follows a jury along the log. `before` is called with the jury at the beginning of each
+    /// round.
     pub(super) fn policy(
         &self,
         jury: &Jury,
@@ -118,12 +119,12 @@ impl PolicyFollower<'_> {
     }
 }
 
-/// A value is NaN where a row has no score at all: last of all, as for the policies.
+/// A value for ranking: NaN, for a row without scores, ranks last.
 pub(super) fn last_if_missing(value: f64) -> f64 {
     if value.is_nan() { f64::NEG_INFINITY } else { value }
 }
 
-/// One round of the target: its probabilities, in the order of seeing and choosing that it asks for.
+/// The inclusion probabilities of one round, in the policy's own order of observing and choosing.
 pub(super) fn probabilities_of_round(
     jury: &mut Jury,
     scores: &Scores<'_>,

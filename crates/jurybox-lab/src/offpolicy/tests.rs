@@ -1,4 +1,4 @@
-//! Faults that were: each of these printed a wrong figure once.
+//! Tests of off-policy evaluation, each of a case that once gave a wrong figure.
 
 use super::*;
 use jurybox::Spec;
@@ -6,8 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// A log of rounds of 20 items by two evaluators, of which it picks `k` by the poor one and explores with probability
-/// `eps`. Only the picks carry a probability, unless all do.
+/// A log of rounds of 20 items by two evaluators. It picks `k` by the poor one and explores with
+/// probability `eps`. Only picks carry a probability, unless `all_carry`.
 fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (ReviewLog, f64) {
     let items = 20;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -24,7 +24,7 @@ fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (Review
             order[..k].to_vec()
         };
         let top = best(&|i| scores[i][0]);
-        // What good items are worth is a curve: a line fitted on the log's picks does not know it.
+        // The reward is a curve in the scores, which a line fitted to the log's picks misses.
         let reward = |i: usize| worth[i].max(0.0).powf(1.5);
         truth += best(&|i| scores[i][1]).into_iter().map(reward).sum::<f64>() / (k * rounds) as f64;
         let chance: Vec<f64> = (0..items).map(|_| rng.random()).collect();
@@ -49,8 +49,8 @@ fn run(log: &ReviewLog, options: &ReplayOptions) -> OffPolicy {
     estimated(log, options, 1, RunProgress::NOBODY).unwrap().0
 }
 
-/// A log that takes the top two of a poor evaluator, always. The doubly robust figure is far off and its interval small;
-/// what is given instead is a bound, which holds.
+/// A log that always picks the top two of a poor evaluator. The doubly robust figure would be far
+/// off with a small interval; a bound is given instead, and holds.
 #[test]
 fn a_log_that_never_looks_elsewhere_gets_a_bound() {
     let (log, truth) = log(1, 400, 2, 0.0, false);
@@ -65,13 +65,13 @@ fn a_log_that_never_looks_elsewhere_gets_a_bound() {
     assert!(estimates.overlap < 0.5, "{line:?}");
     let why = line.why.as_ref().unwrap();
     assert!(why.contains("of what this policy would pick, the log looks at too rarely to tell"), "{why}");
-    // The log's own policy is where the log looks.
+    // The log has full support for its own policy.
     let own = run(&log, &ReplayOptions { weights: Some(vec![1.0, 0.0]), ..ask("average", 2) });
     let own = own.policies.iter().find(|line| line.name == "weights").unwrap();
     assert_eq!(own.reward_per_pick.unwrap().mean, outcome.logged.mean);
 }
 
-/// Rows that could not be picked are known by their empty probability where the others carry one.
+/// If other unpicked rows carry a probability, rows without one could not be picked.
 #[test]
 fn rows_without_a_probability_cannot_be_picked_where_others_carry_one() {
     let (mut log, _) = log(2, 400, 2, 1.0, true);
@@ -84,7 +84,7 @@ fn rows_without_a_probability_cannot_be_picked_where_others_carry_one() {
     assert!(line(&log).bounds.is_some());
 }
 
-/// Without `--rounds` the horizon is the log's number of rounds.
+/// The default horizon is the log's number of rounds.
 #[test]
 fn the_horizon_is_the_logs() {
     let (log, _) = log(3, 60, 2, 0.5, true);
@@ -96,8 +96,8 @@ fn the_horizon_is_the_logs() {
     assert_eq!(both.rounds, 60);
 }
 
-/// `eps-greedy` learns from explored picks only, and `exp4p` from the bonus of whole rounds. Both are known where every row
-/// carries a probability; elsewhere it is said by name that they cannot be judged.
+/// `eps-greedy` learns from explored picks only, and `exp4p` from the bonus of whole rounds. Both
+/// are known if every row carries a probability; otherwise there is a reason instead of a figure.
 #[test]
 fn policies_that_learn_from_receipts_get_them_or_are_named() {
     let (complete, _) = log(4, 300, 2, 0.5, true);
@@ -105,7 +105,7 @@ fn policies_that_learn_from_receipts_get_them_or_are_named() {
     let uniform = outcome.references.iter().find(|line| line.name == "uniform").unwrap();
     let uniform = uniform.estimates.unwrap().doubly_robust;
     for line in &outcome.policies {
-        // Without receipts neither would learn, and both would pick as good as blindly.
+        // Without receipts neither would learn, and both would pick nearly at random.
         assert!(line.estimates.unwrap().doubly_robust.above(uniform.high), "{line:?} {uniform:?}");
     }
     let (bare, _) = log(4, 300, 2, 0.5, false);
@@ -116,7 +116,7 @@ fn policies_that_learn_from_receipts_get_them_or_are_named() {
     assert!(outcome.to_table().contains("eps-greedy: it learns only from picks drawn at random"));
 }
 
-/// The advice and the bonus that are put together again are those on the receipts of `exp4p` itself.
+/// The reconstructed advice and bonus are those on the receipts of `exp4p` itself.
 #[test]
 fn advice_is_that_of_the_policy() {
     let (mut log, _) = log(5, 1, 2, 0.5, true);
@@ -139,8 +139,8 @@ fn advice_is_that_of_the_policy() {
     }
 }
 
-/// A file of reviewed rows only, likelier to be reviewed the higher their first score: a random pick of all rows is worth
-/// 0.4, one of the reviewed rows 0.49.
+/// Reviewed rows only, which were more likely to be reviewed the higher their first score: uniform
+/// picks of all rows earn 0.4, of the reviewed rows 0.49.
 #[test]
 fn probabilities_count_where_every_row_has_a_reward() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
@@ -164,14 +164,14 @@ fn probabilities_count_where_every_row_has_a_reward() {
         "{uniform:?}"
     );
     assert!(outcome.logged.above(0.45), "{:?}", outcome.logged);
-    // In rounds of their own the rows that nobody looked at are missed, and no figure is given.
+    // With rounds, the missing unreviewed rows are noticed, and no figure is given.
     let rounds = (0..log.rows() / 10).map(|t| (10 * t..10 * t + 10).collect()).collect();
     let refused = estimated(&ReviewLog { rounds, ..log }, &ask("average", 2), 1, RunProgress::NOBODY);
     assert!(refused.err().unwrap().to_string().contains("left out of the file"));
 }
 
-/// Probabilities that were written with few digits: 5 of 30 is 0.1667, and the weights of a random pick come to 0.9998, in every
-/// round.
+/// Probabilities with few digits: 5 of 30 is 0.1667, so that the weights of uniform picks sum to
+/// 0.9998 in every round.
 #[test]
 fn probabilities_may_be_rounded() {
     for off in [1.0002, 0.9998] {
@@ -200,8 +200,8 @@ fn impossible_probabilities_are_refused_on_every_row() {
     assert!(check(&good, Path::new("log.csv"), "p").is_ok());
 }
 
-/// A log that cannot look at one item in ten, which the policy likes and which is worth 2.5 less. Its mean weight often fails
-/// to tell; what is shown must hold the truth all the same.
+/// A log that cannot pick one item in ten, which the policy prefers and whose rewards are 2.5 less.
+/// Its mean weight often fails to show it; the interval must hold the truth all the same.
 #[test]
 fn what_the_mean_weight_cannot_tell_is_in_the_interval() {
     let [given, held, narrow, _] = hidden_tenth(40);
@@ -210,7 +210,8 @@ fn what_the_mean_weight_cannot_tell_is_in_the_interval() {
     assert!(held >= 0.87 * given, "{held} of {given}");
 }
 
-/// The share of figures in the book: `cargo test -p jurybox-lab --lib offpolicy::tests -- --ignored --nocapture`.
+/// Prints the book's share of figures: `cargo test -p jurybox-lab --lib offpolicy::tests --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "prints figures of the book"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
@@ -218,7 +219,8 @@ fn coverage_of_a_hidden_tenth() {
     println!("given, held, held without widening, mean half width: {:?}", hidden_tenth(200));
 }
 
-/// Figures given, how many hold the truth, how many would without widening, and the mean half width.
+/// Shares of logs with a figure, of figures that hold the truth, of those that would without
+/// widening, and the mean half width.
 fn hidden_tenth(logs: u64) -> [f64; 4] {
     let [mut given, mut held, mut narrow, mut width] = [0.0; 4];
     for seed in 0..logs {
@@ -233,7 +235,7 @@ fn hidden_tenth(logs: u64) -> [f64; 4] {
                 worth.iter().map(|w| [0.3 * w + normal(), w + 0.5 * normal()]).collect();
             let reward: Vec<f64> =
                 (0..20).map(|i| worth[i] + 0.3 * normal() - if i < 2 { 2.5 } else { 0.0 }).collect();
-            // The first two of each round cannot be picked.
+            // The first two items of each round cannot be picked.
             let best = |value: &dyn Fn(usize) -> f64, from: usize| {
                 let mut order: Vec<usize> = (from..20).collect();
                 order.sort_by(|&a, &b| value(b).total_cmp(&value(a)));
@@ -278,14 +280,14 @@ fn equal_rewards_bound_nothing() {
     assert!(1.0 <= bounds.low && bounds.low < 3.0 && 3.0 < bounds.high && bounds.high <= 5.0, "{bounds:?}");
     let narrow = ReplayOptions { reward_range: Some((1.0, 2.0)), ..ask("average", 2) };
     assert!(estimated(&log, &narrow, 1, RunProgress::NOBODY).is_err());
-    // Nobody was found: that others could have been is in the bound.
+    // Every verdict was a no: the bound allows for others.
     log.rewards.iter_mut().filter(|r| !r.is_nan()).for_each(|r| *r = 0.0);
     let outcome = run(&log, &ask("average", 2));
     assert!(outcome.policies[0].bounds.unwrap().high > 0.2, "{:?}", outcome.policies[0]);
     assert!(outcome.to_table().contains("worth 0 to 1 (all rewards in the log are 0 or 1)"));
 }
 
-/// 3 of 20 at random, p = 3/20: the sum of the weights misses one by rounding only.
+/// 3 of 20 uniform picks, p = 3/20: the sum of the weights misses one only by rounding.
 #[test]
 fn a_purely_random_log_is_no_forgery() {
     let (mut log, _) = log(9, 100, 3, 1.0, true);
@@ -329,7 +331,8 @@ fn a_weight_beside_which_nothing_counts_is_refused() {
     assert!(error.contains(&format!("row {}, column `p`: 1e-300 is so small", picked + 1)), "{error}");
 }
 
-/// The default of 200 items is too many for a small file of reviewed rows: it is said which would do.
+/// The default of 200 items a round is too many for a small file; the error names a possible
+/// number.
 #[test]
 fn too_many_items_for_reviewed_rows_are_named() {
     let (log, _) = log(13, 60, 2, 0.5, true);

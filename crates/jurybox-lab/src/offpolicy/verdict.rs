@@ -1,20 +1,22 @@
-//! Whether a log can speak for a policy: a figure where it can, bounds where it cannot.
+//! The decision between a figure and bounds for a policy, by the support that the log has for it.
 //!
-//! The weights of the rows that were looked at sum to the policy's picks, up to chance, if the log could have looked at each
-//! of them. Where they sum to less, the rest of the policy's picks is where the log looks never or too rarely, and no formula
-//! knows what is there. Three things take the figure away:
+//! The weights of the reviewed rows sum to the number of the policy's picks, up to chance, if the
+//! log could have picked each of them. A smaller sum means picks that the log never or too rarely
+//! makes. There is no figure in these cases:
 //!
-//! 1. rows that carry no probability, in a log whose unpicked rows do: they could not be picked;
-//! 2. a mean weight whose 95% interval lies below one;
-//! 3. less than half of the policy's picks within reach (`sum min(w, c) / N`). Weights that are rare and huge have mostly not
-//!    been met in a log of this length: a mean weight then looks precise and is not. In the simulated logs of the book's
-//!    table the doubly robust intervals hold the truth 92 to 96 times of 100 above one half, and 27 to 87 times below.
+//! 1. the policy picks rows without a probability, in a log whose other unpicked rows carry one;
+//! 2. the 95% interval of the mean weight lies below one;
+//! 3. less than half of the policy's picks is within reach (`sum min(w, c) / N`). Weights that are
+//!    rare and huge are mostly absent from a short log, so that the mean weight looks precise and
+//!    is not. In the simulated logs of the book's table the doubly robust intervals hold the truth
+//!    92 to 96 times of 100 above one half, and 27 to 87 times below;
+//! 4. the interval of the mean weight lies above one, by half of its half-width: the probabilities
+//!    are not those of the log;
+//! 5. part of the picks may have no support, and nothing bounds the rewards.
 //!
-//! A mean weight that is not clearly below one does not show that the log looks everywhere: a share of up to one minus the lower
-//! end of its interval may be out of sight all the same. Unless the log says of every row that it could be picked, the
-//! interval of a figure is widened until it holds the intervals of the bounds.
-//!
-//! A mean weight whose interval lies above one, by half its width, says that the probabilities are not those of the log.
+//! A mean weight that is not clearly below one does not prove full support. Unless the log shows
+//! that every row could be picked, the interval of the figure is widened to hold those of the
+//! bounds.
 
 use super::estimators::{LoggedEvidence, PolicyEstimates};
 use super::linearized::LinearizedEstimate;
@@ -22,9 +24,9 @@ use super::outcome::{Bounds, Estimates, OffPolicyLine};
 use super::reward_count::DIGITS;
 use jurybox::Interval;
 
-/// The least share of the picks within reach for which a figure is given.
+/// Least share of the picks within reach for a figure.
 const LEAST_REACH: f64 = 0.5;
-/// By how much shares that are one, exactly, may miss it.
+/// Largest error by rounding of a share that is exactly one.
 pub(super) const ROUNDING: f64 = 1e-9;
 const NO_BOUND: &str =
     "no bound: every reward in the log is the same, and the range of rewards was not declared";
@@ -68,8 +70,8 @@ pub(super) fn line(name: &str, evidence: &LoggedEvidence<'_>, logged: &Linearize
     line
 }
 
-/// The share of the picks that may be out of sight; none where the log says that every row could be picked, and every pick has
-/// its reward.
+/// The share of the picks that may have no support. Zero if the log shows that every row could be
+/// picked, and every pick has its reward.
 pub(super) fn unsupported_share(evidence: &LoggedEvidence<'_>, figures: &PolicyEstimates) -> f64 {
     if evidence.all_rewards_present && known_overlap(evidence).is_some_and(|known| known >= 1.0 - ROUNDING) {
         return 0.0;
@@ -77,8 +79,8 @@ pub(super) fn unsupported_share(evidence: &LoggedEvidence<'_>, figures: &PolicyE
     figures.unsupported_share()
 }
 
-/// A figure whose interval also holds if part of the picks is out of sight: its own, widened to hold those of the bounds, which
-/// rest on no overlap. `less` is subtracted from all, round by round.
+/// The interval of the doubly robust estimate, widened to hold the intervals of the bounds, which
+/// need no overlap. `less` is subtracted from all of them, round by round.
 pub(super) fn widened(figures: &PolicyEstimates, less: Option<&LinearizedEstimate>) -> Interval {
     let of = |figure: &LinearizedEstimate| {
         less.map_or_else(|| figure.estimate(), |less| figure.minus(less).estimate())
@@ -88,13 +90,13 @@ pub(super) fn widened(figures: &PolicyEstimates, less: Option<&LinearizedEstimat
     Interval::around(own.mean, (own.mean - low).max(high - own.mean))
 }
 
-/// An interval without what cannot be.
+/// An interval clamped to a range.
 pub(super) fn cut(interval: Interval, low: f64, high: f64) -> Interval {
     let within = |x: f64| x.clamp(low, high);
     Interval { mean: within(interval.mean), low: within(interval.low), high: within(interval.high) }
 }
 
-/// How many times as wide as Student's the interval of a figure is.
+/// The width of an estimate's interval over that of Student's.
 pub(super) fn width_ratio(figure: &LinearizedEstimate) -> f64 {
     figure.estimate().half_width() / figure.student()
 }
@@ -143,7 +145,8 @@ pub(super) fn out_of_reach(evidence: &LoggedEvidence<'_>, figures: &PolicyEstima
     }
 }
 
-/// The share of the policy's picks that could have been looked at, where the log says so for rows that nobody looked at.
+/// The share of the policy's picks that carry a logged probability. None if the log carries none on
+/// unreviewed rows.
 fn known_overlap(evidence: &LoggedEvidence<'_>) -> Option<f64> {
     let rows = || evidence.rounds.iter().flatten().copied();
     let every = rows().all(|row| !evidence.logged[row].is_nan());

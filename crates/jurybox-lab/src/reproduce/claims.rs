@@ -1,13 +1,13 @@
-//! The claims about the simulated worlds: the paper's words in short, what was measured, and what was found.
+//! The paper's claims about simulations, what was measured, and the findings.
 //!
-//! Linear growth was first judged by the slope of the whole sum. That rule was replaced after a full run had been seen, so
-//! both numbers are printed, and a claim on which the two rules disagree says so. Three claims are judged by what they say
-//! since: an upper bound is not contradicted by slower growth (`esag-exponent`), an error that stays keeps a bias whoever
-//! else has a larger one (`error-of-all-samples-stays`), and `eval-ucb` at low noise is judged from its second round on,
-//! since the first is a blind draw. The numbers they were judged by before stand beside the new ones.
+//! Linear growth was first judged by the slope of the whole sum. The present rule replaced that one
+//! after a full run, so both numbers are printed, and a note says where the rules disagree. Three
+//! other rules changed as well: slower growth does not contradict an upper bound (`esag-exponent`),
+//! an error keeps a bias whatever other policies' errors are (`error-of-all-samples-stays`), and
+//! `eval-ucb` at low noise is judged from its second round on, because its first is a blind draw.
 //!
-//! What the paper lays to learning from all samples is held against a policy that learns from random picks alone. Where that
-//! one is not seen to do otherwise, the claim holds and says little: the choice of the samples is not shown to be the cause.
+//! Claims that blame learning from all samples are compared with a policy that learns from random
+//! picks alone. If that one does no better, the claim holds and says little.
 
 use super::finding::{Finding, LINEAR, PaperClaim, STAYS, judge_at_most, judge_linear, judge_sign, number};
 use super::parts::{HORIZON, RATIOS, SimulationKey};
@@ -54,7 +54,7 @@ pub(super) fn add(
     report.claims.append(&mut claims);
 }
 
-/// A claim that a policy's regret keeps growing linearly. Says where the rule that was used first would judge otherwise.
+/// The claim that a policy's regret grows linearly, with a note if the first rule disagrees.
 fn linear_claim(
     id: String,
     paper: &str,
@@ -77,7 +77,7 @@ fn linear_claim(
     }
 }
 
-/// A claim that was found, where a policy that learns from random picks alone may show as much.
+/// Weakens a reproduced claim to "says little" if random picks show the same.
 fn but_chance_does_too(claim: PaperClaim, too: bool, why: String) -> PaperClaim {
     if !too || claim.finding != Finding::Reproduced {
         return claim;
@@ -86,7 +86,7 @@ fn but_chance_does_too(claim: PaperClaim, too: bool, why: String) -> PaperClaim 
     PaperClaim { note, finding: Finding::HoldsSaysLittle, ..claim }
 }
 
-/// Whether an error falls with t over the last decade.
+/// Whether an error falls with t over the last decade of rounds.
 fn error_falls(outcome: &FinishedExperiment, name: &str) -> Finding {
     judge_sign(outcome.error_slope(name).plus(-STAYS).times(-1.0))
 }
@@ -109,7 +109,7 @@ fn estimation_bias(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment, r
     ));
     let slope = outcome.error_slope(all);
     let more = Interval::of_differences(&outcome.errors(all), &outcome.errors(explored));
-    // Sampling error would fall as t^(-1/2): what stays is bias.
+    // Sampling error would fall as t^(-1/2); the rest is bias.
     let stays = PaperClaim::new(
         format!("error-of-all-samples-stays-{reading}"),
         "Fig. 1b: the error of glm-eps-greedy-all has a residual bias",
@@ -145,7 +145,7 @@ fn logistic_growth(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment, r
     }
 }
 
-/// Within a run eps is constant, so regret grows linearly in t by construction: T^(2/3) is a statement over horizons.
+/// Theorem 1's exponent over horizons. Within a run eps is constant, so that regret grows linearly.
 fn horizons(plan: &Plan, outcome: &FinishedExperiment, reading: &str) -> PaperClaim {
     let slopes: Vec<f64> = outcome
         .records
@@ -211,7 +211,7 @@ fn linear_growth(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment) {
     for name in others {
         let paper = "Fig. 1d: the other algorithms have linear regret";
         let claim = linear_claim(format!("{name}-linear"), paper, outcome, name, "");
-        // What it is without its constant share of random picks, which costs as much in every round.
+        // Exploring costs as much in every round, so compare with the policy without it.
         let without = outcome.growth("greedy");
         let explores = name == "eps-greedy-all" && judge_linear(without) == Finding::NotReproduced;
         let why = format!(

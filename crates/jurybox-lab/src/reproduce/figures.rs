@@ -1,4 +1,4 @@
-//! The figures: regret and estimation error, with the theorems' bounds and slopes beside the curves.
+//! The figures of regret and estimation error, with reference slopes and the theorems' bounds.
 
 use super::parts::{HORIZON, RATIOS, SimulationKey};
 use super::{FinishedExperiment, PaperPart, Plan, ReproductionReport};
@@ -19,17 +19,17 @@ use jurybox_draw::{Curve, Plot, Scale};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Name of its files.
+    /// Base name of its files.
     pub name: String,
-    /// What it shows and what to look for.
+    /// Caption: what it shows, and the paper's claim.
     pub caption: String,
-    /// The picture.
+    /// The plot.
     pub plot: Plot,
-    /// The numbers.
+    /// The numbers as CSV.
     pub csv: String,
 }
 
-/// Policies that the paper leaves out of its zoomed figures: their regret is so large that others look alike.
+/// Policies whose regret is so large that the others would look alike.
 const LARGE: [&str; 3] = ["rand", "exp4p", "uniform"];
 
 pub(super) fn add(
@@ -141,7 +141,7 @@ fn linear_main(outcome: &FinishedExperiment, report: &mut ReproductionReport) {
     bounds("fig1d", "1d", outcome, report);
 }
 
-/// The regret on log axes with reference slopes, without the policies whose regret is large.
+/// Regret on log axes with reference slopes, without the policies in [`LARGE`].
 fn log_axes(name: &str, title: &str, outcome: &FinishedExperiment, report: &mut ReproductionReport) {
     let glm = if outcome.experiment.setting.link == Link::Identity { "" } else { "glm-" };
     let mut curves = regret_curves(outcome, true);
@@ -154,7 +154,7 @@ fn log_axes(name: &str, title: &str, outcome: &FinishedExperiment, report: &mut 
     ));
 }
 
-/// The policies that the theorems are about, with the theorems' bounds: far above, what they tell is the shape.
+/// The policies of the theorems with their bounds, which lie far above and show the shape only.
 fn bounds(name: &str, title: &str, outcome: &FinishedExperiment, report: &mut ReproductionReport) {
     let linear = outcome.experiment.setting.link == Link::Identity;
     let about = if linear { ["esag", "eps-greedy"] } else { ["glm-eps-greedy", ""] };
@@ -192,7 +192,7 @@ fn appendix(link: Link, ratio: f64, outcome: &FinishedExperiment, report: &mut R
     debug_assert!(RATIOS.contains(&ratio));
 }
 
-/// A line of that slope on log axes, through the end of a curve.
+/// A line of the given slope on log axes, through the end of the named curve.
 fn with_slope(curves: &[Curve], name: &str, slope: f64, label: &str) -> Option<Curve> {
     let curve = curves.iter().find(|curve| curve.name == name)?;
     let &(end, height) = curve.points.last()?;
@@ -200,13 +200,13 @@ fn with_slope(curves: &[Curve], name: &str, slope: f64, label: &str) -> Option<C
     Some(Curve::new(label, points).as_reference())
 }
 
-/// The theorems' constants in the world of each run.
+/// The constants of the theorems in each run.
 pub(super) fn problems(outcome: &FinishedExperiment) -> Vec<Problem> {
     let Experiment { setting, seed, runs, .. } = &outcome.experiment;
     (0..*runs).map(|run| problem(setting, &SimulatedQueue::new(setting, *seed, run))).collect()
 }
 
-/// The mean of a bound over the worlds of the runs.
+/// The mean of a bound over the runs, as a curve.
 fn bound(outcome: &FinishedExperiment, name: &str, of: impl Fn(&Problem, u64) -> f64) -> Curve {
     let problems = problems(outcome);
     let mean = |t: u64| problems.iter().map(|p| of(p, t)).sum::<f64>() / problems.len() as f64;
@@ -223,7 +223,7 @@ fn eps_greedy_bound(outcome: &FinishedExperiment) -> Curve {
     bound(outcome, "Theorem 1", |p, t| p.regret_eps_greedy(t, (t as f64).powf(-1.0 / 3.0), lambda))
 }
 
-/// The theorems' constants in a world: rewards up to the largest that a run will meet.
+/// The constants of the theorems in one run; rewards are bounded by their expected maximum.
 fn problem(setting: &Setting, world: &SimulatedQueue) -> Problem {
     let truth = world.truth();
     let max_reward = (2.0 * (setting.items as f64 * setting.rounds as f64).ln()).sqrt();

@@ -1,4 +1,5 @@
-//! Fig. 1a: how far the oracle and the plain average are from the best picks, against the number of evaluators.
+//! Fig. 1a: the gap to the best picks of the oracle and of the plain average, by number of
+//! evaluators.
 
 use super::figures::Figure;
 use super::finding::{Finding, PaperClaim, judge_sign, number};
@@ -11,10 +12,10 @@ use jurybox::Link;
 use jurybox_draw::{Curve, Plot, Scale};
 use std::fmt::Write;
 
-/// A number of evaluators, and the gaps of each run: of the oracle, and of the average.
+/// A number of evaluators, with the gaps of the oracle and of the average in each run.
 type JuryGaps = (usize, (Vec<f64>, Vec<f64>));
 
-/// Gap per round of each run: of the oracle, and of the average.
+/// Gap per round in each run: of the oracle, and of the average.
 fn gaps(outcome: &FinishedExperiment) -> (Vec<f64>, Vec<f64>) {
     let rounds = outcome.experiment.setting.rounds as f64;
     let end = |values: &[f64]| values.last().copied().unwrap_or(0.0);

@@ -1,6 +1,6 @@
-//! The Jester experiment: seven trained evaluators, and the average reward of what is picked by them.
+//! The Jester experiment: the average reward of policies over seven trained evaluators.
 
-use super::data::JOKERS;
+use super::data::JESTER_EVALUATORS;
 use super::finding::{PaperClaim, judge_sign, number};
 use super::tables::PaperTable;
 use super::{Plan, ReproductionReport, Size};
@@ -10,8 +10,8 @@ use crate::runner::Running;
 use jurybox::Interval;
 use jurybox::Spec;
 
-/// The paper's R2 and sigma of each evaluator, in the order of [`JOKERS`].
-const EVALUATORS: [(f64, f64); 7] = [
+/// The paper's R2 and sigma of each evaluator, in the order of [`JESTER_EVALUATORS`].
+const PAPER_FITS: [(f64, f64); 7] = [
     (0.864, 0.115),
     (0.448, 0.174),
     (0.348, 0.167),
@@ -21,7 +21,7 @@ const EVALUATORS: [(f64, f64); 7] = [
     (0.309, 0.086),
 ];
 
-/// The paper's average rewards.
+/// Policies with the paper's average rewards.
 const POLICIES: [(&str, Option<f64>); 11] = [
     ("eval-ucb", Some(0.87)),
     ("esag", Some(0.86)),
@@ -89,12 +89,13 @@ pub(super) fn add(
     Ok(())
 }
 
-/// R2 of each evaluator, and the largest standard deviation of its predictions within a fortieth of the ratings.
+/// A table of each evaluator's R2, and of the largest standard deviation of its predictions within
+/// one of 40 bins of the rating.
 fn evaluators(data: &Dataset) -> PaperTable {
     let mean = data.rewards.iter().sum::<f64>() / data.len() as f64;
     let total: f64 = data.rewards.iter().map(|r| (r - mean).powi(2)).sum();
-    let rows = JOKERS.iter().enumerate().map(|(j, name)| {
-        let column = || data.scores.iter().skip(j).step_by(JOKERS.len());
+    let rows = JESTER_EVALUATORS.iter().enumerate().map(|(j, name)| {
+        let column = || data.scores.iter().skip(j).step_by(JESTER_EVALUATORS.len());
         let residual: f64 = column().zip(&data.rewards).map(|(x, r)| (r - x).powi(2)).sum();
         let mut bins = [(0.0_f64, 0.0_f64, 0.0_f64); 40];
         for (x, r) in column().zip(&data.rewards) {
@@ -103,7 +104,7 @@ fn evaluators(data: &Dataset) -> PaperTable {
         }
         let sd = |(n, sum, square): &(f64, f64, f64)| ((square - sum * sum / n) / (n - 1.0)).max(0.0).sqrt();
         let sigma = bins.iter().filter(|bin| bin.0 >= 30.0).map(sd).fold(0.0, f64::max);
-        let (paper_r2, paper_sigma) = EVALUATORS[j];
+        let (paper_r2, paper_sigma) = PAPER_FITS[j];
         vec![
             (*name).into(),
             format!("{:.3}", 1.0 - residual / total),

@@ -1,4 +1,4 @@
-//! The report as one page that needs nothing else: inline pictures, inline style, no script.
+//! The report as a self-contained HTML page.
 
 use super::ReproductionReport;
 use super::finding::Finding;
@@ -18,7 +18,7 @@ pub(super) fn html(report: &ReproductionReport) -> String {
         claims(&mut body, report);
     }
     for reason in &report.skipped {
-        let _ = write!(body, "<p><b>SkippedPart:</b> {}</p>", escaped(&reason.to_string()));
+        let _ = write!(body, "<p><b>Skipped:</b> {}</p>", escaped(&reason.to_string()));
     }
     if !report.figures.is_empty() {
         body.push_str("<h2>Figures</h2><p class=\"small\">The numbers behind each are in a CSV file of the same name.</p>");

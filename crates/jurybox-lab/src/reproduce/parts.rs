@@ -1,4 +1,4 @@
-//! The parts of the paper, and the simulations that each of them needs.
+//! The parts of the paper, and the simulations that they need.
 
 use super::Plan;
 use crate::contender::Contender;
@@ -6,7 +6,7 @@ use crate::runner::Experiment;
 use crate::setting::{Setting, Truncation};
 use jurybox::{Link, Spec};
 
-/// A part of the paper that can be asked for by name.
+/// A part of the paper that can be reproduced by itself.
 ///
 /// ```
 /// use jurybox_lab::PaperPart;
@@ -15,7 +15,7 @@ use jurybox::{Link, Spec};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaperPart {
-    /// Fig. 1a: the oracle's gap against the number of evaluators.
+    /// Fig. 1a: the oracle's gap by number of evaluators.
     Fig1a,
     /// Fig. 1b: error of the estimated gains, logistic.
     Fig1b,
@@ -38,7 +38,7 @@ pub enum PaperPart {
 }
 
 impl PaperPart {
-    /// All of them, in the paper's order.
+    /// All parts, in the paper's order.
     pub const ALL: [PaperPart; 10] = [
         PaperPart::Fig1a,
         PaperPart::Fig1b,
@@ -52,7 +52,7 @@ impl PaperPart {
         PaperPart::Jester,
     ];
 
-    /// The name it is asked for by.
+    /// The part's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             PaperPart::Fig1a => "fig1a",
@@ -80,31 +80,31 @@ impl std::str::FromStr for PaperPart {
     }
 }
 
-/// Which simulation it is.
+/// Identifies a simulation of the paper.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum SimulationKey {
-    /// Fig. 1a with that many evaluators.
+    /// Fig. 1a with this number of evaluators.
     Gap(Link, Truncation, usize),
-    /// The main text's size, 20 items a round.
+    /// The main text's size: 20 items a round.
     Main(Link, Truncation),
-    /// The appendix's size, 60 items a round, with its ratio.
+    /// The appendix's size: 60 items a round, at this ratio.
     Appendix(Link, f64),
 }
 
-/// The numbers of evaluators of Fig. 1a.
+/// Numbers of evaluators in Fig. 1a.
 pub(super) const JURIES: [usize; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 
-/// The three regimes of the appendix.
+/// Signal-to-noise ratios of the appendix.
 pub(super) const RATIOS: [f64; 3] = [0.1, 1.0, 10.0];
 
-/// Both readings of the truncated noise; one suffices where nothing is cut.
+/// The links with both readings of their truncated noise; the identity link truncates nothing.
 pub(super) const READINGS: [(Link, Truncation); 3] = [
     (Link::Identity, Truncation::Interval),
     (Link::Logistic, Truncation::Interval),
     (Link::Logistic, Truncation::Symmetric),
 ];
 
-/// Every simulation that the plan needs.
+/// The simulations that a plan needs.
 pub(super) fn experiments(plan: &Plan) -> Vec<(SimulationKey, Experiment)> {
     let mut all = Vec::new();
     let base = Setting { rounds: plan.simulated_rounds(), ..Setting::default() };
@@ -162,7 +162,7 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(SimulationKey, Experiment)> {
     all
 }
 
-/// `glm-eps-greedy` for horizons of a half, a quarter, ... of T, to compare with the one for T.
+/// `glm-eps-greedy` for horizons of a half, a quarter, ... of T.
 fn shorter_horizons(rounds: u64) -> Vec<Contender> {
     (1..5)
         .map(|halvings| rounds >> halvings)
@@ -173,18 +173,18 @@ fn shorter_horizons(rounds: u64) -> Vec<Contender> {
         .collect()
 }
 
-/// How the labels of shorter horizons begin.
+/// Prefix of the labels of shorter horizons.
 pub(super) const HORIZON: &str = "glm-eps-greedy for T = ";
 
 fn named(name: &str) -> Contender {
     Contender::of(Spec::new(name))
 }
 
-/// The powers of T that exploration falls with.
+/// Exponents of T in the exploration rates.
 const THIRD: (f64, &str) = (1.0 / 3.0, "1/3");
 const HALF: (f64, &str) = (0.5, "1/2");
 
-/// The paper's line-up, with the exploration rates of the main text and of the appendix.
+/// The paper's policies, with the exploration rates of the main text or of the appendix.
 fn contenders(link: Link, appendix: bool) -> Vec<Contender> {
     let glm = if link == Link::Identity { "" } else { "glm-" };
     let form = |name: &str| named(&format!("{glm}{name}"));
@@ -197,11 +197,11 @@ fn contenders(link: Link, appendix: bool) -> Vec<Contender> {
         form("lin-ucb"),
         form("eval-ucb"),
         form("eps-greedy"),
-        // In the same place in both line-ups, so that a policy looks the same in every figure.
+        // In the same position in both lists, so that the policy has one colour in all figures.
         if appendix { rate("eps-greedy-all", 0.1, THIRD) } else { form("eps-greedy-all") },
     ];
     all.push(named("average"));
-    // The main text leaves the policies with large regret out of its figures; the appendix shows them.
+    // The main text leaves out policies with a large regret; the appendix has them.
     if appendix || link == Link::Identity {
         all.push(form("greedy"));
     }

@@ -9,7 +9,7 @@ use crate::runner::Running;
 use jurybox::Interval;
 use jurybox::Spec;
 
-/// A table.
+/// A table of the report.
 ///
 /// ```
 /// // Read from `ReproductionReport::tables`; each goes to NAME.csv.
@@ -17,9 +17,9 @@ use jurybox::Spec;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaperTable {
-    /// Name of its file.
+    /// Base name of its file.
     pub name: String,
-    /// What it shows.
+    /// Caption.
     pub caption: String,
     /// Names of the columns.
     pub header: Vec<String>,
@@ -39,7 +39,7 @@ impl PaperTable {
     }
 }
 
-/// The paper's rows: our policy, its Table 1, its Table 2.
+/// Policies with their values in the paper's Table 1 and Table 2.
 const PAPER: [(&str, Option<f64>, Option<f64>); 14] = [
     ("uniform", None, None),
     ("rand", Some(30_076.18), Some(60_025.8)),

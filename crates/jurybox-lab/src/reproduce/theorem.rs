@@ -1,4 +1,4 @@
-//! The theorems: bounds that hold, and how much that says.
+//! The claims about Theorems 1 to 3, whose bounds are compared with what was measured.
 
 use super::figures::problems;
 use super::finding::{Finding, PaperClaim, judge_bound};
@@ -12,11 +12,11 @@ use jurybox::{Link, Scores, TopK};
 use rand::SeedableRng;
 use rayon::prelude::*;
 
-/// How the names of claims begin that are not judged by intervals.
+/// Prefix of the ids of claims that are not judged by intervals.
 pub(super) const THEOREM: &str = "theorem-";
 
-/// Theorems 1 and 2, in every run of every regime: how many times what was measured the bound is, and how many times
-/// what picking at random gives.
+/// Adds the claims on Theorems 1 and 2: the least ratio, over all runs, of the bound to the
+/// measured regret and to that of random picks.
 pub(super) fn bounds(claims: &mut Vec<PaperClaim>, link: Link, regimes: &[&FinishedExperiment]) {
     let (form, glm) = if link == Link::Identity { ("linear", "") } else { ("logistic", "glm-") };
     let mut under = |number: u8, name: &str, bound: &dyn Fn(&Problem, u64) -> f64| {
@@ -52,13 +52,13 @@ pub(super) fn bounds(claims: &mut Vec<PaperClaim>, link: Link, regimes: &[&Finis
     }
 }
 
-/// A ratio as a person would say it: three digits at most.
+/// A ratio with three digits at most.
 fn times(ratio: f64) -> String {
     if ratio < 1e4 { format!("{ratio:.*}", if ratio < 10.0 { 2 } else { 0 }) } else { format!("{ratio:.1e}") }
 }
 
-/// Rounds in which the certificate held, those of them with another set than the oracle's, those in which the set was the
-/// oracle's, and all rounds.
+/// Numbers of rounds: with a certificate, with a certificate but other picks than the oracle's,
+/// with the oracle's picks, and in all.
 #[derive(Default, Clone, Copy)]
 struct CertificateCount {
     certified: u64,
@@ -87,8 +87,8 @@ impl CertificateCount {
     }
 }
 
-/// Lets `esag` learn, and asks at every round whether its weights are close enough to the oracle's to be certain; and the
-/// same of equal weights, which know nothing.
+/// Counts the rounds in which Theorem 3 certifies the weights that `esag` has learnt, and those in
+/// which it certifies equal weights.
 fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[CertificateCount; 2], Error> {
     let mut world = SimulatedQueue::new(setting, seed, run);
     let mut jury = Contender::of("esag".parse()?).jury_for(setting, world.truth())?;
@@ -102,7 +102,8 @@ fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[CertificateCount; 
         let learnt = jury.fit().weights().unwrap_or_default().to_vec();
         let equal = vec![1.0; setting.evaluators];
         for (count, weights) in counts.iter_mut().zip([learnt, equal]) {
-            // The scale of weights does not change a ranking; on the oracle's, <w, alpha> = 1.
+            // A ranking does not depend on the scale of weights; here <w, alpha> = 1, as the
+            // oracle's.
             let scale: f64 = weights.iter().zip(&world.truth().alpha).map(|(w, a)| w * a).sum();
             if scale > 0.0 {
                 let value = |row: &[f64]| row.iter().zip(&weights).map(|(x, w)| x * w / scale).sum::<f64>();
