@@ -7,7 +7,8 @@ use std::path::PathBuf;
 /// ```
 /// use jurybox_lab::Setting;
 /// let error = Setting { k: 60, ..Setting::default() }.check().unwrap_err();
-/// assert_eq!(error.to_string(), "k = 60: must be below items = 60, or there is nothing to choose");
+/// assert_eq!(error.code(), "setting");
+/// assert!(matches!(error, jurybox_lab::Error::Setting { name: "k", .. }));
 /// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

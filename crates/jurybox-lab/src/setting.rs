@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// let paper = Setting::default();
 /// assert_eq!((paper.items, paper.k, paper.evaluators), (60, 10, 10));
-/// let harder = Setting { extensions: Extensions { missing: 0.2, delay: 5, ..Extensions::default() }, ..paper };
+/// let extensions = Extensions { missing: 0.2, delay: 5, ..Extensions::default() };
+/// let harder = Setting { extensions, ..paper };
 /// assert!(harder.check().is_ok());
 /// assert!(Setting { ratio: 0.0, ..Setting::default() }.check().is_err());
 /// ```
@@ -57,7 +58,8 @@ impl Default for Setting {
 /// How the noise of a bounded link is cut. The paper does not say.
 ///
 /// ```
-/// assert_eq!(serde_json::to_string(&jurybox_lab::Truncation::Symmetric).unwrap(), r#""symmetric""#);
+/// let json = serde_json::to_string(&jurybox_lab::Truncation::Symmetric).unwrap();
+/// assert_eq!(json, r#""symmetric""#);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

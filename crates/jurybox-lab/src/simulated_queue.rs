@@ -56,7 +56,8 @@ impl SimulatedItems {
 /// use jurybox_lab::{SimulatedItems, Setting, SimulatedQueue};
 ///
 /// let setting = Setting::default();
-/// let (mut one, mut other) = (SimulatedQueue::new(&setting, 7, 3), SimulatedQueue::new(&setting, 7, 3));
+/// let mut one = SimulatedQueue::new(&setting, 7, 3);
+/// let mut other = one.clone();
 /// let (mut items, mut same) = (SimulatedItems::default(), SimulatedItems::default());
 /// one.next_round(&mut items);
 /// other.next_round(&mut same);

@@ -1,7 +1,8 @@
 //! Cases in which `adaptive` once failed, each with one figure.
 //!
 //! ```text
-//! cargo run --release -p jurybox-lab --example adaptive_cases -- [--worlds 20] [--only WORD] [--pool FILE.csv]
+//! cargo run --release -p jurybox-lab --example adaptive_cases -- \
+//!     [--worlds 20] [--only WORD] [--pool FILE.csv]
 //! ```
 //!
 //! Only the library's basic calls are used, so that older versions of the library can be built with

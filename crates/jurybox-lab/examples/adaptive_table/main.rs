@@ -1,7 +1,8 @@
 //! The performance of `adaptive` against its targets: synthetic data, real data, and its cost.
 //!
 //! ```text
-//! cargo run --release -p jurybox-lab --example adaptive_table -- [--runs 20] [--data DIR] [--only WORD] [--policy SPEC]
+//! cargo run --release -p jurybox-lab --example adaptive_table -- \
+//!     [--runs 20] [--data DIR] [--only WORD] [--policy SPEC]
 //! ```
 //!
 //! `--policy 'adaptive(forget=false)'` tests another policy on the synthetic data.

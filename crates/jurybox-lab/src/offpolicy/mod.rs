@@ -42,16 +42,17 @@ use reward_count::{RewardCount, counted};
 use std::path::Path;
 use target::{FollowedPolicy, PolicyFollower, TargetPolicy};
 
-/// What each policy would have earned, estimated from a log of picks with their probabilities.
+/// Estimates each policy's reward per pick from a log of picks with their probabilities.
 ///
-/// Of the options, `protocol` must be [`Protocol::Rounds`]; the log's own rounds are taken where it has them, and else
-/// stretches of about `items` rows in the order of the file. `picks` gets every row with each policy's probability for it.
+/// The option `protocol` must be [`Protocol::Rounds`]. Rounds are the log's own, or else stretches of
+/// about `items` rows in the order of the file. The file `picks` gets every row with each policy's
+/// inclusion probability.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table};
 /// use jurybox_lab::{ReplayOptions, off_policy};
 ///
-/// // 300 rounds of two posts, of which a coin picked one.
+/// // In each of 300 rounds a coin picked one of two posts.
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("log.csv");
 /// let mut text = String::from("round,good,verdict,p\n");
@@ -59,12 +60,14 @@ use target::{FollowedPolicy, PolicyFollower, TargetPolicy};
 ///     for item in 0..2 {
 ///         let good = (round * 7 + item * 5) % 11;
 ///         let reviewed = (round.wrapping_mul(2_654_435_769) >> 31) == item;
-///         text += &if reviewed { format!("{round},{good},{good},0.5\n") } else { format!("{round},{good},,0.5\n") };
+///         let verdict = if reviewed { good.to_string() } else { String::new() };
+///         text += &format!("{round},{good},{verdict},0.5\n");
 ///     }
 /// }
 /// std::fs::write(&path, text)?;
 /// let column = |name: &str| Some(name.to_string());
-/// let roles = Roles { reward: column("verdict"), probability: column("p"), key: column("round"), ..Roles::default() };
+/// let (reward, probability, key) = (column("verdict"), column("p"), column("round"));
+/// let roles = Roles { reward, probability, key, ..Roles::default() };
 /// let table = Table::open(&[path], &roles, false)?;
 /// let options = ReplayOptions { k: 1, policies: vec!["average".parse()?], ..ReplayOptions::default() };
 /// let outcome = off_policy(&table, &options)?;

@@ -10,7 +10,8 @@ use serde::{Serialize, Serializer};
 ///
 /// ```
 /// fn best(outcome: &jurybox_lab::OffPolicy) -> Option<&str> {
-///     let known = outcome.policies.iter().filter_map(|line| Some((line.reward_per_pick?.mean, line.name.as_str())));
+///     let lines = outcome.policies.iter();
+///     let known = lines.filter_map(|line| Some((line.reward_per_pick?.mean, line.name.as_str())));
 ///     known.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 /// }
 /// ```

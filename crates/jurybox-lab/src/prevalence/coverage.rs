@@ -1,6 +1,7 @@
-//! Made-up worlds whose truth is known: how often the interval holds it.
+//! Tests of the coverage of prevalence intervals, on simulated tables with known truth.
 //!
-//! `cargo test --release -p jurybox-lab prevalence::coverage -- --ignored --nocapture` prints the tables of the book.
+//! `cargo test --release -p jurybox-lab prevalence::coverage -- --ignored --nocapture` prints the
+//! book's tables.
 
 use super::errors::GoldenVerdict;
 use super::estimate::{PrevalenceEstimate, Row};
@@ -15,25 +16,25 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use std::fmt::Write;
 
-/// What rewards are: how likely a yes is at z, or a mark around z.
+/// The distribution of rewards, given a standard normal z.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum RewardKind {
-    /// A yes with chance 1 / (1 + exp(c - 2z)).
+    /// 1 with probability 1 / (1 + exp(c - 2z)), else 0.
     Yes(f64),
-    /// 0.5 + 0.15 z and as much noise, within 0 and 1.
+    /// 0.5 + 0.15 z with as much noise, clamped to 0 and 1.
     Between,
-    /// exp(z) and as uneven noise; how large they can be is not declared.
+    /// exp(z) with skewed noise; the range of rewards is not declared.
     Uneven,
 }
 
-/// How rows come to be looked at, so many of them on average.
+/// How rows are selected for review.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum SamplingDesign {
-    /// By lot.
+    /// With equal probabilities.
     Equal,
-    /// The likelier the higher z.
+    /// With probabilities that rise with z.
     Rising,
-    /// Half of them are the highest for certain, the others by lot.
+    /// Half of the reviews for the highest rows for certain, the others at random.
     Top,
 }
 
@@ -44,7 +45,7 @@ struct SimulatedTable {
     looks: usize,
 }
 
-/// The rows of one such world, and the mean of all of their rewards.
+/// The rows of a simulated table, and the mean of all their rewards.
 fn live(world: &SimulatedTable, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     let mut normal = || -> f64 { StandardNormal.sample(rng) };
     let z: Vec<f64> = (0..world.rows).map(|_| normal()).collect();
@@ -78,8 +79,8 @@ fn live(world: &SimulatedTable, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     (rows, sum / world.rows as f64)
 }
 
-/// Of so many worlds: how often the interval holds the truth, how often a normal law's does, how wide they are, and how often the
-/// interval is said to be one that can be trusted.
+/// Over many tables: the share of intervals that hold the truth, the same for a normal
+/// approximation, the mean widths of both, and the share of intervals that are called reliable.
 fn held(world: &SimulatedTable, worlds: u64) -> (f64, f64, f64, f64, f64) {
     let (mut own, mut normal, mut widths, mut reliable, mut count) = (0.0, 0.0, (0.0, 0.0), 0.0, 0.0);
     for seed in 0..worlds {
@@ -102,7 +103,7 @@ const RARE: RewardKind = RewardKind::Yes(6.3);
 const SOME: RewardKind = RewardKind::Yes(4.2);
 const HALF: RewardKind = RewardKind::Yes(0.0);
 
-/// 95% of 300 worlds are 285; fewer than 274 come by a chance of one in 500.
+/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
 #[test]
 fn intervals_hold_the_mean_of_all_rows() {
     for kind in [RARE, SOME, HALF, RewardKind::Between] {
@@ -115,7 +116,7 @@ fn intervals_hold_the_mean_of_all_rows() {
     }
 }
 
-/// Where nothing says how large rewards can be, and a few carry the sum, it is said that the interval cannot be trusted.
+/// If a few rewards of unknown range carry the sum, the interval is not called reliable.
 #[test]
 fn uneven_rewards_of_no_known_range_are_not_trusted() {
     let (.., reliable) = held(
@@ -130,7 +131,7 @@ fn uneven_rewards_of_no_known_range_are_not_trusted() {
     assert!(reliable == 1.0, "{reliable}");
 }
 
-/// With juries that learn from the very rewards, out of fold, from files, by group.
+/// Coverage with juries that learn from the same rewards, out of fold, by group.
 #[test]
 fn juries_that_learn_out_of_fold_leave_the_intervals_honest() {
     let (mut held, mut count, mut narrower) = (0, 0, 0.0);
@@ -159,14 +160,15 @@ fn juries_that_learn_out_of_fold_leave_the_intervals_honest() {
         let blind = blind.unwrap().all;
         narrower += found.all.standard_error.unwrap() / blind.standard_error.unwrap() / 60.0;
     }
-    // 95% of 180 are 171; fewer than 162 come by a chance of one in 500.
+    // 95% of 180 are 171; fewer than 162 happen once in 500 tests.
     assert!(held >= 162, "{held} of {count}");
-    // What the jury knows is worth labels. Of 900 rows a third was looked at, and what chance makes of 900 no jury takes away: 0.88 of the
-    // error, which 29% more labels would give.
+    // The jury narrows the intervals to 0.88, as 29% more labels would. A third of the 900 rows was
+    // reviewed, and no jury reduces the error that the choice of the 900 rows brings.
     assert!(narrower < 0.9, "{narrower}");
 }
 
-/// 900 rows in three languages of which 300 were looked at, the likelier the higher a score; and the truth of each language.
+/// 900 rows in three languages, 300 of them reviewed, more often with high scores; and the true
+/// mean of each language.
 fn file(seed: u64) -> (String, [f64; 3]) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut text = String::from("language,a,b,verdict,p\n");
@@ -186,14 +188,14 @@ fn file(seed: u64) -> (String, [f64; 3]) {
     (text, sums)
 }
 
-/// Rows in threads, each with a mood of its own, and the mean that the interval is to hold: of
-/// these very rows, where whole threads were drawn; of rows like them, where rows were drawn.
+/// Rows in threads of different moods, and the mean of all their rewards. Whole threads are reviewed
+/// or none of their rows if `are_whole`, else single rows.
 fn threads(count: usize, base: f64, are_whole: bool, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     let mut rows = Vec::new();
     let mut sum = 0.0;
     for thread in 0..count {
         let mood: f64 = StandardNormal.sample(rng);
-        // Most are short and some are long: 1 to 31 rows, 5.7 on average.
+        // Most threads are short and some are long: 1 to 32 rows, 9.1 on average.
         let size = 1 << [0, 0, 1, 2, 3, 4, 5][rng.random_range(0..7)];
         let probability = if are_whole { 0.25 } else { 0.3 };
         let is_drawn = rng.random::<f64>() < probability;
@@ -216,11 +218,12 @@ fn threads(count: usize, base: f64, are_whole: bool, rng: &mut ChaCha8Rng) -> (V
     (rows, sum / all)
 }
 
-/// How often intervals hold the mean where rows are taken by threads, and where each is taken for
-/// itself.
+/// Shares of intervals that hold the mean, by threads and as if rows were independent, and the width.
+///
+/// The mean is that of these rows if whole threads are drawn, else that of the distribution.
 fn held_by_threads(count: usize, base: f64, are_whole: bool, worlds: u64) -> (f64, f64, f64) {
     let (mut by_thread, mut by_row, mut width, mut all) = (0.0, 0.0, 0.0, 0.0);
-    // The mean of rows like these: of a hundred thousand threads.
+    // The mean of the distribution, from a hundred thousand threads.
     let like_these = threads(100_000, base, are_whole, &mut ChaCha8Rng::seed_from_u64(u64::MAX)).1;
     for seed in 0..worlds {
         let (rows, truth) = threads(count, base, are_whole, &mut ChaCha8Rng::seed_from_u64(seed));
@@ -242,7 +245,7 @@ fn held_by_threads(count: usize, base: f64, are_whole: bool, worlds: u64) -> (f6
     (by_thread / all, by_row / all, width / all)
 }
 
-/// 95% of 300 worlds are 285; fewer than 274 come by a chance of one in 500.
+/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
 #[test]
 fn intervals_hold_where_rows_of_a_thread_are_alike() {
     for (threads, base) in [(40, 0.0), (200, 0.0), (200, 4.0), (600, 6.3)] {
@@ -256,7 +259,7 @@ fn intervals_hold_where_rows_of_a_thread_are_alike() {
     }
 }
 
-/// What people call, and what it is: rows drawn by lot, and verdicts on golden items.
+/// Reviewers with known error rates, who judge rows drawn at random and golden items.
 struct ErringReviewers {
     rate: f64,
     false_positive_rate: f64,
@@ -265,8 +268,8 @@ struct ErringReviewers {
     golden: usize,
 }
 
-/// How often intervals hold the true rate, corrected and as called, the mean of the corrected
-/// rates, and how wide the intervals are.
+/// Shares of intervals that hold the true rate, corrected and uncorrected, the mean corrected rate,
+/// and the mean width.
 fn held_with_errors(world: &ErringReviewers, worlds: u64) -> (f64, f64, f64, f64) {
     let (mut held, mut uncorrected, mut mean, mut width) = (0.0, 0.0, 0.0, 0.0);
     for seed in 0..worlds {
@@ -284,8 +287,7 @@ fn held_with_errors(world: &ErringReviewers, worlds: u64) -> (f64, f64, f64, f64
                 reviewer: None,
             })
             .collect();
-        // As many rows of truth as the rate says, of which those that are looked at are drawn by
-        // lot.
+        // As many true yes as the rate says; the reviewed rows are drawn from all of them.
         let count = 10 * world.looks;
         let harmful = (world.rate * count as f64).round() as usize;
         let calls: Vec<f64> = (0..count).map(|at| called(at < harmful).1).collect();
@@ -312,7 +314,7 @@ fn held_with_errors(world: &ErringReviewers, worlds: u64) -> (f64, f64, f64, f64
     (held / all, uncorrected / all, mean / all, width / all)
 }
 
-/// 95% of 300 worlds are 285; fewer than 274 come by a chance of one in 500.
+/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
 #[test]
 fn intervals_hold_the_true_rate_where_people_err() {
     for rate in [0.0, 0.004, 0.05, 0.4] {
@@ -329,8 +331,8 @@ fn intervals_hold_the_true_rate_where_people_err() {
     }
 }
 
-/// A yes comes late in `late` of the cases, and a no never: how often intervals hold the mean where
-/// it is known which verdicts are outstanding, and where it is not.
+/// Verdicts "yes" are late with probability `late`, "no" never. Shares of intervals that hold the
+/// mean, if outstanding verdicts are known and if they are not.
 fn held_with_late_verdicts(late: f64, worlds: u64) -> (f64, f64) {
     let (mut known, mut unknown) = (0.0, 0.0);
     for seed in 0..worlds {
@@ -355,7 +357,7 @@ fn held_with_late_verdicts(late: f64, worlds: u64) -> (f64, f64) {
     (known / worlds as f64, unknown / worlds as f64)
 }
 
-/// 95% of 300 worlds are 285; fewer than 274 come by a chance of one in 500.
+/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
 #[test]
 fn intervals_hold_whatever_late_verdicts_will_be() {
     for late in [0.1, 0.4] {
@@ -364,7 +366,7 @@ fn intervals_hold_whatever_late_verdicts_will_be() {
     }
 }
 
-/// How often intervals hold with threads, errors and late verdicts.
+/// Prints the book's table of coverage with threads, errors and late verdicts.
 #[test]
 #[ignore = "prints a table; a minute in release"]
 #[expect(clippy::print_stdout, reason = "a table to look at")]
@@ -394,7 +396,7 @@ fn table_of_threads_errors_and_late_verdicts() {
     }
 }
 
-/// The table of the book.
+/// Prints the book's table of coverage.
 #[test]
 #[ignore = "prints the book's table; a minute in release"]
 #[expect(clippy::print_stdout, reason = "a table to look at")]

@@ -1,25 +1,25 @@
-//! The spread of the mean where rows come in items, such as threads or authors: the delete-one-item
-//! jackknife (Quenouille, Tukey).
+//! The delete-one-item jackknife (Quenouille, Tukey): the variance of the mean if rows come in
+//! items, such as threads or authors.
 //!
-//! Rows of one item may have rewards that are alike, and may have been picked together. A variance
-//! over rows takes each for a witness of its own, and is too small. Items are independent: leaving
-//! out one at a time measures what the mean varies by, whatever goes on within them.
+//! Rows of one item may have similar rewards and may have been picked together, so that a variance
+//! over rows is too small. Items are independent: leaving out one at a time shows how the mean
+//! varies, whatever the dependence within items.
 
 use super::estimate::Row;
 use std::collections::HashMap;
 
-/// What the rows of an item add to the mean of all rows.
+/// The sums of an item's rows that the mean is made from.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ItemSums {
     rows: f64,
     predictions: f64,
-    /// The sum of one over the probability, of the rows with a reward.
+    /// Sum of one over the probability, over the rows with a reward.
     pub(super) weight: f64,
-    /// The same, times how far each reward is from what was predicted of it.
+    /// Sum of reward minus weighted prediction, over the probability, over the rows with a reward.
     pub(super) off: f64,
 }
 
-/// The sums of each item, in the order of their first rows; none where no row names its item.
+/// The sums of each item, in the order of their first rows. None if no row has an item.
 pub(super) fn by_item(rows: &[Row], off: impl Fn(&Row) -> f64) -> Option<Vec<ItemSums>> {
     rows.iter().find_map(|row| row.item)?;
     let (mut items, mut places): (Vec<ItemSums>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
@@ -40,8 +40,8 @@ pub(super) fn by_item(rows: &[Row], off: impl Fn(&Row) -> f64) -> Option<Vec<Ite
     Some(items)
 }
 
-/// The variance of `slope * mean of predictions + weighted mean of off`; none where one item has
-/// all rewards.
+/// The variance of `slope * mean of predictions + weighted mean of off`. None if fewer than two
+/// items have rewards.
 pub(super) fn jackknife(items: &[ItemSums], slope: f64) -> Option<f64> {
     if items.iter().filter(|item| item.weight > 0.0).count() < 2 {
         return None;

@@ -1,4 +1,4 @@
-//! What is expected of each row's reward, by somebody who has not seen it.
+//! Predicted rewards of all rows, by juries that have not learnt from the row's own reward.
 
 use super::Predictions;
 use super::rows::PrevalenceRows;
@@ -8,10 +8,10 @@ use jurybox::toolbox::{hash_number, mean_of_present};
 use jurybox::{Evaluators, Example, Fitted, Jury, Scores};
 use jurybox_files::seat;
 
-/// Rows go to this many parts, each of which is predicted by a jury that has learnt from the others.
+/// Number of parts for cross-fitting.
 const FOLDS: usize = 5;
 
-/// A prediction for every row, within the rewards' range.
+/// A prediction for every row, within the reward range.
 pub(super) struct RowPredictions {
     pub(super) values: Vec<f64>,
     pub(super) from: String,
@@ -56,7 +56,7 @@ pub(super) fn predictions(
     Ok(RowPredictions { values, from, warning })
 }
 
-/// By juries that have seen the scores of all rows, and the rewards of all but a fifth each.
+/// Predictions by juries that have seen all scores, and the rewards outside of the row's part.
 fn cross_fitted(rows: &PrevalenceRows, mut jury: Jury) -> Result<Vec<f64>, Error> {
     let width = jury.evaluators().len();
     jury.observe(&Scores::new(&rows.scores, width)?, 0)?;
@@ -77,14 +77,16 @@ fn cross_fitted(rows: &PrevalenceRows, mut jury: Jury) -> Result<Vec<f64>, Error
     Ok(values)
 }
 
-/// The values of rows where those are expected rewards, and else 0: who has learnt nothing expects nothing.
+/// The values of rows if they are expected rewards, else 0.
 fn expected(fitted: &Fitted, table: &[f64]) -> Result<Vec<f64>, Error> {
     let scores = fitted.scores(table)?;
     if fitted.values_are_rewards() { Ok(fitted.values(&scores)?) } else { Ok(vec![0.0; scores.items()]) }
 }
 
-/// The part of each row: by a hash, so that no order of the file decides it; the rows of an item all in one, and those with a reward in
-/// turn, so that every jury has about as many to learn from.
+/// The part of each row for cross-fitting, by a hash that does not depend on the order of rows.
+///
+/// If items have several rows, these are all in one part. Otherwise rewards are dealt to the parts
+/// in turn, so that every jury has about as many to learn from.
 fn folds(rows: &PrevalenceRows) -> Vec<usize> {
     let item = |row: usize| hash_number(5, rows.items.of_row(row) as u64);
     let mut folds: Vec<usize> =

@@ -1,4 +1,4 @@
-//! What is read of each row, and what is refused.
+//! Reads the rows of a table for prevalence, and refuses samples that cannot stand for it.
 
 use super::PrevalenceOptions;
 use super::errors::{GoldenVerdict, ReviewerShares};
@@ -10,50 +10,49 @@ use jurybox_files::{At, Records, Table, Want, reviewer};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A row that was looked at is refused where fewer picks like it are to be expected in the whole file.
+/// Least expected number, in the whole file, of picks as improbable as that of a reviewed row.
 const IMPLAUSIBLE: f64 = 1e-6;
-/// How many standard deviations chance is given before the weights are no longer those of these rows.
+/// Number of standard deviations of the weights' sum that are still chance.
 const CHANCE: f64 = 4.0;
-/// How many it takes to warn that some picks may have no verdict.
+/// Number of standard deviations above which missing verdicts are suspected.
 const SUSPECT: f64 = 2.0;
-/// What is left of weights whose probabilities were written with few digits.
+/// Relative error of a sum of weights whose probabilities were written with few digits.
 const DIGITS: f64 = 0.01;
 
-/// How to come to know of rows that no picks are for.
+/// Advice for tables in which some rows could not be picked.
 const RANDOM_CHECKS: &str = "Leave some picks to chance, such as five in every round with the policy `adaptive(audit=1,slots=5)`, and take the probabilities that `pick` \
                              writes of all rows; or leave such rows out, and speak of the others";
 
-/// A period and a group; empty where nothing is told apart, or where the cell is empty.
+/// A period and a group; None without such a column, or if the cell is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Segment {
     pub(super) period: Option<String>,
     pub(super) group: Option<String>,
 }
 
-/// The rows of a table, but for golden ones: those are test questions, and not among the items that
-/// the mean is of.
+/// The rows of a table, without golden items, which are test questions and not part of the mean.
 #[derive(Debug, Default)]
 pub(super) struct PrevalenceRows {
-    /// As they stand in the file, row after row.
+    /// Scores as in the file, row-major.
     pub(super) scores: Vec<f64>,
-    /// NaN where nobody looked.
+    /// NaN if there is no verdict.
     pub(super) rewards: Vec<f64>,
-    /// NaN where it is not said, which it need not be where nobody looked.
+    /// NaN if unknown, which is allowed for unreviewed rows.
     pub(super) probabilities: Vec<f64>,
     pub(super) items: ItemIndex,
     pub(super) parts: Vec<Segment>,
-    /// The part of each row; empty where there is but one.
+    /// Index in `parts` for each row; empty without groups and periods.
     pub(super) part_of: Vec<usize>,
-    /// Verdicts on golden rows.
+    /// Verdicts on golden items.
     pub(super) golden: Vec<GoldenVerdict>,
-    /// Who judged each row; empty where that is not asked for.
+    /// The reviewer of each row; empty without such a column.
     reviewers: Vec<Option<Reviewer>>,
     /// Whether each row is known to have been picked, with a verdict or without.
     picked: Vec<bool>,
     path: PathBuf,
 }
 
-/// Columns that are read as they stand, and the place of each among them.
+/// Columns whose text is read, with the position of each in `names`.
 #[derive(Default)]
 struct ExtraColumns {
     names: Vec<String>,
@@ -183,7 +182,7 @@ impl PrevalenceRows {
         Ok(rows)
     }
 
-    /// Says that the next row is one of a part; `known` has the number of each.
+    /// Assigns the next row to a segment; `known` has the number of each.
     fn put_into(&mut self, part: Segment, known: &mut HashMap<Segment, usize>) {
         let next = known.len();
         let number = *known.entry(part.clone()).or_insert(next);
@@ -197,13 +196,13 @@ impl PrevalenceRows {
         self.rewards.iter().filter(|reward| !reward.is_nan()).count()
     }
 
-    /// Whether a row was picked, and has no verdict yet.
+    /// Whether a row was picked but has no verdict yet.
     pub(super) fn outstanding(&self, row: usize) -> bool {
         self.picked[row] && self.rewards[row].is_nan()
     }
 
-    /// How much of the rows each reviewer has judged, each verdict counted as one over its
-    /// probability; all of them together where there are no names.
+    /// For each reviewer, the sum of one over the probability of the rows judged. Without names,
+    /// all of them count as one.
     pub(super) fn shares(&self) -> ReviewerShares {
         let mut shares = ReviewerShares::new();
         for (row, p) in self.probabilities.iter().enumerate().filter(|(row, _)| !self.rewards[*row].is_nan())
@@ -213,9 +212,10 @@ impl PrevalenceRows {
         shares
     }
 
-    /// Which rows were picked: those with a receipt or a reward, and those that were certain to be.
-    /// Where probabilities are empty in rows that nobody looked at, they stand in those that were
-    /// picked, unless by them these would be far too many.
+    /// Marks rows as picked: those with a receipt or a reward, and those with probability 1.
+    ///
+    /// If unreviewed rows have empty probabilities, rows with a probability are picks too, unless
+    /// they would then stand for far too many rows.
     fn know_picks(&mut self) {
         for (row, picked) in self.picked.iter_mut().enumerate() {
             *picked |= !self.rewards[row].is_nan() || self.probabilities[row] >= 1.0;
@@ -229,16 +229,15 @@ impl PrevalenceRows {
         }
     }
 
-    /// The sum over items, squared, of what each adds: the variance of a sum where rows of an item
-    /// go together.
+    /// The variance of a sum in which rows of an item are fully dependent.
     fn by_item(&self, adds: impl Fn(usize) -> f64) -> f64 {
         let mut sums = vec![0.0; self.rewards.len()];
         (0..sums.len()).for_each(|row| sums[self.items.of_row(row)] += adds(row));
         sums.iter().map(|sum| sum * sum).sum()
     }
 
-    /// How many rows some rows stand for by their probabilities, and by how much chance may have
-    /// that differ from all rows.
+    /// The number of rows that some rows stand for by their probabilities, and the largest excess
+    /// over all rows that is still chance.
     fn stand_for(&self, some: &[bool]) -> (f64, f64) {
         let of = |row: usize, of: fn(f64) -> f64| if some[row] { of(self.probabilities[row]) } else { 0.0 };
         let stand_for = (0..some.len()).map(|row| of(row, |p| 1.0 / p)).sum();
@@ -246,10 +245,11 @@ impl PrevalenceRows {
         (stand_for, CHANCE * variance.sqrt() + DIGITS * some.len() as f64)
     }
 
-    /// How many fewer than all rows the picks may stand for by chance, within so many standard
-    /// deviations: by the probabilities of all rows, and where these are empty, by what those of
-    /// the picks come to. The picks alone would not do: the fewer are drawn, the less they seem to
-    /// vary.
+    /// The largest shortfall of `stand_for` below all rows that is still chance, for a number of
+    /// standard deviations.
+    ///
+    /// Uses the probabilities of all rows; where these are empty, the average over the picks. The
+    /// picks alone would not do: the fewer are drawn, the less they seem to vary.
     fn chance_of_few(&self, stand_for: f64, deviations: f64) -> f64 {
         let picked = self.probabilities.iter().zip(&self.picked).filter(|(_, picked)| **picked);
         let average = picked.map(|(p, _)| (1.0 - p) / (p * p)).sum::<f64>() / stand_for;
@@ -260,8 +260,8 @@ impl PrevalenceRows {
         deviations * variance.sqrt() + DIGITS * self.rewards.len() as f64
     }
 
-    /// Whether the picks can stand for these rows: each stands for one over its probability, and
-    /// together for all.
+    /// Checks that the picks can stand for all rows: each stands for one over its probability.
+    /// Returns warnings.
     pub(super) fn checked(&self) -> Result<Vec<String>, Error> {
         let refused = |reason: String| Err(Error::Content { path: self.path.clone(), reason });
         let rows = self.rewards.len();
@@ -347,7 +347,7 @@ impl PrevalenceRows {
     }
 }
 
-/// Rows that could not have been looked at.
+/// Rows with probability 0.
 #[derive(Default)]
 struct ImpossibleRows {
     count: u64,
@@ -366,7 +366,7 @@ impl ImpossibleRows {
     }
 }
 
-/// What is wrong with a logged probability, if anything.
+/// The fault of a logged probability, if any.
 fn unlikely(picked: bool, reward: f64, probability: f64) -> Option<String> {
     const RULE: &str = "it must be above 0 and at most 1, and may be empty where nobody looked";
     if probability.is_nan() && (picked || !reward.is_nan()) {

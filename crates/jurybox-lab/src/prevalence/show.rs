@@ -1,14 +1,14 @@
-//! Prevalence for people: a table.
+//! The result of a prevalence estimate as a table.
 
 use super::{ErrorRate, ErrorRates, Prevalence, PrevalenceLine};
 use jurybox_draw::{counted, short};
 use jurybox_files::{plain, push_line};
 
-/// What stands where there is nothing.
+/// Text of an empty cell.
 const NOTHING: &str = "–";
 
 impl Prevalence {
-    /// A table for the terminal: a line for each period and group, then all.
+    /// A table for the terminal: one line per period and group, then all rows.
     pub fn to_table(&self) -> String {
         let mut text = String::new();
         push_line(
@@ -54,7 +54,7 @@ impl Prevalence {
         cells.iter_mut().flatten().for_each(|cell| *cell = plain(cell, false).into_owned());
         let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..cells[0].len()).map(width).collect();
-        // Names to the left, figures to the right.
+        // Names are aligned left, figures right.
         let names = cells[0].len() - FIGURES.len() - usize::from(self.errors.is_some());
         for row in &cells {
             let padded = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {

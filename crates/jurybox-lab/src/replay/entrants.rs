@@ -36,7 +36,7 @@ enum EntrantKind {
     /// One evaluator's scores. Results show the best of these entrants.
     Single(usize),
     RegressionPicker(RegressionKind),
-    /// Ridge regression on all other rows of the run. Its groups of rows are found once, for all runs.
+    /// Ridge regression on all other rows of the run. Its groups of rows are the same in all runs.
     Hindsight(OnceLock<HindsightGroups>),
 }
 
@@ -300,7 +300,7 @@ mod tests {
         };
         let groups = HindsightGroups::of(&log);
         let all: Vec<usize> = (0..log.rows()).collect();
-        // A fold of the rounds that begin at rows 0 and 45: their copies are rows 30 to 34 and 15 to 19.
+        // A fold of the rounds at rows 0 and 45, whose copies are rows 30 to 34 and 15 to 19.
         let is_in_fold = |row: usize| row < 5 || (45..50).contains(&row);
         let training = groups.training_rows(&log, &all, is_in_fold);
         assert_eq!(training.len(), 40);

@@ -131,7 +131,8 @@ impl ReplayOptions {
     ///
     /// ```
     /// use jurybox_lab::{Protocol, ReplayOptions};
-    /// assert_eq!((ReplayOptions::of(Protocol::Folds(5)).items, ReplayOptions::of(Protocol::Rounds).items), (0, 200));
+    /// assert_eq!(ReplayOptions::of(Protocol::Rounds).items, 200);
+    /// assert_eq!(ReplayOptions::of(Protocol::Folds(5)).items, 0);
     /// ```
     pub fn of(protocol: Protocol) -> ReplayOptions {
         let all = ReplayOptions { protocol, ..ReplayOptions::default() };

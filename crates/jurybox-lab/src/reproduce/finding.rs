@@ -52,7 +52,8 @@ impl std::fmt::Display for Finding {
 ///
 /// ```
 /// // Read from `ReproductionReport::claims`.
-/// fn held(claim: &jurybox_lab::PaperClaim) -> bool { claim.finding == jurybox_lab::Finding::Reproduced }
+/// use jurybox_lab::{Finding, PaperClaim};
+/// fn held(claim: &PaperClaim) -> bool { claim.finding == Finding::Reproduced }
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PaperClaim {
