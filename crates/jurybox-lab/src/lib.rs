@@ -25,6 +25,7 @@ mod prevalence;
 mod replay;
 mod reproduce;
 mod reward_range;
+mod rounded;
 mod runner;
 mod setting;
 mod simulated_queue;

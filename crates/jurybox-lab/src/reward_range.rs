@@ -45,8 +45,9 @@ impl RewardRange {
     pub(crate) fn warning(&self) -> Option<String> {
         (!self.known).then(|| {
             format!(
-                "rewards are taken to lie between {} and {}, as those in the log do. One that is rarer and larger, or a rare \
-                 loss, is in no interval: if there may be such, declare the range of the rewards",
+                "rewards are assumed to lie between {} and {}, as in the log. Intervals do not \
+                 allow for others: if larger or smaller ones are possible, declare the range of \
+                 rewards",
                 short(self.low),
                 short(self.high)
             )

@@ -57,7 +57,7 @@ impl SimulatedItems {
 ///
 /// let setting = Setting::default();
 /// let mut one = SimulatedQueue::new(&setting, 7, 3);
-/// let mut other = one.clone();
+/// let mut other = SimulatedQueue::new(&setting, 7, 3);
 /// let (mut items, mut same) = (SimulatedItems::default(), SimulatedItems::default());
 /// one.next_round(&mut items);
 /// other.next_round(&mut same);

@@ -341,7 +341,8 @@ fn coverage_table() {
         let each: Vec<String> = covered.estimators.iter().map(|&x| percent(x)).collect();
         let bias: Vec<String> = covered.bias.iter().map(|x| format!("{x:+.2}")).collect();
         println!(
-            "| {name} | {k} of {items}, {rounds} rounds | {} | {:.2} | {:.2} | {} | **{}** | {} | {} | {:.2} | {:.2} |",
+            "| {name} | {k} of {items}, {rounds} rounds | {} | {:.2} | {:.2} | {} | **{}** | {} | \
+             {} | {:.2} | {:.2} |",
             percent(eps),
             covered.overlap.min(1.0),
             covered.truth,

@@ -78,7 +78,7 @@ use target::{FollowedPolicy, PolicyFollower, TargetPolicy};
 pub fn off_policy(table: &Table, options: &ReplayOptions) -> Result<OffPolicy, Error> {
     options.check()?;
     if options.protocol != Protocol::Rounds {
-        let reason = "a log with probabilities is taken in its own rounds: no pool, folds or reuse";
+        let reason = "a log with probabilities keeps its own rounds: leave out pool, folds and reuse";
         return Err(Error::setting("probability", table.taken().probability().unwrap_or_default(), reason));
     }
     let log = ReviewLog::read(table)?;
@@ -108,9 +108,9 @@ fn estimated(
     let counted = counted(log, &rounds);
     if let RewardCount::TooMany { reviewed, expected } = counted {
         let reason = format!(
-            "{reviewed} rows have a reward, and by the logged probabilities about {expected:.0} were looked at: rows that nobody \
-             looked at were left out of the file. Put them in, or leave the rounds away if there are none but rows that \
-             were looked at"
+            "{reviewed} rows have a reward, but by the logged probabilities only about \
+             {expected:.0} were picked: unreviewed rows were left out of the file. Add them; or \
+             leave out the rounds, to use a file of reviewed rows only"
         );
         return Err(Error::setting("rounds", rounds.len(), reason));
     }
@@ -159,9 +159,9 @@ fn estimated(
 fn missing(counted: RewardCount, reviewed: usize) -> Option<String> {
     let RewardCount::Missing(picks) = counted else { return None };
     Some(format!(
-        "{picks} {} no reward, by the logged probabilities; {reviewed} have one. Verdicts that are missing for a reason (late \
-         because they are hard, not written down where the answer was no) bend every figure, and what the log earned: intervals \
-         count them at their worst. Better leave out the rounds whose verdicts are not all there",
+        "{picks} {} no reward, by the logged probabilities; {reviewed} have one. Verdicts that are \
+         late because they are hard, or not recorded where the answer was no, bias every figure. \
+         Intervals allow for the worst case. Better leave out rounds with missing verdicts",
         if picks == 1 { "pick has" } else { "picks have" }
     ))
 }
@@ -179,10 +179,15 @@ fn depends_on_few_rows(outcome: &OffPolicy) -> Option<String> {
     let most = lines().map(|(_, times)| times).fold(0.0, f64::max);
     (!names.is_empty()).then(|| {
         format!(
-            "{}: rewards are so rare, or a few of them so large, that a log of this length may have missed those that would count \
-             most. The intervals count it{}; a longer log, or more chance in it, makes them narrower",
+            "{}: rewards are so rare, or a few of them so large, that a log of this length may \
+             have missed the most important ones. Intervals allow for that{}; a longer log, or \
+             more exploration, narrows them",
             names.join(", "),
-            if unsaid { String::new() } else { format!(", and are up to {most:.1} times as wide as Student's") }
+            if unsaid {
+                String::new()
+            } else {
+                format!(", and are up to {most:.1} times as wide as Student's")
+            }
         )
     })
 }
@@ -200,8 +205,9 @@ fn check(log: &ReviewLog, path: &Path, column: &str) -> Result<(), Error> {
         } else if !reward.is_nan() && probability * (log.rows() as f64) < IMPLAUSIBLE {
             // At most rows * p such picks are expected in a whole log.
             let reason = format!(
-                "row {}, column `{column}`: {probability:e} is so small that this row would outweigh all others; in a log of {} \
-                 rows such a pick comes about less than once in a million logs",
+                "row {}, column `{column}`: the probability {probability:e} is so small that this \
+                 row would outweigh all others; in a log of {} rows such a pick happens less than \
+                 once in a million logs",
                 row + 1,
                 log.rows()
             );
@@ -210,7 +216,8 @@ fn check(log: &ReviewLog, path: &Path, column: &str) -> Result<(), Error> {
             continue;
         };
         let reason = format!(
-            "row {}, column `{column}`: {reason}; it must be above 0 and at most 1, and may be empty where nobody looked",
+            "row {}, column `{column}`: {reason}; it must be above 0 and at most 1, and may be \
+             empty for unreviewed rows",
             row + 1
         );
         return Err(Error::Content { path: path.into(), reason });
@@ -242,8 +249,8 @@ fn repeated(log: &ReviewLog) -> Option<String> {
     let many = log.items.repeated();
     (many > 0).then(|| {
         format!(
-            "by the ids, several rows are about one item ({many} such items): with --probability every row counts by itself, and the \
-             intervals are too narrow by that"
+            "{many} items have several rows, by their ids: every row counts by itself, so that \
+             intervals are too narrow"
         )
     })
 }
@@ -264,8 +271,8 @@ fn warnings(rounds: &[Vec<usize>], options: &ReplayOptions) -> Vec<String> {
 }
 
 fn state_warning(options: &ReplayOptions) -> Option<String> {
-    let text = "a state that has learnt from this log already knows its rewards: its figures are honest only on a log that it \
-                has not seen, and no difference to the log is given for it";
+    let text = "a state that has learnt from this log knows its rewards already: its figures are \
+                fair only on other logs, and its difference to the log is not shown";
     (!options.states.is_empty()).then(|| text.into())
 }
 
@@ -276,7 +283,7 @@ fn logged(log: &ReviewLog, rounds: &[Vec<usize>], range: RewardRange) -> Result<
     let seen: Vec<Vec<f64>> = rounds.iter().map(reviewed).collect();
     let rewards: Vec<f64> = seen.iter().map(|seen| seen.iter().sum()).collect();
     let picks: Vec<f64> = seen.iter().map(|seen| seen.len() as f64).collect();
-    let none = || Error::setting("rounds", rounds.len(), "nobody looked at any row of them");
+    let none = || Error::setting("rounds", rounds.len(), "no row of them was reviewed");
     let earned = LinearizedEstimate::ratio(&rewards, &picks).ok_or_else(none)?;
     let (each, mean) = (1.0 / picks.iter().sum::<f64>(), earned.value);
     let surprises = seen.iter().flatten().map(|reward| reward - mean);

@@ -3,6 +3,7 @@
 use super::verdict::cut;
 use crate::replay::{ReplayOptions, ReviewLog};
 use crate::reward_range::RewardRange;
+use crate::rounded::RewardUnit;
 use jurybox::Interval;
 use serde::{Serialize, Serializer};
 
@@ -54,6 +55,8 @@ pub struct OffPolicy {
     pub references: Vec<OffPolicyLine>,
     /// What limits the figures, as sentences.
     pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub(super) unit: RewardUnit,
 }
 
 /// An interval in this document: `{"mean": x, "ci95": h, "low": a, "high": b}`.
@@ -187,7 +190,7 @@ impl OffPolicy {
             version: 2,
             method: "estimated",
             estimator: "doubly robust",
-            learnt_from: "the log's rounds before",
+            learnt_from: "the log's earlier rounds",
             ci95_over: "rounds",
             rows: log.rows(),
             reviewed: log.labelled(),
@@ -202,6 +205,7 @@ impl OffPolicy {
             policies: Vec::new(),
             references: Vec::new(),
             warnings: Vec::new(),
+            unit: RewardUnit::within(&log.rewards, range),
         }
     }
 }

@@ -43,8 +43,8 @@ pub(super) fn estimated(
     }
     if options.items > most_items {
         let reason = format!(
-            "every row of the file was looked at and it has no rounds: rounds of its own size take {} rows for each of their \
-             items, and the file has {} rows, enough for rounds of {most_items} items",
+            "the file has reviewed rows only, and no rounds. Rounds of this size take {} rows for \
+             each of their items; its {} rows are enough for rounds of {most_items} items",
             2 * ROUNDS_A_GROUP,
             log.rows()
         );
@@ -69,8 +69,8 @@ pub(super) fn estimated(
         ..OffPolicy::new(log, &rows, options, logged, range)
     };
     outcome.warnings.push(
-        "every row has a reward and the file has no rounds: each row is taken to stand for 1/p rows. Of rows that could \
-         never be looked at this says nothing"
+        "every row has a reward and the file has no rounds: each row stands for 1/p rows. The \
+         figures say nothing of rows that could not be picked"
             .into(),
     );
     outcome.warnings.extend(super::repeated(log));
@@ -133,8 +133,9 @@ pub(super) fn line(
     };
     if reach < LEAST_REACH || rows < LEAST_ROWS {
         line.why = Some(format!(
-            "its picks are worth {rows:.0} rows of evidence, and {:.0}% of their weight is within reach: a figure takes \
-             {LEAST_ROWS} rows and {:.0}%. The log looks too rarely at what it would pick",
+            "{rows:.0} effective rows, and {:.0}% of the weight of its picks within reach: a \
+             figure takes {LEAST_ROWS} rows and {:.0}%. The log has too few of the rows that it \
+             would pick",
             100.0 * reach,
             100.0 * LEAST_REACH
         ));
@@ -217,7 +218,7 @@ fn valued(
     };
     match learnt(log, options, (jury, scale), groups, own)? {
         Some(jury) => valued_by(&jury.fit(), log, rows),
-        None => Ok(Err("it cannot learn from such a log".into())),
+        None => Ok(Err("it cannot learn from a log without rounds".into())),
     }
 }
 
@@ -232,8 +233,8 @@ pub(super) fn valued_by(
     let written = JuryView::to(fitted.evaluators(), log).of(&candidates);
     let scores = fitted.scores(&written)?;
     if fitted.exploration().eps > 0.0 || fitted.contributions(scores.row(0))?.is_none() {
-        let why = "without rounds a policy can be judged that picks the highest of values that each row has by itself: this one \
-                   leaves picks to chance, or values a row by the others of its round";
+        let why = "without rounds, a policy must pick the highest values and value each row by \
+                   itself: this one explores, or values a row by the others of its round";
         return Ok(Err(why.into()));
     }
     Ok(Ok(fitted.values(&scores)?.into_iter().map(last_if_missing).collect()))

@@ -32,8 +32,8 @@ pub(crate) fn explored(log: &ReviewLog, rounds: &[Vec<usize>], seed: u64) -> Res
         let floor = if complete { Some(least) } else { constant };
         for &row in rows.iter().filter(|&&row| !log.rewards[row].is_nan()) {
             let Some(floor) = floor else {
-                return Err("it learns only from picks drawn at random. Which of them were can be told where every row, \
-                            picked or not, carries its logged probability; here some do not"
+                return Err("it learns only from picks drawn at random, which can be told only if \
+                            every row, picked or not, has a logged probability; some have none"
                     .into());
             };
             out[row] = rng.random::<f64>() * log.probabilities[row] < floor;

@@ -89,8 +89,8 @@ impl PolicyFollower<'_> {
         }
         if needs == Needs::Advice && self.rounds.iter().flatten().any(|&row| log.probabilities[row].is_nan())
         {
-            let why = "it learns from the bonus of whole rounds, which takes the logged probability of every row, picked \
-                       or not; here some have none";
+            let why = "it learns from the bonus of whole rounds, which takes a logged probability \
+                       on every row, picked or not; some have none";
             return Ok(FollowedPolicy::Impossible(why.into()));
         }
         let mut out = vec![0.0; log.rows()];

@@ -29,11 +29,11 @@ const LEAST_REACH: f64 = 0.5;
 /// Largest error by rounding of a share that is exactly one.
 pub(super) const ROUNDING: f64 = 1e-9;
 const NO_BOUND: &str =
-    "no bound: every reward in the log is the same, and the range of rewards was not declared";
+    "no bounds: all rewards in the log are equal, and the range of rewards was not declared";
 
 pub(super) fn line(name: &str, evidence: &LoggedEvidence<'_>, logged: &LinearizedEstimate) -> OffPolicyLine {
     let Some(figures) = evidence.figures() else {
-        return OffPolicyLine::without_figure(name, "nobody looked at any row".into());
+        return OffPolicyLine::without_figure(name, "no row was reviewed".into());
     };
     let mut line = OffPolicyLine {
         overlap: Some(figures.reach.value.min(1.0)),
@@ -51,7 +51,8 @@ pub(super) fn line(name: &str, evidence: &LoggedEvidence<'_>, logged: &Linearize
         line.bounds =
             bounded.then(|| Bounds { low: low.max(figures.range.0), high: high.min(figures.range.1) });
     } else if unseen > 0.0 && !bounded {
-        line.why = Some(format!("the log may never look at {:.0}% of its picks; {NO_BOUND}", 100.0 * unseen));
+        line.why =
+            Some(format!("the log may have no support for {:.0}% of its picks; {NO_BOUND}", 100.0 * unseen));
     } else {
         line.why = None;
         line.unsupported_share = Some(unseen);
@@ -120,8 +121,8 @@ fn contradiction(figures: &PolicyEstimates) -> Option<String> {
     let weight = figures.mean_weight.estimate();
     (weight.mean - 1.5 * weight.half_width() > 1.0 + DIGITS).then(|| {
         format!(
-            "the weights of its picks come to {:.2} times what they must: the logged probabilities are too low, or rows \
-             that nobody looked at were left out of the file",
+            "the weights of its picks sum to {:.2} times their expectation: the logged \
+             probabilities are too low, or unreviewed rows were left out of the file",
             weight.mean
         )
     })
@@ -132,14 +133,14 @@ pub(super) fn out_of_reach(evidence: &LoggedEvidence<'_>, figures: &PolicyEstima
     let reach = figures.reach.value;
     match known_overlap(evidence) {
         Some(known) if known < 1.0 - ROUNDING => Some(format!(
-            "overlap {known:.2}: {:.0}% of what this policy would pick, the log never looks at",
+            "overlap {known:.2}: the log never picks {:.0}% of what this policy would pick",
             100.0 * (1.0 - known)
         )),
         known if weight.high < 1.0 - DIGITS || reach < LEAST_REACH => Some(format!(
-            "overlap {reach:.2}: {:.0}% of what this policy would pick, the log looks at too rarely to tell{}{}",
+            "overlap {reach:.2}: the log picks {:.0}% of what this policy would pick too rarely{}{}",
             100.0 * (1.0 - reach),
             if known.is_some() { "" } else { ", or never" },
-            if evidence.all_rewards_present { "" } else { ", or its verdicts are missing" }
+            if evidence.all_rewards_present { "" } else { ", or their verdicts are missing" }
         )),
         _ => None,
     }

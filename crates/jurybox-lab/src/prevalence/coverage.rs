@@ -324,7 +324,8 @@ fn intervals_hold_the_true_rate_where_people_err() {
                 let (held, uncorrected, ..) = held_with_errors(&world, 300);
                 assert!(
                     held >= 274.0 / 300.0,
-                    "{rate} {false_positive_rate} {false_negative_rate} {looks} {golden}: {held}, as called {uncorrected}"
+                    "{rate} {false_positive_rate} {false_negative_rate} {looks} {golden}: {held}, \
+                     as called {uncorrected}"
                 );
             }
         }
@@ -375,7 +376,8 @@ fn table_of_threads_errors_and_late_verdicts() {
         for are_whole in [true, false] {
             let (by_thread, by_row, width) = held_by_threads(count, base, are_whole, 1000);
             println!(
-                "threads {count} {base} whole {are_whole}: {by_thread:.3}, by rows {by_row:.3}; width {width:.3}"
+                "threads {count} {base} whole {are_whole}: {by_thread:.3}, by rows {by_row:.3}; \
+                 width {width:.3}"
             );
         }
     }
@@ -409,7 +411,8 @@ fn table_of_the_book() {
                 let (own, normal, width, narrow, reliable) =
                     held(&SimulatedTable { kind, design, rows: 4000, looks }, 1000);
                 println!(
-                    "| {kind:?} | {looks} | {design:?} | **{:.1}%** | {:.1}% | {width:.3} | {narrow:.3} | {:.0}% |",
+                    "| {kind:?} | {looks} | {design:?} | **{:.1}%** | {:.1}% | {width:.3} | \
+                     {narrow:.3} | {:.0}% |",
                     100.0 * own,
                     100.0 * normal,
                     100.0 * reliable

@@ -97,8 +97,8 @@ impl ErrorRate {
         if known <= 0.0 {
             let kind = if right > 0.0 { "1" } else { "0" };
             return Err(format!(
-                "no golden item that is {kind} was judged by anybody who judged other rows: how often people err takes verdicts on \
-                 golden items that are 1 and on some that are 0"
+                "no golden item with the answer {kind} was judged by a reviewer who judged other \
+                 rows: error rates take verdicts on golden items of both answers, 0 and 1"
             ));
         }
         let mean = judged.iter().map(|(who, (all, wrong))| share(who) / known * wrong / all).sum::<f64>();

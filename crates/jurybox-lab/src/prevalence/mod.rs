@@ -32,6 +32,7 @@ pub use period::Period;
 
 use crate::error::Error;
 use crate::reward_range::RewardRange;
+use crate::rounded::RewardUnit;
 use estimate::Row;
 use jurybox::{Jury, Spec};
 use jurybox_files::Table;
@@ -122,7 +123,8 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
     warnings.extend(predictions.warning);
     if let Some(share) = unjudged.filter(|share| *share > 1e-9) {
         warnings.push(format!(
-            "{:.0}% of the rows that were looked at were judged by people without golden items of both kinds: the others stand for them",
+            "{:.0}% of the reviewed rows are by reviewers who judged no golden items of one kind: \
+             error rates are those of the others",
             100.0 * share
         ));
     }
@@ -155,6 +157,7 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
         all,
         lines,
         warnings,
+        unit: RewardUnit::within(&rows.rewards, range),
     }
     .warned(range))
 }

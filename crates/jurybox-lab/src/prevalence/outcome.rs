@@ -4,6 +4,7 @@ use super::errors::ErrorRates;
 use super::estimate::{PrevalenceEstimate, Row};
 use super::rows::Segment;
 use crate::reward_range::RewardRange;
+use crate::rounded::RewardUnit;
 use jurybox::Interval;
 use jurybox_draw::short;
 use serde::Serialize;
@@ -41,6 +42,8 @@ pub struct Prevalence {
     pub lines: Vec<PrevalenceLine>,
     /// What limits the figures, as sentences.
     pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub(super) unit: RewardUnit,
 }
 
 /// The mean reward of some rows.
@@ -146,17 +149,19 @@ impl Prevalence {
         );
         if is_doubtful {
             self.warnings.push(format!(
-                "intervals with a `?` cannot be reliable: rewards may be larger or smaller than the {} to {} that were seen and too few \
-                 were to tell (declare what they can be: --reward-range); or probabilities differ by more than tenfold, so that a few \
-                 rows stand for most; or none was drawn of those of a group or period that were left to chance. Look at more",
+                "intervals with a `?` are not reliable: rewards outside of {} to {} may exist (if \
+                 not, declare the range with --reward-range); or probabilities differ more than \
+                 tenfold, so that a few rows stand for most; or none of the rows of a group or \
+                 period that were left to chance was reviewed. Review more rows",
                 short(range.low),
                 short(range.high)
             ));
         }
         if is_unknown {
             self.warnings.push(
-                "some rates cannot be corrected: by the golden items people call more of what is a no a yes than they call yes of all rows, \
-                 or are not known to be better than a coin. More golden items would tell, of the kind that the rows are"
+                "some rates cannot be corrected: by the golden items reviewers have more false \
+                 positives than positives in all rows, or may be no better than a coin. Use more \
+                 golden items, of the same kind as the rows"
                     .into(),
             );
         }

@@ -41,7 +41,7 @@ impl FromStr for Period {
         let said = text.rsplit_once('/').and_then(|(column, word)| Some((column, length(word)?)));
         match said {
             Some((column, length)) if !column.is_empty() => Ok(Period { column: column.into(), length }),
-            _ => Err("write a column of dates and day, week or month, such as created/week".into()),
+            _ => Err("write the column of dates, then day, week or month, such as created/week".into()),
         }
     }
 }

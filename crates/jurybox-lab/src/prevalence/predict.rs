@@ -32,10 +32,12 @@ pub(super) fn predictions(
         Predictions::State(jury) => {
             let fitted = jury.fit();
             if !fitted.values_are_rewards() {
-                let reason = "its values are not expected rewards: predict by one of `adaptive` that has learnt from rewards";
+                let reason = "its values are not expected rewards: use a state of `adaptive` that \
+                              has learnt from rewards";
                 return Err(Error::setting("state", jury.spec(), reason));
             }
-            let warning = "predictions are by a state: where it has learnt from these very rewards, intervals are too narrow";
+            let warning = "predictions are by a saved state: if it has learnt from these rewards, \
+                           intervals are too narrow";
             let values = fitted.values(&Scores::new(&rows.scores, evaluators.len())?)?;
             (values, format!("a state of {}", jury.spec()), Some(warning.to_string()))
         }
@@ -46,7 +48,7 @@ pub(super) fn predictions(
     };
     let gaps = values.iter().filter(|value| value.is_nan()).count();
     if gaps > 0 && warning.is_none() {
-        warning = Some(format!("{gaps} rows have no prediction, and are given the mean of the others"));
+        warning = Some(format!("{gaps} rows have no prediction, and get the mean of the others"));
     }
     let usual = mean_of_present(values.iter().copied());
     for value in &mut values {

@@ -20,8 +20,10 @@ const SUSPECT: f64 = 2.0;
 const DIGITS: f64 = 0.01;
 
 /// Advice for tables in which some rows could not be picked.
-const RANDOM_CHECKS: &str = "Leave some picks to chance, such as five in every round with the policy `adaptive(audit=1,slots=5)`, and take the probabilities that `pick` \
-                             writes of all rows; or leave such rows out, and speak of the others";
+const RANDOM_CHECKS: &str = "Leave some picks to chance, such as five in every round with the \
+                             policy `adaptive(audit=1,slots=5)`, and keep the probabilities that \
+                             `pick` writes for all rows; or leave such rows out, and estimate the \
+                             mean of the others";
 
 /// A period and a group; None without such a column, or if the cell is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -126,13 +128,18 @@ impl PrevalenceRows {
                             None => fail(
                                 &columns.names[column],
                                 format!(
-                                    "`{}` is not a right answer: write 1 or 0, or say what words are worth with --label",
+                                    "`{}` is not a right answer: write 1 or 0, or give words a \
+                                     number with --label",
                                     cells.text(row, column)
                                 ),
                             ),
                             Some(right) if !right.is_nan() => {
                                 if !rewards[row].is_nan() {
-                                    rows.golden.push(GoldenVerdict { right, reward: rewards[row], reviewer: who });
+                                    rows.golden.push(GoldenVerdict {
+                                        right,
+                                        reward: rewards[row],
+                                        reviewer: who,
+                                    });
                                 }
                                 continue;
                             }
@@ -146,11 +153,13 @@ impl PrevalenceRows {
                     } else if let Some(reason) = unlikely(picked, rewards[row], probabilities[row]) {
                         fail(taken.probability().unwrap_or_default(), reason);
                     }
-                    let date = options.period.as_ref().and_then(|period| Some((period, cell(columns.period)?)));
+                    let date =
+                        options.period.as_ref().and_then(|period| Some((period, cell(columns.period)?)));
                     let period = date.as_ref().and_then(|(period, cell)| period.of(cell));
                     if let (Some((of, cell)), None) = (&date, &period) {
                         let reason = format!(
-                            "`{cell}` is not a date; write 2026-11-16, with or without the time of day, or the seconds since 1970"
+                            "`{cell}` is not a date; write 2026-11-16, with or without the time of \
+                             day, or a Unix time"
                         );
                         fail(&of.column, reason);
                     }
@@ -170,7 +179,8 @@ impl PrevalenceRows {
         failed.map_or(Ok(()), Err)?;
         rows.items = ItemIndex::of(&ids);
         if let (0, false, Some(column)) = (rows.labelled(), rows.golden.is_empty(), &options.golden) {
-            let reason = "every row with a reward has a right answer there: it is to be empty for all rows but golden ones";
+            let reason = "every row with a reward has a right answer: leave this column empty for \
+                          rows that are not golden items";
             return Err(Error::setting("golden", column, reason));
         }
         if rows.labelled() == 0 {
@@ -268,7 +278,7 @@ impl PrevalenceRows {
         let known = || self.rewards.iter().zip(&self.probabilities).filter(|(reward, _)| !reward.is_nan());
         if let Some((_, p)) = known().find(|(_, p)| **p * (rows as f64) < IMPLAUSIBLE) {
             return refused(format!(
-                "{p:e} is so small a probability that its row would outweigh all others"
+                "the probability {p:e} is so small that its row would outweigh all others"
             ));
         }
         let (stand_for, chance) = self.stand_for(&self.picked);
@@ -281,25 +291,27 @@ impl PrevalenceRows {
             format!("by their probabilities the {what} stand for {stand_for:.0} rows, and there are {rows}");
         if stand_for - rows as f64 > chance {
             return refused(format!(
-                "{sum}: rows that nobody looked at were left out of the file; or some rewards came otherwise than by those draws (of a \
-                 desk, write those that were drawn alone: `desk export --drawn`); or rows were drawn together, such as all of a thread, \
-                 which the id of the thread would tell"
+                "{sum}: unreviewed rows were left out of the file; or some rewards are not from \
+                 these draws (of a queue, export random checks alone: `queue export \
+                 --random-checks-only`); or rows were drawn together, such as whole threads (name \
+                 the column of their ids)"
             ));
         }
         let unsaid = self.probabilities.iter().filter(|p| p.is_nan()).count();
         let are_few = |deviations: f64| rows as f64 - stand_for > self.chance_of_few(stand_for, deviations);
         if unsaid > 0 && are_few(CHANCE) {
             return refused(format!(
-                "{sum}: {:.0} rows had no chance to be looked at, or none of their kind was drawn, or they were picked and their \
-                 verdicts are missing. The mean of all rows is unknown then, whatever was found in the others. {RANDOM_CHECKS}",
+                "{sum}: {:.0} rows had no chance of review, or none of their kind was drawn, or \
+                 their verdicts are missing. The mean of all rows is then unknown. {RANDOM_CHECKS}",
                 rows as f64 - stand_for
             ));
         }
         let mut warnings = Vec::new();
         if unsaid > 0 && are_few(SUSPECT) {
             warnings.push(format!(
-                "{sum}: some rows may have had no chance to be looked at, or some verdicts may be missing, which would bend \
-                 every figure. Keep the probabilities and the column `receipt` of what `pick` writes of all rows: they say which"
+                "{sum}: some rows may have had no chance of review, or verdicts may be missing, \
+                 which would bias every figure. Keep the probabilities and the column `receipt` \
+                 that `pick` writes for all rows: they tell which"
             ));
         }
         if unsaid == 0 {
@@ -311,36 +323,38 @@ impl PrevalenceRows {
             });
             let beyond = |deviations: f64| lacking > deviations * spread.sqrt() + DIGITS * expected;
             let counts = format!(
-                "by the probabilities about {expected:.0} rows were to be looked at, and there are {what}"
+                "by the probabilities about {expected:.0} rows were to be reviewed, and there are {what}"
             );
             let by_lot = || (0..rows).filter(|&row| self.probabilities[row] < 1.0);
             let is_blind = !by_lot().any(|row| self.picked[row]);
             let left_to_chance = by_lot().count();
             if is_blind && !beyond(CHANCE) && left_to_chance as f64 > DIGITS * rows as f64 {
                 return refused(format!(
-                    "none of the {left_to_chance} rows that were left to chance was drawn: nothing is known of them. {RANDOM_CHECKS}"
+                    "none of the {left_to_chance} rows that were left to chance was drawn, so that \
+                     nothing is known of them. {RANDOM_CHECKS}"
                 ));
             }
             if beyond(CHANCE) || are_few(CHANCE) {
                 let sum = if beyond(CHANCE) { counts } else { sum };
                 return refused(format!(
-                    "{sum}: verdicts are missing, and nobody knows of which rows. Where they are missing for a reason (late \
-                     because they are hard, not written down where the answer was no), every figure is bent by it. Keep the \
-                     column `receipt` of what `pick` writes of all rows: where it is known which rows were picked, the \
-                     interval counts whatever their verdicts will be"
+                    "{sum}: verdicts are missing, and it is unknown on which rows. Verdicts that \
+                     are late because they are hard, or not recorded where the answer was no, bias \
+                     every figure. Keep the column `receipt` that `pick` writes for all rows: then \
+                     picks are known, and the interval holds whatever their verdicts will be"
                 ));
             }
             if beyond(SUSPECT) {
                 warnings.push(format!(
-                    "{counts}: some verdicts may be missing, which would bend every figure. Keep the column `receipt` of \
-                     what `pick` writes of all rows: it says which were picked"
+                    "{counts}: some verdicts may be missing, which would bias every figure. Keep \
+                     the column `receipt` that `pick` writes for all rows: it tells which rows \
+                     were picked"
                 ));
             }
         }
         if outstanding > 0 {
             warnings.push(format!(
-                "{outstanding} of {what} have no verdict yet: the mean is that of the others, and the interval holds whatever those \
-                 verdicts will be, from all of them at the least to all at the most that a reward can be"
+                "{outstanding} of {what} have no verdict yet: the mean is that of the others, and \
+                 the interval holds whatever those verdicts will be"
             ));
         }
         Ok(warnings)
@@ -358,8 +372,8 @@ impl ImpossibleRows {
     fn refused(self, rows: usize, column: &str) -> Result<(), Error> {
         let Some((path, first)) = self.first else { return Ok(()) };
         let reason = format!(
-            "{} of {rows} rows could not have been looked at (column `{column}` is 0, first in {first}): the mean of all rows is unknown \
-             then, whatever was found in the others. {RANDOM_CHECKS}",
+            "{} of {rows} rows could not have been reviewed (column `{column}` is 0, first in \
+             {first}): the mean of all rows is then unknown. {RANDOM_CHECKS}",
             self.count
         );
         Err(Error::Content { path, reason })
@@ -368,10 +382,10 @@ impl ImpossibleRows {
 
 /// The fault of a logged probability, if any.
 fn unlikely(picked: bool, reward: f64, probability: f64) -> Option<String> {
-    const RULE: &str = "it must be above 0 and at most 1, and may be empty where nobody looked";
+    const RULE: &str = "it must be above 0 and at most 1, and may be empty for unreviewed rows";
     if probability.is_nan() && (picked || !reward.is_nan()) {
         let what = if reward.is_nan() { "receipt" } else { "reward" };
-        Some(format!("there is a {what}, but no probability with which the row was to be looked at; {RULE}"))
+        Some(format!("there is a {what}, but no probability of review; {RULE}"))
     } else if !probability.is_nan() && !(0.0..=1.0).contains(&probability) {
         Some(format!("{probability} is not the probability of a pick; {RULE}"))
     } else {

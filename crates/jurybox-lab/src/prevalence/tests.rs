@@ -170,7 +170,7 @@ fn what_cannot_be_weighed_is_refused() {
         ("2026-11-02,en,1,2,1,", "row 2, column `p`: there is a reward, but no probability"),
         (
             "2026-11-02,en,1,2,,0",
-            "1 of 2 rows could not have been looked at (column `p` is 0, first in row 2)",
+            "1 of 2 rows could not have been reviewed (column `p` is 0, first in row 2)",
         ),
         ("2026-11-02,en,1,2,,1.5", "row 2, column `p`: 1.5 is not the probability of a pick"),
         ("soon,en,1,2,,0.5", "row 2, column `at`: `soon` is not a date"),
@@ -199,14 +199,15 @@ fn picks_without_random_checks_do_not_tell_of_all_rows() {
     let reason = refused(&picks, &PrevalenceOptions::default());
     assert!(
         reason.starts_with(
-            "by their probabilities the 100 rewards stand for 100 rows, and there are 600: 500 rows had no chance to be looked at"
+            "by their probabilities the 100 rewards stand for 100 rows, and there are 600: 500 \
+             rows had no chance of review"
         ),
         "{reason}"
     );
     assert!(reason.contains("adaptive(audit=1,slots=5)"), "{reason}");
     let never = picks.replace(",,\n", ",,0\n");
     let reason = refused(&never, &PrevalenceOptions::default());
-    assert!(reason.starts_with("500 of 600 rows could not have been looked at"), "{reason}");
+    assert!(reason.starts_with("500 of 600 rows could not have been reviewed"), "{reason}");
 }
 
 /// Four rounds of 250 rows with 25 picks each, as `pick --all` writes them, and a verdict on every
@@ -257,9 +258,9 @@ fn honest_files_are_accepted_whatever_is_drawn() {
     for seed in 0..10 {
         let picks = rounds("average", seed);
         let said = refused(&picks, &PrevalenceOptions::default());
-        assert!(said.starts_with("900 of 1000 rows could not have been looked at"), "{said}");
+        assert!(said.starts_with("900 of 1000 rows could not have been reviewed"), "{said}");
         let said = refused(&picks.replace(",,0\n", ",,\n"), &PrevalenceOptions::default());
-        assert!(said.contains("900 rows had no chance to be looked at"), "{said}");
+        assert!(said.contains("900 rows had no chance of review"), "{said}");
     }
 }
 
@@ -268,7 +269,7 @@ fn honest_files_are_accepted_whatever_is_drawn() {
 fn verdicts_that_are_missing_are_refused() {
     let reason = refused(&month().replace(",0,0.1\n", ",,0.1\n"), &PrevalenceOptions::default());
     assert!(
-        reason.starts_with("by the probabilities about 200 rows were to be looked at, and there are"),
+        reason.starts_with("by the probabilities about 200 rows were to be reviewed, and there are"),
         "{reason}"
     );
     assert!(reason.contains("verdicts are missing"), "{reason}");
@@ -400,6 +401,6 @@ fn golden_items_correct_what_people_call() {
     let alone = text.lines().filter(|line| !line.ends_with("bob") && line.split(',').nth(3) != Some("0"));
     let (_dir, alone) = table_as(&alone.collect::<Vec<_>>().join("\n"), Roles::default());
     let error = prevalence(&alone, &golden).unwrap_err().to_string();
-    assert!(error.contains("no golden item that is 0 was judged"), "{error}");
-    assert!(found.to_table().contains("95% intervals"));
+    assert!(error.contains("no golden item with the answer 0 was judged"), "{error}");
+    assert!(found.to_table().contains("corrected by golden items"));
 }

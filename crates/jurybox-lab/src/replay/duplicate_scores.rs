@@ -23,25 +23,25 @@ impl DuplicateScores {
         let mut order: Vec<(u64, usize)> = Vec::with_capacity(log.rows());
         log.each_row(|scores| order.push((scores.iter().fold(0, mixed), order.len())));
         order.sort_unstable();
-        let mut twins = DuplicateScores { rows: log.rows(), first: Vec::new(), count: Vec::new() };
+        let mut duplicates = DuplicateScores { rows: log.rows(), first: Vec::new(), count: Vec::new() };
         for alike in order.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
             // Equal hashes may be a coincidence: compare the scores.
             let mut firsts: Vec<usize> = Vec::new();
             for &(_, row) in alike {
                 match firsts.iter().find(|&&first| same(first, row)) {
                     Some(&first) => {
-                        if twins.first.is_empty() {
-                            twins.first = (0..log.rows()).collect();
+                        if duplicates.first.is_empty() {
+                            duplicates.first = (0..log.rows()).collect();
                         }
-                        twins.first[row] = first;
+                        duplicates.first[row] = first;
                     }
                     None => firsts.push(row),
                 }
             }
         }
-        twins.count = vec![0; twins.first.len()];
-        twins.first.iter().for_each(|&first| twins.count[first] += 1);
-        twins
+        duplicates.count = vec![0; duplicates.first.len()];
+        duplicates.first.iter().for_each(|&first| duplicates.count[first] += 1);
+        duplicates
     }
 
     /// The number of rows whose scores another row has too.

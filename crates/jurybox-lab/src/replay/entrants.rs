@@ -119,7 +119,7 @@ pub(crate) fn entrants(
     rounds: usize,
 ) -> Result<Vec<Entrant>, Error> {
     if options.policies.is_empty() && options.states.is_empty() && options.weights.is_none() {
-        return Err(Error::setting("policies", "none", "name at least one, or a state, or weights"));
+        return Err(Error::setting("policies", "none", "name at least one policy, a state or weights"));
     }
     let scale = RewardScale::of(log);
     let mut list: Vec<Entrant> = Vec::new();

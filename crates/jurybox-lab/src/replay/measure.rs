@@ -57,14 +57,14 @@ impl IntervalUnit {
     /// What the interval covers, as a sentence for reports.
     pub(crate) fn covers(self) -> &'static str {
         match self {
-            IntervalUnit::Runs => "over runs: the draws of rows and their order, not other files",
+            IntervalUnit::Runs => "over runs: draws and orders of these rows, not other files",
             IntervalUnit::Rows => {
-                "over rows and runs: other files of as many rows like these, as halves of this one tell; rather wide \
-                 where runs on the same rows differ much"
+                "over rows and runs: other files of as many rows like these, estimated from halves \
+                 of this one; too wide if runs on the same rows differ much"
             }
             IntervalUnit::Rounds => {
-                "over rounds: other rounds like these, if one round does not depend on another; a learner's rounds do, \
-                 through what it has learnt"
+                "over rounds: other rounds like these, if rounds are independent, which a \
+                 learner's are not quite"
             }
             IntervalUnit::Folds => {
                 "over folds: other rows like these, roughly, because folds share what they learn from"

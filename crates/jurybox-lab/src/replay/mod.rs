@@ -75,7 +75,11 @@ pub fn replay(table: &Table, options: &ReplayOptions) -> Result<ReplayOutcome, E
     options.check()?;
     if !log.probabilities.is_empty() {
         let column = table.taken().probability().unwrap_or_default();
-        return Err(Error::setting("probability", column, "a log with probabilities is for `off_policy`"));
+        return Err(Error::setting(
+            "probability",
+            column,
+            "a log with probabilities takes off-policy evaluation (`off_policy`)",
+        ));
     }
     if log.labelled() < log.rows() {
         return Ok(unknown(&log, options));
@@ -94,8 +98,8 @@ fn unknown(log: &ReviewLog, options: &ReplayOptions) -> ReplayOutcome {
     outcome.method = "unknown";
     outcome.ci95_over = "rows";
     outcome.warnings.push(format!(
-        "{} of {} rows have no reward: what a policy would have earned on them is not in the file, and judging only by the \
-         reviewed rows would favour whoever chose them. No figure is given. If the probability of each row to be reviewed \
+        "{} of {} rows have no reward, and figures from the reviewed rows alone would favour the \
+         policy that chose them. No figure is given. If the probability of each row to be reviewed \
          was logged, name its column",
         log.rows() - log.labelled(),
         log.rows()

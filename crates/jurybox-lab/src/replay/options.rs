@@ -158,9 +158,11 @@ impl ReplayOptions {
             Protocol::Folds(folds) if folds < 2 => Err(Error::setting(
                 "folds",
                 folds,
-                "there must be two at least: one to rank, the rest to learn from",
+                "at least two are needed: one to rank, the others to learn from",
             )),
-            Protocol::Pool { budget: 0 } => Err(Error::setting("budget", 0, "a pool needs labels to give")),
+            Protocol::Pool { budget: 0 } => {
+                Err(Error::setting("budget", 0, "a pool needs at least one label"))
+            }
             _ => Ok(()),
         }
     }

@@ -6,6 +6,7 @@ use super::measure::{CumulativeSums, ReplayMeasures};
 use super::run::RunResult;
 use super::schedule::{RunSize, Stage};
 use super::{Protocol, ReplayOptions, ReviewLog};
+use crate::rounded::RewardUnit;
 use crate::statistics::{Ci95, ci95, ci95_if_any};
 use jurybox::Interval;
 use jurybox_draw::counted;
@@ -64,6 +65,8 @@ pub struct ReplayOutcome {
     pub references: Vec<ReplayLine>,
     /// What limits the figures, as sentences.
     pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub(super) unit: RewardUnit,
 }
 
 /// The result of one policy or reference.
@@ -162,6 +165,7 @@ impl ReplayOutcome {
             policies: Vec::new(),
             references: Vec::new(),
             warnings: Vec::new(),
+            unit: RewardUnit::of(&log.rewards),
         }
     }
 
@@ -172,7 +176,7 @@ impl ReplayOutcome {
 
     /// The number of rows with duplicate scores, as a sentence.
     pub(super) fn duplicates_sentence(&self) -> String {
-        format!("{} of {} rows have a twin with the same scores", self.duplicate_scores, self.rows)
+        format!("{} of {} rows have the same scores as another row", self.duplicate_scores, self.rows)
     }
 
     /// The policy or reference of this name.
@@ -260,7 +264,7 @@ pub(super) fn summarize(
         }
         if entrant.needs_receipts() && runs.iter().any(|run| run.studied == Some(0)) {
             outcome.warnings.push(format!(
-                "{}: it learns only from picks of its own, so that out of fold it has learnt nothing",
+                "{}: it learns only from its own picks, so that out of fold it has learnt nothing",
                 entrant.name
             ));
         }
@@ -339,29 +343,29 @@ fn add_warnings(
     }
     if outcome.has_many_duplicates() {
         let meaning = if !matches!(options.protocol, Protocol::Folds(_)) {
-            "if they are copies of each other, whoever has learnt the reward of one knows that of the other, and the \
-             figures of learners measure memory too"
+            "if they are copies, a policy that has learnt the reward of one knows that of the \
+             others, and its figures partly measure memory"
         } else if log.rounds.is_empty() {
-            "they stay in one fold, unless they are more than a fold's share"
+            "equal rows are in one fold, unless they are more than a fold's share"
         } else {
-            "what is learnt leaves out the twins of the fold, unless that would leave less than half of it"
+            "learning leaves out rows equal to one of the fold, unless fewer than half would be left"
         };
         outcome.warnings.push(format!("{}: {meaning}", outcome.duplicates_sentence()));
     }
     if outcome.repeated_items > 0 {
         let meaning = match options.protocol {
-            Protocol::Folds(_) if log.rounds.is_empty() => "they stay in one fold",
+            Protocol::Folds(_) if log.rounds.is_empty() => "their rows are in one fold",
             Protocol::Folds(_) => {
-                "what is learnt leaves out the items of the fold; rounds that share items are not independent, and intervals are too narrow by that"
+                "learning leaves out the items of the fold; rounds that share items are not \
+                 independent, so that intervals are too narrow"
             }
-            Protocol::Rounds if !log.rounds.is_empty() => {
-                "each comes in the first round that has it, and never again"
-            }
+            Protocol::Rounds if !log.rounds.is_empty() => "each is shown in its first round only",
             Protocol::Rounds | Protocol::Pool { .. } => "a run shows one row of each, drawn at random",
-            Protocol::Reuse => "they come back like all the others",
+            Protocol::Reuse => "they come back like all other rows",
         };
         outcome.warnings.push(format!(
-            "{} {} several rows, by the ids: {meaning}. Where every row of an id has a reward of its own, it names no items",
+            "{} {} several rows, by the ids: {meaning}. If every row of an id has a reward of its \
+             own, the id does not name items",
             counted(outcome.repeated_items as u64, "item"),
             if outcome.repeated_items == 1 { "has" } else { "have" }
         ));
@@ -371,30 +375,32 @@ fn add_warnings(
         let rarer = lower.min(log.rows() - lower);
         if rarer < FEW_OF_A_KIND * folds {
             outcome.warnings.push(format!(
-                "only {rarer} rows have the rarer of the two rewards: intervals over folds can be too narrow then. On made-up \
-                 files like that they held the truth in 87 to 100 of 100"
+                "only {rarer} rows have the rarer of the two rewards: intervals over folds can be \
+                 too narrow. On simulated files like that they held the truth in 87 to 100 of 100 \
+                 cases"
             ));
         }
     }
     if options.protocol == Protocol::Reuse {
         let before = outcome.policies[0].labelled_before.unwrap_or(0.0);
         outcome.warnings.push(format!(
-            "rows come back: {:.0}% of the picks of {} were rows whose reward it had learnt before. These figures \
-             measure memory as much as judgement; do not compare policies by them",
+            "rows come back: {:.0}% of the picks of {} were rows whose reward it had learnt \
+             before. Do not compare policies by these figures: they measure memory as much as \
+             judgement",
             100.0 * before,
             outcome.policies[0].name
         ));
     }
     if !options.states.is_empty() {
         outcome.warnings.push(
-            "a state that has learnt from these rows already knows their rewards: its figures are honest only on rows \
-             that it has not seen"
+            "a state that has learnt from these rows knows their rewards already: its figures are \
+             fair only on other rows"
                 .into(),
         );
     }
     if log.lower_of_two().is_none() && log.rewards.iter().any(|&reward| reward != log.rewards[0]) {
         outcome.warnings.push(
-            "logistic: the rewards have more than two values; it tells those above the median of its labels"
+            "logistic: rewards have more than two values; it predicts rewards above the median of its labels"
                 .into(),
         );
     }
@@ -416,8 +422,8 @@ fn no_choice(log: &ReviewLog, options: &ReplayOptions, measures: &ReplayMeasures
     } else if !all_picked {
         "wherever there was a choice, all rewards were equal: no pick could be better than another"
     } else if matches!(options.protocol, Protocol::Pool { .. }) {
-        "the budget is as large as the pool: everything is picked in the end, whoever picks"
+        "the budget is as large as the pool: every policy picks all rows in the end"
     } else {
-        "no round has more rows than are picked of it: everything is picked, whoever picks"
+        "no round has more rows than picks: every policy picks all rows"
     }
 }

@@ -178,7 +178,8 @@ impl PaperReplay {
         // found.
         let PaperReplay { items, k, rounds, runs, seed, reward_noise } = self;
         let replay = format!(
-            "Replay {{ items: {items}, k: {k}, rounds: {rounds}, runs: {runs}, seed: {seed}, reward_noise: {reward_noise:?} }}"
+            "Replay {{ items: {items}, k: {k}, rounds: {rounds}, runs: {runs}, seed: {seed}, \
+             reward_noise: {reward_noise:?} }}"
         );
         let work = format!("{} 2 {replay} {content} {:?} {names:?}", env!("CARGO_PKG_VERSION"), data.names);
         format!("{:016x}", hash_text(&work))

@@ -12,18 +12,18 @@ use std::borrow::Cow;
 #[derive(Debug, Clone)]
 pub(crate) struct RowGroups {
     /// Evaluators and contexts, in the order of the table.
-    seated: Evaluators,
+    evaluators_and_contexts: Evaluators,
     /// Numbers of groups, row-major, one per context.
     of_rows: Vec<f64>,
 }
 
 impl RowGroups {
-    pub(crate) fn new(seated: Evaluators, of_rows: Vec<f64>) -> RowGroups {
-        RowGroups { seated, of_rows }
+    pub(crate) fn new(evaluators_and_contexts: Evaluators, of_rows: Vec<f64>) -> RowGroups {
+        RowGroups { evaluators_and_contexts, of_rows }
     }
 
     fn of_row(&self, row: usize) -> &[f64] {
-        let contexts = self.seated.contexts().count();
+        let contexts = self.evaluators_and_contexts.contexts().count();
         &self.of_rows[row * contexts..(row + 1) * contexts]
     }
 }
@@ -31,7 +31,7 @@ impl RowGroups {
 impl ReviewLog {
     /// The evaluators together with the contexts; without contexts, the evaluators alone.
     pub(crate) fn with_contexts(&self) -> &Evaluators {
-        self.groups.as_ref().map_or(&self.evaluators, |groups| &groups.seated)
+        self.groups.as_ref().map_or(&self.evaluators, |groups| &groups.evaluators_and_contexts)
     }
 
     /// Appends the numbers of a row's groups to `out`.
@@ -49,11 +49,14 @@ impl ReviewLog {
         let groups = self.groups.as_ref()?;
         let deaf = juries.filter(|(_, jury)| jury.evaluators().contexts().next().is_none());
         let names: Vec<&str> = deaf.map(|(name, _)| name).collect();
-        let contexts: Vec<&str> =
-            groups.seated.contexts().map(|column| groups.seated.as_slice()[column].name.as_str()).collect();
+        let contexts: Vec<&str> = groups
+            .evaluators_and_contexts
+            .contexts()
+            .map(|column| groups.evaluators_and_contexts.as_slice()[column].name.as_str())
+            .collect();
         (!names.is_empty()).then(|| {
             format!(
-                "{}: the same weights for all groups; {} {} not shown to them",
+                "{}: the same weights for all groups, because {} {} not shown to them",
                 names.join(", "),
                 contexts.join(", "),
                 if contexts.len() == 1 { "is" } else { "are" }

@@ -78,7 +78,7 @@ impl RunSize {
                 "a pool has no rounds: all rows are in it from the beginning",
             )),
             Protocol::Reuse if own => {
-                Err(Error::setting("round", "a column", "the file's own rounds come once and never again"))
+                Err(Error::setting("round", "a column", "the file has rounds of its own, which come once"))
             }
             Protocol::Pool { budget } => {
                 let pool = pool_size(rows);
@@ -86,7 +86,10 @@ impl RunSize {
                     return too_few("k", options.k, pool, "rows in a pool");
                 }
                 let warning = (budget > pool).then(|| {
-                    format!("a budget of {budget} labels is more than the {pool} rows of a pool: all of them are picked in the end")
+                    format!(
+                        "a budget of {budget} labels is more than the {pool} rows of a pool: \
+                             every policy picks all of them"
+                    )
                 });
                 let labels = budget.min(pool);
                 let of_half = (budget / 2).min(pool_size(rows / 2));
@@ -275,10 +278,10 @@ impl RewardBaselines {
 /// Stages of cross-validation. The rows of one round of the file are in one fold; so are rows with
 /// equal scores, and rows of one item.
 fn folds_of(log: &ReviewLog, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Stage> {
-    let twins = DuplicateScores::of(log);
+    let duplicates = DuplicateScores::of(log);
     let own = !log.rounds.is_empty();
     let mut units: Vec<Vec<usize>> =
-        if own { log.rounds.clone() } else { kept_together(&twins, log, log.rows() / folds) };
+        if own { log.rounds.clone() } else { kept_together(&duplicates, log, log.rows() / folds) };
     draw(&mut units, rng);
     let parts: Vec<Vec<Vec<usize>>> = if own || units.len() == log.rows() {
         let part = |fold: usize| units[fold * units.len() / folds..(fold + 1) * units.len() / folds].to_vec();
@@ -291,7 +294,7 @@ fn folds_of(log: &ReviewLog, options: &ReplayOptions, folds: usize, rng: &mut Ch
         let mut rest: Vec<usize> = others.flat_map(|other| parts[other].concat()).collect();
         rest.sort_unstable();
         let rounds = if own {
-            rest = without_twins(&twins, rest, &parts[fold], log.rows());
+            rest = without_duplicates(&duplicates, rest, &parts[fold], log.rows());
             let mut shown = vec![false; log.rows()];
             parts[fold].iter().flatten().for_each(|&row| shown[log.items.of_row(row)] = true);
             rest.retain(|&row| !shown[log.items.of_row(row)]);
@@ -307,9 +310,9 @@ fn folds_of(log: &ReviewLog, options: &ReplayOptions, folds: usize, rng: &mut Ch
 }
 
 /// The rows in groups that must be in one fold.
-fn kept_together(twins: &DuplicateScores, log: &ReviewLog, most: usize) -> Vec<Vec<usize>> {
+fn kept_together(duplicates: &DuplicateScores, log: &ReviewLog, most: usize) -> Vec<Vec<usize>> {
     let mut units: Vec<Vec<usize>> = vec![Vec::new(); log.rows()];
-    twins
+    duplicates
         .units_with_items(&log.items, most)
         .into_iter()
         .enumerate()
@@ -337,10 +340,15 @@ fn evenly(mut units: Vec<Vec<usize>>, folds: usize, rng: &mut ChaCha8Rng) -> Vec
 
 /// The rows of `rest` without those whose scores a row of the fold has too. All of `rest` if fewer
 /// than half would be left: then scores are coarse, and equal ones no sign of a copy.
-fn without_twins(twins: &DuplicateScores, rest: Vec<usize>, fold: &[Vec<usize>], rows: usize) -> Vec<usize> {
+fn without_duplicates(
+    duplicates: &DuplicateScores,
+    rest: Vec<usize>,
+    fold: &[Vec<usize>],
+    rows: usize,
+) -> Vec<usize> {
     let mut shown = vec![false; rows];
-    fold.iter().flatten().for_each(|&row| shown[twins.unit(row, rows)] = true);
-    let left: Vec<usize> = rest.iter().copied().filter(|&row| !shown[twins.unit(row, rows)]).collect();
+    fold.iter().flatten().for_each(|&row| shown[duplicates.unit(row, rows)] = true);
+    let left: Vec<usize> = rest.iter().copied().filter(|&row| !shown[duplicates.unit(row, rows)]).collect();
     if 2 * left.len() < rest.len() { rest } else { left }
 }
 

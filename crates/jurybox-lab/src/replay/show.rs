@@ -2,6 +2,7 @@
 
 use super::entrants::BEST_SINGLE;
 use super::{ReplayLine, ReplayOutcome};
+use crate::rounded::RewardUnit;
 use jurybox::Interval;
 use jurybox_draw::{Curve, Frame, Plot, Scale, counted, escaped, page, short, warnings};
 use jurybox_files::push_line;
@@ -11,9 +12,10 @@ use std::fmt::Write;
 type CellText = Box<dyn Fn(&ReplayLine) -> String>;
 
 /// The meaning of the columns, on the page.
-const LEGEND: &str = "The best share is (reward − uniform) / (best possible − uniform), a ratio of sums over all runs: 0 is a \
-                      random pick, 1 the best that could have been picked. Differences are to the first policy, paired. The best single evaluator is the one that earned most until \
-                      then: nobody knew it beforehand.";
+const LEGEND: &str = "The best share is (reward − uniform) / (best possible − uniform), a ratio of \
+                      sums over all runs: 0 for random picks, 1 for the best possible picks. \
+                      Differences are to the first policy, paired. The best single evaluator is \
+                      chosen in hindsight, as the one with the highest reward so far.";
 
 impl ReplayOutcome {
     /// A table for the terminal: policies with the best first, then references.
@@ -47,8 +49,8 @@ impl ReplayOutcome {
     fn setting(&self) -> String {
         let what = match self.method {
             "replayed" => match self.protocol {
-                "pool" => "one pool, each row looked at at most once",
-                "folds" => "out of fold: learnt from the rest, ranked the fold",
+                "pool" => "one pool, no row reviewed twice",
+                "folds" => "folds, each ranked after learning from the others",
                 "reuse" => "rounds in which rows come back",
                 _ => "rounds, each row once",
             },
@@ -78,9 +80,10 @@ impl ReplayOutcome {
     /// The table with its header, without empty columns.
     fn cells(&self) -> Vec<Vec<String>> {
         let any = |has: &dyn Fn(&ReplayLine) -> bool| self.lines().any(has);
+        let unit = self.unit;
         let mut columns: Vec<(String, CellText)> = vec![
             ("policy".into(), Box::new(shown_name)),
-            ("reward per pick".into(), Box::new(|line| with_interval(line.reward_per_pick))),
+            ("reward per pick".into(), Box::new(move |line| unit.estimate(line.reward_per_pick))),
         ];
         if any(&|line| line.best_share.is_some()) {
             columns.push(("best share".into(), Box::new(|line| share(line.best_share))));
@@ -155,10 +158,10 @@ impl ReplayOutcome {
             if !self.ci95_covers.is_empty() {
                 let _ = write!(body, " The 95% intervals are {}.", escaped(self.ci95_covers));
             }
-            body += " In grey, what to hold the policies against.</p>";
+            body += " References are in grey.</p>";
         }
         if self.policies.iter().any(|line| !line.curve.is_empty()) {
-            let _ = write!(body, "<h2>Against labels</h2><div class=\"scroll\">{}</div>", self.to_svg());
+            let _ = write!(body, "<h2>By number of labels</h2><div class=\"scroll\">{}</div>", self.to_svg());
         }
         page("What each policy would have earned", &body)
     }
@@ -184,25 +187,6 @@ fn clipped(cell: &str) -> String {
     cell.chars().take(MOST - 1).chain(['…']).collect()
 }
 
-/// Whether an estimate has an interval that is finite and not exact.
-fn uncertain(estimate: Interval) -> bool {
-    estimate.half_width().is_finite() && estimate.half_width() > 0.0
-}
-
-fn with_interval(estimate: Interval) -> String {
-    if uncertain(estimate) {
-        format!("{} ± {}", short(estimate.mean), short(estimate.half_width()))
-    } else {
-        short(estimate.mean)
-    }
-}
-
 fn share(estimate: Option<Interval>) -> String {
-    match estimate {
-        None => "–".into(),
-        Some(estimate) if uncertain(estimate) => {
-            format!("{:.3} ± {:.3}", estimate.mean, estimate.half_width())
-        }
-        Some(estimate) => format!("{:.3}", estimate.mean),
-    }
+    estimate.map_or("–".into(), |share| RewardUnit::Plain.estimate(share))
 }

@@ -121,8 +121,8 @@ fn estimation_bias(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment, r
         ),
         judge_sign(above(slope)),
     );
-    let why = "the error of glm-eps-greedy, which learns from random picks alone, does not fall either: under this reading the \
-               bias is not of the choice alone";
+    let why = "the error of glm-eps-greedy, which learns from random picks alone, does not fall \
+               either: under this reading the choice is not the only cause of the bias";
     claims.push(but_chance_does_too(stays, falls != Finding::Reproduced, why.into()));
 }
 
@@ -215,8 +215,8 @@ fn linear_growth(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment) {
         let without = outcome.growth("greedy");
         let explores = name == "eps-greedy-all" && judge_linear(without) == Finding::NotReproduced;
         let why = format!(
-            "without exploring it is greedy, whose regret grows with an exponent of {}: what grows linearly is the share of random \
-             picks, whoever explores",
+            "without exploration it is greedy, whose regret grows with an exponent of {}: the \
+             share of random picks grows linearly for every policy",
             number(without)
         );
         claims.push(but_chance_does_too(claim, explores, why));
@@ -269,7 +269,7 @@ fn fading_bias(claims: &mut Vec<PaperClaim>, link: Link, regimes: [&FinishedExpe
         finding,
     );
     let why = format!(
-        "the error of {explored} does not fall with t at ratio {}: what fades is not of the choice alone",
+        "the error of {explored} does not fall with t at ratio {}: the choice is not the only cause",
         biased.join(", ")
     );
     claims.push(but_chance_does_too(claim, !biased.is_empty(), why));
@@ -318,7 +318,8 @@ fn noisy_regime(claims: &mut Vec<PaperClaim>, link: Link, noisy: &FinishedExperi
             "ratio 0.1, ",
         );
         let measured = format!(
-            "{}; growth exponent of {explored}, which learns from random picks alone, {}; regrets at T {} and {}",
+            "{}; growth exponent of {explored}, which learns from random picks alone, {}; regrets \
+             at T {} and {}",
             claim.measured,
             number(chance),
             number(Interval::of(&noisy.regrets(&name))),

@@ -45,7 +45,7 @@ impl std::fmt::Display for SkippedPart {
         f.write_str(match self {
             SkippedPart::NoContent => "tables 1 and 2: there is no folder with content-review.csv",
             SkippedPart::NoPredictions => {
-                "Jester: there are no predictions of its evaluators, which experiments/jester/train.py writes"
+                "Jester: there are no predictions of its evaluators (experiments/jester/train.py makes them)"
             }
         })
     }

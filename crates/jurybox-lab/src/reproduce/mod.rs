@@ -134,7 +134,8 @@ impl ReproductionReport {
         let [reproduced, little, not, open] =
             Finding::ALL.map(|finding| self.claims.iter().filter(|claim| claim.finding == finding).count());
         format!(
-            "{} claims: {reproduced} reproduced, {little} hold but say little, {not} not reproduced, {open} can't be told",
+            "{} claims: {reproduced} reproduced, {little} hold but say little, {not} not \
+             reproduced, {open} can't be told",
             self.claims.len()
         )
     }

@@ -29,7 +29,8 @@ pub(super) fn bounds(claims: &mut Vec<PaperClaim>, link: Link, regimes: &[&Finis
         let list = |ratios: &[f64]| ratios.iter().map(|x| times(*x)).collect::<Vec<_>>().join(", ");
         let (measured, chance) = (over(name), over("uniform"));
         claims.push(PaperClaim {
-            note: "in every run the bound of its own world, for the oracle's weights as corrected in `jurybox::bounds`".into(),
+            note: "in every run the bound of its own world, for the oracle's weights as corrected \
+                   in `jurybox::bounds`".into(),
             ..PaperClaim::new(
                 format!("{THEOREM}{number}-holds-{form}"),
                 &format!("Theorem {number} bounds the regret of {name}"),
@@ -147,7 +148,8 @@ pub(super) fn third(plan: &Plan) -> Result<PaperClaim, Error> {
         note: "true of any two orders of numbers: only a fault in the program could contradict it".into(),
         ..PaperClaim::new(
             format!("{THEOREM}3"),
-            "Theorem 3: when every value is within a quarter of the gap of the oracle's, the picks are the oracle's",
+            "Theorem 3: when every value is within a quarter of the gap of the oracle's, the picks \
+             are the oracle's",
             format!("ratio 10; {}; {}", tell("esag", esag), tell("equal weights", equal)),
             match (wrong, esag.certified) {
                 (0, 1..) => Finding::HoldsSaysLittle,

@@ -129,12 +129,12 @@ fn same_picks_are_called_so_and_are_not_certain_of_other_rows() {
     // References that are exact stay so, and a fixed policy gets no warning about learning.
     assert!(share(&outcome, "best").half_width() < 1e-9);
     assert!(
-        outcome.warnings.iter().all(|warning| !warning.contains("picks of its own")),
+        outcome.warnings.iter().all(|warning| !warning.contains("its own picks")),
         "{:?}",
         outcome.warnings
     );
     let explorer = run(&log, &ReplayOptions { runs: 1, ..options(Protocol::Folds(5), &["eps-greedy"]) });
-    assert!(explorer.warnings.iter().any(|warning| warning.contains("picks of its own")));
+    assert!(explorer.warnings.iter().any(|warning| warning.contains("its own picks")));
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn copies_of_rows_do_not_leak_into_folds() {
         assert!(mean.mean.abs() < 1.75 * mean.half_width() && mean.mean < 0.2, "{name}: {mean:?}");
     }
     assert_eq!(files[0].duplicate_scores, 600);
-    assert!(files[0].to_table().contains("600 of 600 rows have a twin with the same scores"));
+    assert!(files[0].to_table().contains("600 of 600 rows have the same scores"));
     let log = copied(&world(60, 0.0, 1), 10);
     for stage in RowSchedule::of(&log, &ask, 0).stages {
         let schedule::Stage::Fold { rest, rounds } = stage else { panic!("a fold") };
@@ -88,7 +88,7 @@ fn copies_of_rows_do_not_leak_into_folds() {
 }
 
 #[test]
-fn twins_are_counted_in_every_protocol_and_coarse_scores_can_still_be_folded() {
+fn duplicates_are_counted_in_every_protocol_and_coarse_scores_can_still_be_folded() {
     let mut log = world(200, 1.0, 21);
     let one = log.row(3).to_vec();
     log.scores[40 * 4..41 * 4].copy_from_slice(&one);
@@ -96,11 +96,14 @@ fn twins_are_counted_in_every_protocol_and_coarse_scores_can_still_be_folded() {
         let ask = ReplayOptions { runs: 1, rounds: Some(3), ..options(protocol, &["average"]) };
         let outcome = run(&log, &ask);
         assert_eq!(outcome.duplicate_scores, 2);
-        assert!(outcome.to_table().contains("2 of 200 rows have a twin"), "{protocol:?}");
-        assert!(!outcome.warnings.iter().any(|w| w.contains("twin")), "two of two hundred are no warning");
+        assert!(outcome.to_table().contains("2 of 200 rows have the same scores"), "{protocol:?}");
+        assert!(
+            !outcome.warnings.iter().any(|w| w.contains("same scores")),
+            "two of two hundred are no warning"
+        );
         let many = run(&copied(&log, 2), &ask);
         assert!(
-            many.warnings.iter().any(|w| w.contains("400 of 400 rows have a twin")),
+            many.warnings.iter().any(|w| w.contains("400 of 400 rows have the same scores")),
             "{:?}",
             many.warnings
         );
@@ -115,7 +118,7 @@ fn twins_are_counted_in_every_protocol_and_coarse_scores_can_still_be_folded() {
 }
 
 #[test]
-fn the_files_own_rounds_do_not_learn_from_twins_of_the_fold() {
+fn the_files_own_rounds_do_not_learn_from_duplicates_of_the_fold() {
     let mut log = copied(&world(60, 0.0, 22), 2);
     log.rounds = (0..12).map(|round| (10 * round..10 * round + 10).collect()).collect();
     for stage in RowSchedule::of(&log, &options(Protocol::Folds(4), &["average"]), 0).stages {
