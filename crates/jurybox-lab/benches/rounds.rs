@@ -14,15 +14,15 @@ const ROUNDS: usize = 20_000;
 const DRAWN: usize = 500;
 
 fn rounds_per_second(contender: &Contender, setting: &Setting) -> f64 {
-    let mut world = SimulatedQueue::new(setting, 1, 0);
-    let sigma = world.truth().told_sigma();
+    let mut queue = SimulatedQueue::new(setting, 1, 0);
+    let sigma = queue.truth().reported_sigma();
     let evaluators = Evaluators::numbered(setting.evaluators).expect("ten evaluators");
     let told = contender.spec.clone().told("sigma", sigma);
     let mut jury = Jury::new(&told, evaluators).expect("a policy of the table");
     let rounds: Vec<SimulatedItems> = (0..DRAWN)
         .map(|_| {
             let mut items = SimulatedItems::default();
-            world.next_round(&mut items);
+            queue.next_round(&mut items);
             items
         })
         .collect();

@@ -91,8 +91,8 @@ impl Contender {
         let link = serde_json::to_value(setting.link).expect("a name");
         let told: [(&[&str], Vec<Value>); 5] = [
             (&["link"], vec![link]),
-            (&["alpha", "sigma"], vec![json!(truth.told_alpha()), json!(truth.told_sigma())]),
-            (&["sigma"], vec![json!(truth.told_sigma())]),
+            (&["alpha", "sigma"], vec![json!(truth.reported_alpha()), json!(truth.reported_sigma())]),
+            (&["sigma"], vec![json!(truth.reported_sigma())]),
             (&["horizon"], vec![json!(self.stop.unwrap_or(setting.rounds))]),
             (&["low", "high"], vec![json!(0.0), json!(highest_reward(setting))]),
         ];
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contenders_are_told_what_they_can_be_told() {
+    fn contenders_get_the_options_they_have() {
         let setting = Setting { rounds: 500, ..Setting::default() };
         let truth = crate::simulated_queue::SimulatedQueue::new(&setting, 1, 0).truth().clone();
         let seated = |spec: &str| {

@@ -77,7 +77,7 @@ pub struct SimulatedQueue {
 
 impl SimulatedItems {
     /// Appends the items of a round.
-    pub(crate) fn take_in(&mut self, new: &SimulatedItems) {
+    pub(crate) fn append(&mut self, new: &SimulatedItems) {
         self.scores.extend_from_slice(&new.scores);
         self.rewards.extend_from_slice(&new.rewards);
         self.verdicts.extend_from_slice(&new.verdicts);
@@ -225,15 +225,15 @@ mod tests {
     use crate::setting::Extensions;
 
     fn draw(setting: &Setting, rounds: u64) -> (SimulatedQueue, SimulatedItems) {
-        let mut world = SimulatedQueue::new(setting, 5, 2);
+        let mut queue = SimulatedQueue::new(setting, 5, 2);
         let (mut all, mut items) = (SimulatedItems::default(), SimulatedItems::default());
         for _ in 0..rounds {
-            world.next_round(&mut items);
+            queue.next_round(&mut items);
             all.scores.extend_from_slice(&items.scores);
             all.rewards.extend_from_slice(&items.rewards);
             all.verdicts.extend_from_slice(&items.verdicts);
         }
-        (world, all)
+        (queue, all)
     }
 
     fn mean(values: impl Iterator<Item = f64>) -> f64 {
@@ -242,9 +242,9 @@ mod tests {
     }
 
     /// Scores of evaluator j minus their means given the reward.
-    fn residuals(world: &SimulatedQueue, items: &SimulatedItems, j: usize) -> Vec<f64> {
-        let (width, link) = (world.setting.evaluators, world.setting.link);
-        let f = |r: &f64| link.apply(world.truth.alpha[j] * r + world.truth.intercept[j]);
+    fn residuals(queue: &SimulatedQueue, items: &SimulatedItems, j: usize) -> Vec<f64> {
+        let (width, link) = (queue.setting.evaluators, queue.setting.link);
+        let f = |r: &f64| link.apply(queue.truth.alpha[j] * r + queue.truth.intercept[j]);
         items.scores.iter().skip(j).step_by(width).zip(&items.rewards).map(|(x, r)| x - f(r)).collect()
     }
 
@@ -255,10 +255,10 @@ mod tests {
 
     #[test]
     fn linear_noise_has_the_level_it_says() {
-        let (world, items) = draw(&Setting { ratio: 2.0, ..Setting::default() }, 1000);
+        let (queue, items) = draw(&Setting { ratio: 2.0, ..Setting::default() }, 1000);
         for j in 0..10 {
-            let square = mean(residuals(&world, &items, j).iter().map(|e| e * e));
-            let expected = world.truth.sigma[j].powi(2);
+            let square = mean(residuals(&queue, &items, j).iter().map(|e| e * e));
+            let expected = queue.truth.sigma[j].powi(2);
             assert!((square / expected - 1.0).abs() < 5.0 * (2.0 / 60_000_f64).sqrt(), "{j}");
         }
     }
@@ -267,9 +267,9 @@ mod tests {
     fn interval_keeps_scores_in_range_and_symmetric_keeps_the_mean() {
         for truncation in [Truncation::Interval, Truncation::Symmetric] {
             let setting = Setting { link: Link::Logistic, ratio: 1.0, truncation, ..Setting::default() };
-            let (world, items) = draw(&setting, 1000);
+            let (queue, items) = draw(&setting, 1000);
             assert!(items.scores.iter().all(|phi| (0.0..=1.0).contains(phi)));
-            let off = mean(residuals(&world, &items, 0).into_iter());
+            let off = mean(residuals(&queue, &items, 0).into_iter());
             // The noise is within ±1, so its mean has a standard error of at most 1/sqrt(60000).
             let centred = off.abs() < 0.02;
             assert_eq!(centred, truncation == Truncation::Symmetric, "{truncation:?} {off}");
@@ -279,8 +279,8 @@ mod tests {
     #[test]
     fn shared_errors_have_the_asked_for_correlation() {
         let extensions = Extensions { correlated: 3, rho: 0.6, ..Extensions::default() };
-        let (world, items) = draw(&Setting { ratio: 1.0, extensions, ..Setting::default() }, 1000);
-        let e: Vec<Vec<f64>> = (0..4).map(|j| residuals(&world, &items, j)).collect();
+        let (queue, items) = draw(&Setting { ratio: 1.0, extensions, ..Setting::default() }, 1000);
+        let e: Vec<Vec<f64>> = (0..4).map(|j| residuals(&queue, &items, j)).collect();
         assert!((correlation(&e[0], &e[2]) - 0.6).abs() < 0.02);
         assert!(correlation(&e[0], &e[3]).abs() < 0.02);
     }
@@ -298,20 +298,20 @@ mod tests {
             ..Extensions::default()
         };
         let setting = Setting { ratio: 10.0, extensions, ..Setting::default() };
-        let mut world = SimulatedQueue::new(&setting, 1, 0);
+        let mut queue = SimulatedQueue::new(&setting, 1, 0);
         let mut items = SimulatedItems::default();
         let mut sizes = std::collections::BTreeSet::new();
         for round in 1..=50 {
-            world.next_round(&mut items);
+            queue.next_round(&mut items);
             sizes.insert(items.len());
             let first: Vec<f64> = items.scores.iter().copied().step_by(10).collect();
             assert_eq!(first.iter().all(|x| x.is_nan()), (2..=3).contains(&round));
             assert_ne!(items.rewards, items.verdicts);
         }
         assert!(*sizes.first().unwrap() >= 20 && *sizes.last().unwrap() <= 60 && sizes.len() > 10);
-        assert_eq!(world.truth.alpha[0], 0.0);
-        assert!(world.truth.alpha[1] < 0.0 && world.truth.alpha[2] > 0.0);
-        assert!(world.truth.unit.iter().any(|u| !(0.2..=5.0).contains(u)));
+        assert_eq!(queue.truth.alpha[0], 0.0);
+        assert!(queue.truth.alpha[1] < 0.0 && queue.truth.alpha[2] > 0.0);
+        assert!(queue.truth.unit.iter().any(|u| !(0.2..=5.0).contains(u)));
     }
 
     #[test]
@@ -322,28 +322,28 @@ mod tests {
                 extensions: Extensions { drift, ..Extensions::default() },
                 ..Setting::default()
             };
-            let mut world = SimulatedQueue::new(&setting, 1, 0);
-            let first = world.truth.clone();
+            let mut queue = SimulatedQueue::new(&setting, 1, 0);
+            let first = queue.truth.clone();
             let mut items = SimulatedItems::default();
             for round in 1..=10 {
-                world.next_round(&mut items);
+                queue.next_round(&mut items);
                 if round == 5 && drift == SimulatedDrift::Swap {
-                    assert_eq!(world.truth, first);
+                    assert_eq!(queue.truth, first);
                 }
             }
             let mirrored: Vec<f64> = first.alpha.iter().rev().copied().collect();
-            assert!(world.truth.alpha.iter().zip(&mirrored).all(|(a, b)| (a - b).abs() < 1e-12));
+            assert!(queue.truth.alpha.iter().zip(&mirrored).all(|(a, b)| (a - b).abs() < 1e-12));
         }
     }
 
     #[test]
     fn curvature_bends_and_growth_spreads() {
         let extensions = Extensions { curvature: 0.7, reward_noise_growth: 1.0, ..Extensions::default() };
-        let (world, items) = draw(&Setting { ratio: 100.0, extensions, ..Setting::default() }, 200);
-        let power = world.truth.power[0];
+        let (queue, items) = draw(&Setting { ratio: 100.0, extensions, ..Setting::default() }, 200);
+        let power = queue.truth.power[0];
         let (mut small, mut large) = (Vec::new(), Vec::new());
         for (row, &r) in items.scores.chunks_exact(10).zip(&items.rewards) {
-            let off = (row[0] - world.truth.alpha[0] * r.powf(power)).abs();
+            let off = (row[0] - queue.truth.alpha[0] * r.powf(power)).abs();
             if r < 0.3 {
                 small.push(off);
             } else if r > 1.5 {

@@ -67,10 +67,10 @@ pub fn trial(
     run: u64,
     stop: &AtomicBool,
 ) -> Result<Option<RunRecord>, Error> {
-    let mut world = SimulatedQueue::new(setting, seed, run);
+    let mut queue = SimulatedQueue::new(setting, seed, run);
     let mut running = Vec::new();
     for contender in contenders {
-        running.push(RunningContender::new(contender, setting, &world, seed, run)?);
+        running.push(RunningContender::new(contender, setting, &queue, seed, run)?);
     }
     let mut oracle = OraclePicker::default();
     let (mut oracle_sum, mut best_sum) = (0.0, 0.0);
@@ -88,37 +88,37 @@ pub fn trial(
         if round % 64 == 0 && stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        world.next_round(&mut items);
+        queue.next_round(&mut items);
         // The oracle and every contender read the same scores: compute g^-1 once.
         let scores = Scores::new(&items.scores, setting.evaluators)?.with_inverse(setting.link, &mut inverse);
         let oracle_rewards = if setting.extensions.persistent {
-            oracle_pool.take_in(&items);
+            oracle_pool.append(&items);
             let pool = Scores::new(&oracle_pool.scores, setting.evaluators)?;
-            let oracle_rewards = oracle.pick(&world, &pool, &oracle_pool.rewards, setting.k);
+            let oracle_rewards = oracle.pick(&queue, &pool, &oracle_pool.rewards, setting.k);
             oracle_pool.remove(setting.evaluators, &mut oracle.oracle_picks);
             oracle_rewards
         } else {
-            oracle.pick(&world, &scores, &items.rewards, setting.k)
+            oracle.pick(&queue, &scores, &items.rewards, setting.k)
         };
         oracle_sum += oracle_rewards.oracle_reward;
         best_sum += oracle_rewards.best_reward;
-        for jury_for in running.iter_mut().filter(|jury_for| round <= jury_for.last_round) {
+        for contender in running.iter_mut().filter(|contender| round <= contender.last_round) {
             if setting.extensions.persistent {
-                jury_for.play_from_own_pool(setting, round, (&scores, &items), &world, &mut oracle)?;
+                contender.play_from_own_pool(setting, round, (&scores, &items), &queue, &mut oracle)?;
             } else {
                 let oracle = (&oracle.values[..], oracle_rewards.oracle_estimate);
-                jury_for.play(setting, round, &scores, (&scores, &items), oracle)?;
+                contender.play(setting, round, &scores, (&scores, &items), oracle)?;
             }
         }
         if next.next_if(|&&checkpoint| checkpoint == round).is_some() {
             record.oracle.push(oracle_sum);
             record.best.push(best_sum);
-            for (jury_for, track) in running.iter_mut().zip(&mut record.tracks) {
-                if round <= jury_for.last_round {
-                    track.relative_regret.push(jury_for.relative);
-                    track.absolute_regret.push(oracle_sum - jury_for.reward);
-                    track.reward.push(jury_for.reward);
-                    track.alpha_error.push(jury_for.alpha_error(setting, &world));
+            for (contender, track) in running.iter_mut().zip(&mut record.tracks) {
+                if round <= contender.last_round {
+                    track.relative_regret.push(contender.relative);
+                    track.absolute_regret.push(oracle_sum - contender.reward);
+                    track.reward.push(contender.reward);
+                    track.alpha_error.push(contender.alpha_error(setting, &queue));
                 }
             }
         }
@@ -145,12 +145,12 @@ struct OracleRewards {
 impl OraclePicker {
     fn pick(
         &mut self,
-        world: &SimulatedQueue,
+        queue: &SimulatedQueue,
         scores: &Scores<'_>,
         rewards: &[f64],
         k: usize,
     ) -> OracleRewards {
-        world.oracle_values(scores, &mut self.buffer, &mut self.values);
+        queue.oracle_values(scores, &mut self.buffer, &mut self.values);
         let top = self.top.get_or_insert_with(|| TopK::new(k, 0));
         let mut best_of = |values: &[f64], picks: Option<&mut Vec<usize>>| -> f64 {
             top.fill(k, 0, values);
@@ -194,7 +194,7 @@ impl RunningContender {
     fn new(
         contender: &Contender,
         setting: &Setting,
-        world: &SimulatedQueue,
+        queue: &SimulatedQueue,
         seed: u64,
         run: u64,
     ) -> Result<RunningContender, Error> {
@@ -202,7 +202,7 @@ impl RunningContender {
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ hash_text(&contender.label));
         rng.set_stream(run);
         Ok(RunningContender {
-            jury: contender.jury_for(setting, world.truth())?,
+            jury: contender.jury_for(setting, queue.truth())?,
             rng,
             pool: SimulatedItems::default(),
             picks: Vec::new(),
@@ -267,13 +267,13 @@ impl RunningContender {
         setting: &Setting,
         round: u64,
         (new, items): (&Scores<'_>, &SimulatedItems),
-        world: &SimulatedQueue,
+        queue: &SimulatedQueue,
         oracle: &mut OraclePicker,
     ) -> Result<(), Error> {
         let mut pool = std::mem::take(&mut self.pool);
-        pool.take_in(items);
+        pool.append(items);
         let scores = Scores::new(&pool.scores, setting.evaluators)?;
-        let oracle_rewards = oracle.pick(world, &scores, &pool.rewards, setting.k);
+        let oracle_rewards = oracle.pick(queue, &scores, &pool.rewards, setting.k);
         self.play(setting, round, new, (&scores, &pool), (&oracle.values, oracle_rewards.oracle_estimate))?;
         let mut picked: Vec<usize> = self.picks.iter().map(|pick| pick.item).collect();
         pool.remove(setting.evaluators, &mut picked);
@@ -281,9 +281,9 @@ impl RunningContender {
         Ok(())
     }
 
-    fn alpha_error(&self, setting: &Setting, world: &SimulatedQueue) -> Option<f64> {
+    fn alpha_error(&self, setting: &Setting, queue: &SimulatedQueue) -> Option<f64> {
         let scale = self.alpha_scale;
-        let (truth, units) = (&world.truth().alpha, &world.truth().unit);
+        let (truth, units) = (&queue.truth().alpha, &queue.truth().unit);
         debug_assert_eq!(truth.len(), setting.evaluators);
         let fitted = self.jury.fit();
         let square: f64 = fitted

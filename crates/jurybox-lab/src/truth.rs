@@ -8,8 +8,8 @@ use rand_chacha::ChaCha8Rng;
 ///
 /// ```
 /// use jurybox_lab::{Setting, SimulatedQueue};
-/// let world = SimulatedQueue::new(&Setting::default(), 1, 0);
-/// assert!(world.truth().alpha.iter().all(|a| (0.5..=1.5).contains(a)));
+/// let queue = SimulatedQueue::new(&Setting::default(), 1, 0);
+/// assert!(queue.truth().alpha.iter().all(|a| (0.5..=1.5).contains(a)));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Truth {
@@ -52,12 +52,12 @@ impl Truth {
     }
 
     /// Noise levels in the units of the reported scores, for policies with the option `sigma`.
-    pub fn told_sigma(&self) -> Vec<f64> {
+    pub fn reported_sigma(&self) -> Vec<f64> {
         self.sigma.iter().zip(&self.unit).map(|(s, u)| s * u).collect()
     }
 
     /// Gains in the units of the reported scores, for policies with the option `alpha`.
-    pub fn told_alpha(&self) -> Vec<f64> {
+    pub fn reported_alpha(&self) -> Vec<f64> {
         self.alpha.iter().zip(&self.unit).map(|(a, u)| a * u).collect()
     }
 }

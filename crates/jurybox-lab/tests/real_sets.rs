@@ -7,7 +7,7 @@ use jurybox_lab::{Protocol, ReplayOptions, replay};
 use sets::{each, table};
 
 #[test]
-fn in_a_pool_learning_pays_and_nobody_beats_the_best() {
+fn in_a_pool_learning_pays_and_best_is_the_most() {
     each(|set, path| {
         let options = ReplayOptions {
             protocol: Protocol::Pool { budget: 200 },

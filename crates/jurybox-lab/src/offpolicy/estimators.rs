@@ -233,7 +233,7 @@ mod tests {
 
     /// A log that reviewed every row for certain: all estimates are the truth, and the bounds meet.
     #[test]
-    fn a_log_that_looked_everywhere_knows() {
+    fn a_log_of_every_row_gives_the_truth() {
         let rewards: Vec<f64> = (0..40).map(|i| f64::from(i * 7 % 11)).collect();
         let target: Vec<f64> = (0..40).map(|i| if i % 4 == 1 { 0.7 } else { 0.1 }).collect();
         let rounds: Vec<Vec<usize>> = (0..10).map(|t| (4 * t..4 * t + 4).collect()).collect();

@@ -144,7 +144,7 @@ fn figures_hold_the_truth_where_they_are_given() {
 #[test]
 #[ignore = "prints the coverage table of the book"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
-fn coverage_of_looked_at_rows() {
+fn coverage_of_reviewed_rows() {
     const LOGS: u64 = 200;
     let fresh = FreshRounds::draw(10_000);
     println!("| policy | least p | figure given | holds the truth | truth | bias | ± |");

@@ -312,7 +312,7 @@ fn a_state_may_know_the_log() {
 }
 
 #[test]
-fn more_picks_than_items_are_said() {
+fn more_picks_than_items_are_a_warning() {
     let (log, _) = log(11, 60, 2, 0.5, true);
     let table = run(&log, &ask("average", 30)).to_table();
     assert!(table.contains("at most 30 picks each"), "{table}");
@@ -328,7 +328,10 @@ fn a_weight_beside_which_nothing_counts_is_refused() {
     let picked = (0..1200).find(|&row| !log.rewards[row].is_nan()).unwrap();
     log.probabilities[picked] = 1e-300;
     let error = check(&log, Path::new("log.csv"), "p").unwrap_err().to_string();
-    assert!(error.contains(&format!("row {}, column `p`: 1e-300 is so small", picked + 1)), "{error}");
+    assert!(
+        error.contains(&format!("row {}, column `p`: the probability 1e-300 is so small", picked + 1)),
+        "{error}"
+    );
 }
 
 /// The default of 200 items a round is too many for a small file; the error names a possible

@@ -120,7 +120,7 @@ fn month() -> String {
 }
 
 #[test]
-fn groups_and_periods_are_told_apart_in_their_order() {
+fn groups_and_periods_are_in_order() {
     let (_dir, table) = table(&month());
     let options = PrevalenceOptions {
         by: Some("language".into()),

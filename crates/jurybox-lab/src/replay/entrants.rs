@@ -68,7 +68,7 @@ impl Entrant {
     }
 
     /// Values of each row that use the rewards of the whole run, for `hindsight` alone.
-    pub(crate) fn knows_beforehand(
+    pub(crate) fn hindsight_values(
         &self,
         log: &ReviewLog,
         options: &ReplayOptions,

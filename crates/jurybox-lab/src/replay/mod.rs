@@ -146,7 +146,7 @@ pub(crate) fn replayed(
                 .iter_mut()
                 .take(options.runs)
                 .enumerate()
-                .map(|(run, played)| (run, std::mem::take(&mut played.chosen)));
+                .map(|(run, played)| (run, std::mem::take(&mut played.picks)));
             chosen.extend(picks.map(|(run, picks)| (entrant.name.clone(), run, picks)));
         }
     }
@@ -187,14 +187,14 @@ fn run_together<'a>(
 ) -> Result<Vec<RunResult>, Error> {
     let schedule = schedule(log, options, extent, run);
     let again = options.protocol == Protocol::Reuse;
-    let jury_for = |&entrant: &&'a Entrant| -> Participant<'a> {
+    let participant = |&entrant: &&'a Entrant| -> Participant<'a> {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(2 * run as u64 + 1);
-        let known = entrant.knows_beforehand(log, options, &schedule, run);
+        let known = entrant.hindsight_values(log, options, &schedule, run);
         let make = Box::new(move || entrant.player(log, known.as_ref(), again));
         let keep = options.picks.is_some() && entrant.is_policy() && run < options.runs;
         Participant { make, rng, keep }
     };
-    let participants = entrants.iter().map(jury_for).collect();
+    let participants = entrants.iter().map(participant).collect();
     run::RunSimulator { log, k: options.k, watch }.play(&schedule, participants)
 }

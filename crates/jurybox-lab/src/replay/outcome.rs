@@ -259,7 +259,7 @@ pub(super) fn summarize(
         let mut line = line(name, if single { &best_single } else { &one }, at == 0);
         line.same_picks_as_first = at > 0 && same_picks(runs, &played[0].1);
         if options.protocol == Protocol::Reuse {
-            let again: usize = runs.iter().map(|run| run.again).sum();
+            let again: usize = runs.iter().map(|run| run.repeated_labels).sum();
             line.labelled_before = Some(again as f64 / (labels * runs.len()) as f64);
         }
         if entrant.needs_receipts() && runs.iter().any(|run| run.studied == Some(0)) {

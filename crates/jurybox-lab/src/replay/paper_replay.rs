@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn good_scores_are_worth_more_than_chance() {
+    fn informative_scores_beat_random_picks() {
         let replay = PaperReplay { items: 20, k: 5, rounds: 40, runs: 3, seed: 1, reward_noise: 0.1 };
         let policies = ["esag", "uniform", "eps-greedy"].map(|name| name.parse().unwrap());
         let rewards = replay.run(&small(), &policies, &Running::default()).unwrap();

@@ -19,12 +19,12 @@ pub(crate) struct RunResult {
     /// The row of each label, in the same order.
     pub(crate) rows: Vec<usize>,
     /// Number of labels on rows that had a label before. Zero unless rows come back.
-    pub(crate) again: usize,
+    pub(crate) repeated_labels: usize,
     /// Least number of rows, over the stages, that were of use in learning beforehand. None if no
     /// stage had such rows.
     pub(crate) studied: Option<usize>,
     /// Every pick, if they are kept.
-    pub(crate) chosen: Vec<LoggedPick>,
+    pub(crate) picks: Vec<LoggedPick>,
 }
 
 /// Runs schedules on a log.
@@ -53,9 +53,9 @@ impl<'a> RunSimulator<'a> {
         participants: Vec<Participant<'a>>,
     ) -> Result<Vec<RunResult>, Error> {
         let (log, most) = (self.log, self.k);
-        let run = |jury_for| ParticipantRun {
-            table: self,
-            jury_for,
+        let run = |participant| ParticipantRun {
+            simulator: self,
+            participant,
             had: vec![false; log.rows()],
             round: 0,
             played: RunResult::default(),
@@ -66,7 +66,7 @@ impl<'a> RunSimulator<'a> {
             match stage {
                 Stage::Pool { rows, budget } => {
                     for run in &mut runs {
-                        let mut player = (run.jury_for.make)();
+                        let mut player = (run.participant.make)();
                         candidates.load(log, rows);
                         let mut left = *budget;
                         while left > 0 {
@@ -84,7 +84,7 @@ impl<'a> RunSimulator<'a> {
                 }
                 Stage::Rounds(rounds) => {
                     let mut players: Vec<Box<dyn RowPicker>> =
-                        runs.iter().map(|run| (run.jury_for.make)()).collect();
+                        runs.iter().map(|run| (run.participant.make)()).collect();
                     for rows in rounds {
                         candidates.load(log, rows);
                         let request =
@@ -97,7 +97,7 @@ impl<'a> RunSimulator<'a> {
                 // One after the other, because some pickers keep all rows that they have studied.
                 Stage::Fold { rest, rounds } => {
                     for run in &mut runs {
-                        let mut player = (run.jury_for.make)();
+                        let mut player = (run.participant.make)();
                         let used = player.study(log, rest)?;
                         let least = &mut run.played.studied;
                         *least = Some(least.map_or(used, |least| least.min(used)));
@@ -117,8 +117,8 @@ impl<'a> RunSimulator<'a> {
 
 /// A participant's progress through a run.
 struct ParticipantRun<'a> {
-    table: RunSimulator<'a>,
-    jury_for: Participant<'a>,
+    simulator: RunSimulator<'a>,
+    participant: Participant<'a>,
     /// Whether each row has had a label.
     had: Vec<bool>,
     round: usize,
@@ -133,17 +133,17 @@ impl ParticipantRun<'_> {
         request: &PickRequest<'_>,
         learns: bool,
     ) -> Result<Vec<usize>, Error> {
-        self.table.watch.go_on()?;
-        let choices = player.pick(request, &mut self.jury_for.rng)?;
-        let (candidates, log) = (request.candidates, self.table.log);
+        self.simulator.watch.go_on()?;
+        let choices = player.pick(request, &mut self.participant.rng)?;
+        let (candidates, log) = (request.candidates, self.simulator.log);
         let rows: Vec<usize> = choices.iter().map(|choice| candidates.rows[choice.place]).collect();
         for (&row, choice) in rows.iter().zip(&choices) {
             self.played.rewards.push(log.rewards[row]);
             self.played.rows.push(row);
-            self.played.again += usize::from(std::mem::replace(&mut self.had[row], true));
-            if self.jury_for.keep {
-                let chosen = LoggedPick { round: self.round, row, probability: choice.probability };
-                self.played.chosen.push(chosen);
+            self.played.repeated_labels += usize::from(std::mem::replace(&mut self.had[row], true));
+            if self.participant.keep {
+                let picks = LoggedPick { round: self.round, row, probability: choice.probability };
+                self.played.picks.push(picks);
             }
         }
         if learns {

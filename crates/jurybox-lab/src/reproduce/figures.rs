@@ -224,8 +224,8 @@ fn eps_greedy_bound(outcome: &FinishedExperiment) -> Curve {
 }
 
 /// The constants of the theorems in one run; rewards are bounded by their expected maximum.
-fn problem(setting: &Setting, world: &SimulatedQueue) -> Problem {
-    let truth = world.truth();
+fn problem(setting: &Setting, queue: &SimulatedQueue) -> Problem {
+    let truth = queue.truth();
     let max_reward = (2.0 * (setting.items as f64 * setting.rounds as f64).ln()).sqrt();
     let max_alpha = truth.alpha.iter().copied().fold(0.0, f64::max);
     let steepest = max_alpha * max_reward;

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_show_what_can_be_told_from_zero() {
+    fn numbers_have_digits_that_suit_the_interval() {
         assert_eq!(number(slope(0.163, 0.016)), "0.163 [0.147, 0.179]");
         assert_eq!(number(slope(2909.0, 44.5)), "2909 [2864, 2954]");
         assert_eq!(number(slope(-0.000_213, 0.000_018)), "-0.00021 [-0.00023, -0.00019]");

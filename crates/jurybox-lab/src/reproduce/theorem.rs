@@ -29,8 +29,7 @@ pub(super) fn bounds(claims: &mut Vec<PaperClaim>, link: Link, regimes: &[&Finis
         let list = |ratios: &[f64]| ratios.iter().map(|x| times(*x)).collect::<Vec<_>>().join(", ");
         let (measured, chance) = (over(name), over("uniform"));
         claims.push(PaperClaim {
-            note: "in every run the bound of its own world, for the oracle's weights as corrected \
-                   in `jurybox::bounds`".into(),
+            note: "the bound of each run, for the oracle's weights as corrected in `jurybox::bounds`".into(),
             ..PaperClaim::new(
                 format!("{THEOREM}{number}-holds-{form}"),
                 &format!("Theorem {number} bounds the regret of {name}"),
@@ -91,21 +90,21 @@ impl CertificateCount {
 /// Counts the rounds in which Theorem 3 certifies the weights that `esag` has learnt, and those in
 /// which it certifies equal weights.
 fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[CertificateCount; 2], Error> {
-    let mut world = SimulatedQueue::new(setting, seed, run);
-    let mut jury = Contender::of("esag".parse()?).jury_for(setting, world.truth())?;
+    let mut queue = SimulatedQueue::new(setting, seed, run);
+    let mut jury = Contender::of("esag".parse()?).jury_for(setting, queue.truth())?;
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
     let (mut items, mut room, mut reference) = (SimulatedItems::default(), Vec::new(), Vec::new());
     let mut counts = [CertificateCount::default(); 2];
     for at in 0..setting.rounds {
-        world.next_round(&mut items);
+        queue.next_round(&mut items);
         let scores = Scores::new(&items.scores, setting.evaluators)?;
-        world.oracle_values(&scores, &mut room, &mut reference);
+        queue.oracle_values(&scores, &mut room, &mut reference);
         let learnt = jury.fit().weights().unwrap_or_default().to_vec();
         let equal = vec![1.0; setting.evaluators];
         for (count, weights) in counts.iter_mut().zip([learnt, equal]) {
             // A ranking does not depend on the scale of weights; here <w, alpha> = 1, as the
             // oracle's.
-            let scale: f64 = weights.iter().zip(&world.truth().alpha).map(|(w, a)| w * a).sum();
+            let scale: f64 = weights.iter().zip(&queue.truth().alpha).map(|(w, a)| w * a).sum();
             if scale > 0.0 {
                 let value = |row: &[f64]| row.iter().zip(&weights).map(|(x, w)| x * w / scale).sum::<f64>();
                 let values: Vec<f64> = scores.rows().map(value).collect();

@@ -76,15 +76,15 @@ mod tests {
     use crate::{Extensions, Truth};
 
     #[test]
-    fn an_item_without_scores_is_worth_the_mean_reward_to_the_oracle() {
+    fn the_oracle_values_an_item_without_scores_at_the_mean() {
         let extensions = Extensions { missing: 0.5, ..Extensions::default() };
         let units = Extensions { units: 1.0, ..extensions.clone() };
         for extensions in [extensions, units] {
             let setting = Setting { evaluators: 2, extensions, ..Setting::default() };
-            let (mut world, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
-            world.next_round(&mut items);
+            let (mut queue, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
+            queue.next_round(&mut items);
             let (mut buffer, mut values) = (Vec::new(), Vec::new());
-            world.oracle_values(&checked(&items.scores, 2), &mut buffer, &mut values);
+            queue.oracle_values(&checked(&items.scores, 2), &mut buffer, &mut values);
             let bare = |row: &[f64]| row.iter().all(|x| x.is_nan());
             let unscored: Vec<usize> = (0..60).filter(|&i| bare(&items.scores[2 * i..2 * i + 2])).collect();
             assert!(!unscored.is_empty());
@@ -97,13 +97,13 @@ mod tests {
     fn items_rank_by_posterior_mean_whatever_is_missing_of_them() {
         let extensions = Extensions { missing: 0.3, ..Extensions::default() };
         let setting = Setting { evaluators: 4, ratio: 1.0, extensions, ..Setting::default() };
-        let (mut world, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
-        world.next_round(&mut items);
+        let (mut queue, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
+        queue.next_round(&mut items);
         let (mut buffer, mut values, mut bare) = (Vec::new(), Vec::new(), Vec::new());
         let scores = checked(&items.scores, 4);
-        world.oracle_values(&scores, &mut buffer, &mut values);
-        world.oracle.values(&scores, &mut bare);
-        let Truth { alpha, sigma, .. } = world.truth();
+        queue.oracle_values(&scores, &mut buffer, &mut values);
+        queue.oracle.values(&scores, &mut bare);
+        let Truth { alpha, sigma, .. } = queue.truth();
         let posterior_mean = |row: &[f64]| {
             let mut precision = 1.0 / REWARDS.variance();
             let mut sum = precision * REWARDS.expectation();
@@ -131,20 +131,20 @@ mod tests {
     fn the_oracle_earns_more_than_the_bare_weighted_mean_where_scores_are_missing() {
         let extensions = Extensions { missing: 0.9, ..Extensions::default() };
         let setting = Setting { ratio: 1.0, extensions, ..Setting::default() };
-        let (mut world, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
+        let (mut queue, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
         let (mut buffer, mut values) = (Vec::new(), Vec::new());
         let mut leads = Vec::new();
         for _ in 0..2000 {
-            world.next_round(&mut items);
+            queue.next_round(&mut items);
             let scores = checked(&items.scores, setting.evaluators);
             let earned = |values: &[f64]| {
                 let mut top = jurybox::TopK::new(setting.k, 0);
                 top.fill(setting.k, 0, values);
                 top.sorted().iter().map(|ranked| items.rewards[ranked.item as usize]).sum::<f64>()
             };
-            world.oracle_values(&scores, &mut buffer, &mut values);
+            queue.oracle_values(&scores, &mut buffer, &mut values);
             let ours = earned(&values);
-            world.oracle.values(&scores, &mut values);
+            queue.oracle.values(&scores, &mut values);
             values.iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = setting.mean_reward());
             leads.push(ours - earned(&values));
         }
@@ -153,15 +153,15 @@ mod tests {
     }
 
     #[test]
-    fn the_oracle_ranks_as_told_whatever_units_and_offsets() {
+    fn the_oracle_ranks_by_reward_whatever_the_units() {
         let plain = Setting { ratio: 1e6, ..Setting::default() };
         let extensions = Extensions { intercepts: 3.0, units: 1.0, ..Extensions::default() };
         for setting in [plain.clone(), Setting { extensions, ..plain }] {
-            let (mut world, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
-            world.next_round(&mut items);
+            let (mut queue, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
+            queue.next_round(&mut items);
             let mut values = Vec::new();
             let scores = checked(&items.scores, setting.evaluators);
-            world.oracle_values(&scores, &mut Vec::new(), &mut values);
+            queue.oracle_values(&scores, &mut Vec::new(), &mut values);
             assert!(values.iter().zip(&items.rewards).all(|(v, r)| (v - r).abs() < 1e-4));
         }
     }

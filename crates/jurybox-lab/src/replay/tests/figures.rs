@@ -86,7 +86,7 @@ fn hindsight_differs_from_run_to_run_and_is_not_below_what_it_should_be() {
     let ask = options(Protocol::Rounds, &["average"]);
     let hindsight = entrants(&log, &ask, 1).unwrap().into_iter().find(|entrant| entrant.name == "hindsight");
     let schedule = RowSchedule::of(&log, &ask, 0);
-    let known = |run: usize| hindsight.as_ref().unwrap().knows_beforehand(&log, &ask, &schedule, run);
+    let known = |run: usize| hindsight.as_ref().unwrap().hindsight_values(&log, &ask, &schedule, run);
     assert_eq!(known(0), known(0));
     assert_ne!(known(0), known(1));
 }
@@ -138,7 +138,7 @@ fn same_picks_are_called_so_and_are_not_certain_of_other_rows() {
 }
 
 #[test]
-fn equal_rewards_are_not_said_to_have_more_than_two_values() {
+fn equal_rewards_get_no_warning_of_many_values() {
     let mut log = world(60, 0.5, 3);
     log.rewards.fill(1.0);
     let outcome = run(&log, &ReplayOptions { runs: 4, ..options(Protocol::Rounds, &["average"]) });

@@ -25,7 +25,7 @@ fn without_groups(log: &ReviewLog) -> ReviewLog {
 }
 
 #[test]
-fn weights_that_differ_by_group_find_more_and_nobody_else_is_shown_the_groups() {
+fn weights_by_group_find_more_and_others_do_not_see_the_groups() {
     let log = two_groups(1200);
     for protocol in [Protocol::Rounds, Protocol::Pool { budget: 150 }, Protocol::Folds(4)] {
         let options = ReplayOptions { runs: 4, ..options(protocol, &["adaptive", "lin-ucb", "greedy"]) };

@@ -154,7 +154,7 @@ fn coverage_table() {
 }
 
 #[test]
-fn few_of_the_rarer_reward_are_said_to_narrow_intervals_over_folds() {
+fn few_rows_of_the_rarer_reward_are_a_warning() {
     let mut log = world(300, 1.0, 15);
     log.rewards.iter_mut().for_each(|r| *r = f64::from(*r > 1.9));
     let ask = ReplayOptions { runs: 1, ..options(Protocol::Folds(5), &["average"]) };

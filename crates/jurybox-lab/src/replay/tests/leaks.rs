@@ -7,7 +7,7 @@ use super::*;
 /// Within one file, scores and rewards are related by chance, which intervals over runs do not
 /// cover. So the mean over many small files must be 0 within its interval over files.
 #[test]
-fn nobody_learns_anything_from_noise_unless_rows_come_back() {
+fn noise_teaches_nothing_unless_rows_come_back() {
     let protocols = [Protocol::Pool { budget: 60 }, Protocol::Rounds, Protocol::Folds(5)];
     for protocol in protocols {
         let files: Vec<ReplayOutcome> = (0..30)
@@ -38,7 +38,7 @@ fn nobody_learns_anything_from_noise_unless_rows_come_back() {
 }
 
 #[test]
-fn no_row_is_looked_at_twice_and_every_pick_is_told_of() {
+fn no_row_is_reviewed_twice_and_every_pick_is_listed() {
     let log = world(230, 0.5, 4);
     for protocol in [Protocol::Pool { budget: 47 }, Protocol::Rounds, Protocol::Folds(4)] {
         let mut ask =
@@ -146,7 +146,7 @@ fn scored_again(log: &ReviewLog, times: usize, rounds: bool) -> ReviewLog {
 /// With uninformative scores and repeated items, an entrant that beats random picks has seen
 /// answers.
 #[test]
-fn an_item_that_is_scored_again_tells_nobody_its_reward() {
+fn an_item_that_is_scored_again_leaks_no_reward() {
     for (protocol, rounds) in [
         (Protocol::Folds(5), false),
         (Protocol::Folds(5), true),

@@ -75,7 +75,7 @@ fn a_state_does_not_displace_a_reference_of_its_name() {
 }
 
 #[test]
-fn more_rounds_than_rows_are_said_to_be_too_many() {
+fn more_rounds_than_rows_are_a_warning() {
     let log = world(120, 1.0, 10);
     let ask = ReplayOptions { rounds: Some(500), ..options(Protocol::Rounds, &["average"]) };
     let outcome = run(&log, &ask);
