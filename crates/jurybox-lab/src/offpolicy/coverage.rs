@@ -41,7 +41,7 @@ pub(super) struct SimulatedLog {
 /// The distribution of rewards.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RewardLaw {
-    /// A curve in the item's worth, with a little noise.
+    /// A curve in the item's latent value, with a little noise.
     Curve,
     /// Whether that curve is above 1.
     YesNo,

@@ -3,8 +3,8 @@
 //!
 //! A round is taken to be a number of draws from these rows in proportion to 1/p. The expected
 //! reward of its best K rows is a sum in closed form (`shares`). As a sample has thinner tails than
-//! its population, that sum is biased. The delete-a-group jackknife removes the first-order bias
-//! and gives Student's interval over groups. A policy learns from all groups but one and values the
+//! its population, that sum is biased. The delete-a-group jackknife (Kott 2001) removes the bias of
+//! first order and gives Student's interval over groups. A policy learns from all groups but one and values the
 //! rows of that one; the interval takes the learnt policy as given.
 //!
 //! If few rows carry most of the weight there is no figure: most rows like them were not seen. Rows

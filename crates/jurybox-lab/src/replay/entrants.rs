@@ -286,7 +286,7 @@ mod tests {
     use jurybox::Evaluators;
 
     /// Sixty rows in pairs of equal scores, which lie in different rounds. Every pair has an
-    /// evaluator of its own, so that whoever learns from one row knows the reward of the other.
+    /// evaluator of its own, so that a model of one row knows the reward of the other.
     #[test]
     fn a_copy_in_another_round_tells_hindsight_nothing() {
         const PAIRS: usize = 30;

@@ -1,7 +1,7 @@
 //! Which rows are about the same item, by their ids.
 //!
-//! An item that was scored twice has one reward, so whoever learnt it from one row knows it for the
-//! other. A run therefore shows one row of an item, and folds keep its rows together.
+//! An item that was scored twice has one reward, which a policy that learnt it from one row knows for
+//! the other. A run therefore shows one row of an item, and folds keep its rows together.
 
 use std::collections::HashMap;
 

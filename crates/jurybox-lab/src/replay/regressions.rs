@@ -5,7 +5,7 @@
 //! the labels have grown by a twentieth.
 //!
 //! *Ridge:* least squares with an unpenalised intercept. Of seven ridges from 0.1 to 100, the one
-//! with the least leave-one-out error (PRESS, from the leverages), the larger of ties. While all
+//! with the least leave-one-out error (PRESS, Allen 1974), the larger of ties. While all
 //! labels are equal, rows are ranked by the mean of their standardised scores.
 //!
 //! *Logistic:* `log-odds(y) = c + b·z` with the prior `b ~ N(1.5 d, I)`, where d are equal weights
