@@ -13,7 +13,7 @@ use super::outcome::OffPolicyLine;
 use super::reward_count::{RewardCount, counted};
 use super::target::{FollowedPolicy, PolicyFollower, TargetPolicy, probabilities_of_round};
 use super::verdict;
-use crate::replay::{ReviewLog, RewardScale, RunProgress, jury_for};
+use crate::replay::{ReviewLog, RewardScaling, RunProgress, jury_for};
 use crate::reward_range::RewardRange;
 use jurybox::Scores;
 use rand::{Rng, RngExt, SeedableRng};
@@ -148,7 +148,7 @@ impl SimulatedLog {
         let followed = if let Some(name) = self.learning {
             let jury = jury_for(&name.parse().unwrap(), &log, self.rounds).unwrap();
             let mut sum = 0.0;
-            let followed = follow.policy(&jury, RewardScale::of(&log), |jury| {
+            let followed = follow.policy(&jury, RewardScaling::of(&log), |jury| {
                 for _ in 0..FRESH {
                     let SimulatedRound { scores, rewards } = self.round(&mut rng);
                     let shares =

@@ -32,7 +32,7 @@ pub use outcome::{Bounds, Estimates, OffPolicy, OffPolicyLine};
 use crate::error::Error;
 use crate::max_influence::MaxInfluence;
 use crate::replay::{
-    Protocol, ReplayOptions, ReviewLog, RewardScale, RunProgress, check_state, in_parallel, jury_for,
+    Protocol, ReplayOptions, ReviewLog, RewardScaling, RunProgress, check_state, in_parallel, jury_for,
 };
 use crate::reward_range::RewardRange;
 use estimators::LoggedEvidence;
@@ -316,14 +316,14 @@ fn targets(
     for spec in &options.policies {
         add(
             spec.to_string(),
-            TargetPolicy::Policy(Box::new(jury_for(spec, log, rounds)?), RewardScale::of(log)),
+            TargetPolicy::Policy(Box::new(jury_for(spec, log, rounds)?), RewardScaling::of(log)),
             false,
         );
     }
     for (shown, (name, jury)) in options.state_names().zip(&options.states) {
         check_state(name, jury, log)?;
         // A state learns rewards as the file has them, because it was taught so.
-        add(shown, TargetPolicy::Policy(Box::new(jury.clone()), RewardScale::NONE), false);
+        add(shown, TargetPolicy::Policy(Box::new(jury.clone()), RewardScaling::NONE), false);
     }
     if let Some(weights) = &options.weights {
         let weigh = |row: &[f64]| {

@@ -19,7 +19,7 @@ use super::{NamedTarget, targets};
 use crate::error::Error;
 use crate::max_influence::MaxInfluence;
 use crate::replay::{
-    CandidateRows, JuryView, ReplayOptions, ReviewLog, RewardScale, RunProgress, in_parallel,
+    CandidateRows, JuryView, ReplayOptions, ReviewLog, RewardScaling, RunProgress, in_parallel,
 };
 use crate::reward_range::RewardRange;
 use jurybox::{Example, Fitted, Jury, Needs, Scores};
@@ -245,7 +245,7 @@ pub(super) fn valued_by(
 pub(super) fn learnt(
     log: &ReviewLog,
     options: &ReplayOptions,
-    (jury, scale): (&Jury, RewardScale),
+    (jury, scale): (&Jury, RewardScaling),
     groups: &[Vec<usize>],
     own: usize,
 ) -> Result<Option<Jury>, Error> {

@@ -5,7 +5,7 @@
 //! a learner is the mean over the juries that learnt from all groups but one.
 
 use super::population::{GROUPS, dealt, learnt, line, valued_by};
-use crate::replay::{ReplayOptions, ReviewLog, RewardScale, jury_for};
+use crate::replay::{ReplayOptions, ReviewLog, RewardScaling, jury_for};
 use crate::reward_range::RewardRange;
 use jurybox::{Fitted, Interval, Spec, TopK};
 use rand::{RngExt, SeedableRng};
@@ -83,7 +83,7 @@ fn one(floor: f64, seed: u64, spec: &Spec, fresh: &FreshRounds) -> (Option<Inter
     let by =
         |fitted: &Fitted, log: &ReviewLog, rows: &[usize]| valued_by(fitted, log, rows).unwrap().unwrap();
     for own in 0..GROUPS {
-        let jury = learnt(&log, &options, (&start, RewardScale::of(&log)), &groups, own).unwrap();
+        let jury = learnt(&log, &options, (&start, RewardScaling::of(&log)), &groups, own).unwrap();
         let fitted = jury.expect("it can learn from such a log").fit();
         let own_values = by(&fitted, &log, &groups[own]);
         groups[own].iter().zip(own_values).for_each(|(&row, value)| values[row] = value);

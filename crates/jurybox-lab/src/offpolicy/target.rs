@@ -6,14 +6,14 @@
 
 use super::receipts::{advice, explored, needs, receipt_of_row};
 use crate::error::Error;
-use crate::replay::{CandidateRows, JuryView, ReviewLog, RewardScale, RunProgress};
+use crate::replay::{CandidateRows, JuryView, ReviewLog, RewardScaling, RunProgress};
 use jurybox::{Example, Jury, Needs, Receipt, Scores, TopK};
 
 /// A policy to evaluate.
 #[derive(Debug, Clone)]
 pub(crate) enum TargetPolicy {
     /// A policy with its jury before the first round, and the scale of its rewards.
-    Policy(Box<Jury>, RewardScale),
+    Policy(Box<Jury>, RewardScaling),
     /// Uniform picks.
     Uniform,
     /// The top K by a given value for each row.
@@ -73,7 +73,7 @@ impl PolicyFollower<'_> {
     pub(super) fn policy(
         &self,
         jury: &Jury,
-        scale: RewardScale,
+        scale: RewardScaling,
         mut before: impl FnMut(&Jury) -> Result<(), Error>,
     ) -> Result<FollowedPolicy, Error> {
         let log = self.log;

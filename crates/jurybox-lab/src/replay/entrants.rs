@@ -2,10 +2,10 @@
 
 use super::duplicate_scores::DuplicateScores;
 use super::fixed_rules::{FixedRulePicker, RankingRule};
-use super::pickers::{JuryPicker, RewardScale, RowPicker, jury_for};
+use super::pickers::{JuryPicker, RewardScaling, RowPicker, jury_for};
 use super::regressions::{RegressionKind, RegressionPicker, ridge_of};
 use super::review_log::at_mean_if_missing;
-use super::schedule::{RowSchedule, Stage};
+use super::schedule::{RowSchedule, ScheduleStage};
 use super::{ReplayOptions, ReviewLog};
 use crate::error::Error;
 use jurybox::{Jury, Needs};
@@ -29,7 +29,7 @@ pub(crate) struct Entrant {
 
 enum EntrantKind {
     /// A policy, which begins as this jury.
-    Policy(Box<Jury>, RewardScale),
+    Policy(Box<Jury>, RewardScaling),
     /// Fixed weights from the options.
     Weights(Vec<f64>),
     Reference(RankingRule),
@@ -121,7 +121,7 @@ pub(crate) fn entrants(
     if options.policies.is_empty() && options.states.is_empty() && options.weights.is_none() {
         return Err(Error::setting("policies", "none", "name at least one policy, a state or weights"));
     }
-    let scale = RewardScale::of(log);
+    let scale = RewardScaling::of(log);
     let mut list: Vec<Entrant> = Vec::new();
     let mut add = |name: String, kind: EntrantKind| {
         if list.iter().all(|other| other.name != name) {
@@ -134,7 +134,7 @@ pub(crate) fn entrants(
     for (shown, (name, jury)) in options.state_names().zip(&options.states) {
         check_state(name, jury, log)?;
         // A state learns rewards as the file has them, because it was taught so.
-        add(shown, EntrantKind::Policy(Box::new(jury.clone()), RewardScale::NONE));
+        add(shown, EntrantKind::Policy(Box::new(jury.clone()), RewardScaling::NONE));
     }
     if let Some(weights) = &options.weights {
         if weights.len() != log.width() {
@@ -231,9 +231,9 @@ fn hindsight(
     let mut shown = vec![false; log.rows()];
     for stage in &schedule.stages {
         match stage {
-            Stage::Pool { rows, .. } => rows.iter().for_each(|&row| shown[row] = true),
-            Stage::Rounds(rounds) => rounds.iter().flatten().for_each(|&row| shown[row] = true),
-            Stage::Fold { rest, rounds } => {
+            ScheduleStage::Pool { rows, .. } => rows.iter().for_each(|&row| shown[row] = true),
+            ScheduleStage::Rounds(rounds) => rounds.iter().flatten().for_each(|&row| shown[row] = true),
+            ScheduleStage::Fold { rest, rounds } => {
                 rest.iter().chain(rounds.iter().flatten()).for_each(|&row| shown[row] = true);
             }
         }

@@ -1,7 +1,7 @@
 //! Rankings that never learn from a reward: averages, one evaluator, fixed weights, known values.
 
 use super::ReviewLog;
-use super::pickers::{CandidateRows, PickRequest, PickedRow, RowPicker, highest};
+use super::pickers::{CandidateRows, PickRequest, PickedPosition, RowPicker, highest};
 use crate::error::Error;
 use jurybox::toolbox::{Standard, mean_of_present};
 use jurybox_files::Judge;
@@ -75,7 +75,11 @@ impl RowPicker for FixedRulePicker {
         Ok(rows.len())
     }
 
-    fn pick(&mut self, request: &PickRequest<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<PickedRow>, Error> {
+    fn pick(
+        &mut self,
+        request: &PickRequest<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<PickedPosition>, Error> {
         if request.new {
             self.value_new_rows(request.candidates)?;
         }

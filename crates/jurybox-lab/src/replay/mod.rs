@@ -32,7 +32,7 @@ pub use options::{Protocol, ReplayOptions};
 pub use outcome::{CurvePoint, ReplayLine, ReplayOutcome};
 pub(crate) use paper_replay::{Dataset, PaperReplay};
 pub(crate) use parallel::{RunProgress, in_parallel};
-pub(crate) use pickers::{CandidateRows, RewardScale, jury_for};
+pub(crate) use pickers::{CandidateRows, RewardScaling, jury_for};
 pub(crate) use review_log::{ReviewLog, filled};
 pub(crate) use row_groups::JuryView;
 

@@ -4,7 +4,7 @@ use super::duplicate_scores::DuplicateScores;
 use super::entrants::{BEST_SINGLE, Entrant};
 use super::measure::{CumulativeSums, ReplayMeasures};
 use super::run::RunResult;
-use super::schedule::{RunSize, Stage};
+use super::schedule::{RunSize, ScheduleStage};
 use super::{Protocol, ReplayOptions, ReviewLog};
 use crate::rounded::RewardUnit;
 use crate::statistics::{Ci95, ci95, ci95_if_any};
@@ -299,8 +299,10 @@ fn items_shown(log: &ReviewLog, options: &ReplayOptions, extent: &RunSize) -> f6
         .stages
         .iter()
         .map(|stage| match stage {
-            Stage::Pool { rows, .. } => rows.len() * extent.rounds,
-            Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => rounds.iter().map(Vec::len).sum(),
+            ScheduleStage::Pool { rows, .. } => rows.len() * extent.rounds,
+            ScheduleStage::Rounds(rounds) | ScheduleStage::Fold { rounds, .. } => {
+                rounds.iter().map(Vec::len).sum()
+            }
         })
         .sum();
     shown as f64 / extent.rounds as f64
@@ -411,8 +413,8 @@ fn no_choice(log: &ReviewLog, options: &ReplayOptions, measures: &ReplayMeasures
     let all_picked = (0..measures.baselines.len()).all(|run| {
         let all = |rows: &[usize], picks: usize| rows.len() <= picks;
         super::RowSchedule::of(log, options, run).stages.iter().all(|stage| match stage {
-            Stage::Pool { rows, budget } => all(rows, *budget),
-            Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => {
+            ScheduleStage::Pool { rows, budget } => all(rows, *budget),
+            ScheduleStage::Rounds(rounds) | ScheduleStage::Fold { rounds, .. } => {
                 rounds.iter().all(|rows| all(rows, options.k))
             }
         })

@@ -4,7 +4,7 @@
 //! levels. Compare these figures with the paper's only; for a fair test of policies see
 //! [`Protocol`](super::Protocol).
 
-use super::pickers::{CandidateRows, JuryPicker, PickRequest, PickedRow, RewardScale, RowPicker};
+use super::pickers::{CandidateRows, JuryPicker, PickRequest, PickedPosition, RewardScaling, RowPicker};
 use super::schedule::RowSchedule;
 use super::{Protocol, ReplayOptions, ReviewLog};
 use crate::error::Error;
@@ -216,7 +216,7 @@ impl PaperReplay {
         for spec in policies {
             let player = JuryPicker::new(
                 jury_for(spec, &data.names, told, self.rounds)?,
-                RewardScale::NONE,
+                RewardScaling::NONE,
                 &log,
                 true,
             );
@@ -243,7 +243,8 @@ impl PaperReplay {
             for (player, rng, earned) in &mut participants {
                 let choices = player.pick(&request, rng)?;
                 let rows: Vec<usize> = choices.iter().map(|choice| shown[choice.place]).collect();
-                let verdict = |choice: &PickedRow| log.rewards[shown[choice.place]] + noise[choice.place];
+                let verdict =
+                    |choice: &PickedPosition| log.rewards[shown[choice.place]] + noise[choice.place];
                 let verdicts: Vec<f64> = choices.iter().map(verdict).collect();
                 *earned += rows.iter().map(|&row| log.rewards[row]).sum::<f64>();
                 player.learn(&log, &rows, &verdicts)?;

@@ -51,7 +51,7 @@ fn swap_remove_row(rows: &mut Vec<f64>, place: usize, width: usize) {
 
 /// A pick: its position among the candidates, and its inclusion probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct PickedRow {
+pub(crate) struct PickedPosition {
     pub(crate) place: usize,
     pub(crate) probability: f64,
 }
@@ -72,7 +72,8 @@ pub(crate) trait RowPicker {
     fn study(&mut self, log: &ReviewLog, rows: &[usize]) -> Result<usize, Error>;
 
     /// Picks rows, best first.
-    fn pick(&mut self, request: &PickRequest<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<PickedRow>, Error>;
+    fn pick(&mut self, request: &PickRequest<'_>, rng: &mut ChaCha8Rng)
+    -> Result<Vec<PickedPosition>, Error>;
 
     /// Learns from the verdicts on the last picks, in the order of the picks.
     fn learn(&mut self, log: &ReviewLog, rows: &[usize], verdicts: &[f64]) -> Result<(), Error>;
@@ -82,31 +83,31 @@ pub(crate) trait RowPicker {
 }
 
 /// The positions of the `k` highest values, best first; ties are broken by a random seed.
-pub(crate) fn highest(values: &[f64], k: usize, rng: &mut ChaCha8Rng) -> Vec<PickedRow> {
+pub(crate) fn highest(values: &[f64], k: usize, rng: &mut ChaCha8Rng) -> Vec<PickedPosition> {
     let mut top = TopK::new(k, rng.random());
     for (place, &value) in values.iter().enumerate() {
         top.push(place as u64, if value.is_nan() { f64::NEG_INFINITY } else { value });
     }
-    top.sorted().iter().map(|best| PickedRow { place: best.item as usize, probability: 1.0 }).collect()
+    top.sorted().iter().map(|best| PickedPosition { place: best.item as usize, probability: 1.0 }).collect()
 }
 
 /// A map of rewards to 0 to 1, by the range of the log's rewards.
 ///
 /// Policies that begin untaught learn rewards on this scale; saved states learn them unscaled.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct RewardScale {
+pub(crate) struct RewardScaling {
     low: f64,
     span: f64,
 }
 
-impl RewardScale {
+impl RewardScaling {
     /// The identity.
-    pub(crate) const NONE: RewardScale = RewardScale { low: 0.0, span: 1.0 };
+    pub(crate) const NONE: RewardScaling = RewardScaling { low: 0.0, span: 1.0 };
 
-    pub(crate) fn of(log: &ReviewLog) -> RewardScale {
+    pub(crate) fn of(log: &ReviewLog) -> RewardScaling {
         let known = || log.rewards.iter().copied().filter(|r| !r.is_nan());
         let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
-        RewardScale { low, span: if high > low { high - low } else { 1.0 } }
+        RewardScaling { low, span: if high > low { high - low } else { 1.0 } }
     }
 
     pub(crate) fn apply(self, reward: f64) -> f64 {
@@ -128,7 +129,7 @@ const LINK: Link = Link::Logistic;
 /// A jury that picks rows and learns from their rewards.
 pub(crate) struct JuryPicker {
     jury: Jury,
-    scale: RewardScale,
+    scale: RewardScaling,
     picks: Vec<Pick>,
     /// Whether the policy has a link.
     linked: bool,
@@ -145,7 +146,7 @@ pub(crate) struct JuryPicker {
 
 impl JuryPicker {
     /// Set `again` if rows come back, so that g^-1 is computed once.
-    pub(crate) fn new(jury: Jury, scale: RewardScale, log: &ReviewLog, again: bool) -> JuryPicker {
+    pub(crate) fn new(jury: Jury, scale: RewardScaling, log: &ReviewLog, again: bool) -> JuryPicker {
         let at = jury.seen().next_time();
         let shown = JuryView::to(jury.evaluators(), log);
         let linked = jury.spec().entry().is_some_and(|entry| entry.links == Links::Glm);
@@ -186,7 +187,11 @@ impl RowPicker for JuryPicker {
         Ok(used)
     }
 
-    fn pick(&mut self, request: &PickRequest<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<PickedRow>, Error> {
+    fn pick(
+        &mut self,
+        request: &PickRequest<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<PickedPosition>, Error> {
         let width = self.shown.width();
         let table = self.shown.of(request.candidates);
         let mut pool = Scores::new(&table, width)?;
@@ -206,8 +211,10 @@ impl RowPicker for JuryPicker {
         let seen = if request.new { pool } else { Scores::new(&[], width)? };
         self.jury.round_from_pool_into(&pool, &seen, self.at, request.k, rng, &mut self.picks)?;
         self.at += 1;
-        let choice =
-            |pick: &Pick| PickedRow { place: pick.item, probability: pick.receipt.inclusion_probability };
+        let choice = |pick: &Pick| PickedPosition {
+            place: pick.item,
+            probability: pick.receipt.inclusion_probability,
+        };
         Ok(self.picks.iter().map(choice).collect())
     }
 

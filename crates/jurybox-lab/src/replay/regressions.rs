@@ -14,7 +14,7 @@
 //! is the higher of two rewards, or else a reward above the median of the labels so far.
 
 use super::ReviewLog;
-use super::pickers::{CandidateRows, PickRequest, PickedRow, RowPicker, highest};
+use super::pickers::{CandidateRows, PickRequest, PickedPosition, RowPicker, highest};
 use super::review_log::at_mean_if_missing;
 use crate::error::Error;
 use crate::linear::{CholeskyFactor, LinearFit, RegressionSums};
@@ -119,7 +119,11 @@ impl RowPicker for RegressionPicker {
         Ok(rows.len())
     }
 
-    fn pick(&mut self, request: &PickRequest<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<PickedRow>, Error> {
+    fn pick(
+        &mut self,
+        request: &PickRequest<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<PickedPosition>, Error> {
         let scores = &request.candidates.scores;
         if request.new {
             self.observe(scores);

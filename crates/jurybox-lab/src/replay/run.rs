@@ -7,7 +7,7 @@ use super::ReviewLog;
 use super::parallel::RunProgress;
 use super::pickers::{CandidateRows, PickRequest, RowPicker};
 use super::picks::LoggedPick;
-use super::schedule::{RowSchedule, Stage};
+use super::schedule::{RowSchedule, ScheduleStage};
 use crate::error::Error;
 use rand_chacha::ChaCha8Rng;
 
@@ -64,7 +64,7 @@ impl<'a> RunSimulator<'a> {
         let mut candidates = CandidateRows::default();
         for stage in &schedule.stages {
             match stage {
-                Stage::Pool { rows, budget } => {
+                ScheduleStage::Pool { rows, budget } => {
                     for run in &mut runs {
                         let mut player = (run.participant.make)();
                         candidates.load(log, rows);
@@ -82,7 +82,7 @@ impl<'a> RunSimulator<'a> {
                         }
                     }
                 }
-                Stage::Rounds(rounds) => {
+                ScheduleStage::Rounds(rounds) => {
                     let mut players: Vec<Box<dyn RowPicker>> =
                         runs.iter().map(|run| (run.participant.make)()).collect();
                     for rows in rounds {
@@ -95,7 +95,7 @@ impl<'a> RunSimulator<'a> {
                     }
                 }
                 // One after the other, because some pickers keep all rows that they have studied.
-                Stage::Fold { rest, rounds } => {
+                ScheduleStage::Fold { rest, rounds } => {
                     for run in &mut runs {
                         let mut player = (run.participant.make)();
                         let used = player.study(log, rest)?;

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// A part of a run that every picker begins untaught.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Stage {
+pub(crate) enum ScheduleStage {
     /// Rows that stay until they are picked; the stage ends after `budget` picks.
     Pool { rows: Vec<usize>, budget: usize },
     /// Rounds of rows, with learning after each.
@@ -21,7 +21,7 @@ pub(crate) enum Stage {
 /// The rows that a run shows, stage by stage.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RowSchedule {
-    pub(crate) stages: Vec<Stage>,
+    pub(crate) stages: Vec<ScheduleStage>,
 }
 
 /// What uniform and best possible picks earn, label by label.
@@ -199,7 +199,7 @@ impl RowSchedule {
                 let mut rows = shuffled(&mut rng);
                 rows.truncate(pool_size(rows.len()));
                 rows.sort_unstable();
-                vec![Stage::Pool { budget: budget.min(rows.len()), rows }]
+                vec![ScheduleStage::Pool { budget: budget.min(rows.len()), rows }]
             }
             Protocol::Rounds => {
                 let rounds: Vec<Vec<usize>> = if log.rounds.is_empty() {
@@ -216,7 +216,7 @@ impl RowSchedule {
                 } else {
                     log.rounds.iter().take(most).cloned().collect()
                 };
-                vec![Stage::Rounds(rounds)]
+                vec![ScheduleStage::Rounds(rounds)]
             }
             Protocol::Reuse => {
                 let mut rows = all();
@@ -224,7 +224,7 @@ impl RowSchedule {
                     draw_first(&mut rows, options.items, &mut rng);
                     rows[..options.items].to_vec()
                 });
-                vec![Stage::Rounds(rounds.collect())]
+                vec![ScheduleStage::Rounds(rounds.collect())]
             }
             Protocol::Folds(folds) => folds_of(log, options, folds, &mut rng),
         };
@@ -234,8 +234,8 @@ impl RowSchedule {
     /// The rows of each round; nothing for pools.
     pub(crate) fn rounds(&self) -> impl Iterator<Item = &[usize]> {
         let rounds = self.stages.iter().flat_map(|stage| match stage {
-            Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => rounds.as_slice(),
-            Stage::Pool { .. } => &[],
+            ScheduleStage::Rounds(rounds) | ScheduleStage::Fold { rounds, .. } => rounds.as_slice(),
+            ScheduleStage::Pool { .. } => &[],
         });
         rounds.map(Vec::as_slice)
     }
@@ -245,14 +245,14 @@ impl RowSchedule {
         let mut baselines = RewardBaselines::default();
         for stage in &self.stages {
             match stage {
-                Stage::Pool { rows, budget } => {
+                ScheduleStage::Pool { rows, budget } => {
                     baselines.add(log, rows, *budget);
                     let start = baselines.uniform.len() - budget;
                     baselines
                         .rounds
                         .extend((1..=budget.div_ceil(k)).map(|step| start + (step * k).min(*budget)));
                 }
-                Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => {
+                ScheduleStage::Rounds(rounds) | ScheduleStage::Fold { rounds, .. } => {
                     for rows in rounds {
                         baselines.add(log, rows, k.min(rows.len()));
                         baselines.rounds.push(baselines.uniform.len());
@@ -277,7 +277,12 @@ impl RewardBaselines {
 
 /// Stages of cross-validation. The rows of one round of the file are in one fold; so are rows with
 /// equal scores, and rows of one item.
-fn folds_of(log: &ReviewLog, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Stage> {
+fn folds_of(
+    log: &ReviewLog,
+    options: &ReplayOptions,
+    folds: usize,
+    rng: &mut ChaCha8Rng,
+) -> Vec<ScheduleStage> {
     let duplicates = DuplicateScores::of(log);
     let own = !log.rounds.is_empty();
     let mut units: Vec<Vec<usize>> =
@@ -304,7 +309,7 @@ fn folds_of(log: &ReviewLog, options: &ReplayOptions, folds: usize, rng: &mut Ch
             let items = if options.items == 0 { rows.len() } else { options.items.min(rows.len()) };
             rows.chunks_exact(items).map(<[usize]>::to_vec).collect()
         };
-        Stage::Fold { rest, rounds }
+        ScheduleStage::Fold { rest, rounds }
     };
     (0..folds).map(stage).collect()
 }

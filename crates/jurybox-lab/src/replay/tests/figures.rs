@@ -9,7 +9,7 @@ fn uniform_is_the_mean_and_best_is_one_by_construction() {
     let uniform = outcome.line("uniform").unwrap();
     // The mean of the pools of 160 of the 200 rows, exactly.
     let means = (0..20).map(|run| {
-        let schedule::Stage::Pool { rows, .. } =
+        let schedule::ScheduleStage::Pool { rows, .. } =
             &RowSchedule::of(&log, &options(Protocol::Pool { budget: 40 }, &[]), run).stages[0]
         else {
             panic!("a pool")

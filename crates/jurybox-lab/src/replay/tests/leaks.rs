@@ -80,7 +80,7 @@ fn copies_of_rows_do_not_leak_into_folds() {
     assert!(files[0].to_table().contains("600 of 600 rows have the same scores"));
     let log = copied(&world(60, 0.0, 1), 10);
     for stage in RowSchedule::of(&log, &ask, 0).stages {
-        let schedule::Stage::Fold { rest, rounds } = stage else { panic!("a fold") };
+        let schedule::ScheduleStage::Fold { rest, rounds } = stage else { panic!("a fold") };
         let shown = rounds.concat();
         assert_eq!((rest.len(), shown.len()), (480, 120));
         assert!(rest.iter().all(|row| shown.iter().all(|other| row % 60 != other % 60)));
@@ -122,7 +122,7 @@ fn the_files_own_rounds_do_not_learn_from_duplicates_of_the_fold() {
     let mut log = copied(&world(60, 0.0, 22), 2);
     log.rounds = (0..12).map(|round| (10 * round..10 * round + 10).collect()).collect();
     for stage in RowSchedule::of(&log, &options(Protocol::Folds(4), &["average"]), 0).stages {
-        let schedule::Stage::Fold { rest, rounds } = stage else { panic!("a fold") };
+        let schedule::ScheduleStage::Fold { rest, rounds } = stage else { panic!("a fold") };
         assert!(rest.iter().all(|row| rounds.concat().iter().all(|other| row % 60 != other % 60)));
         assert!(rest.len() >= 60);
     }
@@ -178,8 +178,10 @@ fn a_run_shows_an_item_once_and_a_fold_has_all_of_its_rows() {
     for (protocol, shown) in [(Protocol::Rounds, 60), (Protocol::Pool { budget: 30 }, 48)] {
         let ask = ReplayOptions { items: 30, ..options(protocol, &["average"]) };
         let mut rows: Vec<usize> = match &RowSchedule::of(&log, &ask, 3).stages[0] {
-            schedule::Stage::Pool { rows, .. } => rows.clone(),
-            schedule::Stage::Rounds(rounds) | schedule::Stage::Fold { rounds, .. } => rounds.concat(),
+            schedule::ScheduleStage::Pool { rows, .. } => rows.clone(),
+            schedule::ScheduleStage::Rounds(rounds) | schedule::ScheduleStage::Fold { rounds, .. } => {
+                rounds.concat()
+            }
         };
         assert!(rows.iter().any(|&row| row >= 60), "any of an item's rows may stand for it");
         rows.iter_mut().for_each(|row| *row = item(*row));
@@ -188,7 +190,7 @@ fn a_run_shows_an_item_once_and_a_fold_has_all_of_its_rows() {
         assert_eq!(rows.len(), shown, "{protocol:?}");
     }
     for stage in RowSchedule::of(&log, &options(Protocol::Folds(7), &["average"]), 0).stages {
-        let schedule::Stage::Fold { rest, rounds } = stage else { panic!("a fold") };
+        let schedule::ScheduleStage::Fold { rest, rounds } = stage else { panic!("a fold") };
         let shown = rounds.concat();
         assert!(rest.iter().all(|row| shown.iter().all(|other| item(*row) != item(*other))));
     }

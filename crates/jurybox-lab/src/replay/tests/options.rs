@@ -96,10 +96,10 @@ fn the_files_own_rounds_come_in_their_order_and_stay_together() {
     (0..100).for_each(|row| rounds[rng.random_range(0..12)].push(row));
     log.rounds = rounds.clone();
     let ask = options(Protocol::Rounds, &["average"]);
-    assert_eq!(RowSchedule::of(&log, &ask, 3).stages, [schedule::Stage::Rounds(rounds.clone())]);
+    assert_eq!(RowSchedule::of(&log, &ask, 3).stages, [schedule::ScheduleStage::Rounds(rounds.clone())]);
     assert_eq!(run(&log, &ask).ci95_over, "rounds");
     for stage in RowSchedule::of(&log, &options(Protocol::Folds(4), &["average"]), 0).stages {
-        let schedule::Stage::Fold { rest, rounds: shown } = stage else { panic!("a fold") };
+        let schedule::ScheduleStage::Fold { rest, rounds: shown } = stage else { panic!("a fold") };
         assert!(shown.iter().all(|rows| rounds.contains(rows)));
         assert_eq!(rest.len() + shown.concat().len(), 100);
         assert!(shown.concat().iter().all(|row| !rest.contains(row)));
