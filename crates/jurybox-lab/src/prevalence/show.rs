@@ -24,20 +24,8 @@ impl Prevalence {
                 self.reward_range_from
             ),
         );
-        if let Some(ErrorRates { false_positive_rate, false_negative_rate }) = &self.errors {
-            let rate = |of: &ErrorRate| {
-                let ErrorRate { verdicts, mean, low, high } = *of;
-                let rate = RewardUnit::Percent.estimate(Interval { mean, low, high });
-                format!("{rate} of {}", counted(verdicts, "verdict"))
-            };
-            push_line(
-                &mut text,
-                &format!(
-                    "Errors on golden items: false positives {}; false negatives {}.",
-                    rate(false_positive_rate),
-                    rate(false_negative_rate)
-                ),
-            );
+        if let Some(errors) = &self.errors {
+            push_line(&mut text, &errors_in_words(errors));
         }
         if let Some(items) = self.items {
             let items = counted(items, "item");
@@ -132,6 +120,20 @@ impl Prevalence {
         cells.extend(self.errors.map(|_| number(line.uncorrected.map(|called| called.mean))));
         cells
     }
+}
+
+/// Both error rates with their intervals, as a sentence.
+fn errors_in_words(ErrorRates { false_positive_rate, false_negative_rate }: &ErrorRates) -> String {
+    let rate = |of: &ErrorRate| {
+        let ErrorRate { verdicts, mean, low, high } = *of;
+        let rate = RewardUnit::Percent.estimate(Interval { mean, low, high });
+        format!("{rate} of {}", counted(verdicts, "verdict"))
+    };
+    format!(
+        "Errors on golden items: false positives {}; false negatives {}.",
+        rate(false_positive_rate),
+        rate(false_negative_rate)
+    )
 }
 
 const FIGURES: [&str; 5] = ["rows", "reviewed", "mean", "low", "high"];
