@@ -1,6 +1,7 @@
-"""ESAG in vectorised numpy, on the paper's linear setting: rounds per second, for the benchmark to compare with.
+"""Benchmark of ESAG in vectorised numpy, in the paper's linear setting: prints rounds per second.
 
-Rounds are drawn beforehand; the clock runs over choosing and learning only, as in the benchmark of the Rust policies.
+The Rust benchmark `rounds` runs it for comparison. As there, rounds are drawn beforehand, and only
+picking and learning are timed.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Run train.py on a made-up rating matrix, and `jurybox reproduce jester` on what it wrote.
+"""Tests train.py on a synthetic rating matrix, and `jurybox reproduce jester` on its output.
 
     python test_train.py PATH/TO/jurybox
 """

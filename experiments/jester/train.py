@@ -2,15 +2,19 @@
 
     python train.py --data DIR --out FILE.csv
 
-DIR holds jester40.csv.gz: one row per user, the ratings of 40 jokes from -10 to 10. FILE.csv gets one row per (user,
-joke) pair: the transformed rating, then one column per evaluator. `jurybox reproduce jester --jester FILE.csv` reads it.
+DIR holds jester40.csv.gz: one row per user, with ratings of 40 jokes from -10 to 10. FILE.csv gets one
+row per (user, joke) pair: the transformed rating, then one column per evaluator. It is read by
+`jurybox reproduce jester --jester FILE.csv`.
 
-What the paper fixes: a factorisation of the rating matrix of rank 36, features of a pair = user factors beside joke
-factors (72 numbers), ratings normalised and put through a logarithm, seven scikit-learn models. What it leaves open is
-settled here: ratings go to [0, 1] and then through log2(1 + x), which keeps [0, 1]; `rf5-s18` uses 18 features, as its name
-says (the text says 5); `rf` is a forest of 20 trees on all features; pairs are a random draw, the models are trained on
-all of them and predict the same pairs, because only then can a forest reach the R2 of 0.936 that the paper reports.
-R2 on pairs that were held out is printed beside it.
+The paper fixes a factorisation of the rating matrix of rank 36, the features of a pair (user factors
+and joke factors, 72 numbers), normalised ratings with a logarithm, and seven scikit-learn models.
+Choices made here:
+
+- ratings are mapped to [0, 1] and then through log2(1 + x), which keeps that range;
+- `rf5-s18` has 18 features, as its name says (the text says 5), and `rf` is a forest of 20 trees on
+  all features;
+- pairs are drawn at random. Models are trained on them and predict the same pairs, because only then
+  can a forest reach the paper's R2 of 0.936. R2 on held-out pairs is printed beside it.
 """
 
 import argparse

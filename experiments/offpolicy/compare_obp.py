@@ -1,15 +1,16 @@
-"""Holds Jurybox's off-policy estimates against those of the Open Bandit Pipeline (OBP), on the same log.
+"""Compares Jurybox's off-policy estimates with those of the Open Bandit Pipeline (OBP).
 
     pip install -r requirements.txt && pip install --no-deps obp==0.4.1
     python compare_obp.py [path to the jurybox command]
 
-Makes logs, has `jurybox replay --probability` estimate what policies would have earned and export every row
-(`--picks`), computes the estimates again from the export, and fails where two differ by more than 1e-6.
+Simulates logs, runs `jurybox replay --probability` on them with an export of every row (`--picks`),
+computes the estimates again from the export, and fails if two differ by more than 1e-6.
 
-With one pick a round, the definitions coincide and OBP's own classes are used: InverseProbabilityWeighting,
-SelfNormalizedInverseProbabilityWeighting, DoublyRobust, SelfNormalizedDoublyRobust. OBP has no estimator for several picks
-of a round whose rewards are seen one by one, nor clipping at this version; those are computed with numpy from their
-definitions. If OBP cannot be imported, all are, and the output says so.
+With one pick a round the definitions are the same, and OBP's own classes are used:
+InverseProbabilityWeighting, SelfNormalizedInverseProbabilityWeighting, DoublyRobust and
+SelfNormalizedDoublyRobust. OBP has no estimator for several picks a round, and none with clipping at
+this version; these are computed with numpy from their definitions, as are all of them if OBP is not
+installed.
 """
 
 import csv
@@ -36,7 +37,7 @@ class StandIn(types.ModuleType):
 
 
 def obp_estimators():
-    """OBP's estimators, or None. It imports torch for networks and tensors that are not used here; a stand-in will do."""
+    """OBP's estimators, or None. Its import of torch, which is not needed here, gets a stand-in."""
     try:
         import torch  # noqa: F401
     except ImportError:
@@ -45,13 +46,13 @@ def obp_estimators():
     try:
         from obp.ope import estimators
     except ImportError as error:
-        print(f"OBP is not installed ({error}): estimates are held against numpy alone")
+        print(f"OBP is not installed ({error}): estimates are compared with numpy alone")
         return None
     return estimators
 
 
 def write_log(path, seed, rounds, items, k, eps):
-    """Rounds ranked by a middling score, explored with probability eps."""
+    """Writes rounds ranked by a mediocre score, each explored with probability eps."""
     rng = random.Random(seed)
     with open(path, "w", newline="") as file:
         out = csv.writer(file)
@@ -68,7 +69,7 @@ def write_log(path, seed, rounds, items, k, eps):
 
 
 def read_export(path):
-    """By policy: rounds of rows (probability, logged, reward, expected), NaN where empty."""
+    """For each policy, rounds of rows (probability, logged, reward, expected); NaN if empty."""
     policies = {}
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
@@ -78,7 +79,7 @@ def read_export(path):
 
 
 def by_numpy(rounds):
-    """The estimates from their definitions."""
+    """The estimates, computed from their definitions."""
     pi, logged, reward, expected = np.concatenate(rounds).T
     seen = ~np.isnan(reward)
     weight, residual = pi[seen] / logged[seen], reward[seen] - expected[seen]
@@ -94,7 +95,7 @@ def by_numpy(rounds):
 
 
 def by_obp(obp, rounds):
-    """The same by OBP, for rounds of equally many items with one pick each."""
+    """The estimates by OBP, for rounds of equal size with one pick each."""
     table = np.stack(rounds)
     seen = ~np.isnan(table[:, :, 2])
     action = seen.argmax(axis=1)

@@ -1,10 +1,12 @@
-"""What PyPI's ppi-python says of two made-up samples: the numbers that `crates/jurybox-lab/src/prevalence/tests.rs` is held to.
+"""Prints ppi-python's estimates of two synthetic samples, which Jurybox's tests expect.
+
+The tests are in `crates/jurybox-lab/src/prevalence/tests.rs`.
 
     python -m venv ppi && ppi/bin/pip install ppi-python==0.2.3
-    ppi/bin/python compare_ppi.py                      # prints the numbers of the test
-    ppi/bin/python compare_ppi.py target/debug/jurybox # has the command estimate the same, from a file, and compares
+    ppi/bin/python compare_ppi.py                      # prints the numbers of the tests
+    ppi/bin/python compare_ppi.py target/debug/jurybox # compares them with those of the command
 
-The samples are plain arithmetic, so that another language can make them too.
+The samples are computed by plain arithmetic, so that the tests in Rust can make the same ones.
 """
 
 import csv
@@ -18,7 +20,7 @@ from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 
 
 def sample(kind, rows=400, every=5):
-    """Predictions and rewards of all rows, and which of them were looked at."""
+    """Predictions and rewards of all rows, and which of them were reviewed."""
     i = np.arange(rows)
     prediction = (i * 37 % 101) / 100
     noise = (i * 53 % 97) / 97

@@ -1,10 +1,11 @@
-//! Rounds per second of every policy at the paper's size (60 items, 10 evaluators, K = 10), and the ratio to ESAG in
-//! vectorised numpy run side by side. `JURYBOX_PYTHON` names a Python with numpy; without one that part says so.
+//! Benchmark: rounds per second of every policy at the paper's size (60 items, 10 evaluators, K =
+//! 10), and the ratio to ESAG in vectorised numpy.
 //!
-//! Rounds are drawn beforehand; the clock runs over choosing, observing and learning only.
+//! `JURYBOX_PYTHON` names a Python with numpy; without it the comparison is skipped with a message.
+//! Rounds are drawn beforehand: only picking, observing and learning are timed.
 
 use jurybox::{Evaluators, Example, Jury, Link, Scores};
-use jurybox_lab::{Contender, Items, Setting, World};
+use jurybox_lab::{Contender, Setting, SimulatedItems, SimulatedQueue};
 use rand::SeedableRng;
 use std::process::Command;
 use std::time::Instant;
@@ -13,15 +14,15 @@ const ROUNDS: usize = 20_000;
 const DRAWN: usize = 500;
 
 fn rounds_per_second(contender: &Contender, setting: &Setting) -> f64 {
-    let mut world = World::new(setting, 1, 0);
-    let sigma = world.truth().told_sigma();
+    let mut queue = SimulatedQueue::new(setting, 1, 0);
+    let sigma = queue.truth().reported_sigma();
     let evaluators = Evaluators::numbered(setting.evaluators).expect("ten evaluators");
     let told = contender.spec.clone().told("sigma", sigma);
     let mut jury = Jury::new(&told, evaluators).expect("a policy of the table");
-    let rounds: Vec<Items> = (0..DRAWN)
+    let rounds: Vec<SimulatedItems> = (0..DRAWN)
         .map(|_| {
-            let mut items = Items::default();
-            world.next_round(&mut items);
+            let mut items = SimulatedItems::default();
+            queue.next_round(&mut items);
             items
         })
         .collect();

@@ -1,6 +1,7 @@
-//! When a run is looked at: a few dozen rounds, dense where curves bend, instead of every round.
+//! The rounds at which simulations record results: a few dozen, dense where curves bend.
 
-/// The rounds at which curves are kept: about `n` evenly spaced and `n` geometrically, always the last.
+/// The checkpoints of a run: about `n` rounds spaced evenly and `n` geometrically, always with the
+/// last round.
 ///
 /// ```
 /// let rounds = jurybox_lab::checkpoints(10_000, 20);
@@ -16,7 +17,7 @@ pub fn checkpoints(rounds: u64, n: u64) -> Vec<u64> {
     all
 }
 
-/// How many of each kind the lab keeps.
+/// The `n` of every simulation.
 pub(crate) const DENSITY: u64 = 25;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Contenders: policies as they enter a simulation, told what the paper tells them.
+//! Policies that take part in a simulation, with the options that the paper grants them.
 
 use crate::error::Error;
 use crate::setting::Setting;
@@ -7,10 +7,10 @@ use jurybox::{Evaluators, Jury, Link, Links, Spec, policies};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A policy in a simulation.
+/// A policy in a simulation, with its label.
 ///
-/// It is told what the paper tells it and the spec does not set: the noise levels, the horizon, the range of rewards;
-/// each where the policy has such an option, and nothing where it has not.
+/// Where the policy has such options and the spec does not set them, it is given the true noise
+/// levels, the horizon and the range of rewards.
 ///
 /// ```
 /// use jurybox_lab::{Contender, Setting};
@@ -18,16 +18,16 @@ use serde_json::{Value, json};
 /// let esag = Contender::of("esag".parse()?);
 /// assert!(esag.check(&Setting::default()).is_ok());
 /// let slip = Contender::of("esgag".parse()?).check(&Setting::default()).unwrap_err();
-/// assert!(slip.to_string().contains("did you mean `esag`"));
+/// assert_eq!(slip.code(), "policy");
 /// # Ok::<(), jurybox::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Contender {
-    /// What it is called in tables and plots.
+    /// Name in tables and plots.
     pub label: String,
     /// The policy.
     pub spec: Spec,
-    /// It plays only the first so many rounds, its horizon; all when not set.
+    /// Number of rounds that it takes part in, which is also its horizon; all if None.
     pub stop: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ impl Contender {
         Contender { label: spec.to_string(), spec, stop: None }
     }
 
-    /// Contenders from a list such as `esag, eps-greedy(eps=0.1,slots=2)`.
+    /// Parses a list of policies such as `esag, eps-greedy(eps=0.1,slots=2)`.
     ///
     /// ```
     /// let two = jurybox_lab::Contender::list("esag, eps-greedy(eps=0.1,slots=2)")?;
@@ -48,19 +48,19 @@ impl Contender {
         Ok(Spec::list(text)?.into_iter().map(Contender::of).collect())
     }
 
-    /// The same under another name.
+    /// This contender under another label.
     #[must_use]
     pub fn called(mut self, label: &str) -> Contender {
         self.label = label.into();
         self
     }
 
-    /// Every policy that fits the setting's link, with default options.
+    /// Every policy but `oracle` that suits the link, with default options.
     pub fn all_that_fit(link: Link) -> Vec<Contender> {
         let names: Vec<&str> = policies().iter().map(|entry| entry.name).collect();
         let fits = |name: &str, links: Links| match links {
             Links::Glm => link != Link::Identity,
-            // A linear policy that has a form for links enters in that form.
+            // A linear policy takes part in its GLM form if it has one.
             Links::Identity => link == Link::Identity || !names.contains(&format!("glm-{name}").as_str()),
             Links::Any => true,
         };
@@ -71,7 +71,7 @@ impl Contender {
             .collect()
     }
 
-    /// Whether the policy and its options can be seated in that setting.
+    /// Errors if the policy cannot be made for the setting.
     pub fn check(&self, setting: &Setting) -> Result<(), Error> {
         let n = setting.evaluators;
         let ones = vec![1.0; n];
@@ -82,17 +82,17 @@ impl Contender {
             unit: ones.clone(),
             power: ones,
         };
-        self.seat(setting, &truth).map(|_| ())
+        self.jury_for(setting, &truth).map(|_| ())
     }
 
-    /// Seats the policy in a world.
-    pub(crate) fn seat(&self, setting: &Setting, truth: &Truth) -> Result<Jury, Error> {
+    /// A jury of this policy, with the options that the setting and the truth provide.
+    pub(crate) fn jury_for(&self, setting: &Setting, truth: &Truth) -> Result<Jury, Error> {
         let evaluators = Evaluators::numbered(setting.evaluators)?;
         let link = serde_json::to_value(setting.link).expect("a name");
         let told: [(&[&str], Vec<Value>); 5] = [
             (&["link"], vec![link]),
-            (&["alpha", "sigma"], vec![json!(truth.told_alpha()), json!(truth.told_sigma())]),
-            (&["sigma"], vec![json!(truth.told_sigma())]),
+            (&["alpha", "sigma"], vec![json!(truth.reported_alpha()), json!(truth.reported_sigma())]),
+            (&["sigma"], vec![json!(truth.reported_sigma())]),
             (&["horizon"], vec![json!(self.stop.unwrap_or(setting.rounds))]),
             (&["low", "high"], vec![json!(0.0), json!(highest_reward(setting))]),
         ];
@@ -107,9 +107,9 @@ impl Contender {
     }
 }
 
-/// A range that holds nearly all rewards: what exp4p, which scales them to [0, 1], is told.
+/// A bound above nearly all rewards, for `exp4p`, which scales rewards to [0, 1].
 fn highest_reward(setting: &Setting) -> f64 {
-    // The mean of the largest of all rewards of a run of |N(0, 1)|, roughly.
+    // About the expected maximum of all |N(0, 1)| rewards of a run.
     (2.0 * (setting.items as f64 * setting.rounds as f64).ln()).sqrt()
 }
 
@@ -118,11 +118,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contenders_are_told_what_they_can_be_told() {
+    fn contenders_get_the_options_they_have() {
         let setting = Setting { rounds: 500, ..Setting::default() };
-        let truth = crate::world::World::new(&setting, 1, 0).truth().clone();
+        let truth = crate::simulated_queue::SimulatedQueue::new(&setting, 1, 0).truth().clone();
         let seated = |spec: &str| {
-            Contender::of(spec.parse().unwrap()).seat(&setting, &truth).unwrap().spec().to_string()
+            Contender::of(spec.parse().unwrap()).jury_for(&setting, &truth).unwrap().spec().to_string()
         };
         assert!(seated("esag").starts_with("esag(sigma=["));
         assert!(seated("eps-greedy").contains("horizon=500"));
@@ -143,8 +143,8 @@ mod tests {
         assert!(logistic.contains(&"glm-esag".into()) && !logistic.contains(&"esag".into()));
         assert!(linear.contains(&"average".into()) && logistic.contains(&"average".into()));
         let probit = Setting { link: Link::Probit, ..Setting::default() };
-        let truth = crate::world::World::new(&probit, 1, 0).truth().clone();
-        let jury = Contender::of(Spec::new("glm-esag")).seat(&probit, &truth).unwrap();
+        let truth = crate::simulated_queue::SimulatedQueue::new(&probit, 1, 0).truth().clone();
+        let jury = Contender::of(Spec::new("glm-esag")).jury_for(&probit, &truth).unwrap();
         assert!(jury.spec().to_string().contains("link=probit"));
     }
 }

@@ -1,9 +1,8 @@
-//! The demo: a review desk with six biased evaluators, watched while it learns whom to trust.
+//! The demo: six biased evaluators score posts, and Jurybox learns which of them to trust.
 //!
-//! Every hour brings 100 posts, one in ten of them harmful, and time to look at ten. Three ways of choosing them compete
-//! on the same posts: Jurybox, the plain average of the scores, and the oracle, which has been told everything about every
-//! evaluator. The evaluators are the kinds that real desks have: a good one, one that shouts, one that is often silent,
-//! one that knows nothing, one on another scale, and one that has come to score backwards.
+//! Each hour brings 100 posts, one in ten of them harmful, and reviewers have time for ten. Three
+//! methods compete on the same posts: Jurybox, the plain average of the scores, and the oracle,
+//! which knows the true parameters of every evaluator.
 
 use crate::demo_page;
 use crate::error::Error;
@@ -12,17 +11,17 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// Posts an hour, how many can be looked at, and how many hours.
+/// Posts an hour, reviews an hour, and hours.
 const POSTS: usize = 100;
 const LOOKS: usize = 10;
 const HOURS: u64 = 400;
 
-/// A post is harmful when its severity is beyond this: one in ten of |N(0, 1)|.
+/// Least severity of a harmful post: one in ten of |N(0, 1)|.
 pub(crate) const HARMFUL: f64 = 1.645;
 
-/// One of the evaluators, as it truly is.
+/// An evaluator of the demo with its true parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Character {
+pub(crate) struct DemoEvaluator {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
     pub(crate) gain: f64,
@@ -31,22 +30,23 @@ pub(crate) struct Character {
     pub(crate) silent: f64,
 }
 
-impl Character {
-    /// Its noise; where two are swapped, that of the other in proportion to its own scale.
+impl DemoEvaluator {
+    /// The noise level. An evaluator of the swapped pair has that of the other, in proportion to
+    /// its own scale.
     pub(crate) fn noise_for(&self, swapped: Option<[&str; 2]>) -> f64 {
         let other = match swapped {
             Some([one, other]) if one == self.name => other,
             Some([one, other]) if other == self.name => one,
             _ => return self.noise,
         };
-        let other = CHARACTERS.iter().find(|character| character.name == other).unwrap_or(self);
+        let other = DEMO_EVALUATORS.iter().find(|character| character.name == other).unwrap_or(self);
         other.noise * (self.gain / other.gain).abs()
     }
 }
 
-pub(crate) const CHARACTERS: [Character; 6] = [
-    Character { name: "toxicity model", what: "good", gain: 1.0, offset: 0.0, noise: 0.7, silent: 0.0 },
-    Character {
+pub(crate) const DEMO_EVALUATORS: [DemoEvaluator; 6] = [
+    DemoEvaluator { name: "toxicity model", what: "good", gain: 1.0, offset: 0.0, noise: 0.7, silent: 0.0 },
+    DemoEvaluator {
         name: "spam rules",
         what: "shouts: large scores, mostly noise",
         gain: 0.6,
@@ -54,7 +54,7 @@ pub(crate) const CHARACTERS: [Character; 6] = [
         noise: 3.0,
         silent: 0.0,
     },
-    Character {
+    DemoEvaluator {
         name: "user reports",
         what: "fair, silent on 4 posts in 10",
         gain: 0.8,
@@ -62,7 +62,7 @@ pub(crate) const CHARACTERS: [Character; 6] = [
         noise: 0.9,
         silent: 0.4,
     },
-    Character {
+    DemoEvaluator {
         name: "keyword list",
         what: "knows nothing",
         gain: 0.0,
@@ -70,7 +70,7 @@ pub(crate) const CHARACTERS: [Character; 6] = [
         noise: 1.2,
         silent: 0.0,
     },
-    Character {
+    DemoEvaluator {
         name: "LLM judge",
         what: "good, on a scale a fifth of the others'",
         gain: 0.2,
@@ -78,7 +78,7 @@ pub(crate) const CHARACTERS: [Character; 6] = [
         noise: 0.12,
         silent: 0.0,
     },
-    Character {
+    DemoEvaluator {
         name: "old classifier",
         what: "scores backwards since an update",
         gain: -0.8,
@@ -88,51 +88,52 @@ pub(crate) const CHARACTERS: [Character; 6] = [
     },
 ];
 
-/// What one of the three has caught, hour by hour.
+/// The number of harmful posts that one method has found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Tally {
-    pub(crate) caught: u64,
+pub(crate) struct FoundCount {
+    pub(crate) found: u64,
     pub(crate) history: Vec<u64>,
 }
 
-impl Tally {
+impl FoundCount {
     fn add(&mut self, severities: &[f64], picks: impl IntoIterator<Item = usize>) {
-        self.caught += picks.into_iter().filter(|&post| severities[post] >= HARMFUL).count() as u64;
-        self.history.push(self.caught);
+        self.found += picks.into_iter().filter(|&post| severities[post] >= HARMFUL).count() as u64;
+        self.history.push(self.found);
     }
 }
 
-/// How things stand after an hour.
+/// The counts and weights after an hour.
 ///
 /// ```
-/// let mut demo = jurybox_lab::Demo::new(1)?;
+/// let mut demo = jurybox_lab::DemoSimulation::new(1)?;
 /// demo.step()?;
 /// let now = demo.standing();
 /// assert_eq!((now.hour, now.weights.len()), (1, 6));
 /// # Ok::<(), jurybox_lab::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
-    /// Hours gone.
+pub struct DemoStanding {
+    /// Hours simulated.
     pub hour: u64,
-    /// Harmful posts so far, looked at or not.
+    /// Harmful posts so far, found or missed.
     pub harmful: u64,
-    /// Caught by Jurybox.
+    /// Harmful posts found by Jurybox.
     pub jurybox: u64,
-    /// Caught by the plain average.
+    /// Harmful posts found by the plain average.
     pub average: u64,
-    /// Caught by the oracle.
+    /// Harmful posts found by the oracle.
     pub oracle: u64,
-    /// Each evaluator's share of influence on the ranking; negative for one that is read backwards.
+    /// Each evaluator's share of the influence on the ranking; negative if its scores count
+    /// backwards.
     pub weights: Vec<(&'static str, f64)>,
 }
 
-/// The demo, step by step; whoever shows it decides how fast.
+/// The demo's simulation, one hour at a time.
 ///
 /// ```
-/// use jurybox_lab::Demo;
+/// use jurybox_lab::DemoSimulation;
 ///
-/// let mut demo = Demo::new(1)?;
+/// let mut demo = DemoSimulation::new(1)?;
 /// while demo.step()? {}
 /// let end = demo.standing();
 /// assert!(2 * end.average < end.jurybox);
@@ -142,31 +143,31 @@ pub struct Standing {
 /// # Ok::<(), jurybox_lab::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Demo {
+pub struct DemoSimulation {
     rng: ChaCha8Rng,
     jury: Jury,
     oracle: Weights,
     hour: u64,
     harmful: u64,
-    pub(crate) tallies: [Tally; 3],
-    /// Influence of each evaluator, hour by hour.
+    pub(crate) tallies: [FoundCount; 3],
+    /// Share of influence of each evaluator, per hour.
     pub(crate) influence: Vec<Vec<f64>>,
     scores: Vec<f64>,
     severities: Vec<f64>,
     picks: Vec<Pick>,
 }
 
-impl Demo {
-    /// How many hours there are.
+impl DemoSimulation {
+    /// Number of hours of the whole demo.
     pub const HOURS: u64 = HOURS;
 
-    /// A desk that has learnt nothing yet.
-    pub fn new(seed: u64) -> Result<Demo, Error> {
-        let gains = CHARACTERS.map(|c| c.gain);
-        let noises = CHARACTERS.map(|c| c.noise);
-        Ok(Demo {
+    /// The demo before its first hour.
+    pub fn new(seed: u64) -> Result<DemoSimulation, Error> {
+        let gains = DEMO_EVALUATORS.map(|c| c.gain);
+        let noises = DEMO_EVALUATORS.map(|c| c.noise);
+        Ok(DemoSimulation {
             rng: ChaCha8Rng::seed_from_u64(seed),
-            jury: Jury::new(&Spec::default(), Evaluators::new(CHARACTERS.map(|c| c.name))?)?,
+            jury: Jury::new(&Spec::default(), Evaluators::new(DEMO_EVALUATORS.map(|c| c.name))?)?,
             oracle: Weights::oracle(&gains, &noises)?,
             hour: 0,
             harmful: 0,
@@ -178,18 +179,18 @@ impl Demo {
         })
     }
 
-    /// One more hour; false when all are over.
+    /// Simulates one hour. False after the last one.
     pub fn step(&mut self) -> Result<bool, Error> {
         if self.hour == HOURS {
             return Ok(false);
         }
         self.hour += 1;
         self.posts();
-        let scores = Scores::new(&self.scores, CHARACTERS.len())?;
+        let scores = Scores::new(&self.scores, DEMO_EVALUATORS.len())?;
         self.jury.round_into(&scores, self.hour, LOOKS, &mut self.rng, &mut self.picks)?;
         self.tallies[0].add(&self.severities, self.picks.iter().map(|pick| pick.item));
         for pick in &self.picks {
-            // Here a person looks at the post and says how bad it is.
+            // Stands for a reviewer who reads the post and grades its severity.
             let reward = self.severities[pick.item];
             let example = Example { scores: scores.row(pick.item), reward, receipt: Some(&pick.receipt) };
             self.jury.learn(&[example], self.hour)?;
@@ -200,10 +201,12 @@ impl Demo {
         };
         let averages: Vec<f64> = scores.rows().map(mean_of).collect();
         self.tallies[1].add(&self.severities, TopK::of(&averages, LOOKS));
-        let centred: Vec<f64> =
-            scores.rows().flat_map(|row| row.iter().zip(&CHARACTERS).map(|(x, c)| x - c.offset)).collect();
+        let centred: Vec<f64> = scores
+            .rows()
+            .flat_map(|row| row.iter().zip(&DEMO_EVALUATORS).map(|(x, c)| x - c.offset))
+            .collect();
         let mut told = Vec::new();
-        self.oracle.values(&Scores::new(&centred, CHARACTERS.len())?, &mut told);
+        self.oracle.values(&Scores::new(&centred, DEMO_EVALUATORS.len())?, &mut told);
         self.tallies[2].add(&self.severities, TopK::of(&told, LOOKS));
         self.harmful += self.severities.iter().filter(|s| **s >= HARMFUL).count() as u64;
         let shares = self.shares();
@@ -218,7 +221,7 @@ impl Demo {
             let z: f64 = StandardNormal.sample(&mut self.rng);
             let severity = z.abs();
             self.severities.push(severity);
-            for c in &CHARACTERS {
+            for c in &DEMO_EVALUATORS {
                 let noise: f64 = StandardNormal.sample(&mut self.rng);
                 let silent = self.rng.random::<f64>() < c.silent;
                 let score = c.offset + c.gain * severity + c.noise * noise;
@@ -227,38 +230,38 @@ impl Demo {
         }
     }
 
-    /// Weight times spread of the scores: what moves the ranking, whatever the units.
+    /// Each evaluator's share of influence: weight times standard deviation of its scores, which
+    /// does not depend on units.
     fn shares(&self) -> Vec<f64> {
         // Var |N(0, 1)| = 1 - 2/pi.
-        let spread = |c: &Character| (c.gain * c.gain * 0.3634 + c.noise * c.noise).sqrt();
+        let spread = |c: &DemoEvaluator| (c.gain * c.gain * 0.3634 + c.noise * c.noise).sqrt();
         let fitted = self.jury.fit();
         let weights = fitted.weights().unwrap_or_default();
-        let moved: Vec<f64> = weights.iter().zip(&CHARACTERS).map(|(w, c)| w * spread(c)).collect();
+        let moved: Vec<f64> = weights.iter().zip(&DEMO_EVALUATORS).map(|(w, c)| w * spread(c)).collect();
         let total: f64 = moved.iter().map(|m| m.abs()).sum();
         moved.iter().map(|m| if total > 0.0 { m / total } else { 0.0 }).collect()
     }
 
-    /// How things stand.
-    pub fn standing(&self) -> Standing {
-        let none = vec![0.0; CHARACTERS.len()];
+    /// The counts and weights after the last simulated hour.
+    pub fn standing(&self) -> DemoStanding {
+        let none = vec![0.0; DEMO_EVALUATORS.len()];
         let shares = self.influence.last().unwrap_or(&none);
-        Standing {
+        DemoStanding {
             hour: self.hour,
             harmful: self.harmful,
-            jurybox: self.tallies[0].caught,
-            average: self.tallies[1].caught,
-            oracle: self.tallies[2].caught,
-            weights: CHARACTERS.iter().map(|c| c.name).zip(shares.iter().copied()).collect(),
+            jurybox: self.tallies[0].found,
+            average: self.tallies[1].found,
+            oracle: self.tallies[2].found,
+            weights: DEMO_EVALUATORS.iter().map(|c| c.name).zip(shares.iter().copied()).collect(),
         }
     }
 
-    /// What happened, as one self-contained page that ends with `closing`, which is HTML: how to go on from here is known
-    /// to whoever shows the demo.
+    /// The result as a self-contained page that ends with `closing`, which is HTML.
     pub fn to_html(&self, closing: &str) -> String {
         demo_page::html(self, closing)
     }
 
-    /// The policy at work.
+    /// The policy that Jurybox ranks by.
     pub fn policy(&self) -> &Spec {
         self.jury.spec()
     }
@@ -271,7 +274,7 @@ mod tests {
     #[test]
     fn the_demo_tells_its_story_under_any_seed() {
         for seed in 0..5 {
-            let mut demo = Demo::new(seed).unwrap();
+            let mut demo = DemoSimulation::new(seed).unwrap();
             while demo.step().unwrap() {}
             let end = demo.standing();
             assert!(end.jurybox as f64 > 1.2 * end.average as f64, "{end:?}");

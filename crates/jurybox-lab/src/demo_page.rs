@@ -1,30 +1,30 @@
-//! The demo's page: what was caught, and how trust moved.
+//! The demo's HTML page: posts found over time, and the influence of each evaluator.
 
-use crate::demo::{CHARACTERS, Demo};
+use crate::demo::{DEMO_EVALUATORS, DemoSimulation};
 use jurybox_draw::{Bar, Curve, Plot, Scale, escaped, page, sparkline};
 use std::fmt::Write;
 
-pub(crate) fn html(demo: &Demo, closing: &str) -> String {
+pub(crate) fn html(demo: &DemoSimulation, closing: &str) -> String {
     let end = demo.standing();
     let more = 100.0 * (end.jurybox as f64 / end.average.max(1) as f64 - 1.0);
     let of_oracle = 100.0 * end.jurybox as f64 / end.oracle.max(1) as f64;
     let mut body = String::new();
     let _ = write!(
         body,
-        "<p>A review desk: every hour 100 posts come in, one in ten harmful, and there is time to look at ten. Six \
-         evaluators score every post. Some are good, one shouts, one knows nothing, one scores backwards; nobody has told \
-         the desk which. Over {} hours Jurybox (policy <code>{}</code>) caught <b>{}</b> harmful posts; ranking by the \
-         plain average of the scores caught {}; an oracle that knows everything about every evaluator caught {}. \
-         That is <b>{more:+.0}%</b> over averaging and {of_oracle:.0}% of the oracle.</p>",
+        "<p>Every hour 100 posts come in, one in ten of them harmful, and reviewers have time for ten. Six \
+         evaluators score the posts. Some are good, one shouts, one knows nothing, one scores backwards, and \
+         Jurybox does not know which. In {} hours Jurybox (policy <code>{}</code>) found <b>{}</b> harmful \
+         posts. Ranking by the plain average of the scores found {}; an oracle that knows every evaluator's \
+         parameters found {}. That is <b>{more:+.0}%</b> over averaging and {of_oracle:.0}% of the oracle.</p>",
         end.hour,
         escaped(&demo.policy().to_string()),
         end.jurybox,
         end.average,
         end.oracle
     );
-    // The oracle is dashed: Jurybox's curve, which nearly coincides with it, shows beneath.
+    // The oracle's curve is dashed, because Jurybox's nearly coincides with it.
     let looks = [("Jurybox", 0), ("plain average", 1), ("oracle", 14)];
-    let caught = demo.tallies.iter().zip(looks).map(|(tally, (name, style))| {
+    let found = demo.tallies.iter().zip(looks).map(|(tally, (name, style))| {
         let points = tally.history.iter().enumerate().map(|(i, c)| (i as f64 + 1.0, *c as f64)).collect();
         Curve { style: Some(style), ..Curve::new(name, points) }
     });
@@ -36,22 +36,22 @@ pub(crate) fn html(demo: &Demo, closing: &str) -> String {
         y_scale: Scale::Linear,
         curves,
     };
-    body.push_str("<h2>Harmful posts caught</h2>");
-    body.push_str(&figure(&plot("Caught so far", "harmful posts caught", caught.collect())));
-    let influence = CHARACTERS.iter().enumerate().map(|(j, c)| {
+    body.push_str("<h2>Harmful posts found</h2>");
+    body.push_str(&figure(&plot("Found so far", "harmful posts found", found.collect())));
+    let influence = DEMO_EVALUATORS.iter().enumerate().map(|(j, c)| {
         let points = demo.influence.iter().enumerate().map(|(i, shares)| (i as f64 + 1.0, 100.0 * shares[j]));
         Curve::new(c.name, points.collect())
     });
-    body.push_str("<h2>Whom it came to trust</h2>");
+    body.push_str("<h2>Whom Jurybox trusts</h2>");
     let influence =
-        plot("Influence on the ranking", "influence, % (negative: read backwards)", influence.collect());
+        plot("Influence on the ranking", "influence, % (negative: counts backwards)", influence.collect());
     body.push_str(&figure(&influence));
     body.push_str(
-        "<div class=\"scroll\"><table class=\"words\"><tr><th>Evaluator</th><th>What it is (not told to Jurybox)</th>\
+        "<div class=\"scroll\"><table class=\"words\"><tr><th>Evaluator</th><th>What it is (unknown to Jurybox)</th>\
          <th>Hour by hour</th><th colspan=\"2\">Influence at the end</th></tr>",
     );
     let largest = end.weights.iter().map(|(_, share)| share.abs()).fold(0.0, f64::max);
-    for (j, (c, (_, share))) in CHARACTERS.iter().zip(&end.weights).enumerate() {
+    for (j, (c, (_, share))) in DEMO_EVALUATORS.iter().zip(&end.weights).enumerate() {
         let hours: Vec<f64> = demo.influence.iter().map(|shares| shares[j]).collect();
         let bar = Bar { style: Some(j), ..Bar::new(c.name, *share, None) };
         let _ = write!(

@@ -1,4 +1,4 @@
-//! What can go wrong in the lab, in words for the person who asked.
+//! The errors of the lab, with their codes.
 
 use std::path::PathBuf;
 
@@ -7,21 +7,22 @@ use std::path::PathBuf;
 /// ```
 /// use jurybox_lab::Setting;
 /// let error = Setting { k: 60, ..Setting::default() }.check().unwrap_err();
-/// assert_eq!(error.to_string(), "k = 60: must be below items = 60, or there is nothing to choose");
+/// assert_eq!(error.code(), "setting");
+/// assert!(matches!(error, jurybox_lab::Error::Setting { name: "k", .. }));
 /// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A setting that makes no sense.
+    /// A setting with an impossible value.
     #[error("{name} = {value}: {reason}")]
     Setting {
-        /// Which.
+        /// Name of the setting.
         name: &'static str,
-        /// What was given.
+        /// The value.
         value: String,
-        /// What to do about it.
+        /// Why it is refused, and what would do.
         reason: String,
     },
-    /// The library refused a policy or its input.
+    /// A policy or its input was refused.
     #[error(transparent)]
     Jury(#[from] jurybox::Error),
     /// A table of scores cannot be read.
@@ -30,23 +31,23 @@ pub enum Error {
     /// A file or folder cannot be read or written.
     #[error("cannot read or write {}", path.display())]
     File {
-        /// Which one.
+        /// The file or folder.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
-    /// A file does not hold what it should.
+    /// A file has unusable content.
     #[error("{}: {reason}", path.display())]
     Content {
-        /// Which one.
+        /// The file.
         path: PathBuf,
         /// What is wrong.
         reason: String,
     },
-    /// The run was stopped; what was finished is kept.
+    /// The work was stopped; finished runs are kept on disk if a folder was given.
     #[error("stopped with {done} of {total} runs finished")]
     Interrupted {
-        /// Runs finished, in this and in earlier calls.
+        /// Runs that were finished, or read back, before the stop.
         done: usize,
         /// Runs asked for.
         total: usize,
@@ -54,7 +55,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A word for the kind of error that stays the same from version to version, for programs that act on it.
+    /// The kind of error as a word that stays the same from version to version.
     ///
     /// ```
     /// use jurybox_lab::Setting;

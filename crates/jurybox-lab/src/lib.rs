@@ -1,12 +1,15 @@
-//! The lab: simulated review desks, a person's own history replayed, and the paper's figures and tables with what became of every
-//! claim.
+//! Simulations, replays of past reviews, off-policy estimates, prevalence, and the reproduction of
+//! the paper's figures, tables and claims.
 //!
-//! A [`Setting`] describes a desk, a [`World`] plays it out, a [`trial`] lets policies compete on it, [`run_all`] does that
-//! many times on all cores, and a [`Summary`] says what came out, with intervals.
+//! A [`Setting`] describes a [`SimulatedQueue`]. A [`trial`] lets policies compete on it,
+//! [`run_all`] does so many times on all cores, and a [`Summary`] has the results with intervals.
+//! [`replay`] and [`off_policy`] compare policies on a table of past reviews, [`prevalence`]
+//! estimates the mean reward of all its rows, and [`reproduce`] tests the paper.
 //!
-//! Two rules hold throughout. *Common random numbers:* a run has one random stream for its data, so that all policies
-//! meet the same items and their differences are sharp. *Nothing depends on threads or on company:* a run is a function
-//! of its setting, seed and number, so files are the same byte for byte on one core and on many.
+//! Two rules hold throughout. *Common random numbers:* each run has one random stream for its data,
+//! so that all policies meet the same items and differences are precise. *Determinism:* a run is a
+//! function of its setting, seed and number, so that files are byte-identical on any number of
+//! cores.
 #![forbid(unsafe_code)]
 
 mod checkpoints;
@@ -14,40 +17,43 @@ mod contender;
 mod demo;
 mod demo_page;
 mod error;
-mod jump;
 mod linear;
+mod max_influence;
 mod offpolicy;
+mod post_stream;
 mod prevalence;
-mod range;
 mod replay;
 mod reproduce;
+mod reward_range;
+mod rounded;
 mod runner;
 mod setting;
+mod simulated_queue;
 mod statistics;
-mod stream;
 mod summary;
 mod trial;
 mod truncated;
 mod truth;
-mod world;
 
 pub use checkpoints::checkpoints;
 pub use contender::Contender;
-pub use demo::{Demo, Standing};
+pub use demo::{DemoSimulation, DemoStanding};
 pub use error::Error;
 pub use jurybox_draw::{Curve, Plot, Scale};
 pub use offpolicy::{Bounds, Estimates, OffPolicy, OffPolicyLine, off_policy};
+pub use post_stream::{Post, PostStream};
 pub use prevalence::{
     ErrorRate, ErrorRates, Period, Predictions, Prevalence, PrevalenceLine, PrevalenceOptions, prevalence,
 };
-pub use replay::{CurvePoint, Line, Outcome, Protocol, ReplayOptions, replay};
-pub use reproduce::{Claim, Figure, Finding, Part, Plan, Report, Skipped, Table, reproduce};
+pub use replay::{CurvePoint, Protocol, ReplayLine, ReplayOptions, ReplayOutcome, replay};
+pub use reproduce::{
+    Figure, Finding, PaperClaim, PaperPart, PaperTable, Plan, ReproductionReport, SkippedPart, reproduce,
+};
 pub use runner::{Experiment, Running, run_all};
-pub use setting::{Drift, Setting, Truncation, Twists};
+pub use setting::{Extensions, Setting, SimulatedDrift, Truncation};
+pub use simulated_queue::{SimulatedItems, SimulatedQueue};
 pub use statistics::{growth_exponent, log_slope};
-pub use stream::{Post, Stream};
-pub use summary::{Point, PolicySummary, Summary, Yardstick};
-pub use trial::{Record, Track, trial};
+pub use summary::{PolicySummary, Summary, SummaryPoint, Yardstick};
+pub use trial::{RunRecord, Track, trial};
 pub use truncated::TruncatedNormal;
 pub use truth::Truth;
-pub use world::{Items, World};

@@ -1,30 +1,30 @@
-//! Small dense linear algebra: least squares with an intercept and a ridge, and the factor it stands on.
+//! Small dense linear algebra: ridge regression with an intercept, and the Cholesky factorisation.
 
-/// Sums that determine a regression of one value on several with an intercept.
+/// Sufficient statistics of a regression of one value on several columns with an intercept.
 #[derive(Debug, Clone)]
-pub(crate) struct LeastSquares {
+pub(crate) struct RegressionSums {
     columns: usize,
     count: f64,
-    /// Means of the columns, then of the value.
+    /// Means of the columns, and last that of the value.
     means: Vec<f64>,
-    /// Centred products of the columns and the value, row after row, `columns + 1` wide.
+    /// Centred products of the columns and the value, row-major, `columns + 1` wide.
     products: Vec<f64>,
 }
 
-/// A fitted regression.
+/// The coefficients of a linear regression.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fit {
+pub(crate) struct LinearFit {
     pub(crate) intercept: f64,
     pub(crate) slopes: Vec<f64>,
 }
 
-impl LeastSquares {
+impl RegressionSums {
     pub(crate) fn new(columns: usize) -> Self {
         let wide = columns + 1;
-        LeastSquares { columns, count: 0.0, means: vec![0.0; wide], products: vec![0.0; wide * wide] }
+        RegressionSums { columns, count: 0.0, means: vec![0.0; wide], products: vec![0.0; wide * wide] }
     }
 
-    /// Takes in one row; every value must be a number. Welford's update: sums of squares never cancel.
+    /// Adds one row without missing values. Welford's update, which avoids cancellation.
     pub(crate) fn learn(&mut self, row: &[f64], y: f64) {
         let wide = self.columns + 1;
         self.count += 1.0;
@@ -38,14 +38,15 @@ impl LeastSquares {
         }
     }
 
-    /// The fit with `ridge` added to the squares of each column; the intercept is not shrunk. A hair of ridge is always
-    /// there and keeps collinear columns apart. None before the second row.
-    pub(crate) fn fit(&self, ridge: f64) -> Option<Fit> {
+    /// The fit with `ridge` added to the square of each column; the intercept is not shrunk. A tiny
+    /// ridge is always added, so that collinear columns have a solution. None from fewer than two
+    /// rows.
+    pub(crate) fn fit(&self, ridge: f64) -> Option<LinearFit> {
         self.fit_with_leverage(ridge).map(|(fit, _)| fit)
     }
 
-    /// As [`fit`](Self::fit), and what tells how far each row drew the fit to itself.
-    pub(crate) fn fit_with_leverage(&self, ridge: f64) -> Option<(Fit, Leverage)> {
+    /// The fit, and the leverages of the rows that it was made from. None from fewer than two rows.
+    pub(crate) fn fit_with_leverage(&self, ridge: f64) -> Option<(LinearFit, Leverage)> {
         if self.count < 2.0 {
             return None;
         }
@@ -54,11 +55,11 @@ impl LeastSquares {
         for i in 0..n {
             matrix[i * n + i] += ridge + 1e-9 * (matrix[i * n + i] + self.count);
         }
-        let factor = Factor::of(matrix, n)?;
+        let factor = CholeskyFactor::of(matrix, n)?;
         let slopes = factor.solve(&self.with_value());
         let intercept = self.means[n] - slopes.iter().zip(&self.means).map(|(b, mean)| b * mean).sum::<f64>();
         let leverage = Leverage { least: 1.0 / self.count, means: self.means[..n].to_vec(), factor };
-        Some((Fit { intercept, slopes }, leverage))
+        Some((LinearFit { intercept, slopes }, leverage))
     }
 
     /// Centred products of each column with the value.
@@ -67,23 +68,23 @@ impl LeastSquares {
     }
 }
 
-impl Fit {
+impl LinearFit {
     pub(crate) fn predict(&self, row: &[f64]) -> f64 {
         self.intercept + row.iter().zip(&self.slopes).map(|(x, b)| x * b).sum::<f64>()
     }
 }
 
-/// What tells how far each row drew a fit to itself.
+/// Computes leverages: the weight of a row's own value in its prediction.
 #[derive(Debug, Clone)]
 pub(crate) struct Leverage {
     least: f64,
     means: Vec<f64>,
-    factor: Factor,
+    factor: CholeskyFactor,
 }
 
 impl Leverage {
-    /// The weight of a row's own value in its prediction: its residual over one minus this is what it would be had the
-    /// row been left out.
+    /// The leverage of a row. Its residual divided by one minus this is the residual of a fit
+    /// without the row.
     pub(crate) fn of(&self, row: &[f64]) -> f64 {
         let off: Vec<f64> = row.iter().zip(&self.means).map(|(x, mean)| x - mean).collect();
         self.least + self.factor.square(&off)
@@ -92,15 +93,15 @@ impl Leverage {
 
 /// The Cholesky factor of a symmetric positive definite matrix.
 #[derive(Debug, Clone)]
-pub(crate) struct Factor {
+pub(crate) struct CholeskyFactor {
     n: usize,
-    /// Lower triangle, row after row.
+    /// Lower triangle, row-major; entries above the diagonal are not used.
     lower: Vec<f64>,
 }
 
-impl Factor {
-    /// None where the matrix is not positive definite.
-    pub(crate) fn of(mut matrix: Vec<f64>, n: usize) -> Option<Factor> {
+impl CholeskyFactor {
+    /// The factor of a row-major n x n matrix. None if it is not positive definite.
+    pub(crate) fn of(mut matrix: Vec<f64>, n: usize) -> Option<CholeskyFactor> {
         for i in 0..n {
             for j in 0..=i {
                 let dot: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
@@ -115,10 +116,10 @@ impl Factor {
                 }
             }
         }
-        Some(Factor { n, lower: matrix })
+        Some(CholeskyFactor { n, lower: matrix })
     }
 
-    /// The x for which the lower triangle times x is `right`.
+    /// Solves L x = `right` for the factor L.
     fn forward(&self, right: &[f64]) -> Vec<f64> {
         let (n, l) = (self.n, &self.lower);
         let mut x = right.to_vec();
@@ -129,12 +130,12 @@ impl Factor {
         x
     }
 
-    /// `v' M^-1 v` of the matrix M.
+    /// `v' M^-1 v` for the matrix M.
     pub(crate) fn square(&self, v: &[f64]) -> f64 {
         self.forward(v).iter().map(|x| x * x).sum()
     }
 
-    /// The x for which the matrix times x is `right`.
+    /// Solves M x = `right` for the matrix M.
     pub(crate) fn solve(&self, right: &[f64]) -> Vec<f64> {
         let (n, l) = (self.n, &self.lower);
         let mut x = self.forward(right);
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_plane_is_found_and_a_ridge_shrinks_it_as_the_formula_says() {
-        let mut sums = LeastSquares::new(2);
+        let mut sums = RegressionSums::new(2);
         let (mut xx, mut xy, mut count) = (0.0, 0.0, 0.0);
         for i in 0..10 {
             for j in 0..10 {
@@ -165,7 +166,7 @@ mod tests {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
         assert!(close(fit.slopes[0], 2.0) && close(fit.slopes[1], -0.5), "{fit:?}");
         assert!((fit.predict(&[1.0, 1.0]) - (1e6 + 1.5)).abs() < 1e-5);
-        // Columns at right angles: each slope is its own product over square plus ridge.
+        // With orthogonal columns each slope is its product over its square plus the ridge.
         let shrunk = sums.fit(count).unwrap();
         assert!(close(shrunk.slopes[0], xy / (xx + count)), "{shrunk:?}");
         assert!((shrunk.intercept - 1e6).abs() < 1e-5, "the intercept is not shrunk: {shrunk:?}");
@@ -173,7 +174,7 @@ mod tests {
 
     #[test]
     fn two_equal_columns_share_and_one_row_fits_nothing() {
-        let mut sums = LeastSquares::new(2);
+        let mut sums = RegressionSums::new(2);
         sums.learn(&[1.0, 1.0], 3.0);
         assert_eq!(sums.fit(0.0), None);
         (0..20).for_each(|i| sums.learn(&[f64::from(i), f64::from(i)], 3.0 * f64::from(i)));
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_is_not_positive_definite_is_refused() {
-        assert!(Factor::of(vec![1.0, 2.0, 2.0, 1.0], 2).is_none());
-        assert!(Factor::of(vec![f64::NAN], 1).is_none());
+        assert!(CholeskyFactor::of(vec![1.0, 2.0, 2.0, 1.0], 2).is_none());
+        assert!(CholeskyFactor::of(vec![f64::NAN], 1).is_none());
     }
 }

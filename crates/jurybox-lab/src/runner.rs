@@ -1,13 +1,12 @@
-//! The runner: experiments times runs on all cores, kept on disk as they finish.
+//! Runs experiments on all cores, and keeps finished runs on disk.
 //!
-//! A run is the unit of work and of memory: it depends on its setting, contenders, seed and number only, so results do
-//! not depend on threads, and a run found on disk from an earlier call is taken as it stands. Stopping loses the runs
-//! that were under way and no others.
+//! A run depends on its setting, contenders, seed and number only, so that results do not depend on
+//! threads. A run that a file already holds is not repeated. Stopping loses only unfinished runs.
 
 use crate::contender::Contender;
 use crate::error::Error;
 use crate::setting::Setting;
-use crate::trial::{Record, trial};
+use crate::trial::{RunRecord, trial};
 use jurybox::toolbox::hash_text;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -16,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// A setting, who plays in it, and how often.
+/// A setting, its contenders, and the number of runs.
 ///
 /// ```
 /// use jurybox_lab::{Contender, Experiment, Setting};
@@ -32,7 +31,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Experiment {
-    /// The world.
+    /// The simulated queue.
     pub setting: Setting,
     /// The policies.
     pub contenders: Vec<Contender>,
@@ -42,11 +41,11 @@ pub struct Experiment {
     pub runs: u64,
 }
 
-/// Runs at most.
+/// Largest number of runs.
 const MOST_RUNS: u64 = 100_000;
 
 impl Experiment {
-    /// Refuses what cannot be run, before any work is done.
+    /// Errors on what cannot be run, before any work is done.
     pub fn check(&self) -> Result<(), Error> {
         self.setting.check()?;
         if self.runs == 0 {
@@ -67,18 +66,21 @@ impl Experiment {
         Ok(())
     }
 
-    /// A name for its folder: the same for the same work, another for any other. The number of runs is not part of it,
-    /// so that more runs add to those that are there.
+    /// The name of the experiment's folder, which identifies its content. The number of runs is not
+    /// part of it, so that a call for more runs adds to those that are there.
     fn key(&self) -> String {
         let work = (env!("CARGO_PKG_VERSION"), FORMAT, &self.setting, &self.contenders, self.seed);
-        format!("{:016x}", hash_text(&serde_json::to_string(&work).expect("plain data")))
+        // Earlier versions called the extensions "twists" in this JSON: their folders must be
+        // found.
+        let json = serde_json::to_string(&work).expect("plain data");
+        format!("{:016x}", hash_text(&json.replacen("\"extensions\":", "\"twists\":", 1)))
     }
 }
 
-/// Changes when the same experiment would give other records.
+/// Version of the simulation, raised when the same experiment would give other records.
 const FORMAT: u32 = 5;
 
-/// How [`run_all`] is to go about it.
+/// Options of [`run_all`]: where to keep runs, and how to follow and stop the work.
 ///
 /// ```
 /// let how = jurybox_lab::Running::default();
@@ -86,15 +88,17 @@ const FORMAT: u32 = 5;
 /// ```
 #[derive(Default)]
 pub struct Running<'a> {
-    /// Folder in which finished runs are kept, and looked for.
+    /// Folder for finished runs, which are also read from there.
     pub keep: Option<&'a Path>,
-    /// Called with the runs finished and the runs asked for, from any thread.
+    /// Called after each finished run with the number of finished runs and of all runs, from any
+    /// thread.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
-    /// Set to stop.
+    /// Set to true to stop.
     pub stop: Option<&'a AtomicBool>,
 }
 
-/// Runs every run of every experiment; the records of each, in order of the runs.
+/// Simulates every run of every experiment. Returns the records of each experiment in the order of
+/// its runs.
 ///
 /// ```
 /// use jurybox_lab::{Contender, Experiment, Running, Setting, run_all};
@@ -106,13 +110,13 @@ pub struct Running<'a> {
 /// assert_eq!(records[0].len(), 3);
 /// # Ok::<(), jurybox_lab::Error>(())
 /// ```
-pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<Record>>, Error> {
+pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<RunRecord>>, Error> {
     let mut folders = Vec::new();
     for experiment in experiments {
         experiment.check()?;
         folders.push(folder_of(experiment, how.keep)?);
     }
-    // Long ones first: the last job to start should be a short one.
+    // Long runs first, so that no long run is left for a single core at the end.
     let mut jobs: Vec<(usize, u64)> =
         experiments.iter().enumerate().flat_map(|(at, e)| (0..e.runs).map(move |run| (at, run))).collect();
     jobs.sort_by_key(|&(at, run)| {
@@ -122,7 +126,7 @@ pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<
     let (total, done) = (jobs.len(), AtomicUsize::new(0));
     let never = AtomicBool::new(false);
     let stop = how.stop.unwrap_or(&never);
-    let finished: Vec<Option<Record>> = jobs
+    let finished: Vec<Option<RunRecord>> = jobs
         .par_iter()
         .with_max_len(1)
         .map(|&(at, run)| {
@@ -143,7 +147,7 @@ pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<
     if done < total {
         return Err(Error::Interrupted { done, total });
     }
-    let mut records: Vec<Vec<(u64, Record)>> = experiments.iter().map(|_| Vec::new()).collect();
+    let mut records: Vec<Vec<(u64, RunRecord)>> = experiments.iter().map(|_| Vec::new()).collect();
     for ((at, run), record) in jobs.into_iter().zip(finished.into_iter().flatten()) {
         records[at].push((run, record));
     }
@@ -156,7 +160,7 @@ pub fn run_all(experiments: &[Experiment], how: &Running<'_>) -> Result<Vec<Vec<
         .collect())
 }
 
-/// The experiment's own folder under `keep`, made and found writable before any work is done.
+/// Creates the experiment's folder under `keep`, and checks that it can be written to.
 fn folder_of(experiment: &Experiment, keep: Option<&Path>) -> Result<Option<PathBuf>, Error> {
     let Some(keep) = keep else { return Ok(None) };
     let folder = keep.join(experiment.key());
@@ -167,12 +171,18 @@ fn folder_of(experiment: &Experiment, keep: Option<&Path>) -> Result<Option<Path
     Ok(Some(folder))
 }
 
-fn one(e: &Experiment, run: u64, folder: Option<&Path>, stop: &AtomicBool) -> Result<Option<Record>, Error> {
+fn one(
+    e: &Experiment,
+    run: u64,
+    folder: Option<&Path>,
+    stop: &AtomicBool,
+) -> Result<Option<RunRecord>, Error> {
     let path = folder.map(|folder| folder.join(format!("{run}.json")));
     kept(path.as_deref(), || trial(&e.setting, &e.contenders, e.seed, run, stop))
 }
 
-/// What a file holds, or else what the work gives, which is then kept in the file. None from work that was interrupted.
+/// The value in a file, or else the result of `work`, which is then written to the file. None if
+/// the work was interrupted.
 pub(crate) fn kept<T: Serialize + DeserializeOwned>(
     path: Option<&Path>,
     work: impl FnOnce() -> Result<Option<T>, Error>,
@@ -185,7 +195,7 @@ pub(crate) fn kept<T: Serialize + DeserializeOwned>(
     }
     let Some(done) = work()? else { return Ok(None) };
     if let Some(path) = path {
-        // Under another name first: a file that has its name is whole.
+        // Written under another name first: a file with the final name is complete.
         let part = path.with_extension("part");
         fs::write(&part, serde_json::to_vec(&done).expect("plain data")).map_err(Error::file(&part))?;
         fs::rename(&part, path).map_err(Error::file(path))?;
@@ -242,7 +252,7 @@ mod tests {
         let again = run_all(&[experiment(5)], &Running { keep: Some(&keep), ..Running::default() }).unwrap();
         assert_eq!(again, straight);
         assert_eq!(fs::metadata(kept(0)).unwrap().modified().unwrap(), first);
-        // A file that was cut short is no run: it is done again.
+        // A truncated file is ignored: its run is repeated.
         fs::write(kept(3), "{\"rounds\":[1").unwrap();
         let again = run_all(&[experiment(5)], &Running { keep: Some(&keep), ..Running::default() }).unwrap();
         assert_eq!(again, straight);

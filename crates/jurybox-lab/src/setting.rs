@@ -1,29 +1,30 @@
-//! A setting: everything that describes a simulated review desk, checked before any work is done.
+//! The parameters of a simulated queue, checked before any work is done.
 
 use crate::error::Error;
 use jurybox::Link;
 use serde::{Deserialize, Serialize};
 
-/// The paper's synthetic family (Sect. 6.1), and the [`Twists`] that take it to data as it really is.
+/// The paper's synthetic model (Sect. 6.1) and the [`Extensions`] that make it more like real data.
 ///
 /// Rewards are N(0, 1) cut to [0, 20]; evaluator j has gain alpha_j ~ U[1/2, 3/2] and noise level
 /// sigma_j ~ U[s/2, 3s/2] with s = 1 / `ratio`.
 ///
 /// ```
-/// use jurybox_lab::{Setting, Twists};
+/// use jurybox_lab::{Setting, Extensions};
 ///
 /// let paper = Setting::default();
 /// assert_eq!((paper.items, paper.k, paper.evaluators), (60, 10, 10));
-/// let harder = Setting { twists: Twists { missing: 0.2, delay: 5, ..Twists::default() }, ..paper };
+/// let extensions = Extensions { missing: 0.2, delay: 5, ..Extensions::default() };
+/// let harder = Setting { extensions, ..paper };
 /// assert!(harder.check().is_ok());
 /// assert!(Setting { ratio: 0.0, ..Setting::default() }.check().is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// How evaluations follow from rewards.
+    /// The function from rewards to mean scores.
     pub link: Link,
-    /// alpha_0 / sigma_0: 0.1 is very noisy, 10 is clear.
+    /// Signal to noise, alpha_0 / sigma_0: 0.1 is very noisy, 10 is clear.
     pub ratio: f64,
     /// J, the number of evaluators.
     pub evaluators: usize,
@@ -33,10 +34,10 @@ pub struct Setting {
     pub k: usize,
     /// T, the number of rounds.
     pub rounds: u64,
-    /// How noise is cut where the link is bounded.
+    /// How noise is cut if the link is bounded.
     pub truncation: Truncation,
-    /// What the paper leaves out.
-    pub twists: Twists,
+    /// Deviations from the paper's model.
+    pub extensions: Extensions,
 }
 
 impl Default for Setting {
@@ -49,91 +50,93 @@ impl Default for Setting {
             k: 10,
             rounds: 2000,
             truncation: Truncation::Interval,
-            twists: Twists::default(),
+            extensions: Extensions::default(),
         }
     }
 }
 
-/// How the noise of a bounded link is cut; the paper does not say.
+/// How the noise of a bounded link is cut. The paper does not say.
 ///
 /// ```
-/// assert_eq!(serde_json::to_string(&jurybox_lab::Truncation::Symmetric).unwrap(), r#""symmetric""#);
+/// let json = serde_json::to_string(&jurybox_lab::Truncation::Symmetric).unwrap();
+/// assert_eq!(json, r#""symmetric""#);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Truncation {
-    /// The score stays in (0, 1), whatever that does to its mean: the paper's reading.
+    /// The score stays in (0, 1), so that the noise has a mean other than zero near the ends.
     #[default]
     Interval,
-    /// Cut at ±min(m, 1 - m) around the mean score m: the noise keeps mean zero, as Assumption 2 demands.
+    /// Cut at ±min(m, 1 - m) around the mean score m: the noise has mean zero, as the paper's
+    /// Assumption 2 demands.
     Symmetric,
 }
 
-/// How the evaluators change over time.
+/// How the evaluators' parameters change over time.
 ///
 /// ```
-/// assert_eq!(jurybox_lab::Drift::default(), jurybox_lab::Drift::None);
+/// assert_eq!(jurybox_lab::SimulatedDrift::default(), jurybox_lab::SimulatedDrift::None);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Drift {
-    /// They do not.
+pub enum SimulatedDrift {
+    /// No change.
     #[default]
     None,
-    /// Half way through, the first evaluator becomes what the last was, and so on.
+    /// Halfway through the run the order of the evaluators' parameters is reversed.
     Swap,
-    /// The same change, spread evenly over all rounds.
+    /// The same reversal, spread evenly over all rounds.
     Slow,
 }
 
-/// What the paper's family leaves out, each on its own switch; all off by default.
+/// Deviations from the paper's model, each with a field of its own; all off by default.
 ///
 /// ```
-/// let twists = jurybox_lab::Twists { intercepts: 1.0, ..Default::default() };
-/// assert_ne!(twists, jurybox_lab::Twists::default());
+/// let extensions = jurybox_lab::Extensions { intercepts: 1.0, ..Default::default() };
+/// assert_ne!(extensions, jurybox_lab::Extensions::default());
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Twists {
-    /// Evaluator j adds b_j ~ U[-x, x] inside the link.
+pub struct Extensions {
+    /// Evaluator j adds an offset b_j ~ U[-x, x] inside the link.
     pub intercepts: f64,
-    /// Evaluator j reports in units of its own, 10^U[-x, x] (identity link only).
+    /// Evaluator j reports scores in a unit of its own, 10^U[-x, x] (identity link only).
     pub units: f64,
-    /// This many evaluators see nothing of the reward.
+    /// Number of evaluators with gain zero.
     pub useless: usize,
-    /// This many score against the reward.
+    /// Number of evaluators with a negative gain.
     pub inverted: usize,
-    /// This many share a part of their error ...
+    /// Number of evaluators whose errors are correlated.
     pub correlated: usize,
-    /// ... with this correlation.
+    /// Correlation of those errors.
     pub rho: f64,
-    /// The noise level of an item is sigma_j (1 + x r).
+    /// Growth x of the noise with the reward: its level for an item is sigma_j (1 + x r).
     pub reward_noise_growth: f64,
-    /// Evaluator j sees r^p_j instead of r, ln p_j ~ U[-x, x].
+    /// Curvature x: evaluator j scores r^p_j instead of r, with ln p_j ~ U[-x, x].
     pub curvature: f64,
-    /// Each score is missing with this probability.
+    /// Probability of each score to be missing.
     pub missing: f64,
-    /// The first evaluator is down from the first of these rounds to the last.
+    /// First and last round in which the first evaluator gives no scores.
     pub outage: Option<(u64, u64)>,
-    /// How the evaluators change.
-    pub drift: Drift,
-    /// What the learner sees of a reward is off by N(0, x^2).
+    /// Change of the evaluators over time.
+    pub drift: SimulatedDrift,
+    /// Standard deviation of the error of verdicts.
     pub reward_noise: f64,
-    /// A reward comes this many rounds after its pick.
+    /// Number of rounds from a pick to its reward.
     pub delay: u64,
-    /// K_t is uniform between this and `items`.
+    /// Smallest number of items in a round; the number is uniform up to `items`.
     pub items_min: Option<usize>,
-    /// What was not picked stays; each round, new items take the places of the picked ones.
+    /// Items stay until they are picked, and each round brings as many new ones as were picked.
     pub persistent: bool,
 }
 
-/// Evaluators at most: as many as a jury takes.
+/// Largest number of evaluators, which is that of a jury.
 const MOST_EVALUATORS: usize = 2048;
-/// Items of a round at most.
+/// Largest number of items in a round.
 const MOST_ITEMS: usize = 1_000_000;
 
 impl Setting {
-    /// Refuses what cannot be simulated, naming the value.
+    /// Errors on the first parameter that cannot be simulated.
     pub fn check(&self) -> Result<(), Error> {
         let Setting { ratio, evaluators, items, k, rounds, .. } = self;
         if !(ratio.is_finite() && *ratio > 0.0) {
@@ -162,11 +165,11 @@ impl Setting {
         if *rounds == 0 {
             return Err(Error::setting("rounds", 0, "there must be at least one"));
         }
-        self.check_twists()
+        self.check_extensions()
     }
 
-    fn check_twists(&self) -> Result<(), Error> {
-        let t = &self.twists;
+    fn check_extensions(&self) -> Result<(), Error> {
+        let t = &self.extensions;
         for (name, value) in [
             ("intercepts", t.intercepts),
             ("units", t.units),
@@ -213,9 +216,9 @@ impl Setting {
         Ok(())
     }
 
-    /// E r of the rewards.
+    /// E\[r\], the mean of the rewards.
     pub fn mean_reward(&self) -> f64 {
-        crate::world::REWARDS.expectation()
+        crate::simulated_queue::REWARDS.expectation()
     }
 }
 
@@ -225,7 +228,7 @@ mod tests {
 
     #[test]
     fn bad_settings_are_refused_by_name() {
-        let with = |twists: Twists| Setting { twists, ..Setting::default() };
+        let with = |extensions: Extensions| Setting { extensions, ..Setting::default() };
         for (setting, says) in [
             (Setting { k: 0, ..Setting::default() }, "k = 0"),
             (Setting { k: 60, ..Setting::default() }, "k = 60: must be below items = 60"),
@@ -233,19 +236,20 @@ mod tests {
             (Setting { ratio: f64::NAN, ..Setting::default() }, "ratio = NaN"),
             (Setting { evaluators: 0, ..Setting::default() }, "evaluators = 0"),
             (Setting { rounds: 0, ..Setting::default() }, "rounds = 0"),
-            (with(Twists { missing: 1.0, ..Twists::default() }), "missing = 1"),
-            (with(Twists { correlated: 3, ..Twists::default() }), "rho = 0"),
-            (with(Twists { correlated: 1, rho: 0.5, ..Twists::default() }), "correlated = 1"),
-            (with(Twists { useless: usize::MAX, inverted: 5, ..Twists::default() }), "useless = 184"),
-            (with(Twists { useless: 6, inverted: 5, ..Twists::default() }), "useless = 6"),
-            (with(Twists { outage: Some((9, 3)), ..Twists::default() }), "outage = 9-3"),
-            (with(Twists { items_min: Some(10), ..Twists::default() }), "items-min = 10"),
-            (with(Twists { curvature: -0.5, ..Twists::default() }), "curvature = -0.5"),
+            (with(Extensions { missing: 1.0, ..Extensions::default() }), "missing = 1"),
+            (with(Extensions { correlated: 3, ..Extensions::default() }), "rho = 0"),
+            (with(Extensions { correlated: 1, rho: 0.5, ..Extensions::default() }), "correlated = 1"),
+            (with(Extensions { useless: usize::MAX, inverted: 5, ..Extensions::default() }), "useless = 184"),
+            (with(Extensions { useless: 6, inverted: 5, ..Extensions::default() }), "useless = 6"),
+            (with(Extensions { outage: Some((9, 3)), ..Extensions::default() }), "outage = 9-3"),
+            (with(Extensions { items_min: Some(10), ..Extensions::default() }), "items-min = 10"),
+            (with(Extensions { curvature: -0.5, ..Extensions::default() }), "curvature = -0.5"),
         ] {
             let message = setting.check().unwrap_err().to_string();
             assert!(message.starts_with(says), "{message}");
         }
-        let logistic = Setting { link: Link::Logistic, ..with(Twists { units: 1.0, ..Twists::default() }) };
+        let logistic =
+            Setting { link: Link::Logistic, ..with(Extensions { units: 1.0, ..Extensions::default() }) };
         assert!(logistic.check().unwrap_err().to_string().contains("identity"));
     }
 }

@@ -3,7 +3,7 @@
 use jurybox::Interval;
 use serde::{Serialize, Serializer};
 
-/// An interval in a document: `{"mean": x, "ci95": h}` for x ± h; h is null from a single run.
+/// An interval in a JSON document: `{"mean": x, "ci95": h}` for x ± h; h is null from a single run.
 #[derive(Serialize)]
 pub(crate) struct Ci95 {
     mean: f64,
@@ -17,12 +17,12 @@ impl From<Interval> for Ci95 {
     }
 }
 
-/// For a field that is an interval.
+/// Serialises an interval.
 pub(crate) fn ci95<S: Serializer>(interval: &Interval, serializer: S) -> Result<S::Ok, S::Error> {
     Ci95::from(*interval).serialize(serializer)
 }
 
-/// For a field that may be one.
+/// Serialises an interval, or null.
 #[expect(clippy::ref_option, reason = "the shape that serde asks for")]
 pub(crate) fn ci95_if_any<S: Serializer>(
     interval: &Option<Interval>,
@@ -31,7 +31,7 @@ pub(crate) fn ci95_if_any<S: Serializer>(
     interval.map(Ci95::from).serialize(serializer)
 }
 
-/// Least-squares slope of ln y on ln x, over points where both are positive; None with fewer than two.
+/// Least-squares slope of ln y on ln x, over points with both positive; None from fewer than two.
 ///
 /// ```
 /// let curve = [(10.0, 100.0), (100.0, 1000.0 * 10_f64.sqrt()), (1000.0, 100_000.0)];
@@ -47,10 +47,11 @@ pub fn log_slope(points: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
     (logs.len() > 1 && spread > 0.0).then(|| shared / spread)
 }
 
-/// The exponent p of growing sums `a + b t^p`, from what they grew by over one doubling of t and over the next, run by run.
+/// The exponent p of growing sums `a + b t^p`. Each pair is one run's growth over a doubling of t
+/// and over the next doubling.
 ///
-/// Whatever was lost at first (a) cancels, so a line after a costly start is still seen as a line. None where the sums did
-/// not grow. The interval is the jackknife's.
+/// The constant a, a cost at the beginning, cancels. None if the sums did not grow, or from a
+/// single run. The interval is the jackknife's over runs.
 ///
 /// ```
 /// // Two runs of 100 + 3 t^(1/2), seen at t = 100, 200 and 400.

@@ -1,15 +1,15 @@
-//! From the records of many runs to one summary: what `jurybox simulate` prints.
+//! The summary of an experiment over its runs: what `jurybox simulate` prints.
 
 use crate::runner::Experiment;
 use crate::statistics::ci95;
-use crate::trial::Record;
+use crate::trial::RunRecord;
 use jurybox::Interval;
 use jurybox_draw::{Curve, Plot, Scale};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What an experiment has shown, over all runs.
+/// The results of an experiment: means over all runs.
 ///
 /// ```
 /// use jurybox_lab::{Contender, Experiment, Running, Setting, Summary, run_all};
@@ -24,15 +24,15 @@ use std::fmt::Write;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// The setting, seed and runs.
+    /// The setting, with the seed and the number of runs.
     pub settings: Value,
-    /// The yardstick.
+    /// The results of the oracle.
     pub oracle: Yardstick,
-    /// The contenders.
+    /// The results of each contender.
     pub policies: Vec<PolicySummary>,
 }
 
-/// How the oracle did.
+/// The oracle's result.
 ///
 /// ```
 /// let oracle = jurybox_lab::Yardstick { reward: 90.0, share_of_best: 0.9 };
@@ -40,13 +40,13 @@ pub struct Summary {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Yardstick {
-    /// Its reward over all rounds, mean over runs.
+    /// Sum of rewards over all rounds, mean over runs.
     pub reward: f64,
-    /// That as a share of the best picks in hindsight.
+    /// `reward` as a share of that of the best possible picks.
     pub share_of_best: f64,
 }
 
-/// How one contender did: means over runs, with 95% intervals.
+/// The results of one contender: means over runs, with 95% intervals.
 ///
 /// ```
 /// // Read from `Summary::policies`.
@@ -54,41 +54,41 @@ pub struct Yardstick {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PolicySummary {
-    /// Its label.
+    /// The contender's label.
     pub name: String,
-    /// After the last round.
+    /// Relative regret after the last round.
     #[serde(serialize_with = "ci95")]
     pub relative_regret: Interval,
-    /// After the last round.
+    /// Absolute regret after the last round.
     #[serde(serialize_with = "ci95")]
     pub absolute_regret: Interval,
-    /// Reward over all rounds.
+    /// Sum of rewards over all rounds.
     pub reward: f64,
-    /// That as a share of the oracle's.
+    /// `reward` as a share of the oracle's.
     pub reward_share_of_oracle: f64,
-    /// Error of its gains at the end.
+    /// Distance of the estimated gains from the true ones after the last round.
     pub alpha_error: Option<f64>,
-    /// The same on the way.
-    pub curve: Vec<Point>,
+    /// Regret and error at each checkpoint.
+    pub curve: Vec<SummaryPoint>,
 }
 
-/// A checkpoint of a curve: means over runs.
+/// A checkpoint: means over runs.
 ///
 /// ```
 /// // Read from `PolicySummary::curve`.
-/// fn x(point: &jurybox_lab::Point) -> f64 { point.round as f64 }
+/// fn x(point: &jurybox_lab::SummaryPoint) -> f64 { point.round as f64 }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Point {
-    /// The round.
+pub struct SummaryPoint {
+    /// The round of the checkpoint.
     pub round: u64,
-    /// Regret up to it.
+    /// Relative regret up to this round.
     #[serde(serialize_with = "mean_only")]
     pub relative_regret: Interval,
-    /// The same by true rewards.
+    /// Absolute regret up to this round.
     #[serde(serialize_with = "mean_only")]
     pub absolute_regret: Interval,
-    /// Error of the gains at it.
+    /// Distance of the estimated gains from the true ones after this round.
     #[serde(serialize_with = "mean_if_any")]
     pub alpha_error: Option<Interval>,
 }
@@ -107,7 +107,7 @@ impl Summary {
     ///
     /// # Panics
     /// If there are none.
-    pub fn of(experiment: &Experiment, records: &[Record]) -> Summary {
+    pub fn of(experiment: &Experiment, records: &[RunRecord]) -> Summary {
         let n = records.len() as f64;
         let last = |values: &[f64]| values.last().copied().unwrap_or(0.0);
         let oracle = records.iter().map(|record| last(&record.oracle)).sum::<f64>() / n;
@@ -136,17 +136,18 @@ impl Summary {
         }
     }
 
-    /// The curves as plots, each with a name for its file.
+    /// The curves as plots, each with a file name.
     pub fn plots(&self) -> Vec<(&'static str, Plot)> {
-        let plot = |title: &str, y_label: &str, y_scale, of: &dyn Fn(&Point) -> Option<Interval>| Plot {
-            title: title.into(),
-            x_label: "round".into(),
-            y_label: y_label.into(),
-            x_scale: if y_scale == Scale::Log { Scale::Log } else { Scale::Linear },
-            y_scale,
-            curves: self.curves(of),
-        };
-        let relative = |point: &Point| Some(point.relative_regret);
+        let plot =
+            |title: &str, y_label: &str, y_scale, of: &dyn Fn(&SummaryPoint) -> Option<Interval>| Plot {
+                title: title.into(),
+                x_label: "round".into(),
+                y_label: y_label.into(),
+                x_scale: if y_scale == Scale::Log { Scale::Log } else { Scale::Linear },
+                y_scale,
+                curves: self.curves(of),
+            };
+        let relative = |point: &SummaryPoint| Some(point.relative_regret);
         let mut plots = vec![
             (
                 "relative-regret",
@@ -169,8 +170,8 @@ impl Summary {
         plots
     }
 
-    /// One curve per policy that has it.
-    pub(crate) fn curves(&self, of: &dyn Fn(&Point) -> Option<Interval>) -> Vec<Curve> {
+    /// One curve for each policy that has this value at all checkpoints.
+    pub(crate) fn curves(&self, of: &dyn Fn(&SummaryPoint) -> Option<Interval>) -> Vec<Curve> {
         self.policies
             .iter()
             .enumerate()
@@ -213,11 +214,11 @@ impl Summary {
     }
 }
 
-fn curve(records: &[Record], at: usize) -> Vec<Point> {
+fn curve(records: &[RunRecord], at: usize) -> Vec<SummaryPoint> {
     let rounds = &records[0].rounds;
-    let over_runs = |f: &dyn Fn(&Record) -> f64| Interval::of(&records.iter().map(f).collect::<Vec<_>>());
+    let over_runs = |f: &dyn Fn(&RunRecord) -> f64| Interval::of(&records.iter().map(f).collect::<Vec<_>>());
     (0..records[0].tracks[at].reward.len())
-        .map(|i| Point {
+        .map(|i| SummaryPoint {
             round: rounds[i],
             relative_regret: over_runs(&|record| record.tracks[at].relative_regret[i]),
             absolute_regret: over_runs(&|record| record.tracks[at].absolute_regret[i]),

@@ -1,10 +1,10 @@
-//! One run: every contender on the same stream of rounds, judged against the oracle.
+//! One simulated run: every policy on the same rounds, compared with the oracle.
 
 use crate::checkpoints::{DENSITY, checkpoints};
 use crate::contender::Contender;
 use crate::error::Error;
 use crate::setting::Setting;
-use crate::world::{Items, World};
+use crate::simulated_queue::{SimulatedItems, SimulatedQueue};
 use jurybox::toolbox::hash_text;
 use jurybox::{Example, Jury, Pick, Receipt, Scores, TopK};
 use rand::SeedableRng;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What one run of a setting has shown, at its checkpoints. Sums are from the first round on.
+/// The results of one run of a setting at its checkpoints. Sums are from the first round on.
 ///
 /// ```
 /// use jurybox_lab::{Contender, Setting, trial};
@@ -26,94 +26,99 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// # Ok::<(), jurybox_lab::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// The checkpoints.
+pub struct RunRecord {
+    /// The rounds of the checkpoints.
     pub rounds: Vec<u64>,
-    /// Reward of the oracle's picks.
+    /// Sum of the true rewards of the oracle's picks.
     pub oracle: Vec<f64>,
-    /// Reward of the best picks that hindsight allows, from the items the oracle met.
+    /// Sum of the true rewards of the best possible picks from the oracle's items.
     pub best: Vec<f64>,
-    /// The contenders, in order.
+    /// One track per contender, in the order in which they were given.
     pub tracks: Vec<Track>,
 }
 
-/// One contender's part of a [`Record`].
+/// The results of one contender in a [`RunRecord`], one entry per checkpoint.
+///
+/// A contender that stops early has no entries after its last round.
 ///
 /// ```
 /// assert!(jurybox_lab::Track::default().reward.is_empty());
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Track {
-    /// Eq. 6: against the oracle's picks, both by the oracle's estimates.
+    /// Relative regret (the paper's Eq. 6): the oracle's estimates of its own picks minus its
+    /// estimates of the contender's picks.
     pub relative_regret: Vec<f64>,
-    /// App. D: the same by the true rewards.
+    /// Absolute regret (App. D): the true rewards of the oracle's picks minus those of the
+    /// contender's.
     pub absolute_regret: Vec<f64>,
-    /// True reward of the picks.
+    /// Sum of the true rewards of the picks.
     pub reward: Vec<f64>,
-    /// Distance of the estimated gains from the true ones; for `esag` from E\[r\] times them. None without an estimate.
+    /// Euclidean distance of the estimated gains from the true ones, which for `esag` are scaled by
+    /// E\[r\]. None for policies that estimate no gains.
     pub alpha_error: Vec<Option<f64>>,
 }
 
-/// Runs one run. None if it was interrupted.
+/// Simulates run number `run` of a setting. None if `stop` was set before its end.
 pub fn trial(
     setting: &Setting,
     contenders: &[Contender],
     seed: u64,
     run: u64,
     stop: &AtomicBool,
-) -> Result<Option<Record>, Error> {
-    let mut world = World::new(setting, seed, run);
-    let mut seats = Vec::new();
+) -> Result<Option<RunRecord>, Error> {
+    let mut queue = SimulatedQueue::new(setting, seed, run);
+    let mut running = Vec::new();
     for contender in contenders {
-        seats.push(Seat::new(contender, setting, &world, seed, run)?);
+        running.push(RunningContender::new(contender, setting, &queue, seed, run)?);
     }
-    let mut desk = Desk::default();
+    let mut oracle = OraclePicker::default();
     let (mut oracle_sum, mut best_sum) = (0.0, 0.0);
-    let mut oracle_pool = Items::default();
+    let mut oracle_pool = SimulatedItems::default();
     let rounds = checkpoints(setting.rounds, DENSITY);
-    let mut record = Record {
+    let mut record = RunRecord {
         rounds: rounds.clone(),
         oracle: Vec::new(),
         best: Vec::new(),
-        tracks: vec![Track::default(); seats.len()],
+        tracks: vec![Track::default(); running.len()],
     };
     let mut next = rounds.iter().peekable();
-    let (mut items, mut inverse) = (Items::default(), Vec::new());
+    let (mut items, mut inverse) = (SimulatedItems::default(), Vec::new());
     for round in 1..=setting.rounds {
         if round % 64 == 0 && stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        world.next_round(&mut items);
-        // The oracle and every contender read the same scores: their g^-1 is taken once.
+        queue.next_round(&mut items);
+        // The oracle and every contender read the same scores: compute g^-1 once.
         let scores = Scores::new(&items.scores, setting.evaluators)?.with_inverse(setting.link, &mut inverse);
-        let judged = if setting.twists.persistent {
-            oracle_pool.take_in(&items);
+        let oracle_rewards = if setting.extensions.persistent {
+            oracle_pool.append(&items);
             let pool = Scores::new(&oracle_pool.scores, setting.evaluators)?;
-            let judged = desk.judge(&world, &pool, &oracle_pool.rewards, setting.k);
-            oracle_pool.remove(setting.evaluators, &mut desk.oracle_picks);
-            judged
+            let oracle_rewards = oracle.pick(&queue, &pool, &oracle_pool.rewards, setting.k);
+            oracle_pool.remove(setting.evaluators, &mut oracle.oracle_picks);
+            oracle_rewards
         } else {
-            desk.judge(&world, &scores, &items.rewards, setting.k)
+            oracle.pick(&queue, &scores, &items.rewards, setting.k)
         };
-        oracle_sum += judged.oracle_reward;
-        best_sum += judged.best_reward;
-        for seat in seats.iter_mut().filter(|seat| round <= seat.last_round) {
-            if setting.twists.persistent {
-                seat.play_own_pool(setting, round, (&scores, &items), &world, &mut desk)?;
+        oracle_sum += oracle_rewards.oracle_reward;
+        best_sum += oracle_rewards.best_reward;
+        for contender in running.iter_mut().filter(|contender| round <= contender.last_round) {
+            if setting.extensions.persistent {
+                contender.play_from_own_pool(setting, round, (&scores, &items), &queue, &mut oracle)?;
             } else {
-                let oracle = (&desk.values[..], judged.oracle_estimate);
-                seat.play(setting, round, &scores, (&scores, &items), oracle)?;
+                let oracle = (&oracle.values[..], oracle_rewards.oracle_estimate);
+                contender.play(setting, round, &scores, (&scores, &items), oracle)?;
             }
         }
         if next.next_if(|&&checkpoint| checkpoint == round).is_some() {
             record.oracle.push(oracle_sum);
             record.best.push(best_sum);
-            for (seat, track) in seats.iter_mut().zip(&mut record.tracks) {
-                if round <= seat.last_round {
-                    track.relative_regret.push(seat.relative);
-                    track.absolute_regret.push(oracle_sum - seat.reward);
-                    track.reward.push(seat.reward);
-                    track.alpha_error.push(seat.alpha_error(setting, &world));
+            for (contender, track) in running.iter_mut().zip(&mut record.tracks) {
+                if round <= contender.last_round {
+                    track.relative_regret.push(contender.relative);
+                    track.absolute_regret.push(oracle_sum - contender.reward);
+                    track.reward.push(contender.reward);
+                    track.alpha_error.push(contender.alpha_error(setting, &queue));
                 }
             }
         }
@@ -121,9 +126,9 @@ pub fn trial(
     Ok(Some(record))
 }
 
-/// The oracle's view of one round.
+/// Finds the picks of the oracle, with buffers that are kept from round to round.
 #[derive(Default)]
-struct Desk {
+struct OraclePicker {
     buffer: Vec<f64>,
     values: Vec<f64>,
     oracle_picks: Vec<usize>,
@@ -131,15 +136,21 @@ struct Desk {
 }
 
 #[derive(Clone, Copy)]
-struct Judged {
+struct OracleRewards {
     oracle_estimate: f64,
     oracle_reward: f64,
     best_reward: f64,
 }
 
-impl Desk {
-    fn judge(&mut self, world: &World, scores: &Scores<'_>, rewards: &[f64], k: usize) -> Judged {
-        world.oracle_values(scores, &mut self.buffer, &mut self.values);
+impl OraclePicker {
+    fn pick(
+        &mut self,
+        queue: &SimulatedQueue,
+        scores: &Scores<'_>,
+        rewards: &[f64],
+        k: usize,
+    ) -> OracleRewards {
+        queue.oracle_values(scores, &mut self.buffer, &mut self.values);
         let top = self.top.get_or_insert_with(|| TopK::new(k, 0));
         let mut best_of = |values: &[f64], picks: Option<&mut Vec<usize>>| -> f64 {
             top.fill(k, 0, values);
@@ -153,49 +164,49 @@ impl Desk {
         let oracle_estimate = best_of(&self.values, Some(&mut self.oracle_picks));
         let best_reward = best_of(rewards, None);
         let oracle_reward = self.oracle_picks.iter().map(|&item| rewards[item]).sum();
-        Judged { oracle_estimate, oracle_reward, best_reward }
+        OracleRewards { oracle_estimate, oracle_reward, best_reward }
     }
 }
 
-/// A reward that is on its way.
-struct Due {
+/// A reward that is delivered at the end of a later round.
+struct PendingReward {
     round: u64,
     scores: Vec<f64>,
     reward: f64,
     receipt: Receipt,
 }
 
-/// A contender at work.
-struct Seat {
+/// A contender with its jury and its sums so far.
+struct RunningContender {
     jury: Jury,
     rng: ChaCha8Rng,
-    pool: Items,
+    pool: SimulatedItems,
     picks: Vec<Pick>,
-    due: VecDeque<Due>,
+    pending: VecDeque<PendingReward>,
     relative: f64,
     reward: f64,
     last_round: u64,
-    /// What the estimate of the gains estimates is this multiple of them.
+    /// The factor between the gains that the policy estimates and the true ones.
     alpha_scale: f64,
 }
 
-impl Seat {
+impl RunningContender {
     fn new(
         contender: &Contender,
         setting: &Setting,
-        world: &World,
+        queue: &SimulatedQueue,
         seed: u64,
         run: u64,
-    ) -> Result<Seat, Error> {
-        // A stream for the contender's own draws that depends on its name alone, not on who else plays.
+    ) -> Result<RunningContender, Error> {
+        // Seeded by the contender's label alone, so that the other contenders change nothing.
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ hash_text(&contender.label));
         rng.set_stream(run);
-        Ok(Seat {
-            jury: contender.seat(setting, world.truth())?,
+        Ok(RunningContender {
+            jury: contender.jury_for(setting, queue.truth())?,
             rng,
-            pool: Items::default(),
+            pool: SimulatedItems::default(),
             picks: Vec::new(),
-            due: VecDeque::new(),
+            pending: VecDeque::new(),
             relative: 0.0,
             reward: 0.0,
             last_round: contender.stop.unwrap_or(setting.rounds),
@@ -208,7 +219,7 @@ impl Seat {
         setting: &Setting,
         round: u64,
         new: &Scores<'_>,
-        (scores, items): (&Scores<'_>, &Items),
+        (scores, items): (&Scores<'_>, &SimulatedItems),
         (oracle_values, oracle_estimate): (&[f64], f64),
     ) -> Result<(), Error> {
         self.jury.round_from_pool_into(scores, new, round, setting.k, &mut self.rng, &mut self.picks)?;
@@ -218,7 +229,7 @@ impl Seat {
             self.reward += items.rewards[pick.item];
         }
         self.relative += (oracle_estimate - estimate).max(0.0); // never negative but for rounding
-        if setting.twists.delay == 0 {
+        if setting.extensions.delay == 0 {
             let examples: Vec<Example<'_>> = self
                 .picks
                 .iter()
@@ -232,46 +243,47 @@ impl Seat {
             return Ok(());
         }
         for pick in &self.picks {
-            self.due.push_back(Due {
-                round: round + setting.twists.delay,
+            self.pending.push_back(PendingReward {
+                round: round + setting.extensions.delay,
                 scores: scores.row(pick.item).to_vec(),
                 reward: items.verdicts[pick.item],
                 receipt: pick.receipt.clone(),
             });
         }
-        while let Some(due) = self.due.pop_front_if(|due| due.round <= round) {
-            let (scores, receipt) = (&due.scores, Some(&due.receipt));
+        while let Some(pending) = self.pending.pop_front_if(|pending| pending.round <= round) {
+            let (scores, receipt) = (&pending.scores, Some(&pending.receipt));
             self.jury.learn(
-                &[Example { scores, reward: due.reward, receipt }],
-                due.round - setting.twists.delay,
+                &[Example { scores, reward: pending.reward, receipt }],
+                pending.round - setting.extensions.delay,
             )?;
         }
         Ok(())
     }
 
-    /// A round from the contender's own pool: it observes each item once, when it arrives.
-    fn play_own_pool(
+    /// One round with persistent items: the contender picks from a pool of its own, and observes
+    /// each item once, when it arrives.
+    fn play_from_own_pool(
         &mut self,
         setting: &Setting,
         round: u64,
-        (new, items): (&Scores<'_>, &Items),
-        world: &World,
-        desk: &mut Desk,
+        (new, items): (&Scores<'_>, &SimulatedItems),
+        queue: &SimulatedQueue,
+        oracle: &mut OraclePicker,
     ) -> Result<(), Error> {
         let mut pool = std::mem::take(&mut self.pool);
-        pool.take_in(items);
+        pool.append(items);
         let scores = Scores::new(&pool.scores, setting.evaluators)?;
-        let judged = desk.judge(world, &scores, &pool.rewards, setting.k);
-        self.play(setting, round, new, (&scores, &pool), (&desk.values, judged.oracle_estimate))?;
+        let oracle_rewards = oracle.pick(queue, &scores, &pool.rewards, setting.k);
+        self.play(setting, round, new, (&scores, &pool), (&oracle.values, oracle_rewards.oracle_estimate))?;
         let mut picked: Vec<usize> = self.picks.iter().map(|pick| pick.item).collect();
         pool.remove(setting.evaluators, &mut picked);
         self.pool = pool;
         Ok(())
     }
 
-    fn alpha_error(&self, setting: &Setting, world: &World) -> Option<f64> {
+    fn alpha_error(&self, setting: &Setting, queue: &SimulatedQueue) -> Option<f64> {
         let scale = self.alpha_scale;
-        let (truth, units) = (&world.truth().alpha, &world.truth().unit);
+        let (truth, units) = (&queue.truth().alpha, &queue.truth().unit);
         debug_assert_eq!(truth.len(), setting.evaluators);
         let fitted = self.jury.fit();
         let square: f64 = fitted
@@ -287,13 +299,13 @@ impl Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setting::Twists;
+    use crate::setting::Extensions;
 
     fn contenders(names: &[&str]) -> Vec<Contender> {
         names.iter().map(|name| Contender::of(name.parse().unwrap())).collect()
     }
 
-    fn play(setting: &Setting, names: &[&str]) -> Record {
+    fn play(setting: &Setting, names: &[&str]) -> RunRecord {
         trial(setting, &contenders(names), 3, 1, &false.into()).unwrap().unwrap()
     }
 
@@ -318,7 +330,7 @@ mod tests {
 
     #[test]
     fn every_twist_runs_with_every_policy() {
-        let twists = Twists {
+        let extensions = Extensions {
             intercepts: 0.2,
             useless: 1,
             inverted: 1,
@@ -328,11 +340,11 @@ mod tests {
             curvature: 0.3,
             missing: 0.2,
             outage: Some((5, 9)),
-            drift: crate::Drift::Slow,
+            drift: crate::SimulatedDrift::Slow,
             reward_noise: 0.3,
             delay: 3,
             persistent: true,
-            ..Twists::default()
+            ..Extensions::default()
         };
         for link in jurybox::Link::ALL {
             let setting = Setting {
@@ -341,7 +353,7 @@ mod tests {
                 rounds: 30,
                 items: 12,
                 k: 3,
-                twists: twists.clone(),
+                extensions: extensions.clone(),
                 ..Setting::default()
             };
             let all = Contender::all_that_fit(link);
@@ -356,20 +368,21 @@ mod tests {
     #[test]
     fn with_persistent_items_the_pool_runs_out_of_good_ones() {
         let fresh = Setting { rounds: 100, ratio: 10.0, ..Setting::default() };
-        let stays = Setting { twists: Twists { persistent: true, ..Twists::default() }, ..fresh.clone() };
+        let stays =
+            Setting { extensions: Extensions { persistent: true, ..Extensions::default() }, ..fresh.clone() };
         let (fresh, stays) = (play(&fresh, &["uniform"]), play(&stays, &["uniform"]));
-        // With replacement of what is picked only, all that ever comes is picked at last: the mean falls to E r.
+        // Only picks are replaced, so in the end every item is picked: the mean falls to E[r].
         assert!(stays.oracle.last() < fresh.oracle.last());
         assert!(stays.tracks[0].reward.last() < stays.oracle.last());
     }
 
     #[test]
     fn items_that_stay_do_not_mislead_esag() {
-        // Observed in every round, the leftovers cost it more than ten here.
+        // With the leftovers observed again in every round, its regret would be above ten here.
         let setting = Setting {
             rounds: 100,
             ratio: 0.3,
-            twists: Twists { persistent: true, ..Twists::default() },
+            extensions: Extensions { persistent: true, ..Extensions::default() },
             ..Setting::default()
         };
         let regret = *play(&setting, &["esag"]).tracks[0].absolute_regret.last().unwrap();
@@ -379,7 +392,8 @@ mod tests {
     #[test]
     fn delayed_rewards_slow_learning_down() {
         let setting = Setting { rounds: 100, ratio: 10.0, ..Setting::default() };
-        let late = Setting { twists: Twists { delay: 40, ..Twists::default() }, ..setting.clone() };
+        let late =
+            Setting { extensions: Extensions { delay: 40, ..Extensions::default() }, ..setting.clone() };
         let (now, late) = (play(&setting, &["lin-ucb"]), play(&late, &["lin-ucb"]));
         assert!(late.tracks[0].relative_regret.last() > now.tracks[0].relative_regret.last());
     }

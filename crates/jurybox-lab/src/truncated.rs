@@ -1,4 +1,4 @@
-//! The normal law cut to an interval: exact sampling, and the mean and variance in closed form.
+//! The truncated normal distribution: exact sampling (Robert 1995), mean and variance.
 
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
@@ -6,8 +6,9 @@ use std::f64::consts::{PI, SQRT_2};
 
 /// N(`mean`, `sd`^2) conditioned on lying between `low` and `high`.
 ///
-/// Sampled by rejection, exactly, with a proposal that fits the interval (Robert 1995), so that a wide cut, a narrow one
-/// and one far out in the tail all cost a few draws.
+/// Sampled by rejection with a proposal that suits the interval (C. P. Robert, *Simulation of
+/// truncated normal variables*, 1995). A wide interval, a narrow one and one far out in the tail
+/// all take a few draws.
 ///
 /// ```
 /// use jurybox_lab::TruncatedNormal;
@@ -21,9 +22,9 @@ use std::f64::consts::{PI, SQRT_2};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TruncatedNormal {
-    /// Mean before the cut.
+    /// Mean before truncation.
     pub mean: f64,
-    /// Standard deviation before the cut.
+    /// Standard deviation before truncation.
     pub sd: f64,
     /// Lower end.
     pub low: f64,
@@ -38,13 +39,13 @@ impl TruncatedNormal {
         self.mean + self.sd * standard(a, b, rng)
     }
 
-    /// The mean after the cut.
+    /// The mean after truncation.
     pub fn expectation(&self) -> f64 {
         let (a, b, mass) = self.standardised();
         self.mean + self.sd * (density(a) - density(b)) / mass
     }
 
-    /// The variance after the cut.
+    /// The variance after truncation.
     pub fn variance(&self) -> f64 {
         let (a, b, mass) = self.standardised();
         let edge = |x: f64| if x.is_finite() { x * density(x) } else { 0.0 };
@@ -54,7 +55,7 @@ impl TruncatedNormal {
 
     fn standardised(&self) -> (f64, f64, f64) {
         let (a, b) = ((self.low - self.mean) / self.sd, (self.high - self.mean) / self.sd);
-        // On the side where the tails are small, so that their difference keeps its digits.
+        // Computed on the side of the small tails, so that their difference keeps its digits.
         let mass = if a > 0.0 { above(a) - above(b) } else { above(-b) - above(-a) };
         (a, b, mass)
     }
@@ -68,16 +69,16 @@ fn above(x: f64) -> f64 {
     0.5 * libm::erfc(x / SQRT_2)
 }
 
-/// A standard normal between `a` and `b`.
+/// A draw from N(0, 1) conditioned on lying between `a` and `b`.
 #[inline]
 pub(crate) fn standard<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
     if b < 0.0 { -not_below(-b, -a, rng) } else { not_below(a, b, rng) }
 }
 
-/// The same where `b` is not negative.
+/// A draw from N(0, 1) between `a` and `b`, for `b` of zero or more.
 #[inline]
 fn not_below<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
-    // sqrt(2 pi): where the uniform proposal begins to beat the normal one, around the mode.
+    // sqrt(2 pi): in wider intervals around the mode the normal proposal beats the uniform one.
     if a <= 0.0 && b - a > 2.5 {
         return loop {
             let x: f64 = StandardNormal.sample(rng);
@@ -89,11 +90,11 @@ fn not_below<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
     if a > 0.0 && a * (b - a) > 1.0 {
         return tail(a, b, rng);
     }
-    // The density is highest at `mode`; a uniform point is kept with the density's ratio to that.
+    // A uniform proposal is accepted with the ratio of its density to that at the mode.
     let mode = a.max(0.0);
     loop {
-        // One word gives the point, of 53 bits, and the first 11 of the number that decides whether it is kept. That
-        // number lies at or below `most`, which mostly settles it: exp(-d) >= 1 - d.
+        // One random word gives both the proposal (53 bits) and the first 11 bits of the number
+        // that decides on acceptance. These mostly settle it, by exp(-d) >= 1 - d.
         let word: u64 = rng.random();
         let x = a + (b - a) * ((word >> 11) as f64 * 2.0_f64.powi(-53));
         let drop = 0.5 * (x * x - mode * mode);
@@ -104,7 +105,7 @@ fn not_below<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
     }
 }
 
-/// Beyond `a` > 0 an exponential of rate a is close to the density.
+/// A draw far in the tail, for `a` > 0: the proposal is exponential with rate a.
 fn tail<R: Rng + ?Sized>(a: f64, b: f64, rng: &mut R) -> f64 {
     let rate = 0.5 * (a + (a * a + 4.0).sqrt());
     loop {
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn samples_have_the_mean_and_variance_of_the_closed_forms() {
         let mut rng = ChaCha8Rng::seed_from_u64(11);
-        // Every proposal: normal, uniform around the mode, uniform off it, both tails.
+        // Covers every proposal: normal, uniform around and off the mode, both tails.
         for (low, high) in
             [(-1.0, 3.0), (0.0, 20.0), (-0.2, 0.1), (0.5, 1.0), (2.0, 9.0), (-7.0, -3.0), (1.5, 1.6)]
         {
@@ -137,7 +138,7 @@ mod tests {
             let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(n - 1);
             let error = (law.variance() / f64::from(n)).sqrt();
             assert!((mean - law.expectation()).abs() < 5.0 * error, "[{low}, {high}] mean {mean}");
-            // Kurtosis of a cut normal is at most that of the exponential, 9.
+            // The kurtosis of a truncated normal is at most that of the exponential, 9.
             let error = law.variance() * (8.0 / f64::from(n)).sqrt();
             assert!((variance - law.variance()).abs() < 5.0 * error, "[{low}, {high}] variance {variance}");
         }
@@ -148,7 +149,7 @@ mod tests {
         let half = TruncatedNormal { mean: 0.0, sd: 2.0, low: 0.0, high: f64::INFINITY };
         assert!((half.expectation() - 2.0 * (2.0 / PI).sqrt()).abs() < 1e-12);
         assert!((half.variance() - 4.0 * (1.0 - 2.0 / PI)).abs() < 1e-12);
-        // A narrow cut is nearly uniform.
+        // A narrow interval is nearly uniform.
         let narrow = TruncatedNormal { mean: 0.0, sd: 1e3, low: 0.0, high: 1.0 };
         assert!((narrow.expectation() - 0.5).abs() < 1e-6);
         assert!((narrow.variance() - 1.0 / 12.0).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! Replays of the real data sets, where they are.
+//! Replays of the real data sets, skipped where these are absent.
 
 #[path = "../../jurybox-files/tests/sets/mod.rs"]
 mod sets;
@@ -7,7 +7,7 @@ use jurybox_lab::{Protocol, ReplayOptions, replay};
 use sets::{each, table};
 
 #[test]
-fn in_a_pool_learning_pays_and_nobody_beats_the_best() {
+fn in_a_pool_learning_pays_and_best_is_the_most() {
     each(|set, path| {
         let options = ReplayOptions {
             protocol: Protocol::Pool { budget: 200 },
@@ -17,7 +17,7 @@ fn in_a_pool_learning_pays_and_nobody_beats_the_best() {
         };
         let outcome = replay(&table(set, path, None), &options).unwrap();
         assert_eq!(
-            (outcome.rows as u64, outcome.how, outcome.labels),
+            (outcome.rows as u64, outcome.method, outcome.labels),
             (set.rows, "replayed", 200),
             "{}",
             set.file
@@ -39,7 +39,7 @@ fn own_rounds_are_those_of_the_column() {
             ..ReplayOptions::default()
         };
         let outcome = replay(&table(set, path, Some(set.round)), &options).unwrap();
-        // 371 threads, 57 and more days, 38 language pairs: as many as there are, up to what was asked for.
+        // The translations have 371 threads, 57 or more days and 38 language pairs.
         let there = if set.file.starts_with("translation") { 38 } else { 40 };
         assert_eq!(outcome.rounds, there, "{}", set.file);
         assert_eq!(

@@ -1,10 +1,10 @@
-//! An evaluator that changes: how soon it is told, and how often in vain.
+//! A case of `adaptive`: how soon a change of an evaluator is detected, and how often falsely.
 
 use super::{Rng, normal, round, seat};
 use jurybox::Jury;
 use rand::SeedableRng;
 
-/// A round of 40 items and six evaluators, one of which may be noisier than it was.
+/// Scores of 40 items by six evaluators, the third of which has this noise level.
 fn watched(noise: f64, rng: &mut Rng) -> Vec<f64> {
     let world = |rng: &mut Rng| {
         let reward = normal(rng);

@@ -1,11 +1,13 @@
-//! Cases in which `adaptive` once failed, each with the figure that shows it.
+//! Cases in which `adaptive` once failed, each with one figure.
 //!
 //! ```text
-//! cargo run --release -p jurybox-lab --example adaptive_cases -- [--worlds 20] [--only WORD] [--pool FILE.csv]
+//! cargo run --release -p jurybox-lab --example adaptive_cases -- \
+//!     [--worlds 20] [--only WORD] [--pool FILE.csv]
 //! ```
 //!
-//! It asks for nothing but the library's plain calls, so that older versions of the library can be built with it and compared: the book's page on
-//! `adaptive` has the two side by side. `--pool` is a table of scores with a column `reward`, one line an item, for the case of a learner that gets stuck.
+//! Only the library's basic calls are used, so that older versions of the library can be built with
+//! it and compared. `--pool` is a table of scores with a column `reward`, one row an item, for the
+//! case of a learner that gets stuck.
 #![expect(clippy::print_stdout, reason = "an example prints its table")]
 
 mod change;
@@ -21,9 +23,9 @@ const ITEMS: usize = 60;
 const K: usize = 5;
 
 type Rng = ChaCha8Rng;
-/// A reward, and the scores that evaluators give to the item.
+/// A reward, and the evaluators' scores of the item.
 type Item = (f64, Vec<f64>);
-/// What so many worlds show.
+/// Runs a case on a number of simulated worlds, and returns its figure.
 type Case = fn(u64) -> String;
 
 fn main() {
@@ -79,20 +81,20 @@ fn seat(spec: &str, evaluators: usize) -> Jury {
         .expect("a known policy")
 }
 
-/// A jury that was shown a table of scores.
+/// A jury that has observed a table of scores.
 fn shown(table: &[f64], evaluators: usize) -> Jury {
     let mut jury = seat("adaptive", evaluators);
     jury.observe(&jury.scores(table).expect("sound scores"), 0).expect("a round");
     jury
 }
 
-/// So many items side by side: rewards, and a table of scores.
+/// Rewards and scores of a round of items.
 fn round(items: usize, rng: &mut Rng, world: &dyn Fn(&mut Rng) -> Item) -> (Vec<f64>, Vec<f64>) {
     let (rewards, rows): (Vec<f64>, Vec<Vec<f64>>) = (0..items).map(|_| world(rng)).unzip();
     (rewards, rows.concat())
 }
 
-/// Learns what some items of a table were worth.
+/// Teaches the jury the rewards of some items of a table.
 fn learn(jury: &mut Jury, table: &[f64], rewards: &[f64], items: impl Iterator<Item = usize>, at: u64) {
     let width = jury.evaluators().len();
     for item in items {
@@ -101,7 +103,7 @@ fn learn(jury: &mut Jury, table: &[f64], rewards: &[f64], items: impl Iterator<I
     }
 }
 
-/// Plays so many rounds; the mean reward of a pick in all of them, by what it was truly worth.
+/// Simulates a number of rounds. Returns the mean true reward of their picks.
 fn play(
     jury: &mut Jury,
     rounds: u64,
@@ -125,7 +127,7 @@ fn as_it_is(reward: f64, _: &mut Rng) -> f64 {
     reward
 }
 
-/// A mean over worlds, with its interval of 95%.
+/// The mean over worlds, with its 95% interval.
 fn mean(worlds: u64, one: impl Fn(u64) -> f64) -> String {
     let figures: Vec<f64> = (0..worlds).map(one).collect();
     let (n, mean) = (figures.len() as f64, figures.iter().sum::<f64>() / figures.len() as f64);
@@ -150,7 +152,7 @@ fn zeros(worlds: u64) -> String {
         let order = TopK::of(&values(&jury), 40);
         learn(&mut jury, &table, &rewards, order[..30].iter().copied(), 0);
         let (before, after) = (&order[30..], values(&jury));
-        // Among the items that nobody has looked at.
+        // Among the items that were not reviewed.
         let unseen: Vec<f64> = after
             .iter()
             .enumerate()
@@ -208,7 +210,7 @@ fn gross_errors(worlds: u64) -> String {
     })
 }
 
-/// Five good evaluators, and three that are one useless one in other units.
+/// Five good evaluators, and three copies of a useless one in other units.
 fn with_copies(rng: &mut Rng) -> Item {
     let (reward, useless) = (normal(rng), normal(rng));
     let good = (0..5).map(|_| reward + normal(rng)).collect::<Vec<_>>();
@@ -228,7 +230,7 @@ fn copies(worlds: u64) -> String {
 }
 
 fn parts_of_copies(worlds: u64) -> String {
-    // One evaluator three times, in other units and with offsets, the last time with a little noise.
+    // One evaluator three times, in other units and with offsets; the last copy has a little noise.
     let world = |rng: &mut Rng| {
         let reward = normal(rng);
         let score = reward + 0.5 * normal(rng);
@@ -262,7 +264,7 @@ fn offset(worlds: u64) -> String {
         let (_, table) = round(500, &mut rng, &world);
         let jury = shown(&table, 6);
         let fitted = jury.fit();
-        // The good ones scatter by the square root of 2, the useless one by 1.
+        // Standard deviation of the good evaluators' scores is sqrt(2), of the useless one's 1.
         let scatter = [2_f64.sqrt(), 2_f64.sqrt(), 2_f64.sqrt(), 2_f64.sqrt(), 2_f64.sqrt(), 1.0];
         let weights: Vec<f64> = fitted
             .weights()

@@ -1,11 +1,12 @@
-//! A pool of which each item is looked at at most once: a learner that gets stuck finds nothing more.
+//! A case of `adaptive`: a pool in which a learner gets stuck and finds nothing more.
 
 use super::{Item, Rng, shown};
 use jurybox::{Example, TopK};
 use rand::{RngExt, SeedableRng};
 
-/// Of runs on a random 80% of a pool, each item looked at at most once, five at a time: how many found something in the first 30 labels and nothing in
-/// the other 170, and what share of 200 labels was found on average.
+/// Runs on a random 80% of a pool, five picks a step, no item twice. Returns how many found
+/// something in the first 30 labels and nothing in the other 170, and the mean number found in 200
+/// labels.
 pub(crate) fn stuck(path: &str, worlds: u64) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut lines = text.lines();

@@ -1,8 +1,10 @@
-//! The extensions that the paper lists, each where it should help and where it is not needed: richer evaluation functions
-//! and noise that depends on the reward, which `curve=spline`, the default, takes in; and items that stay until picked,
-//! of which [`Jury::round_from_pool`](jurybox::Jury::round_from_pool) observes each once.
+//! The extensions that the paper lists, where they should help and where they are not needed.
+//!
+//! Richer evaluation functions and noise that depends on the reward are covered by `curve=spline`,
+//! the default; items that stay until picked by
+//! [`Jury::round_from_pool`](jurybox::Jury::round_from_pool), which observes each once.
 
-use super::worlds::{ITEMS, J, K, Setting, World};
+use super::worlds::{ITEMS, J, K, TableQueue, TableSetting};
 use super::{Contestant, runs};
 use jurybox::{Scores, Spec};
 
@@ -11,11 +13,11 @@ const ROUNDS: usize = 300;
 pub(crate) fn show(count: u64) {
     println!("extensions, {count} runs of {ROUNDS} rounds: what each adds to the reward, percent");
     for ratio in [0.1, 1.0] {
-        let plain = Setting::linear(ratio);
+        let plain = TableSetting::linear(ratio);
         for (name, setting) in [
             ("the paper's world", plain),
-            ("evaluators see powers of the reward", Setting { bent: 1.5, ..plain }),
-            ("noise grows with the reward", Setting { growth: 2.0, ..plain }),
+            ("evaluators see powers of the reward", TableSetting { bent: 1.5, ..plain }),
+            ("noise grows with the reward", TableSetting { growth: 2.0, ..plain }),
         ] {
             let rewards = runs(count, &|seed| {
                 ["adaptive(curve=linear)", "adaptive"].map(|name| fresh_items(setting, name, seed))
@@ -31,7 +33,7 @@ pub(crate) fn show(count: u64) {
     println!();
 }
 
-/// The mean gain of the second over the first, in percent of the first, with its interval over the runs.
+/// Prints the mean gain of the second over the first, in percent, with its interval over the runs.
 fn row(name: &str, rewards: &[[f64; 2]]) {
     let n = rewards.len() as f64;
     let base = rewards.iter().map(|run| run[0]).sum::<f64>() / n;
@@ -41,14 +43,14 @@ fn row(name: &str, rewards: &[[f64; 2]]) {
     println!("{name:60} {mean:+8.3} ± {:.3}", 1.96 * (variance / n).sqrt());
 }
 
-fn seated(name: &str, world: &World) -> Contestant {
+fn seated(name: &str, world: &TableQueue) -> Contestant {
     let spec: Spec = name.parse().expect("a sound spec");
     let told = if name == "esag" { spec.with("sigma", world.sigma.clone()) } else { spec };
     Contestant::jury(&told, J)
 }
 
-fn fresh_items(setting: Setting, name: &str, seed: u64) -> f64 {
-    let mut world = World::new(setting, seed);
+fn fresh_items(setting: TableSetting, name: &str, seed: u64) -> f64 {
+    let mut world = TableQueue::new(setting, seed);
     let mut contestant = seated(name, &world);
     let mut sum = 0.0;
     for _ in 0..ROUNDS {
@@ -59,9 +61,9 @@ fn fresh_items(setting: Setting, name: &str, seed: u64) -> f64 {
     sum
 }
 
-/// What was not picked stays, and as many items arrive as were picked.
-fn staying_items(setting: Setting, name: &str, once: bool, seed: u64) -> f64 {
-    let mut world = World::new(setting, seed);
+/// Reward with items that stay until they are picked; as many arrive as were picked.
+fn staying_items(setting: TableSetting, name: &str, once: bool, seed: u64) -> f64 {
+    let mut world = TableQueue::new(setting, seed);
     let mut contestant = seated(name, &world);
     let (mut scores, mut rewards, mut sum) = (Vec::new(), Vec::new(), 0.0);
     for t in 0..ROUNDS {

@@ -1,13 +1,15 @@
-//! What `adaptive` shows against what it must show: synthetic worlds, real data, and its cost.
+//! The performance of `adaptive` against its targets: synthetic data, real data, and its cost.
 //!
 //! ```text
-//! cargo run --release -p jurybox-lab --example adaptive_table -- [--runs 20] [--data DIR] [--only WORD] [--policy SPEC]
+//! cargo run --release -p jurybox-lab --example adaptive_table -- \
+//!     [--runs 20] [--data DIR] [--only WORD] [--policy SPEC]
 //! ```
 //!
-//! `--policy 'adaptive(forget=false)'` puts that in the place of `adaptive` in the synthetic worlds.
+//! `--policy 'adaptive(forget=false)'` tests another policy on the synthetic data.
 //!
-//! Every contestant meets the same rounds. Synthetic: K = 10 of 60 items, ten evaluators, 2000 rounds. Real (skipped without
-//! `--data`): replayed as one pool, of which each row is looked at at most once; see `real.rs`.
+//! All contestants meet the same rounds. Synthetic: K = 10 of 60 items, ten evaluators, 2000
+//! rounds. Real (skipped without `--data`): replays of one pool in which no row is reviewed twice;
+//! see `real.rs`.
 #![expect(clippy::print_stdout, reason = "an example prints its table")]
 
 mod extensions;
@@ -19,12 +21,12 @@ use jurybox::{Evaluators, Example, Jury, Pick, Receipt, Scores, Spec, TopK};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::time::Instant;
-use worlds::{ITEMS, J, K, Link, ROUNDS, Setting, World};
+use worlds::{ITEMS, J, K, ROUNDS, TableLink, TableQueue, TableSetting};
 
-/// Whoever picks: a jury, or a reference rule that values items from what it is shown.
+/// A jury, or a reference rule that values items by the scores shown so far.
 enum Contestant {
     Jury(Box<(Jury, ChaCha8Rng)>),
-    /// The mean of standardised scores, the current round's included.
+    /// The mean of standardised scores, with the moments of all rounds including the current one.
     ZMean(Standard),
 }
 
@@ -50,7 +52,7 @@ impl Contestant {
         items.into_iter().map(|item| Pick { item, receipt: receipt.clone() }).collect()
     }
 
-    /// Learns what its picks of a round were worth; the sum of that.
+    /// Learns the rewards of the picks of a round, and returns their sum.
     fn learn(&mut self, table: &[f64], columns: usize, picks: &[Pick], rewards: &[f64]) -> f64 {
         if let Contestant::Jury(seated) = self {
             let jury = &mut seated.0;
@@ -68,7 +70,7 @@ impl Contestant {
     }
 }
 
-struct Settings {
+struct RunSettings {
     runs: u64,
     data: Option<std::path::PathBuf>,
     only: String,
@@ -76,7 +78,8 @@ struct Settings {
 }
 
 fn main() {
-    let mut settings = Settings { runs: 20, data: None, only: String::new(), policy: Spec::new("adaptive") };
+    let mut settings =
+        RunSettings { runs: 20, data: None, only: String::new(), policy: Spec::new("adaptive") };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().unwrap_or_else(|| panic!("{word} needs a value"));
@@ -101,34 +104,37 @@ fn main() {
     }
 }
 
-/// One contestant's sums over a run: all rounds, the late ones, the first fifty; and relative regret.
+/// The sums of one contestant over a run: all rounds, late rounds, first fifty rounds, and regret.
 #[derive(Clone, Default)]
-struct Tally {
+struct ShareTally {
     regret: f64,
     all: f64,
     late: f64,
     early: f64,
 }
 
-fn synthetic(settings: &Settings) {
+fn synthetic(settings: &RunSettings) {
     let mut worlds = Vec::new();
     for ratio in [0.1, 1.0, 10.0] {
-        worlds.push((format!("linear {ratio}"), Setting::linear(ratio)));
+        worlds.push((format!("linear {ratio}"), TableSetting::linear(ratio)));
     }
-    for (name, link) in [("interval", Link::Interval), ("symmetric", Link::Symmetric)] {
+    for (name, link) in [("interval", TableLink::Interval), ("symmetric", TableLink::Symmetric)] {
         for ratio in [0.1, 1.0, 10.0] {
-            worlds.push((format!("logistic {name} {ratio}"), Setting { link, ..Setting::linear(ratio) }));
+            worlds.push((
+                format!("logistic {name} {ratio}"),
+                TableSetting { link, ..TableSetting::linear(ratio) },
+            ));
         }
     }
     for ratio in [0.1, 1.0] {
-        let base = Setting::linear(ratio);
+        let base = TableSetting::linear(ratio);
         for rho in [0.0, 0.4, 0.8] {
-            worlds.push((format!("correlated {rho}, ratio {ratio}"), Setting { rho, ..base }));
+            worlds.push((format!("correlated {rho}, ratio {ratio}"), TableSetting { rho, ..base }));
         }
-        worlds.push((format!("intercepts, ratio {ratio}"), Setting { intercepts: true, ..base }));
-        worlds.push((format!("40% missing, ratio {ratio}"), Setting { missing: 0.4, ..base }));
-        worlds.push((format!("3 useless 2 inverted, ratio {ratio}"), Setting { useless: true, ..base }));
-        worlds.push((format!("swap, ratio {ratio}"), Setting { swap: true, ..base }));
+        worlds.push((format!("intercepts, ratio {ratio}"), TableSetting { intercepts: true, ..base }));
+        worlds.push((format!("40% missing, ratio {ratio}"), TableSetting { missing: 0.4, ..base }));
+        worlds.push((format!("3 useless 2 inverted, ratio {ratio}"), TableSetting { useless: true, ..base }));
+        worlds.push((format!("swap, ratio {ratio}"), TableSetting { swap: true, ..base }));
     }
     worlds.retain(|(name, _)| name.contains(&settings.only));
     if worlds.is_empty() {
@@ -144,17 +150,17 @@ fn synthetic(settings: &Settings) {
     println!(" | all rounds");
     for (name, setting) in &worlds {
         let tallies = runs(settings.runs, &|seed| one_world(*setting, &settings.policy, seed));
-        let share = |c: usize, part: fn(&Tally) -> f64| {
+        let share = |c: usize, part: fn(&ShareTally) -> f64| {
             tallies.iter().map(|t| part(&t[c])).sum::<f64>()
                 / tallies.iter().map(|t| part(&t[0])).sum::<f64>()
         };
         let regret = tallies.iter().map(|t| t[1].regret).sum::<f64>() / settings.runs as f64;
         print!("{name:34} {regret:9.1}");
-        for part in [|t: &Tally| t.late, |t: &Tally| t.early] {
+        for part in [|t: &ShareTally| t.late, |t: &ShareTally| t.early] {
             print!(" |");
             (1..5).for_each(|c| print!(" {:8.4}", share(c, part)));
         }
-        // The same rounds for both, so the interval is that of the mean difference.
+        // Both meet the same rounds, so the interval is that of the mean difference.
         let n = tallies.len() as f64;
         let differences: Vec<f64> = tallies.iter().map(|t| t[1].all - t[0].all).collect();
         let mean = differences.iter().sum::<f64>() / n;
@@ -165,17 +171,17 @@ fn synthetic(settings: &Settings) {
     println!();
 }
 
-/// Tallies of the oracle, adaptive, z-mean, esag told sigma, lin-ucb.
-fn one_world(setting: Setting, policy: &Spec, seed: u64) -> Vec<Tally> {
-    let mut world = World::new(setting, seed);
-    let glm = if setting.link == Link::Identity { "" } else { "glm-" };
+/// Tallies of the oracle, adaptive, z-mean, esag with known sigma, and lin-ucb.
+fn one_world(setting: TableSetting, policy: &Spec, seed: u64) -> Vec<ShareTally> {
+    let mut world = TableQueue::new(setting, seed);
+    let glm = if setting.link == TableLink::Identity { "" } else { "glm-" };
     let mut contestants = [
         Contestant::jury(policy, J),
         Contestant::ZMean(Standard::new(J)),
         Contestant::jury(&Spec::new(format!("{glm}esag")).with("sigma", world.sigma.clone()), J),
         Contestant::jury(&Spec::new(format!("{glm}lin-ucb")), J),
     ];
-    let mut tallies = vec![Tally::default(); contestants.len() + 1];
+    let mut tallies = vec![ShareTally::default(); contestants.len() + 1];
     for t in 0..ROUNDS {
         let round = world.next();
         let late = t >= if setting.swap { ROUNDS / 2 + 200 } else { 200 };
@@ -198,7 +204,7 @@ fn one_world(setting: Setting, policy: &Spec, seed: u64) -> Vec<Tally> {
     tallies
 }
 
-/// Runs on two threads, in order of the seed.
+/// Results of runs on two threads, in the order of the seeds.
 fn runs<T: Send>(count: u64, one: &(dyn Fn(u64) -> T + Sync)) -> Vec<T> {
     let half = |first: u64| (first..=count).step_by(2).map(|seed| (seed, one(seed))).collect::<Vec<_>>();
     let mut results = std::thread::scope(|scope| {
@@ -211,10 +217,10 @@ fn runs<T: Send>(count: u64, one: &(dyn Fn(u64) -> T + Sync)) -> Vec<T> {
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Mean time per round over a whole run, refits included, beside lin-ucb.
+/// Prints the mean time per round over a whole run, refits included, beside that of lin-ucb.
 fn cost() {
-    let mut world = World::new(Setting::linear(1.0), 1);
-    let rounds: Vec<worlds::Round> = (0..ROUNDS).map(|_| world.next()).collect();
+    let mut world = TableQueue::new(TableSetting::linear(1.0), 1);
+    let rounds: Vec<worlds::TableRound> = (0..ROUNDS).map(|_| world.next()).collect();
     let time = |name: &str, times: usize| {
         let mut contestant = Contestant::jury(&Spec::new(name), J);
         let start = Instant::now();

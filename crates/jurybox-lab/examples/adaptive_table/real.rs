@@ -1,22 +1,23 @@
-//! Real scores with a known truth, from a directory of CSV files; what is not there is skipped.
+//! Replays of real data sets from a directory of CSV files; missing files are skipped.
 //!
-//! Each set is replayed as one pool of which a row is looked at at most once: ten picks a step, 200 labels a run, every run on
-//! another random 80% of the rows. A figure is the best share, `(reward - uniform) / (best possible - uniform)`.
+//! Each set is one pool in which no row is reviewed twice: ten picks a step, 200 labels a run, and
+//! each run has another random 80% of the rows. Figures are best shares, `(reward - uniform) /
+//! (best possible - uniform)`.
 
 use jurybox::{Spec, policies};
 use jurybox_files::{Roles, Table};
-use jurybox_lab::{Line, Outcome, Protocol, ReplayOptions, replay};
+use jurybox_lab::{Protocol, ReplayLine, ReplayOptions, ReplayOutcome, replay};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-/// A file with its columns.
-struct Set {
+/// A data set: a file with its columns.
+struct RealSet {
     name: String,
     path: PathBuf,
     roles: Roles,
 }
 
-/// The evaluators of the translations.
+/// The evaluators of the translation set.
 const METRICS: &[&str] = &[
     "SacreBLEU_bleu",
     "SacreBLEU_chrf",
@@ -31,13 +32,13 @@ const METRICS: &[&str] = &[
     "COMET_src",
     "ESIM_",
 ];
-/// Pairs of languages, each a set of its own.
+/// Language pairs of the translation set, each of which is replayed by itself.
 const PAIRS: &[&str] = &[
     "ENU-IND", "ENU-ITA", "ENU-DEU", "ARA-ENU", "DEU-ENU", "ENU-ESN", "RUS-ENU", "ENU-CSY", "ESN-ENU",
     "DAN-ENU", "ENU-DAN", "ENU-SVE",
 ];
 
-/// Shown one by one beside `adaptive`; all policies and references contend to be the best of the others.
+/// Policies with columns of their own; the best of all others has one too.
 const SHOWN: [&str; 5] = ["z-mean", "average", "esag", "lin-ucb", "ridge"];
 
 pub(crate) fn show(directory: &Path, runs: usize, only: &str) {
@@ -56,12 +57,12 @@ pub(crate) fn show(directory: &Path, runs: usize, only: &str) {
     println!("the least of adaptive: {least:.3}\n");
 }
 
-fn played(set: &Set, runs: usize) -> Result<Outcome, Box<dyn Error>> {
+fn played(set: &RealSet, runs: usize) -> Result<ReplayOutcome, Box<dyn Error>> {
     if !set.path.exists() {
         return Err("not in that directory".into());
     }
     let table = Table::open(std::slice::from_ref(&set.path), &set.roles, false)?;
-    // The oracle would have to be told the truth, and these two are references anyway.
+    // The oracle needs the truth; uniform and average are references already.
     let others = policies()
         .iter()
         .map(|entry| entry.name)
@@ -75,9 +76,9 @@ fn played(set: &Set, runs: usize) -> Result<Outcome, Box<dyn Error>> {
     Ok(replay(&table, &options)?)
 }
 
-/// Prints a set's line; the best share of `adaptive`.
-fn row(name: &str, outcome: &Outcome) -> f64 {
-    let share = |line: &Line| line.best_share.map_or(f64::NAN, |share| share.mean);
+/// Prints a set's line. Returns the best share of `adaptive`.
+fn row(name: &str, outcome: &ReplayOutcome) -> f64 {
+    let share = |line: &ReplayLine| line.best_share.map_or(f64::NAN, |share| share.mean);
     let adaptive = &outcome.policies[0];
     let half_width = adaptive.best_share.map_or(f64::NAN, |share| share.half_width());
     print!("{name:26} {:7.3} ± {half_width:5.3}", share(adaptive));
@@ -93,10 +94,10 @@ fn row(name: &str, outcome: &Outcome) -> f64 {
     share(adaptive)
 }
 
-/// The sets that may be in the directory; parts of files are written aside.
-fn sets(directory: &Path, aside: &Path) -> Vec<Set> {
+/// The data sets that are in the directory; parts of files are written to `aside`.
+fn sets(directory: &Path, aside: &Path) -> Vec<RealSet> {
     let owned = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).into()).collect() };
-    // Every column of numbers is an evaluator, but these.
+    // Every numeric column is an evaluator, except these.
     let but = |ignore: &[&str], reward: &str| Roles {
         ignore: owned(ignore),
         reward: Some(reward.into()),
@@ -108,7 +109,7 @@ fn sets(directory: &Path, aside: &Path) -> Vec<Set> {
         ("temperature.csv.gz", but(&["date", "latitude", "longitude", "elevation"], "observation")),
     ]
     .into_iter()
-    .map(|(file, roles)| Set {
+    .map(|(file, roles)| RealSet {
         name: file.trim_end_matches(".gz").trim_end_matches(".csv").into(),
         path: directory.join(file),
         roles,
@@ -121,13 +122,13 @@ fn sets(directory: &Path, aside: &Path) -> Vec<Set> {
     let parts = PAIRS.iter().map(|pair| (*pair, part(&whole, pair, aside)));
     for (name, path) in parts.chain([("all pairs", whole.clone())]) {
         for (order, roles) in [("worst first", &worst_first), ("best first", &best_first)] {
-            sets.push(Set { name: format!("{name}, {order}"), path: path.clone(), roles: roles.clone() });
+            sets.push(RealSet { name: format!("{name}, {order}"), path: path.clone(), roles: roles.clone() });
         }
     }
     sets
 }
 
-/// The rows of one pair of languages, as a file of its own; nothing is written where the whole cannot be read.
+/// Writes the rows of one language pair to a file. Writes nothing if the whole cannot be read.
 fn part(whole: &Path, pair: &str, aside: &Path) -> PathBuf {
     let path = aside.join(format!("{pair}.csv"));
     let unpacked = std::process::Command::new("gzip").arg("-dc").arg(whole).output();

@@ -1,4 +1,4 @@
-//! Synthetic worlds: the paper's two, and what real evaluators do to them, each on its own switch.
+//! Synthetic data: the paper's two models, and deviations from them, each with a switch of its own.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -10,37 +10,37 @@ pub(crate) const K: usize = 10;
 pub(crate) const ROUNDS: usize = 2000;
 
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Link {
+pub(crate) enum TableLink {
     Identity,
     /// Logistic; the noise is cut so that scores stay in (0, 1).
     Interval,
-    /// Logistic; the noise is cut evenly on both sides, so that its mean stays zero.
+    /// Logistic; the noise is cut symmetrically, so that its mean is zero.
     Symmetric,
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Setting {
+pub(crate) struct TableSetting {
     pub ratio: f64,
-    pub link: Link,
+    pub link: TableLink,
     /// Correlation of the errors of the first six evaluators.
     pub rho: f64,
     pub intercepts: bool,
     pub missing: f64,
-    /// The first three evaluators see nothing, the next two point the wrong way.
+    /// The first three evaluators are uninformative, the next two have a negative gain.
     pub useless: bool,
-    /// Noise levels change hands half way.
+    /// Noise levels are swapped halfway.
     pub swap: bool,
-    /// Noise grows with the reward: sigma (1 + growth r).
+    /// Growth of the noise with the reward: sigma (1 + growth r).
     pub growth: f64,
-    /// Evaluators see a power of the reward, ln p from U[-bent, bent].
+    /// Evaluators score a power of the reward, with ln p from U[-bent, bent].
     pub bent: f64,
 }
 
-impl Setting {
+impl TableSetting {
     pub(crate) fn linear(ratio: f64) -> Self {
-        Setting {
+        TableSetting {
             ratio,
-            link: Link::Identity,
+            link: TableLink::Identity,
             rho: 0.0,
             intercepts: false,
             missing: 0.0,
@@ -52,8 +52,8 @@ impl Setting {
     }
 }
 
-pub(crate) struct World {
-    setting: Setting,
+pub(crate) struct TableQueue {
+    setting: TableSetting,
     rng: ChaCha8Rng,
     round: usize,
     alpha: Vec<f64>,
@@ -64,17 +64,17 @@ pub(crate) struct World {
     weights: Vec<f64>,
 }
 
-pub(crate) struct Round {
+pub(crate) struct TableRound {
     pub scores: Vec<f64>,
     pub rewards: Vec<f64>,
-    /// What the oracle that knows this world ranks by.
+    /// The oracle's values.
     pub oracle: Vec<f64>,
 }
 
 const CORRELATED: usize = 6;
 
-impl World {
-    pub(crate) fn new(setting: Setting, seed: u64) -> Self {
+impl TableQueue {
+    pub(crate) fn new(setting: TableSetting, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let noise = 1.0 / setting.ratio;
         let mut alpha: Vec<f64> = (0..J).map(|_| 0.5 + uniform(&mut rng)).collect();
@@ -86,12 +86,14 @@ impl World {
             alpha[..3].fill(0.0);
             alpha[3..5].iter_mut().for_each(|a| *a = -*a);
         }
-        let mut world = World { setting, rng, round: 0, alpha, sigma, intercept, power, weights: Vec::new() };
+        let mut world =
+            TableQueue { setting, rng, round: 0, alpha, sigma, intercept, power, weights: Vec::new() };
         world.weigh();
         world
     }
 
-    /// w = Sigma^-1 alpha over alpha^T Sigma^-1 alpha, the errors of the first six equally correlated.
+    /// Computes w = Sigma^-1 alpha / (alpha' Sigma^-1 alpha), with equal correlations of the first
+    /// six.
     fn weigh(&mut self) {
         let rho = self.setting.rho;
         let unit: Vec<f64> = self.alpha.iter().zip(&self.sigma).map(|(a, s)| a / s).collect();
@@ -103,7 +105,7 @@ impl World {
         self.weights = solved.iter().zip(&self.sigma).map(|(w, s)| w / s / norm).collect();
     }
 
-    pub(crate) fn next(&mut self) -> Round {
+    pub(crate) fn next(&mut self) -> TableRound {
         if self.setting.swap && self.round == ROUNDS / 2 {
             self.sigma.reverse();
             self.weigh();
@@ -112,9 +114,9 @@ impl World {
         self.items(ITEMS)
     }
 
-    /// So many new items.
-    pub(crate) fn items(&mut self, items: usize) -> Round {
-        let mut round = Round { scores: Vec::with_capacity(items * J), rewards: vec![], oracle: vec![] };
+    /// A round of new items.
+    pub(crate) fn items(&mut self, items: usize) -> TableRound {
+        let mut round = TableRound { scores: Vec::with_capacity(items * J), rewards: vec![], oracle: vec![] };
         for _ in 0..items {
             let reward = normal(&mut self.rng).abs();
             let row = self.score(reward);
@@ -131,7 +133,7 @@ impl World {
         (0..J)
             .map(|j| {
                 let own = normal(&mut self.rng);
-                let score = if setting.link == Link::Identity {
+                let score = if setting.link == TableLink::Identity {
                     let share = if j < CORRELATED { setting.rho } else { 0.0 };
                     let error = share.sqrt() * common + (1.0 - share).sqrt() * own;
                     let sigma = self.sigma[j] * (1.0 + setting.growth * reward);
@@ -140,7 +142,7 @@ impl World {
                     let mean = 1.0 / (1.0 + (-self.alpha[j] * reward).exp());
                     let deviation = self.sigma[j] * 2_f64.sqrt();
                     let (low, high) = match setting.link {
-                        Link::Interval => (-mean, 1.0 - mean),
+                        TableLink::Interval => (-mean, 1.0 - mean),
                         _ => (-mean.min(1.0 - mean), mean.min(1.0 - mean)),
                     };
                     let noise = truncated(&mut self.rng, low / deviation, high / deviation) * deviation;
@@ -155,9 +157,10 @@ impl World {
             .collect()
     }
 
-    /// The oracle: Lemma 1 on the inverse link, and with missing scores the exact posterior mean of r = |N(0,1)|.
+    /// The oracle's value: Lemma 1 on the inverse link. With missing scores, the exact posterior
+    /// mean of r = |N(0,1)|.
     fn judge(&self, row: &[f64]) -> f64 {
-        if self.setting.link != Link::Identity {
+        if self.setting.link != TableLink::Identity {
             return row.iter().zip(&self.weights).map(|(x, w)| w * (x / (1.0 - x)).ln()).sum();
         }
         if self.setting.missing == 0.0 {
@@ -170,7 +173,8 @@ impl World {
             sum += gain * (x - self.intercept[j]);
         }
         let (mean, deviation) = (sum / precision, (1.0 / precision).sqrt());
-        // The mean of a normal law cut at zero: mean + deviation * phi(t) / Phi(t), by Mill's ratio far below.
+        // The mean of a normal cut at zero: mean + deviation * phi(t) / Phi(t), far below by Mill's
+        // ratio.
         let t = mean / deviation;
         let density = (-0.5 * t * t).exp() / (2.0 * std::f64::consts::PI).sqrt();
         let above = 0.5 * libm::erfc(-t / 2_f64.sqrt());
@@ -186,10 +190,11 @@ pub(crate) fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// A standard normal number cut to an interval around zero.
+/// A standard normal truncated to an interval around zero.
 fn truncated(rng: &mut ChaCha8Rng, low: f64, high: f64) -> f64 {
     loop {
-        // From a uniform law where the interval is narrow, from the normal one where it is wide.
+        // Rejection from the uniform where the interval is narrow, from the normal where it is
+        // wide.
         let (x, keep) = if high - low < 3.0 {
             let x = low + (high - low) * uniform(rng);
             (x, (-0.5 * x * x).exp())

@@ -1,65 +1,65 @@
-//! How often the intervals hold what they claim, in worlds where the truth is known.
+//! Tests of the coverage of off-policy intervals, on simulated logs with known truth.
 //!
-//! The log ranks by a middling evaluator and explores whole rounds with probability eps; its unpicked rows carry no
-//! probability, unless all do. The reward is a curve in what the scores measure, so that the linear regression of the doubly robust estimate
-//! is wrong. The target is a better, fixed mix of the evaluators, or `adaptive`, learning from the log. The truth is
-//! what the target earns per pick on fresh rounds; for a learner, on fresh rounds for every round of the log. Rare rewards
-//! come by chance, more often the more an item is worth, and are 1 each or of very different sizes.
+//! The log ranks by a mediocre evaluator and explores whole rounds with probability eps. Unpicked
+//! rows carry no probability, unless `all_carry`. The reward is a curve in what the scores measure,
+//! so that the linear model of the doubly robust estimate is wrong. The target is a better, fixed
+//! mix of the evaluators, or a policy that learns from the log. The truth is its reward per pick on
+//! fresh rounds; for a learner, on fresh rounds for every round of the log.
 
-use super::counted::{Counted, counted};
-use super::estimators::{Evidence, Figures};
+use super::estimators::{LoggedEvidence, PolicyEstimates};
+use super::linearized::LinearizedEstimate;
 use super::model::out_of_fold;
 use super::outcome::OffPolicyLine;
-use super::over_rounds::OverRounds;
-use super::target::{Follow, Followed, Target, turn};
+use super::reward_count::{RewardCount, counted};
+use super::target::{FollowedPolicy, PolicyFollower, TargetPolicy, probabilities_of_round};
 use super::verdict;
-use crate::range::Range;
-use crate::replay::{Log, Scale, Watch, seat};
+use crate::replay::{ReviewLog, RewardScaling, RunProgress, jury_for};
+use crate::reward_range::RewardRange;
 use jurybox::Scores;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-/// Fresh rounds for every round of a log, by which a learner's truth is known.
+/// Fresh rounds per round of a log, for the truth of a learner.
 const FRESH: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct World {
+pub(super) struct SimulatedLog {
     pub(super) items: usize,
     pub(super) k: usize,
     pub(super) rounds: usize,
     pub(super) eps: f64,
     pub(super) learning: Option<&'static str>,
-    pub(super) reward: Reward,
-    /// Whether unpicked rows carry their probability too.
+    pub(super) reward: RewardLaw,
+    /// Whether unpicked rows carry a probability too.
     pub(super) all_carry: bool,
-    /// The chance of a pick that brought nothing to have no verdict.
+    /// Probability of a pick without reward to have no verdict.
     pub(super) lost: f64,
 }
 
-/// What a review brings.
+/// The distribution of rewards.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Reward {
-    /// A curve in what the item is worth, and a little noise.
+pub(super) enum RewardLaw {
+    /// A curve in the item's latent value, with a little noise.
     Curve,
-    /// Whether that is above 1.
+    /// Whether that curve is above 1.
     YesNo,
-    /// Yes with chance 1 / (1 + exp(rareness - 1.5 worth)).
+    /// 1 with probability 1 / (1 + exp(rareness - 1.5 worth)), else 0.
     Rare(f64),
-    /// As rarely, and then of a size: most near 1, some 10.
+    /// Rare rewards of different sizes: most near 1, some 10.
     Severity(f64),
 }
 
-impl Reward {
+impl RewardLaw {
     fn draw(self, worth: f64, noise: f64, rng: &mut impl Rng) -> f64 {
         let curve = worth + 0.3 * worth * worth + 0.3 * noise;
         let found = |rareness: f64, chance: f64| chance * (1.0 + (rareness - 1.5 * worth).exp()) < 1.0;
         match self {
-            Reward::Curve => curve,
-            Reward::YesNo => f64::from(u8::from(curve > 1.0)),
-            Reward::Rare(rareness) => f64::from(u8::from(found(rareness, rng.random()))),
-            Reward::Severity(rareness) => {
+            RewardLaw::Curve => curve,
+            RewardLaw::YesNo => f64::from(u8::from(curve > 1.0)),
+            RewardLaw::Rare(rareness) => f64::from(u8::from(found(rareness, rng.random()))),
+            RewardLaw::Severity(rareness) => {
                 let size: f64 = StandardNormal.sample(rng);
                 if found(rareness, rng.random()) { size.exp().min(10.0) } else { 0.0 }
             }
@@ -68,22 +68,22 @@ impl Reward {
 
     fn name(self) -> &'static str {
         match self {
-            Reward::Curve => "",
-            Reward::YesNo => ", yes/no",
-            Reward::Rare(_) => ", rare yes",
-            Reward::Severity(_) => ", rare, uneven",
+            RewardLaw::Curve => "",
+            RewardLaw::YesNo => ", yes/no",
+            RewardLaw::Rare(_) => ", rare yes",
+            RewardLaw::Severity(_) => ", rare, uneven",
         }
     }
 }
 
-pub(super) struct Round {
+pub(super) struct SimulatedRound {
     scores: Vec<f64>,
     rewards: Vec<f64>,
 }
 
-impl World {
-    fn round(&self, rng: &mut impl Rng) -> Round {
-        let mut round = Round { scores: Vec::new(), rewards: Vec::new() };
+impl SimulatedLog {
+    fn round(&self, rng: &mut impl Rng) -> SimulatedRound {
+        let mut round = SimulatedRound { scores: Vec::new(), rewards: Vec::new() };
         for _ in 0..self.items {
             let [worth, a, b, c, noise] = [(); 5].map(|()| -> f64 { StandardNormal.sample(rng) });
             round.scores.extend([0.4 * worth + 0.9 * a, worth + 0.7 * b, 0.6 * worth + 0.8 * c]);
@@ -100,11 +100,11 @@ impl World {
         out
     }
 
-    pub(super) fn log(&self, rng: &mut impl Rng) -> Log {
+    pub(super) fn log(&self, rng: &mut impl Rng) -> ReviewLog {
         let evaluators = jurybox::Evaluators::new(["a", "b", "c"]).unwrap();
-        let mut log = Log::of(evaluators);
+        let mut log = ReviewLog::of(evaluators);
         for round in 0..self.rounds {
-            let Round { scores, rewards } = self.round(rng);
+            let SimulatedRound { scores, rewards } = self.round(rng);
             let top = self.top(|item| scores[3 * item]);
             let chance: Vec<f64> = (0..self.items).map(|_| rng.random()).collect();
             let explores = rng.random::<f64>() < self.eps;
@@ -132,26 +132,27 @@ impl World {
         let rounds = 200_000 / self.k;
         let mut sum = 0.0;
         for _ in 0..rounds {
-            let Round { scores, rewards } = self.round(&mut rng);
+            let SimulatedRound { scores, rewards } = self.round(&mut rng);
             let top = self.top(|item| Self::mix(&scores[3 * item..3 * item + 3]));
             sum += (0..self.items).filter(|&item| top[item]).map(|item| rewards[item]).sum::<f64>();
         }
         sum / (rounds * self.k) as f64
     }
 
-    /// One log: the estimates, what is shown of them, and the truth.
-    fn one(&self, seed: u64, fixed_truth: f64) -> (Figures, OffPolicyLine, f64) {
+    /// Simulates one log. Returns the estimates, the line of the outcome, and the truth.
+    fn one(&self, seed: u64, fixed_truth: f64) -> (PolicyEstimates, OffPolicyLine, f64) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let log = self.log(&mut rng);
-        let follow = Follow { log: &log, rounds: &log.rounds, k: self.k, seed: 1 };
+        let follow = PolicyFollower { log: &log, rounds: &log.rounds, k: self.k, seed: 1 };
         let mut truth = fixed_truth;
         let followed = if let Some(name) = self.learning {
-            let jury = seat(&name.parse().unwrap(), &log, self.rounds).unwrap();
+            let jury = jury_for(&name.parse().unwrap(), &log, self.rounds).unwrap();
             let mut sum = 0.0;
-            let followed = follow.policy(&jury, Scale::of(&log), |jury| {
+            let followed = follow.policy(&jury, RewardScaling::of(&log), |jury| {
                 for _ in 0..FRESH {
-                    let Round { scores, rewards } = self.round(&mut rng);
-                    let shares = turn(&mut jury.clone(), &Scores::new(&scores, 3)?, 0, self.k)?;
+                    let SimulatedRound { scores, rewards } = self.round(&mut rng);
+                    let shares =
+                        probabilities_of_round(&mut jury.clone(), &Scores::new(&scores, 3)?, 0, self.k)?;
                     sum += shares.iter().zip(&rewards).map(|(share, reward)| share * reward).sum::<f64>();
                 }
                 Ok(())
@@ -159,12 +160,17 @@ impl World {
             truth = sum / (FRESH * self.rounds * self.k) as f64;
             followed
         } else {
-            follow.along(&Target::Fixed(log.scores.chunks(3).map(Self::mix).collect()), Watch::NOBODY)
+            follow.along(
+                &TargetPolicy::Fixed(log.scores.chunks(3).map(Self::mix).collect()),
+                RunProgress::NOBODY,
+            )
         };
-        let Followed::Probabilities(target) = followed.unwrap() else { panic!("the target can be followed") };
-        let range = Range::of(&log.rewards, None).unwrap();
+        let FollowedPolicy::Probabilities(target) = followed.unwrap() else {
+            panic!("the target can be followed")
+        };
+        let range = RewardRange::of(&log.rewards, None).unwrap();
         let model = out_of_fold(&log, &log.rounds, range.ends()).unwrap();
-        let evidence = Evidence {
+        let evidence = LoggedEvidence {
             rounds: &log.rounds,
             rewards: &log.rewards,
             logged: &log.probabilities,
@@ -172,25 +178,26 @@ impl World {
             model: &model,
             range: range.ends(),
             range_is_known: range.known,
-            all_came: counted(&log, &log.rounds) == Counted::Enough,
+            all_rewards_present: counted(&log, &log.rounds) == RewardCount::Enough,
         };
         let logged = super::logged(&log, &log.rounds, range).unwrap();
         (evidence.figures().unwrap(), verdict::line("target", &evidence, &logged), truth)
     }
 
-    fn covered(&self, logs: u64) -> Covered {
+    fn covered(&self, logs: u64) -> Coverage {
         let fixed = if self.learning.is_some() { 0.0 } else { self.fixed_truth() };
         let all: Vec<_> = (0..logs).into_par_iter().map(|seed| self.one(seed, fixed)).collect();
-        let mean = |of: &dyn Fn(&Figures, f64) -> f64| {
+        let mean = |of: &dyn Fn(&PolicyEstimates, f64) -> f64| {
             all.iter().map(|(figures, _, truth)| of(figures, *truth)).sum::<f64>() / logs as f64
         };
-        let covers = |figure: &OverRounds, truth: f64, bias: f64| {
+        let covers = |figure: &LinearizedEstimate, truth: f64, bias: f64| {
             let estimate = figure.estimate();
             f64::from(u8::from(estimate.low - bias <= truth && truth <= estimate.high + bias))
         };
-        let optional =
-            |figure: &Option<OverRounds>, truth: f64| figure.as_ref().map_or(0.0, |f| covers(f, truth, 0.0));
-        let bounded = |figures: &Figures, truth: f64| {
+        let optional = |figure: &Option<LinearizedEstimate>, truth: f64| {
+            figure.as_ref().map_or(0.0, |f| covers(f, truth, 0.0))
+        };
+        let bounded = |figures: &PolicyEstimates, truth: f64| {
             figures.low.estimate().low <= truth && truth <= figures.high.estimate().high
         };
         let shown: Vec<(f64, f64, f64)> = all
@@ -203,8 +210,8 @@ impl World {
         let share = |holds: &dyn Fn(&(f64, f64, f64)) -> bool| {
             shown.iter().filter(|interval| holds(interval)).count() as f64 / shown.len().max(1) as f64
         };
-        let student = |f: &Figures, truth: f64| (f.dr.value - truth).abs() <= f.dr.student();
-        Covered {
+        let student = |f: &PolicyEstimates, truth: f64| (f.dr.value - truth).abs() <= f.dr.student();
+        Coverage {
             truth: mean(&|_, truth| truth),
             overlap: mean(&|f, _| f.reach.value),
             figures: all.iter().filter(|(_, line, _)| line.reward_per_pick.is_some()).count() as f64
@@ -233,64 +240,75 @@ impl World {
     }
 }
 
-/// Shares of logs in which an interval held the truth.
+/// Results over many logs: mostly shares of intervals that hold the truth.
 #[derive(Debug)]
-struct Covered {
+struct Coverage {
     truth: f64,
     overlap: f64,
-    /// Logs for which a figure was given.
+    /// Share of logs with a figure.
     figures: f64,
-    /// What was given, figure or bounds, held the truth.
+    /// Share of figures or bounds that hold the truth.
     shown: f64,
-    /// What was given lay wholly below the truth.
+    /// Share of figures or bounds that lie wholly below the truth.
     below: f64,
-    /// Student's interval of DR.
+    /// Share of Student's intervals of DR that hold the truth.
     student: f64,
-    /// The width of the interval of DR over that of Student's.
+    /// Width of the interval of DR over that of Student's.
     wider: f64,
-    /// IPS, SNIPS, DR, SNDR, clipped with its stated bias, bounds.
+    /// Coverage of IPS, SNIPS, DR, SNDR, clipped DR with its stated bias, and bounds.
     estimators: [f64; 6],
-    /// IPS, SNIPS, DR, clipped.
+    /// Bias of IPS, SNIPS, DR and clipped DR.
     bias: [f64; 4],
     half_width: f64,
-    /// Of the figure as it is shown where unpicked rows carry no probability.
+    /// Half width of the figure as shown where unpicked rows carry no probability.
     widened: f64,
 }
 
-fn plain(items: usize, k: usize, rounds: usize, eps: f64) -> World {
-    World { items, k, rounds, eps, learning: None, reward: Reward::Curve, all_carry: false, lost: 0.0 }
+fn plain(items: usize, k: usize, rounds: usize, eps: f64) -> SimulatedLog {
+    SimulatedLog {
+        items,
+        k,
+        rounds,
+        eps,
+        learning: None,
+        reward: RewardLaw::Curve,
+        all_carry: false,
+        lost: 0.0,
+    }
 }
 
-/// Of 100 intervals that hold 95 times of 100, 87 or fewer hold the truth once in 400 times (binomial).
+/// Of 100 intervals of 95%, 87 or fewer hold the truth once in 400 tests (binomial).
 #[test]
 fn what_is_shown_holds_the_truth_with_overlap() {
     let world = plain(20, 5, 120, 0.5);
     let covered = world.covered(100);
     assert!(covered.shown > 0.87 && covered.estimators[2] > 0.87, "{covered:?}");
-    // A figure is refused without reason at most where the mean weight is two standard errors low: some 3 in 100, and
-    // 11 or more of 100 less than once in 1,000 times.
+    // A figure is refused without reason if the mean weight is two standard errors low: 3 in 100
+    // logs, and 11 or more of 100 less than once in 1,000 tests.
     assert!(covered.figures > 0.89, "{covered:?}");
 }
 
-/// The same for a policy that learns from the log as it goes.
+/// The target learns from the log as it goes.
 #[test]
 fn what_is_shown_holds_the_truth_of_a_learner() {
-    let world = World { learning: Some("lin-ucb"), reward: Reward::YesNo, ..plain(10, 3, 120, 0.6) };
+    let world =
+        SimulatedLog { learning: Some("lin-ucb"), reward: RewardLaw::YesNo, ..plain(10, 3, 120, 0.6) };
     let covered = world.covered(100);
     assert!(covered.shown > 0.87 && covered.figures > 0.8, "{covered:?}");
 }
 
-/// Without overlap the old estimates are sure of themselves and wrong; bounds are given, and hold.
+/// Without overlap the usual estimates are confident and wrong; bounds are given, and hold.
 #[test]
 fn without_overlap_there_are_bounds_and_they_hold() {
-    let world = World { reward: Reward::YesNo, ..plain(10, 1, 200, 0.0) };
+    let world = SimulatedLog { reward: RewardLaw::YesNo, ..plain(10, 1, 200, 0.0) };
     let covered = world.covered(100);
     assert_eq!(covered.figures, 0.0, "{covered:?}");
     assert!(covered.shown > 0.87, "{covered:?}");
     assert!(covered.estimators[0] < 0.05, "inverse propensity cannot be right here: {covered:?}");
 }
 
-/// The table of the book: `cargo test --workspace --lib offpolicy::coverage -- --ignored --nocapture`.
+/// Prints the book's table of coverage: `cargo test --workspace --lib offpolicy::coverage --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "prints the coverage table of the book: minutes"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
@@ -301,29 +319,30 @@ fn coverage_table() {
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     let mut worlds = Vec::new();
     for (learning, reward) in
-        [(None, Reward::Curve), (None, Reward::YesNo), (Some("adaptive"), Reward::Curve)]
+        [(None, RewardLaw::Curve), (None, RewardLaw::YesNo), (Some("adaptive"), RewardLaw::Curve)]
     {
         for (items, k, rounds) in [(10, 1, 400), (20, 5, 200)] {
-            worlds.extend([0.5, 0.05, 0.0].map(|eps| World {
+            worlds.extend([0.5, 0.05, 0.0].map(|eps| SimulatedLog {
                 learning,
                 reward,
                 ..plain(items, k, rounds, eps)
             }));
         }
     }
-    // Short logs that could look everywhere.
+    // Short logs with full overlap.
     worlds.extend(
         [(50, 0.5), (100, 0.3), (100, 0.2), (400, 0.3)].map(|(rounds, eps)| plain(10, 1, rounds, eps)),
     );
     for world in worlds {
-        let World { items, k, rounds, eps, learning, reward, .. } = world;
+        let SimulatedLog { items, k, rounds, eps, learning, reward, .. } = world;
         let covered = world.covered(200);
         let name = format!("{}{}", learning.unwrap_or("fixed"), reward.name());
         let percent = |x: f64| format!("{:.0}%", 100.0 * x);
         let each: Vec<String> = covered.estimators.iter().map(|&x| percent(x)).collect();
         let bias: Vec<String> = covered.bias.iter().map(|x| format!("{x:+.2}")).collect();
         println!(
-            "| {name} | {k} of {items}, {rounds} rounds | {} | {:.2} | {:.2} | {} | **{}** | {} | {} | {:.2} | {:.2} |",
+            "| {name} | {k} of {items}, {rounds} rounds | {} | {:.2} | {:.2} | {} | **{}** | {} | \
+             {} | {:.2} | {:.2} |",
             percent(eps),
             covered.overlap.min(1.0),
             covered.truth,
@@ -337,27 +356,31 @@ fn coverage_table() {
     }
 }
 
-/// Rare rewards in logs whose every row carries its probability: Student's interval is too short, and mostly too low. Of 100
-/// intervals that miss by being too low 2.5 times of 100, 9 or more do less than once in 1,000 times.
+/// Rare rewards, with a probability on every row: Student's interval is too short, and mostly too
+/// low. Of 100 intervals that are too low 2.5 times in 100, 9 or more are less than once in 1,000
+/// tests.
 #[test]
 fn what_is_shown_holds_the_truth_of_rare_rewards() {
-    let world = World { reward: Reward::Rare(5.0), all_carry: true, ..plain(20, 5, 100, 0.3) };
+    let world = SimulatedLog { reward: RewardLaw::Rare(5.0), all_carry: true, ..plain(20, 5, 100, 0.3) };
     let covered = world.covered(100);
     assert!(covered.student < 0.9, "the world is too kind to show it: {covered:?}");
     assert!(covered.shown > 0.9 && covered.below < 0.09, "{covered:?}");
     assert!(covered.figures > 0.5, "{covered:?}");
 }
 
-/// A fifth of the no's is never written down. Figures would be too high, and all who miss miss that way; counted, they are not.
+/// A fifth of the verdicts "no" is never recorded, so that figures would be too high. Missing
+/// verdicts widen the intervals.
 #[test]
 fn verdicts_that_are_missing_for_a_reason_are_counted() {
-    let world = World { reward: Reward::YesNo, all_carry: true, lost: 0.2, ..plain(20, 5, 200, 0.5) };
+    let world =
+        SimulatedLog { reward: RewardLaw::YesNo, all_carry: true, lost: 0.2, ..plain(20, 5, 200, 0.5) };
     let covered = world.covered(100);
     assert!(covered.estimators[1] < 0.87, "the world is too kind to show it: {covered:?}");
     assert!(covered.shown > 0.87, "{covered:?}");
 }
 
-/// The second table of the book: `cargo test -p jurybox-lab --lib offpolicy::coverage -- --ignored --nocapture`.
+/// Prints the book's table of rare rewards: `cargo test -p jurybox-lab --lib offpolicy::coverage --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "prints the coverage table of the book for logs whose every row carries its probability"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
@@ -369,22 +392,23 @@ fn coverage_table_of_rare_rewards() {
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     let short = (20, 5, 200);
     let few = (10, 1, 400);
-    let rewards = [Reward::Rare(5.0), Reward::Rare(6.2), Reward::Severity(5.0), Reward::Severity(3.5)];
+    let rewards =
+        [RewardLaw::Rare(5.0), RewardLaw::Rare(6.2), RewardLaw::Severity(5.0), RewardLaw::Severity(3.5)];
     let mut worlds = Vec::new();
     for reward in rewards {
         worlds.extend([(short, 0.3), (short, 1.0), (few, 0.5)].map(|shape| (reward, shape)));
     }
-    for reward in [Reward::Curve, Reward::YesNo] {
+    for reward in [RewardLaw::Curve, RewardLaw::YesNo] {
         worlds.extend([(short, 0.5), (few, 0.5), (short, 0.05)].map(|shape| (reward, shape)));
     }
     for (reward, ((items, k, rounds), eps)) in worlds {
-        let covered = World { reward, all_carry: true, ..plain(items, k, rounds, eps) }.covered(300);
+        let covered = SimulatedLog { reward, all_carry: true, ..plain(items, k, rounds, eps) }.covered(300);
         let percent = |x: f64| format!("{:.0}%", 100.0 * x);
         let each: Vec<String> = covered.estimators[..4].iter().map(|&x| percent(x)).collect();
         println!(
             "| {} | {k} of {items}, {rounds} rounds | {} | {:.3} | {} | **{}** | {:.1}% | {} | {} | {:.2} |",
             match reward {
-                Reward::Curve => "a curve",
+                RewardLaw::Curve => "a curve",
                 other => other.name().trim_start_matches(", "),
             },
             percent(eps),

@@ -1,73 +1,74 @@
-//! The estimators: what a target policy would have earned, from another's picks.
+//! Off-policy estimators: the reward of a target policy, from the picks that another policy logged.
 //!
-//! Letters, once: `pi_i` is the target's probability to pick item i of a round, `p_i` the logged one, `w_i = pi_i / p_i`
-//! the weight of an item that was looked at, `r_i` its reward, `m_i` what a regression on the scores, fitted on other
-//! rounds, expects of it, and `N = sum pi_i` the target's picks.
+//! For item i of a round, `pi_i` is the target's inclusion probability, `p_i` the logged one,
+//! `w_i = pi_i / p_i` the weight of a reviewed item, `r_i` its reward, and `m_i` its expected
+//! reward by a regression on other rounds. `N = sum pi_i` is the number of the target's picks.
 //!
-//! - **inverse propensity** (IPS), `sum w r / N`: unbiased where every p is right and above zero wherever pi is; wide;
-//! - **self-normalised** (SNIPS), `sum w r / sum w`: a hair of bias for much less width;
-//! - **doubly robust** (DR), `(sum pi m + sum w (r - m)) / N`: unbiased as IPS is, narrow where the regression is good;
-//! - **self-normalised doubly robust** (SNDR), `sum pi m / N + sum w (r - m) / sum w`;
-//! - **clipped**: DR with `min(w, c)` for w. What is cut off is bias, of at most the weight that was lost times the range of
-//!   the rewards; both are stated. `c = N / sqrt(n)` with n rows looked at, or 1 if that is less (Ionides 2008, truncated importance
-//!   sampling);
-//! - **bounds**: `low + sum min(w, c)(r - low) / N` and `high - sum min(w, c)(high - r) / N`, with low and high the range
-//!   of the rewards. Whatever the log did not look at is taken to be worth the least and the most there is. Nothing else
-//!   is assumed: the bounds hold without overlap, and meet where all of the target's picks are within reach.
+//! - **Inverse propensity scoring** (IPS), `sum w r / N` (Horvitz and Thompson 1952): unbiased if
+//!   every p is right, and positive wherever pi is; wide.
+//! - **Self-normalised IPS** (SNIPS), `sum w r / sum w` (Swaminathan and Joachims 2015): slightly
+//!   biased, and much less wide.
+//! - **Doubly robust** (DR), `(sum pi m + sum w (r - m)) / N` (Dudík, Langford and Li 2011):
+//!   unbiased as IPS, and narrow if the regression is good.
+//! - **Self-normalised DR** (SNDR), `sum pi m / N + sum w (r - m) / sum w`.
+//! - **Clipped DR**, with `min(w, c)` for w, where `c = max(1, N / sqrt(n))` for n reviewed rows
+//!   (truncated importance sampling, Ionides 2008). Its bias is at most the clipped weight times
+//!   the range of the rewards; both are reported.
+//! - **Bounds**, `low + sum min(w, c)(r - low) / N` and `high - sum min(w, c)(high - r) / N`, where
+//!   unreviewed rows have the lowest or highest possible reward. They hold without overlap.
 //!
-//! Intervals are Student's over rounds, widened by what a log of this length may not have met (`jump`).
-//!
-//! Dudík, Langford, Li (2011) and Swaminathan, Joachims (2015) are the sources of DR and SNIPS.
+//! Intervals are Student's over rounds, widened by the largest influence of one more row
+//! ([`MaxInfluence`]).
 
-use super::over_rounds::OverRounds;
-use crate::jump::Jump;
+use super::linearized::LinearizedEstimate;
+use crate::max_influence::MaxInfluence;
 
-/// What is known of a log and of what a target policy would do with it, row after row.
+/// A log and the probabilities of a target policy, row by row.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Evidence<'a> {
+pub(crate) struct LoggedEvidence<'a> {
     /// The rows of each round.
     pub(crate) rounds: &'a [Vec<usize>],
-    /// NaN where nobody looked.
+    /// Rewards; NaN if nobody reviewed the row.
     pub(crate) rewards: &'a [f64],
-    /// The logged probabilities; NaN where none is known, which no row with a reward may have.
+    /// The logged probabilities; NaN if unknown, which no row with a reward may have.
     pub(crate) logged: &'a [f64],
     /// The target's probabilities.
     pub(crate) target: &'a [f64],
     /// The expected rewards by a regression on other rounds.
     pub(crate) model: &'a [f64],
-    /// The least and the greatest that a reward can be.
+    /// The least and the greatest possible reward.
     pub(crate) range: (f64, f64),
-    /// Whether the range is known, and not only that of the rewards that were seen.
+    /// Whether rewards outside of the range are impossible, not only absent from the log.
     pub(crate) range_is_known: bool,
-    /// Whether every pick has its reward, as far as the log tells.
-    pub(crate) all_came: bool,
+    /// Whether every pick has its reward, as far as the log shows.
+    pub(crate) all_rewards_present: bool,
 }
 
-/// Every estimate of one target policy.
+/// All estimates for one target policy.
 #[derive(Debug, Clone)]
-pub(crate) struct Figures {
-    pub(crate) ips: OverRounds,
-    /// None where the log looked at nothing that the target would pick.
-    pub(crate) snips: Option<OverRounds>,
-    pub(crate) dr: OverRounds,
-    pub(crate) sndr: Option<OverRounds>,
-    pub(crate) clipped: OverRounds,
+pub(crate) struct PolicyEstimates {
+    pub(crate) ips: LinearizedEstimate,
+    /// None if the log reviewed no row that the target may pick.
+    pub(crate) snips: Option<LinearizedEstimate>,
+    pub(crate) dr: LinearizedEstimate,
+    pub(crate) sndr: Option<LinearizedEstimate>,
+    pub(crate) clipped: LinearizedEstimate,
     pub(crate) clip: f64,
-    /// `sum w / N`: one, up to chance, where the log can look wherever the target would.
-    pub(crate) mean_weight: OverRounds,
-    /// `sum min(w, c) / N`: the share of the target's picks that is within reach of the log.
-    pub(crate) reach: OverRounds,
-    pub(crate) low: OverRounds,
-    pub(crate) high: OverRounds,
-    /// `(sum w)^2 / sum w^2`: how many rows' worth of evidence there is.
+    /// `sum w / N`: one, up to chance, if the log can pick whatever the target may.
+    pub(crate) mean_weight: LinearizedEstimate,
+    /// `sum min(w, c) / N`: the share of the target's picks with support in the log.
+    pub(crate) reach: LinearizedEstimate,
+    pub(crate) low: LinearizedEstimate,
+    pub(crate) high: LinearizedEstimate,
+    /// The effective sample size `(sum w)^2 / sum w^2`, in rows.
     pub(crate) effective_rows: f64,
-    /// The least and the greatest reward.
+    /// The least and the greatest possible reward.
     pub(crate) range: (f64, f64),
 }
 
 /// The sums of one round.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sums {
+struct RoundSums {
     picks: f64,
     model: f64,
     weight: f64,
@@ -78,59 +79,60 @@ struct Sums {
     reached_residual: f64,
 }
 
-impl Evidence<'_> {
-    /// The estimates; None where the target picks nothing or nothing was looked at.
-    pub(crate) fn figures(&self) -> Option<Figures> {
+impl LoggedEvidence<'_> {
+    /// The estimates. None if no row was reviewed or the target picks nothing.
+    pub(crate) fn figures(&self) -> Option<PolicyEstimates> {
         let range = self.range;
-        let looked_at = self.weights().count();
+        let reviewed = self.weights().count();
         let picks: f64 = self.rounds.iter().flatten().map(|&row| self.target[row]).sum();
-        if looked_at == 0 {
+        if reviewed == 0 {
             return None;
         }
-        let clip = (picks / (looked_at as f64).sqrt()).max(1.0);
-        let sums: Vec<Sums> = self.rounds.iter().map(|rows| self.sums(rows, clip)).collect();
-        let all = |of: &dyn Fn(&Sums) -> f64| sums.iter().map(of).collect::<Vec<f64>>();
+        let clip = (picks / (reviewed as f64).sqrt()).max(1.0);
+        let sums: Vec<RoundSums> = self.rounds.iter().map(|rows| self.sums(rows, clip)).collect();
+        let all = |of: &dyn Fn(&RoundSums) -> f64| sums.iter().map(of).collect::<Vec<f64>>();
         let picks = all(&|s| s.picks);
         let weights = all(&|s| s.weight);
-        let per_pick = |of: &dyn Fn(&Sums) -> f64| OverRounds::ratio(&all(of), &picks);
+        let per_pick = |of: &dyn Fn(&RoundSums) -> f64| LinearizedEstimate::ratio(&all(of), &picks);
         let expected = per_pick(&|s| s.model)?;
         let square: f64 = self.weights().map(|w| w * w).sum();
         let total: f64 = weights.iter().sum();
         let picked: f64 = picks.iter().sum();
-        let snips = OverRounds::ratio(&all(&|s| s.reward), &weights);
-        // Inverse propensity expects nothing of a row, and its self-normalised form and the bounds what a pick is worth.
+        let snips = LinearizedEstimate::ratio(&all(&|s| s.reward), &weights);
+        // The expected reward of a row is 0 to IPS; to SNIPS and the bounds it is that of a pick.
         let worth = snips.as_ref().map_or(0.0, |snips| snips.value).clamp(range.0, range.1);
-        let jump = |clip: f64, of: f64, constant: Option<f64>| self.jump(clip, of, constant);
+        let max_influence =
+            |clip: f64, of: f64, constant: Option<f64>| self.max_influence(clip, of, constant);
         let (plain, modelled) = (f64::INFINITY, None);
-        Some(Figures {
-            ips: per_pick(&|s| s.reward)?.jumping(jump(plain, picked, Some(0.0))),
-            snips: snips.map(|snips| snips.jumping(jump(plain, total, Some(worth)))),
-            dr: per_pick(&|s| s.model + s.residual)?.jumping(jump(plain, picked, modelled)),
-            sndr: OverRounds::ratio(&all(&|s| s.residual), &weights)
-                .map(|residual| expected.plus(&residual).jumping(jump(plain, total, modelled))),
-            clipped: per_pick(&|s| s.model + s.reached_residual)?.jumping(jump(clip, picked, modelled)),
+        Some(PolicyEstimates {
+            ips: per_pick(&|s| s.reward)?.with_max_influence(max_influence(plain, picked, Some(0.0))),
+            snips: snips.map(|snips| snips.with_max_influence(max_influence(plain, total, Some(worth)))),
+            dr: per_pick(&|s| s.model + s.residual)?
+                .with_max_influence(max_influence(plain, picked, modelled)),
+            sndr: LinearizedEstimate::ratio(&all(&|s| s.residual), &weights).map(|residual| {
+                expected.plus(&residual).with_max_influence(max_influence(plain, total, modelled))
+            }),
+            clipped: per_pick(&|s| s.model + s.reached_residual)?
+                .with_max_influence(max_influence(clip, picked, modelled)),
             clip,
             mean_weight: per_pick(&|s| s.weight)?,
             reach: per_pick(&|s| s.reach)?,
-            low: per_pick(&|s| range.0 * (s.picks - s.reach) + s.reached_reward)?.jumping(jump(
-                clip,
-                picked,
-                Some(worth),
-            )),
-            high: per_pick(&|s| range.1 * (s.picks - s.reach) + s.reached_reward)?.jumping(jump(
-                clip,
-                picked,
-                Some(worth),
-            )),
+            low: per_pick(&|s| range.0 * (s.picks - s.reach) + s.reached_reward)?
+                .with_max_influence(max_influence(clip, picked, Some(worth))),
+            high: per_pick(&|s| range.1 * (s.picks - s.reach) + s.reached_reward)?
+                .with_max_influence(max_influence(clip, picked, Some(worth))),
             effective_rows: if square > 0.0 { total * total / square } else { 0.0 },
             range,
         })
     }
 
-    /// How far one row can move a figure of weights of at most `clip` over a sum `of`, where this much is expected of each row,
-    /// or what the regression expects. Where every row carries its probability, all weights and their chances are known;
-    /// else those that were met.
-    fn jump(&self, clip: f64, of: f64, constant: Option<f64>) -> Jump {
+    /// The largest influence of one row on an estimate with weights of at most `clip` over a sum
+    /// `of`.
+    ///
+    /// The expected reward of a row is `constant`, or that of the regression. Weights and their
+    /// chances are those of all rows if each carries a probability, else those of the reviewed
+    /// rows.
+    fn max_influence(&self, clip: f64, of: f64, constant: Option<f64>) -> MaxInfluence {
         let rows = || self.rounds.iter().flatten().copied();
         let met = |row: usize| !self.rewards[row].is_nan();
         let every = rows().all(|row| !self.logged[row].is_nan());
@@ -146,16 +148,16 @@ impl Evidence<'_> {
         }
         let centre = sum / picks;
         let surprises = rows().filter(|&row| met(row)).map(|row| self.rewards[row] - expected(row));
-        Jump::of(weights, surprises, (centre - self.range.0, self.range.1 - centre))
+        MaxInfluence::of(weights, surprises, (centre - self.range.0, self.range.1 - centre))
     }
 
     fn weights(&self) -> impl Iterator<Item = f64> {
-        let looked_at = self.rounds.iter().flatten().filter(|&&row| !self.rewards[row].is_nan());
-        looked_at.map(|&row| self.target[row] / self.logged[row])
+        let reviewed = self.rounds.iter().flatten().filter(|&&row| !self.rewards[row].is_nan());
+        reviewed.map(|&row| self.target[row] / self.logged[row])
     }
 
-    fn sums(&self, rows: &[usize], clip: f64) -> Sums {
-        let mut sums = Sums::default();
+    fn sums(&self, rows: &[usize], clip: f64) -> RoundSums {
+        let mut sums = RoundSums::default();
         for &row in rows {
             let (pi, m, reward) = (self.target[row], self.model[row], self.rewards[row]);
             sums.picks += pi;
@@ -175,17 +177,17 @@ impl Evidence<'_> {
     }
 }
 
-impl Figures {
-    /// The share of the target's picks that the log may never look at without its mean weight telling: one minus the lower end
-    /// of the 95% interval of the mean weight.
-    pub(crate) fn possibly_unseen(&self) -> f64 {
+impl PolicyEstimates {
+    /// The share of the target's picks that may have no support in the log although the mean weight
+    /// does not show it: one minus the lower end of its 95% interval.
+    pub(crate) fn unsupported_share(&self) -> f64 {
         let low = self.mean_weight.estimate().low;
-        // A weight of one on every pick sums to one but for rounding.
+        // Weights of one sum to one up to rounding.
         if low > 1.0 - super::verdict::ROUNDING { 0.0 } else { (1.0 - low).min(1.0) }
     }
 
-    /// The most by which clipping can move the clipped estimate: what was lost of the target's picks, at the upper end of its
-    /// interval, times the range of the rewards.
+    /// The largest possible bias of the clipped estimate: the clipped share of the picks, at the
+    /// upper end of its interval, times the range of the rewards.
     pub(crate) fn clipping_bias(&self) -> f64 {
         let reach = self.reach.estimate();
         let half_width = if reach.half_width().is_finite() { reach.half_width() } else { 1.0 };
@@ -197,10 +199,10 @@ impl Figures {
 mod tests {
     use super::*;
 
-    /// Two rounds of two items, done by hand.
+    /// Two rounds of two items, calculated by hand.
     #[test]
     fn the_estimates_of_a_log_done_by_hand() {
-        let evidence = Evidence {
+        let evidence = LoggedEvidence {
             rounds: &[vec![0, 1], vec![2, 3]],
             rewards: &[1.0, f64::NAN, f64::NAN, 3.0],
             logged: &[0.5, f64::NAN, f64::NAN, 0.8],
@@ -208,18 +210,18 @@ mod tests {
             model: &[0.5, 1.0, 2.0, 2.5],
             range: (1.0, 3.0),
             range_is_known: false,
-            all_came: true,
+            all_rewards_present: true,
         };
         let figures = evidence.figures().unwrap();
         let near =
             |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
-        // Weights 1.5 and 0.5 over N = 2 picks.
+        // Weights of 1.5 and 0.5 over N = 2 picks.
         near(figures.ips.value, 1.5);
         near(figures.snips.unwrap().value, 3.0 / 2.0);
         let expected = 0.75 * 0.5 + 0.25 + 1.2 + 1.0;
         near(figures.dr.value, (expected + 1.5 * 0.5 + 0.5 * 0.5) / 2.0);
         near(figures.sndr.unwrap().value, expected / 2.0 + 1.0 / 2.0);
-        // c = 2 / sqrt(2): 1.5 is cut to 1.414.
+        // c = 2 / sqrt(2): the weight of 1.5 is clipped to 1.414.
         let c = 2_f64.sqrt();
         near(figures.clip, c);
         near(figures.clipped.value, (expected + c * 0.5 + 0.5 * 0.5) / 2.0);
@@ -229,13 +231,13 @@ mod tests {
         near(figures.effective_rows, 4.0 / 2.5);
     }
 
-    /// A log that looked at every row, surely: all estimates are the truth, and the bounds meet.
+    /// A log that reviewed every row for certain: all estimates are the truth, and the bounds meet.
     #[test]
-    fn a_log_that_looked_everywhere_knows() {
+    fn a_log_of_every_row_gives_the_truth() {
         let rewards: Vec<f64> = (0..40).map(|i| f64::from(i * 7 % 11)).collect();
         let target: Vec<f64> = (0..40).map(|i| if i % 4 == 1 { 0.7 } else { 0.1 }).collect();
         let rounds: Vec<Vec<usize>> = (0..10).map(|t| (4 * t..4 * t + 4).collect()).collect();
-        let evidence = Evidence {
+        let evidence = LoggedEvidence {
             rounds: &rounds,
             rewards: &rewards,
             logged: &[1.0; 40],
@@ -243,7 +245,7 @@ mod tests {
             model: &[3.0; 40],
             range: (0.0, 10.0),
             range_is_known: false,
-            all_came: true,
+            all_rewards_present: true,
         };
         let figures = evidence.figures().unwrap();
         let truth = target.iter().zip(&rewards).map(|(pi, r)| pi * r).sum::<f64>() / 10.0;

@@ -1,22 +1,22 @@
-//! Every row with what each policy would have done with it: enough to compute every estimate again elsewhere.
+//! A CSV file of every row and policy, from which all off-policy estimates can be computed again.
 
 use crate::error::Error;
-use crate::replay::Log;
+use crate::replay::ReviewLog;
 use jurybox_files::Aside;
 use std::io::Write;
 use std::path::Path;
 
-/// What was followed, by policy.
+/// Inclusion probabilities of every row by policy, with the rounds and the model.
 #[derive(Default)]
-pub(super) struct AllFollowed {
+pub(super) struct PolicyProbabilities {
     pub(super) rounds: Vec<Vec<usize>>,
     pub(super) model: Vec<f64>,
     pub(super) policies: Vec<(String, Vec<f64>)>,
 }
 
-/// Writes policy, round, row (from 0, over all files), the policy's probability to pick it, the logged one, the reward and
-/// what the regression expects, as CSV; empty where not known.
-pub(super) fn write(path: &Path, log: &Log, all: &AllFollowed) -> Result<(), Error> {
+/// Writes a CSV file with policy, round, row (from 0, over all files), the policy's inclusion
+/// probability, the logged one, the reward, and the expected reward; empty if unknown.
+pub(super) fn write(path: &Path, log: &ReviewLog, all: &PolicyProbabilities) -> Result<(), Error> {
     let mut aside = Aside::new(path)?;
     let mut line = |text: String| aside.write_all(text.as_bytes()).map_err(Error::file(path));
     line("policy,round,row,probability,logged,reward,expected\n".into())?;

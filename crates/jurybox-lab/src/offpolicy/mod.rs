@@ -1,27 +1,26 @@
-//! Off-policy: what another policy would have earned, from a log of picks with their probabilities.
+//! Off-policy evaluation: the reward of other policies, from a log of picks with their
+//! probabilities.
 //!
-//! What a policy would have earned on rows that nobody looked at is not in a log. Where every pick was left to chance in part,
-//! and its probability logged, it can be estimated all the same, from rows that both would have looked at.
-//!
-//! - `target`: a policy is followed along the log, learning as it goes from what the log looked at (`receipts`);
-//! - `estimators`: its picks are weighed against the log's, in five ways and with bounds (`over_rounds`, `jump`, `model`);
-//! - `counted`: whether there are as many rewards as the probabilities say;
-//! - `verdict`: a figure is given only where the log can speak for the policy's picks; elsewhere, bounds;
-//! - `population`: logs that hold nothing but the rows that were looked at, without rounds;
-//! - `coverage` and `population_coverage`: how often the intervals hold what they claim, in worlds where the truth is known.
+//! - `target` follows a policy along the log, which learns from the logged rewards (`receipts`);
+//! - `estimators` weighs its picks against the log's, by five estimators and bounds, with the help
+//!   of `model` (expected rewards) and `linearized` (intervals);
+//! - `reward_count` compares the number of rewards with the logged probabilities;
+//! - `verdict` decides between a figure, and bounds for a policy without support in the log;
+//! - `population` is for logs of reviewed rows only, without rounds;
+//! - `coverage` and `population_coverage` test the intervals on simulated logs.
 
-mod counted;
 #[cfg(test)]
 mod coverage;
 mod estimators;
 mod export;
+mod linearized;
 mod model;
 mod outcome;
-mod over_rounds;
 mod population;
 #[cfg(test)]
 mod population_coverage;
 mod receipts;
+mod reward_count;
 mod show;
 mod target;
 #[cfg(test)]
@@ -31,39 +30,44 @@ mod verdict;
 pub use outcome::{Bounds, Estimates, OffPolicy, OffPolicyLine};
 
 use crate::error::Error;
-use crate::jump::Jump;
-use crate::range::Range;
-use crate::replay::{Log, Protocol, ReplayOptions, Scale, Watch, check_state, in_parallel, seat};
-use counted::{Counted, counted};
-use estimators::Evidence;
+use crate::max_influence::MaxInfluence;
+use crate::replay::{
+    Protocol, ReplayOptions, ReviewLog, RewardScaling, RunProgress, check_state, in_parallel, jury_for,
+};
+use crate::reward_range::RewardRange;
+use estimators::LoggedEvidence;
 use jurybox_files::Table;
-use over_rounds::OverRounds;
+use linearized::LinearizedEstimate;
+use reward_count::{RewardCount, counted};
 use std::path::Path;
-use target::{Follow, Followed, Target};
+use target::{FollowedPolicy, PolicyFollower, TargetPolicy};
 
-/// What each policy would have earned, estimated from a log of picks with their probabilities.
+/// Estimates each policy's reward per pick from a log of picks with their probabilities.
 ///
-/// Of the options, `protocol` must be [`Protocol::Rounds`]; the log's own rounds are taken where it has them, and else
-/// stretches of about `items` rows in the order of the file. `picks` gets every row with each policy's probability for it.
+/// The option `protocol` must be [`Protocol::Rounds`]. Rounds are the log's own, or else stretches of
+/// about `items` rows in the order of the file. The file `picks` gets every row with each policy's
+/// inclusion probability.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table};
 /// use jurybox_lab::{ReplayOptions, off_policy};
 ///
-/// // 300 rounds of two posts, of which a coin picked one.
+/// // In each of 300 rounds a coin picked one of two posts.
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("log.csv");
 /// let mut text = String::from("round,good,verdict,p\n");
 /// for round in 0..300_u32 {
 ///     for item in 0..2 {
 ///         let good = (round * 7 + item * 5) % 11;
-///         let looked_at = (round.wrapping_mul(2_654_435_769) >> 31) == item;
-///         text += &if looked_at { format!("{round},{good},{good},0.5\n") } else { format!("{round},{good},,0.5\n") };
+///         let reviewed = (round.wrapping_mul(2_654_435_769) >> 31) == item;
+///         let verdict = if reviewed { good.to_string() } else { String::new() };
+///         text += &format!("{round},{good},{verdict},0.5\n");
 ///     }
 /// }
 /// std::fs::write(&path, text)?;
 /// let column = |name: &str| Some(name.to_string());
-/// let roles = Roles { reward: column("verdict"), probability: column("p"), key: column("round"), ..Roles::default() };
+/// let (reward, probability, key) = (column("verdict"), column("p"), column("round"));
+/// let roles = Roles { reward, probability, key, ..Roles::default() };
 /// let table = Table::open(&[path], &roles, false)?;
 /// let options = ReplayOptions { k: 1, policies: vec!["average".parse()?], ..ReplayOptions::default() };
 /// let outcome = off_policy(&table, &options)?;
@@ -74,56 +78,59 @@ use target::{Follow, Followed, Target};
 pub fn off_policy(table: &Table, options: &ReplayOptions) -> Result<OffPolicy, Error> {
     options.check()?;
     if options.protocol != Protocol::Rounds {
-        let reason = "a log with probabilities is taken in its own rounds: no pool, folds or reuse";
+        let reason = "a log with probabilities keeps its own rounds: leave out pool, folds and reuse";
         return Err(Error::setting("probability", table.taken().probability().unwrap_or_default(), reason));
     }
-    let log = Log::read(table)?;
+    let log = ReviewLog::read(table)?;
     check(&log, table.path(), table.taken().probability().unwrap_or_default())?;
-    let (outcome, followed) = estimated(&log, options, table.threads(), Watch(Some(table)))?;
+    let (outcome, followed) = estimated(&log, options, table.threads(), RunProgress(Some(table)))?;
     if let Some(path) = &options.picks {
         export::write(path, &log, &followed)?;
     }
     Ok(outcome)
 }
 
-/// The estimates for every policy, and what each would pick.
+/// The estimates for every policy, and the inclusion probabilities that they are made from.
 fn estimated(
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
     threads: usize,
-    watch: Watch<'_>,
-) -> Result<(OffPolicy, export::AllFollowed), Error> {
+    watch: RunProgress<'_>,
+) -> Result<(OffPolicy, export::PolicyProbabilities), Error> {
     if log.rounds.is_empty() && log.labelled() == log.rows() && log.probabilities.iter().any(|&p| p < 1.0) {
-        return Ok((population::estimated(log, options, threads, watch)?, export::AllFollowed::default()));
+        return Ok((
+            population::estimated(log, options, threads, watch)?,
+            export::PolicyProbabilities::default(),
+        ));
     }
     let rounds = rounds(log, options);
-    let range = Range::of(&log.rewards, options.reward_range)?;
+    let range = RewardRange::of(&log.rewards, options.reward_range)?;
     let counted = counted(log, &rounds);
-    if let Counted::TooMany { looked_at, expected } = counted {
+    if let RewardCount::TooMany { reviewed, expected } = counted {
         let reason = format!(
-            "{looked_at} rows have a reward, and by the logged probabilities about {expected:.0} were looked at: rows that nobody \
-             looked at were left out of the file. Put them in, or leave the rounds away if there are none but rows that \
-             were looked at"
+            "{reviewed} rows have a reward, but by the logged probabilities only about \
+             {expected:.0} were picked: unreviewed rows were left out of the file. Add them; or \
+             leave out the rounds, to use a file of reviewed rows only"
         );
         return Err(Error::setting("rounds", rounds.len(), reason));
     }
     let model = model::out_of_fold(log, &rounds, range.ends())?;
     let targets = targets(log, options, rounds.len(), &model)?;
-    let unheard = unheard(log, &targets);
-    let follow = Follow { log, rounds: &rounds, k: options.k, seed: options.seed };
+    let juries_without_groups = juries_without_groups(log, &targets);
+    let follow = PolicyFollower { log, rounds: &rounds, k: options.k, seed: options.seed };
     let followed = in_parallel(targets.len(), threads, watch, |at| follow.along(&targets[at].target, watch))?;
     let mut outcome = OffPolicy::new(log, &rounds, options, logged(log, &rounds, range)?.estimate(), range);
     outcome.warnings.extend(missing(counted, log.labelled()));
     outcome.warnings.extend(range.warning());
     outcome.warnings.extend(repeated(log));
-    outcome.warnings.extend(unheard);
+    outcome.warnings.extend(juries_without_groups);
     outcome.warnings.extend(warnings(&rounds, options));
-    let mut all = export::AllFollowed { rounds, model, policies: Vec::new() };
+    let mut all = export::PolicyProbabilities { rounds, model, policies: Vec::new() };
     for (contender, followed) in targets.into_iter().zip(followed) {
         let line = match followed {
-            Followed::Impossible(why) => OffPolicyLine::without_figure(&contender.name, why),
-            Followed::Probabilities(probabilities) => {
-                let evidence = Evidence {
+            FollowedPolicy::Impossible(why) => OffPolicyLine::without_figure(&contender.name, why),
+            FollowedPolicy::Probabilities(probabilities) => {
+                let evidence = LoggedEvidence {
                     rounds: &all.rounds,
                     rewards: &log.rewards,
                     logged: &log.probabilities,
@@ -131,12 +138,12 @@ fn estimated(
                     model: &all.model,
                     range: range.ends(),
                     range_is_known: range.known,
-                    all_came: counted == Counted::Enough,
+                    all_rewards_present: counted == RewardCount::Enough,
                 };
                 let mut line = verdict::line(&contender.name, &evidence, &logged(log, &all.rounds, range)?);
                 if contender.state {
-                    // It may know the very rewards it is weighed by: a difference to the log would look significant.
-                    line.minus_logged = None;
+                    // It may have learnt these very rewards: its difference would look significant.
+                    line.difference_to_logged = None;
                 }
                 all.policies.push((contender.name, probabilities));
                 line
@@ -144,27 +151,27 @@ fn estimated(
         };
         if contender.reference { &mut outcome.references } else { &mut outcome.policies }.push(line);
     }
-    outcome.warnings.extend(hangs_on_few(&outcome));
+    outcome.warnings.extend(depends_on_few_rows(&outcome));
     Ok((outcome, all))
 }
 
-/// Picks without a verdict, in words.
-fn missing(counted: Counted, looked_at: usize) -> Option<String> {
-    let Counted::Missing(picks) = counted else { return None };
+/// A warning about picks without a verdict.
+fn missing(counted: RewardCount, reviewed: usize) -> Option<String> {
+    let RewardCount::Missing(picks) = counted else { return None };
     Some(format!(
-        "{picks} {} no reward, by the logged probabilities; {looked_at} have one. Verdicts that are missing for a reason (late \
-         because they are hard, not written down where the answer was no) bend every figure, and what the log earned: intervals \
-         count them at their worst. Better leave out the rounds whose verdicts are not all there",
+        "{picks} {} no reward, by the logged probabilities; {reviewed} have one. Verdicts that are \
+         late because they are hard, or not recorded where the answer was no, bias every figure. \
+         Intervals allow for the worst case. Better leave out rounds with missing verdicts",
         if picks == 1 { "pick has" } else { "picks have" }
     ))
 }
 
-/// Intervals that are so many times as wide as Student's are a warning.
+/// Ratio to the width of Student's intervals above which a warning is given.
 const MUCH_WIDER: f64 = 1.25;
 
-/// Which figures hang on few rows, in words.
-fn hangs_on_few(outcome: &OffPolicy) -> Option<String> {
-    let wider = |line: &OffPolicyLine| line.wider_than_student.filter(|&times| times > MUCH_WIDER);
+/// A warning that names the policies whose figures depend on few rows.
+fn depends_on_few_rows(outcome: &OffPolicy) -> Option<String> {
+    let wider = |line: &OffPolicyLine| line.width_ratio.filter(|&times| times > MUCH_WIDER);
     let lines =
         || outcome.policies.iter().chain(&outcome.references).filter_map(|line| Some((line, wider(line)?)));
     let names: Vec<&str> = lines().map(|(line, _)| line.name.as_str()).collect();
@@ -172,29 +179,35 @@ fn hangs_on_few(outcome: &OffPolicy) -> Option<String> {
     let most = lines().map(|(_, times)| times).fold(0.0, f64::max);
     (!names.is_empty()).then(|| {
         format!(
-            "{}: rewards are so rare, or a few of them so large, that a log of this length may have missed those that would count \
-             most. The intervals count it{}; a longer log, or more chance in it, makes them narrower",
+            "{}: rewards are so rare, or a few of them so large, that a log of this length may \
+             have missed the most important ones. Intervals allow for that{}; a longer log, or \
+             more exploration, narrows them",
             names.join(", "),
-            if unsaid { String::new() } else { format!(", and are up to {most:.1} times as wide as Student's") }
+            if unsaid {
+                String::new()
+            } else {
+                format!(", and are up to {most:.1} times as wide as Student's")
+            }
         )
     })
 }
 
-/// A row that was looked at is refused where fewer picks like it are to be expected in the whole log.
+/// Least expected number, in the whole log, of picks as improbable as that of a reviewed row.
 const IMPLAUSIBLE: f64 = 1e-6;
 
-/// Refuses what cannot be a probability, on every row, and weights beside which no other row would count.
-fn check(log: &Log, path: &Path, column: &str) -> Result<(), Error> {
+/// Errors on values that are no probabilities, and on weights beside which no other row counts.
+fn check(log: &ReviewLog, path: &Path, column: &str) -> Result<(), Error> {
     for (row, (&reward, &probability)) in log.rewards.iter().zip(&log.probabilities).enumerate() {
         let reason = if probability.is_nan() && !reward.is_nan() {
             "there is a reward, but no logged probability".to_string()
         } else if probability <= 0.0 || probability > 1.0 {
             format!("{probability} is not the probability of a pick")
         } else if !reward.is_nan() && probability * (log.rows() as f64) < IMPLAUSIBLE {
-            // At most rows * p such picks are to be expected of a whole log.
+            // At most rows * p such picks are expected in a whole log.
             let reason = format!(
-                "row {}, column `{column}`: {probability:e} is so small that this row would outweigh all others; in a log of {} \
-                 rows such a pick comes about less than once in a million logs",
+                "row {}, column `{column}`: the probability {probability:e} is so small that this \
+                 row would outweigh all others; in a log of {} rows such a pick happens less than \
+                 once in a million logs",
                 row + 1,
                 log.rows()
             );
@@ -203,7 +216,8 @@ fn check(log: &Log, path: &Path, column: &str) -> Result<(), Error> {
             continue;
         };
         let reason = format!(
-            "row {}, column `{column}`: {reason}; it must be above 0 and at most 1, and may be empty where nobody looked",
+            "row {}, column `{column}`: {reason}; it must be above 0 and at most 1, and may be \
+             empty for unreviewed rows",
             row + 1
         );
         return Err(Error::Content { path: path.into(), reason });
@@ -211,8 +225,8 @@ fn check(log: &Log, path: &Path, column: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The log's own rounds, or stretches of rows in the order of the file, as even as they can be.
-fn rounds(log: &Log, options: &ReplayOptions) -> Vec<Vec<usize>> {
+/// The log's own rounds, or else stretches of rows in the order of the file, of nearly equal size.
+fn rounds(log: &ReviewLog, options: &ReplayOptions) -> Vec<Vec<usize>> {
     let most = options.rounds.unwrap_or(usize::MAX);
     if !log.rounds.is_empty() {
         return log.rounds.iter().take(most).cloned().collect();
@@ -222,26 +236,26 @@ fn rounds(log: &Log, options: &ReplayOptions) -> Vec<Vec<usize>> {
     (0..count).take(most).map(|at| (at * rows / count..(at + 1) * rows / count).collect()).collect()
 }
 
-/// Who is not shown which group a row belongs to.
-fn unheard(log: &Log, targets: &[Contender]) -> Option<String> {
-    log.unheard(targets.iter().filter_map(|contender| match &contender.target {
-        Target::Policy(jury, _) => Some((contender.name.as_str(), jury.as_ref())),
-        Target::Fixed(_) | Target::Uniform => None,
+/// A warning that names the policies which do not see the groups of rows.
+fn juries_without_groups(log: &ReviewLog, targets: &[NamedTarget]) -> Option<String> {
+    log.juries_without_groups(targets.iter().filter_map(|contender| match &contender.target {
+        TargetPolicy::Policy(jury, _) => Some((contender.name.as_str(), jury.as_ref())),
+        TargetPolicy::Fixed(_) | TargetPolicy::Uniform => None,
     }))
 }
 
-/// Items that come again: rows of one are no independent evidence.
-fn repeated(log: &Log) -> Option<String> {
+/// A warning about items with several rows, which are not independent.
+fn repeated(log: &ReviewLog) -> Option<String> {
     let many = log.items.repeated();
     (many > 0).then(|| {
         format!(
-            "by the ids, several rows are about one item ({many} such items): with --probability every row counts by itself, and the \
-             intervals are too narrow by that"
+            "{many} items have several rows, by their ids: every row counts by itself, so that \
+             intervals are too narrow"
         )
     })
 }
 
-/// What a person should know before believing the figures.
+/// Warnings about the rounds and the options.
 fn warnings(rounds: &[Vec<usize>], options: &ReplayOptions) -> Vec<String> {
     let mut out = Vec::new();
     let small = rounds.iter().filter(|rows| rows.len() < options.k).count();
@@ -252,59 +266,64 @@ fn warnings(rounds: &[Vec<usize>], options: &ReplayOptions) -> Vec<String> {
             options.k
         ));
     }
-    out.extend(states_may_know(options));
+    out.extend(state_warning(options));
     out
 }
 
-fn states_may_know(options: &ReplayOptions) -> Option<String> {
-    let text = "a state that has learnt from this log already knows its rewards: its figures are honest only on a log that it \
-                has not seen, and no difference to the log is given for it";
+fn state_warning(options: &ReplayOptions) -> Option<String> {
+    let text = "a state that has learnt from this log knows its rewards already: its figures are \
+                fair only on other logs, and its difference to the log is not shown";
     (!options.states.is_empty()).then(|| text.into())
 }
 
-/// What the log itself earned.
-fn logged(log: &Log, rounds: &[Vec<usize>], range: Range) -> Result<OverRounds, Error> {
-    let looked_at =
+/// Reward per pick of the log's own picks.
+fn logged(log: &ReviewLog, rounds: &[Vec<usize>], range: RewardRange) -> Result<LinearizedEstimate, Error> {
+    let reviewed =
         |rows: &Vec<usize>| rows.iter().map(|&row| log.rewards[row]).filter(|r| !r.is_nan()).collect();
-    let seen: Vec<Vec<f64>> = rounds.iter().map(looked_at).collect();
+    let seen: Vec<Vec<f64>> = rounds.iter().map(reviewed).collect();
     let rewards: Vec<f64> = seen.iter().map(|seen| seen.iter().sum()).collect();
     let picks: Vec<f64> = seen.iter().map(|seen| seen.len() as f64).collect();
-    let none = || Error::setting("rounds", rounds.len(), "nobody looked at any row of them");
-    let earned = OverRounds::ratio(&rewards, &picks).ok_or_else(none)?;
+    let none = || Error::setting("rounds", rounds.len(), "no row of them was reviewed");
+    let earned = LinearizedEstimate::ratio(&rewards, &picks).ok_or_else(none)?;
     let (each, mean) = (1.0 / picks.iter().sum::<f64>(), earned.value);
     let surprises = seen.iter().flatten().map(|reward| reward - mean);
-    let jump = Jump::of(std::iter::once((1.0, each)), surprises, (mean - range.low, range.high - mean));
-    Ok(earned.jumping(jump))
+    let max_influence =
+        MaxInfluence::of(std::iter::once((1.0, each)), surprises, (mean - range.low, range.high - mean));
+    Ok(earned.with_max_influence(max_influence))
 }
 
-/// A target policy by its name.
-struct Contender {
+/// A target policy with its name in the outcome.
+struct NamedTarget {
     name: String,
-    target: Target,
+    target: TargetPolicy,
     reference: bool,
-    /// Whether it had learnt before, perhaps from this very log.
+    /// Whether it is a saved state, which may have learnt from this very log.
     state: bool,
 }
 
 fn targets(
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
     rounds: usize,
     model: &[f64],
-) -> Result<Vec<Contender>, Error> {
-    let mut list: Vec<Contender> = Vec::new();
+) -> Result<Vec<NamedTarget>, Error> {
+    let mut list: Vec<NamedTarget> = Vec::new();
     let mut add = |name: String, target, reference| {
         if list.iter().all(|other| other.name != name) {
-            list.push(Contender { name, target, reference, state: false });
+            list.push(NamedTarget { name, target, reference, state: false });
         }
     };
     for spec in &options.policies {
-        add(spec.to_string(), Target::Policy(Box::new(seat(spec, log, rounds)?), Scale::of(log)), false);
+        add(
+            spec.to_string(),
+            TargetPolicy::Policy(Box::new(jury_for(spec, log, rounds)?), RewardScaling::of(log)),
+            false,
+        );
     }
-    for (name, jury) in &options.states {
+    for (shown, (name, jury)) in options.state_names().zip(&options.states) {
         check_state(name, jury, log)?;
-        // A state goes on with rewards as the file has them: that is how it was taught.
-        add(name.clone(), Target::Policy(Box::new(jury.clone()), Scale::NONE), false);
+        // A state learns rewards as the file has them, because it was taught so.
+        add(shown, TargetPolicy::Policy(Box::new(jury.clone()), RewardScaling::NONE), false);
     }
     if let Some(weights) = &options.weights {
         let weigh = |row: &[f64]| {
@@ -312,14 +331,14 @@ fn targets(
             present().map(|(x, w)| x * w).sum::<f64>() / present().map(|(_, w)| w.abs()).sum::<f64>()
         };
         let values = (0..log.rows()).map(|row| weigh(&log.row(row))).collect();
-        add("weights".into(), Target::Fixed(values), false);
+        add("weights".into(), TargetPolicy::Fixed(values), false);
     }
-    add("uniform".into(), Target::Uniform, true);
-    add("average".into(), Target::Fixed(log.averages()), true);
-    add("z-mean".into(), Target::Fixed(log.z_means(&log.standardised())), true);
-    add("regression, out of fold".into(), Target::Fixed(model.to_vec()), true);
+    add("uniform".into(), TargetPolicy::Uniform, true);
+    add("average".into(), TargetPolicy::Fixed(log.averages()), true);
+    add("z-mean".into(), TargetPolicy::Fixed(log.z_means(&log.standardised())), true);
+    add("regression, out of fold".into(), TargetPolicy::Fixed(model.to_vec()), true);
     for contender in &mut list {
-        contender.state = options.states.iter().any(|(name, _)| *name == contender.name);
+        contender.state = options.state_names().any(|name| name == contender.name);
     }
     Ok(list)
 }

@@ -1,17 +1,21 @@
-//! What a regression on the scores expects of every row, fitted on other rounds.
+//! The model of the doubly robust estimate: expected rewards by a regression on other rounds.
 
 use crate::error::Error;
-use crate::replay::{Log, filled};
+use crate::replay::{ReviewLog, filled};
 
-/// Rounds go to this many folds in turn.
+/// Number of folds; rounds are assigned in turn.
 const FOLDS: usize = 5;
 
-/// The expected reward of each row, by a linear regression on the rewards of the other folds' rounds, within the range of
-/// the rewards.
+/// The expected reward of each row, by linear regression on the other folds' rounds, clamped to the
+/// reward range. NaN for rows of no round.
 ///
-/// The regression need not be right for the doubly robust estimate to be: the better it is, the narrower the interval. What
-/// matters is that no row's reward has a say in what is expected of it.
-pub(crate) fn out_of_fold(log: &Log, rounds: &[Vec<usize>], range: (f64, f64)) -> Result<Vec<f64>, Error> {
+/// The regression need not be right: the better it is, the narrower the interval. No row's reward
+/// may affect its own expectation, or the estimate would be biased.
+pub(crate) fn out_of_fold(
+    log: &ReviewLog,
+    rounds: &[Vec<usize>],
+    range: (f64, f64),
+) -> Result<Vec<f64>, Error> {
     let folds = FOLDS.min(rounds.len());
     if folds < 2 {
         return Err(too_few("one round"));

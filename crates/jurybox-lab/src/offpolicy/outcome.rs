@@ -1,88 +1,99 @@
-//! What an off-policy estimate says, as one document.
+//! The result of an off-policy evaluation as a document.
 
 use super::verdict::cut;
-use crate::range::Range;
-use crate::replay::{Log, ReplayOptions};
+use crate::replay::{ReplayOptions, ReviewLog};
+use crate::reward_range::RewardRange;
+use crate::rounded::RewardUnit;
 use jurybox::Interval;
 use serde::{Serialize, Serializer};
 
-/// What each policy would have earned, estimated from a log; the document of `jurybox replay --probability --json`.
+/// Estimated rewards of each policy; the document of `jurybox replay --probability --json`.
 ///
 /// ```
 /// fn best(outcome: &jurybox_lab::OffPolicy) -> Option<&str> {
-///     let known = outcome.policies.iter().filter_map(|line| Some((line.reward_per_pick?.mean, line.name.as_str())));
+///     let lines = outcome.policies.iter();
+///     let known = lines.filter_map(|line| Some((line.reward_per_pick?.mean, line.name.as_str())));
 ///     known.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OffPolicy {
-    /// Which form of it.
+    /// Version of the document's format.
     pub version: u32,
-    /// `estimated`: as opposed to replayed.
-    pub how: &'static str,
-    /// Which estimate `reward_per_pick` is.
+    /// Always `estimated`; a replay has `replayed` or `unknown` here.
+    pub method: &'static str,
+    /// The estimator behind `reward_per_pick`.
     pub estimator: &'static str,
-    /// What a policy has learnt when it comes to a round.
+    /// The rows that a policy has learnt from when it picks.
     pub learnt_from: &'static str,
-    /// What the intervals are over.
+    /// The unit of the intervals.
     pub ci95_over: &'static str,
-    /// Rows of the log.
+    /// Number of rows.
     pub rows: usize,
-    /// Rows with a reward.
-    pub looked_at: usize,
-    /// The evaluators.
+    /// Number of rows with a reward.
+    pub reviewed: usize,
+    /// Names of the evaluators.
     pub evaluators: Vec<String>,
-    /// Rounds; also the horizon that policies are told.
+    /// Number of rounds, which is the horizon of policies with such an option.
     pub rounds: usize,
-    /// Items of a round on average.
+    /// Mean number of items in a round.
     pub items: f64,
-    /// Picks of a round.
+    /// Picks in a round.
     pub k: usize,
-    /// The seed.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// What the log itself earned per pick.
+    /// Mean reward of the log's own picks.
     #[serde(serialize_with = "ci95")]
     pub logged: Interval,
-    /// The least and the greatest that a reward can be, which bounds and intervals rest on.
+    /// The least and the greatest possible reward; bounds and intervals depend on it.
     pub reward_range: (f64, f64),
-    /// Where `reward_range` is from.
+    /// Source of `reward_range`, as a phrase.
     pub reward_range_from: &'static str,
-    /// The policies asked for.
+    /// The policies under test.
     pub policies: Vec<OffPolicyLine>,
-    /// What to hold them against.
+    /// References to compare the policies with.
     pub references: Vec<OffPolicyLine>,
-    /// What a person should know before believing any of it.
+    /// What limits the figures, as sentences.
     pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub(super) unit: RewardUnit,
 }
 
-/// An interval in this document: `{"mean": x, "ci95": h, "low": a, "high": b}`. Rare rewards have intervals that reach further to one side: h is
-/// the longer side, so that x ± h holds all of it. Where no interval is known, all but the mean are null.
+/// An interval in this document: `{"mean": x, "ci95": h, "low": a, "high": b}`.
+///
+/// With rare rewards one side is longer; h is the longer one, so that x ± h holds the interval.
+/// Without an interval all but the mean are null.
 #[derive(Serialize)]
-struct Uneven {
+struct AsymmetricCi95 {
     mean: f64,
     ci95: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
 }
 
-impl From<Interval> for Uneven {
-    fn from(interval: Interval) -> Uneven {
+impl From<Interval> for AsymmetricCi95 {
+    fn from(interval: Interval) -> AsymmetricCi95 {
         let Interval { mean, low, high } = interval;
         let known = |x: f64| x.is_finite().then_some(x);
-        Uneven { mean, ci95: known((mean - low).max(high - mean)), low: known(low), high: known(high) }
+        AsymmetricCi95 {
+            mean,
+            ci95: known((mean - low).max(high - mean)),
+            low: known(low),
+            high: known(high),
+        }
     }
 }
 
 fn ci95<S: Serializer>(interval: &Interval, serializer: S) -> Result<S::Ok, S::Error> {
-    Uneven::from(*interval).serialize(serializer)
+    AsymmetricCi95::from(*interval).serialize(serializer)
 }
 
 #[expect(clippy::ref_option, reason = "the shape that serde asks for")]
 fn ci95_if_any<S: Serializer>(interval: &Option<Interval>, serializer: S) -> Result<S::Ok, S::Error> {
-    interval.map(Uneven::from).serialize(serializer)
+    interval.map(AsymmetricCi95::from).serialize(serializer)
 }
 
-/// One policy's result: a figure, or bounds, or a reason why there is neither.
+/// The result of one policy: a figure, or bounds, or a reason why there is neither.
 ///
 /// ```
 /// fn is_believed(line: &jurybox_lab::OffPolicyLine) -> bool { line.reward_per_pick.is_some() }
@@ -91,31 +102,32 @@ fn ci95_if_any<S: Serializer>(interval: &Option<Interval>, serializer: S) -> Res
 pub struct OffPolicyLine {
     /// The policy with its options, or the reference.
     pub name: String,
-    /// What a pick would have been worth; null where the log cannot say.
+    /// Estimated mean reward of a pick. Null if the log has too little support for the policy.
     #[serde(serialize_with = "ci95_if_any")]
     pub reward_per_pick: Option<Interval>,
-    /// Where no figure is given: bounds that hold whatever the rows were worth that the log did not look at.
+    /// If there is no figure, bounds that hold whatever the rewards of unreviewed rows are.
     pub bounds: Option<Bounds>,
-    /// The figure minus what the log earned, paired by round.
+    /// The figure minus that of the log's own picks, paired by round. Null for saved states.
     #[serde(serialize_with = "ci95_if_any")]
-    pub minus_logged: Option<Interval>,
-    /// The share of the policy's picks that is within reach of the log.
+    pub difference_to_logged: Option<Interval>,
+    /// The share of the policy's picks with support in the log.
     pub overlap: Option<f64>,
-    /// How many rows' worth of evidence there is.
+    /// Effective number of rows behind the estimate.
     pub effective_rows: Option<f64>,
-    /// Every estimate, and what they rest on.
+    /// All estimates, with their weights.
     pub estimates: Option<Estimates>,
-    /// The share of the policy's picks that the log may never look at, as far as its weights tell; the interval of the figure
-    /// counts it at its worst. Zero where every row carries its probability.
-    pub possibly_unseen: Option<f64>,
-    /// How many times as wide as Student's the interval of the figure is, for rewards so rare or so uneven that a log of this
-    /// length may have missed them; null where it was widened for other reasons.
-    pub wider_than_student: Option<f64>,
-    /// Why there is no figure, or no bound.
+    /// The share of the policy's picks that may have no support in the log, which widens the
+    /// interval. Zero if every row that it may pick carries a probability, and no reward is
+    /// missing.
+    pub unsupported_share: Option<f64>,
+    /// Width of the interval over that of Student's, because a log of this length may have missed
+    /// rare rewards. Null if the interval was widened for other reasons.
+    pub width_ratio: Option<f64>,
+    /// The reason why there is no figure, or no bounds.
     pub why: Option<String>,
 }
 
-/// A reward per pick is between these, 95 times of 100, if all rewards are within `reward_range`.
+/// Bounds of a reward per pick, which hold in 95 of 100 cases if all rewards are in `reward_range`.
 ///
 /// ```
 /// let bounds = jurybox_lab::Bounds { low: 0.2, high: 0.9 };
@@ -129,58 +141,59 @@ pub struct Bounds {
     pub high: f64,
 }
 
-/// Estimates of what a policy would have earned, from picks that another made.
+/// Estimates of a policy's reward per pick by different estimators.
 ///
 /// ```
 /// fn within_reach(estimates: &jurybox_lab::Estimates) -> bool { estimates.overlap > 0.9 }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimates {
-    /// By inverse propensity: unbiased where the logged probabilities are right, and wide.
+    /// Inverse propensity scoring: unbiased if the logged probabilities are right, and wide.
     #[serde(serialize_with = "ci95")]
     pub inverse_propensity: Interval,
-    /// Self-normalised inverse propensity; null where no pick of the log is one of the policy's.
+    /// Self-normalised inverse propensity scoring. Null if the log reviewed no row that the policy
+    /// may pick.
     #[serde(serialize_with = "ci95_if_any")]
     pub self_normalised: Option<Interval>,
-    /// Doubly robust, with a regression from other rounds.
+    /// Doubly robust, with a regression on other rounds.
     #[serde(serialize_with = "ci95")]
     pub doubly_robust: Interval,
-    /// Doubly robust with normalised weights.
+    /// Doubly robust with normalised weights. Null if all weights are zero.
     #[serde(serialize_with = "ci95_if_any")]
     pub self_normalised_doubly_robust: Option<Interval>,
-    /// Doubly robust with weights of at most `clip`.
+    /// Doubly robust with weights clipped at `clip`.
     #[serde(serialize_with = "ci95")]
     pub clipped: Interval,
-    /// The greatest weight that is not cut.
+    /// The largest weight that is not clipped.
     pub clip: f64,
-    /// The most by which the cut can have moved `clipped`.
+    /// The largest possible bias of `clipped`.
     pub clipping_bias_at_most: f64,
-    /// The share of the policy's picks that is within reach of the log.
+    /// The share of the policy's picks with support in the log.
     pub overlap: f64,
-    /// One, up to chance, where the log can look wherever the policy would.
+    /// Mean weight: one, up to chance, if the log can pick whatever the policy may.
     #[serde(serialize_with = "ci95")]
     pub mean_weight: Interval,
-    /// How many rows' worth of evidence there is.
+    /// Effective number of rows behind the estimates.
     pub effective_rows: f64,
 }
 
 impl OffPolicy {
     pub(super) fn new(
-        log: &Log,
+        log: &ReviewLog,
         rounds: &[Vec<usize>],
         options: &ReplayOptions,
         logged: Interval,
-        range: Range,
+        range: RewardRange,
     ) -> OffPolicy {
         let rows: usize = rounds.iter().map(Vec::len).sum();
         OffPolicy {
             version: 2,
-            how: "estimated",
+            method: "estimated",
             estimator: "doubly robust",
-            learnt_from: "the log's rounds before",
+            learnt_from: "the log's earlier rounds",
             ci95_over: "rounds",
             rows: log.rows(),
-            looked_at: log.labelled(),
+            reviewed: log.labelled(),
             evaluators: log.evaluators.names().map(Into::into).collect(),
             rounds: rounds.len(),
             items: rows as f64 / rounds.len() as f64,
@@ -192,6 +205,7 @@ impl OffPolicy {
             policies: Vec::new(),
             references: Vec::new(),
             warnings: Vec::new(),
+            unit: RewardUnit::within(&log.rewards, range),
         }
     }
 }
@@ -202,9 +216,9 @@ impl OffPolicyLine {
             name: name.into(),
             reward_per_pick: None,
             bounds: None,
-            minus_logged: None,
-            possibly_unseen: None,
-            wider_than_student: None,
+            difference_to_logged: None,
+            unsupported_share: None,
+            width_ratio: None,
             overlap: None,
             effective_rows: None,
             estimates: None,

@@ -1,38 +1,41 @@
-//! A file of nothing but rows that were looked at, without rounds: each row stands for 1/p rows of all there were.
+//! Off-policy evaluation on a file of reviewed rows only, without rounds: each row stands for 1/p
+//! rows.
 //!
-//! A round is then so many draws from these rows in proportion to 1/p. What the best K by a value are worth in such a round is
-//! a sum over rows that can be written down (`shares`), so nothing is drawn. A plain sum of this kind is biased, because a
-//! sample has thinner ends than what it was taken from; the delete-a-group jackknife takes the first order of that away and
-//! gives the interval, Student's over groups. A policy learns from all groups but one and values the rows of that one; what it
-//! has learnt is taken as given.
+//! A round is taken to be a number of draws from these rows in proportion to 1/p. The expected
+//! reward of its best K rows is a sum in closed form (`shares`). As a sample has thinner tails than
+//! its population, that sum is biased. The delete-a-group jackknife (Kott 2001) removes the bias of
+//! first order and gives Student's interval over groups. A policy learns from all groups but one and values the
+//! rows of that one; the interval takes the learnt policy as given.
 //!
-//! Where the weight of a policy's picks is carried by few rows, most rows like them were not met, and no interval knows: there is
-//! no figure then. Rows that could never be looked at are not in such a file, and the estimate does not speak of them.
+//! If few rows carry most of the weight there is no figure: most rows like them were not seen. Rows
+//! with probability zero are not in such a file, and the estimate says nothing of them.
 
+use super::linearized::LinearizedEstimate;
 use super::outcome::{OffPolicy, OffPolicyLine};
-use super::over_rounds::OverRounds;
 use super::receipts::{needs, receipt_of_row};
-use super::target::{Target, last_if_missing};
-use super::verdict::{cut, wider_than_student};
-use super::{Contender, targets};
+use super::target::{TargetPolicy, last_if_missing};
+use super::verdict::{cut, width_ratio};
+use super::{NamedTarget, targets};
 use crate::error::Error;
-use crate::jump::Jump;
-use crate::range::Range;
-use crate::replay::{Desk, Log, ReplayOptions, Scale, Shown, Watch, in_parallel};
+use crate::max_influence::MaxInfluence;
+use crate::replay::{
+    CandidateRows, JuryView, ReplayOptions, ReviewLog, RewardScaling, RunProgress, in_parallel,
+};
+use crate::reward_range::RewardRange;
 use jurybox::{Example, Fitted, Jury, Needs, Scores};
 
-/// At most so many groups, of at least so many rounds' worth of rows.
+/// Largest number of groups, and least number of rounds' worth of rows in each.
 pub(super) const GROUPS: usize = 20;
 const ROUNDS_A_GROUP: usize = 5;
-/// A figure is given where so much of the weight of the picks is within reach, and they are worth so many rows.
+/// Least share of the weight within reach, and least effective number of rows, for a figure.
 const LEAST_REACH: f64 = 0.5;
 const LEAST_ROWS: f64 = 30.0;
 
 pub(super) fn estimated(
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
     threads: usize,
-    watch: Watch<'_>,
+    watch: RunProgress<'_>,
 ) -> Result<OffPolicy, Error> {
     let most_items = log.rows() / (2 * ROUNDS_A_GROUP);
     if options.k > options.items {
@@ -40,8 +43,8 @@ pub(super) fn estimated(
     }
     if options.items > most_items {
         let reason = format!(
-            "every row of the file was looked at and it has no rounds: rounds of its own size take {} rows for each of their \
-             items, and the file has {} rows, enough for rounds of {most_items} items",
+            "the file has reviewed rows only, and no rounds. Rounds of this size take {} rows for \
+             each of their items; its {} rows are enough for rounds of {most_items} items",
             2 * ROUNDS_A_GROUP,
             log.rows()
         );
@@ -49,7 +52,7 @@ pub(super) fn estimated(
     }
     let groups = (log.rows() / (ROUNDS_A_GROUP * options.items)).min(GROUPS);
     let rows = dealt(log, groups);
-    let range = Range::of(&log.rewards, options.reward_range)?;
+    let range = RewardRange::of(&log.rewards, options.reward_range)?;
     let model = super::model::out_of_fold(log, &rows, range.ends())?;
     let horizon = log.rows().div_ceil(options.items);
     let contenders = targets(log, options, horizon, &model)?;
@@ -66,14 +69,14 @@ pub(super) fn estimated(
         ..OffPolicy::new(log, &rows, options, logged, range)
     };
     outcome.warnings.push(
-        "every row has a reward and the file has no rounds: each row is taken to stand for 1/p rows. Of rows that could \
-         never be looked at this says nothing"
+        "every row has a reward and the file has no rounds: each row stands for 1/p rows. The \
+         figures say nothing of rows that could not be picked"
             .into(),
     );
     outcome.warnings.extend(super::repeated(log));
-    outcome.warnings.extend(super::unheard(log, &contenders));
-    outcome.warnings.extend(super::states_may_know(options));
-    for (Contender { name, reference, .. }, values) in contenders.iter().zip(values.chunks(groups)) {
+    outcome.warnings.extend(super::juries_without_groups(log, &contenders));
+    outcome.warnings.extend(super::state_warning(options));
+    for (NamedTarget { name, reference, .. }, values) in contenders.iter().zip(values.chunks(groups)) {
         let line = match values.iter().cloned().collect::<Result<Vec<_>, String>>() {
             Err(why) => OffPolicyLine::without_figure(name, why),
             Ok(parts) => {
@@ -86,23 +89,23 @@ pub(super) fn estimated(
         };
         if *reference { &mut outcome.references } else { &mut outcome.policies }.push(line);
     }
-    outcome.warnings.extend(super::hangs_on_few(&outcome));
+    outcome.warnings.extend(super::depends_on_few_rows(&outcome));
     Ok(outcome)
 }
 
-/// The rows of each group: one after the other to each in turn.
-pub(super) fn dealt(log: &Log, groups: usize) -> Vec<Vec<usize>> {
+/// The rows of each group, dealt out in turn.
+pub(super) fn dealt(log: &ReviewLog, groups: usize) -> Vec<Vec<usize>> {
     (0..groups).map(|group| (group..log.rows()).step_by(groups).collect()).collect()
 }
 
-/// The verdict on picks of the highest values.
+/// The line of the outcome for picks of the highest values.
 pub(super) fn line(
     name: &str,
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
     values: &[f64],
     groups: usize,
-    range: Range,
+    range: RewardRange,
 ) -> OffPolicyLine {
     let mut order: Vec<usize> = (0..log.rows()).collect();
     order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
@@ -130,8 +133,9 @@ pub(super) fn line(
     };
     if reach < LEAST_REACH || rows < LEAST_ROWS {
         line.why = Some(format!(
-            "its picks are worth {rows:.0} rows of evidence, and {:.0}% of their weight is within reach: a figure takes \
-             {LEAST_ROWS} rows and {:.0}%. The log looks too rarely at what it would pick",
+            "{rows:.0} effective rows, and {:.0}% of the weight of its picks within reach: a \
+             figure takes {LEAST_ROWS} rows and {:.0}%. The log has too few of the rows that it \
+             would pick",
             100.0 * reach,
             100.0 * LEAST_REACH
         ));
@@ -139,9 +143,11 @@ pub(super) fn line(
         line.why = None;
         let weights = whole.iter().map(|&(_, share)| (1.0, share / picks));
         let surprises = log.rewards.iter().map(|reward| reward - all);
-        let jump = Jump::of(weights, surprises, (all - range.low, range.high - all));
-        if let Some(figure) = OverRounds::ratio(&pseudo, &vec![1.0; groups]).map(|mean| mean.jumping(jump)) {
-            line.wider_than_student = Some(wider_than_student(&figure));
+        let max_influence = MaxInfluence::of(weights, surprises, (all - range.low, range.high - all));
+        if let Some(figure) = LinearizedEstimate::ratio(&pseudo, &vec![1.0; groups])
+            .map(|mean| mean.with_max_influence(max_influence))
+        {
+            line.width_ratio = Some(width_ratio(&figure));
             let shown = figure.estimate();
             line.reward_per_pick = Some(if range.known { cut(shown, range.low, range.high) } else { shown });
         }
@@ -149,10 +155,11 @@ pub(super) fn line(
     line
 }
 
-/// How many picks of a round fall to each row, on average, where a round is `items` draws in proportion to 1/p and its `k`
-/// highest values are picked. `order` has the rows by falling value; equal values share alike.
+/// The expected number of picks per row, in a round of `items` draws in proportion to 1/p of which
+/// the `k` highest values are picked. `order` has the rows by descending value; ties share.
 ///
-/// If a share b of all weight has values above a threshold, min(k, Binomial(items, b)) of the picks are from there.
+/// If rows above a threshold have a share b of all weight, min(k, Binomial(items, b)) of the picks
+/// are among them.
 fn shares(
     order: &[usize],
     values: &[f64],
@@ -179,7 +186,7 @@ fn expected_picks(share: f64, items: usize, k: usize) -> f64 {
     if share > 1.0 - 1e-12 {
         return k.min(n);
     }
-    // ln of C(n, j) share^j (1 - share)^(n - j), from j to j + 1.
+    // The logarithm of C(n, j) share^j (1 - share)^(n - j), updated from j to j + 1.
     let mut log_chance = n * (-share).ln_1p();
     let odds = share.ln() - (-share).ln_1p();
     let mut missing = 0.0;
@@ -192,51 +199,53 @@ fn expected_picks(share: f64, items: usize, k: usize) -> f64 {
     k - missing
 }
 
-/// The values by which a policy ranks the rows of one group, learnt from the others; or why there are none.
+/// The values of the rows of one group, by a policy that learnt from the other groups; or the
+/// reason why there are none.
 fn valued(
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
-    target: &Target,
+    target: &TargetPolicy,
     groups: &[Vec<usize>],
     own: usize,
 ) -> Result<Result<Vec<f64>, String>, Error> {
     let rows = &groups[own];
     let (jury, scale) = match target {
-        Target::Uniform => return Ok(Ok(vec![0.0; rows.len()])),
-        Target::Fixed(values) => {
+        TargetPolicy::Uniform => return Ok(Ok(vec![0.0; rows.len()])),
+        TargetPolicy::Fixed(values) => {
             return Ok(Ok(rows.iter().map(|&row| last_if_missing(values[row])).collect()));
         }
-        Target::Policy(jury, scale) => (jury, *scale),
+        TargetPolicy::Policy(jury, scale) => (jury, *scale),
     };
     match learnt(log, options, (jury, scale), groups, own)? {
         Some(jury) => valued_by(&jury.fit(), log, rows),
-        None => Ok(Err("it cannot learn from such a log".into())),
+        None => Ok(Err("it cannot learn from a log without rounds".into())),
     }
 }
 
-/// The values by which a policy ranks rows; or why there are none.
+/// The values of rows by a fitted policy; or the reason why there are none.
 pub(super) fn valued_by(
     fitted: &Fitted,
-    log: &Log,
+    log: &ReviewLog,
     rows: &[usize],
 ) -> Result<Result<Vec<f64>, String>, Error> {
-    let mut desk = Desk::default();
-    desk.lay(log, rows);
-    let written = Shown::to(fitted.evaluators(), log).of(&desk);
+    let mut candidates = CandidateRows::default();
+    candidates.load(log, rows);
+    let written = JuryView::to(fitted.evaluators(), log).of(&candidates);
     let scores = fitted.scores(&written)?;
     if fitted.exploration().eps > 0.0 || fitted.contributions(scores.row(0))?.is_none() {
-        let why = "without rounds a policy can be judged that picks the highest of values that each row has by itself: this one \
-                   leaves picks to chance, or values a row by the others of its round";
+        let why = "without rounds, a policy must pick the highest values and value each row by \
+                   itself: this one explores, or values a row by the others of its round";
         return Ok(Err(why.into()));
     }
     Ok(Ok(fitted.values(&scores)?.into_iter().map(last_if_missing).collect()))
 }
 
-/// The jury, taught by the other groups' rows in stretches as long as a round.
+/// The jury after learning from the other groups, in stretches as long as a round. None if it needs
+/// receipts that such a log cannot provide.
 pub(super) fn learnt(
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
-    (jury, scale): (&Jury, Scale),
+    (jury, scale): (&Jury, RewardScaling),
     groups: &[Vec<usize>],
     own: usize,
 ) -> Result<Option<Jury>, Error> {
@@ -245,10 +254,10 @@ pub(super) fn learnt(
     }
     let mut jury = jury.clone();
     let others: Vec<usize> = (0..log.rows()).filter(|row| row % groups.len() != own).collect();
-    let (shown, mut desk) = (Shown::to(jury.evaluators(), log), Desk::default());
+    let (shown, mut candidates) = (JuryView::to(jury.evaluators(), log), CandidateRows::default());
     for (stretch, at) in others.chunks(options.items).zip(jury.seen().next_time()..) {
-        desk.lay(log, stretch);
-        let written = shown.of(&desk);
+        candidates.load(log, stretch);
+        let written = shown.of(&candidates);
         let scores = Scores::new(&written, shown.width())?;
         jury.observe(&scores, at)?;
         for (&row, scores) in stretch.iter().zip(scores.rows()) {
@@ -266,14 +275,14 @@ mod tests {
 
     #[test]
     fn shares_of_a_round_done_by_hand() {
-        // Two rows of one weight, rounds of two draws, one pick: the better row unless both draws miss it.
+        // Two rows of one weight, two draws, one pick: the better row, unless both draws miss it.
         let of = |values: &[f64]| shares(&[0, 1], values, &[0.5, 0.5], 2, 1);
         let near =
             |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
         near(of(&[2.0, 1.0])[0].1, 0.75);
         near(of(&[2.0, 1.0])[1].1, 0.25);
         near(of(&[1.0, 1.0])[0].1, 0.5);
-        // min(2, Binomial(3, 1/2)): 0, 1, 2, 2 with chances 1, 3, 3, 1 of 8.
+        // min(2, Binomial(3, 1/2)) is 0, 1, 2, 2 with chances 1, 3, 3, 1 of 8.
         near(expected_picks(0.5, 3, 2), 11.0 / 8.0);
         near(expected_picks(1.0, 3, 2), 2.0);
     }

@@ -1,12 +1,12 @@
-//! How often a figure from nothing but rows that were looked at holds the truth, where the truth is known.
+//! Tests of the coverage of intervals from reviewed rows only, with known truth.
 //!
-//! Low items are mostly reviewed, and high ones, which a policy would pick, with the least probability. A fixed value's truth is
-//! what its picks are worth on fresh rounds. A learner is judged by what it learnt from all groups of rows but one: its truth
-//! is what these juries' picks are worth on fresh rounds, the mean over the groups.
+//! Low items are mostly reviewed, and high ones, which a policy would pick, with the least
+//! probability. The truth of a fixed value is the reward of its picks on fresh rounds. The truth of
+//! a learner is the mean over the juries that learnt from all groups but one.
 
 use super::population::{GROUPS, dealt, learnt, line, valued_by};
-use crate::range::Range;
-use crate::replay::{Log, ReplayOptions, Scale, seat};
+use crate::replay::{ReplayOptions, ReviewLog, RewardScaling, jury_for};
+use crate::reward_range::RewardRange;
 use jurybox::{Fitted, Interval, Spec, TopK};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -16,17 +16,18 @@ use rayon::prelude::*;
 const ITEMS: usize = 20;
 const PICKS: usize = 2;
 
-/// Two scores, and what the item is worth.
+/// An item's two scores and its reward.
 fn item(rng: &mut ChaCha8Rng) -> ([f64; 2], f64) {
     let [worth, a, b, noise] = [(); 4].map(|()| -> f64 { StandardNormal.sample(rng) });
     ([worth + 0.6 * a, worth + 0.6 * b], worth + 0.2 * worth * worth + 0.3 * noise)
 }
 
-/// What was looked at of 4,000 rows of which low ones are mostly reviewed, and high ones with probability `floor`.
-fn reviewed(floor: f64, seed: u64) -> Log {
+/// The reviewed rows out of 4,000; high items are reviewed with probability `floor`, low ones
+/// mostly.
+fn reviewed(floor: f64, seed: u64) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let evaluators = jurybox::Evaluators::new(["a", "b"]).unwrap();
-    let mut log = Log::of(evaluators);
+    let mut log = ReviewLog::of(evaluators);
     for _ in 0..4000 {
         let (scores, reward) = item(&mut rng);
         let p = (1.0 / (1.0 + (1.5 * (scores[0] + scores[1])).exp())).max(floor);
@@ -39,14 +40,14 @@ fn reviewed(floor: f64, seed: u64) -> Log {
     log
 }
 
-/// Rounds that no log has seen.
-struct Fresh {
-    log: Log,
+/// Rounds that are in no log.
+struct FreshRounds {
+    log: ReviewLog,
     rounds: usize,
 }
 
-impl Fresh {
-    fn draw(rounds: usize) -> Fresh {
+impl FreshRounds {
+    fn draw(rounds: usize) -> FreshRounds {
         let mut rng = ChaCha8Rng::seed_from_u64(77);
         let mut log = reviewed(1.0, 0);
         (log.scores, log.rewards) = (Vec::new(), Vec::new());
@@ -55,10 +56,10 @@ impl Fresh {
             log.scores.extend(scores);
             log.rewards.push(reward);
         }
-        Fresh { log, rounds }
+        FreshRounds { log, rounds }
     }
 
-    /// What the picks of the highest values are worth in one of so many parts of the rounds, per pick.
+    /// Reward per pick of the highest values, in one of several parts of the rounds.
     fn worth(&self, part: usize, parts: usize, values: impl Fn(&[usize]) -> Vec<f64>) -> f64 {
         let rounds = part * self.rounds / parts..(part + 1) * self.rounds / parts;
         let rows: Vec<usize> = (rounds.start * ITEMS..rounds.end * ITEMS).collect();
@@ -72,27 +73,29 @@ impl Fresh {
     }
 }
 
-/// The figure that a log gives for a policy, if it does, and the truth.
-fn one(floor: f64, seed: u64, spec: &Spec, fresh: &Fresh) -> (Option<Interval>, f64) {
+/// The figure of one log for a policy, if there is one, and the truth.
+fn one(floor: f64, seed: u64, spec: &Spec, fresh: &FreshRounds) -> (Option<Interval>, f64) {
     let options = ReplayOptions { items: ITEMS, k: PICKS, ..ReplayOptions::default() };
     let log = reviewed(floor, seed);
     let groups = dealt(&log, GROUPS);
-    let start = seat(spec, &log, log.rows().div_ceil(ITEMS)).unwrap();
+    let start = jury_for(spec, &log, log.rows().div_ceil(ITEMS)).unwrap();
     let (mut values, mut truth) = (vec![f64::NAN; log.rows()], 0.0);
-    let by = |fitted: &Fitted, log: &Log, rows: &[usize]| valued_by(fitted, log, rows).unwrap().unwrap();
+    let by =
+        |fitted: &Fitted, log: &ReviewLog, rows: &[usize]| valued_by(fitted, log, rows).unwrap().unwrap();
     for own in 0..GROUPS {
-        let jury = learnt(&log, &options, (&start, Scale::of(&log)), &groups, own).unwrap();
+        let jury = learnt(&log, &options, (&start, RewardScaling::of(&log)), &groups, own).unwrap();
         let fitted = jury.expect("it can learn from such a log").fit();
         let own_values = by(&fitted, &log, &groups[own]);
         groups[own].iter().zip(own_values).for_each(|(&row, value)| values[row] = value);
         truth += fresh.worth(own, GROUPS, |rows| by(&fitted, &fresh.log, rows)) / GROUPS as f64;
     }
-    let range = Range::of(&log.rewards, options.reward_range).expect("rewards are there");
+    let range = RewardRange::of(&log.rewards, options.reward_range).expect("rewards are there");
     (line("", &log, &options, &values, GROUPS, range).reward_per_pick, truth)
 }
 
-/// Of logs: how many give a figure, how many of these hold the truth, and the mean error and half width of these.
-struct Covered {
+/// Results over many logs: the number of figures, how many hold the truth, and their mean error and
+/// half width.
+struct PopulationCoverage {
     given: usize,
     held: usize,
     error: f64,
@@ -100,7 +103,7 @@ struct Covered {
     truth: f64,
 }
 
-fn covered(floor: f64, logs: u64, policy: &str, fresh: &Fresh) -> Covered {
+fn covered(floor: f64, logs: u64, policy: &str, fresh: &FreshRounds) -> PopulationCoverage {
     let spec: Spec = policy.parse().unwrap();
     let all: Vec<_> = (0..logs).into_par_iter().map(|seed| one(floor, seed, &spec, fresh)).collect();
     let figures: Vec<(Interval, f64)> =
@@ -108,7 +111,7 @@ fn covered(floor: f64, logs: u64, policy: &str, fresh: &Fresh) -> Covered {
     let mean = |of: &dyn Fn(&(Interval, f64)) -> f64| {
         figures.iter().map(of).sum::<f64>() / figures.len().max(1) as f64
     };
-    Covered {
+    PopulationCoverage {
         given: figures.len(),
         held: figures.iter().filter(|(figure, truth)| !figure.above(*truth) && !figure.below(*truth)).count(),
         error: mean(&|(figure, truth)| figure.mean - truth),
@@ -117,18 +120,18 @@ fn covered(floor: f64, logs: u64, policy: &str, fresh: &Fresh) -> Covered {
     }
 }
 
-/// Once a figure of such a log was a whole unit too low with a small interval, in 60 logs of 60.
+/// Such figures were a whole unit too low with a small interval, in 60 logs of 60.
 #[test]
 fn what_is_hardly_ever_reviewed_gets_no_figure() {
-    assert_eq!(covered(0.005, 60, "average", &Fresh::draw(1000)).given, 0);
+    assert_eq!(covered(0.005, 60, "average", &FreshRounds::draw(1000)).given, 0);
 }
 
-/// Of 60 intervals that hold 95 times of 100, 50 or fewer hold the truth less than once in 1,000 times.
+/// Of 60 intervals of 95%, 50 or fewer hold the truth less than once in 1,000 tests.
 #[test]
 fn figures_hold_the_truth_where_they_are_given() {
-    let fresh = Fresh::draw(10_000);
+    let fresh = FreshRounds::draw(10_000);
     for policy in ["average", "lin-ucb"] {
-        let Covered { given, held, error, .. } = covered(0.2, 60, policy, &fresh);
+        let PopulationCoverage { given, held, error, .. } = covered(0.2, 60, policy, &fresh);
         assert!(
             given > 50 && held as f64 > 0.84 * given as f64 && error.abs() < 0.1,
             "{policy}: {given} {held} {error}"
@@ -136,19 +139,20 @@ fn figures_hold_the_truth_where_they_are_given() {
     }
 }
 
-/// The table of the book:
-/// `cargo test --workspace --lib offpolicy::population_coverage -- --ignored --nocapture`.
+/// Prints the book's table: `cargo test --workspace --lib offpolicy::population_coverage --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "prints the coverage table of the book"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
-fn coverage_of_looked_at_rows() {
+fn coverage_of_reviewed_rows() {
     const LOGS: u64 = 200;
-    let fresh = Fresh::draw(10_000);
+    let fresh = FreshRounds::draw(10_000);
     println!("| policy | least p | figure given | holds the truth | truth | bias | ± |");
     println!("|---|---|---|---|---|---|---|");
     for policy in ["average", "lin-ucb", "esag", "adaptive"] {
         for floor in [0.005, 0.02, 0.05, 0.1, 0.2, 0.5] {
-            let Covered { given, held, error, half_width, truth } = covered(floor, LOGS, policy, &fresh);
+            let PopulationCoverage { given, held, error, half_width, truth } =
+                covered(floor, LOGS, policy, &fresh);
             let share = 100.0 * given as f64 / LOGS as f64;
             let of_given =
                 if given == 0 { "| | ".into() } else { format!("| {error:+.2} | {half_width:.2} ") };

@@ -1,29 +1,27 @@
-//! The receipts of a log's picks, put together again from what was logged.
+//! The receipts of logged picks, reconstructed from their probabilities.
 //!
-//! A pick's inclusion probability is in the log. Two more things on a receipt can be worked out:
-//!
-//! - **explored.** In a round whose least likely item had probability f, an item that was picked with probability p counts as
-//!   drawn at random with probability f / p: items kept so were all drawn with the one probability f, whatever their
-//!   scores, which is what an explore slot is. f is known where all rows of a round carry a probability, or where all picks
-//!   of the log carry the same;
-//! - **advice**, for `exp4p`: each evaluator's own top K, which is what `average` does with that evaluator alone.
+//! - **explored.** In a round whose least probable item had probability f, a pick of probability p
+//!   counts as explored with probability f / p. Such picks all had the probability f, whatever
+//!   their scores, as in an exploration slot. f is known if all rows of a round carry a
+//!   probability, or if all picks of the log carry the same one;
+//! - **advice**, for `exp4p`: each evaluator's own top K, from `average` with that evaluator alone.
 
 use crate::error::Error;
-use crate::replay::Log;
+use crate::replay::ReviewLog;
 use jurybox::{Evaluators, Jury, Needs, Receipt, Scores};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What a jury's policy must find on a receipt to learn from it at all.
+/// The receipt fields that a jury's policy needs in order to learn.
 pub(crate) fn needs(jury: &Jury) -> Needs {
     jury.spec().entry().map_or(Needs::Nothing, |entry| entry.needs)
 }
 
-/// Per row, whether its pick counts as drawn at random.
+/// For each row, whether its pick counts as explored.
 ///
 /// # Errors
-/// A sentence that says why it cannot be known.
-pub(crate) fn explored(log: &Log, rounds: &[Vec<usize>], seed: u64) -> Result<Vec<bool>, String> {
+/// The reason why that cannot be known, as a sentence.
+pub(crate) fn explored(log: &ReviewLog, rounds: &[Vec<usize>], seed: u64) -> Result<Vec<bool>, String> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut known = log.probabilities.iter().copied().filter(|p| !p.is_nan());
     let constant = known.next().filter(|first| known.all(|p| p == *first));
@@ -34,8 +32,8 @@ pub(crate) fn explored(log: &Log, rounds: &[Vec<usize>], seed: u64) -> Result<Ve
         let floor = if complete { Some(least) } else { constant };
         for &row in rows.iter().filter(|&&row| !log.rewards[row].is_nan()) {
             let Some(floor) = floor else {
-                return Err("it learns only from picks drawn at random. Which of them were can be told where every row, \
-                            picked or not, carries its logged probability; here some do not"
+                return Err("it learns only from picks drawn at random, which can be told only if \
+                            every row, picked or not, has a logged probability; some have none"
                     .into());
             };
             out[row] = rng.random::<f64>() * log.probabilities[row] < floor;
@@ -44,9 +42,9 @@ pub(crate) fn explored(log: &Log, rounds: &[Vec<usize>], seed: u64) -> Result<Ve
     Ok(out)
 }
 
-/// For each row of a round, per evaluator, the probability to be among that evaluator's own best `k`; and per evaluator, each
-/// pick's part of the bonus that the round earned it, for which every row's logged probability must be known.
-pub(crate) fn advice(log: &Log, rows: &[usize], k: usize) -> Result<(Vec<Vec<f64>>, Vec<f64>), Error> {
+/// For each row of a round, the probability to be in each evaluator's own top `k`; and for each
+/// evaluator, the bonus of the round per pick. Every row needs a logged probability.
+pub(crate) fn advice(log: &ReviewLog, rows: &[usize], k: usize) -> Result<(Vec<Vec<f64>>, Vec<f64>), Error> {
     let mut all = vec![Vec::with_capacity(log.width()); rows.len()];
     let mut bonus = Vec::with_capacity(log.width());
     let alone = Jury::new(&"average".parse()?, Evaluators::numbered(1)?)?.fit();
@@ -60,7 +58,7 @@ pub(crate) fn advice(log: &Log, rows: &[usize], k: usize) -> Result<(Vec<Vec<f64
     Ok((all, bonus))
 }
 
-/// What can be said of a row's pick without its round.
-pub(crate) fn receipt_of_row(log: &Log, row: usize) -> Receipt {
+/// The receipt of a row's pick, as far as it does not depend on the round.
+pub(crate) fn receipt_of_row(log: &ReviewLog, row: usize) -> Receipt {
     Receipt { inclusion_probability: log.probabilities[row], ..Receipt::default() }
 }

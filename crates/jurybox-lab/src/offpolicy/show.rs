@@ -1,16 +1,18 @@
-//! An off-policy estimate for people: a table, a page.
+//! The outcome of an off-policy evaluation as a table and a page.
 
-use super::{OffPolicy, OffPolicyLine};
-use jurybox::Interval;
+use super::{Bounds, OffPolicy, OffPolicyLine};
+use crate::rounded::RewardUnit;
 use jurybox_draw::{counted, escaped, page, short, warnings};
 use jurybox_files::push_line;
 use std::fmt::Write;
 
 impl OffPolicy {
-    /// A table for the terminal: figures first, the best on top, then bounds, then what cannot be said.
+    /// A table for the terminal: figures with the best first, then bounds, then policies without
+    /// either.
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n", self.setting());
-        let cells: Vec<[String; 5]> = std::iter::once(header()).chain(self.lines().map(cells)).collect();
+        let cells: Vec<[String; 5]> =
+            std::iter::once(header()).chain(self.lines().map(|line| cells(line, self.unit))).collect();
         let widths: Vec<usize> =
             (0..5).map(|c| cells.iter().map(|row| row[c].chars().count()).max().unwrap_or(0)).collect();
         for row in &cells {
@@ -26,7 +28,7 @@ impl OffPolicy {
         text
     }
 
-    /// A self-contained page.
+    /// The outcome as a self-contained page.
     pub fn to_html(&self) -> String {
         let mut body = format!(
             "<p class=\"lead\">{}</p>{}<table><tr>",
@@ -40,7 +42,7 @@ impl OffPolicy {
         for line in self.lines() {
             let reference = self.references.iter().any(|other| other.name == line.name);
             body += if reference { "<tr class=\"reference\">" } else { "<tr>" };
-            for cell in cells(line) {
+            for cell in cells(line, self.unit) {
                 let _ = write!(body, "<td>{}</td>", escaped(&cell));
             }
             body += "</tr>";
@@ -54,16 +56,16 @@ impl OffPolicy {
 
     fn setting(&self) -> String {
         format!(
-            "{}, {} looked at, {}; {} of {} items, {}{} each; the log earned {} a pick\n\
+            "{}, {} reviewed, {}; {} of {} items, {}{} each; the log earned {} per pick\n\
              reward per pick: {}, learnt from {}, 95% intervals over {}",
             counted(self.rows as u64, "row"),
-            self.looked_at,
+            self.reviewed,
             counted(self.evaluators.len() as u64, "evaluator"),
             counted(self.rounds as u64, "round"),
             short(self.items),
             if self.k as f64 > self.items { "at most " } else { "" },
             counted(self.k as u64, "pick"),
-            with_interval(self.logged),
+            self.unit.estimate(self.logged),
             self.estimator,
             self.learnt_from,
             self.ci95_over
@@ -81,25 +83,25 @@ impl OffPolicy {
         policies.into_iter().chain(&self.references)
     }
 
-    /// Why there is no figure, one line for each such policy.
+    /// The reasons why there is no figure, one per policy, and the meaning of bounds.
     fn notes(&self) -> impl Iterator<Item = String> {
         let bounded = self.lines().any(|line| line.bounds.is_some() && line.reward_per_pick.is_none());
         let whys = self.lines().filter_map(|line| Some(format!("{}: {}", line.name, line.why.as_ref()?)));
         let worth = format!(
-            "worth {} to {} ({})",
+            "rewards from {} to {} ({})",
             short(self.reward_range.0),
             short(self.reward_range.1),
             self.reward_range_from
         );
-        let unseen = self.lines().filter_map(|line| line.possibly_unseen).fold(0.0, f64::max);
+        let unseen = self.lines().filter_map(|line| line.unsupported_share).fold(0.0, f64::max);
         let widened = (unseen > 0.0).then(|| {
             format!(
-                "intervals also count what the log may never look at, up to {:.0}% of the picks, {worth}; where every row carries \
-                 its probability, picked or not, they are narrower",
+                "intervals allow for up to {:.0}% of the picks without support in the log, with \
+                 {worth}; a probability on every row, picked or not, narrows them",
                 100.0 * unseen
             )
         });
-        let legend = bounded.then(|| format!("a bound takes what the log did not look at to be {worth}"));
+        let legend = bounded.then(|| format!("bounds allow for unreviewed rows with {worth}"));
         whys.chain(widened).chain(legend)
     }
 }
@@ -108,32 +110,20 @@ fn header() -> [String; 5] {
     ["policy", "reward per pick", "minus the log", "overlap", "effective rows"].map(String::from)
 }
 
-fn cells(line: &OffPolicyLine) -> [String; 5] {
+fn cells(line: &OffPolicyLine, unit: RewardUnit) -> [String; 5] {
     let reward = match (line.reward_per_pick, line.bounds) {
-        (Some(figure), _) => with_interval(figure),
-        (None, Some(bounds)) => format!("{} to {} (bound)", short(bounds.low), short(bounds.high)),
+        (Some(figure), _) => unit.estimate(figure),
+        (None, Some(Bounds { low, high })) => {
+            let [_, low, high] = unit.aligned([low, low, high]);
+            format!("{low} to {high} (bounds)")
+        }
         (None, None) => "no figure".into(),
     };
     [
         line.name.clone(),
         reward,
-        line.minus_logged.map_or(String::new(), with_interval),
+        line.difference_to_logged.map_or(String::new(), |difference| unit.estimate(difference)),
         line.overlap.map_or(String::new(), |overlap| format!("{overlap:.2}")),
         line.effective_rows.map_or(String::new(), |rows| format!("{rows:.0}")),
     ]
-}
-
-/// An interval that reaches this many times as far to one side as to the other is shown by its ends.
-const UNEVEN: f64 = 1.1;
-
-fn with_interval(estimate: Interval) -> String {
-    let Interval { mean, low, high } = estimate;
-    let (down, up) = (mean - low, high - mean);
-    if !(down.is_finite() && up.is_finite()) || (down == 0.0 && up == 0.0) {
-        short(mean)
-    } else if down.max(up) <= UNEVEN * down.min(up) {
-        format!("{} ± {}", short(mean), short(down.max(up)))
-    } else {
-        format!("{} ({} to {})", short(mean), short(low), short(high))
-    }
 }

@@ -1,55 +1,59 @@
-//! Following a policy along a log: what it would pick in each round, learning as it goes from what the log looked at.
+//! Inclusion probabilities of a target policy along a log, with learning from the logged rewards.
 //!
-//! **Progressive.** In round t the policy has learnt from the log's rounds before t, and from nothing of round t but its
-//! scores. Its probabilities in round t are then fixed before the log's draw of round t, so that no weight depends on the
-//! reward it weighs. It learns from the log's picks, not from its own: that is all a log has.
+//! The evaluation is progressive: in round t the policy has learnt from the log's earlier rounds,
+//! and has seen the scores of round t but none of its rewards. No weight therefore depends on the
+//! reward that it weighs. The policy learns from the log's picks, not from its own.
 
 use super::receipts::{advice, explored, needs, receipt_of_row};
 use crate::error::Error;
-use crate::replay::{Desk, Log, Scale, Shown, Watch};
+use crate::replay::{CandidateRows, JuryView, ReviewLog, RewardScaling, RunProgress};
 use jurybox::{Example, Jury, Needs, Receipt, Scores, TopK};
 
-/// Who picks.
+/// A policy to evaluate.
 #[derive(Debug, Clone)]
-pub(crate) enum Target {
-    /// A policy as it comes to the first round, and the scale on which it is told rewards.
-    Policy(Box<Jury>, Scale),
-    /// Every item alike.
+pub(crate) enum TargetPolicy {
+    /// A policy with its jury before the first round, and the scale of its rewards.
+    Policy(Box<Jury>, RewardScaling),
+    /// Uniform picks.
     Uniform,
-    /// The top K by a value that each row has from the beginning.
+    /// The top K by a given value for each row.
     Fixed(Vec<f64>),
 }
 
-/// How to follow.
+/// Follows policies along a log.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Follow<'a> {
-    pub(crate) log: &'a Log,
+pub(crate) struct PolicyFollower<'a> {
+    pub(crate) log: &'a ReviewLog,
     pub(crate) rounds: &'a [Vec<usize>],
-    /// Picks of a round; all items where it has fewer.
+    /// Picks in a round; rounds with fewer items have all of them picked.
     pub(crate) k: usize,
     pub(crate) seed: u64,
 }
 
-/// What came of following a policy.
-pub(crate) enum Followed {
-    /// Its probability to pick each row.
+/// The result of following a policy.
+pub(crate) enum FollowedPolicy {
+    /// Its inclusion probability for each row.
     Probabilities(Vec<f64>),
-    /// It cannot be followed along this log, and why.
+    /// The reason why it cannot be followed along this log.
     Impossible(String),
 }
 
-impl Follow<'_> {
-    pub(crate) fn along(&self, target: &Target, watch: Watch<'_>) -> Result<Followed, Error> {
+impl PolicyFollower<'_> {
+    pub(crate) fn along(
+        &self,
+        target: &TargetPolicy,
+        watch: RunProgress<'_>,
+    ) -> Result<FollowedPolicy, Error> {
         let mut out = vec![0.0; self.log.rows()];
         match target {
-            Target::Policy(jury, scale) => return self.policy(jury, *scale, |_| watch.go_on()),
-            Target::Uniform => {
+            TargetPolicy::Policy(jury, scale) => return self.policy(jury, *scale, |_| watch.go_on()),
+            TargetPolicy::Uniform => {
                 for rows in self.rounds {
                     let share = self.picks(rows) as f64 / rows.len() as f64;
                     rows.iter().for_each(|&row| out[row] = share);
                 }
             }
-            Target::Fixed(values) => {
+            TargetPolicy::Fixed(values) => {
                 for (round, rows) in self.rounds.iter().enumerate() {
                     let mut top = TopK::new(self.picks(rows), self.seed ^ round as u64);
                     rows.iter().for_each(|&row| top.push(row as u64, last_if_missing(values[row])));
@@ -57,46 +61,47 @@ impl Follow<'_> {
                 }
             }
         }
-        Ok(Followed::Probabilities(out))
+        Ok(FollowedPolicy::Probabilities(out))
     }
 
     fn picks(&self, rows: &[usize]) -> usize {
         self.k.min(rows.len())
     }
 
-    /// As [`along`](Self::along) for a policy; `before` sees the jury as it comes to each round.
+    /// Follows a jury along the log. `before` is called with the jury at the beginning of each
+    /// round.
     pub(super) fn policy(
         &self,
         jury: &Jury,
-        scale: Scale,
+        scale: RewardScaling,
         mut before: impl FnMut(&Jury) -> Result<(), Error>,
-    ) -> Result<Followed, Error> {
+    ) -> Result<FollowedPolicy, Error> {
         let log = self.log;
         let mut jury = jury.clone();
         let needs = needs(&jury);
         let explored = match explored(log, self.rounds, self.seed) {
-            Err(why) if needs == Needs::Explored => return Ok(Followed::Impossible(why)),
+            Err(why) if needs == Needs::Explored => return Ok(FollowedPolicy::Impossible(why)),
             explored => explored.unwrap_or_else(|_| vec![false; log.rows()]),
         };
         if needs == Needs::Explored && !explored.iter().any(|&e| e) {
             let why = "it learns only from picks drawn at random, and the log has none";
-            return Ok(Followed::Impossible(why.into()));
+            return Ok(FollowedPolicy::Impossible(why.into()));
         }
         if needs == Needs::Advice && self.rounds.iter().flatten().any(|&row| log.probabilities[row].is_nan())
         {
-            let why = "it learns from the bonus of whole rounds, which takes the logged probability of every row, picked \
-                       or not; here some have none";
-            return Ok(Followed::Impossible(why.into()));
+            let why = "it learns from the bonus of whole rounds, which takes a logged probability \
+                       on every row, picked or not; some have none";
+            return Ok(FollowedPolicy::Impossible(why.into()));
         }
         let mut out = vec![0.0; log.rows()];
-        let (shown, mut desk) = (Shown::to(jury.evaluators(), log), Desk::default());
+        let (shown, mut candidates) = (JuryView::to(jury.evaluators(), log), CandidateRows::default());
         for (rows, at) in self.rounds.iter().zip(jury.seen().next_time()..) {
             let k = self.picks(rows);
-            desk.lay(log, rows);
-            let written = shown.of(&desk);
+            candidates.load(log, rows);
+            let written = shown.of(&candidates);
             let scores = Scores::new(&written, shown.width())?;
             before(&jury)?;
-            let shares = turn(&mut jury, &scores, at, k)?;
+            let shares = probabilities_of_round(&mut jury, &scores, at, k)?;
             rows.iter().zip(shares).for_each(|(&row, share)| out[row] = share);
             let (advice, bonus) =
                 if needs == Needs::Advice { advice(log, rows, k)? } else { Default::default() };
@@ -110,17 +115,22 @@ impl Follow<'_> {
                 teach(&mut jury, scores.row(place), scale.apply(log.rewards[row]), &receipt, at)?;
             }
         }
-        Ok(Followed::Probabilities(out))
+        Ok(FollowedPolicy::Probabilities(out))
     }
 }
 
-/// A value is NaN where a row has no score at all: last of all, as for the policies.
+/// A value for ranking: NaN, for a row without scores, ranks last.
 pub(super) fn last_if_missing(value: f64) -> f64 {
     if value.is_nan() { f64::NEG_INFINITY } else { value }
 }
 
-/// One round of the target: its probabilities, in the order of seeing and choosing that it asks for.
-pub(super) fn turn(jury: &mut Jury, scores: &Scores<'_>, at: u64, k: usize) -> Result<Vec<f64>, Error> {
+/// The inclusion probabilities of one round, in the policy's own order of observing and choosing.
+pub(super) fn probabilities_of_round(
+    jury: &mut Jury,
+    scores: &Scores<'_>,
+    at: u64,
+    k: usize,
+) -> Result<Vec<f64>, Error> {
     if jury.observes_first() {
         jury.observe(scores, at)?;
         return Ok(jury.fit().inclusion_probabilities(scores, k)?);

@@ -1,4 +1,4 @@
-//! Faults that were: each of these printed a wrong figure once.
+//! Tests of off-policy evaluation, each of a case that once gave a wrong figure.
 
 use super::*;
 use jurybox::Spec;
@@ -6,13 +6,13 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// A log of rounds of 20 items by two evaluators, of which it picks `k` by the poor one and explores with probability
-/// `eps`. Only the picks carry a probability, unless all do.
-fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (Log, f64) {
+/// A log of rounds of 20 items by two evaluators. It picks `k` by the poor one and explores with
+/// probability `eps`. Only picks carry a probability, unless `all_carry`.
+fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (ReviewLog, f64) {
     let items = 20;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let evaluators = jurybox::Evaluators::new(["poor", "good"]).unwrap();
-    let mut log = Log::of(evaluators);
+    let mut log = ReviewLog::of(evaluators);
     let mut truth = 0.0;
     for round in 0..rounds {
         let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
@@ -24,16 +24,16 @@ fn log(seed: u64, rounds: usize, k: usize, eps: f64, all_carry: bool) -> (Log, f
             order[..k].to_vec()
         };
         let top = best(&|i| scores[i][0]);
-        // What good items are worth is a curve: a line fitted on the log's picks does not know it.
+        // The reward is a curve in the scores, which a line fitted to the log's picks misses.
         let reward = |i: usize| worth[i].max(0.0).powf(1.5);
         truth += best(&|i| scores[i][1]).into_iter().map(reward).sum::<f64>() / (k * rounds) as f64;
         let chance: Vec<f64> = (0..items).map(|_| rng.random()).collect();
         let picked = if rng.random::<f64>() < eps { best(&|i| chance[i]) } else { top.clone() };
         for i in 0..items {
             let p = if top.contains(&i) { 1.0 - eps } else { 0.0 } + eps * k as f64 / items as f64;
-            let looked_at = picked.contains(&i);
-            log.rewards.push(if looked_at { reward(i) } else { f64::NAN });
-            log.probabilities.push(if looked_at || (all_carry && p > 0.0) { p } else { f64::NAN });
+            let reviewed = picked.contains(&i);
+            log.rewards.push(if reviewed { reward(i) } else { f64::NAN });
+            log.probabilities.push(if reviewed || (all_carry && p > 0.0) { p } else { f64::NAN });
             log.scores.extend(scores[i]);
         }
         log.rounds.push((round * items..(round + 1) * items).collect());
@@ -45,12 +45,12 @@ fn ask(policies: &str, k: usize) -> ReplayOptions {
     ReplayOptions { k, policies: Spec::list(policies).unwrap(), ..ReplayOptions::default() }
 }
 
-fn run(log: &Log, options: &ReplayOptions) -> OffPolicy {
-    estimated(log, options, 1, Watch::NOBODY).unwrap().0
+fn run(log: &ReviewLog, options: &ReplayOptions) -> OffPolicy {
+    estimated(log, options, 1, RunProgress::NOBODY).unwrap().0
 }
 
-/// A log that takes the top two of a poor evaluator, always. The doubly robust figure is far off and its interval small;
-/// what is given instead is a bound, which holds.
+/// A log that always picks the top two of a poor evaluator. The doubly robust figure would be far
+/// off with a small interval; a bound is given instead, and holds.
 #[test]
 fn a_log_that_never_looks_elsewhere_gets_a_bound() {
     let (log, truth) = log(1, 400, 2, 0.0, false);
@@ -64,18 +64,18 @@ fn a_log_that_never_looks_elsewhere_gets_a_bound() {
     assert!(wrong.above(truth) || wrong.below(truth), "the world is too kind to show it: {truth} {line:?}");
     assert!(estimates.overlap < 0.5, "{line:?}");
     let why = line.why.as_ref().unwrap();
-    assert!(why.contains("of what this policy would pick, the log looks at too rarely to tell"), "{why}");
-    // The log's own policy is where the log looks.
+    assert!(why.contains("of what this policy would pick too rarely"), "{why}");
+    // The log has full support for its own policy.
     let own = run(&log, &ReplayOptions { weights: Some(vec![1.0, 0.0]), ..ask("average", 2) });
     let own = own.policies.iter().find(|line| line.name == "weights").unwrap();
     assert_eq!(own.reward_per_pick.unwrap().mean, outcome.logged.mean);
 }
 
-/// Rows that could not be picked are known by their empty probability where the others carry one.
+/// If other unpicked rows carry a probability, rows without one could not be picked.
 #[test]
 fn rows_without_a_probability_cannot_be_picked_where_others_carry_one() {
     let (mut log, _) = log(2, 400, 2, 1.0, true);
-    let line = |log: &Log| run(log, &ask("average", 2)).policies.remove(0);
+    let line = |log: &ReviewLog| run(log, &ask("average", 2)).policies.remove(0);
     assert_eq!(line(&log).bounds, None);
     for row in (0..log.rows()).filter(|row| row % 10 == 0) {
         log.probabilities[row] = f64::NAN;
@@ -84,7 +84,7 @@ fn rows_without_a_probability_cannot_be_picked_where_others_carry_one() {
     assert!(line(&log).bounds.is_some());
 }
 
-/// Without `--rounds` the horizon is the log's number of rounds.
+/// The default horizon is the log's number of rounds.
 #[test]
 fn the_horizon_is_the_logs() {
     let (log, _) = log(3, 60, 2, 0.5, true);
@@ -96,8 +96,8 @@ fn the_horizon_is_the_logs() {
     assert_eq!(both.rounds, 60);
 }
 
-/// `eps-greedy` learns from explored picks only, and `exp4p` from the bonus of whole rounds. Both are known where every row
-/// carries a probability; elsewhere it is said by name that they cannot be judged.
+/// `eps-greedy` learns from explored picks only, and `exp4p` from the bonus of whole rounds. Both
+/// are known if every row carries a probability; otherwise there is a reason instead of a figure.
 #[test]
 fn policies_that_learn_from_receipts_get_them_or_are_named() {
     let (complete, _) = log(4, 300, 2, 0.5, true);
@@ -105,7 +105,7 @@ fn policies_that_learn_from_receipts_get_them_or_are_named() {
     let uniform = outcome.references.iter().find(|line| line.name == "uniform").unwrap();
     let uniform = uniform.estimates.unwrap().doubly_robust;
     for line in &outcome.policies {
-        // Without receipts neither would learn, and both would pick as good as blindly.
+        // Without receipts neither would learn, and both would pick nearly at random.
         assert!(line.estimates.unwrap().doubly_robust.above(uniform.high), "{line:?} {uniform:?}");
     }
     let (bare, _) = log(4, 300, 2, 0.5, false);
@@ -116,13 +116,13 @@ fn policies_that_learn_from_receipts_get_them_or_are_named() {
     assert!(outcome.to_table().contains("eps-greedy: it learns only from picks drawn at random"));
 }
 
-/// The advice and the bonus that are put together again are those on the receipts of `exp4p` itself.
+/// The reconstructed advice and bonus are those on the receipts of `exp4p` itself.
 #[test]
 fn advice_is_that_of_the_policy() {
     let (mut log, _) = log(5, 1, 2, 0.5, true);
     log.scores[7] = f64::NAN;
     log.scores[11] = log.scores[13]; // a tie
-    let jury = seat(&"exp4p".parse().unwrap(), &log, 10).unwrap();
+    let jury = jury_for(&"exp4p".parse().unwrap(), &log, 10).unwrap();
     let rows: Vec<usize> = (0..20).collect();
     let fitted = jury.fit();
     log.probabilities =
@@ -139,13 +139,13 @@ fn advice_is_that_of_the_policy() {
     }
 }
 
-/// A file of reviewed rows only, likelier to be reviewed the higher their first score: a random pick of all rows is worth
-/// 0.4, one of the reviewed rows 0.49.
+/// Reviewed rows only, which were more likely to be reviewed the higher their first score: uniform
+/// picks of all rows earn 0.4, of the reviewed rows 0.49.
 #[test]
 fn probabilities_count_where_every_row_has_a_reward() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let evaluators = jurybox::Evaluators::new(["a", "b"]).unwrap();
-    let mut log = Log::of(evaluators);
+    let mut log = ReviewLog::of(evaluators);
     for _ in 0..6000 {
         let (a, b): (f64, f64) = (rng.random(), rng.random());
         let p = 0.05 + 0.9 * a;
@@ -164,14 +164,14 @@ fn probabilities_count_where_every_row_has_a_reward() {
         "{uniform:?}"
     );
     assert!(outcome.logged.above(0.45), "{:?}", outcome.logged);
-    // In rounds of their own the rows that nobody looked at are missed, and no figure is given.
+    // With rounds, the missing unreviewed rows are noticed, and no figure is given.
     let rounds = (0..log.rows() / 10).map(|t| (10 * t..10 * t + 10).collect()).collect();
-    let refused = estimated(&Log { rounds, ..log }, &ask("average", 2), 1, Watch::NOBODY);
+    let refused = estimated(&ReviewLog { rounds, ..log }, &ask("average", 2), 1, RunProgress::NOBODY);
     assert!(refused.err().unwrap().to_string().contains("left out of the file"));
 }
 
-/// Probabilities that were written with few digits: 5 of 30 is 0.1667, and the weights of a random pick come to 0.9998, in every
-/// round.
+/// Probabilities with few digits: 5 of 30 is 0.1667, so that the weights of uniform picks sum to
+/// 0.9998 in every round.
 #[test]
 fn probabilities_may_be_rounded() {
     for off in [1.0002, 0.9998] {
@@ -200,8 +200,8 @@ fn impossible_probabilities_are_refused_on_every_row() {
     assert!(check(&good, Path::new("log.csv"), "p").is_ok());
 }
 
-/// A log that cannot look at one item in ten, which the policy likes and which is worth 2.5 less. Its mean weight often fails
-/// to tell; what is shown must hold the truth all the same.
+/// A log that cannot pick one item in ten, which the policy prefers and whose rewards are 2.5 less.
+/// Its mean weight often fails to show it; the interval must hold the truth all the same.
 #[test]
 fn what_the_mean_weight_cannot_tell_is_in_the_interval() {
     let [given, held, narrow, _] = hidden_tenth(40);
@@ -210,7 +210,8 @@ fn what_the_mean_weight_cannot_tell_is_in_the_interval() {
     assert!(held >= 0.87 * given, "{held} of {given}");
 }
 
-/// The share of figures in the book: `cargo test -p jurybox-lab --lib offpolicy::tests -- --ignored --nocapture`.
+/// Prints the book's share of figures: `cargo test -p jurybox-lab --lib offpolicy::tests --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "prints figures of the book"]
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
@@ -218,13 +219,14 @@ fn coverage_of_a_hidden_tenth() {
     println!("given, held, held without widening, mean half width: {:?}", hidden_tenth(200));
 }
 
-/// Figures given, how many hold the truth, how many would without widening, and the mean half width.
+/// Shares of logs with a figure, of figures that hold the truth, of those that would without
+/// widening, and the mean half width.
 fn hidden_tenth(logs: u64) -> [f64; 4] {
     let [mut given, mut held, mut narrow, mut width] = [0.0; 4];
     for seed in 0..logs {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let evaluators = jurybox::Evaluators::new(["poor", "good"]).unwrap();
-        let mut log = Log::of(evaluators);
+        let mut log = ReviewLog::of(evaluators);
         let mut truth = 0.0;
         for round in 0..100 {
             let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
@@ -233,7 +235,7 @@ fn hidden_tenth(logs: u64) -> [f64; 4] {
                 worth.iter().map(|w| [0.3 * w + normal(), w + 0.5 * normal()]).collect();
             let reward: Vec<f64> =
                 (0..20).map(|i| worth[i] + 0.3 * normal() - if i < 2 { 2.5 } else { 0.0 }).collect();
-            // The first two of each round cannot be picked.
+            // The first two items of each round cannot be picked.
             let best = |value: &dyn Fn(usize) -> f64, from: usize| {
                 let mut order: Vec<usize> = (from..20).collect();
                 order.sort_by(|&a, &b| value(b).total_cmp(&value(a)));
@@ -272,20 +274,20 @@ fn equal_rewards_bound_nothing() {
     log.rewards.iter_mut().filter(|r| !r.is_nan()).for_each(|r| *r = 3.0);
     let line = run(&log, &ask("average", 2)).policies.remove(0);
     assert_eq!((line.bounds, line.reward_per_pick), (None, None));
-    assert!(line.why.unwrap().contains("no bound: every reward in the log is the same"));
+    assert!(line.why.unwrap().contains("no bounds: all rewards in the log are equal"));
     let declared = ReplayOptions { reward_range: Some((1.0, 5.0)), ..ask("average", 2) };
     let bounds = run(&log, &declared).policies.remove(0).bounds.unwrap();
     assert!(1.0 <= bounds.low && bounds.low < 3.0 && 3.0 < bounds.high && bounds.high <= 5.0, "{bounds:?}");
     let narrow = ReplayOptions { reward_range: Some((1.0, 2.0)), ..ask("average", 2) };
-    assert!(estimated(&log, &narrow, 1, Watch::NOBODY).is_err());
-    // Nobody was found: that others could have been is in the bound.
+    assert!(estimated(&log, &narrow, 1, RunProgress::NOBODY).is_err());
+    // Every verdict was a no: the bound allows for others.
     log.rewards.iter_mut().filter(|r| !r.is_nan()).for_each(|r| *r = 0.0);
     let outcome = run(&log, &ask("average", 2));
     assert!(outcome.policies[0].bounds.unwrap().high > 0.2, "{:?}", outcome.policies[0]);
-    assert!(outcome.to_table().contains("worth 0 to 1 (all rewards in the log are 0 or 1)"));
+    assert!(outcome.to_table().contains("rewards from 0 to 1 (all rewards in the log are 0 or 1)"));
 }
 
-/// 3 of 20 at random, p = 3/20: the sum of the weights misses one by rounding only.
+/// 3 of 20 uniform picks, p = 3/20: the sum of the weights misses one only by rounding.
 #[test]
 fn a_purely_random_log_is_no_forgery() {
     let (mut log, _) = log(9, 100, 3, 1.0, true);
@@ -298,19 +300,19 @@ fn a_purely_random_log_is_no_forgery() {
 #[test]
 fn a_state_may_know_the_log() {
     let (log, _) = log(10, 300, 2, 1.0, true);
-    let jury = seat(&"adaptive".parse().unwrap(), &log, 60).unwrap();
+    let jury = jury_for(&"adaptive".parse().unwrap(), &log, 60).unwrap();
     let options = ReplayOptions { states: vec![("state(a)".into(), jury)], ..ask("average", 2) };
     let outcome = run(&log, &options);
     let state = outcome.policies.iter().find(|line| line.name == "state(a)").unwrap();
-    assert!(state.reward_per_pick.is_some() && state.minus_logged.is_none(), "{state:?}");
-    assert!(outcome.policies[0].minus_logged.is_some());
+    assert!(state.reward_per_pick.is_some() && state.difference_to_logged.is_none(), "{state:?}");
+    assert!(outcome.policies[0].difference_to_logged.is_some());
     for text in [outcome.to_table(), outcome.to_html(), outcome.warnings.concat()] {
         assert!(text.contains("a state that has learnt from this log"), "{text}");
     }
 }
 
 #[test]
-fn more_picks_than_items_are_said() {
+fn more_picks_than_items_are_a_warning() {
     let (log, _) = log(11, 60, 2, 0.5, true);
     let table = run(&log, &ask("average", 30)).to_table();
     assert!(table.contains("at most 30 picks each"), "{table}");
@@ -326,10 +328,14 @@ fn a_weight_beside_which_nothing_counts_is_refused() {
     let picked = (0..1200).find(|&row| !log.rewards[row].is_nan()).unwrap();
     log.probabilities[picked] = 1e-300;
     let error = check(&log, Path::new("log.csv"), "p").unwrap_err().to_string();
-    assert!(error.contains(&format!("row {}, column `p`: 1e-300 is so small", picked + 1)), "{error}");
+    assert!(
+        error.contains(&format!("row {}, column `p`: the probability 1e-300 is so small", picked + 1)),
+        "{error}"
+    );
 }
 
-/// The default of 200 items is too many for a small file of reviewed rows: it is said which would do.
+/// The default of 200 items a round is too many for a small file; the error names a possible
+/// number.
 #[test]
 fn too_many_items_for_reviewed_rows_are_named() {
     let (log, _) = log(13, 60, 2, 0.5, true);
@@ -337,7 +343,7 @@ fn too_many_items_for_reviewed_rows_are_named() {
     let of = |from: &[f64]| reviewed.iter().map(|&row| from[row]).collect::<Vec<f64>>();
     let scores = reviewed.iter().flat_map(|&row| log.row(row).to_vec()).collect();
     let (rewards, probabilities) = (of(&log.rewards), of(&log.probabilities));
-    let log = Log { scores, rewards, probabilities, rounds: vec![], ..log };
-    let error = estimated(&log, &ask("average", 2), 1, Watch::NOBODY).err().unwrap().to_string();
+    let log = ReviewLog { scores, rewards, probabilities, rounds: vec![], ..log };
+    let error = estimated(&log, &ask("average", 2), 1, RunProgress::NOBODY).err().unwrap().to_string();
     assert!(error.contains("items") && error.contains("enough for rounds of 12 items"), "{error}");
 }

@@ -1,13 +1,14 @@
-//! Made-up worlds whose truth is known: how often the interval holds it.
+//! Tests of the coverage of prevalence intervals, on simulated tables with known truth.
 //!
-//! `cargo test --release -p jurybox-lab prevalence::coverage -- --ignored --nocapture` prints the tables of the book.
+//! `cargo test --release -p jurybox-lab prevalence::coverage -- --ignored --nocapture` prints the
+//! book's tables.
 
-use super::errors::Golden;
-use super::estimate::{Estimate, Row};
-use super::rows::Part;
+use super::errors::GoldenVerdict;
+use super::estimate::{PrevalenceEstimate, Row};
+use super::rows::Segment;
 use super::tests::UNIT;
 use super::{ErrorRates, Predictions, PrevalenceLine, PrevalenceOptions, prevalence};
-use crate::range::Range;
+use crate::reward_range::RewardRange;
 use jurybox::Interval;
 use jurybox_files::{Roles, Table};
 use rand::{RngExt, SeedableRng};
@@ -15,37 +16,37 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use std::fmt::Write;
 
-/// What rewards are: how likely a yes is at z, or a mark around z.
+/// The distribution of rewards, given a standard normal z.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    /// A yes with chance 1 / (1 + exp(c - 2z)).
+enum RewardKind {
+    /// 1 with probability 1 / (1 + exp(c - 2z)), else 0.
     Yes(f64),
-    /// 0.5 + 0.15 z and as much noise, within 0 and 1.
+    /// 0.5 + 0.15 z with as much noise, clamped to 0 and 1.
     Between,
-    /// exp(z) and as uneven noise; how large they can be is not declared.
+    /// exp(z) with skewed noise; the range of rewards is not declared.
     Uneven,
 }
 
-/// How rows come to be looked at, so many of them on average.
+/// How rows are selected for review.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Design {
-    /// By lot.
+enum SamplingDesign {
+    /// With equal probabilities.
     Equal,
-    /// The likelier the higher z.
+    /// With probabilities that rise with z.
     Rising,
-    /// Half of them are the highest for certain, the others by lot.
+    /// Half of the reviews for the highest rows for certain, the others at random.
     Top,
 }
 
-struct World {
-    kind: Kind,
-    design: Design,
+struct SimulatedTable {
+    kind: RewardKind,
+    design: SamplingDesign,
     rows: usize,
     looks: usize,
 }
 
-/// The rows of one such world, and the mean of all of their rewards.
-fn live(world: &World, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
+/// The rows of a simulated table, and the mean of all their rewards.
+fn live(world: &SimulatedTable, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     let mut normal = || -> f64 { StandardNormal.sample(rng) };
     let z: Vec<f64> = (0..world.rows).map(|_| normal()).collect();
     let noise: Vec<f64> = (0..world.rows).map(|_| normal()).collect();
@@ -57,18 +58,18 @@ fn live(world: &World, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     let mut sum = 0.0;
     let rows = z.iter().zip(&noise).map(|(&z, &noise)| {
         let (prediction, reward) = match world.kind {
-            Kind::Yes(c) => {
+            RewardKind::Yes(c) => {
                 let chance = 1.0 / (1.0 + (c - 2.0 * z).exp());
                 (chance, f64::from(u8::from(rng.random::<f64>() < chance)))
             }
-            Kind::Between => (0.5 + 0.15 * z, (0.5 + 0.15 * (z + noise)).clamp(0.0, 1.0)),
-            Kind::Uneven => (z.exp(), (z + noise - 0.5).exp()),
+            RewardKind::Between => (0.5 + 0.15 * z, (0.5 + 0.15 * (z + noise)).clamp(0.0, 1.0)),
+            RewardKind::Uneven => (z.exp(), (z + noise - 0.5).exp()),
         };
         let probability = match world.design {
-            Design::Equal => looks / world.rows as f64,
-            Design::Rising => (looks * z.exp() / total).min(1.0),
-            Design::Top if z >= bar => 1.0,
-            Design::Top => 0.5 * looks / (world.rows as f64 - 0.5 * looks),
+            SamplingDesign::Equal => looks / world.rows as f64,
+            SamplingDesign::Rising => (looks * z.exp() / total).min(1.0),
+            SamplingDesign::Top if z >= bar => 1.0,
+            SamplingDesign::Top => 0.5 * looks / (world.rows as f64 - 0.5 * looks),
         };
         sum += reward;
         let seen = rng.random::<f64>() < probability;
@@ -78,54 +79,59 @@ fn live(world: &World, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     (rows, sum / world.rows as f64)
 }
 
-/// Of so many worlds: how often the interval holds the truth, how often a normal law's does, how wide they are, and how often the
-/// interval is said to be one that can be trusted.
-fn held(world: &World, worlds: u64) -> (f64, f64, f64, f64, f64) {
-    let (mut own, mut normal, mut widths, mut trusted, mut count) = (0.0, 0.0, (0.0, 0.0), 0.0, 0.0);
+/// Over many tables: the share of intervals that hold the truth, the same for a normal
+/// approximation, the mean widths of both, and the share of intervals that are called reliable.
+fn held(world: &SimulatedTable, worlds: u64) -> (f64, f64, f64, f64, f64) {
+    let (mut own, mut normal, mut widths, mut reliable, mut count) = (0.0, 0.0, (0.0, 0.0), 0.0, 0.0);
     for seed in 0..worlds {
         let (rows, truth) = live(world, &mut ChaCha8Rng::seed_from_u64(seed));
         let rewards: Vec<f64> = rows.iter().map(|row| row.reward).collect();
-        let range = if world.kind == Kind::Uneven { Range::of(&rewards, None).unwrap() } else { UNIT };
-        let Some(found) = Estimate::of(&rows, range) else { continue };
+        let range =
+            if world.kind == RewardKind::Uneven { RewardRange::of(&rewards, None).unwrap() } else { UNIT };
+        let Some(found) = PrevalenceEstimate::of(&rows, range) else { continue };
         let (low, high) = found.normal();
         count += 1.0;
-        trusted += f64::from(u8::from(range.known || found.settled));
+        reliable += f64::from(u8::from(range.known || found.enough_labels));
         own += f64::from(u8::from(found.interval.low <= truth && truth <= found.interval.high));
         normal += f64::from(u8::from(low <= truth && truth <= high));
         widths = (widths.0 + found.interval.high - found.interval.low, widths.1 + high - low);
     }
-    (own / count, normal / count, widths.0 / count, widths.1 / count, trusted / count)
+    (own / count, normal / count, widths.0 / count, widths.1 / count, reliable / count)
 }
 
-const RARE: Kind = Kind::Yes(6.3);
-const SOME: Kind = Kind::Yes(4.2);
-const HALF: Kind = Kind::Yes(0.0);
+const RARE: RewardKind = RewardKind::Yes(6.3);
+const SOME: RewardKind = RewardKind::Yes(4.2);
+const HALF: RewardKind = RewardKind::Yes(0.0);
 
-/// 95% of 300 worlds are 285; fewer than 274 come by a chance of one in 500.
+/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
 #[test]
 fn intervals_hold_the_mean_of_all_rows() {
-    for kind in [RARE, SOME, HALF, Kind::Between] {
-        for design in [Design::Equal, Design::Rising, Design::Top] {
+    for kind in [RARE, SOME, HALF, RewardKind::Between] {
+        for design in [SamplingDesign::Equal, SamplingDesign::Rising, SamplingDesign::Top] {
             for looks in [20, 100] {
-                let (own, ..) = held(&World { kind, design, rows: 1000, looks }, 300);
+                let (own, ..) = held(&SimulatedTable { kind, design, rows: 1000, looks }, 300);
                 assert!(own >= 274.0 / 300.0, "{kind:?} {design:?} {looks}: {own}");
             }
         }
     }
 }
 
-/// Where nothing says how large rewards can be, and a few carry the sum, it is said that the interval cannot be trusted.
+/// If a few rewards of unknown range carry the sum, the interval is not called reliable.
 #[test]
 fn uneven_rewards_of_no_known_range_are_not_trusted() {
-    let (.., trusted) =
-        held(&World { kind: Kind::Uneven, design: Design::Equal, rows: 1000, looks: 60 }, 200);
-    assert!(trusted < 0.15, "{trusted}");
-    let (.., trusted) =
-        held(&World { kind: Kind::Between, design: Design::Equal, rows: 1000, looks: 60 }, 50);
-    assert!(trusted == 1.0, "{trusted}");
+    let (.., reliable) = held(
+        &SimulatedTable { kind: RewardKind::Uneven, design: SamplingDesign::Equal, rows: 1000, looks: 60 },
+        200,
+    );
+    assert!(reliable < 0.15, "{reliable}");
+    let (.., reliable) = held(
+        &SimulatedTable { kind: RewardKind::Between, design: SamplingDesign::Equal, rows: 1000, looks: 60 },
+        50,
+    );
+    assert!(reliable == 1.0, "{reliable}");
 }
 
-/// With juries that learn from the very rewards, out of fold, from files, by group.
+/// Coverage with juries that learn from the same rewards, out of fold, by group.
 #[test]
 fn juries_that_learn_out_of_fold_leave_the_intervals_honest() {
     let (mut held, mut count, mut narrower) = (0, 0, 0.0);
@@ -154,14 +160,15 @@ fn juries_that_learn_out_of_fold_leave_the_intervals_honest() {
         let blind = blind.unwrap().all;
         narrower += found.all.standard_error.unwrap() / blind.standard_error.unwrap() / 60.0;
     }
-    // 95% of 180 are 171; fewer than 162 come by a chance of one in 500.
+    // 95% of 180 are 171; fewer than 162 happen once in 500 tests.
     assert!(held >= 162, "{held} of {count}");
-    // What the jury knows is worth labels. Of 900 rows a third was looked at, and what chance makes of 900 no jury takes away: 0.88 of the
-    // error, which 29% more labels would give.
+    // The jury narrows the intervals to 0.88, as 29% more labels would. A third of the 900 rows was
+    // reviewed, and no jury reduces the error that the choice of the 900 rows brings.
     assert!(narrower < 0.9, "{narrower}");
 }
 
-/// 900 rows in three languages of which 300 were looked at, the likelier the higher a score; and the truth of each language.
+/// 900 rows in three languages, 300 of them reviewed, more often with high scores; and the true
+/// mean of each language.
 fn file(seed: u64) -> (String, [f64; 3]) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut text = String::from("language,a,b,verdict,p\n");
@@ -181,14 +188,14 @@ fn file(seed: u64) -> (String, [f64; 3]) {
     (text, sums)
 }
 
-/// Rows in threads, each with a mood of its own, and the mean that the interval is to hold: of
-/// these very rows, where whole threads were drawn; of rows like them, where rows were drawn.
+/// Rows in threads of different moods, and the mean of all their rewards. Whole threads are reviewed
+/// or none of their rows if `are_whole`, else single rows.
 fn threads(count: usize, base: f64, are_whole: bool, rng: &mut ChaCha8Rng) -> (Vec<Row>, f64) {
     let mut rows = Vec::new();
     let mut sum = 0.0;
     for thread in 0..count {
         let mood: f64 = StandardNormal.sample(rng);
-        // Most are short and some are long: 1 to 31 rows, 5.7 on average.
+        // Most threads are short and some are long: 1 to 32 rows, 9.1 on average.
         let size = 1 << [0, 0, 1, 2, 3, 4, 5][rng.random_range(0..7)];
         let probability = if are_whole { 0.25 } else { 0.3 };
         let is_drawn = rng.random::<f64>() < probability;
@@ -211,20 +218,23 @@ fn threads(count: usize, base: f64, are_whole: bool, rng: &mut ChaCha8Rng) -> (V
     (rows, sum / all)
 }
 
-/// How often intervals hold the mean where rows are taken by threads, and where each is taken for
-/// itself.
+/// Shares of intervals that hold the mean, by threads and as if rows were independent, and the width.
+///
+/// The mean is that of these rows if whole threads are drawn, else that of the distribution.
 fn held_by_threads(count: usize, base: f64, are_whole: bool, worlds: u64) -> (f64, f64, f64) {
     let (mut by_thread, mut by_row, mut width, mut all) = (0.0, 0.0, 0.0, 0.0);
-    // The mean of rows like these: of a hundred thousand threads.
+    // The mean of the distribution, from a hundred thousand threads.
     let like_these = threads(100_000, base, are_whole, &mut ChaCha8Rng::seed_from_u64(u64::MAX)).1;
     for seed in 0..worlds {
         let (rows, truth) = threads(count, base, are_whole, &mut ChaCha8Rng::seed_from_u64(seed));
         let truth = if are_whole { truth } else { like_these };
         let alone: Vec<Row> = rows.iter().map(|row| Row { item: None, ..*row }).collect();
-        let (Some(own), Some(alone)) = (Estimate::of(&rows, UNIT), Estimate::of(&alone, UNIT)) else {
+        let (Some(own), Some(alone)) =
+            (PrevalenceEstimate::of(&rows, UNIT), PrevalenceEstimate::of(&alone, UNIT))
+        else {
             continue;
         };
-        let holds = |found: &Estimate| {
+        let holds = |found: &PrevalenceEstimate| {
             f64::from(u8::from(found.interval.low <= truth && truth <= found.interval.high))
         };
         by_thread += holds(&own);
@@ -235,7 +245,7 @@ fn held_by_threads(count: usize, base: f64, are_whole: bool, worlds: u64) -> (f6
     (by_thread / all, by_row / all, width / all)
 }
 
-/// 95% of 300 worlds are 285; fewer than 274 come by a chance of one in 500.
+/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
 #[test]
 fn intervals_hold_where_rows_of_a_thread_are_alike() {
     for (threads, base) in [(40, 0.0), (200, 0.0), (200, 4.0), (600, 6.3)] {
@@ -249,32 +259,35 @@ fn intervals_hold_where_rows_of_a_thread_are_alike() {
     }
 }
 
-/// What people call, and what it is: rows drawn by lot, and verdicts on golden items.
-struct Erring {
+/// Reviewers with known error rates, who judge rows drawn at random and golden items.
+struct ErringReviewers {
     rate: f64,
-    false_yes: f64,
-    missed: f64,
+    false_positive_rate: f64,
+    false_negative_rate: f64,
     looks: usize,
     golden: usize,
 }
 
-/// How often intervals hold the true rate, corrected and as called, the mean of the corrected
-/// rates, and how wide the intervals are.
-fn held_with_errors(world: &Erring, worlds: u64) -> (f64, f64, f64, f64) {
-    let (mut held, mut as_called, mut mean, mut width) = (0.0, 0.0, 0.0, 0.0);
+/// Shares of intervals that hold the true rate, corrected and uncorrected, the mean corrected rate,
+/// and the mean width.
+fn held_with_errors(world: &ErringReviewers, worlds: u64) -> (f64, f64, f64, f64) {
+    let (mut held, mut uncorrected, mut mean, mut width) = (0.0, 0.0, 0.0, 0.0);
     for seed in 0..worlds {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
         let mut yes = |chance: f64| rng.random::<f64>() < chance;
         let mut called = |is_yes: bool| {
-            let chance = if is_yes { 1.0 - world.missed } else { world.false_yes };
+            let chance = if is_yes { 1.0 - world.false_negative_rate } else { world.false_positive_rate };
             (is_yes, f64::from(u8::from(yes(chance))))
         };
-        let golden: Vec<Golden> = (0..2 * world.golden)
+        let golden: Vec<GoldenVerdict> = (0..2 * world.golden)
             .map(|at| called(at % 2 == 0))
-            .map(|(right, reward)| Golden { right: f64::from(u8::from(right)), reward, reviewer: None })
+            .map(|(right, reward)| GoldenVerdict {
+                right: f64::from(u8::from(right)),
+                reward,
+                reviewer: None,
+            })
             .collect();
-        // As many rows of truth as the rate says, of which those that are looked at are drawn by
-        // lot.
+        // As many true yes as the rate says; the reviewed rows are drawn from all of them.
         let count = 10 * world.looks;
         let harmful = (world.rate * count as f64).round() as usize;
         let calls: Vec<f64> = (0..count).map(|at| called(at < harmful).1).collect();
@@ -286,45 +299,47 @@ fn held_with_errors(world: &Erring, worlds: u64) -> (f64, f64, f64, f64) {
                 ..Row::default()
             })
             .collect();
-        let Some(found) = Estimate::of(&rows, UNIT) else { continue };
+        let Some(found) = PrevalenceEstimate::of(&rows, UNIT) else { continue };
         let shares = [(None, 1.0)].into();
         let (errors, _) = ErrorRates::of(&golden, &shares).unwrap();
         let holds = |found: &Interval| found.low <= world.rate && world.rate <= found.high;
         let unknown = Interval { mean: 0.5, low: 0.0, high: 1.0 };
         let corrected = errors.corrected(found.interval).unwrap_or(unknown);
         held += f64::from(u8::from(holds(&corrected)));
-        as_called += f64::from(u8::from(holds(&found.interval)));
+        uncorrected += f64::from(u8::from(holds(&found.interval)));
         mean += corrected.mean;
         width += corrected.high - corrected.low;
     }
     let all = worlds as f64;
-    (held / all, as_called / all, mean / all, width / all)
+    (held / all, uncorrected / all, mean / all, width / all)
 }
 
-/// 95% of 300 worlds are 285; fewer than 274 come by a chance of one in 500.
+/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
 #[test]
 fn intervals_hold_the_true_rate_where_people_err() {
     for rate in [0.0, 0.004, 0.05, 0.4] {
-        for (false_yes, missed) in [(0.03, 0.1), (0.002, 0.3), (0.2, 0.05)] {
+        for (false_positive_rate, false_negative_rate) in [(0.03, 0.1), (0.002, 0.3), (0.2, 0.05)] {
             for (looks, golden) in [(200, 40), (2000, 200)] {
-                let world = Erring { rate, false_yes, missed, looks, golden };
-                let (held, as_called, ..) = held_with_errors(&world, 300);
+                let world = ErringReviewers { rate, false_positive_rate, false_negative_rate, looks, golden };
+                let (held, uncorrected, ..) = held_with_errors(&world, 300);
                 assert!(
                     held >= 274.0 / 300.0,
-                    "{rate} {false_yes} {missed} {looks} {golden}: {held}, as called {as_called}"
+                    "{rate} {false_positive_rate} {false_negative_rate} {looks} {golden}: {held}, \
+                     as called {uncorrected}"
                 );
             }
         }
     }
 }
 
-/// A yes comes late in `late` of the cases, and a no never: how often intervals hold the mean where
-/// it is known which verdicts are outstanding, and where it is not.
+/// Verdicts "yes" are late with probability `late`, "no" never. Shares of intervals that hold the
+/// mean, if outstanding verdicts are known and if they are not.
 fn held_with_late_verdicts(late: f64, worlds: u64) -> (f64, f64) {
     let (mut known, mut unknown) = (0.0, 0.0);
     for seed in 0..worlds {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
-        let (rows, truth) = live(&World { kind: SOME, design: Design::Equal, rows: 2000, looks: 400 }, rng);
+        let (rows, truth) =
+            live(&SimulatedTable { kind: SOME, design: SamplingDesign::Equal, rows: 2000, looks: 400 }, rng);
         let late: Vec<Row> = rows
             .into_iter()
             .map(|row| {
@@ -334,7 +349,7 @@ fn held_with_late_verdicts(late: f64, worlds: u64) -> (f64, f64) {
             .collect();
         let unsaid: Vec<Row> = late.iter().map(|row| Row { outstanding: false, ..*row }).collect();
         let holds = |rows: &[Row]| {
-            let line = PrevalenceLine::of(Part::default(), rows, UNIT, None);
+            let line = PrevalenceLine::of(Segment::default(), rows, UNIT, None);
             f64::from(u8::from(line.low.unwrap() <= truth && truth <= line.high.unwrap()))
         };
         known += holds(&late);
@@ -343,7 +358,7 @@ fn held_with_late_verdicts(late: f64, worlds: u64) -> (f64, f64) {
     (known / worlds as f64, unknown / worlds as f64)
 }
 
-/// 95% of 300 worlds are 285; fewer than 274 come by a chance of one in 500.
+/// 95% of 300 tables are 285; fewer than 274 happen once in 500 tests.
 #[test]
 fn intervals_hold_whatever_late_verdicts_will_be() {
     for late in [0.1, 0.4] {
@@ -352,7 +367,7 @@ fn intervals_hold_whatever_late_verdicts_will_be() {
     }
 }
 
-/// How often intervals hold with threads, errors and late verdicts.
+/// Prints the book's table of coverage with threads, errors and late verdicts.
 #[test]
 #[ignore = "prints a table; a minute in release"]
 #[expect(clippy::print_stdout, reason = "a table to look at")]
@@ -361,17 +376,18 @@ fn table_of_threads_errors_and_late_verdicts() {
         for are_whole in [true, false] {
             let (by_thread, by_row, width) = held_by_threads(count, base, are_whole, 1000);
             println!(
-                "threads {count} {base} whole {are_whole}: {by_thread:.3}, by rows {by_row:.3}; width {width:.3}"
+                "threads {count} {base} whole {are_whole}: {by_thread:.3}, by rows {by_row:.3}; \
+                 width {width:.3}"
             );
         }
     }
     for rate in [0.0, 0.004, 0.05, 0.4] {
-        for (false_yes, missed) in [(0.03, 0.1), (0.002, 0.3), (0.2, 0.05)] {
+        for (false_positive_rate, false_negative_rate) in [(0.03, 0.1), (0.002, 0.3), (0.2, 0.05)] {
             for (looks, golden) in [(200, 20), (200, 200), (2000, 40), (2000, 400)] {
-                let world = Erring { rate, false_yes, missed, looks, golden };
-                let (held, as_called, mean, width) = held_with_errors(&world, 1000);
+                let world = ErringReviewers { rate, false_positive_rate, false_negative_rate, looks, golden };
+                let (held, uncorrected, mean, width) = held_with_errors(&world, 1000);
                 println!(
-                    "rate {rate} errs {false_yes} {missed} looks {looks} golden {golden}: {held:.3}, as called {as_called:.3}; \
+                    "rate {rate} errs {false_positive_rate} {false_negative_rate} looks {looks} golden {golden}: {held:.3}, as called {uncorrected:.3}; \
                      mean {mean:.4} width {width:.4}"
                 );
             }
@@ -382,23 +398,24 @@ fn table_of_threads_errors_and_late_verdicts() {
     }
 }
 
-/// The table of the book.
+/// Prints the book's table of coverage.
 #[test]
 #[ignore = "prints the book's table; a minute in release"]
 #[expect(clippy::print_stdout, reason = "a table to look at")]
 fn table_of_the_book() {
-    println!("| rewards | looked at | by | holds the truth | a normal law's | width | normal | trusted |");
+    println!("| rewards | looked at | by | holds the truth | a normal law's | width | normal | reliable |");
     println!("|---|---|---|---|---|---|---|---|");
-    for kind in [RARE, SOME, HALF, Kind::Between, Kind::Uneven] {
+    for kind in [RARE, SOME, HALF, RewardKind::Between, RewardKind::Uneven] {
         for looks in [20, 60, 200, 1000] {
-            for design in [Design::Equal, Design::Rising, Design::Top] {
-                let (own, normal, width, narrow, trusted) =
-                    held(&World { kind, design, rows: 4000, looks }, 1000);
+            for design in [SamplingDesign::Equal, SamplingDesign::Rising, SamplingDesign::Top] {
+                let (own, normal, width, narrow, reliable) =
+                    held(&SimulatedTable { kind, design, rows: 4000, looks }, 1000);
                 println!(
-                    "| {kind:?} | {looks} | {design:?} | **{:.1}%** | {:.1}% | {width:.3} | {narrow:.3} | {:.0}% |",
+                    "| {kind:?} | {looks} | {design:?} | **{:.1}%** | {:.1}% | {width:.3} | \
+                     {narrow:.3} | {:.0}% |",
                     100.0 * own,
                     100.0 * normal,
-                    100.0 * trusted
+                    100.0 * reliable
                 );
             }
         }

@@ -1,68 +1,67 @@
-//! How often reviewers err, from golden items, and the rate of yes corrected by that (Rogan and
+//! Error rates of reviewers, from golden items, and the correction of a rate for them (Rogan and
 //! Gladen 1978).
 //!
-//! With a rate q of yes among all rows as reviewers call them, f of the no wrongly called yes, and
-//! s of the yes rightly, the true rate is (q - f) / (s - f). Its interval adds up, in squares, how
-//! far it moves with each of the three at the end of its own interval (MOVER, Zou and Donner 2008);
-//! those of the error rates are Wilson's.
+//! If reviewers call a share q of all rows yes, with false positive rate f and sensitivity s, the
+//! true rate is (q - f) / (s - f). Its interval combines those of q, f and s (MOVER, Zou and Donner
+//! 2008); those of the error rates are Wilson's.
 
 use jurybox::{Interval, Reviewer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Of the standard error, for 95%.
+/// The 97.5% quantile of the normal distribution.
 const NORMAL: f64 = 1.959_963_984_540_054;
 
-/// A verdict on an item whose right answer is known.
+/// A verdict on a golden item, that is, on one whose right answer is known.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Golden {
+pub(super) struct GoldenVerdict {
     /// The right answer, 1 or 0.
     pub(super) right: f64,
-    /// What was said.
+    /// The verdict, 1 or 0.
     pub(super) reward: f64,
     pub(super) reviewer: Option<Reviewer>,
 }
 
-/// How often reviewers say the wrong thing, by their verdicts on golden items.
+/// Error rates of reviewers, from their verdicts on golden items.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ErrorRates {
-    /// Of items that are a no, the share that is called yes.
-    pub false_yes: ErrorRate,
-    /// Of items that are a yes, the share that is called no.
-    pub missed: ErrorRate,
+    /// The share of golden items without harm (0) that are called harmful (1).
+    pub false_positive_rate: ErrorRate,
+    /// The share of harmful golden items (1) that are called harmless (0).
+    pub false_negative_rate: ErrorRate,
 }
 
-/// A share of golden items that is called wrongly.
+/// An error rate with its 95% interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ErrorRate {
-    /// How many verdicts on golden items of that kind there are.
+    /// Number of verdicts on golden items of this kind.
     pub verdicts: u64,
-    /// The share. With the names of reviewers, each counts for as much as they judged of the other
-    /// rows.
+    /// The rate. With names of reviewers, it is weighted by how much of the other rows each has
+    /// judged.
     pub mean: f64,
-    /// The lower end of its 95% interval.
+    /// Lower end of the 95% interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the 95% interval.
     pub high: f64,
 }
 
-/// What `reviewers` have judged among the rows, by the sum of one over the probability.
-pub(super) type Shares = BTreeMap<Option<Reviewer>, f64>;
+/// Sum of one over the probability of the rows that each reviewer judged.
+pub(super) type ReviewerShares = BTreeMap<Option<Reviewer>, f64>;
 
 impl ErrorRates {
-    /// With the share of the rows whose reviewers have judged no golden item of one kind; the
-    /// others stand for them. An error says which kind of golden items is missing.
-    pub(super) fn of(golden: &[Golden], shares: &Shares) -> Result<(ErrorRates, f64), String> {
-        let (false_yes, one) = ErrorRate::of(golden, 0.0, shares)?;
-        let (missed, other) = ErrorRate::of(golden, 1.0, shares)?;
-        Ok((ErrorRates { false_yes, missed }, one.max(other)))
+    /// The rates, and the share of the rows whose reviewers judged no golden item of one kind. The
+    /// error names the kind of golden items that is missing.
+    pub(super) fn of(golden: &[GoldenVerdict], shares: &ReviewerShares) -> Result<(ErrorRates, f64), String> {
+        let (false_positive_rate, one) = ErrorRate::of(golden, 0.0, shares)?;
+        let (false_negative_rate, other) = ErrorRate::of(golden, 1.0, shares)?;
+        Ok((ErrorRates { false_positive_rate, false_negative_rate }, one.max(other)))
     }
 
-    /// The true rate, given the rate that reviewers call. None where the error rates cannot be told
-    /// from those of a coin, or where more golden items that are a no are called yes than of all
-    /// rows: then the errors are not those that are made on the rows.
+    /// The true rate for a rate that reviewers call. None if the error rates may be those of a
+    /// coin, or if the false positive rate clearly exceeds the rate in all rows, which contradicts
+    /// it.
     pub(super) fn corrected(&self, called: Interval) -> Option<Interval> {
-        let (f, m) = (self.false_yes, self.missed);
+        let (f, m) = (self.false_positive_rate, self.false_negative_rate);
         if f.high + m.high >= 1.0 {
             return None;
         }
@@ -83,9 +82,9 @@ impl ErrorRates {
 }
 
 impl ErrorRate {
-    /// Of golden items that are `right`, with the share of the rows whose reviewers have judged
-    /// none of them.
-    fn of(golden: &[Golden], right: f64, shares: &Shares) -> Result<(ErrorRate, f64), String> {
+    /// The error rate on golden items with this right answer, and the share of the rows whose
+    /// reviewers judged none of them.
+    fn of(golden: &[GoldenVerdict], right: f64, shares: &ReviewerShares) -> Result<(ErrorRate, f64), String> {
         let mut judged: BTreeMap<Option<Reviewer>, (f64, f64)> = BTreeMap::new();
         for one in golden.iter().filter(|one| one.right == right) {
             let (all, wrong) = judged.entry(one.reviewer).or_default();
@@ -98,8 +97,8 @@ impl ErrorRate {
         if known <= 0.0 {
             let kind = if right > 0.0 { "1" } else { "0" };
             return Err(format!(
-                "no golden item that is {kind} was judged by anybody who judged other rows: how often people err takes verdicts on \
-                 golden items that are 1 and on some that are 0"
+                "no golden item with the answer {kind} was judged by a reviewer who judged other \
+                 rows: error rates take verdicts on golden items of both answers, 0 and 1"
             ));
         }
         let mean = judged.iter().map(|(who, (all, wrong))| share(who) / known * wrong / all).sum::<f64>();
@@ -110,7 +109,7 @@ impl ErrorRate {
     }
 }
 
-/// Wilson's interval of 95% of a share among so many.
+/// Wilson's 95% interval of a share of `count` verdicts.
 fn wilson(share: f64, count: f64) -> (f64, f64) {
     let z = NORMAL * NORMAL / count;
     let half = (z * share * (1.0 - share) + z * z / 4.0).max(0.0).sqrt();

@@ -1,57 +1,60 @@
-//! The mean of all rows, from those with a reward and from predictions for all.
+//! The estimate of the mean reward of all rows: PPI++ with unequal probabilities.
+//!
+//! PPI++ is prediction-powered inference with a fitted weight of the predictions (Angelopoulos,
+//! Duchi and Zrnic 2023).
 
-use super::items::{by_item, jackknife};
-use crate::jump::Jump;
-use crate::range::Range;
+use super::jackknife::{by_item, jackknife};
+use crate::max_influence::MaxInfluence;
+use crate::reward_range::RewardRange;
 use jurybox::Interval;
 use jurybox::toolbox::student_quantile;
 
-/// A row of those that the mean is over.
+/// A row of the table.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Row {
-    /// NaN where nobody looked.
+    /// NaN if there is no verdict.
     pub(super) reward: f64,
     pub(super) probability: f64,
     pub(super) prediction: f64,
-    /// The item that the row is about, where items have several rows.
+    /// The row's item, if some item has several rows.
     pub(super) item: Option<usize>,
-    /// Whether the row was picked, and has no verdict yet.
+    /// Whether the row was picked but has no verdict yet.
     pub(super) outstanding: bool,
 }
 
-/// The mean of all rows, and how well it is known.
+/// The mean reward of all rows, with its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Estimate {
-    /// With the interval that counts what a few rewards may not have shown.
+pub(super) struct PrevalenceEstimate {
+    /// 95% interval, which allows for rewards rarer than those in the sample.
     pub(super) interval: Interval,
-    /// Of the mean.
+    /// Standard error of the mean.
     pub(super) standard_error: f64,
-    /// How far the predictions are believed (PPI++'s lambda).
+    /// Weight of the predictions, PPI++'s lambda: 0 ignores them.
     pub(super) lambda: f64,
-    /// How many rewards with equal weights would tell as much.
-    pub(super) effective: f64,
-    /// Whether so many are enough for a normal law, by their skewness.
-    pub(super) settled: bool,
+    /// Kish's effective sample size: number of rewards of equal weight with as much information.
+    pub(super) effective_labels: f64,
+    /// Whether the sample is large enough for a normal approximation, given its skewness.
+    pub(super) enough_labels: bool,
 }
 
-impl Estimate {
-    /// What a normal law would give: with equal probabilities, the interval of `ppi_mean_ci`. With a yes in a hundred it holds in 81 of 100
-    /// worlds, so that it is compared with and never told.
+impl PrevalenceEstimate {
+    /// The normal approximation: with equal probabilities, `ppi_mean_ci`. If one reward in a
+    /// hundred is a yes it holds in 81 of 100 cases, so that it is never reported.
     #[cfg(test)]
     pub(super) fn normal(&self) -> (f64, f64) {
         let half = 1.959_963_984_540_054 * self.standard_error;
         (self.interval.mean - half, self.interval.mean + half)
     }
 
-    /// None from fewer than two rewards, or from those of one item.
+    /// None from fewer than two rewards, or if one item has all rewards.
     ///
-    /// `lambda * mean of all predictions + weighted mean of (reward - lambda * prediction)`, weights being one over the probability
-    /// and summing to one. With equal probabilities that is PPI++ (Angelopoulos, Duchi and Zrnic 2023) with rows without a reward as
-    /// its second sample: its lambda, its mean and its standard error, to the last digits.
+    /// The estimate is `lambda * mean of all predictions + weighted mean of (reward - lambda *
+    /// prediction)`, with weights of one over the probability that sum to one. With equal
+    /// probabilities lambda, mean and standard error are those of PPI++, with the unreviewed rows
+    /// as the second sample.
     ///
-    /// Where items have several rows, an item stands in the place of a row wherever the spread is
-    /// measured: its rows may be alike.
-    pub(super) fn of(rows: &[Row], range: Range) -> Option<Estimate> {
+    /// If items have several rows, variances are over items, because rows of an item may be alike.
+    pub(super) fn of(rows: &[Row], range: RewardRange) -> Option<PrevalenceEstimate> {
         let labelled: Vec<Row> = rows.iter().copied().filter(|row| !row.reward.is_nan()).collect();
         if labelled.len() < 2 {
             return None;
@@ -61,7 +64,7 @@ impl Estimate {
         let weights: Vec<f64> = labelled.iter().map(|row| 1.0 / row.probability / total).collect();
         let equal = are_equal(rows);
         let slope = if others > 0.0 { slope(rows, &labelled, &weights, equal) } else { 0.0 };
-        // PPI++ keeps its lambda, which is this for the rows without a reward alone, between 0 and 1.
+        // PPI++ clamps its lambda, which refers to unreviewed rows only, to between 0 and 1.
         let slope = slope.clamp(0.0, all / others.max(1.0));
         let off = |row: &Row| row.reward - slope * row.prediction;
         let centre: f64 = labelled.iter().zip(&weights).map(|(row, weight)| weight * off(row)).sum();
@@ -72,13 +75,13 @@ impl Estimate {
         let mut with: Vec<f64> = labelled.iter().zip(&weights).map(own).collect();
         let mut without: Vec<f64> = rows.iter().filter(|row| row.reward.is_nan()).map(of_all).collect();
         if equal {
-            // Both are samples of the same rows then, and each is measured from its own mean.
+            // Both are samples of the same rows, so each is centred at its own mean.
             centred(&mut with);
             centred(&mut without);
         }
         let mut variance: f64 = with.iter().chain(&without).map(|term| term * term).sum();
         let surprises: Vec<f64> = labelled.iter().map(|row| off(row) - centre).collect();
-        let jump = jump(&labelled, &weights, &surprises, slope, centre, range);
+        let max_influence = max_influence(&labelled, &weights, &surprises, slope, centre, range);
         let mut terms: Vec<(f64, f64)> = weights.into_iter().zip(surprises).collect();
         let mut alike = 1.0;
         if let Some(items) = by_item(rows, off) {
@@ -88,34 +91,36 @@ impl Estimate {
             let of_rows = std::mem::replace(&mut terms, of_items);
             alike = design_effect(variance, &of_rows, &terms);
         }
-        let effective = 1.0 / squares(&terms, |weight, _| weight);
-        let t = student_quantile(0.975, (effective - 1.0).max(1.0));
-        let reach = |jump: f64| {
-            let half = 0.5 * t * t * jump * alike;
+        let effective_labels = 1.0 / squares(&terms, |weight, _| weight);
+        let t = student_quantile(0.975, (effective_labels - 1.0).max(1.0));
+        let reach = |max_influence: f64| {
+            let half = 0.5 * t * t * max_influence * alike;
             half + (t * t * variance + half * half).sqrt()
         };
-        let (mut low, mut high) = (mean - reach(jump.down), mean + reach(jump.up));
+        let (mut low, mut high) = (mean - reach(max_influence.down), mean + reach(max_influence.up));
         if range.known {
             (low, high) = (low.clamp(range.low, range.high), high.clamp(range.low, range.high));
         }
-        Some(Estimate {
+        Some(PrevalenceEstimate {
             interval: Interval { mean, low, high },
             standard_error: variance.sqrt(),
             lambda: slope * others / all,
-            effective,
-            settled: is_settled(&terms.iter().map(|(weight, surprise)| weight * surprise), effective),
+            effective_labels,
+            enough_labels: is_settled(
+                &terms.iter().map(|(weight, surprise)| weight * surprise),
+                effective_labels,
+            ),
         })
     }
 }
 
-/// The sum of the squares of something about weights and surprises.
+/// The sum of squares of a function of weights and surprises.
 fn squares(terms: &[(f64, f64)], of: fn(f64, f64) -> f64) -> f64 {
     terms.iter().map(|&(weight, surprise)| of(weight, surprise).powi(2)).sum()
 }
 
-/// By how much rows of an item being alike makes the variance larger, and the jump that one more
-/// item would be: what it is by the rewards at hand, and where these are all the same, as much as
-/// if the rows of an item always were.
+/// The design effect: how much the variance grows because rows of an item are alike. From the
+/// rewards; if these are all equal, as if rows of an item always were. At least 1.
 fn design_effect(variance: f64, of_rows: &[(f64, f64)], of_items: &[(f64, f64)]) -> f64 {
     let apart = squares(of_rows, |weight, surprise| weight * surprise);
     let effect = if apart > 0.0 {
@@ -126,15 +131,15 @@ fn design_effect(variance: f64, of_rows: &[(f64, f64)], of_items: &[(f64, f64)])
     effect.max(1.0)
 }
 
-/// Whether every row that says so was as likely to be looked at as any other.
+/// Whether all known probabilities are equal.
 fn are_equal(rows: &[Row]) -> bool {
     let mut said = rows.iter().map(|row| row.probability).filter(|p| !p.is_nan());
     said.next().is_none_or(|first| said.all(|p| p == first))
 }
 
-/// By how much rewards rise with predictions: what makes the variance least.
+/// The weight of the predictions that minimises the variance, before clamping.
 fn slope(rows: &[Row], labelled: &[Row], weights: &[f64], equal: bool) -> f64 {
-    // The variance of the estimate goes by the squares of the weights.
+    // Squared weights, because the variance of the estimate has them.
     let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
     let mean = |of: &dyn Fn(&Row) -> f64| -> f64 {
         labelled.iter().zip(weights).map(|(row, weight)| weight * of(row)).sum()
@@ -159,20 +164,28 @@ fn centred(values: &mut [f64]) {
     values.iter_mut().for_each(|value| *value -= mean);
 }
 
-/// How far one row like those that were not met could move the mean: the weight that rows carry, times how far a reward can be from
-/// what is expected of it.
-fn jump(labelled: &[Row], weights: &[f64], surprises: &[f64], slope: f64, centre: f64, range: Range) -> Jump {
+/// The largest influence of one row that was not reviewed: the weight of a row times the distance
+/// of a possible reward from the expected one.
+fn max_influence(
+    labelled: &[Row],
+    weights: &[f64],
+    surprises: &[f64],
+    slope: f64,
+    centre: f64,
+    range: RewardRange,
+) -> MaxInfluence {
     let expected = || labelled.iter().map(|row| slope * row.prediction + centre);
     let (least, most) =
         (expected().fold(f64::INFINITY, f64::min), expected().fold(f64::NEG_INFINITY, f64::max));
     let ends = ((most - range.low).max(0.0), (range.high - least).max(0.0));
-    Jump::of(weights.iter().map(|weight| (1.0, *weight)), surprises.iter().copied(), ends)
+    MaxInfluence::of(weights.iter().map(|weight| (1.0, *weight)), surprises.iter().copied(), ends)
 }
 
-/// Cochran's rule, as Sugden, Smith and Jones (2000) mend it: 28 and 25 times the square of the skewness.
-fn is_settled(terms: &(impl Iterator<Item = f64> + Clone), effective: f64) -> bool {
+/// Cochran's rule for a normal approximation, as amended by Sugden, Smith and Jones (2000): at
+/// least 28 + 25 times the squared skewness.
+fn is_settled(terms: &(impl Iterator<Item = f64> + Clone), effective_labels: f64) -> bool {
     let moment = |power: i32| terms.clone().map(|term| term.powi(power)).sum::<f64>();
     let count = terms.clone().count() as f64;
     let skewness = (moment(3) / count) / (moment(2) / count).powf(1.5);
-    effective >= 28.0 + 25.0 * skewness * skewness
+    effective_labels >= 28.0 + 25.0 * skewness * skewness
 }

@@ -1,22 +1,23 @@
-//! Prevalence: the mean reward of *all* items, by group and period, from the few that people looked at.
+//! Prevalence: the mean reward of *all* items, by group and period, from a reviewed sample.
 //!
-//! The mean of the rewards at hand is that of items worth a look, and far too high. Two things are known of all items: with which
-//! probability each was to be looked at, and what a jury expects of it. The mean of what is expected, plus the mean by which rewards
-//! that came differ from it, each weighed by one over its probability, is the mean of all, whether the jury is right or not
-//! (prediction-powered inference; survey samplers call it the difference estimator). The better the jury, the narrower the interval.
+//! The mean of the reviewed rows is too high, because reviewers look at suspicious items. But every
+//! row has a known probability of review, and a reward predicted by a jury. The mean of all
+//! predictions, plus the mean error of the predictions weighted by one over the probability, is
+//! unbiased whether the jury is right or not (prediction-powered inference; the difference
+//! estimator of survey sampling). The better the jury, the narrower the interval.
 //!
-//! - `rows`: what is read of each row, and refused;
-//! - `period`: days, weeks and months out of dates;
-//! - `predict`: what a jury expects of each row that has not learnt from that row's reward;
-//! - `estimate`: the mean with its interval, and `items`: where items have several rows;
-//! - `errors`: how often people err, by golden items, and the mean corrected by it;
-//! - `coverage`: how often the intervals hold what they claim, in worlds where the truth is known.
+//! - `rows` reads the table, and refuses samples that cannot stand for it;
+//! - `period` makes days, weeks and months of dates;
+//! - `predict` predicts each row's reward by a jury that has not learnt from it;
+//! - `estimate` has the mean with its interval, `jackknife` the variance over items;
+//! - `errors` corrects for reviewers' errors, by golden items;
+//! - `coverage` tests the intervals on simulated tables.
 
 #[cfg(test)]
 mod coverage;
 mod errors;
 mod estimate;
-mod items;
+mod jackknife;
 mod outcome;
 mod period;
 mod predict;
@@ -30,46 +31,50 @@ pub use outcome::{Prevalence, PrevalenceLine};
 pub use period::Period;
 
 use crate::error::Error;
-use crate::range::Range;
+use crate::reward_range::RewardRange;
+use crate::rounded::RewardUnit;
 use estimate::Row;
 use jurybox::{Jury, Spec};
 use jurybox_files::Table;
-use rows::Rows;
+use rows::PrevalenceRows;
 use std::collections::BTreeMap;
 
-/// How to estimate.
+/// Options of [`prevalence`].
 ///
 /// ```
-/// let options = jurybox_lab::PrevalenceOptions { by: Some("language".into()), ..Default::default() };
+/// use jurybox_lab::PrevalenceOptions;
+/// let options = PrevalenceOptions { by: Some("language".into()), ..PrevalenceOptions::default() };
 /// assert!(options.period.is_none());
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct PrevalenceOptions {
-    /// The column whose values are told apart.
+    /// Column whose values are the groups.
     pub by: Option<String>,
-    /// The column of dates, and how long a period is.
+    /// Column of dates, with the length of a period.
     pub period: Option<Period>,
-    /// Where predictions come from.
+    /// Source of the predicted rewards.
     pub predictions: Predictions,
-    /// The column of right answers, 1 or 0, of golden items, and empty for all others: how often
-    /// people err is read off these, and the mean of the others is corrected by it.
+    /// Column of right answers, 1 or 0, for golden items; empty for all other rows. Error rates are
+    /// measured on golden items, and the mean of the other rows is corrected for them.
     pub golden: Option<String>,
-    /// The least and the greatest that a reward can be; else 0 and 1 where all are one of these.
+    /// Least and greatest possible reward. The default is 0 and 1 if all rewards are 0 or 1.
     pub reward_range: Option<(f64, f64)>,
 }
 
-/// Where the prediction of each row's reward comes from.
+/// The source of each row's predicted reward.
 ///
 /// ```
-/// assert!(matches!(jurybox_lab::Predictions::default(), jurybox_lab::Predictions::CrossFitted(_)));
+/// use jurybox_lab::Predictions;
+/// assert!(matches!(Predictions::default(), Predictions::CrossFitted(_)));
 /// ```
 #[derive(Debug, Clone)]
 pub enum Predictions {
-    /// A jury of this policy that has learnt from the rewards of the other rows at hand, in five parts.
+    /// Juries of this policy, by cross-fitting: each learns from four fifths of the rewards and
+    /// predicts the others.
     CrossFitted(Spec),
-    /// A jury that has learnt elsewhere.
+    /// A saved jury that has learnt from other rows.
     State(Box<Jury>),
-    /// The table has one evaluator, whose scores are the predictions.
+    /// The scores of the table's only evaluator.
     Column,
 }
 
@@ -79,25 +84,25 @@ impl Default for Predictions {
     }
 }
 
-/// The mean reward of all rows of a table, and of each group and period.
+/// Estimates the mean reward of all rows of a table, and of each group and period.
 ///
-/// The table has a column of rewards, empty where nobody looked, and one of probabilities: how
-/// likely it was that somebody would, which may be empty where nobody did. Where rows share an
-/// [id](jurybox_files::Roles::id), such as that of a thread or an author, intervals take the rows
-/// of an id for one witness.
+/// The table has a column of rewards, empty for unreviewed rows, and one of the probabilities of
+/// review, which may be empty for these. Rows with one [id](jurybox_files::Roles::id), such as that
+/// of a thread or an author, count as one item in the intervals.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table};
 /// use jurybox_lab::{PrevalenceOptions, prevalence};
 ///
-/// // Of 1,000 posts every tenth was looked at, by lot; 30% are harmful, and the score nearly knows it.
+/// // A random tenth of 1,000 posts was reviewed; 30% are harmful, and the score is a good guide.
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("month.csv");
 /// let mut text = String::from("score,verdict,p\n");
 /// for i in 0..1000_u32 {
 ///     let harmful = i * 7 % 10 < 3;
 ///     let score = f64::from(u8::from(harmful)) + f64::from(i * 379 % 1000) / 2000.0;
-///     let verdict = if i * 713 % 1000 < 100 { u8::from(harmful).to_string() } else { String::new() };
+///     let is_reviewed = i * 713 % 1000 < 100;
+///     let verdict = if is_reviewed { u8::from(harmful).to_string() } else { String::new() };
 ///     text += &format!("{score},{verdict},0.1\n");
 /// }
 /// std::fs::write(&path, text)?;
@@ -109,8 +114,8 @@ impl Default for Predictions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalence, Error> {
-    let rows = Rows::read(table, options)?;
-    let range = Range::of(&rows.rewards, options.reward_range)?;
+    let rows = PrevalenceRows::read(table, options)?;
+    let range = RewardRange::of(&rows.rewards, options.reward_range)?;
     let errors = options.golden.as_deref().map(|column| error_rates(&rows, column, range)).transpose()?;
     let (errors, unjudged) = errors.unzip();
     let mut warnings = rows.checked()?;
@@ -118,7 +123,8 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
     warnings.extend(predictions.warning);
     if let Some(share) = unjudged.filter(|share| *share > 1e-9) {
         warnings.push(format!(
-            "{:.0}% of the rows that were looked at were judged by people without golden items of both kinds: the others stand for them",
+            "{:.0}% of the reviewed rows are by reviewers who judged no golden items of one kind: \
+             error rates are those of the others",
             100.0 * share
         ));
     }
@@ -131,13 +137,13 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
     };
     let all: Vec<Row> = (0..rows.rewards.len()).map(row).collect();
     // In the order of periods, then of groups.
-    let mut parts: BTreeMap<&rows::Part, Vec<Row>> = BTreeMap::new();
+    let mut parts: BTreeMap<&rows::Segment, Vec<Row>> = BTreeMap::new();
     for (at, part) in rows.part_of.iter().enumerate() {
         parts.entry(&rows.parts[*part]).or_default().push(all[at]);
     }
-    let line = |part: rows::Part, rows: &[Row]| PrevalenceLine::of(part, rows, range, errors.as_ref());
+    let line = |part: rows::Segment, rows: &[Row]| PrevalenceLine::of(part, rows, range, errors.as_ref());
     let lines = parts.into_iter().map(|(part, rows)| line(part.clone(), &rows)).collect();
-    let all = line(rows::Part::default(), &all);
+    let all = line(rows::Segment::default(), &all);
     let repeated = rows.items.repeat().then(|| rows.items.count(rows.rewards.len()) as u64);
     Ok(Prevalence {
         reward: table.taken().reward().unwrap_or_default().into(),
@@ -151,12 +157,13 @@ pub fn prevalence(table: &Table, options: &PrevalenceOptions) -> Result<Prevalen
         all,
         lines,
         warnings,
+        unit: RewardUnit::within(&rows.rewards, range),
     }
     .warned(range))
 }
 
-/// How often people err, with the share of rows whose reviewers have judged no golden items.
-fn error_rates(rows: &Rows, column: &str, range: Range) -> Result<(ErrorRates, f64), Error> {
+/// Error rates of the reviewers, and the share of rows whose reviewers judged no golden items.
+fn error_rates(rows: &PrevalenceRows, column: &str, range: RewardRange) -> Result<(ErrorRates, f64), Error> {
     let are_binary = |mut values: Box<dyn Iterator<Item = f64> + '_>| values.all(|x| x == 0.0 || x == 1.0);
     let said = rows.golden.iter().flat_map(|one| [one.right, one.reward]);
     let looked_at = rows.rewards.iter().copied().filter(|reward| !reward.is_nan());

@@ -1,10 +1,10 @@
-//! Days, weeks and months, out of dates as files have them.
+//! Days, weeks and months from dates in a file.
 
 use jurybox_files::{date_of, days_from};
 use std::fmt;
 use std::str::FromStr;
 
-/// A column of dates, and how long a period is: `created/week`.
+/// A column of dates and the length of a period, written `created/week`.
 ///
 /// ```
 /// use jurybox_lab::Period;
@@ -15,7 +15,7 @@ use std::str::FromStr;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Period {
-    /// The column.
+    /// Name of the column.
     pub column: String,
     length: Length,
 }
@@ -37,11 +37,11 @@ impl FromStr for Period {
             "month" => Some(Length::Month),
             _ => None,
         };
-        // A column's name may have a slash of its own.
+        // The column's name may contain a slash.
         let said = text.rsplit_once('/').and_then(|(column, word)| Some((column, length(word)?)));
         match said {
             Some((column, length)) if !column.is_empty() => Ok(Period { column: column.into(), length }),
-            _ => Err("write a column of dates and day, week or month, such as created/week".into()),
+            _ => Err("write the column of dates, then day, week or month, such as created/week".into()),
         }
     }
 }
@@ -58,10 +58,11 @@ impl fmt::Display for Period {
 }
 
 impl Period {
-    /// The period of a date, such as 2026-11-16, 2026-W47 (as ISO 8601 counts weeks) or 2026-11; none where it is no date.
+    /// The period of a date, such as 2026-11-16, 2026-W47 (ISO 8601) or 2026-11. None if the cell
+    /// is not a date.
     ///
-    /// A date is 2026-11-16 or 2026/11/16 with anything behind it, or a number of seconds, thousandths, millionths or billionths of a
-    /// second since 1970.
+    /// A date is 2026-11-16 or 2026/11/16, with or without text after it, or a Unix time in
+    /// seconds, milliseconds, microseconds or nanoseconds.
     pub(super) fn of(&self, cell: &str) -> Option<String> {
         let days = written(cell).or_else(|| counted(cell))?;
         let (year, month, day) = date_of(days);
@@ -69,7 +70,7 @@ impl Period {
             Length::Day => format!("{year:04}-{month:02}-{day:02}"),
             Length::Month => format!("{year:04}-{month:02}"),
             Length::Week => {
-                // A week is of the year that its Thursday is in; 1970 began on one.
+                // A week belongs to the year of its Thursday; 1 January 1970 was one.
                 let thursday = days - (days + 3).rem_euclid(7) + 3;
                 let (year, _, _) = date_of(thursday);
                 format!("{year:04}-W{:02}", (thursday - days_from(year, 1, 1)) / 7 + 1)
@@ -89,20 +90,25 @@ fn written(cell: &str) -> Option<i64> {
     let apart = matches!((cell[4], cell[7]), (b'-', b'-') | (b'/', b'/'));
     let ends = cell.get(10).is_none_or(|next| !next.is_ascii_digit());
     let days = days_from(year, month, day);
-    // The 31st of June is the first of July, which is not what was written.
+    // days_from makes 1 July of 31 June.
     (apart && ends && date_of(days) == (year, month, day)).then_some(days)
 }
 
-/// Days since 1970 of a number of seconds, or of a finer count, which is told by its size.
+/// The year 2100 as a Unix time in seconds. Larger numbers are milliseconds, microseconds or
+/// nanoseconds, each of which therefore reaches from February 1970 to 2100.
+const LATEST: f64 = 4_102_444_800.0;
+
+/// Days since 1970 of a Unix time in seconds or a finer unit, which its size decides. None for
+/// sizes below 1e8: seconds before March 1973 cannot be told from years and dates like 20261116.
 fn counted(cell: &str) -> Option<i64> {
     let seconds: f64 = cell.trim().parse().ok()?;
     let per_second = match seconds.abs() {
-        // A year, or 20261116, is no count of seconds.
+        // A year, or 20261116.
         size if size < 1e8 => return None,
-        size if size < 1e11 => 1.0,
-        size if size < 1e14 => 1e3,
-        size if size < 1e17 => 1e6,
-        size if size < 1e20 => 1e9,
+        size if size < LATEST => 1.0,
+        size if size < LATEST * 1e3 => 1e3,
+        size if size < LATEST * 1e6 => 1e6,
+        size if size < LATEST * 1e9 => 1e9,
         _ => return None,
     };
     Some((seconds / per_second / 86_400.0).floor() as i64)
@@ -112,7 +118,7 @@ fn counted(cell: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// Against what `date -u -d @N +%F` and `+%G-W%V` say.
+    /// Compared with `date -u -d @N +%F` and `+%G-W%V`.
     #[test]
     fn dates_have_their_day_week_and_month() {
         let of = |length: &str, cell: &str| format!("at/{length}").parse::<Period>().unwrap().of(cell);
@@ -126,6 +132,11 @@ mod tests {
             ("1794787867000", "2026-11-16", "2026-W47", "2026-11"),
             ("1794787867000000", "2026-11-16", "2026-W47", "2026-11"),
             ("-100000001", "1966-10-31", "1966-W44", "1966-10"),
+            // In finer units than seconds, before March 1973 too.
+            ("50000000000", "1971-08-02", "1971-W31", "1971-08"),
+            ("50000000000000", "1971-08-02", "1971-W31", "1971-08"),
+            ("50000000000000000", "1971-08-02", "1971-W31", "1971-08"),
+            ("4102444799", "2099-12-31", "2099-W53", "2099-12"),
         ] {
             assert_eq!(of("day", cell).as_deref(), Some(day), "{cell}");
             assert_eq!(of("week", cell).as_deref(), Some(week), "{cell}");

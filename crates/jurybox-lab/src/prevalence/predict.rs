@@ -1,29 +1,29 @@
-//! What is expected of each row's reward, by somebody who has not seen it.
+//! Predicted rewards of all rows, by juries that have not learnt from the row's own reward.
 
 use super::Predictions;
-use super::rows::Rows;
+use super::rows::PrevalenceRows;
 use crate::error::Error;
-use crate::range::Range;
+use crate::reward_range::RewardRange;
 use jurybox::toolbox::{hash_number, mean_of_present};
 use jurybox::{Evaluators, Example, Fitted, Jury, Scores};
 use jurybox_files::seat;
 
-/// Rows go to this many parts, each of which is predicted by a jury that has learnt from the others.
+/// Number of parts for cross-fitting.
 const FOLDS: usize = 5;
 
-/// A prediction for every row, within the rewards' range.
-pub(super) struct Predicted {
+/// A prediction for every row, within the reward range.
+pub(super) struct RowPredictions {
     pub(super) values: Vec<f64>,
     pub(super) from: String,
     pub(super) warning: Option<String>,
 }
 
 pub(super) fn predictions(
-    rows: &Rows,
+    rows: &PrevalenceRows,
     evaluators: &Evaluators,
     how: &Predictions,
-    range: Range,
-) -> Result<Predicted, Error> {
+    range: RewardRange,
+) -> Result<RowPredictions, Error> {
     let (mut values, from, mut warning) = match how {
         Predictions::Column => {
             let name = evaluators.names().next().unwrap_or_default();
@@ -32,10 +32,12 @@ pub(super) fn predictions(
         Predictions::State(jury) => {
             let fitted = jury.fit();
             if !fitted.values_are_rewards() {
-                let reason = "its values are not expected rewards: predict by one of `adaptive` that has learnt from rewards";
+                let reason = "its values are not expected rewards: use a state of `adaptive` that \
+                              has learnt from rewards";
                 return Err(Error::setting("state", jury.spec(), reason));
             }
-            let warning = "predictions are by a state: where it has learnt from these very rewards, intervals are too narrow";
+            let warning = "predictions are by a saved state: if it has learnt from these rewards, \
+                           intervals are too narrow";
             let values = fitted.values(&Scores::new(&rows.scores, evaluators.len())?)?;
             (values, format!("a state of {}", jury.spec()), Some(warning.to_string()))
         }
@@ -46,18 +48,18 @@ pub(super) fn predictions(
     };
     let gaps = values.iter().filter(|value| value.is_nan()).count();
     if gaps > 0 && warning.is_none() {
-        warning = Some(format!("{gaps} rows have no prediction, and are given the mean of the others"));
+        warning = Some(format!("{gaps} rows have no prediction, and get the mean of the others"));
     }
     let usual = mean_of_present(values.iter().copied());
     for value in &mut values {
         *value = if value.is_nan() { usual } else { *value };
         *value = if value.is_nan() { range.low } else { value.clamp(range.low, range.high) };
     }
-    Ok(Predicted { values, from, warning })
+    Ok(RowPredictions { values, from, warning })
 }
 
-/// By juries that have seen the scores of all rows, and the rewards of all but a fifth each.
-fn cross_fitted(rows: &Rows, mut jury: Jury) -> Result<Vec<f64>, Error> {
+/// Predictions by juries that have seen all scores, and the rewards outside of the row's part.
+fn cross_fitted(rows: &PrevalenceRows, mut jury: Jury) -> Result<Vec<f64>, Error> {
     let width = jury.evaluators().len();
     jury.observe(&Scores::new(&rows.scores, width)?, 0)?;
     let folds = folds(rows);
@@ -77,15 +79,17 @@ fn cross_fitted(rows: &Rows, mut jury: Jury) -> Result<Vec<f64>, Error> {
     Ok(values)
 }
 
-/// The values of rows where those are expected rewards, and else 0: who has learnt nothing expects nothing.
+/// The values of rows if they are expected rewards, else 0.
 fn expected(fitted: &Fitted, table: &[f64]) -> Result<Vec<f64>, Error> {
     let scores = fitted.scores(table)?;
     if fitted.values_are_rewards() { Ok(fitted.values(&scores)?) } else { Ok(vec![0.0; scores.items()]) }
 }
 
-/// The part of each row: by a hash, so that no order of the file decides it; the rows of an item all in one, and those with a reward in
-/// turn, so that every jury has about as many to learn from.
-fn folds(rows: &Rows) -> Vec<usize> {
+/// The part of each row for cross-fitting, by a hash that does not depend on the order of rows.
+///
+/// If items have several rows, these are all in one part. Otherwise rewards are dealt to the parts
+/// in turn, so that every jury has about as many to learn from.
+fn folds(rows: &PrevalenceRows) -> Vec<usize> {
     let item = |row: usize| hash_number(5, rows.items.of_row(row) as u64);
     let mut folds: Vec<usize> =
         (0..rows.rewards.len()).map(|row| (item(row) % FOLDS as u64) as usize).collect();

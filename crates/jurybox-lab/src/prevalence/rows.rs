@@ -1,61 +1,62 @@
-//! What is read of each row, and what is refused.
+//! Reads the rows of a table for prevalence, and refuses samples that cannot stand for it.
 
 use super::PrevalenceOptions;
-use super::errors::{Golden, Shares};
+use super::errors::{GoldenVerdict, ReviewerShares};
 use crate::error::Error;
-use crate::replay::Items;
+use crate::replay::ItemIndex;
 use jurybox::Reviewer;
 use jurybox_draw::counted;
 use jurybox_files::{At, Records, Table, Want, reviewer};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A row that was looked at is refused where fewer picks like it are to be expected in the whole file.
+/// Least expected number, in the whole file, of picks as improbable as that of a reviewed row.
 const IMPLAUSIBLE: f64 = 1e-6;
-/// How many standard deviations chance is given before the weights are no longer those of these rows.
+/// Number of standard deviations of the weights' sum that are still chance.
 const CHANCE: f64 = 4.0;
-/// How many it takes to warn that some picks may have no verdict.
+/// Number of standard deviations above which missing verdicts are suspected.
 const SUSPECT: f64 = 2.0;
-/// What is left of weights whose probabilities were written with few digits.
+/// Relative error of a sum of weights whose probabilities were written with few digits.
 const DIGITS: f64 = 0.01;
 
-/// How to come to know of rows that no picks are for.
-const RANDOM_CHECKS: &str = "Leave some picks to chance, such as five in every round with the policy `adaptive(audit=1,slots=5)`, and take the probabilities that `pick` \
-                             writes of all rows; or leave such rows out, and speak of the others";
+/// Advice for tables in which some rows could not be picked.
+const RANDOM_CHECKS: &str = "Leave some picks to chance, such as five in every round with the \
+                             policy `adaptive(audit=1,slots=5)`, and keep the probabilities that \
+                             `pick` writes for all rows; or leave such rows out, and estimate the \
+                             mean of the others";
 
-/// A period and a group; empty where nothing is told apart, or where the cell is empty.
+/// A period and a group; None without such a column, or if the cell is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Part {
+pub(super) struct Segment {
     pub(super) period: Option<String>,
     pub(super) group: Option<String>,
 }
 
-/// The rows of a table, but for golden ones: those are test questions, and not among the items that
-/// the mean is of.
+/// The rows of a table, without golden items, which are test questions and not part of the mean.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
-    /// As they stand in the file, row after row.
+pub(super) struct PrevalenceRows {
+    /// Scores as in the file, row-major.
     pub(super) scores: Vec<f64>,
-    /// NaN where nobody looked.
+    /// NaN if there is no verdict.
     pub(super) rewards: Vec<f64>,
-    /// NaN where it is not said, which it need not be where nobody looked.
+    /// NaN if unknown, which is allowed for unreviewed rows.
     pub(super) probabilities: Vec<f64>,
-    pub(super) items: Items,
-    pub(super) parts: Vec<Part>,
-    /// The part of each row; empty where there is but one.
+    pub(super) items: ItemIndex,
+    pub(super) parts: Vec<Segment>,
+    /// Index in `parts` for each row; empty without groups and periods.
     pub(super) part_of: Vec<usize>,
-    /// Verdicts on golden rows.
-    pub(super) golden: Vec<Golden>,
-    /// Who judged each row; empty where that is not asked for.
+    /// Verdicts on golden items.
+    pub(super) golden: Vec<GoldenVerdict>,
+    /// The reviewer of each row; empty without such a column.
     reviewers: Vec<Option<Reviewer>>,
     /// Whether each row is known to have been picked, with a verdict or without.
     picked: Vec<bool>,
     path: PathBuf,
 }
 
-/// Columns that are read as they stand, and the place of each among them.
+/// Columns whose text is read, with the position of each in `names`.
 #[derive(Default)]
-struct Columns {
+struct ExtraColumns {
     names: Vec<String>,
     period: Option<usize>,
     by: Option<usize>,
@@ -63,15 +64,15 @@ struct Columns {
     receipt: Option<usize>,
 }
 
-impl Columns {
-    fn of(table: &Table, options: &PrevalenceOptions) -> Columns {
+impl ExtraColumns {
+    fn of(table: &Table, options: &PrevalenceOptions) -> ExtraColumns {
         let mut names = Vec::new();
         let mut place = |name: Option<&String>| {
             let there = name.filter(|name| table.columns().contains(name))?;
             names.push(there.clone());
             Some(names.len() - 1)
         };
-        Columns {
+        ExtraColumns {
             period: place(options.period.as_ref().map(|period| &period.column)),
             by: place(options.by.as_ref()),
             golden: place(options.golden.as_ref()),
@@ -81,10 +82,10 @@ impl Columns {
     }
 }
 
-impl Rows {
-    pub(super) fn read(table: &Table, options: &PrevalenceOptions) -> Result<Rows, Error> {
+impl PrevalenceRows {
+    pub(super) fn read(table: &Table, options: &PrevalenceOptions) -> Result<PrevalenceRows, Error> {
         let taken = table.taken();
-        let columns = Columns::of(table, options);
+        let columns = ExtraColumns::of(table, options);
         let width = taken.evaluators().len();
         let want = Want {
             reward: true,
@@ -94,9 +95,9 @@ impl Rows {
             records: if columns.names.is_empty() { Records::None } else { Records::All },
             ..Want::default()
         };
-        let mut rows = Rows { path: table.path().into(), ..Rows::default() };
-        let (mut ids, mut known): (Vec<u64>, HashMap<Part, usize>) = (Vec::new(), HashMap::new());
-        let (mut failed, mut never) = (None, Never::default());
+        let mut rows = PrevalenceRows { path: table.path().into(), ..PrevalenceRows::default() };
+        let (mut ids, mut known): (Vec<u64>, HashMap<Segment, usize>) = (Vec::new(), HashMap::new());
+        let (mut failed, mut never) = (None, ImpossibleRows::default());
         table.scan(
             want,
             |mut part| {
@@ -127,13 +128,18 @@ impl Rows {
                             None => fail(
                                 &columns.names[column],
                                 format!(
-                                    "`{}` is not a right answer: write 1 or 0, or say what words are worth with --label",
+                                    "`{}` is not a right answer: write 1 or 0, or give words a \
+                                     number with --label",
                                     cells.text(row, column)
                                 ),
                             ),
                             Some(right) if !right.is_nan() => {
                                 if !rewards[row].is_nan() {
-                                    rows.golden.push(Golden { right, reward: rewards[row], reviewer: who });
+                                    rows.golden.push(GoldenVerdict {
+                                        right,
+                                        reward: rewards[row],
+                                        reviewer: who,
+                                    });
                                 }
                                 continue;
                             }
@@ -147,16 +153,18 @@ impl Rows {
                     } else if let Some(reason) = unlikely(picked, rewards[row], probabilities[row]) {
                         fail(taken.probability().unwrap_or_default(), reason);
                     }
-                    let date = options.period.as_ref().and_then(|period| Some((period, cell(columns.period)?)));
+                    let date =
+                        options.period.as_ref().and_then(|period| Some((period, cell(columns.period)?)));
                     let period = date.as_ref().and_then(|(period, cell)| period.of(cell));
                     if let (Some((of, cell)), None) = (&date, &period) {
                         let reason = format!(
-                            "`{cell}` is not a date; write 2026-11-16, with or without the time of day, or the seconds since 1970"
+                            "`{cell}` is not a date; write 2026-11-16, with or without the time of \
+                             day, or a Unix time"
                         );
                         fail(&of.column, reason);
                     }
                     if options.by.is_some() || options.period.is_some() {
-                        rows.put_into(Part { period, group: cell(columns.by) }, &mut known);
+                        rows.put_into(Segment { period, group: cell(columns.by) }, &mut known);
                     }
                     rows.scores.extend(&scores[row * width..(row + 1) * width]);
                     rows.rewards.push(rewards[row]);
@@ -169,9 +177,10 @@ impl Rows {
             },
         )?;
         failed.map_or(Ok(()), Err)?;
-        rows.items = Items::of(&ids);
+        rows.items = ItemIndex::of(&ids);
         if let (0, false, Some(column)) = (rows.labelled(), rows.golden.is_empty(), &options.golden) {
-            let reason = "every row with a reward has a right answer there: it is to be empty for all rows but golden ones";
+            let reason = "every row with a reward has a right answer: leave this column empty for \
+                          rows that are not golden items";
             return Err(Error::setting("golden", column, reason));
         }
         if rows.labelled() == 0 {
@@ -183,8 +192,8 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Says that the next row is one of a part; `known` has the number of each.
-    fn put_into(&mut self, part: Part, known: &mut HashMap<Part, usize>) {
+    /// Assigns the next row to a segment; `known` has the number of each.
+    fn put_into(&mut self, part: Segment, known: &mut HashMap<Segment, usize>) {
         let next = known.len();
         let number = *known.entry(part.clone()).or_insert(next);
         if number == next {
@@ -197,15 +206,15 @@ impl Rows {
         self.rewards.iter().filter(|reward| !reward.is_nan()).count()
     }
 
-    /// Whether a row was picked, and has no verdict yet.
+    /// Whether a row was picked but has no verdict yet.
     pub(super) fn outstanding(&self, row: usize) -> bool {
         self.picked[row] && self.rewards[row].is_nan()
     }
 
-    /// How much of the rows each reviewer has judged, each verdict counted as one over its
-    /// probability; all of them together where there are no names.
-    pub(super) fn shares(&self) -> Shares {
-        let mut shares = Shares::new();
+    /// For each reviewer, the sum of one over the probability of the rows judged. Without names,
+    /// all of them count as one.
+    pub(super) fn shares(&self) -> ReviewerShares {
+        let mut shares = ReviewerShares::new();
         for (row, p) in self.probabilities.iter().enumerate().filter(|(row, _)| !self.rewards[*row].is_nan())
         {
             *shares.entry(self.reviewers.get(row).copied().flatten()).or_default() += 1.0 / p;
@@ -213,9 +222,10 @@ impl Rows {
         shares
     }
 
-    /// Which rows were picked: those with a receipt or a reward, and those that were certain to be.
-    /// Where probabilities are empty in rows that nobody looked at, they stand in those that were
-    /// picked, unless by them these would be far too many.
+    /// Marks rows as picked: those with a receipt or a reward, and those with probability 1.
+    ///
+    /// If unreviewed rows have empty probabilities, rows with a probability are picks too, unless
+    /// they would then stand for far too many rows.
     fn know_picks(&mut self) {
         for (row, picked) in self.picked.iter_mut().enumerate() {
             *picked |= !self.rewards[row].is_nan() || self.probabilities[row] >= 1.0;
@@ -229,16 +239,15 @@ impl Rows {
         }
     }
 
-    /// The sum over items, squared, of what each adds: the variance of a sum where rows of an item
-    /// go together.
+    /// The variance of a sum in which rows of an item are fully dependent.
     fn by_item(&self, adds: impl Fn(usize) -> f64) -> f64 {
         let mut sums = vec![0.0; self.rewards.len()];
         (0..sums.len()).for_each(|row| sums[self.items.of_row(row)] += adds(row));
         sums.iter().map(|sum| sum * sum).sum()
     }
 
-    /// How many rows some rows stand for by their probabilities, and by how much chance may have
-    /// that differ from all rows.
+    /// The number of rows that some rows stand for by their probabilities, and the largest excess
+    /// over all rows that is still chance.
     fn stand_for(&self, some: &[bool]) -> (f64, f64) {
         let of = |row: usize, of: fn(f64) -> f64| if some[row] { of(self.probabilities[row]) } else { 0.0 };
         let stand_for = (0..some.len()).map(|row| of(row, |p| 1.0 / p)).sum();
@@ -246,10 +255,11 @@ impl Rows {
         (stand_for, CHANCE * variance.sqrt() + DIGITS * some.len() as f64)
     }
 
-    /// How many fewer than all rows the picks may stand for by chance, within so many standard
-    /// deviations: by the probabilities of all rows, and where these are empty, by what those of
-    /// the picks come to. The picks alone would not do: the fewer are drawn, the less they seem to
-    /// vary.
+    /// The largest shortfall of `stand_for` below all rows that is still chance, for a number of
+    /// standard deviations.
+    ///
+    /// Uses the probabilities of all rows; where these are empty, the average over the picks. The
+    /// picks alone would not do: the fewer are drawn, the less they seem to vary.
     fn chance_of_few(&self, stand_for: f64, deviations: f64) -> f64 {
         let picked = self.probabilities.iter().zip(&self.picked).filter(|(_, picked)| **picked);
         let average = picked.map(|(p, _)| (1.0 - p) / (p * p)).sum::<f64>() / stand_for;
@@ -260,15 +270,15 @@ impl Rows {
         deviations * variance.sqrt() + DIGITS * self.rewards.len() as f64
     }
 
-    /// Whether the picks can stand for these rows: each stands for one over its probability, and
-    /// together for all.
+    /// Checks that the picks can stand for all rows: each stands for one over its probability.
+    /// Returns warnings.
     pub(super) fn checked(&self) -> Result<Vec<String>, Error> {
         let refused = |reason: String| Err(Error::Content { path: self.path.clone(), reason });
         let rows = self.rewards.len();
         let known = || self.rewards.iter().zip(&self.probabilities).filter(|(reward, _)| !reward.is_nan());
         if let Some((_, p)) = known().find(|(_, p)| **p * (rows as f64) < IMPLAUSIBLE) {
             return refused(format!(
-                "{p:e} is so small a probability that its row would outweigh all others"
+                "the probability {p:e} is so small that its row would outweigh all others"
             ));
         }
         let (stand_for, chance) = self.stand_for(&self.picked);
@@ -281,25 +291,27 @@ impl Rows {
             format!("by their probabilities the {what} stand for {stand_for:.0} rows, and there are {rows}");
         if stand_for - rows as f64 > chance {
             return refused(format!(
-                "{sum}: rows that nobody looked at were left out of the file; or some rewards came otherwise than by those draws (of a \
-                 desk, write those that were drawn alone: `desk export --drawn`); or rows were drawn together, such as all of a thread, \
-                 which the id of the thread would tell"
+                "{sum}: unreviewed rows were left out of the file; or some rewards are not from \
+                 these draws (of a queue, export random checks alone: `queue export \
+                 --random-checks-only`); or rows were drawn together, such as whole threads (name \
+                 the column of their ids)"
             ));
         }
         let unsaid = self.probabilities.iter().filter(|p| p.is_nan()).count();
         let are_few = |deviations: f64| rows as f64 - stand_for > self.chance_of_few(stand_for, deviations);
         if unsaid > 0 && are_few(CHANCE) {
             return refused(format!(
-                "{sum}: {:.0} rows had no chance to be looked at, or none of their kind was drawn, or they were picked and their \
-                 verdicts are missing. The mean of all rows is unknown then, whatever was found in the others. {RANDOM_CHECKS}",
+                "{sum}: {:.0} rows had no chance of review, or none of their kind was drawn, or \
+                 their verdicts are missing. The mean of all rows is then unknown. {RANDOM_CHECKS}",
                 rows as f64 - stand_for
             ));
         }
         let mut warnings = Vec::new();
         if unsaid > 0 && are_few(SUSPECT) {
             warnings.push(format!(
-                "{sum}: some rows may have had no chance to be looked at, or some verdicts may be missing, which would bend \
-                 every figure. Keep the probabilities and the column `receipt` of what `pick` writes of all rows: they say which"
+                "{sum}: some rows may have had no chance of review, or verdicts may be missing, \
+                 which would bias every figure. Keep the probabilities and the column `receipt` \
+                 that `pick` writes for all rows: they tell which"
             ));
         }
         if unsaid == 0 {
@@ -311,67 +323,69 @@ impl Rows {
             });
             let beyond = |deviations: f64| lacking > deviations * spread.sqrt() + DIGITS * expected;
             let counts = format!(
-                "by the probabilities about {expected:.0} rows were to be looked at, and there are {what}"
+                "by the probabilities about {expected:.0} rows were to be reviewed, and there are {what}"
             );
             let by_lot = || (0..rows).filter(|&row| self.probabilities[row] < 1.0);
             let is_blind = !by_lot().any(|row| self.picked[row]);
             let left_to_chance = by_lot().count();
             if is_blind && !beyond(CHANCE) && left_to_chance as f64 > DIGITS * rows as f64 {
                 return refused(format!(
-                    "none of the {left_to_chance} rows that were left to chance was drawn: nothing is known of them. {RANDOM_CHECKS}"
+                    "none of the {left_to_chance} rows that were left to chance was drawn, so that \
+                     nothing is known of them. {RANDOM_CHECKS}"
                 ));
             }
             if beyond(CHANCE) || are_few(CHANCE) {
                 let sum = if beyond(CHANCE) { counts } else { sum };
                 return refused(format!(
-                    "{sum}: verdicts are missing, and nobody knows of which rows. Where they are missing for a reason (late \
-                     because they are hard, not written down where the answer was no), every figure is bent by it. Keep the \
-                     column `receipt` of what `pick` writes of all rows: where it is known which rows were picked, the \
-                     interval counts whatever their verdicts will be"
+                    "{sum}: verdicts are missing, and it is unknown on which rows. Verdicts that \
+                     are late because they are hard, or not recorded where the answer was no, bias \
+                     every figure. Keep the column `receipt` that `pick` writes for all rows: then \
+                     picks are known, and the interval holds whatever their verdicts will be"
                 ));
             }
             if beyond(SUSPECT) {
                 warnings.push(format!(
-                    "{counts}: some verdicts may be missing, which would bend every figure. Keep the column `receipt` of \
-                     what `pick` writes of all rows: it says which were picked"
+                    "{counts}: some verdicts may be missing, which would bias every figure. Keep \
+                     the column `receipt` that `pick` writes for all rows: it tells which rows \
+                     were picked"
                 ));
             }
         }
         if outstanding > 0 {
             warnings.push(format!(
-                "{outstanding} of {what} have no verdict yet: the mean is that of the others, and the interval holds whatever those \
-                 verdicts will be, from all of them at the least to all at the most that a reward can be"
+                "{outstanding} of {what} have no verdict yet: the mean is that of the others, and \
+                 the interval holds whatever those verdicts will be"
             ));
         }
         Ok(warnings)
     }
 }
 
-/// Rows that could not have been looked at.
+/// Rows with probability 0.
 #[derive(Default)]
-struct Never {
+struct ImpossibleRows {
     count: u64,
     first: Option<(PathBuf, String)>,
 }
 
-impl Never {
+impl ImpossibleRows {
     fn refused(self, rows: usize, column: &str) -> Result<(), Error> {
         let Some((path, first)) = self.first else { return Ok(()) };
         let reason = format!(
-            "{} of {rows} rows could not have been looked at (column `{column}` is 0, first in {first}): the mean of all rows is unknown \
-             then, whatever was found in the others. {RANDOM_CHECKS}",
+            "{} of {rows} rows could not have been reviewed (column `{column}` is 0, first in \
+             {first}): the mean of all rows is then unknown. {RANDOM_CHECKS}",
             self.count
         );
         Err(Error::Content { path, reason })
     }
 }
 
-/// What is wrong with a logged probability, if anything.
+/// The fault of a logged probability, if any.
 fn unlikely(picked: bool, reward: f64, probability: f64) -> Option<String> {
-    const RULE: &str = "it must be above 0 and at most 1, and may be empty where nobody looked";
+    const RULE: &str = "it must be above 0 and at most 1, and may be empty for unreviewed rows";
     if probability.is_nan() && (picked || !reward.is_nan()) {
         let what = if reward.is_nan() { "receipt" } else { "reward" };
-        Some(format!("there is a {what}, but no probability with which the row was to be looked at; {RULE}"))
+        Some(format!("there is a {what}, but no probability of review; {RULE}"))
     } else if !probability.is_nan() && !(0.0..=1.0).contains(&probability) {
         Some(format!("{probability} is not the probability of a pick; {RULE}"))
     } else {

@@ -1,52 +1,35 @@
-//! Prevalence for people: a table.
+//! The result of a prevalence estimate as a table.
 
 use super::{ErrorRate, ErrorRates, Prevalence, PrevalenceLine};
+use crate::rounded::RewardUnit;
+use jurybox::Interval;
 use jurybox_draw::{counted, short};
 use jurybox_files::{plain, push_line};
 
-/// What stands where there is nothing.
+/// Text of an empty cell.
 const NOTHING: &str = "–";
 
 impl Prevalence {
-    /// A table for the terminal: a line for each period and group, then all.
+    /// A table for the terminal: one line per period and group, then all rows.
     pub fn to_table(&self) -> String {
         let mut text = String::new();
+        push_line(&mut text, &self.headline());
         push_line(
             &mut text,
             &format!(
-                "mean `{}` of all rows, {}, from {} of {} with one; 95% intervals",
-                self.reward,
-                if self.errors.is_some() { "corrected by golden items" } else { "as reviewers call it" },
-                self.all.labelled,
-                counted(self.all.rows, "row"),
-            ),
-        );
-        push_line(
-            &mut text,
-            &format!(
-                "predictions: {}; rewards from {} to {} ({})",
+                "Predictions: {}. Rewards from {} to {} ({}).",
                 self.predictions,
                 short(self.reward_range.0),
                 short(self.reward_range.1),
                 self.reward_range_from
             ),
         );
-        if let Some(ErrorRates { false_yes, missed }) = &self.errors {
-            let rate = |of: &ErrorRate| {
-                let ErrorRate { verdicts, mean, low, high } = of;
-                format!("{} ({} to {}) of {verdicts}", short(*mean), short(*low), short(*high))
-            };
-            push_line(
-                &mut text,
-                &format!(
-                    "golden items: called yes {} that are no; called no {} that are yes",
-                    rate(false_yes),
-                    rate(missed)
-                ),
-            );
+        if let Some(errors) = &self.errors {
+            push_line(&mut text, &errors_in_words(errors));
         }
         if let Some(items) = self.items {
-            push_line(&mut text, &format!("rows of one id are taken together: {}", counted(items, "id")));
+            let items = counted(items, "item");
+            push_line(&mut text, &format!("Rows of one id count as one item in the intervals: {items}."));
         }
         let mut cells = vec![self.header()];
         cells.extend(self.lines.iter().map(|line| self.cells(line, NOTHING)));
@@ -54,7 +37,7 @@ impl Prevalence {
         cells.iter_mut().flatten().for_each(|cell| *cell = plain(cell, false).into_owned());
         let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..cells[0].len()).map(width).collect();
-        // Names to the left, figures to the right.
+        // Names are aligned left, figures right.
         let names = cells[0].len() - FIGURES.len() - usize::from(self.errors.is_some());
         for row in &cells {
             let padded = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
@@ -62,10 +45,50 @@ impl Prevalence {
             });
             push_line(&mut text, padded.collect::<Vec<_>>().join("  ").trim_end());
         }
+        if self
+            .lines
+            .iter()
+            .chain([&self.all])
+            .any(|line| line.low.is_some() && self.interval(line).is_none())
+        {
+            push_line(
+                &mut text,
+                "Without an interval, the mean can be anywhere in the range of rewards: review more rows.",
+            );
+        }
         for warning in &self.warnings {
             push_line(&mut text, &format!("warning: {warning}"));
         }
         text
+    }
+
+    /// The mean of all rows, as a sentence.
+    fn headline(&self) -> String {
+        let all = &self.all;
+        let mean = match (all.mean, self.interval(all)) {
+            (Some(mean), Some((low, high))) => {
+                let [mean, low, high] = self.unit.aligned([mean, low, high]);
+                format!("{mean} (95% interval {low} to {high})")
+            }
+            (Some(mean), None) => self.unit.number(mean),
+            (None, _) => "unknown".into(),
+        };
+        let corrected = match self.errors {
+            Some(_) => "corrected by golden items",
+            None => "not corrected for errors of reviewers",
+        };
+        format!(
+            "Mean `{}` of all {}: {mean}, from {} reviewed; {corrected}.",
+            self.reward,
+            counted(all.rows, "row"),
+            all.labelled
+        )
+    }
+
+    /// The interval of a line. None if it is unknown or the whole range of rewards.
+    fn interval(&self, line: &PrevalenceLine) -> Option<(f64, f64)> {
+        let (low, high) = (line.low?, line.high?);
+        ((low, high) != self.reward_range).then_some((low, high))
     }
 
     fn header(&self) -> Vec<String> {
@@ -75,8 +98,8 @@ impl Prevalence {
         if names.is_empty() {
             names.push(String::new());
         }
-        let called = self.errors.map(|_| "as called".into());
-        names.into_iter().chain(FIGURES.map(String::from)).chain(called).collect()
+        let uncorrected = self.errors.map(|_| "uncorrected".into());
+        names.into_iter().chain(FIGURES.map(String::from)).chain(uncorrected).collect()
     }
 
     fn cells(&self, line: &PrevalenceLine, unnamed: &str) -> Vec<String> {
@@ -87,18 +110,30 @@ impl Prevalence {
         if cells.is_empty() {
             cells.push(unnamed.into());
         }
-        let figure = |value: Option<f64>| value.map_or(NOTHING.into(), short);
-        let doubt = if line.trusted || line.mean.is_none() { "" } else { "?" };
-        cells.extend([
-            line.rows.to_string(),
-            line.labelled.to_string(),
-            figure(line.mean),
-            figure(line.low),
-            format!("{}{doubt}", figure(line.high)),
-        ]);
-        cells.extend(self.errors.map(|_| figure(line.as_called.map(|called| called.mean))));
+        let number = |value: Option<f64>| value.map_or(NOTHING.into(), |value| self.unit.number(value));
+        let [mean, low, high] = match (line.mean, self.interval(line)) {
+            (Some(mean), Some((low, high))) => self.unit.aligned([mean, low, high]),
+            (mean, _) => [number(mean), NOTHING.into(), NOTHING.into()],
+        };
+        let doubt = if line.reliable || line.mean.is_none() { "" } else { "?" };
+        cells.extend([line.rows.to_string(), line.labelled.to_string(), mean, low, format!("{high}{doubt}")]);
+        cells.extend(self.errors.map(|_| number(line.uncorrected.map(|called| called.mean))));
         cells
     }
 }
 
-const FIGURES: [&str; 5] = ["rows", "looked at", "mean", "low", "high"];
+/// Both error rates with their intervals, as a sentence.
+fn errors_in_words(ErrorRates { false_positive_rate, false_negative_rate }: &ErrorRates) -> String {
+    let rate = |of: &ErrorRate| {
+        let ErrorRate { verdicts, mean, low, high } = *of;
+        let rate = RewardUnit::Percent.estimate(Interval { mean, low, high });
+        format!("{rate} of {}", counted(verdicts, "verdict"))
+    };
+    format!(
+        "Errors on golden items: false positives {}; false negatives {}.",
+        rate(false_positive_rate),
+        rate(false_negative_rate)
+    )
+}
+
+const FIGURES: [&str; 5] = ["rows", "reviewed", "mean", "low", "high"];

@@ -1,15 +1,15 @@
-//! Against PyPI's `ppi-python`, against arithmetic by hand, and what is refused.
+//! Tests of prevalence: against PyPI's `ppi-python`, by hand, and of refused files.
 
-use super::estimate::{Estimate, Row};
+use super::estimate::{PrevalenceEstimate, Row};
 use super::{Period, PrevalenceOptions, prevalence};
 use crate::error::Error;
-use crate::range::Range;
+use crate::reward_range::RewardRange;
 use jurybox_files::{PickOptions, Roles, State, Table, pick_rows};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 
-pub(super) const UNIT: Range = Range { low: 0.0, high: 1.0, from: "as declared", known: true };
+pub(super) const UNIT: RewardRange = RewardRange { low: 0.0, high: 1.0, from: "as declared", known: true };
 const NONE: f64 = f64::NAN;
 
 /// The samples of `experiments/prevalence/compare_ppi.py`.
@@ -22,8 +22,9 @@ fn sample(reward: impl Fn(f64, f64) -> f64) -> Vec<Row> {
     (0..400).map(row).collect()
 }
 
-/// The mean, and the ends of the 95% interval, of `ppi_mean_pointestimate` and `ppi_mean_ci` in ppi-python 0.2.3: lambda tuned, rows
-/// without a reward as the unlabelled sample. `experiments/prevalence/compare_ppi.py` prints them.
+/// The expected mean and interval are those of `ppi_mean_pointestimate` and `ppi_mean_ci` in
+/// ppi-python 0.2.3, with tuned lambda and unreviewed rows as the unlabelled sample, as
+/// `experiments/prevalence/compare_ppi.py` prints them.
 #[test]
 fn with_equal_probabilities_it_is_ppi_python() {
     let yes_or_no = |prediction: f64, noise: f64| f64::from(u8::from(noise < prediction));
@@ -32,35 +33,36 @@ fn with_equal_probabilities_it_is_ppi_python() {
         (sample(yes_or_no), 0.492_330_629_874_509, 0.399_162_948_157_509, 0.585_498_311_591_508),
         (sample(marks), 0.599_112_018_323_484, 0.574_954_215_816_729, 0.623_269_820_830_238),
     ] {
-        let found = Estimate::of(&rows, UNIT).unwrap();
+        let found = PrevalenceEstimate::of(&rows, UNIT).unwrap();
         let normal = found.normal();
         for (ours, theirs) in [(found.interval.mean, mean), (normal.0, low), (normal.1, high)] {
             assert!((ours - theirs).abs() < 1e-12, "{ours} {theirs}");
         }
-        // Ours allows for what 80 rewards may not have shown: wider, and not by much.
+        // Slightly wider, to allow for rewards that 80 labels may have missed.
         let wider = (found.interval.high - found.interval.low) / (high - low);
         assert!((1.0..1.5).contains(&wider), "{wider}");
     }
 }
 
-/// Four rows: two certain ones, and one of two others by a coin. By hand: predictions say nothing, so the mean is
+/// Two certain rows, and one of two others by a coin. Predictions are uninformative, so the mean is
 /// (1 + 0 + 2 * 1) / (1 + 1 + 2).
 #[test]
 fn rewards_are_weighed_by_one_over_their_probability() {
     let row = |reward: f64, probability: f64| Row { reward, probability, prediction: 0.5, ..Row::default() };
     let rows = [row(1.0, 1.0), row(0.0, 1.0), row(1.0, 0.5), row(NONE, 0.5)];
-    let found = Estimate::of(&rows, UNIT).unwrap();
+    let found = PrevalenceEstimate::of(&rows, UNIT).unwrap();
     assert_eq!((found.interval.mean, found.lambda), (0.75, 0.0));
     // One over the sum of the squares of 1/4, 1/4 and 1/2.
-    assert!((found.effective - 1.0 / 0.375).abs() < 1e-12);
+    assert!((found.effective_labels - 1.0 / 0.375).abs() < 1e-12);
 }
 
-/// The jury may be wrong by any amount: a constant added to all predictions cancels out.
+/// A constant error of all predictions cancels out.
 #[test]
 fn predictions_that_are_off_by_a_constant_change_nothing() {
     let rows = sample(|prediction, noise| 0.5 * prediction + 0.5 * noise);
     let shifted: Vec<Row> = rows.iter().map(|row| Row { prediction: row.prediction + 3.0, ..*row }).collect();
-    let (plain, shifted) = (Estimate::of(&rows, UNIT).unwrap(), Estimate::of(&shifted, UNIT).unwrap());
+    let (plain, shifted) =
+        (PrevalenceEstimate::of(&rows, UNIT).unwrap(), PrevalenceEstimate::of(&shifted, UNIT).unwrap());
     assert!((plain.interval.mean - shifted.interval.mean).abs() < 1e-12);
     assert!((plain.standard_error - shifted.standard_error).abs() < 1e-12);
 }
@@ -69,11 +71,11 @@ fn predictions_that_are_off_by_a_constant_change_nothing() {
 fn none_found_is_not_none_there() {
     let reward = |i: usize| if i < 20 { 0.0 } else { NONE };
     let row = |i: usize| Row { reward: reward(i), probability: 0.02, prediction: 0.1, ..Row::default() };
-    let found = Estimate::of(&(0..1000).map(row).collect::<Vec<_>>(), UNIT).unwrap().interval;
+    let found = PrevalenceEstimate::of(&(0..1000).map(row).collect::<Vec<_>>(), UNIT).unwrap().interval;
     assert_eq!((found.mean, found.low), (0.0, 0.0));
-    // Clopper and Pearson say 0.168.
+    // The Clopper-Pearson interval ends at 0.168.
     assert!((0.168..0.25).contains(&found.high), "{found:?}");
-    assert!(Estimate::of(&[row(0), row(30)], UNIT).is_none());
+    assert!(PrevalenceEstimate::of(&[row(0), row(30)], UNIT).is_none());
 }
 
 fn table(text: &str) -> (tempfile::TempDir, Table) {
@@ -93,7 +95,7 @@ fn table_as(text: &str, roles: Roles) -> (tempfile::TempDir, Table) {
     (dir, table)
 }
 
-/// Why a file is refused.
+/// The reason why a file is refused.
 fn refused(text: &str, options: &PrevalenceOptions) -> String {
     let (_dir, table) = table(text);
     let Error::Content { path, reason } = prevalence(&table, options).unwrap_err() else {
@@ -103,7 +105,7 @@ fn refused(text: &str, options: &PrevalenceOptions) -> String {
     reason
 }
 
-/// A month of posts, one in ten of which was looked at.
+/// A month of posts, one in ten of them reviewed.
 fn month() -> String {
     let mut text = String::from("at,language,spam,abuse,verdict,p\n");
     for i in 0..2000_u32 {
@@ -118,7 +120,7 @@ fn month() -> String {
 }
 
 #[test]
-fn groups_and_periods_are_told_apart_in_their_order() {
+fn groups_and_periods_are_in_order() {
     let (_dir, table) = table(&month());
     let options = PrevalenceOptions {
         by: Some("language".into()),
@@ -139,7 +141,7 @@ fn groups_and_periods_are_told_apart_in_their_order() {
     assert_eq!(found.lines.iter().map(|line| line.rows).sum::<u64>(), 2000);
     let text = found.to_table();
     assert!(text.contains("2026-W44  de"), "{text}");
-    // The truth is in all but a few.
+    // Nearly all intervals hold the truth.
     let truth = |language: &str| {
         let bar = if language == "de" { 1.6 } else { 1.2 };
         let rows = (0..2000_u32).filter(|i| ["en", "de", ""][*i as usize % 3] == language);
@@ -157,7 +159,7 @@ fn groups_and_periods_are_told_apart_in_their_order() {
     }
 }
 
-/// What is wrong is told with the file, the row, the column and the value.
+/// The message names file, row, column and value.
 #[test]
 fn what_cannot_be_weighed_is_refused() {
     let period = Some("at/day".parse::<Period>().unwrap());
@@ -168,7 +170,7 @@ fn what_cannot_be_weighed_is_refused() {
         ("2026-11-02,en,1,2,1,", "row 2, column `p`: there is a reward, but no probability"),
         (
             "2026-11-02,en,1,2,,0",
-            "1 of 2 rows could not have been looked at (column `p` is 0, first in row 2)",
+            "1 of 2 rows could not have been reviewed (column `p` is 0, first in row 2)",
         ),
         ("2026-11-02,en,1,2,,1.5", "row 2, column `p`: 1.5 is not the probability of a pick"),
         ("soon,en,1,2,,0.5", "row 2, column `at`: `soon` is not a date"),
@@ -187,7 +189,7 @@ fn what_cannot_be_weighed_is_refused() {
     );
 }
 
-/// Rows that nobody could have looked at make the mean unknown, whatever is known of the others.
+/// If some rows could not be reviewed, the mean of all rows is unknown.
 #[test]
 fn picks_without_random_checks_do_not_tell_of_all_rows() {
     let mut picks = String::from("spam,verdict,p\n");
@@ -197,17 +199,18 @@ fn picks_without_random_checks_do_not_tell_of_all_rows() {
     let reason = refused(&picks, &PrevalenceOptions::default());
     assert!(
         reason.starts_with(
-            "by their probabilities the 100 rewards stand for 100 rows, and there are 600: 500 rows had no chance to be looked at"
+            "by their probabilities the 100 rewards stand for 100 rows, and there are 600: 500 \
+             rows had no chance of review"
         ),
         "{reason}"
     );
     assert!(reason.contains("adaptive(audit=1,slots=5)"), "{reason}");
     let never = picks.replace(",,\n", ",,0\n");
     let reason = refused(&never, &PrevalenceOptions::default());
-    assert!(reason.starts_with("500 of 600 rows could not have been looked at"), "{reason}");
+    assert!(reason.starts_with("500 of 600 rows could not have been reviewed"), "{reason}");
 }
 
-/// Four rounds of 250 rows, 25 picks of each, as `pick --all` writes them, with a verdict on every
+/// Four rounds of 250 rows with 25 picks each, as `pick --all` writes them, and a verdict on every
 /// pick.
 fn rounds(policy: &str, seed: u64) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -234,8 +237,8 @@ fn rounds(policy: &str, seed: u64) -> String {
     text
 }
 
-/// An unlucky draw is no fault of the file: all verdicts on random checks are there, and few rows
-/// were drawn. Ordinary picks are refused by every draw.
+/// A file with all verdicts on random checks is accepted, even if few rows were drawn. Ordinary
+/// picks are always refused.
 #[test]
 fn honest_files_are_accepted_whatever_is_drawn() {
     for policy in ["adaptive(audit=1,slots=5)", "adaptive(audit=0.2,slots=5)", "eps-greedy-all(slots=1)"] {
@@ -244,7 +247,7 @@ fn honest_files_are_accepted_whatever_is_drawn() {
             let found = prevalence(&table, &PrevalenceOptions::default());
             match found {
                 Ok(found) => assert_eq!(found.all.labelled, 100, "{policy} {seed}"),
-                // Of four rounds with a check in one of five each, four in ten have none.
+                // With a check in one of five rounds, four rounds have none in 41% of the cases.
                 Err(error) => assert!(
                     policy.contains("0.2") && error.to_string().contains("none of the 900 rows"),
                     "{policy} {seed}: {error}"
@@ -255,26 +258,25 @@ fn honest_files_are_accepted_whatever_is_drawn() {
     for seed in 0..10 {
         let picks = rounds("average", seed);
         let said = refused(&picks, &PrevalenceOptions::default());
-        assert!(said.starts_with("900 of 1000 rows could not have been looked at"), "{said}");
+        assert!(said.starts_with("900 of 1000 rows could not have been reviewed"), "{said}");
         let said = refused(&picks.replace(",,0\n", ",,\n"), &PrevalenceOptions::default());
-        assert!(said.contains("900 rows had no chance to be looked at"), "{said}");
+        assert!(said.contains("900 rows had no chance of review"), "{said}");
     }
 }
 
-/// Too few verdicts for the probabilities are refused as too many are, where nobody knows which
-/// rows they are missing of.
+/// Too few verdicts for the probabilities are refused if it is unknown which rows lack them.
 #[test]
 fn verdicts_that_are_missing_are_refused() {
     let reason = refused(&month().replace(",0,0.1\n", ",,0.1\n"), &PrevalenceOptions::default());
     assert!(
-        reason.starts_with("by the probabilities about 200 rows were to be looked at, and there are"),
+        reason.starts_with("by the probabilities about 200 rows were to be reviewed, and there are"),
         "{reason}"
     );
     assert!(reason.contains("verdicts are missing"), "{reason}");
 }
 
-/// Where probabilities stand in picks alone, or receipts do, it is known which verdicts are
-/// outstanding: the interval holds them all.
+/// If picks are known by probabilities or receipts, outstanding verdicts are known, and the
+/// interval holds whatever they will be.
 #[test]
 fn verdicts_that_are_outstanding_are_counted_and_bounded() {
     let all = month();
@@ -301,7 +303,7 @@ fn verdicts_that_are_outstanding_are_counted_and_bounded() {
     let (whole, some) = (found(&picks_alone), found(&late(&picks_alone, "")));
     assert_eq!(whole.all.outstanding, 0);
     assert!(some.all.outstanding > 10 && some.all.labelled + some.all.outstanding == 200, "{:?}", some.all);
-    // By the verdicts at hand alone it would end just above what all of them say.
+    // From the verdicts so far alone, the interval would end just above the mean of all of them.
     let (mean, at_hand) = (whole.all.mean.unwrap(), some.all.mean.unwrap());
     let alone = at_hand + 2.0 * some.all.standard_error.unwrap();
     assert!(some.all.low.unwrap() < mean && mean < some.all.high.unwrap(), "{:?} {mean}", some.all);
@@ -309,8 +311,8 @@ fn verdicts_that_are_outstanding_are_counted_and_bounded() {
     assert!(some.warnings[0].contains("of 200 picks have no verdict yet"), "{:?}", some.warnings);
 }
 
-/// All of a thread are drawn or none: by threads that is what chance does, and by rows it looked
-/// like a file with rows left out.
+/// Whole threads are drawn or none. Counted by threads that is chance; by rows it looked like a
+/// file with rows left out.
 #[test]
 fn rows_that_are_drawn_together_are_not_taken_for_a_selection() {
     let mut text = String::from("thread,spam,verdict,p\n");
@@ -324,14 +326,14 @@ fn rows_that_are_drawn_together_are_not_taken_for_a_selection() {
     let (_dir, table) = table_as(&text, Roles { id: vec!["thread".into()], ..Roles::default() });
     let found = prevalence(&table, &PrevalenceOptions::default()).unwrap();
     assert_eq!((found.items, found.warnings.len()), (Some(100), 0));
-    // Of 17 threads, 4 of which are all yes: no more is known than 17 verdicts would tell.
+    // 17 threads, 4 of them all yes, are worth about 17 verdicts.
     assert!(
-        found.all.effective < 17.5 && found.all.high.unwrap() - found.all.low.unwrap() > 0.35,
+        found.all.effective_labels < 17.5 && found.all.high.unwrap() - found.all.low.unwrap() > 0.35,
         "{found:?}"
     );
 }
 
-/// Right answers are read as verdicts are, words included: as `desk export` writes them of a queue with labels.
+/// Right answers may be words, as verdicts may, as `queue export` writes them for labelled queues.
 #[test]
 fn right_answers_may_be_words() {
     let mut text = String::from("spam,verdict,p,known\n");
@@ -350,12 +352,12 @@ fn right_answers_may_be_words() {
     let numbers = text.replace("remove", "1").replace("keep", "0");
     let (_other, numbers) = table_as(&numbers, Roles::default());
     let found = prevalence(&words, &golden).unwrap();
-    assert_eq!(found.errors.as_ref().unwrap().missed.mean, 0.2);
+    assert_eq!(found.errors.as_ref().unwrap().false_negative_rate.mean, 0.2);
     assert_eq!(found.all, prevalence(&numbers, &golden).unwrap().all);
 }
 
-/// Golden items tell how often people err, and are not among the rows. Without them nothing is
-/// corrected, and the table says so.
+/// Golden items measure error rates and are not among the rows. Without them rates are uncorrected,
+/// and the table says so.
 #[test]
 fn golden_items_correct_what_people_call() {
     let mut text = String::from("spam,verdict,p,known,who\n");
@@ -364,8 +366,8 @@ fn golden_items_correct_what_people_call() {
         let verdict = if i % 3 == 0 { u8::from(i % 60 == 0).to_string() } else { String::new() };
         let _ = writeln!(text, "{spam},{verdict},{},,ann", 1.0 / 3.0);
     }
-    // Ann calls one in fifty yes that is no, and misses one in ten; Bob, who judged no other rows,
-    // is always wrong.
+    // Ann calls one in fifty harmless items harmful, and misses one harmful item in ten. Bob, who
+    // judged no other rows, is always wrong.
     for i in 0..400_u32 {
         let right = i % 2 == 0;
         let said = if right { i % 20 != 0 } else { i % 100 == 1 };
@@ -385,20 +387,20 @@ fn golden_items_correct_what_people_call() {
     let errors = found.errors.unwrap();
     assert_eq!((found.all.rows, found.all.labelled), (3000, 1000));
     assert!(
-        (errors.false_yes.mean - 0.02).abs() < 1e-12 && (errors.missed.mean - 0.1).abs() < 1e-12,
+        (errors.false_positive_rate.mean - 0.02).abs() < 1e-12
+            && (errors.false_negative_rate.mean - 0.1).abs() < 1e-12,
         "{errors:?}"
     );
-    let called = found.all.as_called.unwrap().mean;
+    let called = found.all.uncorrected.unwrap().mean;
     assert!((found.all.mean.unwrap() - (called - 0.02) / 0.88).abs() < 1e-12, "{:?}", found.all);
     assert!(found.to_table().contains("corrected by golden items"));
-    // By names nobody knows who erred how often: half of all golden verdicts are wrong, and nothing
-    // can be said.
+    // Without names, half of all golden verdicts are wrong, and no correction is possible.
     let found = prevalence(&plain, &golden).unwrap();
     assert_eq!((found.all.mean, found.all.low, found.all.high), (None, Some(0.0), Some(1.0)));
     assert!(found.warnings.iter().any(|warning| warning.starts_with("some rates cannot be corrected")));
     let alone = text.lines().filter(|line| !line.ends_with("bob") && line.split(',').nth(3) != Some("0"));
     let (_dir, alone) = table_as(&alone.collect::<Vec<_>>().join("\n"), Roles::default());
     let error = prevalence(&alone, &golden).unwrap_err().to_string();
-    assert!(error.contains("no golden item that is 0 was judged"), "{error}");
-    assert!(found.to_table().contains("95% intervals"));
+    assert!(error.contains("no golden item with the answer 0 was judged"), "{error}");
+    assert!(found.to_table().contains("corrected by golden items"));
 }

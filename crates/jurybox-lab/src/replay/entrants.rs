@@ -1,125 +1,140 @@
-//! Who enters a replay: the policies asked for, and what to hold them against.
+//! The entrants of a replay: the policies under test, and the references to compare them with.
 
-use super::by_value::{ByValue, Value};
-use super::course::{Course, Stage};
-use super::log::at_mean_if_missing;
-use super::player::{Player, Scale, Seated, seat};
-use super::retrained::{Kind, Retrained, ridge_of};
-use super::twins::Twins;
-use super::{Log, ReplayOptions};
+use super::duplicate_scores::DuplicateScores;
+use super::fixed_rules::{FixedRulePicker, RankingRule};
+use super::pickers::{JuryPicker, RewardScaling, RowPicker, jury_for};
+use super::regressions::{RegressionKind, RegressionPicker, ridge_of};
+use super::review_log::at_mean_if_missing;
+use super::schedule::{RowSchedule, ScheduleStage};
+use super::{ReplayOptions, ReviewLog};
 use crate::error::Error;
 use jurybox::{Jury, Needs};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::{Arc, OnceLock};
 
-/// Folds of the regression that knows all other labels.
+/// Number of folds of the hindsight regression.
 const HINDSIGHT_FOLDS: usize = 5;
-/// How often these folds are drawn anew; a row's value is the mean.
+/// How often these folds are drawn; a row's value is the sum over the draws.
 const HINDSIGHT_SPLITS: usize = 3;
 
-/// What the evaluator is called that does best alone; its name follows in parentheses where there is one.
+/// Name of the evaluator with the best ranking of its own, whose name follows in parentheses.
 pub(super) const BEST_SINGLE: &str = "best-single";
 
-/// A name, and who plays under it.
+/// An entrant with its name in the results.
 pub(crate) struct Entrant {
     pub(crate) name: String,
-    who: Who,
+    kind: EntrantKind,
 }
 
-enum Who {
-    /// Begins as this jury is.
-    Policy(Box<Jury>, Scale),
-    /// Fixed weights that a person gave.
+enum EntrantKind {
+    /// A policy, which begins as this jury.
+    Policy(Box<Jury>, RewardScaling),
+    /// Fixed weights from the options.
     Weights(Vec<f64>),
-    Reference(Value),
-    /// One of the evaluators: the best of them is shown.
+    Reference(RankingRule),
+    /// One evaluator's scores. Results show the best of these entrants.
     Single(usize),
-    Retrained(Kind),
-    /// With which rows must not be parted, for each: found once, for all runs.
-    Hindsight(OnceLock<Vec<usize>>),
+    RegressionPicker(RegressionKind),
+    /// Ridge regression on all other rows of the run. Its groups of rows are the same in all runs.
+    Hindsight(OnceLock<HindsightGroups>),
 }
 
 impl Entrant {
-    /// Whether a person asked for it.
+    /// Whether it was asked for; otherwise it is a reference.
     pub(crate) fn is_policy(&self) -> bool {
-        matches!(self.who, Who::Policy(..) | Who::Weights(_))
+        matches!(self.kind, EntrantKind::Policy(..) | EntrantKind::Weights(_))
     }
 
-    /// Whether it learns, and only from picks of its own.
+    /// Whether its policy learns only from its own picks.
     pub(crate) fn needs_receipts(&self) -> bool {
-        let Who::Policy(jury, _) = &self.who else { return false };
+        let EntrantKind::Policy(jury, _) = &self.kind else { return false };
         jury.spec().entry().is_some_and(|entry| entry.needs != Needs::Nothing)
     }
 
-    /// The jury that it begins as, where it is one.
+    /// The jury that a policy begins as.
     pub(crate) fn jury(&self) -> Option<&Jury> {
-        if let Who::Policy(jury, _) = &self.who { Some(jury) } else { None }
+        if let EntrantKind::Policy(jury, _) = &self.kind { Some(jury) } else { None }
     }
 
     /// Whether it knows the rewards, so that its picks are the best by construction.
     pub(crate) fn knows_all(&self) -> bool {
-        matches!(self.who, Who::Reference(Value::Known(_)))
+        matches!(self.kind, EntrantKind::Reference(RankingRule::Known(_)))
     }
 
-    /// The evaluator that plays alone.
+    /// Position of the evaluator that ranks alone.
     pub(crate) fn single(&self) -> Option<usize> {
-        if let Who::Single(evaluator) = self.who { Some(evaluator) } else { None }
+        if let EntrantKind::Single(evaluator) = self.kind { Some(evaluator) } else { None }
     }
 
-    /// What is known of each row before the first round, by looking where no policy may look.
-    pub(crate) fn knows_beforehand(
+    /// Values of each row that use the rewards of the whole run, for `hindsight` alone.
+    pub(crate) fn hindsight_values(
         &self,
-        log: &Log,
+        log: &ReviewLog,
         options: &ReplayOptions,
-        course: &Course,
+        schedule: &RowSchedule,
         run: usize,
     ) -> Option<Arc<[f64]>> {
         let stream = || {
             let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-            // Far beyond the runs' own streams.
+            // Far from the streams of the runs.
             rng.set_stream(u64::MAX - run as u64);
             rng
         };
-        let Who::Hindsight(units) = &self.who else { return None };
-        let units = units.get_or_init(|| not_to_be_parted(log));
-        Some(hindsight(log, course, units, &mut stream()).into())
+        let EntrantKind::Hindsight(groups) = &self.kind else { return None };
+        let groups = groups.get_or_init(|| HindsightGroups::of(log));
+        Some(hindsight(log, schedule, groups, &mut stream()).into())
     }
 
-    /// The player at the beginning of a stage; say whether rows come back `again`.
-    pub(crate) fn player(&self, log: &Log, known: Option<&Arc<[f64]>>, again: bool) -> Box<dyn Player> {
-        match &self.who {
-            Who::Policy(jury, scale) => Box::new(Seated::new(jury.as_ref().clone(), *scale, log, again)),
-            Who::Weights(weights) => Box::new(ByValue::new(Value::Weights(weights.clone()), log)),
-            Who::Reference(value) => Box::new(ByValue::new(value.clone(), log)),
-            Who::Single(evaluator) => Box::new(ByValue::new(Value::Single(*evaluator), log)),
-            Who::Retrained(kind) => Box::new(Retrained::new(*kind, log)),
-            Who::Hindsight(_) => {
-                Box::new(ByValue::new(Value::Known(known.cloned().unwrap_or_default()), log))
+    /// An untaught picker for a stage. Set `again` if rows come back.
+    pub(crate) fn player(
+        &self,
+        log: &ReviewLog,
+        known: Option<&Arc<[f64]>>,
+        again: bool,
+    ) -> Box<dyn RowPicker> {
+        match &self.kind {
+            EntrantKind::Policy(jury, scale) => {
+                Box::new(JuryPicker::new(jury.as_ref().clone(), *scale, log, again))
+            }
+            EntrantKind::Weights(weights) => {
+                Box::new(FixedRulePicker::new(RankingRule::Weights(weights.clone()), log))
+            }
+            EntrantKind::Reference(value) => Box::new(FixedRulePicker::new(value.clone(), log)),
+            EntrantKind::Single(evaluator) => {
+                Box::new(FixedRulePicker::new(RankingRule::Single(*evaluator), log))
+            }
+            EntrantKind::RegressionPicker(kind) => Box::new(RegressionPicker::new(*kind, log)),
+            EntrantKind::Hindsight(_) => {
+                Box::new(FixedRulePicker::new(RankingRule::Known(known.cloned().unwrap_or_default()), log))
             }
         }
     }
 }
 
-/// All that enter: first what was asked for, each name once, then the references that nobody asked for.
-pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Result<Vec<Entrant>, Error> {
+/// The policies, states and weights of the options, then the references, each name once.
+pub(crate) fn entrants(
+    log: &ReviewLog,
+    options: &ReplayOptions,
+    rounds: usize,
+) -> Result<Vec<Entrant>, Error> {
     if options.policies.is_empty() && options.states.is_empty() && options.weights.is_none() {
-        return Err(Error::setting("policies", "none", "name at least one, or a state, or weights"));
+        return Err(Error::setting("policies", "none", "name at least one policy, a state or weights"));
     }
-    let scale = Scale::of(log);
+    let scale = RewardScaling::of(log);
     let mut list: Vec<Entrant> = Vec::new();
-    let mut add = |name: String, who: Who| {
+    let mut add = |name: String, kind: EntrantKind| {
         if list.iter().all(|other| other.name != name) {
-            list.push(Entrant { name, who });
+            list.push(Entrant { name, kind });
         }
     };
     for spec in &options.policies {
-        add(spec.to_string(), Who::Policy(Box::new(seat(spec, log, rounds)?), scale));
+        add(spec.to_string(), EntrantKind::Policy(Box::new(jury_for(spec, log, rounds)?), scale));
     }
-    for (name, jury) in &options.states {
+    for (shown, (name, jury)) in options.state_names().zip(&options.states) {
         check_state(name, jury, log)?;
-        // A state goes on with rewards as the file has them: that is how it was taught.
-        add(name.clone(), Who::Policy(Box::new(jury.clone()), Scale::NONE));
+        // A state learns rewards as the file has them, because it was taught so.
+        add(shown, EntrantKind::Policy(Box::new(jury.clone()), RewardScaling::NONE));
     }
     if let Some(weights) = &options.weights {
         if weights.len() != log.width() {
@@ -128,25 +143,27 @@ pub(crate) fn entrants(log: &Log, options: &ReplayOptions, rounds: usize) -> Res
         }
         let pairs = log.evaluators.names().zip(weights).filter(|(_, weight)| **weight != 0.0);
         let shown: Vec<String> = pairs.map(|(name, weight)| format!("{name}={weight}")).collect();
-        add(format!("weights({})", shown.join(",")), Who::Weights(weights.clone()));
+        add(format!("weights({})", shown.join(",")), EntrantKind::Weights(weights.clone()));
     }
-    for (name, value) in
-        [("average", Value::Average), ("z-mean", Value::ZMean), ("rank-mean", Value::RankMean)]
-    {
-        add(name.into(), Who::Reference(value));
+    for (name, value) in [
+        ("average", RankingRule::Average),
+        ("z-mean", RankingRule::ZMean),
+        ("rank-mean", RankingRule::RankMean),
+    ] {
+        add(name.into(), EntrantKind::Reference(value));
     }
     for (evaluator, name) in log.evaluators.names().enumerate() {
-        add(format!("{BEST_SINGLE}({name})"), Who::Single(evaluator));
+        add(format!("{BEST_SINGLE}({name})"), EntrantKind::Single(evaluator));
     }
-    add("ridge".into(), Who::Retrained(Kind::Ridge));
-    add("logistic".into(), Who::Retrained(Kind::Logistic));
-    add("hindsight".into(), Who::Hindsight(OnceLock::new()));
-    add("best".into(), Who::Reference(Value::Known(log.rewards.as_slice().into())));
+    add("ridge".into(), EntrantKind::RegressionPicker(RegressionKind::Ridge));
+    add("logistic".into(), EntrantKind::RegressionPicker(RegressionKind::Logistic));
+    add("hindsight".into(), EntrantKind::Hindsight(OnceLock::new()));
+    add("best".into(), EntrantKind::Reference(RankingRule::Known(log.rewards.as_slice().into())));
     Ok(list)
 }
 
-/// A state is of use only for the evaluators it was learnt over.
-pub(crate) fn check_state(name: &str, jury: &Jury, log: &Log) -> Result<(), Error> {
+/// Errors if a state was learnt over other evaluators than the log's.
+pub(crate) fn check_state(name: &str, jury: &Jury, log: &ReviewLog) -> Result<(), Error> {
     if [&log.evaluators, log.with_contexts()].contains(&jury.evaluators()) {
         return Ok(());
     }
@@ -155,36 +172,74 @@ pub(crate) fn check_state(name: &str, jury: &Jury, log: &Log) -> Result<(), Erro
     Err(Error::setting("state", name, reason))
 }
 
-/// For each row, what stays with it when rows are parted in folds, as the number of one of its rows: the file's own rounds, and rows with
-/// the same scores or of one item.
-fn not_to_be_parted(log: &Log) -> Vec<usize> {
-    let mut unit: Vec<usize> = Twins::of(log).together(&log.items, log.rows() / HINDSIGHT_FOLDS);
-    for rows in &log.rounds {
-        rows.iter().for_each(|&row| unit[row] = rows[0]);
-    }
-    unit
+/// Rows that the hindsight regression must keep out of each other's training.
+///
+/// Each vector has a group number for every row, which is the number of one of the group's rows.
+struct HindsightGroups {
+    /// Rows that are always in one fold: rounds of the file's own; without these, duplicates and
+    /// rows of one item.
+    fold: Vec<usize>,
+    /// Rows with the same scores, or of one item, in whatever round.
+    copies: Vec<usize>,
 }
 
-/// What a ridge regression on all *other* rows of the run predicts for each row: out of fold, so that no row speaks for
-/// itself. What is not to be parted stays together.
+impl HindsightGroups {
+    fn of(log: &ReviewLog) -> HindsightGroups {
+        let copies = DuplicateScores::of(log).units_with_items(&log.items, log.rows() / HINDSIGHT_FOLDS);
+        let mut fold = copies.clone();
+        for rows in &log.rounds {
+            rows.iter().for_each(|&row| fold[row] = rows[0]);
+        }
+        HindsightGroups { fold, copies }
+    }
+
+    /// The rows, out of `shown`, that a regression may learn from if it is to value the rows of a
+    /// fold: rows outside the fold that are not copies of rows in it.
+    ///
+    /// Copies with other ids stay if fewer than half of the rows outside would be left: then scores
+    /// are coarse, and equal ones no sign of a copy. Rows of an item in the fold never stay.
+    fn training_rows(
+        &self,
+        log: &ReviewLog,
+        shown: &[usize],
+        is_in_fold: impl Fn(usize) -> bool,
+    ) -> Vec<usize> {
+        let outside = |group: &dyn Fn(usize) -> usize| -> Vec<usize> {
+            let mut in_fold = vec![false; log.rows()];
+            shown.iter().filter(|&&row| is_in_fold(row)).for_each(|&row| in_fold[group(row)] = true);
+            shown.iter().copied().filter(|&row| !in_fold[group(row)] && !is_in_fold(row)).collect()
+        };
+        let (items, copies) = (outside(&|row| log.items.of_row(row)), outside(&|row| self.copies[row]));
+        if 2 * copies.len() < items.len() { items } else { copies }
+    }
+}
+
+/// The value of each row to the `hindsight` reference: the prediction of a ridge regression on the
+/// rewards of all *other* rows of the run, out of fold.
 ///
-/// Regressions of different folds are brought to one scale, the spread of what each predicts of the run's rows: a
-/// fold that holds many of a rare yes leaves the others few of them and flat slopes, so that on the raw scale its own
-/// rows would come last. Folds are drawn anew for every run, several times.
-fn hindsight(log: &Log, course: &Course, unit: &[usize], rng: &mut ChaCha8Rng) -> Vec<f64> {
+/// The regressions of different folds are brought to one scale, the spread of their predictions
+/// over the run's rows. A fold that holds many of the rare high rewards leaves few of them to the
+/// others and flat slopes, so that on the raw scale its own rows would come last. Folds are drawn
+/// anew for every run, several times.
+fn hindsight(
+    log: &ReviewLog,
+    schedule: &RowSchedule,
+    groups: &HindsightGroups,
+    rng: &mut ChaCha8Rng,
+) -> Vec<f64> {
     let width = log.width();
     let mut shown = vec![false; log.rows()];
-    for stage in &course.stages {
+    for stage in &schedule.stages {
         match stage {
-            Stage::Pool { rows, .. } => rows.iter().for_each(|&row| shown[row] = true),
-            Stage::Rounds(rounds) => rounds.iter().flatten().for_each(|&row| shown[row] = true),
-            Stage::Fold { rest, rounds } => {
+            ScheduleStage::Pool { rows, .. } => rows.iter().for_each(|&row| shown[row] = true),
+            ScheduleStage::Rounds(rounds) => rounds.iter().flatten().for_each(|&row| shown[row] = true),
+            ScheduleStage::Fold { rest, rounds } => {
                 rest.iter().chain(rounds.iter().flatten()).for_each(|&row| shown[row] = true);
             }
         }
     }
     let shown: Vec<usize> = (0..log.rows()).filter(|&row| shown[row]).collect();
-    // Row by row as they are wanted: all of them would be the history once more, in every run at work.
+    // Standardised row by row: a copy of the whole log for every run at work would be too large.
     let standard = log.standard();
     let filled = |row: usize, scores: &mut Vec<f64>| {
         scores.clear();
@@ -195,22 +250,19 @@ fn hindsight(log: &Log, course: &Course, unit: &[usize], rng: &mut ChaCha8Rng) -
     let mut values = vec![0.0; log.rows()];
     for _ in 0..HINDSIGHT_SPLITS {
         let drawn: Vec<u8> = (0..log.rows()).map(|_| rng.random_range(0..HINDSIGHT_FOLDS) as u8).collect();
-        let fold = |row: usize| usize::from(drawn[unit[row]]);
+        let fold = |row: usize| usize::from(drawn[groups.fold[row]]);
         for out in 0..HINDSIGHT_FOLDS {
-            // An item that comes in two of the file's own rounds tells its reward in neither.
-            let mut told = vec![false; log.rows()];
-            let mine = shown.iter().filter(|row| fold(**row) == out);
-            mine.for_each(|&row| told[log.items.of_row(row)] = true);
+            let training = groups.training_rows(log, &shown, |row| fold(row) == out);
             let fit = ridge_of(width, |see| {
                 let mut scores = Vec::with_capacity(width);
-                for &row in shown.iter().filter(|&&row| !told[log.items.of_row(row)]) {
+                for &row in &training {
                     filled(row, &mut scores);
                     see(&scores, log.rewards[row]);
                 }
             });
             let Some(fit) = fit else { continue };
             let mut scores = Vec::with_capacity(width);
-            // Without the intercept: a fold that is worth less leaves the others a higher one, and would come first.
+            // Without the intercept, which is higher where the fold left out has low rewards.
             let mut value = |row: usize| {
                 filled(row, &mut scores);
                 scores.iter().zip(&fit.slopes).map(|(x, slope)| x * slope).sum::<f64>()
@@ -226,4 +278,37 @@ fn hindsight(log: &Log, course: &Course, unit: &[usize], rng: &mut ChaCha8Rng) -
         }
     }
     values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jurybox::Evaluators;
+
+    /// Sixty rows in pairs of equal scores, which lie in different rounds. Every pair has an
+    /// evaluator of its own, so that a model of one row knows the reward of the other.
+    #[test]
+    fn a_copy_in_another_round_tells_hindsight_nothing() {
+        const PAIRS: usize = 30;
+        let scores =
+            (0..2 * PAIRS).flat_map(|row| (0..PAIRS).map(move |j| f64::from(u8::from(j == row % PAIRS))));
+        let log = ReviewLog {
+            scores: scores.collect(),
+            rewards: (0..2 * PAIRS).map(|row| f64::from(u8::from(row % PAIRS % 3 == 0))).collect(),
+            rounds: (0..12).map(|round| (5 * round..5 * round + 5).collect()).collect(),
+            ..ReviewLog::of(Evaluators::numbered(PAIRS).unwrap())
+        };
+        let groups = HindsightGroups::of(&log);
+        let all: Vec<usize> = (0..log.rows()).collect();
+        // A fold of the rounds at rows 0 and 45, whose copies are rows 30 to 34 and 15 to 19.
+        let is_in_fold = |row: usize| row < 5 || (45..50).contains(&row);
+        let training = groups.training_rows(&log, &all, is_in_fold);
+        assert_eq!(training.len(), 40);
+        assert!(training.iter().all(|row| !(30..35).contains(row) && !(15..20).contains(row)));
+        // The rows of a round stay together.
+        assert!(log.rounds.iter().all(|rows| rows.iter().all(|&row| groups.fold[row] == rows[0])));
+        // Every row a copy of one in the fold: then equal scores are no sign of a copy.
+        let coarse = groups.training_rows(&log, &all, |row| row < PAIRS);
+        assert_eq!(coarse.len(), PAIRS);
+    }
 }

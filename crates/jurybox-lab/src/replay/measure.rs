@@ -1,93 +1,96 @@
-//! From what was earned to figures with intervals.
+//! The figures of a replay with their intervals: ratio estimators over runs, half-samples, rounds
+//! or folds.
 //!
-//! The best share is a ratio of sums: what a player earned above a random pick, over what the best possible picks would
-//! have earned above it, each summed over all runs. A mean of the runs' own ratios would give a run in which there was
-//! little to find as much say as one with much. The interval is that of a ratio, linearised: with `d_u = gain_u - share *
-//! possible_u` of each unit u, it is Student's t times the standard error of the sum of the d, over the sum of the possible.
-//! Differences between two players are differences of gains over the same sum, unit by unit.
+//! **Best share.** A ratio of sums over all runs: the reward above that of random picks, over that
+//! of the best possible picks. With `d_u = gain_u - share * possible_u` for each unit u, the
+//! linearised interval is Student's t times the standard error of the sum of d, over the sum of
+//! `possible`. Differences of two entrants use the differences of their gains.
 //!
-//! Runs on one file show how its rows were drawn, not how another file of such rows would have come out. So a file is also split
-//! into two halves at random, several times, and each half is played on its own: with halves whose `d` differ by `D`, a file of as
-//! many rows as both has the variance `D^2 / 4` (random half-samples: Wolter, Introduction to Variance Estimation, ch. 3). A half
-//! has half the labels, and few runs. How these differ is counted as well, so that intervals of players whose runs differ more by
-//! their course than by their rows are too wide.
+//! **Other files.** Runs on one file do not show how another file of such rows would have come out.
+//! The file is therefore split into random halves, several times, and each half is replayed. If the
+//! `d` of two halves differ by `D`, a file of all rows has the variance `D^2 / 4` (random
+//! half-samples: Wolter, *Introduction to Variance Estimation*, ch. 3). The spread of runs is
+//! added, so intervals are too wide if runs differ more by their order than by their rows.
 //!
-//! Where intervals are of other rows, what no unit has met counts too. A player whose few picks were all hits, or all
-//! misses, leaves no spread to measure, but on other rows a pick could miss. The figure then has the score interval of a count
-//! (`jump`): for n picks that were all right it is Wilson's. Two players who earned the same in every unit are not certain
-//! to be equal on other rows either: one row picked otherwise moves their difference by about the rewards' standard deviation
-//! over what could be gained.
+//! **Jumps.** An entrant whose few picks were all hits shows no spread, yet on other rows a pick
+//! could miss. Such figures have the score interval of a count (Wilson's, for n hits of n), by the
+//! largest influence of one pick. Two entrants with equal gains in every unit are not certain to be
+//! equal on other rows: their difference can move by about a standard deviation of the rewards.
 
-use super::course::{Offered, RUNS_OF_A_HALF};
-use super::play::Played;
-use crate::jump::Jump;
+use super::run::RunResult;
+use super::schedule::{RUNS_OF_A_HALF, RewardBaselines};
+use crate::max_influence::MaxInfluence;
 use jurybox::Interval;
 use jurybox::toolbox::student_95;
 
 /// The 97.5% quantile of the normal law.
 const Z: f64 = 1.959_963_984_540_054;
-/// Units below which no interval is given: from two or three, a spread is a guess.
+/// Least number of units for an interval: two or three tell no spread.
 pub(super) const LEAST_UNITS: usize = 4;
 
-/// What an interval is over.
+/// The unit that an interval is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Over {
+pub(crate) enum IntervalUnit {
     Runs,
-    /// Rows of the file, by its halves, and runs.
+    /// Halves of the file's rows, and runs.
     Rows,
     Rounds,
     Folds,
 }
 
-impl Over {
-    /// Whether the units stand for rows that are not in the file. Runs are draws of the rows that are.
-    fn are_of_other_rows(self) -> bool {
-        self != Over::Runs
+impl IntervalUnit {
+    /// Whether the interval speaks of rows that are not in the file. Runs only redraw those that
+    /// are.
+    fn generalizes_to_other_rows(self) -> bool {
+        self != IntervalUnit::Runs
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Over::Runs => "runs",
-            Over::Rows => "rows and runs",
-            Over::Rounds => "rounds",
-            Over::Folds => "folds",
+            IntervalUnit::Runs => "runs",
+            IntervalUnit::Rows => "rows and runs",
+            IntervalUnit::Rounds => "rounds",
+            IntervalUnit::Folds => "folds",
         }
     }
 
-    /// What an interval over these covers, and what it does not.
+    /// What the interval covers, as a sentence for reports.
     pub(crate) fn covers(self) -> &'static str {
         match self {
-            Over::Runs => "over runs: the draws of rows and their order, not other files",
-            Over::Rows => {
-                "over rows and runs: other files of as many rows like these, as halves of this one tell; rather wide \
-                 where runs on the same rows differ much"
+            IntervalUnit::Runs => "over runs: draws and orders of these rows, not other files",
+            IntervalUnit::Rows => {
+                "over rows and runs: other files of as many rows like these, estimated from halves \
+                 of this one; too wide if runs on the same rows differ much"
             }
-            Over::Rounds => {
-                "over rounds: other rounds like these, if one round does not depend on another; a learner's rounds do, \
-                 through what it has learnt"
+            IntervalUnit::Rounds => {
+                "over rounds: other rounds like these, if rounds are independent, which a \
+                 learner's are not quite"
             }
-            Over::Folds => {
+            IntervalUnit::Folds => {
                 "over folds: other rows like these, roughly, because folds share what they learn from"
             }
         }
     }
 }
 
-/// A ratio of sums, with the variance that its units show.
-struct Ratio {
+/// A ratio of sums with its variance.
+struct RatioEstimate {
     mean: f64,
-    /// Infinite from fewer units than tell a spread.
+    /// Variance of the ratio; infinite from fewer than [`LEAST_UNITS`] units.
     variance: f64,
-    /// Student's t for so many units.
+    /// Student's t for the number of units.
     t: f64,
-    /// Whether nothing above the line differs from zero.
+    /// Whether the numerators of all units are zero.
     nothing: bool,
 }
 
-impl Ratio {
-    /// From units in one or several groups; None where there is nothing to divide by. Several groups are repetitions on the
-    /// same rows: they make the ratio steadier, but each of them is as uncertain as the other, so that their variances are averaged.
-    fn of(groups: &[Vec<(f64, f64)>]) -> Option<Ratio> {
+impl RatioEstimate {
+    /// From (numerator, denominator) pairs, one per unit, in one or more groups. None if
+    /// denominators sum to zero.
+    ///
+    /// Groups are repetitions on the same rows. Each is as uncertain as the others, so that their
+    /// variances are averaged, not summed.
+    fn of(groups: &[Vec<(f64, f64)>]) -> Option<RatioEstimate> {
         let sum = |units: &[(f64, f64)]| {
             units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1))
         };
@@ -100,33 +103,33 @@ impl Ratio {
         let nothing = groups.iter().flatten().all(|unit| unit.0 == 0.0);
         let smallest = groups.iter().map(Vec::len).min().unwrap_or(0);
         if smallest < LEAST_UNITS {
-            return Some(Ratio { mean, variance: f64::INFINITY, t: 1.0, nothing });
+            return Some(RatioEstimate { mean, variance: f64::INFINITY, t: 1.0, nothing });
         }
         let t = student_95(smallest - 1);
         let variance = groups.iter().map(|units| {
             let (n, below) = (units.len() as f64, sum(units).1);
-            // The d of a group add up to zero but for what the group differs from the others.
+            // The d of a group sum to its difference from the other groups.
             let off: Vec<f64> = units.iter().map(|unit| unit.0 - mean * unit.1).collect();
             let centre = off.iter().sum::<f64>() / n;
             n / (n - 1.0) * off.iter().map(|d| (d - centre).powi(2)).sum::<f64>() / (below * below)
         });
         let variance = variance.sum::<f64>() / groups.len() as f64;
-        // What is the same in every unit shows no spread; what is left of it by rounding is nothing.
+        // Units that are equal up to rounding show no spread.
         let size =
             groups.iter().flatten().map(|unit| unit.0.abs() + (mean * unit.1).abs()).sum::<f64>() / total.1;
         let spread = t * variance.sqrt() > 1e-12 * size;
-        Some(Ratio { mean, variance: if spread { variance } else { 0.0 }, t, nothing })
+        Some(RatioEstimate { mean, variance: if spread { variance } else { 0.0 }, t, nothing })
     }
 
-    /// With the variance over files in place of that over runs: of this file's runs and, by its halves, of its rows. A half is
-    /// what is above and below the line, summed over its runs; halves come in pairs.
-    fn over_files(mut self, halves: &[(f64, f64)]) -> Ratio {
+    /// Adds the variance over rows, from halves, to that over runs. Each half has a numerator and a
+    /// denominator, summed over its runs; halves come in pairs.
+    fn over_files(mut self, halves: &[(f64, f64)]) -> RatioEstimate {
         let below = halves.iter().map(|half| half.1).sum::<f64>() / halves.len() as f64;
         let off = |half: (f64, f64)| half.0 - self.mean * half.1;
         let squares = halves.chunks_exact(2).map(|two| (off(two[0]) - off(two[1])).powi(2) / 4.0);
         let splits = halves.len() / 2;
         let rows = squares.sum::<f64>() / (splits as f64 * below * below);
-        // Halves in which there is nothing to gain tell nothing of the rows.
+        // Without anything to gain in the halves, nothing is known of the rows.
         self.variance = if rows.is_finite() { self.variance + rows } else { f64::INFINITY };
         self.nothing &= halves.iter().all(|half| half.0 == 0.0);
         self.t = student_95(splits);
@@ -138,34 +141,36 @@ impl Ratio {
         Interval::around(self.mean, self.t * self.variance.sqrt())
     }
 
-    /// The interval that also counts a jump of this size among so many picks, and none where `jump` is 0.
+    /// An interval that also counts one pick that goes otherwise, with `max_influence` on the
+    /// ratio. Student's interval if that is 0.
     ///
-    /// With the size `s = b^3 / (V + b^2)` of one unmet jump b beside the variance V that was met, and z of the normal law, it reaches
-    /// `h + sqrt(t^2 V + h^2)`, where `h = z^2 s / 2 / (1 + z^2 / n)`. With V = 0 that is the score interval of a count.
-    fn counting(&self, jump: f64, picks: f64) -> Interval {
-        if jump <= 0.0 || !self.variance.is_finite() {
+    /// With influence b, variance V and size `s = b^3 / (V + b^2)` it reaches `h + sqrt(t^2 V +
+    /// h^2)`, where `h = z^2 s / 2 / (1 + z^2 / n)` for n picks and z of the normal distribution.
+    /// With V = 0 that is the score interval of a count.
+    fn score_interval(&self, max_influence: f64, picks: f64) -> Interval {
+        if max_influence <= 0.0 || !self.variance.is_finite() {
             return self.student();
         }
-        let size = jump.powi(3) / (self.variance + jump * jump);
+        let size = max_influence.powi(3) / (self.variance + max_influence * max_influence);
         let square = Z * Z;
         let half = 0.5 * square * size / (1.0 + square / picks);
         Interval::around(self.mean, half + (self.t * self.variance.sqrt()).hypot(half))
     }
 }
 
-/// Sums of one quantity, run by run and label by label.
-pub(crate) struct Sums {
-    /// For each run, the sum up to each label, beginning with none.
+/// Cumulative sums of one quantity over the labels of each run.
+pub(crate) struct CumulativeSums {
+    /// For each run, the sum up to each label; the first entry is 0.
     runs: Vec<Vec<f64>>,
-    /// The same of each run of a half, where halves are played.
+    /// Cumulative sums of each run on a half of the rows; empty without halves.
     halves: Vec<Vec<f64>>,
-    /// Whether these are the rewards of picks, each of which could have been another; expectations have no such picks.
+    /// Whether these are rewards of picks that could have gone otherwise, not expectations.
     picked: bool,
 }
 
-impl Sums {
-    /// From the values of each label, of so many runs and then of those of halves.
-    pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [f64]>, runs: usize) -> Sums {
+impl CumulativeSums {
+    /// From the values of each label, for `runs` runs and then for runs on halves.
+    pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [f64]>, runs: usize) -> CumulativeSums {
         let up_to = |values: &[f64]| {
             let mut sum = 0.0;
             let mut sums = vec![0.0];
@@ -177,15 +182,19 @@ impl Sums {
         };
         let mut all: Vec<Vec<f64>> = values.map(up_to).collect();
         let halves = all.split_off(runs.min(all.len()));
-        Sums { runs: all, halves, picked: false }
+        CumulativeSums { runs: all, halves, picked: false }
     }
 
-    /// Of what a player earned; `uncertain` unless its picks are right by construction.
-    pub(crate) fn of_played(played: &[Played], runs: usize, uncertain: bool) -> Sums {
-        Sums { picked: uncertain, ..Sums::of(played.iter().map(|run| &run.rewards[..]), runs) }
+    /// The rewards of an entrant. Set `uncertain` unless its picks are right by construction.
+    pub(crate) fn of_played(played: &[RunResult], runs: usize, uncertain: bool) -> CumulativeSums {
+        CumulativeSums {
+            picked: uncertain,
+            ..CumulativeSums::of(played.iter().map(|run| &run.rewards[..]), runs)
+        }
     }
 
-    /// The sums of each half over its runs: of as large a share of its labels as `labels` are of a run's.
+    /// The sum of each half over its runs, up to the share of its labels that `labels` are of a
+    /// run's.
     fn of_halves(&self, labels: usize) -> Vec<f64> {
         let of_run = self.runs.first().map_or(0, |run| run.len() - 1).max(1);
         let up_to = |run: &Vec<f64>| {
@@ -195,13 +204,13 @@ impl Sums {
         self.halves.chunks(RUNS_OF_A_HALF).map(|runs| runs.iter().map(up_to).sum()).collect()
     }
 
-    /// The sum over all runs.
+    /// The sum over all runs of the first `labels` labels.
     pub(crate) fn total(&self, labels: usize) -> f64 {
         self.runs.iter().map(|run| run[labels]).sum()
     }
 
-    /// The sums of each unit within the first labels, unit by unit.
-    fn units(&self, over: Over, offered: &[Offered], labels: usize) -> Vec<Vec<f64>> {
+    /// The sum of each unit within the first `labels` labels, in groups of units.
+    fn units(&self, over: IntervalUnit, baselines: &[RewardBaselines], labels: usize) -> Vec<Vec<f64>> {
         let cut = |run: usize, ends: &[usize]| -> Vec<f64> {
             let (mut sums, mut start) = (Vec::new(), 0);
             for end in ends.iter().map(|&end| end.min(labels)) {
@@ -213,44 +222,51 @@ impl Sums {
             sums
         };
         match over {
-            Over::Runs | Over::Rows => vec![self.runs.iter().map(|run| run[labels]).collect()],
-            Over::Rounds => {
+            IntervalUnit::Runs | IntervalUnit::Rows => {
+                vec![self.runs.iter().map(|run| run[labels]).collect()]
+            }
+            IntervalUnit::Rounds => {
                 let all: Vec<Vec<f64>> =
-                    (0..self.runs.len()).map(|run| cut(run, &offered[run].rounds)).collect();
+                    (0..self.runs.len()).map(|run| cut(run, &baselines[run].rounds)).collect();
                 let rounds = all.first().map_or(0, Vec::len);
                 vec![(0..rounds).map(|round| all.iter().map(|run| run[round]).sum()).collect()]
             }
-            Over::Folds => (0..self.runs.len()).map(|run| cut(run, &offered[run].stages)).collect(),
+            IntervalUnit::Folds => (0..self.runs.len()).map(|run| cut(run, &baselines[run].stages)).collect(),
         }
     }
 }
 
-/// All that figures are made from.
-pub(crate) struct Measures<'a> {
-    pub(crate) over: Over,
+/// The sums that all figures of a replay are made from.
+pub(crate) struct ReplayMeasures<'a> {
+    pub(crate) over: IntervalUnit,
     /// Of the runs on all rows.
-    pub(crate) offered: &'a [Offered],
-    pub(crate) uniform: Sums,
-    pub(crate) best: Sums,
-    pub(crate) picks: Sums,
-    /// The standard deviation of the rewards, and the least and the greatest of them.
+    pub(crate) baselines: &'a [RewardBaselines],
+    pub(crate) uniform: CumulativeSums,
+    pub(crate) best: CumulativeSums,
+    pub(crate) picks: CumulativeSums,
+    /// Standard deviation, and least and greatest value, of the rewards.
     spread: f64,
     ends: (f64, f64),
 }
 
-impl<'a> Measures<'a> {
-    /// Of what so many runs offered, and then those of halves.
-    pub(crate) fn new(over: Over, offered: &'a [Offered], runs: usize, rewards: &[f64]) -> Measures<'a> {
+impl<'a> ReplayMeasures<'a> {
+    /// From the baselines of `runs` runs and then of runs on halves.
+    pub(crate) fn new(
+        over: IntervalUnit,
+        baselines: &'a [RewardBaselines],
+        runs: usize,
+        rewards: &[f64],
+    ) -> ReplayMeasures<'a> {
         let n = rewards.len() as f64;
         let mean = rewards.iter().sum::<f64>() / n;
         let spread = (rewards.iter().map(|reward| (reward - mean).powi(2)).sum::<f64>() / n).sqrt();
-        let ones: Vec<Vec<f64>> = offered.iter().map(|run| vec![1.0; run.uniform.len()]).collect();
-        Measures {
+        let ones: Vec<Vec<f64>> = baselines.iter().map(|run| vec![1.0; run.uniform.len()]).collect();
+        ReplayMeasures {
             over,
-            offered: &offered[..runs],
-            uniform: Sums::of(offered.iter().map(|run| &run.uniform[..]), runs),
-            best: Sums::of(offered.iter().map(|run| &run.best[..]), runs),
-            picks: Sums::of(ones.iter().map(|run| &run[..]), runs),
+            baselines: &baselines[..runs],
+            uniform: CumulativeSums::of(baselines.iter().map(|run| &run.uniform[..]), runs),
+            best: CumulativeSums::of(baselines.iter().map(|run| &run.best[..]), runs),
+            picks: CumulativeSums::of(ones.iter().map(|run| &run[..]), runs),
             spread,
             ends: rewards.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &reward| {
                 (low.min(reward), high.max(reward))
@@ -258,12 +274,17 @@ impl<'a> Measures<'a> {
         }
     }
 
-    fn paired(&self, above: (&Sums, &Sums), below: (&Sums, Option<&Sums>), labels: usize) -> Option<Ratio> {
-        let paired = |sums: &dyn Fn(&Sums) -> Vec<f64>| -> Vec<(f64, f64)> {
+    fn paired(
+        &self,
+        above: (&CumulativeSums, &CumulativeSums),
+        below: (&CumulativeSums, Option<&CumulativeSums>),
+        labels: usize,
+    ) -> Option<RatioEstimate> {
+        let paired = |sums: &dyn Fn(&CumulativeSums) -> Vec<f64>| -> Vec<(f64, f64)> {
             let (a, b, c, d) = (sums(above.0), sums(above.1), sums(below.0), below.1.map(sums));
             let unit = |u: usize| {
                 let (most, least) = (c[u], d.as_ref().map_or(0.0, |d| d[u]));
-                // What is left of two equal sums by rounding is nothing.
+                // Equal up to rounding.
                 let nothing = most - least <= 1e-12 * (most.abs() + least.abs());
                 let more = a[u] - b[u];
                 let equal = more.abs() <= 1e-12 * (a[u].abs() + b[u].abs());
@@ -271,57 +292,67 @@ impl<'a> Measures<'a> {
             };
             (0..a.len()).map(unit).collect()
         };
-        let units = |sums: &Sums| sums.units(self.over, self.offered, labels);
+        let units = |sums: &CumulativeSums| sums.units(self.over, self.baselines, labels);
         let groups: Vec<Vec<(f64, f64)>> =
             (0..units(above.0).len()).map(|group| paired(&|sums| units(sums).swap_remove(group))).collect();
-        let ratio = Ratio::of(&groups)?;
-        let of_files = self.over == Over::Rows;
+        let ratio = RatioEstimate::of(&groups)?;
+        let of_files = self.over == IntervalUnit::Rows;
         Some(if of_files { ratio.over_files(&paired(&|sums| sums.of_halves(labels))) } else { ratio })
     }
 
-    /// How far one pick that went otherwise could move the sum of a player's rewards; 0 where picks are not drawn anew.
-    fn jump(&self, earned: &Sums, labels: usize) -> f64 {
-        if !earned.picked || !self.over.are_of_other_rows() {
+    /// The largest change of an entrant's reward sum by one pick that goes otherwise; 0 if the
+    /// interval does not speak of other rows.
+    fn max_influence(&self, earned: &CumulativeSums, labels: usize) -> f64 {
+        if !earned.picked || !self.over.generalizes_to_other_rows() {
             return 0.0;
         }
         let rewards =
             || earned.runs.iter().flat_map(|run| run[..=labels].windows(2).map(|two| two[1] - two[0]));
         let mean = earned.total(labels) / (labels * earned.runs.len()) as f64;
         let ends = (mean - self.ends.0, self.ends.1 - mean);
-        let Jump { down, up } = Jump::of(std::iter::once((1.0, 1.0)), rewards().map(|r| r - mean), ends);
+        let MaxInfluence { down, up } =
+            MaxInfluence::of(std::iter::once((1.0, 1.0)), rewards().map(|r| r - mean), ends);
         down.max(up)
     }
 
-    /// What could be gained by the picks of one run.
+    /// The gain of the best possible picks over random ones, per run.
     fn possible(&self, labels: usize) -> f64 {
-        (self.best.total(labels) - self.uniform.total(labels)) / self.offered.len() as f64
+        (self.best.total(labels) - self.uniform.total(labels)) / self.baselines.len() as f64
     }
 
-    /// `(reward - uniform) / (best possible - uniform)` after so many labels; None where there is nothing to gain.
-    pub(crate) fn best_share(&self, earned: &Sums, labels: usize) -> Option<Interval> {
+    /// `(reward - uniform) / (best possible - uniform)` over the first `labels` labels. None if
+    /// nothing can be gained.
+    pub(crate) fn best_share(&self, earned: &CumulativeSums, labels: usize) -> Option<Interval> {
         let share = self.paired((earned, &self.uniform), (&self.best, Some(&self.uniform)), labels)?;
-        Some(share.counting(self.jump(earned, labels) / self.possible(labels), labels as f64))
+        Some(share.score_interval(self.max_influence(earned, labels) / self.possible(labels), labels as f64))
     }
 
-    /// The best share of one minus that of another, unit by unit.
-    pub(crate) fn difference(&self, one: &Sums, other: &Sums, labels: usize) -> Option<Interval> {
+    /// The difference of two best shares, paired by unit.
+    pub(crate) fn difference(
+        &self,
+        one: &CumulativeSums,
+        other: &CumulativeSums,
+        labels: usize,
+    ) -> Option<Interval> {
         let difference = self.paired((one, other), (&self.best, Some(&self.uniform)), labels)?;
-        if difference.nothing && difference.variance == 0.0 && self.over.are_of_other_rows() {
-            // The reach t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4) of jumps of size b around a figure of variance V, at V = 0.
+        if difference.nothing && difference.variance == 0.0 && self.over.generalizes_to_other_rows() {
+            // t^2 b / 2 + sqrt(t^2 V + t^4 b^2 / 4) at V = 0, with b from the rewards' standard
+            // deviation.
             let reach = difference.t * difference.t * self.spread / self.possible(labels);
             return Some(Interval::around(difference.mean, reach));
         }
-        let jump = self.jump(one, labels).max(self.jump(other, labels));
-        Some(difference.counting(jump / self.possible(labels), labels as f64))
+        let max_influence = self.max_influence(one, labels).max(self.max_influence(other, labels));
+        Some(difference.score_interval(max_influence / self.possible(labels), labels as f64))
     }
 
-    /// What a pick was worth.
-    pub(crate) fn reward_per_pick(&self, earned: &Sums, labels: usize) -> Interval {
+    /// The mean reward of the first `labels` picks.
+    pub(crate) fn reward_per_pick(&self, earned: &CumulativeSums, labels: usize) -> Interval {
         let zeros = |all: &[Vec<f64>]| all.iter().map(|run| vec![0.0; run.len()]).collect();
-        let nothing = Sums { runs: zeros(&earned.runs), halves: zeros(&earned.halves), picked: false };
+        let nothing =
+            CumulativeSums { runs: zeros(&earned.runs), halves: zeros(&earned.halves), picked: false };
         let worth = self.paired((earned, &nothing), (&self.picks, None), labels);
         worth.map_or(Interval::around(f64::NAN, f64::INFINITY), |worth| {
-            worth.counting(self.jump(earned, labels) / labels as f64, labels as f64)
+            worth.score_interval(self.max_influence(earned, labels) / labels as f64, labels as f64)
         })
     }
 }
@@ -332,7 +363,7 @@ mod tests {
 
     /// Student's interval of a ratio.
     fn ratio(groups: &[Vec<(f64, f64)>]) -> Option<Interval> {
-        Ratio::of(groups).map(|ratio| ratio.student())
+        RatioEstimate::of(groups).map(|ratio| ratio.student())
     }
 
     #[test]
@@ -369,23 +400,23 @@ mod tests {
         assert_eq!(ratio(&[units]).unwrap().half_width(), 0.0);
     }
 
-    /// Five picks of one fold each, all hits: the lower end is Wilson's for 5 of 5.
+    /// Five hits of five picks: the lower end is Wilson's.
     #[test]
     fn all_right_has_the_interval_of_a_count() {
-        let found = Ratio::of(&[vec![(1.0, 1.0); 5]]).unwrap().counting(1.0 / 5.0, 5.0);
+        let found = RatioEstimate::of(&[vec![(1.0, 1.0); 5]]).unwrap().score_interval(1.0 / 5.0, 5.0);
         assert!((found.low - 5.0 / (5.0 + Z * Z)).abs() < 1e-12, "{found:?}");
-        // Repetitions on the same rows do not narrow it, and without picks that could go otherwise it is exact.
-        let thrice = Ratio::of(&vec![vec![(1.0, 1.0); 5]; 3]).unwrap();
-        assert_eq!(thrice.counting(1.0 / 5.0, 5.0), found);
-        assert_eq!(thrice.counting(0.0, 5.0), Interval::around(1.0, 0.0));
+        // Repetitions do not narrow it. Picks that are right by construction have no interval.
+        let thrice = RatioEstimate::of(&vec![vec![(1.0, 1.0); 5]; 3]).unwrap();
+        assert_eq!(thrice.score_interval(1.0 / 5.0, 5.0), found);
+        assert_eq!(thrice.score_interval(0.0, 5.0), Interval::around(1.0, 0.0));
     }
 
-    /// Where many jumps were met, one more is nothing: Student's interval.
+    /// With many jumps in the data the interval is Student's.
     #[test]
     fn what_was_met_is_students() {
         let met: Vec<(f64, f64)> = (0..50).map(|i| (f64::from(i % 7), 4.0)).collect();
-        let ratio = Ratio::of(&[met]).unwrap();
-        let (counted, student) = (ratio.counting(1.0 / 200.0, 50.0), ratio.student());
+        let ratio = RatioEstimate::of(&[met]).unwrap();
+        let (counted, student) = (ratio.score_interval(1.0 / 200.0, 50.0), ratio.student());
         assert!(counted.half_width() / student.half_width() < 1.01, "{counted:?} {student:?}");
     }
 }

@@ -1,48 +1,50 @@
-//! Replay: what each policy would have earned on a person's own history.
+//! Replay: how policies would have done on a table in which every row has a reward.
 //!
-//! Where every row has a reward, rows are shown, a policy picks some of them, earns what they were worth and learns from it:
-//! exactly what would have happened. A row is looked at at most once in a run ([`Protocol`]): a replay that shows rows again
-//! pays for memory, not for judgement. Where only reviewed rows have a reward, what would have happened can only be estimated
-//! from logged probabilities; see `offpolicy`. Where ids say that rows are about one item, the same holds for items ([`Items`]).
+//! A policy is shown rows, picks some, is told their rewards and learns from them, as it would have
+//! in use. A run reviews no row twice ([`Protocol`]), because repeated rows reward memory. Rows of
+//! one id are one item ([`ItemIndex`]), to which the same applies.
+//!
+//! If only reviewed rows have a reward, results can only be estimated from logged probabilities:
+//! see `offpolicy`.
 
-mod by_value;
-mod course;
-mod dataset;
+mod duplicate_scores;
 mod entrants;
-mod groups;
-mod items;
-mod log;
+mod fixed_rules;
+mod item_index;
 mod measure;
 mod options;
 mod outcome;
+mod paper_replay;
 mod parallel;
+mod pickers;
 mod picks;
-mod play;
-mod player;
-mod retrained;
+mod regressions;
+mod review_log;
+mod row_groups;
+mod run;
+mod schedule;
 mod show;
 #[cfg(test)]
 mod tests;
-mod twins;
 
-pub(crate) use dataset::{Dataset, Replay};
-pub(crate) use groups::Shown;
-pub(crate) use items::Items;
-pub(crate) use log::{Log, filled};
+pub(crate) use item_index::ItemIndex;
 pub use options::{Protocol, ReplayOptions};
-pub use outcome::{CurvePoint, Line, Outcome};
-pub(crate) use parallel::{Watch, in_parallel};
-pub(crate) use player::{Desk, Scale, seat};
+pub use outcome::{CurvePoint, ReplayLine, ReplayOutcome};
+pub(crate) use paper_replay::{Dataset, PaperReplay};
+pub(crate) use parallel::{RunProgress, in_parallel};
+pub(crate) use pickers::{CandidateRows, RewardScaling, jury_for};
+pub(crate) use review_log::{ReviewLog, filled};
+pub(crate) use row_groups::JuryView;
 
 use crate::error::Error;
-use course::{Course, Extent, Offered, RUNS_OF_HALVES};
 pub(crate) use entrants::check_state;
 use entrants::{Entrant, entrants};
 use jurybox_files::Table;
-use measure::{LEAST_UNITS, Measures, Over};
-use play::{Played, Seat};
+use measure::{IntervalUnit, LEAST_UNITS, ReplayMeasures};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use run::{Participant, RunResult};
+use schedule::{RUNS_OF_HALVES, RewardBaselines, RowSchedule, RunSize};
 
 /// Replays a table's history under each policy.
 ///
@@ -68,32 +70,36 @@ use rand_chacha::ChaCha8Rng;
 /// assert_eq!(outcome.line("best").unwrap().best_share.unwrap().mean, 1.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn replay(table: &Table, options: &ReplayOptions) -> Result<Outcome, Error> {
-    let log = Log::read(table)?;
+pub fn replay(table: &Table, options: &ReplayOptions) -> Result<ReplayOutcome, Error> {
+    let log = ReviewLog::read(table)?;
     options.check()?;
     if !log.probabilities.is_empty() {
         let column = table.taken().probability().unwrap_or_default();
-        return Err(Error::setting("probability", column, "a log with probabilities is for `off_policy`"));
+        return Err(Error::setting(
+            "probability",
+            column,
+            "a log with probabilities takes off-policy evaluation (`off_policy`)",
+        ));
     }
     if log.labelled() < log.rows() {
         return Ok(unknown(&log, options));
     }
-    let (outcome, chosen) = replayed(&log, options, table.threads(), Watch(Some(table)))?;
+    let (outcome, chosen) = replayed(&log, options, table.threads(), RunProgress(Some(table)))?;
     if let Some(path) = &options.picks {
         picks::write(path, &chosen)?;
     }
     Ok(outcome)
 }
 
-/// Rows without a reward, and no probabilities: there is nothing that could honestly be said.
-fn unknown(log: &Log, options: &ReplayOptions) -> Outcome {
-    let mut outcome = Outcome::new(log, options);
+/// The outcome without figures, for a table with missing rewards and no probabilities.
+fn unknown(log: &ReviewLog, options: &ReplayOptions) -> ReplayOutcome {
+    let mut outcome = ReplayOutcome::new(log, options);
     outcome.rounds = options.rounds.unwrap_or(outcome.rounds);
-    outcome.how = "unknown";
+    outcome.method = "unknown";
     outcome.ci95_over = "rows";
     outcome.warnings.push(format!(
-        "{} of {} rows have no reward: what a policy would have earned on them is not in the file, and judging only by the \
-         reviewed rows would favour whoever chose them. No figure is given. If the probability of each row to be reviewed \
+        "{} of {} rows have no reward, and figures from the reviewed rows alone would favour the \
+         policy that chose them. No figure is given. If the probability of each row to be reviewed \
          was logged, name its column",
         log.rows() - log.labelled(),
         log.rows()
@@ -101,34 +107,34 @@ fn unknown(log: &Log, options: &ReplayOptions) -> Outcome {
     outcome
 }
 
-/// Every pick of every policy and run: name, run, pick.
-type AllChosen = Vec<(String, usize, Vec<picks::Chosen>)>;
+/// Every pick of every policy: its name, the run, and the picks of the run.
+type AllChosen = Vec<(String, usize, Vec<picks::LoggedPick>)>;
 
-/// Replays a log in which every row has a reward.
+/// Replays a log in which every row has a reward. The picks are empty unless options ask for them.
 pub(crate) fn replayed(
-    log: &Log,
+    log: &ReviewLog,
     options: &ReplayOptions,
     threads: usize,
-    watch: Watch<'_>,
-) -> Result<(Outcome, AllChosen), Error> {
+    watch: RunProgress<'_>,
+) -> Result<(ReplayOutcome, AllChosen), Error> {
     let log = &log.each_item_once(options.protocol);
-    let extent = Extent::of(log, options)?;
+    let extent = RunSize::of(log, options)?;
     let entrants = entrants(log, options, extent.rounds)?;
     let over = over(log, options, &extent);
-    // Those of the file itself, then those of its halves.
-    let runs = options.runs + if over == Over::Rows { RUNS_OF_HALVES } else { 0 };
-    let offered: Vec<Offered> = in_parallel(runs, threads, Watch(None), |run| {
+    // Runs on all rows first, then runs on halves.
+    let runs = options.runs + if over == IntervalUnit::Rows { RUNS_OF_HALVES } else { 0 };
+    let baselines: Vec<RewardBaselines> = in_parallel(runs, threads, RunProgress(None), |run| {
         watch.go_on()?;
-        Ok(course(log, options, &extent, run).offered(log, options.k))
+        Ok(schedule(log, options, &extent, run).baselines(log, options.k))
     })?;
-    // As many of a run together as leave work for every thread to the end.
+    // As many entrants per task as leave several tasks to every thread.
     let groups = (TASKS_EACH * threads).div_ceil(runs.max(1)).clamp(1, entrants.len());
     let results = in_parallel(groups * runs, threads, watch, |task| {
         let some: Vec<&Entrant> = entrants.iter().skip(task / runs).step_by(groups).collect();
-        together(log, options, &extent, &some, task % runs, watch)
+        run_together(log, options, &extent, &some, task % runs, watch)
     })?;
     let mut results: Vec<_> = results.into_iter().map(Vec::into_iter).collect();
-    let mut played: Vec<(Entrant, Vec<Played>)> = Vec::with_capacity(entrants.len());
+    let mut played: Vec<(Entrant, Vec<RunResult>)> = Vec::with_capacity(entrants.len());
     for (at, entrant) in entrants.into_iter().enumerate() {
         let mine = &mut results[at % groups * runs..(at % groups + 1) * runs];
         played.push((entrant, mine.iter_mut().filter_map(Iterator::next).collect()));
@@ -140,54 +146,55 @@ pub(crate) fn replayed(
                 .iter_mut()
                 .take(options.runs)
                 .enumerate()
-                .map(|(run, played)| (run, std::mem::take(&mut played.chosen)));
+                .map(|(run, played)| (run, std::mem::take(&mut played.picks)));
             chosen.extend(picks.map(|(run, picks)| (entrant.name.clone(), run, picks)));
         }
     }
-    let measures = Measures::new(over, &offered, options.runs, &log.rewards);
-    Ok((outcome::summed_up(log, options, &extent, &measures, &played), chosen))
+    let measures = ReplayMeasures::new(over, &baselines, options.runs, &log.rewards);
+    Ok((outcome::summarize(log, options, &extent, &measures, &played), chosen))
 }
 
-/// What the intervals are over: what differs from one to the next.
-fn over(log: &Log, options: &ReplayOptions, extent: &Extent) -> Over {
+/// The unit that intervals are over.
+fn over(log: &ReviewLog, options: &ReplayOptions, extent: &RunSize) -> IntervalUnit {
     match options.protocol {
-        Protocol::Folds(_) => Over::Folds,
-        Protocol::Rounds if !log.rounds.is_empty() || options.runs < 2 => Over::Rounds,
-        _ if extent.half.is_some() && options.runs >= LEAST_UNITS => Over::Rows,
-        _ => Over::Runs,
+        Protocol::Folds(_) => IntervalUnit::Folds,
+        Protocol::Rounds if !log.rounds.is_empty() || options.runs < 2 => IntervalUnit::Rounds,
+        _ if extent.half.is_some() && options.runs >= LEAST_UNITS => IntervalUnit::Rows,
+        _ => IntervalUnit::Runs,
     }
 }
 
-/// The course of a run of the file, or of a half of it: those come after the runs that were asked for.
-fn course(log: &Log, options: &ReplayOptions, extent: &Extent, run: usize) -> Course {
+/// The schedule of a run: of all rows for the first `options.runs`, then of halves of the rows.
+fn schedule(log: &ReviewLog, options: &ReplayOptions, extent: &RunSize, run: usize) -> RowSchedule {
     match (run.checked_sub(options.runs), extent.half) {
-        (Some(at), Some(half)) => Course::of_half(log, options, half, at),
-        _ => Course::of(log, options, run),
+        (Some(at), Some(half)) => RowSchedule::of_half(log, options, half, at),
+        _ => RowSchedule::of(log, options, run),
     }
 }
 
-/// Tasks for each thread, at the least.
+/// Least number of tasks per thread.
 const TASKS_EACH: usize = 4;
 
-/// One run of some entrants, for each a function of the file, the options and the number of the run, whoever else plays.
-fn together<'a>(
-    log: &'a Log,
+/// Runs some entrants on the schedule of one run. The result of each entrant does not depend on the
+/// others.
+fn run_together<'a>(
+    log: &'a ReviewLog,
     options: &ReplayOptions,
-    extent: &Extent,
+    extent: &RunSize,
     entrants: &[&'a Entrant],
     run: usize,
-    watch: Watch<'a>,
-) -> Result<Vec<Played>, Error> {
-    let course = course(log, options, extent, run);
+    watch: RunProgress<'a>,
+) -> Result<Vec<RunResult>, Error> {
+    let schedule = schedule(log, options, extent, run);
     let again = options.protocol == Protocol::Reuse;
-    let seat = |&entrant: &&'a Entrant| -> Seat<'a> {
+    let participant = |&entrant: &&'a Entrant| -> Participant<'a> {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(2 * run as u64 + 1);
-        let known = entrant.knows_beforehand(log, options, &course, run);
+        let known = entrant.hindsight_values(log, options, &schedule, run);
         let make = Box::new(move || entrant.player(log, known.as_ref(), again));
         let keep = options.picks.is_some() && entrant.is_policy() && run < options.runs;
-        Seat { make, rng, keep }
+        Participant { make, rng, keep }
     };
-    let seats = entrants.iter().map(seat).collect();
-    play::Table { log, k: options.k, watch }.play(&course, seats)
+    let participants = entrants.iter().map(participant).collect();
+    run::RunSimulator { log, k: options.k, watch }.play(&schedule, participants)
 }

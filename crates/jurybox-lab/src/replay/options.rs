@@ -1,42 +1,44 @@
-//! What can be asked of a replay.
+//! Options of replays and off-policy estimates.
 
+use super::entrants::BEST_SINGLE;
 use crate::error::Error;
 use jurybox::{Jury, Spec};
 use std::path::PathBuf;
 
-/// Which rows are shown when, and how often.
+/// Which rows a run shows, and how often.
 ///
-/// In every protocol but [`Reuse`](Protocol::Reuse) a row is looked at at most once in a run: a reward that was learnt is
-/// never also counted as found.
+/// In every protocol but [`Reuse`](Protocol::Reuse) a run reviews a row once at most: no reward
+/// counts after it was learnt.
 ///
 /// ```
 /// assert_eq!(jurybox_lab::Protocol::default(), jurybox_lab::Protocol::Rounds);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
-    /// Rounds of rows, each row once: the file's own rounds, or the rows shuffled and dealt out.
+    /// Rounds in which each row comes once: the file's own rounds, or shuffled rows.
     #[default]
     Rounds,
-    /// Rounds drawn from all rows every time: rows come back, and whoever remembers their rewards looks better than he is.
+    /// Rounds drawn from all rows every time. Rows come back, which favours policies that remember
+    /// them.
     Reuse,
-    /// All rows in one pool, where they stay until picked; each run has another random 80% of the rows.
+    /// One pool in which rows stay until they are picked; each run has a random 80% of the rows.
     Pool {
-        /// Labels of a run.
+        /// Number of labels in a run.
         budget: usize,
     },
-    /// Learns from all rows but a fold, ranks the fold, and so for each of them.
+    /// Cross-validation with this many folds: learns from all other folds, then ranks the fold.
     Folds(usize),
 }
 
-/// The share of the rows that a pool holds.
+/// Share of the rows in a pool.
 pub(crate) const POOL_SHARE: f64 = 0.8;
 
-/// Runs at most.
+/// Largest number of runs.
 const MOST_RUNS: usize = 100_000;
-/// Rounds at most, where they are asked for.
+/// Largest number of rounds that options may ask for.
 const MOST_ROUNDS: usize = 10_000_000;
 
-/// How to replay.
+/// Options of [`replay`](crate::replay) and [`off_policy`](crate::off_policy).
 ///
 /// ```
 /// let options = jurybox_lab::ReplayOptions::default();
@@ -44,27 +46,28 @@ const MOST_ROUNDS: usize = 10_000_000;
 /// ```
 #[derive(Debug, Clone)]
 pub struct ReplayOptions {
-    /// Which rows are shown when.
+    /// Which rows a run shows.
     pub protocol: Protocol,
-    /// Items of a round that is drawn or dealt; out of fold, 0 stands for the whole fold.
+    /// Items in a round, where the file has no rounds of its own. With folds, 0 means the whole
+    /// fold.
     pub items: usize,
     /// Picks of a round, or of a step in a pool.
     pub k: usize,
-    /// Rounds of a run at most; all that there are when not set, 2000 where rows come back.
+    /// Largest number of rounds in a run. All by default, or 2000 if rows come back.
     pub rounds: Option<usize>,
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
-    /// The seed of every draw.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// The policies to try; one that is named twice is tried once.
+    /// Policies to compare; repeated ones count once.
     pub policies: Vec<Spec>,
-    /// Juries that have learnt already, with a name each. They go on learning.
+    /// Saved juries to compare, each with a name. They go on learning.
     pub states: Vec<(String, Jury)>,
-    /// Fixed weights to try, one for each evaluator.
+    /// Fixed weights to compare, one per evaluator.
     pub weights: Option<Vec<f64>>,
-    /// The least and the greatest that a reward can be, where it is known; used off-policy only, for what a log did not look at.
+    /// Least and greatest possible reward. Only off-policy estimates use it, for unreviewed rows.
     pub reward_range: Option<(f64, f64)>,
-    /// Where to write every pick.
+    /// File to write every pick to, as CSV.
     pub picks: Option<PathBuf>,
 }
 
@@ -96,20 +99,48 @@ fn default_policies() -> Vec<Spec> {
     specs
 }
 
+/// Names of the references of replays and off-policy estimates.
+const REFERENCES: [&str; 9] = [
+    "uniform",
+    "average",
+    "z-mean",
+    "rank-mean",
+    "ridge",
+    "logistic",
+    "hindsight",
+    "best",
+    "regression, out of fold",
+];
+
+/// Whether results show a reference or the fixed weights under this name.
+fn is_reserved(name: &str) -> bool {
+    REFERENCES.contains(&name) || name.starts_with(BEST_SINGLE) || name.starts_with("weights")
+}
+
 impl ReplayOptions {
-    /// What a protocol is played with where nothing else is said.
+    /// The name of each state in the results: the given one, or `state(NAME)` if a policy or a
+    /// reference has that name already.
+    pub(crate) fn state_names(&self) -> impl Iterator<Item = String> {
+        let policies: Vec<String> = self.policies.iter().map(ToString::to_string).collect();
+        self.states.iter().map(move |(name, _)| {
+            if policies.contains(name) || is_reserved(name) { format!("state({name})") } else { name.clone() }
+        })
+    }
+
+    /// The default options of a protocol.
     ///
     /// ```
     /// use jurybox_lab::{Protocol, ReplayOptions};
-    /// assert_eq!((ReplayOptions::of(Protocol::Folds(5)).items, ReplayOptions::of(Protocol::Rounds).items), (0, 200));
+    /// assert_eq!(ReplayOptions::of(Protocol::Rounds).items, 200);
+    /// assert_eq!(ReplayOptions::of(Protocol::Folds(5)).items, 0);
     /// ```
     pub fn of(protocol: Protocol) -> ReplayOptions {
         let all = ReplayOptions { protocol, ..ReplayOptions::default() };
-        // A fold is ranked whole, and runs on the same rows differ little.
+        // A fold is ranked as a whole, and its runs differ little.
         if let Protocol::Folds(_) = protocol { ReplayOptions { items: 0, runs: 3, ..all } } else { all }
     }
 
-    /// Refuses what cannot be replayed, whatever the file.
+    /// Errors on options that are impossible for every file.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let counts = [("k", Some(self.k)), ("runs", Some(self.runs)), ("rounds", self.rounds)];
         for (name, count) in counts {
@@ -127,9 +158,11 @@ impl ReplayOptions {
             Protocol::Folds(folds) if folds < 2 => Err(Error::setting(
                 "folds",
                 folds,
-                "there must be two at least: one to rank, the rest to learn from",
+                "at least two are needed: one to rank, the others to learn from",
             )),
-            Protocol::Pool { budget: 0 } => Err(Error::setting("budget", 0, "a pool needs labels to give")),
+            Protocol::Pool { budget: 0 } => {
+                Err(Error::setting("budget", 0, "a pool needs at least one label"))
+            }
             _ => Ok(()),
         }
     }

@@ -1,97 +1,102 @@
-//! What came of a replay: one document.
+//! The result of a replay as a document, and how it is put together.
 
-use super::course::{Extent, Stage};
+use super::duplicate_scores::DuplicateScores;
 use super::entrants::{BEST_SINGLE, Entrant};
-use super::measure::{Measures, Sums};
-use super::play::Played;
-use super::twins::Twins;
-use super::{Log, Protocol, ReplayOptions};
+use super::measure::{CumulativeSums, ReplayMeasures};
+use super::run::RunResult;
+use super::schedule::{RunSize, ScheduleStage};
+use super::{Protocol, ReplayOptions, ReviewLog};
+use crate::rounded::RewardUnit;
 use crate::statistics::{Ci95, ci95, ci95_if_any};
 use jurybox::Interval;
 use jurybox_draw::counted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How many points a curve has, at most.
+/// Largest number of points of a curve.
 const POINTS: usize = 50;
-/// The share of rows with a twin from which on it is a warning.
-const MANY_TWINS: f64 = 0.03;
-/// Rows of the rarer reward to a fold below which intervals over folds are too narrow.
+/// Share of rows with duplicate scores above which a warning is given.
+const MANY_DUPLICATES: f64 = 0.03;
+/// Least number of rows of the rarer of two rewards per fold, for intervals over folds to hold.
 const FEW_OF_A_KIND: usize = 10;
-/// The numbers of labels at which every replay reports, as far as it has them.
+/// Numbers of labels after which every replay reports, if it has as many.
 const MARKS: [usize; 3] = [20, 60, 200];
 
-/// What came of a replay; the document of `jurybox replay --json`.
+/// The result of a replay; the document of `jurybox replay --json`.
 #[derive(Debug, Clone, Serialize)]
-pub struct Outcome {
-    /// What this document is.
+pub struct ReplayOutcome {
+    /// Name of the document's format.
     pub format: &'static str,
-    /// Which form of it.
+    /// Version of the document's format.
     pub version: u32,
-    /// Rows of the history.
+    /// Number of rows.
     pub rows: usize,
-    /// Rows with a reward.
+    /// Number of rows with a reward.
     pub labelled: usize,
-    /// Rows whose scores another row has too, in every column.
-    pub twins: usize,
-    /// Items that several rows are about, by their ids.
+    /// Number of rows whose scores another row has too, in every column.
+    pub duplicate_scores: usize,
+    /// Number of items with several rows, by their ids.
     pub repeated_items: usize,
-    /// The evaluators.
+    /// Names of the evaluators.
     pub evaluators: Vec<String>,
-    /// `replayed` where every reward is known, or `unknown`.
-    pub how: &'static str,
-    /// `rounds`, `pool`, `folds`, or `reuse` where rows come back.
+    /// `replayed` if every row has a reward, else `unknown`.
+    pub method: &'static str,
+    /// `rounds`, `pool` or `folds`; `reuse` if rows come back.
     pub protocol: &'static str,
-    /// What the intervals are over.
+    /// The unit of the intervals, such as `runs`.
     pub ci95_over: &'static str,
-    /// What the intervals cover, and what they do not.
+    /// What the intervals cover and what they do not, as a sentence.
     pub ci95_covers: &'static str,
-    /// Items on the desk on average: of a round, of the pool, of a fold's rounds.
+    /// Mean number of items to pick from: those of a round, or of the whole pool.
     pub items: f64,
-    /// Picks of a round or step.
+    /// Picks in a round or step.
     pub k: usize,
-    /// Rounds or steps of a run.
+    /// Rounds or steps in a run.
     pub rounds: usize,
-    /// Labels of a run.
+    /// Labels in a run.
     pub labels: usize,
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
-    /// The seed.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// What was asked for. Differences are to the first.
-    pub policies: Vec<Line>,
-    /// What to hold it against.
-    pub references: Vec<Line>,
-    /// What a person should know before believing any of it.
+    /// The policies under test. Differences are to the first of them.
+    pub policies: Vec<ReplayLine>,
+    /// References to compare the policies with.
+    pub references: Vec<ReplayLine>,
+    /// What limits the figures, as sentences.
     pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub(super) unit: RewardUnit,
 }
 
-/// One policy's or reference's result.
+/// The result of one policy or reference.
 #[derive(Debug, Clone, Serialize)]
-pub struct Line {
+pub struct ReplayLine {
     /// The policy with its options, or the reference.
     pub name: String,
-    /// What a pick was worth.
+    /// Mean reward of a pick.
     #[serde(serialize_with = "ci95")]
     pub reward_per_pick: Interval,
-    /// `(reward - uniform) / (best possible - uniform)`, a ratio of sums over all runs; null where there is nothing to gain.
+    /// `(reward - uniform) / (best possible - uniform)`, a ratio of sums over all runs. Null if
+    /// nothing can be gained.
     #[serde(serialize_with = "ci95_if_any")]
     pub best_share: Option<Interval>,
-    /// The same after so many labels of each run.
+    /// The best share by number of labels in each run.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
     pub best_share_at: BTreeMap<usize, Interval>,
-    /// The best share of this line minus that of the first policy, paired.
+    /// The best share of this line minus that of the first policy, paired. Null for the first
+    /// policy.
     #[serde(serialize_with = "ci95_if_any")]
     pub difference_to_first: Option<Interval>,
-    /// The same after so many labels of each run.
+    /// The difference to the first policy by number of labels in each run.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_number")]
     pub difference_to_first_at: BTreeMap<usize, Interval>,
-    /// It picked the rows that the first policy picked, every one: nothing here tells the two apart.
+    /// Whether it picked exactly the rows that the first policy picked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub same_picks_as_first: bool,
-    /// The share of the picks that had been labelled before; null where rows do not come back.
+    /// Share of the picks that had a label already. Null unless rows come back.
     pub labelled_before: Option<f64>,
-    /// Against labels.
+    /// Reward and best share by number of labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
 }
@@ -99,11 +104,11 @@ pub struct Line {
 /// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// After this many labels.
+    /// Number of labels in each run.
     pub labels: usize,
-    /// Reward per pick until then.
+    /// Mean reward of these labels.
     pub reward_per_pick: f64,
-    /// The best share until then; null where there is nothing to gain.
+    /// The best share of these labels. Null if nothing can be gained.
     pub best_share: Option<f64>,
 }
 
@@ -114,10 +119,10 @@ fn by_number<S: serde::Serializer>(
     serializer.collect_map(map.iter().map(|(labels, estimate)| (labels.to_string(), Ci95::from(*estimate))))
 }
 
-impl Line {
-    /// A line with a reward and nothing else yet.
-    pub(crate) fn new(name: &str, reward_per_pick: Interval) -> Line {
-        Line {
+impl ReplayLine {
+    /// A line with a reward per pick and nothing else.
+    pub(crate) fn new(name: &str, reward_per_pick: Interval) -> ReplayLine {
+        ReplayLine {
             name: name.into(),
             reward_per_pick,
             best_share: None,
@@ -131,18 +136,18 @@ impl Line {
     }
 }
 
-impl Outcome {
-    /// An outcome without results yet.
-    pub(crate) fn new(log: &Log, options: &ReplayOptions) -> Outcome {
-        Outcome {
+impl ReplayOutcome {
+    /// An outcome without lines.
+    pub(crate) fn new(log: &ReviewLog, options: &ReplayOptions) -> ReplayOutcome {
+        ReplayOutcome {
             format: "jurybox-replay",
             version: 2,
             rows: log.rows(),
             labelled: log.labelled(),
-            twins: Twins::of(log).rows(),
+            duplicate_scores: DuplicateScores::of(log).rows(),
             repeated_items: log.items.repeated(),
             evaluators: log.evaluators.names().map(Into::into).collect(),
-            how: "replayed",
+            method: "replayed",
             protocol: match options.protocol {
                 Protocol::Rounds => "rounds",
                 Protocol::Reuse => "reuse",
@@ -160,33 +165,40 @@ impl Outcome {
             policies: Vec::new(),
             references: Vec::new(),
             warnings: Vec::new(),
+            unit: RewardUnit::of(&log.rewards),
         }
     }
 
-    /// How many rows have a twin, in words.
-    pub(super) fn twins_said(&self) -> String {
-        format!("{} of {} rows have a twin with the same scores", self.twins, self.rows)
+    /// Whether enough rows have duplicate scores for a warning.
+    pub(super) fn has_many_duplicates(&self) -> bool {
+        self.duplicate_scores as f64 > MANY_DUPLICATES * self.rows as f64
     }
 
-    /// The line of that name, policy or reference.
-    pub fn line(&self, name: &str) -> Option<&Line> {
+    /// The number of rows with duplicate scores, as a sentence.
+    pub(super) fn duplicates_sentence(&self) -> String {
+        format!("{} of {} rows have the same scores as another row", self.duplicate_scores, self.rows)
+    }
+
+    /// The policy or reference of this name.
+    pub fn line(&self, name: &str) -> Option<&ReplayLine> {
         self.policies.iter().chain(&self.references).find(|line| line.name == name)
     }
 }
 
-/// Whose earnings a line shows.
-enum Earned<'a> {
-    One(&'a Sums),
-    /// Those of whoever earned most over all runs until then: another at another number of labels.
-    BestOf(Vec<&'a Sums>),
+/// The rewards that a line of the results shows.
+enum EarnedSums<'a> {
+    One(&'a CumulativeSums),
+    /// Those of the entrant with the highest sum so far, which may change with the number of
+    /// labels.
+    BestOf(Vec<&'a CumulativeSums>),
 }
 
-impl<'a> Earned<'a> {
-    fn until(&self, labels: usize) -> &'a Sums {
+impl<'a> EarnedSums<'a> {
+    fn until(&self, labels: usize) -> &'a CumulativeSums {
         match self {
-            Earned::One(sums) => sums,
-            Earned::BestOf(all) => {
-                let better = |best: &'a Sums, next: &'a Sums| {
+            EarnedSums::One(sums) => sums,
+            EarnedSums::BestOf(all) => {
+                let better = |best: &'a CumulativeSums, next: &'a CumulativeSums| {
                     if next.total(labels) > best.total(labels) { next } else { best }
                 };
                 all[1..].iter().fold(all[0], |best, next| better(best, next))
@@ -195,29 +207,29 @@ impl<'a> Earned<'a> {
     }
 }
 
-/// Sums up what all entrants earned.
-pub(super) fn summed_up(
-    log: &Log,
+/// Makes the outcome from the results of all entrants.
+pub(super) fn summarize(
+    log: &ReviewLog,
     options: &ReplayOptions,
-    extent: &Extent,
-    measures: &Measures<'_>,
-    played: &[(Entrant, Vec<Played>)],
-) -> Outcome {
-    let mut outcome = Outcome::new(log, options);
+    extent: &RunSize,
+    measures: &ReplayMeasures<'_>,
+    played: &[(Entrant, Vec<RunResult>)],
+) -> ReplayOutcome {
+    let mut outcome = ReplayOutcome::new(log, options);
     (outcome.rounds, outcome.labels) = (extent.rounds, extent.labels);
     (outcome.ci95_over, outcome.ci95_covers) = (measures.over.name(), measures.over.covers());
     outcome.items = items_shown(log, options, extent);
     outcome.warnings.extend(extent.warning.clone());
     let juries = played.iter().filter_map(|(entrant, _)| Some((entrant.name.as_str(), entrant.jury()?)));
-    outcome.warnings.extend(log.unheard(juries));
-    let sums: Vec<Sums> = played
+    outcome.warnings.extend(log.juries_without_groups(juries));
+    let sums: Vec<CumulativeSums> = played
         .iter()
-        .map(|(entrant, runs)| Sums::of_played(runs, options.runs, !entrant.knows_all()))
+        .map(|(entrant, runs)| CumulativeSums::of_played(runs, options.runs, !entrant.knows_all()))
         .collect();
     let (first, labels) = (&sums[0], extent.labels);
     let singles: Vec<usize> = (0..played.len()).filter(|&at| played[at].0.single().is_some()).collect();
-    let best_single = Earned::BestOf(singles.iter().map(|&at| &sums[at]).collect());
-    let line = |name: &str, earned: &Earned<'_>, is_first: bool| {
+    let best_single = EarnedSums::BestOf(singles.iter().map(|&at| &sums[at]).collect());
+    let line = |name: &str, earned: &EarnedSums<'_>, is_first: bool| {
         let marks = || MARKS.into_iter().filter(|&mark| mark <= labels && options_have_marks(options));
         let at = |figure: &dyn Fn(usize) -> Option<Interval>| {
             marks().filter_map(|mark| figure(mark).map(|estimate| (mark, estimate))).collect()
@@ -226,13 +238,13 @@ pub(super) fn summed_up(
         let difference = |labels: usize| {
             if is_first { None } else { measures.difference(earned.until(labels), first, labels) }
         };
-        Line {
+        ReplayLine {
             best_share: share(labels),
             best_share_at: at(&share),
             difference_to_first: difference(labels),
             difference_to_first_at: at(&difference),
             curve: curve(measures, earned, options, labels),
-            ..Line::new(name, measures.reward_per_pick(earned.until(labels), labels))
+            ..ReplayLine::new(name, measures.reward_per_pick(earned.until(labels), labels))
         }
     };
     for (at, ((entrant, runs), earned)) in played.iter().zip(&sums).enumerate() {
@@ -240,34 +252,34 @@ pub(super) fn summed_up(
         if single && !std::ptr::eq(best_single.until(labels), earned) {
             continue;
         }
-        let one = Earned::One(earned);
-        // Where nothing can be gained in the end, no evaluator is the best of them.
+        let one = EarnedSums::One(earned);
+        // With nothing to gain, no evaluator is better than another.
         let unnamed = single && measures.best_share(earned, labels).is_none();
         let name = if unnamed { BEST_SINGLE } else { &entrant.name };
         let mut line = line(name, if single { &best_single } else { &one }, at == 0);
         line.same_picks_as_first = at > 0 && same_picks(runs, &played[0].1);
         if options.protocol == Protocol::Reuse {
-            let again: usize = runs.iter().map(|run| run.again).sum();
+            let again: usize = runs.iter().map(|run| run.repeated_labels).sum();
             line.labelled_before = Some(again as f64 / (labels * runs.len()) as f64);
         }
         if entrant.needs_receipts() && runs.iter().any(|run| run.studied == Some(0)) {
             outcome.warnings.push(format!(
-                "{}: it learns only from picks of its own, so that out of fold it has learnt nothing",
+                "{}: it learns only from its own picks, so that out of fold it has learnt nothing",
                 entrant.name
             ));
         }
         if entrant.is_policy() { &mut outcome.policies } else { &mut outcome.references }.push(line);
     }
     if outcome.line("uniform").is_none() {
-        outcome.references.insert(0, line("uniform", &Earned::One(&measures.uniform), false));
+        outcome.references.insert(0, line("uniform", &EarnedSums::One(&measures.uniform), false));
     }
-    say(log, options, measures, &mut outcome);
+    add_warnings(log, options, measures, &mut outcome);
     outcome
 }
 
-/// Whether two players picked the same rows in every run, in whatever order.
-fn same_picks(one: &[Played], other: &[Played]) -> bool {
-    let sorted = |played: &Played| {
+/// Whether two entrants picked the same rows in every run, in any order.
+fn same_picks(one: &[RunResult], other: &[RunResult]) -> bool {
+    let sorted = |played: &RunResult| {
         let mut rows = played.rows.clone();
         rows.sort_unstable();
         rows
@@ -275,27 +287,30 @@ fn same_picks(one: &[Played], other: &[Played]) -> bool {
     one.iter().zip(other).all(|(a, b)| sorted(a) == sorted(b))
 }
 
-/// Out of fold a label is a row that was learnt from: marks and curves against picks would say something else.
+/// Whether curves and marks by number of labels make sense. With folds, a label is a row that was
+/// learnt from beforehand, not a pick.
 fn options_have_marks(options: &ReplayOptions) -> bool {
     !matches!(options.protocol, Protocol::Folds(_))
 }
 
-fn items_shown(log: &Log, options: &ReplayOptions, extent: &Extent) -> f64 {
-    let course = super::Course::of(log, options, 0);
-    let shown: usize = course
+fn items_shown(log: &ReviewLog, options: &ReplayOptions, extent: &RunSize) -> f64 {
+    let schedule = super::RowSchedule::of(log, options, 0);
+    let shown: usize = schedule
         .stages
         .iter()
         .map(|stage| match stage {
-            Stage::Pool { rows, .. } => rows.len() * extent.rounds,
-            Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => rounds.iter().map(Vec::len).sum(),
+            ScheduleStage::Pool { rows, .. } => rows.len() * extent.rounds,
+            ScheduleStage::Rounds(rounds) | ScheduleStage::Fold { rounds, .. } => {
+                rounds.iter().map(Vec::len).sum()
+            }
         })
         .sum();
     shown as f64 / extent.rounds as f64
 }
 
 fn curve(
-    measures: &Measures<'_>,
-    earned: &Earned<'_>,
+    measures: &ReplayMeasures<'_>,
+    earned: &EarnedSums<'_>,
     options: &ReplayOptions,
     labels: usize,
 ) -> Vec<CurvePoint> {
@@ -318,36 +333,41 @@ fn curve(
     points.into_iter().map(point).collect()
 }
 
-/// What a person should know.
-fn say(log: &Log, options: &ReplayOptions, measures: &Measures<'_>, outcome: &mut Outcome) {
+/// Adds the warnings about the log and the protocol.
+fn add_warnings(
+    log: &ReviewLog,
+    options: &ReplayOptions,
+    measures: &ReplayMeasures<'_>,
+    outcome: &mut ReplayOutcome,
+) {
     if outcome.policies.iter().any(|line| line.best_share.is_none()) {
         outcome.warnings.push(no_choice(log, options, measures).into());
     }
-    if outcome.twins as f64 > MANY_TWINS * log.rows() as f64 {
+    if outcome.has_many_duplicates() {
         let meaning = if !matches!(options.protocol, Protocol::Folds(_)) {
-            "if they are copies of each other, whoever has learnt the reward of one knows that of the other, and the \
-             figures of learners measure memory too"
+            "if they are copies, a policy that has learnt the reward of one knows that of the \
+             others, and its figures partly measure memory"
         } else if log.rounds.is_empty() {
-            "they stay in one fold, unless they are more than a fold's share"
+            "equal rows are in one fold, unless they are more than a fold's share"
         } else {
-            "what is learnt leaves out the twins of the fold, unless that would leave less than half of it"
+            "learning leaves out rows equal to one of the fold, unless fewer than half would be left"
         };
-        outcome.warnings.push(format!("{}: {meaning}", outcome.twins_said()));
+        outcome.warnings.push(format!("{}: {meaning}", outcome.duplicates_sentence()));
     }
     if outcome.repeated_items > 0 {
         let meaning = match options.protocol {
-            Protocol::Folds(_) if log.rounds.is_empty() => "they stay in one fold",
+            Protocol::Folds(_) if log.rounds.is_empty() => "their rows are in one fold",
             Protocol::Folds(_) => {
-                "what is learnt leaves out the items of the fold; rounds that share items are not independent, and intervals are too narrow by that"
+                "learning leaves out the items of the fold; rounds that share items are not \
+                 independent, so that intervals are too narrow"
             }
-            Protocol::Rounds if !log.rounds.is_empty() => {
-                "each comes in the first round that has it, and never again"
-            }
+            Protocol::Rounds if !log.rounds.is_empty() => "each is shown in its first round only",
             Protocol::Rounds | Protocol::Pool { .. } => "a run shows one row of each, drawn at random",
-            Protocol::Reuse => "they come back like all the others",
+            Protocol::Reuse => "they come back like all other rows",
         };
         outcome.warnings.push(format!(
-            "{} {} several rows, by the ids: {meaning}. Where every row of an id has a reward of its own, it names no items",
+            "{} {} several rows, by the ids: {meaning}. If every row of an id has a reward of its \
+             own, the id does not name items",
             counted(outcome.repeated_items as u64, "item"),
             if outcome.repeated_items == 1 { "has" } else { "have" }
         ));
@@ -357,42 +377,44 @@ fn say(log: &Log, options: &ReplayOptions, measures: &Measures<'_>, outcome: &mu
         let rarer = lower.min(log.rows() - lower);
         if rarer < FEW_OF_A_KIND * folds {
             outcome.warnings.push(format!(
-                "only {rarer} rows have the rarer of the two rewards: intervals over folds can be too narrow then. On made-up \
-                 files like that they held the truth in 87 to 100 of 100"
+                "only {rarer} rows have the rarer of the two rewards: intervals over folds can be \
+                 too narrow. On simulated files like that they held the truth in 87 to 100 of 100 \
+                 cases"
             ));
         }
     }
     if options.protocol == Protocol::Reuse {
         let before = outcome.policies[0].labelled_before.unwrap_or(0.0);
         outcome.warnings.push(format!(
-            "rows come back: {:.0}% of the picks of {} were rows whose reward it had learnt before. These figures \
-             measure memory as much as judgement; do not compare policies by them",
+            "rows come back: {:.0}% of the picks of {} were rows whose reward it had learnt \
+             before. Do not compare policies by these figures: they measure memory as much as \
+             judgement",
             100.0 * before,
             outcome.policies[0].name
         ));
     }
     if !options.states.is_empty() {
         outcome.warnings.push(
-            "a state that has learnt from these rows already knows their rewards: its figures are honest only on rows \
-             that it has not seen"
+            "a state that has learnt from these rows knows their rewards already: its figures are \
+             fair only on other rows"
                 .into(),
         );
     }
     if log.lower_of_two().is_none() && log.rewards.iter().any(|&reward| reward != log.rewards[0]) {
         outcome.warnings.push(
-            "logistic: the rewards have more than two values; it tells those above the median of its labels"
+            "logistic: rewards have more than two values; it predicts rewards above the median of its labels"
                 .into(),
         );
     }
 }
 
-/// Why no pick could be better than another.
-fn no_choice(log: &Log, options: &ReplayOptions, measures: &Measures<'_>) -> &'static str {
-    let all_picked = (0..measures.offered.len()).all(|run| {
+/// The reason why no pick could be better than another, as a sentence.
+fn no_choice(log: &ReviewLog, options: &ReplayOptions, measures: &ReplayMeasures<'_>) -> &'static str {
+    let all_picked = (0..measures.baselines.len()).all(|run| {
         let all = |rows: &[usize], picks: usize| rows.len() <= picks;
-        super::Course::of(log, options, run).stages.iter().all(|stage| match stage {
-            Stage::Pool { rows, budget } => all(rows, *budget),
-            Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => {
+        super::RowSchedule::of(log, options, run).stages.iter().all(|stage| match stage {
+            ScheduleStage::Pool { rows, budget } => all(rows, *budget),
+            ScheduleStage::Rounds(rounds) | ScheduleStage::Fold { rounds, .. } => {
                 rounds.iter().all(|rows| all(rows, options.k))
             }
         })
@@ -402,8 +424,8 @@ fn no_choice(log: &Log, options: &ReplayOptions, measures: &Measures<'_>) -> &'s
     } else if !all_picked {
         "wherever there was a choice, all rewards were equal: no pick could be better than another"
     } else if matches!(options.protocol, Protocol::Pool { .. }) {
-        "the budget is as large as the pool: everything is picked in the end, whoever picks"
+        "the budget is as large as the pool: every policy picks all rows in the end"
     } else {
-        "no round has more rows than are picked of it: everything is picked, whoever picks"
+        "no round has more rows than picks: every policy picks all rows"
     }
 }

@@ -1,17 +1,17 @@
-//! Tasks on several threads, with results that do not depend on how many.
+//! Tasks on several threads, with results that do not depend on the number of threads.
 
 use crate::error::Error;
 use jurybox_files::{Progress, Table};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Who hears how far work has come, and may say that it is enough: whoever watches a table, or nobody.
+/// Reports progress to the watcher of a table, who may also stop the work; None reports to nobody.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Watch<'a>(pub(crate) Option<&'a Table>);
+pub(crate) struct RunProgress<'a>(pub(crate) Option<&'a Table>);
 
-impl Watch<'_> {
+impl RunProgress<'_> {
     #[cfg(test)]
-    pub(crate) const NOBODY: Watch<'static> = Watch(None);
+    pub(crate) const NOBODY: RunProgress<'static> = RunProgress(None);
 
     fn tell(self, done: usize, of: usize) {
         if let Some(table) = self.0 {
@@ -19,7 +19,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Refuses to go on where it is enough.
+    /// Errors if the work was stopped.
     pub(crate) fn go_on(self) -> Result<(), Error> {
         match self.0 {
             Some(table) if table.is_stopped() => Err(jurybox_files::Error::Stopped.into()),
@@ -28,11 +28,12 @@ impl Watch<'_> {
     }
 }
 
-/// Runs tasks on so many threads; results in the order of the tasks.
+/// Runs tasks 0 to `tasks - 1` on the given number of threads. Results are in the order of the
+/// tasks.
 pub(crate) fn in_parallel<T: Send>(
     tasks: usize,
     threads: usize,
-    watch: Watch<'_>,
+    watch: RunProgress<'_>,
     work: impl Fn(usize) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     let threads = threads.clamp(1, tasks.max(1));

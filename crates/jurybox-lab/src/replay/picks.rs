@@ -1,27 +1,28 @@
-//! Every pick of a replay, for whoever wants to look.
+//! The file of all picks of a replay.
 
 use crate::error::Error;
 use jurybox_files::Aside;
 use std::io::Write;
 use std::path::Path;
 
-/// A pick: when, which row, and how probable it was.
+/// A pick: its round, its row, and its inclusion probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Chosen {
+pub(crate) struct LoggedPick {
     pub(crate) round: usize,
     pub(crate) row: usize,
     pub(crate) probability: f64,
 }
 
-/// Writes policy, run, round, row (from 0, over all files) and probability of each pick as CSV.
-pub(super) fn write(path: &Path, all: &[(String, usize, Vec<Chosen>)]) -> Result<(), Error> {
+/// Writes a CSV file with policy, run, round, row (from 0, over all files) and probability of each
+/// pick.
+pub(super) fn write(path: &Path, all: &[(String, usize, Vec<LoggedPick>)]) -> Result<(), Error> {
     let mut aside = Aside::new(path)?;
     let mut line = |text: String| aside.write_all(text.as_bytes()).map_err(Error::file(path));
     line("policy,run,round,row,probability\n".into())?;
     for (policy, run, picks) in all {
         let quote = if policy.contains([',', '"']) { "\"" } else { "" };
         let policy = policy.replace('"', "\"\"");
-        for Chosen { round, row, probability } in picks {
+        for LoggedPick { round, row, probability } in picks {
             line(format!("{quote}{policy}{quote},{run},{round},{row},{probability}\n"))?;
         }
     }

@@ -1,29 +1,32 @@
-//! A replay for people: a table, a picture, a page.
+//! The outcome of a replay as a table, a plot and a page.
 
 use super::entrants::BEST_SINGLE;
-use super::{Line, Outcome};
+use super::{ReplayLine, ReplayOutcome};
+use crate::rounded::RewardUnit;
 use jurybox::Interval;
 use jurybox_draw::{Curve, Frame, Plot, Scale, counted, escaped, page, short, warnings};
 use jurybox_files::push_line;
 use std::fmt::Write;
 
-/// What stands in a column of the table for a line.
-type Cell = Box<dyn Fn(&Line) -> String>;
+/// Makes the cell of a column for a line.
+type CellText = Box<dyn Fn(&ReplayLine) -> String>;
 
-/// What the columns mean, in a sentence or two.
-const LEGEND: &str = "The best share is (reward − uniform) / (best possible − uniform), a ratio of sums over all runs: 0 is a \
-                      random pick, 1 the best that could have been picked. Differences are to the first policy, paired. The best single evaluator is the one that earned most until \
-                      then: nobody knew it beforehand.";
+/// The meaning of the columns, on the page.
+const LEGEND: &str = "The best share is (reward − uniform) / (best possible − uniform), a ratio of \
+                      sums over all runs: 0 for random picks, 1 for the best possible picks. \
+                      Differences are to the first policy, paired. The best single evaluator is \
+                      chosen in hindsight, as the one with the highest reward so far.";
 
-impl Outcome {
-    /// A table for the terminal, best policy first.
+impl ReplayOutcome {
+    /// A table for the terminal: policies with the best first, then references.
     pub fn to_table(&self) -> String {
         let mut text = format!("{}\n", self.setting());
         if !self.ci95_covers.is_empty() {
             push_line(&mut text, &format!("95% intervals {}", self.ci95_covers));
         }
-        if self.twins > 0 && !self.warnings.iter().any(|warning| warning.contains(&self.twins_said())) {
-            push_line(&mut text, &self.twins_said());
+        // Many duplicates have a warning of their own.
+        if self.duplicate_scores > 0 && !self.has_many_duplicates() {
+            push_line(&mut text, &self.duplicates_sentence());
         }
         let cells: Vec<Vec<String>> =
             self.cells().into_iter().map(|row| row.iter().map(|cell| clipped(cell)).collect()).collect();
@@ -44,10 +47,10 @@ impl Outcome {
     }
 
     fn setting(&self) -> String {
-        let what = match self.how {
+        let what = match self.method {
             "replayed" => match self.protocol {
-                "pool" => "one pool, each row looked at at most once",
-                "folds" => "out of fold: learnt from the rest, ranked the fold",
+                "pool" => "one pool, no row reviewed twice",
+                "folds" => "folds, each ranked after learning from the others",
                 "reuse" => "rounds in which rows come back",
                 _ => "rounds, each row once",
             },
@@ -67,19 +70,20 @@ impl Outcome {
         )
     }
 
-    /// Policies, best first, then the references.
-    fn lines(&self) -> impl Iterator<Item = &Line> {
-        let mut policies: Vec<&Line> = self.policies.iter().collect();
+    /// Policies with the best first, then references.
+    fn lines(&self) -> impl Iterator<Item = &ReplayLine> {
+        let mut policies: Vec<&ReplayLine> = self.policies.iter().collect();
         policies.sort_by(|a, b| b.reward_per_pick.mean.total_cmp(&a.reward_per_pick.mean));
         policies.into_iter().chain(&self.references)
     }
 
-    /// The table, header first; only columns that have something to say.
+    /// The table with its header, without empty columns.
     fn cells(&self) -> Vec<Vec<String>> {
-        let any = |has: &dyn Fn(&Line) -> bool| self.lines().any(has);
-        let mut columns: Vec<(String, Cell)> = vec![
+        let any = |has: &dyn Fn(&ReplayLine) -> bool| self.lines().any(has);
+        let unit = self.unit;
+        let mut columns: Vec<(String, CellText)> = vec![
             ("policy".into(), Box::new(shown_name)),
-            ("reward per pick".into(), Box::new(|line| with_interval(line.reward_per_pick))),
+            ("reward per pick".into(), Box::new(move |line| unit.estimate(line.reward_per_pick))),
         ];
         if any(&|line| line.best_share.is_some()) {
             columns.push(("best share".into(), Box::new(|line| share(line.best_share))));
@@ -97,8 +101,9 @@ impl Outcome {
             columns.push((format!("minus {}", first.name), Box::new(difference)));
         }
         if any(&|line| line.labelled_before.is_some()) {
-            let before =
-                |line: &Line| line.labelled_before.map_or(String::new(), |x| format!("{:.0}%", 100.0 * x));
+            let before = |line: &ReplayLine| {
+                line.labelled_before.map_or(String::new(), |x| format!("{:.0}%", 100.0 * x))
+            };
             columns.push(("labelled before".into(), Box::new(before)));
         }
         if self.policies.is_empty() {
@@ -109,10 +114,11 @@ impl Outcome {
         std::iter::once(header).chain(rows).collect()
     }
 
-    /// The best share against labels, as a picture; where there is nothing to gain, the reward per pick.
+    /// A plot of the best share by number of labels; of the reward per pick if nothing can be
+    /// gained.
     pub fn to_svg(&self) -> String {
         let shares = self.policies.iter().any(|line| line.best_share.is_some());
-        let curve = |line: &Line| {
+        let curve = |line: &ReplayLine| {
             let point = |p: &super::CurvePoint| {
                 let y = if shares { p.best_share? } else { p.reward_per_pick };
                 Some((p.labels as f64, y))
@@ -132,7 +138,7 @@ impl Outcome {
         plot.drawn(&Frame::tight(860.0, 420.0, 190.0))
     }
 
-    /// A self-contained page.
+    /// The outcome as a self-contained page.
     pub fn to_html(&self) -> String {
         let mut body =
             format!("<p class=\"lead\">{}</p>{}", escaped(&self.setting()), warnings(&self.warnings));
@@ -152,27 +158,27 @@ impl Outcome {
             if !self.ci95_covers.is_empty() {
                 let _ = write!(body, " The 95% intervals are {}.", escaped(self.ci95_covers));
             }
-            body += " In grey, what to hold the policies against.</p>";
+            body += " References are in grey.</p>";
         }
         if self.policies.iter().any(|line| !line.curve.is_empty()) {
-            let _ = write!(body, "<h2>Against labels</h2><div class=\"scroll\">{}</div>", self.to_svg());
+            let _ = write!(body, "<h2>By number of labels</h2><div class=\"scroll\">{}</div>", self.to_svg());
         }
         page("What each policy would have earned", &body)
     }
 }
 
-/// What parts a line from the first; nothing does where both picked the same rows, though other rows might.
-fn difference(line: &Line) -> String {
+/// The difference to the first policy, or a remark that both picked the same rows.
+fn difference(line: &ReplayLine) -> String {
     if line.same_picks_as_first { "same picks".into() } else { share(line.difference_to_first) }
 }
 
-/// A line's name; what no policy could know beforehand is called so.
-fn shown_name(line: &Line) -> String {
+/// A line's name; a choice that takes knowledge of the rewards is marked so.
+fn shown_name(line: &ReplayLine) -> String {
     let hindsight = if line.name.starts_with(BEST_SINGLE) { " in hindsight" } else { "" };
     format!("{}{hindsight}", line.name)
 }
 
-/// A cell that a terminal can show.
+/// A cell cut to a width that fits a terminal.
 fn clipped(cell: &str) -> String {
     const MOST: usize = 60;
     if cell.chars().count() <= MOST {
@@ -181,25 +187,6 @@ fn clipped(cell: &str) -> String {
     cell.chars().take(MOST - 1).chain(['…']).collect()
 }
 
-/// An estimate has an interval where one is known, and it is not exact.
-fn uncertain(estimate: Interval) -> bool {
-    estimate.half_width().is_finite() && estimate.half_width() > 0.0
-}
-
-fn with_interval(estimate: Interval) -> String {
-    if uncertain(estimate) {
-        format!("{} ± {}", short(estimate.mean), short(estimate.half_width()))
-    } else {
-        short(estimate.mean)
-    }
-}
-
 fn share(estimate: Option<Interval>) -> String {
-    match estimate {
-        None => "–".into(),
-        Some(estimate) if uncertain(estimate) => {
-            format!("{:.3} ± {:.3}", estimate.mean, estimate.half_width())
-        }
-        Some(estimate) => format!("{:.3}", estimate.mean),
-    }
+    estimate.map_or("–".into(), |share| RewardUnit::Plain.estimate(share))
 }

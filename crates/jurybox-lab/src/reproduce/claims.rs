@@ -1,44 +1,49 @@
-//! The claims about the simulated worlds: the paper's words in short, what was measured, and what was found.
+//! The paper's claims about simulations, what was measured, and the findings.
 //!
-//! Linear growth was first judged by the slope of the whole sum. That rule was replaced after a full run had been seen, so
-//! both numbers are printed, and a claim on which the two rules disagree says so. Three claims are judged by what they say
-//! since: an upper bound is not contradicted by slower growth (`esag-exponent`), an error that stays keeps a bias whoever
-//! else has a larger one (`error-of-all-samples-stays`), and `eval-ucb` at low noise is judged from its second round on,
-//! since the first is a blind draw. The numbers they were judged by before stand beside the new ones.
+//! Linear growth was first judged by the slope of the whole sum. The present rule replaced that one
+//! after a full run, so both numbers are printed, and a note says where the rules disagree. Three
+//! other rules changed as well: slower growth does not contradict an upper bound (`esag-exponent`),
+//! an error keeps a bias whatever other policies' errors are (`error-of-all-samples-stays`), and
+//! `eval-ucb` at low noise is judged from its second round on, because its first is a blind draw.
 //!
-//! What the paper lays to learning from all samples is held against a policy that learns from random picks alone. Where that
-//! one is not seen to do otherwise, the claim holds and says little: the choice of the samples is not shown to be the cause.
+//! Claims that blame learning from all samples are compared with a policy that learns from random
+//! picks alone. If that one does no better, the claim holds and says little.
 
-use super::finding::{Claim, Finding, LINEAR, STAYS, judge_at_most, judge_linear, judge_sign, number};
-use super::parts::{HORIZON, Key, RATIOS};
-use super::{Outcome, Part, Plan, Report, theorem};
+use super::finding::{Finding, LINEAR, PaperClaim, STAYS, judge_at_most, judge_linear, judge_sign, number};
+use super::parts::{HORIZON, RATIOS, SimulationKey};
+use super::{FinishedExperiment, PaperPart, Plan, ReproductionReport, theorem};
 use crate::setting::Truncation;
 use crate::statistics::log_slope;
 use jurybox::Interval;
 use jurybox::Link;
 
-pub(super) fn add(plan: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
-    let find = |key: Key| done.iter().find(|(k, _)| *k == key).map(|(_, outcome)| outcome);
+pub(super) fn add(
+    plan: &Plan,
+    done: &[(SimulationKey, FinishedExperiment)],
+    report: &mut ReproductionReport,
+) {
+    let find = |key: SimulationKey| done.iter().find(|(k, _)| *k == key).map(|(_, outcome)| outcome);
     let mut claims = Vec::new();
     for truncation in [Truncation::Interval, Truncation::Symmetric] {
         let reading = if truncation == Truncation::Interval { "interval" } else { "symmetric" };
-        if let Some(outcome) = find(Key::Main(Link::Logistic, truncation)) {
-            if plan.has(Part::Fig1b) {
+        if let Some(outcome) = find(SimulationKey::Main(Link::Logistic, truncation)) {
+            if plan.has(PaperPart::Fig1b) {
                 estimation_bias(&mut claims, outcome, reading);
             }
-            if plan.has(Part::Fig1c) {
+            if plan.has(PaperPart::Fig1c) {
                 logistic_growth(&mut claims, outcome, reading);
             }
-            if plan.has(Part::Horizons) {
+            if plan.has(PaperPart::Horizons) {
                 claims.push(horizons(plan, outcome, reading));
             }
         }
     }
-    if let Some(outcome) = find(Key::Main(Link::Identity, Truncation::Interval)) {
+    if let Some(outcome) = find(SimulationKey::Main(Link::Identity, Truncation::Interval)) {
         linear_growth(&mut claims, outcome);
     }
     for link in [Link::Identity, Link::Logistic] {
-        let regimes: Vec<&Outcome> = RATIOS.iter().filter_map(|r| find(Key::Appendix(link, *r))).collect();
+        let regimes: Vec<&FinishedExperiment> =
+            RATIOS.iter().filter_map(|r| find(SimulationKey::Appendix(link, *r))).collect();
         if let [noisy, middle, clear] = regimes[..] {
             fading_bias(&mut claims, link, [noisy, middle, clear]);
             clear_regime(&mut claims, link, clear);
@@ -49,8 +54,14 @@ pub(super) fn add(plan: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
     report.claims.append(&mut claims);
 }
 
-/// A claim that a policy's regret keeps growing linearly. Says where the rule that was used first would judge otherwise.
-fn linear_claim(id: String, paper: &str, outcome: &Outcome, name: &str, prefix: &str) -> Claim {
+/// The claim that a policy's regret grows linearly, with a note if the first rule disagrees.
+fn linear_claim(
+    id: String,
+    paper: &str,
+    outcome: &FinishedExperiment,
+    name: &str,
+    prefix: &str,
+) -> PaperClaim {
     let (finding, first_rule) =
         (judge_linear(outcome.growth(name)), judge_linear(outcome.regret_slope(name)));
     let note = if finding == first_rule {
@@ -60,30 +71,33 @@ fn linear_claim(id: String, paper: &str, outcome: &Outcome, name: &str, prefix: 
             "by the slope of the whole sum, the rule used before the first full run was seen: {first_rule}"
         )
     };
-    Claim { note, ..Claim::new(id, paper, format!("{prefix}{}", outcome.growth_in_words(name)), finding) }
+    PaperClaim {
+        note,
+        ..PaperClaim::new(id, paper, format!("{prefix}{}", outcome.growth_in_words(name)), finding)
+    }
 }
 
-/// A claim that was found, where a policy that learns from random picks alone may show as much.
-fn but_chance_does_too(claim: Claim, too: bool, why: String) -> Claim {
+/// Weakens a reproduced claim to "says little" if random picks show the same.
+fn but_chance_does_too(claim: PaperClaim, too: bool, why: String) -> PaperClaim {
     if !too || claim.finding != Finding::Reproduced {
         return claim;
     }
     let note = if claim.note.is_empty() { why } else { format!("{}; {why}", claim.note) };
-    Claim { note, finding: Finding::HoldsSaysLittle, ..claim }
+    PaperClaim { note, finding: Finding::HoldsSaysLittle, ..claim }
 }
 
-/// Whether an error falls with t over the last decade.
-fn error_falls(outcome: &Outcome, name: &str) -> Finding {
+/// Whether an error falls with t over the last decade of rounds.
+fn error_falls(outcome: &FinishedExperiment, name: &str) -> Finding {
     judge_sign(outcome.error_slope(name).plus(-STAYS).times(-1.0))
 }
 
-fn estimation_bias(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
+fn estimation_bias(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment, reading: &str) {
     let (explored, all) = ("glm-eps-greedy", "glm-eps-greedy-all");
     let above = |slope: Interval| slope.plus(-STAYS);
     let error = |name: &str| number(Interval::of(&outcome.errors(name)));
     let slope = outcome.error_slope(explored);
     let falls = error_falls(outcome, explored);
-    claims.push(Claim::new(
+    claims.push(PaperClaim::new(
         format!("error-of-eps-greedy-falls-{reading}"),
         "Fig. 1b: the error of glm-eps-greedy's alpha decreases over time",
         format!(
@@ -95,8 +109,8 @@ fn estimation_bias(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
     ));
     let slope = outcome.error_slope(all);
     let more = Interval::of_differences(&outcome.errors(all), &outcome.errors(explored));
-    // Sampling error would fall as t^(-1/2): what stays is bias.
-    let stays = Claim::new(
+    // Sampling error would fall as t^(-1/2); the rest is bias.
+    let stays = PaperClaim::new(
         format!("error-of-all-samples-stays-{reading}"),
         "Fig. 1b: the error of glm-eps-greedy-all has a residual bias",
         format!(
@@ -107,12 +121,12 @@ fn estimation_bias(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
         ),
         judge_sign(above(slope)),
     );
-    let why = "the error of glm-eps-greedy, which learns from random picks alone, does not fall either: under this reading the \
-               bias is not of the choice alone";
+    let why = "the error of glm-eps-greedy, which learns from random picks alone, does not fall \
+               either: under this reading the choice is not the only cause of the bias";
     claims.push(but_chance_does_too(stays, falls != Finding::Reproduced, why.into()));
 }
 
-fn logistic_growth(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
+fn logistic_growth(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment, reading: &str) {
     for name in ["glm-esag", "glm-lin-ucb"] {
         let less = Interval::of_differences(&outcome.regrets("glm-eps-greedy"), &outcome.regrets(name));
         claims.push(linear_claim(
@@ -122,7 +136,7 @@ fn logistic_growth(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
             name,
             "",
         ));
-        claims.push(Claim::new(
+        claims.push(PaperClaim::new(
             format!("{name}-below-eps-greedy-{reading}"),
             "Fig. 1c: glm-esag and glm-lin-ucb have better regret than glm-eps-greedy (at the horizon shown)",
             format!("regret of glm-eps-greedy minus that of {name} at T: {}", number(less)),
@@ -131,8 +145,8 @@ fn logistic_growth(claims: &mut Vec<Claim>, outcome: &Outcome, reading: &str) {
     }
 }
 
-/// Within a run eps is constant, so regret grows linearly in t by construction: T^(2/3) is a statement over horizons.
-fn horizons(plan: &Plan, outcome: &Outcome, reading: &str) -> Claim {
+/// Theorem 1's exponent over horizons. Within a run eps is constant, so that regret grows linearly.
+fn horizons(plan: &Plan, outcome: &FinishedExperiment, reading: &str) -> PaperClaim {
     let slopes: Vec<f64> = outcome
         .records
         .iter()
@@ -148,10 +162,10 @@ fn horizons(plan: &Plan, outcome: &Outcome, reading: &str) -> Claim {
         })
         .collect();
     let slope = Interval::of(&slopes);
-    Claim {
+    PaperClaim {
         note: "eps = T^(-1/3) is constant within a run, so the exponent is over horizons, not over rounds"
             .into(),
-        ..Claim::new(
+        ..PaperClaim::new(
             format!("glm-eps-greedy-exponent-{reading}"),
             "Fig. 1c, Theorem 1: glm-eps-greedy is sublinear, of order T^(2/3)",
             format!(
@@ -165,10 +179,10 @@ fn horizons(plan: &Plan, outcome: &Outcome, reading: &str) -> Claim {
     }
 }
 
-fn linear_growth(claims: &mut Vec<Claim>, outcome: &Outcome) {
+fn linear_growth(claims: &mut Vec<PaperClaim>, outcome: &FinishedExperiment) {
     let growth = outcome.growth("esag");
     let sublinear = judge_sign(growth.times(-1.0).plus(LINEAR));
-    claims.push(Claim::new(
+    claims.push(PaperClaim::new(
         "esag-sublinear".into(),
         "Fig. 1d: esag has sublinear regret in the linear case with high noise",
         outcome.growth_in_words("esag"),
@@ -185,9 +199,9 @@ fn linear_growth(claims: &mut Vec<Claim>, outcome: &Outcome) {
     } else {
         format!("policies without the theorem pass this rule too: {}", too.join(", "))
     };
-    claims.push(Claim {
+    claims.push(PaperClaim {
         note: format!("the theorem is an upper bound: slower growth does not contradict it; {too}"),
-        ..Claim::new(
+        ..PaperClaim::new(
             "esag-exponent".into(),
             "Theorem 2: esag's regret is at most of order sqrt(T)",
             outcome.growth_in_words("esag"),
@@ -197,18 +211,18 @@ fn linear_growth(claims: &mut Vec<Claim>, outcome: &Outcome) {
     for name in others {
         let paper = "Fig. 1d: the other algorithms have linear regret";
         let claim = linear_claim(format!("{name}-linear"), paper, outcome, name, "");
-        // What it is without its constant share of random picks, which costs as much in every round.
+        // Exploring costs as much in every round, so compare with the policy without it.
         let without = outcome.growth("greedy");
         let explores = name == "eps-greedy-all" && judge_linear(without) == Finding::NotReproduced;
         let why = format!(
-            "without exploring it is greedy, whose regret grows with an exponent of {}: what grows linearly is the share of random \
-             picks, whoever explores",
+            "without exploration it is greedy, whose regret grows with an exponent of {}: the \
+             share of random picks grows linearly for every policy",
             number(without)
         );
         claims.push(but_chance_does_too(claim, explores, why));
     }
     let lead = Interval::of_differences(&outcome.regrets("lin-ucb"), &outcome.regrets("eval-ucb"));
-    claims.push(Claim::new(
+    claims.push(PaperClaim::new(
         "eval-ucb-beats-lin-ucb-high-noise".into(),
         "Sect. 6.1.2: EvalBasedUCB outperforms LinUCB (linear, high noise)",
         format!("regret of lin-ucb minus that of eval-ucb at T: {}", number(lead)),
@@ -220,7 +234,7 @@ fn prefix(link: Link) -> (&'static str, &'static str) {
     if link == Link::Identity { ("linear", "") } else { ("logistic", "glm-") }
 }
 
-fn fading_bias(claims: &mut Vec<Claim>, link: Link, regimes: [&Outcome; 3]) {
+fn fading_bias(claims: &mut Vec<PaperClaim>, link: Link, regimes: [&FinishedExperiment; 3]) {
     let (form, glm) = prefix(link);
     let name = format!("{glm}greedy");
     let errors = regimes.map(|outcome| Interval::of(&outcome.errors(&name)));
@@ -241,7 +255,7 @@ fn fading_bias(claims: &mut Vec<Claim>, link: Link, regimes: [&Outcome; 3]) {
         .zip(RATIOS)
         .filter(|(outcome, _)| error_falls(outcome, &explored) != Finding::Reproduced);
     let biased: Vec<String> = biased.map(|(_, ratio)| ratio.to_string()).collect();
-    let claim = Claim::new(
+    let claim = PaperClaim::new(
         format!("bias-fades-{form}"),
         "App.: as alpha0/sigma0 grows, the effect of the noise correlation becomes less and less relevant",
         format!(
@@ -255,13 +269,13 @@ fn fading_bias(claims: &mut Vec<Claim>, link: Link, regimes: [&Outcome; 3]) {
         finding,
     );
     let why = format!(
-        "the error of {explored} does not fall with t at ratio {}: what fades is not of the choice alone",
+        "the error of {explored} does not fall with t at ratio {}: the choice is not the only cause",
         biased.join(", ")
     );
     claims.push(but_chance_does_too(claim, !biased.is_empty(), why));
 }
 
-fn clear_regime(claims: &mut Vec<Claim>, link: Link, clear: &Outcome) {
+fn clear_regime(claims: &mut Vec<PaperClaim>, link: Link, clear: &FinishedExperiment) {
     let (form, glm) = prefix(link);
     let (ours, theirs) = (format!("{glm}eval-ucb"), format!("{glm}lin-ucb"));
     let later = Interval::of_differences(
@@ -270,13 +284,13 @@ fn clear_regime(claims: &mut Vec<Claim>, link: Link, clear: &Outcome) {
     );
     let whole = Interval::of_differences(&clear.regrets(&theirs), &clear.regrets(&ours));
     let first = Interval::of_differences(&clear.regrets(&ours), &clear.regrets_after_the_first(&ours));
-    claims.push(Claim {
+    claims.push(PaperClaim {
         note: format!(
             "{ours} draws its first round blindly, before any reward is seen, while {theirs} begins with the largest \
              scores; over all rounds: {}",
             judge_sign(whole)
         ),
-        ..Claim::new(
+        ..PaperClaim::new(
             format!("eval-ucb-beats-lin-ucb-low-noise-{form}"),
             "App.: at large alpha0/sigma0 EvalBasedUCB performs particularly well",
             format!(
@@ -291,7 +305,7 @@ fn clear_regime(claims: &mut Vec<Claim>, link: Link, clear: &Outcome) {
     });
 }
 
-fn noisy_regime(claims: &mut Vec<Claim>, link: Link, noisy: &Outcome) {
+fn noisy_regime(claims: &mut Vec<PaperClaim>, link: Link, noisy: &FinishedExperiment) {
     let (form, glm) = prefix(link);
     let explored = format!("{glm}eps-greedy 0.1 T^-1/3");
     let chance = noisy.growth(&explored);
@@ -304,7 +318,8 @@ fn noisy_regime(claims: &mut Vec<Claim>, link: Link, noisy: &Outcome) {
             "ratio 0.1, ",
         );
         let measured = format!(
-            "{}; growth exponent of {explored}, which learns from random picks alone, {}; regrets at T {} and {}",
+            "{}; growth exponent of {explored}, which learns from random picks alone, {}; regrets \
+             at T {} and {}",
             claim.measured,
             number(chance),
             number(Interval::of(&noisy.regrets(&name))),
@@ -314,7 +329,7 @@ fn noisy_regime(claims: &mut Vec<Claim>, link: Link, noisy: &Outcome) {
             "the regret of {explored} is not seen to grow more slowly than linearly either: using all samples is not shown \
              to be the cause"
         );
-        let claim = Claim { measured, ..claim };
+        let claim = PaperClaim { measured, ..claim };
         claims.push(but_chance_does_too(claim, judge_linear(chance) != Finding::NotReproduced, why));
     }
 }
@@ -325,7 +340,7 @@ mod tests {
 
     #[test]
     fn what_random_picks_may_do_as_well_says_little() {
-        let claim = |finding| Claim::new("x".into(), "", String::new(), finding);
+        let claim = |finding| PaperClaim::new("x".into(), "", String::new(), finding);
         for (finding, too, expected) in [
             (Finding::Reproduced, true, Finding::HoldsSaysLittle),
             (Finding::Reproduced, false, Finding::Reproduced),

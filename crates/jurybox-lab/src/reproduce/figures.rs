@@ -1,10 +1,10 @@
-//! The figures: regret and estimation error, with the theorems' bounds and slopes beside the curves.
+//! The figures of regret and estimation error, with reference slopes and the theorems' bounds.
 
-use super::parts::{HORIZON, Key, RATIOS};
-use super::{Outcome, Part, Plan, Report};
+use super::parts::{HORIZON, RATIOS, SimulationKey};
+use super::{FinishedExperiment, PaperPart, Plan, ReproductionReport};
 use crate::runner::Experiment;
 use crate::setting::{Setting, Truncation};
-use crate::world::World;
+use crate::simulated_queue::SimulatedQueue;
 use jurybox::Link;
 use jurybox::bounds::Problem;
 use jurybox_draw::{Curve, Plot, Scale};
@@ -12,33 +12,37 @@ use jurybox_draw::{Curve, Plot, Scale};
 /// A figure with the numbers behind it.
 ///
 /// ```
-/// // Read from `Report::figures`; each goes to NAME.svg and NAME.csv.
+/// // Read from `ReproductionReport::figures`; each goes to NAME.svg and NAME.csv.
 /// fn files(figure: &jurybox_lab::Figure) -> [String; 2] {
 ///     [format!("{}.svg", figure.name), format!("{}.csv", figure.name)]
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Name of its files.
+    /// Base name of its files.
     pub name: String,
-    /// What it shows and what to look for.
+    /// Caption: what it shows, and the paper's claim.
     pub caption: String,
-    /// The picture.
+    /// The plot.
     pub plot: Plot,
-    /// The numbers.
+    /// The numbers as CSV.
     pub csv: String,
 }
 
-/// Policies that the paper leaves out of its zoomed figures: their regret is so large that others look alike.
+/// Policies whose regret is so large that the others would look alike.
 const LARGE: [&str; 3] = ["rand", "exp4p", "uniform"];
 
-pub(super) fn add(plan: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
+pub(super) fn add(
+    plan: &Plan,
+    done: &[(SimulationKey, FinishedExperiment)],
+    report: &mut ReproductionReport,
+) {
     for (key, outcome) in done {
         match *key {
-            Key::Main(Link::Identity, _) => linear_main(outcome, report),
-            Key::Main(link, truncation) => logistic_main(plan, link, truncation, outcome, report),
-            Key::Appendix(link, ratio) => appendix(link, ratio, outcome, report),
-            Key::Gap(..) => {}
+            SimulationKey::Main(Link::Identity, _) => linear_main(outcome, report),
+            SimulationKey::Main(link, truncation) => logistic_main(plan, link, truncation, outcome, report),
+            SimulationKey::Appendix(link, ratio) => appendix(link, ratio, outcome, report),
+            SimulationKey::Gap(..) => {}
         }
     }
 }
@@ -50,20 +54,20 @@ fn reading(truncation: Truncation) -> &'static str {
     }
 }
 
-fn regret_curves(outcome: &Outcome, zoomed: bool) -> Vec<Curve> {
+fn regret_curves(outcome: &FinishedExperiment, zoomed: bool) -> Vec<Curve> {
     let mut curves = outcome.summary.curves(&|point| Some(point.relative_regret));
     curves
         .retain(|curve| !(curve.name.starts_with(HORIZON) || zoomed && LARGE.contains(&curve.name.as_str())));
     curves
 }
 
-fn error_curves(outcome: &Outcome) -> Vec<Curve> {
+fn error_curves(outcome: &FinishedExperiment) -> Vec<Curve> {
     let mut curves = outcome.summary.curves(&|point| point.alpha_error);
     curves.retain(|curve| !curve.name.starts_with(HORIZON));
     curves
 }
 
-fn figure(name: String, caption: &str, plot: Plot, outcome: &Outcome) -> Figure {
+fn figure(name: String, caption: &str, plot: Plot, outcome: &FinishedExperiment) -> Figure {
     Figure { name, caption: caption.into(), plot, csv: outcome.summary.to_csv() }
 }
 
@@ -89,9 +93,15 @@ fn error_plot(title: String, curves: Vec<Curve>) -> Plot {
     }
 }
 
-fn logistic_main(plan: &Plan, _: Link, truncation: Truncation, outcome: &Outcome, report: &mut Report) {
+fn logistic_main(
+    plan: &Plan,
+    _: Link,
+    truncation: Truncation,
+    outcome: &FinishedExperiment,
+    report: &mut ReproductionReport,
+) {
     let cut = reading(truncation);
-    if plan.has(Part::Fig1b) {
+    if plan.has(PaperPart::Fig1b) {
         let mut curves = error_curves(outcome);
         curves.retain(|curve| curve.name.contains("eps-greedy"));
         report.figures.push(figure(
@@ -101,7 +111,7 @@ fn logistic_main(plan: &Plan, _: Link, truncation: Truncation, outcome: &Outcome
             outcome,
         ));
     }
-    if plan.has(Part::Fig1c) {
+    if plan.has(PaperPart::Fig1c) {
         report.figures.push(figure(
             format!("fig1c-{cut}"),
             "Fig. 1c. The paper: glm-esag and glm-lin-ucb have less regret, but it keeps growing; glm-eps-greedy is \
@@ -116,7 +126,7 @@ fn logistic_main(plan: &Plan, _: Link, truncation: Truncation, outcome: &Outcome
     }
 }
 
-fn linear_main(outcome: &Outcome, report: &mut Report) {
+fn linear_main(outcome: &FinishedExperiment, report: &mut ReproductionReport) {
     report.figures.push(figure(
         "fig1d".into(),
         "Fig. 1d. The paper: esag is sublinear, the others are linear; eval-ucb beats lin-ucb.",
@@ -131,8 +141,8 @@ fn linear_main(outcome: &Outcome, report: &mut Report) {
     bounds("fig1d", "1d", outcome, report);
 }
 
-/// The regret on log axes with reference slopes, without the policies whose regret is large.
-fn log_axes(name: &str, title: &str, outcome: &Outcome, report: &mut Report) {
+/// Regret on log axes with reference slopes, without the policies in [`LARGE`].
+fn log_axes(name: &str, title: &str, outcome: &FinishedExperiment, report: &mut ReproductionReport) {
     let glm = if outcome.experiment.setting.link == Link::Identity { "" } else { "glm-" };
     let mut curves = regret_curves(outcome, true);
     curves.extend(with_slope(&curves, &format!("{glm}esag"), 0.5, "slope 1/2"));
@@ -144,8 +154,8 @@ fn log_axes(name: &str, title: &str, outcome: &Outcome, report: &mut Report) {
     ));
 }
 
-/// The policies that the theorems are about, with the theorems' bounds: far above, what they tell is the shape.
-fn bounds(name: &str, title: &str, outcome: &Outcome, report: &mut Report) {
+/// The policies of the theorems with their bounds, which lie far above and show the shape only.
+fn bounds(name: &str, title: &str, outcome: &FinishedExperiment, report: &mut ReproductionReport) {
     let linear = outcome.experiment.setting.link == Link::Identity;
     let about = if linear { ["esag", "eps-greedy"] } else { ["glm-eps-greedy", ""] };
     let mut curves = regret_curves(outcome, true);
@@ -162,7 +172,7 @@ fn bounds(name: &str, title: &str, outcome: &Outcome, report: &mut Report) {
     ));
 }
 
-fn appendix(link: Link, ratio: f64, outcome: &Outcome, report: &mut Report) {
+fn appendix(link: Link, ratio: f64, outcome: &FinishedExperiment, report: &mut ReproductionReport) {
     let form = if link == Link::Identity { "linear" } else { "logistic" };
     report.figures.push(figure(
         format!("appendix-{form}-regret-{ratio}"),
@@ -182,7 +192,7 @@ fn appendix(link: Link, ratio: f64, outcome: &Outcome, report: &mut Report) {
     debug_assert!(RATIOS.contains(&ratio));
 }
 
-/// A line of that slope on log axes, through the end of a curve.
+/// A line of the given slope on log axes, through the end of the named curve.
 fn with_slope(curves: &[Curve], name: &str, slope: f64, label: &str) -> Option<Curve> {
     let curve = curves.iter().find(|curve| curve.name == name)?;
     let &(end, height) = curve.points.last()?;
@@ -190,32 +200,32 @@ fn with_slope(curves: &[Curve], name: &str, slope: f64, label: &str) -> Option<C
     Some(Curve::new(label, points).as_reference())
 }
 
-/// The theorems' constants in the world of each run.
-pub(super) fn problems(outcome: &Outcome) -> Vec<Problem> {
+/// The constants of the theorems in each run.
+pub(super) fn problems(outcome: &FinishedExperiment) -> Vec<Problem> {
     let Experiment { setting, seed, runs, .. } = &outcome.experiment;
-    (0..*runs).map(|run| problem(setting, &World::new(setting, *seed, run))).collect()
+    (0..*runs).map(|run| problem(setting, &SimulatedQueue::new(setting, *seed, run))).collect()
 }
 
-/// The mean of a bound over the worlds of the runs.
-fn bound(outcome: &Outcome, name: &str, of: impl Fn(&Problem, u64) -> f64) -> Curve {
+/// The mean of a bound over the runs, as a curve.
+fn bound(outcome: &FinishedExperiment, name: &str, of: impl Fn(&Problem, u64) -> f64) -> Curve {
     let problems = problems(outcome);
     let mean = |t: u64| problems.iter().map(|p| of(p, t)).sum::<f64>() / problems.len() as f64;
     let rounds = &outcome.records[0].rounds;
     Curve::new(name, rounds.iter().filter(|t| **t > 1).map(|&t| (t as f64, mean(t))).collect())
 }
 
-fn esag_bound(outcome: &Outcome) -> Curve {
+fn esag_bound(outcome: &FinishedExperiment) -> Curve {
     bound(outcome, "Theorem 2", Problem::regret_esag)
 }
 
-fn eps_greedy_bound(outcome: &Outcome) -> Curve {
+fn eps_greedy_bound(outcome: &FinishedExperiment) -> Curve {
     let lambda = 1.0 / outcome.experiment.setting.evaluators as f64;
     bound(outcome, "Theorem 1", |p, t| p.regret_eps_greedy(t, (t as f64).powf(-1.0 / 3.0), lambda))
 }
 
-/// The theorems' constants in a world: rewards up to the largest that a run will meet.
-fn problem(setting: &Setting, world: &World) -> Problem {
-    let truth = world.truth();
+/// The constants of the theorems in one run; rewards are bounded by their expected maximum.
+fn problem(setting: &Setting, queue: &SimulatedQueue) -> Problem {
+    let truth = queue.truth();
     let max_reward = (2.0 * (setting.items as f64 * setting.rounds as f64).ln()).sqrt();
     let max_alpha = truth.alpha.iter().copied().fold(0.0, f64::max);
     let steepest = max_alpha * max_reward;

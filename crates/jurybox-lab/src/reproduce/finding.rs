@@ -1,18 +1,19 @@
-//! Findings: what became of a claim, and the rules by which that is judged, at 95% confidence.
+//! Findings on the paper's claims, and the rules behind them, at 95% confidence.
 //!
-//! A comparison is paired run by run, and decided when its interval excludes zero. Whether regret keeps growing linearly is
-//! judged by the exponent of what it grows by over two doublings of t, up to nearly T (the slope of the whole sum would take
-//! a line after a costly start for a bend): linear when the interval lies above 0.9, sublinear when below. A theorem that
-//! says "of order T^x" is an upper bound: it stands when the exponent is below 0.9 and its interval is not all above
-//! x + 0.1. An error keeps a bias when its log-log slope over the last decade of rounds lies above -0.1, and falls when
-//! below. A bound that picking at random would not exceed either holds, and says little; so does
-//! what is laid to learning from all samples where a policy that learns from random picks alone is not seen to do otherwise, and
-//! linear growth that exploring at a constant rate brings by itself.
+//! - Comparisons are paired by run, and decided if the interval excludes zero.
+//! - Regret grows linearly if its growth exponent lies above 0.9, and sublinearly if below. The
+//!   exponent is that of the growth over two doublings of t, up to nearly T. (The slope of the
+//!   whole sum would take linear growth after a costly start for sublinear.)
+//! - A theorem "of order T^x" is an upper bound. It fails if the exponent's interval lies above x +
+//!   0.1, and stands if the interval lies below 0.9 and not above x.
+//! - An error keeps a bias if its log-log slope over the last decade of rounds lies above -0.1, and
+//!   falls if below.
+//! - A claim says little if picks at random show the same.
 
 use jurybox::Interval;
 use serde::Serialize;
 
-/// Whether a claim held up. (A verdict is what a person gives on an item.)
+/// The finding on a claim of the paper.
 ///
 /// ```
 /// assert_eq!(jurybox_lab::Finding::HoldsSaysLittle.to_string(), "holds, says little");
@@ -20,18 +21,18 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// It did.
+    /// The claim holds.
     Reproduced,
-    /// It did, and so it would have without what the paper lays it to: picks at random do the same.
+    /// The claim holds, and would hold without the cause that the paper names.
     HoldsSaysLittle,
     /// The opposite was measured.
     NotReproduced,
-    /// The interval leaves both open.
+    /// The interval allows both.
     CannotTell,
 }
 
 impl Finding {
-    /// All of them.
+    /// All findings.
     pub const ALL: [Finding; 4] =
         [Finding::Reproduced, Finding::HoldsSaysLittle, Finding::NotReproduced, Finding::CannotTell];
 }
@@ -47,34 +48,35 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// A claim of the paper and what became of it.
+/// A claim of the paper with its finding.
 ///
 /// ```
-/// // Read from `Report::claims`.
-/// fn held(claim: &jurybox_lab::Claim) -> bool { claim.finding == jurybox_lab::Finding::Reproduced }
+/// // Read from `ReproductionReport::claims`.
+/// use jurybox_lab::{Finding, PaperClaim};
+/// fn held(claim: &PaperClaim) -> bool { claim.finding == Finding::Reproduced }
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Claim {
-    /// A name to refer to it by.
+pub struct PaperClaim {
+    /// Short unique name.
     pub id: String,
-    /// The paper's words, in short, and where they stand.
+    /// The claim in short, with its place in the paper.
     pub paper: String,
     /// What was measured, with 95% intervals.
     pub measured: String,
-    /// What became of it.
+    /// The finding.
     pub finding: Finding,
-    /// Anything a reader should know; may be empty.
+    /// A note for the reader; may be empty.
     pub note: String,
 }
 
-impl Claim {
-    /// One without a note.
-    pub(super) fn new(id: String, paper: &str, measured: String, finding: Finding) -> Claim {
-        Claim { id, paper: paper.into(), measured, finding, note: String::new() }
+impl PaperClaim {
+    /// A claim without a note.
+    pub(super) fn new(id: String, paper: &str, measured: String, finding: Finding) -> PaperClaim {
+        PaperClaim { id, paper: paper.into(), measured, finding, note: String::new() }
     }
 }
 
-/// `mean [low, high]`, with as many digits as a reader can use, and more where the interval is narrow.
+/// An estimate as `mean [low, high]`, with more digits the narrower the interval is.
 pub(super) fn number(e: Interval) -> String {
     let narrow = -e.half_width().log10().floor();
     let narrow = if narrow.is_finite() { narrow.clamp(0.0, 8.0) as usize } else { 0 };
@@ -86,7 +88,7 @@ pub(super) fn number(e: Interval) -> String {
     format!("{} [{}, {}]", digits(e.mean), digits(e.low), digits(e.high))
 }
 
-/// Reproduced when above zero, not when below.
+/// Reproduced if the difference is above zero, not reproduced if below.
 pub(super) fn judge_sign(difference: Interval) -> Finding {
     if difference.above(0.0) {
         Finding::Reproduced
@@ -97,21 +99,21 @@ pub(super) fn judge_sign(difference: Interval) -> Finding {
     }
 }
 
-/// From this exponent on, growth is linear.
+/// Least exponent of linear growth.
 pub(super) const LINEAR: f64 = 0.9;
 
 pub(super) fn judge_linear(slope: Interval) -> Finding {
     judge_sign(slope.plus(-LINEAR))
 }
 
-/// Above this slope on log axes, an error stays.
+/// Log-log slope above which an error is said to stay.
 pub(super) const STAYS: f64 = -0.1;
 
-/// What the logarithms in a bound of order T^x can add to an exponent that is measured over a decade or so.
+/// Allowance for the logarithms in a bound of order T^x, when exponents are measured over a decade.
 const LOGARITHMS: f64 = 0.1;
 
-/// An upper bound of order T^exponent: growing more slowly does not contradict it, growing a little faster may be the
-/// logarithms in it, and cannot be told.
+/// The finding on an upper bound of order T^exponent. Slower growth does not contradict it;
+/// slightly faster growth may come from logarithms, and decides nothing.
 pub(super) fn judge_at_most(slope: Interval, exponent: f64) -> Finding {
     if slope.above(exponent + LOGARITHMS) {
         Finding::NotReproduced
@@ -122,7 +124,8 @@ pub(super) fn judge_at_most(slope: Interval, exponent: f64) -> Finding {
     }
 }
 
-/// A bound, as a multiple of what was measured and of what picking at random gives, in each of several settings.
+/// The finding on a bound, from its ratio to the measured regret and to that of random picks, in
+/// several settings.
 pub(super) fn judge_bound(of_measured: &[f64], of_chance: &[f64]) -> Finding {
     if of_measured.iter().any(|ratio| *ratio < 1.0) {
         Finding::NotReproduced
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_show_what_can_be_told_from_zero() {
+    fn numbers_have_digits_that_suit_the_interval() {
         assert_eq!(number(slope(0.163, 0.016)), "0.163 [0.147, 0.179]");
         assert_eq!(number(slope(2909.0, 44.5)), "2909 [2864, 2954]");
         assert_eq!(number(slope(-0.000_213, 0.000_018)), "-0.00021 [-0.00023, -0.00019]");

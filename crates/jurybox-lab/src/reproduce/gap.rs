@@ -1,9 +1,10 @@
-//! Fig. 1a: how far the oracle and the plain average are from the best picks, against the number of evaluators.
+//! Fig. 1a: the gap to the best picks of the oracle and of the plain average, by number of
+//! evaluators.
 
 use super::figures::Figure;
-use super::finding::{Claim, Finding, judge_sign, number};
-use super::parts::{JURIES, Key, READINGS};
-use super::{Outcome, Plan, Report};
+use super::finding::{Finding, PaperClaim, judge_sign, number};
+use super::parts::{JURIES, READINGS, SimulationKey};
+use super::{FinishedExperiment, Plan, ReproductionReport};
 use crate::setting::Truncation;
 use crate::statistics::log_slope;
 use jurybox::Interval;
@@ -11,11 +12,11 @@ use jurybox::Link;
 use jurybox_draw::{Curve, Plot, Scale};
 use std::fmt::Write;
 
-/// A number of evaluators, and the gaps of each run: of the oracle, and of the average.
-type OfJury = (usize, (Vec<f64>, Vec<f64>));
+/// A number of evaluators, with the gaps of the oracle and of the average in each run.
+type JuryGaps = (usize, (Vec<f64>, Vec<f64>));
 
-/// Gap per round of each run: of the oracle, and of the average.
-fn gaps(outcome: &Outcome) -> (Vec<f64>, Vec<f64>) {
+/// Gap per round in each run: of the oracle, and of the average.
+fn gaps(outcome: &FinishedExperiment) -> (Vec<f64>, Vec<f64>) {
     let rounds = outcome.experiment.setting.rounds as f64;
     let end = |values: &[f64]| values.last().copied().unwrap_or(0.0);
     outcome
@@ -28,14 +29,14 @@ fn gaps(outcome: &Outcome) -> (Vec<f64>, Vec<f64>) {
         .unzip()
 }
 
-pub(super) fn add(_: &Plan, done: &[(Key, Outcome)], report: &mut Report) {
-    let find = |key: Key| done.iter().find(|(k, _)| *k == key).map(|(_, outcome)| gaps(outcome));
+pub(super) fn add(_: &Plan, done: &[(SimulationKey, FinishedExperiment)], report: &mut ReproductionReport) {
+    let find = |key: SimulationKey| done.iter().find(|(k, _)| *k == key).map(|(_, outcome)| gaps(outcome));
     let mut curves = Vec::new();
     let mut csv = String::from("link,truncation,evaluators,strategy,gap,gap_low,gap_high\n");
     for (link, truncation) in READINGS {
-        let by_jury: Vec<OfJury> = JURIES
+        let by_jury: Vec<JuryGaps> = JURIES
             .into_iter()
-            .filter_map(|jury| Some((jury, find(Key::Gap(link, truncation, jury))?)))
+            .filter_map(|jury| Some((jury, find(SimulationKey::Gap(link, truncation, jury))?)))
             .collect();
         if by_jury.is_empty() {
             return;
@@ -77,10 +78,10 @@ fn label(link: Link, truncation: Truncation) -> &'static str {
     }
 }
 
-fn beats_average(report: &mut Report, link: Link, truncation: Truncation, by_jury: &[OfJury]) {
+fn beats_average(report: &mut ReproductionReport, link: Link, truncation: Truncation, by_jury: &[JuryGaps]) {
     let Some((_, (oracle, average))) = by_jury.iter().find(|(jury, _)| *jury == 10) else { return };
     let lead = Interval::of_differences(average, oracle);
-    report.claims.push(Claim {
+    report.claims.push(PaperClaim {
         id: format!("oracle-beats-average-{}", label(link, truncation).replace(',', "-")),
         paper: "Fig. 1a: the oracle strategies outperform the simple average in both settings".into(),
         measured: format!(
@@ -99,7 +100,7 @@ fn beats_average(report: &mut Report, link: Link, truncation: Truncation, by_jur
     });
 }
 
-fn shrinks(report: &mut Report, link: Link, truncation: Truncation, by_jury: &[OfJury]) {
+fn shrinks(report: &mut ReproductionReport, link: Link, truncation: Truncation, by_jury: &[JuryGaps]) {
     let slope_from = |from: usize| {
         let runs = by_jury[0].1.0.len();
         let slopes: Vec<f64> = (0..runs)
@@ -125,7 +126,7 @@ fn shrinks(report: &mut Report, link: Link, truncation: Truncation, by_jury: &[O
             if late.below(-0.1) || all.above(0.0) { Finding::NotReproduced } else { flat },
         )
     };
-    report.claims.push(Claim {
+    report.claims.push(PaperClaim {
         id: format!("gap-against-evaluators-{}", label(link, truncation).replace(',', "-")),
         paper: paper.into(),
         measured: format!(

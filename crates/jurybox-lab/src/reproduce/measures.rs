@@ -1,22 +1,22 @@
-//! What claims are judged by: regret and error at the end of each run, and how they grow.
+//! Measures of a finished experiment that claims are judged by: regret, error and their growth.
 
-use super::Outcome;
+use super::FinishedExperiment;
 use super::finding::number;
 use crate::statistics::{growth_exponent, log_slope};
 use jurybox::Interval;
 
-impl Outcome {
+impl FinishedExperiment {
     fn at(&self, label: &str) -> Option<usize> {
         self.experiment.contenders.iter().position(|contender| contender.label == label)
     }
 
-    /// Relative regret of each run at the end of the contender's rounds.
+    /// Relative regret in each run after the contender's last round.
     pub(super) fn regrets(&self, label: &str) -> Vec<f64> {
         let at = self.at(label).expect("a contender of the line-up");
         self.records.iter().filter_map(|record| record.tracks[at].relative_regret.last().copied()).collect()
     }
 
-    /// The same without the first round, in which some policies have nothing to go by.
+    /// Relative regret in each run, without the first round, in which some policies pick blindly.
     pub(super) fn regrets_after_the_first(&self, label: &str) -> Vec<f64> {
         let at = self.at(label).expect("a contender of the line-up");
         let regrets = self.records.iter().map(|record| &record.tracks[at].relative_regret);
@@ -27,7 +27,7 @@ impl Outcome {
         regrets.filter_map(|regret| Some(regret.last()? - regret.first()?)).collect()
     }
 
-    /// Slopes on log axes over the last decade of rounds, run by run.
+    /// Log-log slope over the last decade of rounds, run by run.
     fn slope(&self, label: &str, of: impl Fn(&crate::trial::Track, usize) -> f64) -> Interval {
         let at = self.at(label).expect("a contender of the line-up");
         let from = self.experiment.setting.rounds / 10;
@@ -46,11 +46,12 @@ impl Outcome {
         self.slope(label, |track, i| track.relative_regret[i])
     }
 
-    /// The exponent of growth from 0.24 T over 0.48 T to 0.96 T, which are checkpoints of every long run.
+    /// The growth exponent from 0.24 T over 0.48 T to 0.96 T, which are checkpoints of every long
+    /// run.
     pub(super) fn growth(&self, label: &str) -> Interval {
         let at = self.at(label).expect("a contender of the line-up");
         let rounds = self.experiment.setting.rounds;
-        let regret_at = |record: &crate::trial::Record, parts: u64| {
+        let regret_at = |record: &crate::trial::RunRecord, parts: u64| {
             let i = record.rounds.partition_point(|&t| t < rounds * parts / 25);
             record.tracks[at].relative_regret[i]
         };
@@ -63,7 +64,7 @@ impl Outcome {
         growth_exponent(&growth).unwrap_or(Interval::around(0.0, f64::INFINITY))
     }
 
-    /// Both measures of growth, in words.
+    /// Both measures of growth, as a phrase.
     pub(super) fn growth_in_words(&self, label: &str) -> String {
         format!(
             "{label}: growth exponent {}; log-log slope of the whole sum over the last decade {}",

@@ -1,9 +1,9 @@
-//! The paper, again: every figure and table, and what became of every claim.
+//! The reproduction of the paper: its figures and tables, and a finding on each of its claims.
 //!
-//! A [`Plan`] says what to do and how thoroughly; [`reproduce`] does it and gives a [`Report`]: figures, tables, claims.
-//! What the paper leaves open is settled as follows, and said in the report: K = 10 where K is not stated (the appendix's
-//! value), ratio 1 for Figs. 1a to 1c, T = 10,000, and noise of the logistic link cut to keep scores in (0, 1), with the
-//! other reading beside it in Figs. 1a to 1c.
+//! A [`Plan`] names parts and sizes; [`reproduce`] returns a [`ReproductionReport`]. Where the
+//! paper is silent: K = 10 (the appendix's value), ratio 1 for Figs. 1a to 1c, T = 10,000, and
+//! logistic noise cut so that scores stay in (0, 1), with the symmetric cut beside it in Figs. 1a
+//! to 1c.
 
 mod claims;
 mod data;
@@ -18,74 +18,75 @@ mod remarks;
 mod tables;
 mod theorem;
 
-pub use data::Skipped;
+pub use data::SkippedPart;
 pub use figures::Figure;
-pub use finding::{Claim, Finding};
-pub use parts::Part;
-pub use tables::Table;
+pub use finding::{Finding, PaperClaim};
+pub use parts::PaperPart;
+pub use tables::PaperTable;
 
 use crate::error::Error;
 use crate::runner::{Experiment, Running, run_all};
 use crate::summary::Summary;
-use crate::trial::Record;
+use crate::trial::RunRecord;
 use std::path::PathBuf;
 
-/// What to reproduce, and how thoroughly.
+/// The parts to reproduce, and their size.
 ///
 /// ```
-/// use jurybox_lab::{Part, Plan};
+/// use jurybox_lab::{PaperPart, Plan};
 ///
-/// let plan = Plan::new(vec![Part::Fig1a], true);
+/// let plan = Plan::new(vec![PaperPart::Fig1a], true);
 /// assert!(plan.simulated_runs() < 80 && plan.simulated_rounds() < 10_000);
-/// assert_eq!(Plan::new(vec![], false).parts, Part::ALL); // nothing named: everything
+/// assert_eq!(Plan::new(vec![], false).parts, PaperPart::ALL); // nothing named: everything
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Which parts.
-    pub parts: Vec<Part>,
+    /// The parts.
+    pub parts: Vec<PaperPart>,
     /// A quick look instead of the paper's size.
     pub quick: bool,
-    /// Runs of every part; where not given, as many as the part has in that size.
+    /// Number of runs of every part; by default that of the part's size.
     pub runs: Option<u64>,
-    /// Rounds of every part; where not given, as many as the part has in that size.
+    /// Number of rounds of every part; by default that of the part's size.
     pub rounds: Option<u64>,
-    /// Seed of everything random.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// Folder with content-review.csv.
+    /// Folder that holds content-review.csv.
     pub data: Option<PathBuf>,
-    /// Predictions of the seven evaluators, as written by experiments/jester/train.py.
+    /// File with the predictions of the seven evaluators, from experiments/jester/train.py.
     pub jester: Option<PathBuf>,
 }
 
 impl Plan {
-    /// The paper's size (simulations of 80 runs, T = 10,000), or a quick look at the same.
-    pub fn new(parts: Vec<Part>, quick: bool) -> Plan {
-        let parts = if parts.is_empty() { Part::ALL.to_vec() } else { parts };
+    /// A plan of the paper's size (simulations of 80 runs, T = 10,000), or of a quick look. No
+    /// parts means all of them.
+    pub fn new(parts: Vec<PaperPart>, quick: bool) -> Plan {
+        let parts = if parts.is_empty() { PaperPart::ALL.to_vec() } else { parts };
         Plan { parts, quick, runs: None, rounds: None, seed: 1, data: None, jester: None }
     }
 
-    /// Runs of every simulation.
+    /// Number of runs of every simulation.
     pub fn simulated_runs(&self) -> u64 {
         self.size(SIMULATED, SIMULATED_QUICKLY).runs
     }
 
-    /// Rounds of every simulation.
+    /// Number of rounds of every simulation.
     pub fn simulated_rounds(&self) -> u64 {
         self.size(SIMULATED, SIMULATED_QUICKLY).rounds
     }
 
-    /// The size of a part that has these two sizes of its own, but for the runs and rounds that were asked for.
+    /// The size of a part with the given sizes, unless the plan sets runs or rounds.
     pub(crate) fn size(&self, full: Size, quick: Size) -> Size {
         let own = if self.quick { quick } else { full };
         Size { runs: self.runs.unwrap_or(own.runs), rounds: self.rounds.unwrap_or(own.rounds) }
     }
 
-    fn has(&self, part: Part) -> bool {
+    fn has(&self, part: PaperPart) -> bool {
         self.parts.contains(&part)
     }
 }
 
-/// How many runs of how many rounds.
+/// Numbers of runs and of rounds in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) runs: u64,
@@ -95,45 +96,46 @@ pub(crate) struct Size {
 const SIMULATED: Size = Size { runs: 80, rounds: 10_000 };
 const SIMULATED_QUICKLY: Size = Size { runs: 8, rounds: 1000 };
 
-/// What came out.
+/// The result of a reproduction.
 ///
 /// ```
-/// let report = jurybox_lab::Report::default();
+/// let report = jurybox_lab::ReproductionReport::default();
 /// assert!(report.claims.is_empty());
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Report {
+pub struct ReproductionReport {
     /// Figures, in the paper's order.
     pub figures: Vec<Figure>,
-    /// Tables, the paper's numbers beside ours.
-    pub tables: Vec<Table>,
-    /// What to know before reading the claims.
+    /// Tables with the paper's numbers beside ours.
+    pub tables: Vec<PaperTable>,
+    /// Remarks on all claims together.
     pub remarks: Vec<String>,
-    /// Claims with what became of them.
-    pub claims: Vec<Claim>,
-    /// What was left out, and why.
-    pub skipped: Vec<Skipped>,
-    /// How it was done, in one line.
+    /// The claims with their findings.
+    pub claims: Vec<PaperClaim>,
+    /// Parts that were left out for lack of data.
+    pub skipped: Vec<SkippedPart>,
+    /// The size of the simulations, in one line.
     pub about: String,
 }
 
-impl Report {
-    /// One self-contained page with all of it.
+impl ReproductionReport {
+    /// The report as a self-contained page.
     pub fn to_html(&self) -> String {
         page::html(self)
     }
 
-    /// How many claims there are, and what became of them, in one line.
+    /// The number of claims with each finding, in one line.
     ///
     /// ```
-    /// let nothing = jurybox_lab::Report::default();
-    /// assert_eq!(nothing.tally(), "0 claims: 0 reproduced, 0 hold but say little, 0 not reproduced, 0 can't be told");
+    /// let nothing = jurybox_lab::ReproductionReport::default();
+    /// assert!(nothing.tally().starts_with("0 claims: 0 reproduced, 0 hold but say little"));
     /// ```
     pub fn tally(&self) -> String {
         let [reproduced, little, not, open] =
             Finding::ALL.map(|finding| self.claims.iter().filter(|claim| claim.finding == finding).count());
         format!(
-            "{} claims: {reproduced} reproduced, {little} hold but say little, {not} not reproduced, {open} can't be told",
+            "{} claims: {reproduced} reproduced, {little} hold but say little, {not} not \
+             reproduced, {open} can't be told",
             self.claims.len()
         )
     }
@@ -149,14 +151,14 @@ impl Report {
     }
 }
 
-/// An experiment that has been run.
-pub(crate) struct Outcome {
+/// An experiment with its records and summary.
+pub(crate) struct FinishedExperiment {
     pub(crate) experiment: Experiment,
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<RunRecord>,
     pub(crate) summary: Summary,
 }
 
-/// Runs the plan.
+/// Reproduces the parts of a plan.
 ///
 /// ```no_run
 /// use jurybox_lab::{Plan, Running, reproduce};
@@ -164,29 +166,29 @@ pub(crate) struct Outcome {
 /// std::fs::write("report.html", report.to_html()).unwrap();
 /// # Ok::<(), jurybox_lab::Error>(())
 /// ```
-pub fn reproduce(plan: &Plan, how: &Running<'_>) -> Result<Report, Error> {
-    // What is given is read first: a bad file is refused before minutes of work.
+pub fn reproduce(plan: &Plan, how: &Running<'_>) -> Result<ReproductionReport, Error> {
+    // Data is read first, so that a bad file is refused before minutes of work.
     let (content, predictions, skipped) = data::read(plan)?;
     let asked = parts::experiments(plan);
     let experiments: Vec<Experiment> = asked.iter().map(|(_, experiment)| experiment.clone()).collect();
     let records = run_all(&experiments, how)?;
-    let done: Vec<(parts::Key, Outcome)> = asked
+    let done: Vec<(parts::SimulationKey, FinishedExperiment)> = asked
         .into_iter()
         .zip(records)
         .map(|((key, experiment), records)| {
             let summary = Summary::of(&experiment, &records);
-            (key, Outcome { experiment, records, summary })
+            (key, FinishedExperiment { experiment, records, summary })
         })
         .collect();
-    let mut report = Report {
+    let mut report = ReproductionReport {
         about: format!("{} runs, T = {}, seed {}", plan.simulated_runs(), plan.simulated_rounds(), plan.seed),
         skipped,
-        ..Report::default()
+        ..ReproductionReport::default()
     };
     gap::add(plan, &done, &mut report);
     figures::add(plan, &done, &mut report);
     claims::add(plan, &done, &mut report);
-    if plan.has(Part::Theorem3) {
+    if plan.has(PaperPart::Theorem3) {
         report.claims.push(theorem::third(plan)?);
     }
     if let Some(content) = content {
@@ -201,10 +203,10 @@ pub fn reproduce(plan: &Plan, how: &Running<'_>) -> Result<Report, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::data::{JOKERS, SCORERS};
+    use super::data::{CONTENT_EVALUATORS, JESTER_EVALUATORS};
     use super::*;
 
-    /// Runs and rounds that are asked for hold in every part, those on real data too.
+    /// Runs and rounds of a plan hold in every part, including those on real data.
     #[test]
     fn tables_and_jester_have_the_runs_and_rounds_that_were_asked_for() {
         let folder = tempfile::tempdir().unwrap();
@@ -218,15 +220,17 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             path
         };
-        let content = [&["post_id"][..], &SCORERS, &["offensiveness_score"]].concat();
+        let content = [&["post_id"][..], &CONTENT_EVALUATORS, &["offensiveness_score"]].concat();
         write("content-review.csv", content, &|row| format!("t{row}"));
-        let jester = write("jester.csv", [&["rating"][..], &JOKERS].concat(), &|row| format!("{}", row % 10));
+        let jester = write("jester.csv", [&["rating"][..], &JESTER_EVALUATORS].concat(), &|row| {
+            format!("{}", row % 10)
+        });
         let plan = Plan {
             runs: Some(2),
             rounds: Some(30),
             data: Some(folder.path().into()),
             jester: Some(jester),
-            ..Plan::new(vec![Part::Tables, Part::Jester], false)
+            ..Plan::new(vec![PaperPart::Tables, PaperPart::Jester], false)
         };
         let report = reproduce(&plan, &Running::default()).unwrap();
         let played = report.tables.iter().filter(|table| table.caption.contains("over T = "));

@@ -1,11 +1,11 @@
-//! The report as one page that needs nothing else: inline pictures, inline style, no script.
+//! The report as a self-contained HTML page.
 
-use super::Report;
+use super::ReproductionReport;
 use super::finding::Finding;
 use jurybox_draw::{escaped, page, table};
 use std::fmt::Write;
 
-pub(super) fn html(report: &Report) -> String {
+pub(super) fn html(report: &ReproductionReport) -> String {
     let mut body = String::new();
     let _ = write!(
         body,
@@ -41,7 +41,7 @@ pub(super) fn html(report: &Report) -> String {
     page("The paper, reproduced", &body)
 }
 
-fn claims(body: &mut String, report: &Report) {
+fn claims(body: &mut String, report: &ReproductionReport) {
     body.push_str("<h2>Claims</h2>");
     for remark in &report.remarks {
         let _ = write!(body, "<p><b>{}</b></p>", escaped(remark));
@@ -49,14 +49,7 @@ fn claims(body: &mut String, report: &Report) {
     let _ = write!(
         body,
         "<p>{}. \
-         Comparisons are paired run by run and decided when the 95% interval excludes zero. Whether regret keeps growing linearly \
-         is judged by the exponent of what it grows by over two doublings of t up to nearly T: linear above 0.9, sublinear \
-         below. That rule replaced the slope of the whole sum after a full run had been seen; both numbers are given, and a \
-         claim on which the two disagree says so. A theorem of order T^x is an upper bound: it stands when the interval of the \
-         exponent is not all above x, falls when it is all above x + 0.1, and between the two the logarithms in the bound could \
-         be at work: it can't be told. An error falls when its log-log slope over the \
-         last decade of rounds is below -0.1, and keeps a bias when above. A bound that picking at random keeps too holds, and \
-         says little.</p>\
+         Comparisons are paired by run, and decided if the 95% interval excludes zero. Regret grows linearly if its growth exponent, over two doublings of t up to nearly T, is above 0.9, and sublinearly if below. That rule replaced the slope of the whole sum after a full run; both numbers are given, and a note says where they disagree. A theorem of order T^x is an upper bound: it fails if the interval of the exponent lies above x + 0.1, and stands if it lies below 0.9 and not above x. An error falls if its log-log slope over the last decade of rounds is below -0.1, and keeps a bias if above. A bound that random picks keep too holds, and says little.</p>\
          <div class=\"scroll\"><table class=\"words\"><tr><th>The paper</th><th>Measured</th><th>Finding</th></tr>",
         escaped(&report.tally())
     );

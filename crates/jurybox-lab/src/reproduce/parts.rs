@@ -1,4 +1,4 @@
-//! The parts of the paper, and the simulations that each of them needs.
+//! The parts of the paper, and the simulations that they need.
 
 use super::Plan;
 use crate::contender::Contender;
@@ -6,16 +6,16 @@ use crate::runner::Experiment;
 use crate::setting::{Setting, Truncation};
 use jurybox::{Link, Spec};
 
-/// A part of the paper that can be asked for by name.
+/// A part of the paper that can be reproduced by itself.
 ///
 /// ```
-/// use jurybox_lab::Part;
-/// assert_eq!("fig1c".parse::<Part>(), Ok(Part::Fig1c));
-/// assert!("fig9".parse::<Part>().unwrap_err().contains("fig1a"));
+/// use jurybox_lab::PaperPart;
+/// assert_eq!("fig1c".parse::<PaperPart>(), Ok(PaperPart::Fig1c));
+/// assert!("fig9".parse::<PaperPart>().unwrap_err().contains("fig1a"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// Fig. 1a: the oracle's gap against the number of evaluators.
+pub enum PaperPart {
+    /// Fig. 1a: the oracle's gap by number of evaluators.
     Fig1a,
     /// Fig. 1b: error of the estimated gains, logistic.
     Fig1b,
@@ -37,78 +37,78 @@ pub enum Part {
     Jester,
 }
 
-impl Part {
-    /// All of them, in the paper's order.
-    pub const ALL: [Part; 10] = [
-        Part::Fig1a,
-        Part::Fig1b,
-        Part::Fig1c,
-        Part::Fig1d,
-        Part::AppendixLinear,
-        Part::AppendixLogistic,
-        Part::Horizons,
-        Part::Theorem3,
-        Part::Tables,
-        Part::Jester,
+impl PaperPart {
+    /// All parts, in the paper's order.
+    pub const ALL: [PaperPart; 10] = [
+        PaperPart::Fig1a,
+        PaperPart::Fig1b,
+        PaperPart::Fig1c,
+        PaperPart::Fig1d,
+        PaperPart::AppendixLinear,
+        PaperPart::AppendixLogistic,
+        PaperPart::Horizons,
+        PaperPart::Theorem3,
+        PaperPart::Tables,
+        PaperPart::Jester,
     ];
 
-    /// The name it is asked for by.
+    /// The part's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Fig1a => "fig1a",
-            Part::Fig1b => "fig1b",
-            Part::Fig1c => "fig1c",
-            Part::Fig1d => "fig1d",
-            Part::AppendixLinear => "appendix-linear",
-            Part::AppendixLogistic => "appendix-logistic",
-            Part::Horizons => "horizons",
-            Part::Theorem3 => "theorem3",
-            Part::Tables => "tables",
-            Part::Jester => "jester",
+            PaperPart::Fig1a => "fig1a",
+            PaperPart::Fig1b => "fig1b",
+            PaperPart::Fig1c => "fig1c",
+            PaperPart::Fig1d => "fig1d",
+            PaperPart::AppendixLinear => "appendix-linear",
+            PaperPart::AppendixLogistic => "appendix-logistic",
+            PaperPart::Horizons => "horizons",
+            PaperPart::Theorem3 => "theorem3",
+            PaperPart::Tables => "tables",
+            PaperPart::Jester => "jester",
         }
     }
 }
 
-impl std::str::FromStr for Part {
+impl std::str::FromStr for PaperPart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Part::ALL.into_iter().find(|part| part.name() == text).ok_or_else(|| {
-            let names: Vec<&str> = Part::ALL.iter().map(|part| part.name()).collect();
+        PaperPart::ALL.into_iter().find(|part| part.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = PaperPart::ALL.iter().map(|part| part.name()).collect();
             format!("there is no such part; there are {}", names.join(", "))
         })
     }
 }
 
-/// Which simulation it is.
+/// Identifies a simulation of the paper.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Key {
-    /// Fig. 1a with that many evaluators.
+pub(crate) enum SimulationKey {
+    /// Fig. 1a with this number of evaluators.
     Gap(Link, Truncation, usize),
-    /// The main text's size, 20 items a round.
+    /// The main text's size: 20 items a round.
     Main(Link, Truncation),
-    /// The appendix's size, 60 items a round, with its ratio.
+    /// The appendix's size: 60 items a round, at this ratio.
     Appendix(Link, f64),
 }
 
-/// The numbers of evaluators of Fig. 1a.
+/// Numbers of evaluators in Fig. 1a.
 pub(super) const JURIES: [usize; 8] = [1, 2, 5, 10, 20, 50, 100, 200];
 
-/// The three regimes of the appendix.
+/// Signal-to-noise ratios of the appendix.
 pub(super) const RATIOS: [f64; 3] = [0.1, 1.0, 10.0];
 
-/// Both readings of the truncated noise; one suffices where nothing is cut.
+/// The links with both readings of their truncated noise; the identity link truncates nothing.
 pub(super) const READINGS: [(Link, Truncation); 3] = [
     (Link::Identity, Truncation::Interval),
     (Link::Logistic, Truncation::Interval),
     (Link::Logistic, Truncation::Symmetric),
 ];
 
-/// Every simulation that the plan needs.
-pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
+/// The simulations that a plan needs.
+pub(super) fn experiments(plan: &Plan) -> Vec<(SimulationKey, Experiment)> {
     let mut all = Vec::new();
     let base = Setting { rounds: plan.simulated_rounds(), ..Setting::default() };
-    let mut add = |key: Key, setting: Setting, contenders: Vec<Contender>| {
+    let mut add = |key: SimulationKey, setting: Setting, contenders: Vec<Contender>| {
         all.push((key, Experiment { setting, contenders, seed: plan.seed, runs: plan.simulated_runs() }));
     };
     let main = |link, truncation| Setting {
@@ -118,7 +118,7 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
         ratio: if link == Link::Identity { 0.1 } else { 1.0 },
         ..base.clone()
     };
-    if plan.has(Part::Fig1a) {
+    if plan.has(PaperPart::Fig1a) {
         for (link, truncation) in READINGS {
             for evaluators in JURIES {
                 let setting = Setting {
@@ -127,16 +127,16 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
                     rounds: plan.simulated_rounds().min(100),
                     ..main(link, truncation)
                 };
-                add(Key::Gap(link, truncation, evaluators), setting, vec![named("average")]);
+                add(SimulationKey::Gap(link, truncation, evaluators), setting, vec![named("average")]);
             }
         }
     }
-    if [Part::Fig1b, Part::Fig1c, Part::Horizons].into_iter().any(|part| plan.has(part)) {
+    if [PaperPart::Fig1b, PaperPart::Fig1c, PaperPart::Horizons].into_iter().any(|part| plan.has(part)) {
         for truncation in [Truncation::Interval, Truncation::Symmetric] {
-            let key = Key::Main(Link::Logistic, truncation);
+            let key = SimulationKey::Main(Link::Logistic, truncation);
             let mut line_up = contenders(Link::Logistic, false);
             line_up.extend(
-                plan.has(Part::Horizons)
+                plan.has(PaperPart::Horizons)
                     .then(|| shorter_horizons(plan.simulated_rounds()))
                     .into_iter()
                     .flatten(),
@@ -144,19 +144,25 @@ pub(super) fn experiments(plan: &Plan) -> Vec<(Key, Experiment)> {
             add(key, main(Link::Logistic, truncation), line_up);
         }
     }
-    if plan.has(Part::Fig1d) {
+    if plan.has(PaperPart::Fig1d) {
         let (link, truncation) = READINGS[0];
-        add(Key::Main(link, truncation), main(link, truncation), contenders(link, false));
+        add(SimulationKey::Main(link, truncation), main(link, truncation), contenders(link, false));
     }
-    for (part, link) in [(Part::AppendixLinear, Link::Identity), (Part::AppendixLogistic, Link::Logistic)] {
+    for (part, link) in
+        [(PaperPart::AppendixLinear, Link::Identity), (PaperPart::AppendixLogistic, Link::Logistic)]
+    {
         for ratio in RATIOS.into_iter().filter(|_| plan.has(part)) {
-            add(Key::Appendix(link, ratio), Setting { link, ratio, ..base.clone() }, contenders(link, true));
+            add(
+                SimulationKey::Appendix(link, ratio),
+                Setting { link, ratio, ..base.clone() },
+                contenders(link, true),
+            );
         }
     }
     all
 }
 
-/// `glm-eps-greedy` for horizons of a half, a quarter, ... of T, to compare with the one for T.
+/// `glm-eps-greedy` for horizons of a half, a quarter, ... of T.
 fn shorter_horizons(rounds: u64) -> Vec<Contender> {
     (1..5)
         .map(|halvings| rounds >> halvings)
@@ -167,18 +173,18 @@ fn shorter_horizons(rounds: u64) -> Vec<Contender> {
         .collect()
 }
 
-/// How the labels of shorter horizons begin.
+/// Prefix of the labels of shorter horizons.
 pub(super) const HORIZON: &str = "glm-eps-greedy for T = ";
 
 fn named(name: &str) -> Contender {
     Contender::of(Spec::new(name))
 }
 
-/// The powers of T that exploration falls with.
+/// Exponents of T in the exploration rates.
 const THIRD: (f64, &str) = (1.0 / 3.0, "1/3");
 const HALF: (f64, &str) = (0.5, "1/2");
 
-/// The paper's line-up, with the exploration rates of the main text and of the appendix.
+/// The paper's policies, with the exploration rates of the main text or of the appendix.
 fn contenders(link: Link, appendix: bool) -> Vec<Contender> {
     let glm = if link == Link::Identity { "" } else { "glm-" };
     let form = |name: &str| named(&format!("{glm}{name}"));
@@ -191,11 +197,11 @@ fn contenders(link: Link, appendix: bool) -> Vec<Contender> {
         form("lin-ucb"),
         form("eval-ucb"),
         form("eps-greedy"),
-        // In the same place in both line-ups, so that a policy looks the same in every figure.
+        // In the same position in both lists, so that the policy has one colour in all figures.
         if appendix { rate("eps-greedy-all", 0.1, THIRD) } else { form("eps-greedy-all") },
     ];
     all.push(named("average"));
-    // The main text leaves the policies with large regret out of its figures; the appendix shows them.
+    // The main text leaves out policies with a large regret; the appendix has them.
     if appendix || link == Link::Identity {
         all.push(form("greedy"));
     }

@@ -1,14 +1,14 @@
-//! What a reader should know before the table of claims, drawn from the claims themselves.
+//! Remarks on all claims together, derived from their findings.
 
-use super::finding::{Claim, Finding};
+use super::finding::{Finding, PaperClaim};
 use super::theorem::THEOREM;
 
-pub(super) fn before_the_table(claims: &[Claim]) -> Vec<String> {
+pub(super) fn before_the_table(claims: &[PaperClaim]) -> Vec<String> {
     readings(claims).into_iter().chain(multiplicity(claims)).collect()
 }
 
-/// Whether any one reading of the truncated noise gives both Fig. 1a and Fig. 1b.
-fn readings(claims: &[Claim]) -> Option<String> {
+/// A remark on whether one reading of the truncated noise gives both Fig. 1a and Fig. 1b.
+fn readings(claims: &[PaperClaim]) -> Option<String> {
     let of = |id: &str, reading: &str| {
         let id = format!("{id}-{reading}");
         claims.iter().find(|claim| claim.id == id).map(|claim| claim.finding)
@@ -42,7 +42,7 @@ fn readings(claims: &[Claim]) -> Option<String> {
     ))
 }
 
-fn multiplicity(claims: &[Claim]) -> Option<String> {
+fn multiplicity(claims: &[PaperClaim]) -> Option<String> {
     let judged = claims.iter().filter(|claim| !claim.id.starts_with(THEOREM)).count();
     (judged > 1).then(|| {
         format!(
@@ -57,11 +57,11 @@ fn multiplicity(claims: &[Claim]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn claims(found: [Finding; 6]) -> Vec<Claim> {
+    fn claims(found: [Finding; 6]) -> Vec<PaperClaim> {
         let ids =
             ["oracle-beats-average-logistic", "error-of-eps-greedy-falls", "error-of-all-samples-stays"];
         let ids = ["interval", "symmetric"].into_iter().flat_map(|r| ids.map(|id| format!("{id}-{r}")));
-        ids.zip(found).map(|(id, finding)| Claim::new(id, "", String::new(), finding)).collect()
+        ids.zip(found).map(|(id, finding)| PaperClaim::new(id, "", String::new(), finding)).collect()
     }
 
     #[test]
@@ -72,7 +72,7 @@ mod tests {
         assert!(remarks[1].contains("about 0.3 of these"), "{}", remarks[1]);
         let remarks = before_the_table(&claims([yes, no, yes, yes, yes, yes]));
         assert!(remarks[0].contains("this reading of the logistic noise: symmetric"), "{}", remarks[0]);
-        // Without both figures there is nothing to say.
+        // Without both figures there is no remark on the readings.
         assert_eq!(before_the_table(&claims([yes; 6])[..2]).len(), 1);
     }
 }

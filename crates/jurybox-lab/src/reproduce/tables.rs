@@ -1,25 +1,25 @@
 //! Tables 1 and 2: cumulative badness of the picks, the paper's numbers beside ours.
 
-use super::data::Content;
-use super::finding::{Claim, Finding, judge_sign, number};
-use super::{Plan, Report, Size};
+use super::data::ContentReviewData;
+use super::finding::{Finding, PaperClaim, judge_sign, number};
+use super::{Plan, ReproductionReport, Size};
 use crate::error::Error;
-use crate::replay::Replay;
+use crate::replay::PaperReplay;
 use crate::runner::Running;
 use jurybox::Interval;
 use jurybox::Spec;
 
-/// A table.
+/// A table of the report.
 ///
 /// ```
-/// // Read from `Report::tables`; each goes to NAME.csv.
-/// fn file(table: &jurybox_lab::Table) -> String { format!("{}.csv", table.name) }
+/// // Read from `ReproductionReport::tables`; each goes to NAME.csv.
+/// fn file(table: &jurybox_lab::PaperTable) -> String { format!("{}.csv", table.name) }
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Table {
-    /// Name of its file.
+pub struct PaperTable {
+    /// Base name of its file.
     pub name: String,
-    /// What it shows.
+    /// Caption.
     pub caption: String,
     /// Names of the columns.
     pub header: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl PaperTable {
     /// The table as CSV.
     pub fn to_csv(&self) -> String {
         let line = |cells: &[String]| {
@@ -39,7 +39,7 @@ impl Table {
     }
 }
 
-/// The paper's rows: our policy, its Table 1, its Table 2.
+/// Policies with their values in the paper's Table 1 and Table 2.
 const PAPER: [(&str, Option<f64>, Option<f64>); 14] = [
     ("uniform", None, None),
     ("rand", Some(30_076.18), Some(60_025.8)),
@@ -59,15 +59,15 @@ const PAPER: [(&str, Option<f64>, Option<f64>); 14] = [
 
 pub(super) fn add(
     plan: &Plan,
-    content: &Content,
+    content: &ContentReviewData,
     how: &Running<'_>,
-    report: &mut Report,
+    report: &mut ReproductionReport,
 ) -> Result<(), Error> {
     let Size { runs, rounds } = plan.size(Size { runs: 20, rounds: 2000 }, Size { runs: 4, rounds: 200 });
     let policies: Vec<Spec> = PAPER.iter().map(|row| Spec::new(row.0)).collect();
     for (at, half) in content.halves.iter().enumerate() {
         let seed = plan.seed + at as u64;
-        let replay = Replay { items: 200, k: 10, rounds, runs, seed, reward_noise: 0.0 };
+        let replay = PaperReplay { items: 200, k: 10, rounds, runs, seed, reward_noise: 0.0 };
         let rewards = replay.run(half, &policies, how)?;
         let picks = (rounds * 10) as f64;
         let of = |name: &str| &rewards[PAPER.iter().position(|row| row.0 == name).expect("a row")];
@@ -85,7 +85,7 @@ pub(super) fn add(
                 or_dash(printed.map(|p| format!("{:.3}", p / paper_chance))),
             ]
         });
-        report.tables.push(Table {
+        report.tables.push(PaperTable {
             name: format!("table{}", at + 1),
             caption: format!(
                 "Table {}: cumulative badness over T = {rounds}, K = 10 of 200, {runs} runs. The paper's set is private; \
@@ -102,14 +102,14 @@ pub(super) fn add(
     Ok(())
 }
 
-fn claims<'a>(report: &mut Report, table: usize, of: &dyn Fn(&str) -> &'a Vec<f64>) {
+fn claims<'a>(report: &mut ReproductionReport, table: usize, of: &dyn Fn(&str) -> &'a Vec<f64>) {
     let learners =
         PAPER.iter().map(|row| row.0).filter(|name| !["uniform", "rand", "average"].contains(name));
     let leads: Vec<(&str, Interval)> =
         learners.clone().map(|name| (name, Interval::of_differences(of(name), of("uniform")))).collect();
     let worst = leads.iter().min_by(|a, b| a.1.mean.total_cmp(&b.1.mean)).expect("learners");
     let mut add = |id: String, paper: &str, measured: String, finding: Finding| {
-        report.claims.push(Claim { id, paper: paper.into(), measured, finding, note: String::new() });
+        report.claims.push(PaperClaim { id, paper: paper.into(), measured, finding, note: String::new() });
     };
     add(
         format!("table{table}-learners-beat-chance"),

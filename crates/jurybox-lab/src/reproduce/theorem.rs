@@ -1,26 +1,26 @@
-//! The theorems: bounds that hold, and how much that says.
+//! The claims about Theorems 1 to 3, whose bounds are compared with what was measured.
 
 use super::figures::problems;
-use super::finding::{Claim, Finding, judge_bound};
-use super::{Outcome, Plan};
+use super::finding::{Finding, PaperClaim, judge_bound};
+use super::{FinishedExperiment, Plan};
 use crate::contender::Contender;
 use crate::error::Error;
 use crate::setting::Setting;
-use crate::world::{Items, World};
+use crate::simulated_queue::{SimulatedItems, SimulatedQueue};
 use jurybox::bounds::{Certificate, Problem};
 use jurybox::{Link, Scores, TopK};
 use rand::SeedableRng;
 use rayon::prelude::*;
 
-/// How the names of claims begin that are not judged by intervals.
+/// Prefix of the ids of claims that are not judged by intervals.
 pub(super) const THEOREM: &str = "theorem-";
 
-/// Theorems 1 and 2, in every run of every regime: how many times what was measured the bound is, and how many times
-/// what picking at random gives.
-pub(super) fn bounds(claims: &mut Vec<Claim>, link: Link, regimes: &[&Outcome]) {
+/// Adds the claims on Theorems 1 and 2: the least ratio, over all runs, of the bound to the
+/// measured regret and to that of random picks.
+pub(super) fn bounds(claims: &mut Vec<PaperClaim>, link: Link, regimes: &[&FinishedExperiment]) {
     let (form, glm) = if link == Link::Identity { ("linear", "") } else { ("logistic", "glm-") };
     let mut under = |number: u8, name: &str, bound: &dyn Fn(&Problem, u64) -> f64| {
-        let least = |outcome: &Outcome, name: &str| {
+        let least = |outcome: &FinishedExperiment, name: &str| {
             let rounds = outcome.experiment.setting.rounds;
             let runs = outcome.regrets(name).into_iter().zip(problems(outcome));
             runs.map(|(regret, problem)| bound(&problem, rounds) / regret).fold(f64::INFINITY, f64::min)
@@ -28,9 +28,9 @@ pub(super) fn bounds(claims: &mut Vec<Claim>, link: Link, regimes: &[&Outcome]) 
         let over = |name: &str| -> Vec<f64> { regimes.iter().map(|outcome| least(outcome, name)).collect() };
         let list = |ratios: &[f64]| ratios.iter().map(|x| times(*x)).collect::<Vec<_>>().join(", ");
         let (measured, chance) = (over(name), over("uniform"));
-        claims.push(Claim {
-            note: "in every run the bound of its own world, for the oracle's weights as corrected in `jurybox::bounds`".into(),
-            ..Claim::new(
+        claims.push(PaperClaim {
+            note: "the bound of each run, for the oracle's weights as corrected in `jurybox::bounds`".into(),
+            ..PaperClaim::new(
                 format!("{THEOREM}{number}-holds-{form}"),
                 &format!("Theorem {number} bounds the regret of {name}"),
                 format!(
@@ -52,22 +52,22 @@ pub(super) fn bounds(claims: &mut Vec<Claim>, link: Link, regimes: &[&Outcome]) 
     }
 }
 
-/// A ratio as a person would say it: three digits at most.
+/// A ratio with three digits at most.
 fn times(ratio: f64) -> String {
     if ratio < 1e4 { format!("{ratio:.*}", if ratio < 10.0 { 2 } else { 0 }) } else { format!("{ratio:.1e}") }
 }
 
-/// Rounds in which the certificate held, those of them with another set than the oracle's, those in which the set was the
-/// oracle's, and all rounds.
+/// Numbers of rounds: with a certificate, with a certificate but other picks than the oracle's,
+/// with the oracle's picks, and in all.
 #[derive(Default, Clone, Copy)]
-struct Count {
+struct CertificateCount {
     certified: u64,
     wrong: u64,
     same: u64,
     rounds: u64,
 }
 
-impl Count {
+impl CertificateCount {
     fn add(&mut self, reference: &[f64], values: &[f64], k: usize) {
         let same = best(reference, k) == best(values, k);
         let certified = Certificate::of(reference, values, k).holds();
@@ -77,8 +77,8 @@ impl Count {
         self.wrong += u64::from(certified && !same);
     }
 
-    fn plus(self, other: Count) -> Count {
-        Count {
+    fn plus(self, other: CertificateCount) -> CertificateCount {
+        CertificateCount {
             certified: self.certified + other.certified,
             wrong: self.wrong + other.wrong,
             same: self.same + other.same,
@@ -87,23 +87,24 @@ impl Count {
     }
 }
 
-/// Lets `esag` learn, and asks at every round whether its weights are close enough to the oracle's to be certain; and the
-/// same of equal weights, which know nothing.
-fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[Count; 2], Error> {
-    let mut world = World::new(setting, seed, run);
-    let mut jury = Contender::of("esag".parse()?).seat(setting, world.truth())?;
+/// Counts the rounds in which Theorem 3 certifies the weights that `esag` has learnt, and those in
+/// which it certifies equal weights.
+fn one_run(setting: &Setting, seed: u64, run: u64) -> Result<[CertificateCount; 2], Error> {
+    let mut queue = SimulatedQueue::new(setting, seed, run);
+    let mut jury = Contender::of("esag".parse()?).jury_for(setting, queue.truth())?;
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
-    let (mut items, mut room, mut reference) = (Items::default(), Vec::new(), Vec::new());
-    let mut counts = [Count::default(); 2];
+    let (mut items, mut room, mut reference) = (SimulatedItems::default(), Vec::new(), Vec::new());
+    let mut counts = [CertificateCount::default(); 2];
     for at in 0..setting.rounds {
-        world.next_round(&mut items);
+        queue.next_round(&mut items);
         let scores = Scores::new(&items.scores, setting.evaluators)?;
-        world.oracle_values(&scores, &mut room, &mut reference);
+        queue.oracle_values(&scores, &mut room, &mut reference);
         let learnt = jury.fit().weights().unwrap_or_default().to_vec();
         let equal = vec![1.0; setting.evaluators];
         for (count, weights) in counts.iter_mut().zip([learnt, equal]) {
-            // The scale of weights does not change a ranking; on the oracle's, <w, alpha> = 1.
-            let scale: f64 = weights.iter().zip(&world.truth().alpha).map(|(w, a)| w * a).sum();
+            // A ranking does not depend on the scale of weights; here <w, alpha> = 1, as the
+            // oracle's.
+            let scale: f64 = weights.iter().zip(&queue.truth().alpha).map(|(w, a)| w * a).sum();
             if scale > 0.0 {
                 let value = |row: &[f64]| row.iter().zip(&weights).map(|(x, w)| x * w / scale).sum::<f64>();
                 let values: Vec<f64> = scores.rows().map(value).collect();
@@ -121,18 +122,18 @@ fn best(values: &[f64], k: usize) -> Vec<usize> {
     items
 }
 
-pub(super) fn third(plan: &Plan) -> Result<Claim, Error> {
+pub(super) fn third(plan: &Plan) -> Result<PaperClaim, Error> {
     let setting =
         Setting { ratio: 10.0, items: 20, rounds: plan.simulated_rounds().min(2000), ..Setting::default() };
-    let counts: Vec<[Count; 2]> = (0..plan.simulated_runs())
+    let counts: Vec<[CertificateCount; 2]> = (0..plan.simulated_runs())
         .into_par_iter()
         .map(|run| one_run(&setting, plan.seed, run))
         .collect::<Result<_, Error>>()?;
     let [esag, equal] = counts
         .iter()
-        .fold([Count::default(); 2], |sum, count| [sum[0].plus(count[0]), sum[1].plus(count[1])]);
+        .fold([CertificateCount::default(); 2], |sum, count| [sum[0].plus(count[0]), sum[1].plus(count[1])]);
     let wrong = esag.wrong + equal.wrong;
-    let tell = |name: &str, Count { certified, wrong, same, rounds }: Count| {
+    let tell = |name: &str, CertificateCount { certified, wrong, same, rounds }: CertificateCount| {
         let ratio = match certified {
             0 => String::new(),
             certified => format!(", {} times as many", times(same as f64 / certified as f64)),
@@ -142,11 +143,12 @@ pub(super) fn third(plan: &Plan) -> Result<Claim, Error> {
              in {same}{ratio}"
         )
     };
-    Ok(Claim {
+    Ok(PaperClaim {
         note: "true of any two orders of numbers: only a fault in the program could contradict it".into(),
-        ..Claim::new(
+        ..PaperClaim::new(
             format!("{THEOREM}3"),
-            "Theorem 3: when every value is within a quarter of the gap of the oracle's, the picks are the oracle's",
+            "Theorem 3: when every value is within a quarter of the gap of the oracle's, the picks \
+             are the oracle's",
             format!("ratio 10; {}; {}", tell("esag", esag), tell("equal weights", equal)),
             match (wrong, esag.certified) {
                 (0, 1..) => Finding::HoldsSaysLittle,

@@ -1,4 +1,4 @@
-//! What the lines of a replay must come to.
+//! Tests of the figures of a replay.
 
 use super::*;
 
@@ -7,10 +7,10 @@ fn uniform_is_the_mean_and_best_is_one_by_construction() {
     let log = world(200, 0.5, 3);
     let outcome = run(&log, &options(Protocol::Pool { budget: 40 }, &["average"]));
     let uniform = outcome.line("uniform").unwrap();
-    // The mean over pools of 160 of 200 rows, exactly.
+    // The mean of the pools of 160 of the 200 rows, exactly.
     let means = (0..20).map(|run| {
-        let course::Stage::Pool { rows, .. } =
-            &Course::of(&log, &options(Protocol::Pool { budget: 40 }, &[]), run).stages[0]
+        let schedule::ScheduleStage::Pool { rows, .. } =
+            &RowSchedule::of(&log, &options(Protocol::Pool { budget: 40 }, &[]), run).stages[0]
         else {
             panic!("a pool")
         };
@@ -39,18 +39,18 @@ fn learning_pays_where_there_is_something_to_learn() {
     let at: Vec<usize> = outcome.policies[0].best_share_at.keys().copied().collect();
     assert_eq!(at, [20, 60]);
     assert_eq!(outcome.policies[0].best_share_at[&60], adaptive);
-    // The difference is that of the shares, and sharper than the two intervals together.
+    // The difference is that of the shares, and more precise than their two intervals.
     let average = outcome.line("average").unwrap();
     let difference = average.difference_to_first.unwrap();
     assert!((difference.mean - (average.best_share.unwrap().mean - adaptive.mean)).abs() < 1e-12);
     assert_eq!(outcome.policies[0].difference_to_first, None);
     assert!(difference.half_width() < average.best_share.unwrap().half_width() + adaptive.half_width());
-    // One evaluator alone: the first has twice the signal of any other.
+    // The first evaluator has twice the signal of any other.
     assert!(outcome.line("best-single(e0)").is_some());
     assert_eq!(outcome.references.iter().filter(|line| line.name.starts_with("best-single")).count(), 1);
 }
 
-/// The best evaluator after 20 labels is another than after all.
+/// The best evaluator after 20 labels is not the best one after all labels.
 #[test]
 fn the_best_single_evaluator_is_chosen_at_each_mark() {
     let log = world(300, 0.3, 12);
@@ -69,7 +69,7 @@ fn the_best_single_evaluator_is_chosen_at_each_mark() {
     assert!(outcome.to_table().contains(") in hindsight"));
 }
 
-/// A yes in forty: what a fold holds of them must not decide how its rows rank against those of other folds.
+/// One row in forty has a high reward. A fold with many of them must not rank its rows too low.
 #[test]
 fn hindsight_differs_from_run_to_run_and_is_not_below_what_it_should_be() {
     let mut shares = Vec::new();
@@ -85,8 +85,8 @@ fn hindsight_differs_from_run_to_run_and_is_not_below_what_it_should_be() {
     let log = world(100, 1.0, 1);
     let ask = options(Protocol::Rounds, &["average"]);
     let hindsight = entrants(&log, &ask, 1).unwrap().into_iter().find(|entrant| entrant.name == "hindsight");
-    let course = Course::of(&log, &ask, 0);
-    let known = |run: usize| hindsight.as_ref().unwrap().knows_beforehand(&log, &ask, &course, run);
+    let schedule = RowSchedule::of(&log, &ask, 0);
+    let known = |run: usize| hindsight.as_ref().unwrap().hindsight_values(&log, &ask, &schedule, run);
     assert_eq!(known(0), known(0));
     assert_ne!(known(0), known(1));
 }
@@ -94,17 +94,17 @@ fn hindsight_differs_from_run_to_run_and_is_not_below_what_it_should_be() {
 #[test]
 fn the_reason_why_there_is_nothing_to_gain_is_the_true_one() {
     let log = world(100, 1.0, 13);
-    let said = |log: &Log, ask: &ReplayOptions| run(log, ask).warnings.join("; ");
+    let said = |log: &ReviewLog, ask: &ReplayOptions| run(log, ask).warnings.join("; ");
     let over = said(&log, &options(Protocol::Pool { budget: 500 }, &["average"]));
     assert!(over.contains("as large as the pool") && !over.contains("equal"), "{over}");
-    let single = Log { rounds: (0..100).map(|row| vec![row]).collect(), ..log.clone() };
+    let single = ReviewLog { rounds: (0..100).map(|row| vec![row]).collect(), ..log.clone() };
     let alone = said(&single, &options(Protocol::Rounds, &["average"]));
     assert!(alone.contains("no round has more rows") && !alone.contains("equal"), "{alone}");
-    let flat = Log { rewards: vec![1.0; 100], ..log };
+    let flat = ReviewLog { rewards: vec![1.0; 100], ..log };
     assert!(said(&flat, &options(Protocol::Rounds, &["average"])).contains("all rewards are equal"));
 }
 
-/// With a budget as large as the pool all earn the same, and no evaluator is named as the best.
+/// With a budget as large as the pool, all entrants earn the same: no evaluator is named the best.
 #[test]
 fn no_single_evaluator_is_the_best_where_all_is_picked() {
     let log = world(50, 0.5, 3);
@@ -114,7 +114,7 @@ fn no_single_evaluator_is_the_best_where_all_is_picked() {
     assert!(!outcome.to_table().contains("best-single("), "{}", outcome.to_table());
 }
 
-/// Two policies with the same picks out of fold: not a certain zero, but nothing that tells them apart.
+/// Two policies with the same picks out of fold have a marked zero difference with an interval.
 #[test]
 fn same_picks_are_called_so_and_are_not_certain_of_other_rows() {
     let log = world(100, 0.5, 3);
@@ -126,19 +126,19 @@ fn same_picks_are_called_so_and_are_not_certain_of_other_rows() {
     assert!(same.same_picks_as_first && difference.mean == 0.0 && difference.half_width() > 0.0);
     assert!(!outcome.policies[0].same_picks_as_first && !outcome.line("best").unwrap().same_picks_as_first);
     assert!(outcome.to_table().contains("same picks"));
-    // What is exact by construction stays so, and a policy that never learns is not said to have learnt nothing.
+    // References that are exact stay so, and a fixed policy gets no warning about learning.
     assert!(share(&outcome, "best").half_width() < 1e-9);
     assert!(
-        outcome.warnings.iter().all(|warning| !warning.contains("picks of its own")),
+        outcome.warnings.iter().all(|warning| !warning.contains("its own picks")),
         "{:?}",
         outcome.warnings
     );
     let explorer = run(&log, &ReplayOptions { runs: 1, ..options(Protocol::Folds(5), &["eps-greedy"]) });
-    assert!(explorer.warnings.iter().any(|warning| warning.contains("picks of its own")));
+    assert!(explorer.warnings.iter().any(|warning| warning.contains("its own picks")));
 }
 
 #[test]
-fn equal_rewards_are_not_said_to_have_more_than_two_values() {
+fn equal_rewards_get_no_warning_of_many_values() {
     let mut log = world(60, 0.5, 3);
     log.rewards.fill(1.0);
     let outcome = run(&log, &ReplayOptions { runs: 4, ..options(Protocol::Rounds, &["average"]) });

@@ -1,13 +1,13 @@
-//! Groups are for juries whose weights differ by group, and for nobody else.
+//! Tests of contexts: only juries whose weights differ by group are shown them.
 
 use super::*;
-use crate::replay::groups::Groups;
+use crate::replay::row_groups::RowGroups;
 use jurybox::{Evaluator, Evaluators, Jury};
 
-/// Rows of two groups: the one evaluator knows the first, the other the second.
-fn two_groups(rows: usize) -> Log {
+/// Rows of two groups: one evaluator is informative in the first, the other in the second.
+fn two_groups(rows: usize) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
-    let mut log = Log::of(Evaluators::new(["a", "b"]).unwrap());
+    let mut log = ReviewLog::of(Evaluators::new(["a", "b"]).unwrap());
     let mut groups = Vec::new();
     for row in 0..rows {
         let scores = [normal(&mut rng), normal(&mut rng)];
@@ -16,16 +16,16 @@ fn two_groups(rows: usize) -> Log {
         groups.push([7.0, 8.0][row % 2]);
     }
     let seated = Evaluators::new(["a".into(), Evaluator::context("language"), "b".into()]).unwrap();
-    log.groups = Some(Groups::new(seated, groups));
+    log.groups = Some(RowGroups::new(seated, groups));
     log
 }
 
-fn without_groups(log: &Log) -> Log {
-    Log { groups: None, ..log.clone() }
+fn without_groups(log: &ReviewLog) -> ReviewLog {
+    ReviewLog { groups: None, ..log.clone() }
 }
 
 #[test]
-fn weights_that_differ_by_group_find_more_and_nobody_else_is_shown_the_groups() {
+fn weights_by_group_find_more_and_others_do_not_see_the_groups() {
     let log = two_groups(1200);
     for protocol in [Protocol::Rounds, Protocol::Pool { budget: 150 }, Protocol::Folds(4)] {
         let options = ReplayOptions { runs: 4, ..options(protocol, &["adaptive", "lin-ucb", "greedy"]) };
@@ -36,8 +36,9 @@ fn weights_that_differ_by_group_find_more_and_nobody_else_is_shown_the_groups() 
         for name in ["lin-ucb", "greedy"].iter().chain(&references) {
             assert_eq!(share(&with, name), share(&without, name), "{protocol:?} {name}");
         }
-        let said =
-            |outcome: &Outcome| outcome.warnings.iter().any(|line| line.contains("language is not shown"));
+        let said = |outcome: &ReplayOutcome| {
+            outcome.warnings.iter().any(|line| line.contains("language is not shown"))
+        };
         assert!(said(&with) && !said(&without), "{:?}", with.warnings);
     }
 }
@@ -54,6 +55,6 @@ fn states_play_with_the_groups_that_they_know() {
     let other =
         Jury::new(&"adaptive".parse().unwrap(), Evaluators::new(["a", "language", "b"]).unwrap()).unwrap();
     let options = ReplayOptions { states: vec![("other".into(), other)], ..options };
-    let refused = replayed(&log, &options, 1, Watch::NOBODY).unwrap_err().to_string();
+    let refused = replayed(&log, &options, 1, RunProgress::NOBODY).unwrap_err().to_string();
     assert!(refused.contains("it was learnt over the evaluators a, language, b"), "{refused}");
 }

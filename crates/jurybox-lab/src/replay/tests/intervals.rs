@@ -1,9 +1,9 @@
-//! How often the intervals hold what they claim.
+//! Tests of the coverage of a replay's intervals.
 
 use super::*;
 
-/// How often the interval of a small replay holds what very many runs on the same file give, and what other files of the
-/// same world give on average.
+/// Shares of intervals that hold the mean over many runs on the same file, and the mean over other
+/// files of the same distribution.
 fn coverage(protocol: Protocol, files: u64, runs: usize, many: usize) -> (f64, f64) {
     let ask = |runs: usize, seed: u64| ReplayOptions { runs, seed, ..options(protocol, &["average"]) };
     let mut truths = Vec::new();
@@ -23,7 +23,7 @@ fn coverage(protocol: Protocol, files: u64, runs: usize, many: usize) -> (f64, f
     (holds(&|at| truths[at]), holds(&|_| world_truth))
 }
 
-/// Intervals over runs hold what they are said to hold: the mean over draws and order on this file.
+/// Intervals over runs cover the mean over draws and orders of the same file.
 #[test]
 fn intervals_over_runs_cover_draws_and_order() {
     let ask = |runs: usize, seed: u64| ReplayOptions {
@@ -37,24 +37,28 @@ fn intervals_over_runs_cover_draws_and_order() {
         let (few, lots) = (share(&run(&log, &ask(10, 1)), "ridge"), share(&run(&log, &ask(100, 2)), "ridge"));
         few.low <= lots.mean && lots.mean <= few.high
     });
-    // 40 files at 95%: 38 are expected, fewer than 34 come once in three hundred such tests.
+    // 95% of 40 files are 38; fewer than 34 happen once in 300 such tests.
     assert!(held.count() >= 34);
     let (_, world) = coverage(Protocol::Folds(5), 40, 1, 4);
     assert!(world >= 0.80, "{world}");
 }
 
-/// Of so many files that `make` makes, in how many the interval of each line holds the mean over the files: of its best share, of
-/// its difference to the first policy, and the width of that over the one that would be exact. All but the first policy and
-/// what is right by construction.
-fn over_files(files: u64, make: &dyn Fn(u64) -> Log, ask: &ReplayOptions) -> Vec<(String, [f64; 2], f64)> {
-    let outcomes: Vec<Outcome> = (0..files).map(|file| run(&make(file), ask)).collect();
+/// Over many files from `make`: for each entrant the share of intervals that hold the mean over
+/// files, of its best share and of its difference to the first policy, and the width of the latter
+/// over the exact one. Leaves out the first policy and the references that are exact.
+fn over_files(
+    files: u64,
+    make: &dyn Fn(u64) -> ReviewLog,
+    ask: &ReplayOptions,
+) -> Vec<(String, [f64; 2], f64)> {
+    let outcomes: Vec<ReplayOutcome> = (0..files).map(|file| run(&make(file), ask)).collect();
     let names: Vec<String> = outcomes[0].policies[1..]
         .iter()
         .chain(&outcomes[0].references)
         .map(|line| line.name.clone())
         .filter(|name| !name.starts_with("best") && name != "uniform")
         .collect();
-    let held = |of: &dyn Fn(&Outcome) -> Interval| {
+    let held = |of: &dyn Fn(&ReplayOutcome) -> Interval| {
         let all: Vec<Interval> = outcomes.iter().map(of).collect();
         let mean = all.iter().map(|one| one.mean).sum::<f64>() / all.len() as f64;
         let square = all.iter().map(|one| (one.mean - mean).powi(2)).sum::<f64>() / (all.len() - 1) as f64;
@@ -70,8 +74,8 @@ fn over_files(files: u64, make: &dyn Fn(u64) -> Log, ask: &ReplayOptions) -> Vec
     names.into_iter().map(of).collect()
 }
 
-/// Rewards of yes or no, one in `one_in`, and four scores.
-fn yes_or_no(rows: usize, one_in: f64, signal: f64, seed: u64) -> Log {
+/// Binary rewards, one of `one_in` high, and four scores.
+fn yes_or_no(rows: usize, one_in: f64, signal: f64, seed: u64) -> ReviewLog {
     let mut log = world(rows, signal, seed);
     let mut sorted = log.rewards.clone();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -80,23 +84,24 @@ fn yes_or_no(rows: usize, one_in: f64, signal: f64, seed: u64) -> Log {
     log
 }
 
-/// A gap between two policies is called one where other files of the same world have it, and not only where other runs on this
-/// file do.
+/// Differences in a pool are significant only if other files of the same distribution have them
+/// too.
 #[test]
 fn differences_in_a_pool_are_those_of_other_files() {
     let ask = options(Protocol::Pool { budget: 20 }, &["adaptive", "lin-ucb"]);
     for (name, [shares, differences], wide) in over_files(40, &|file| world(150, 0.7, 5000 + file), &ask) {
-        // 40 files at 95%: 38 are expected, fewer than 34 come once in three hundred such tests.
+        // 95% of 40 files are 38; fewer than 34 happen once in 300 such tests.
         assert!(shares >= 0.85 && differences >= 0.85, "{name}: {shares} {differences}");
         assert!(wide < 2.5, "{name}: {wide} times as wide as it need be");
     }
 }
 
-/// The table of the book over files: `cargo test --release -p jurybox-lab table_over_files -- --ignored --nocapture`.
+/// Prints the book's table of coverage over files: `cargo test --release -p jurybox-lab
+/// table_over_files -- --ignored --nocapture`.
 #[test]
 #[ignore = "a table for people, minutes of work"]
 fn table_over_files() {
-    type Make<'a> = &'a dyn Fn(u64) -> Log;
+    type Make<'a> = &'a dyn Fn(u64) -> ReviewLog;
     let policies = ["adaptive", "esag", "greedy", "lin-ucb"];
     let pool = |budget| Protocol::Pool { budget };
     let worlds: [(&str, Make<'_>, ReplayOptions); 4] = [
@@ -131,7 +136,8 @@ fn table_over_files() {
     }
 }
 
-/// The table of the book: `cargo test --release -p jurybox-lab coverage_table -- --ignored --nocapture`.
+/// Prints the book's table of coverage: `cargo test --release -p jurybox-lab coverage_table --
+/// --ignored --nocapture`.
 #[test]
 #[ignore = "a table for people, minutes of work"]
 fn coverage_table() {
@@ -148,20 +154,20 @@ fn coverage_table() {
 }
 
 #[test]
-fn few_of_the_rarer_reward_are_said_to_narrow_intervals_over_folds() {
+fn few_rows_of_the_rarer_reward_are_a_warning() {
     let mut log = world(300, 1.0, 15);
     log.rewards.iter_mut().for_each(|r| *r = f64::from(*r > 1.9));
     let ask = ReplayOptions { runs: 1, ..options(Protocol::Folds(5), &["average"]) };
     assert!(run(&log, &ask).warnings.iter().any(|w| w.contains("rarer") && w.contains("87 to 100 of 100")));
     let plain = run(&world(300, 1.0, 15), &ask);
     assert!(!plain.warnings.iter().any(|w| w.contains("rarer")));
-    // Two folds are two units: no interval.
+    // Two folds are too few units for an interval.
     let two = run(&log, &ReplayOptions { runs: 1, ..options(Protocol::Folds(2), &["average"]) });
     assert!(two.policies[0].best_share.unwrap().half_width().is_infinite());
 }
 
-/// Files on which nearly every pick is right: few folds meet a miss, and the interval must count it all the same. Of 60 intervals
-/// that hold 95 times of 100, 50 or fewer hold the truth less than once in 1,000 times.
+/// Files on which nearly every pick is right: few folds have a miss, and intervals must allow for
+/// one. Of 60 intervals of 95%, 50 or fewer hold the truth less than once in 1,000 tests.
 #[test]
 fn shares_near_one_are_not_exact() {
     let yes_no = |file: u64| {

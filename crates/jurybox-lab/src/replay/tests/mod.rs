@@ -1,10 +1,10 @@
-//! What a replay must not do, and what must hold by construction.
+//! Tests of replays, and the helpers that they share.
 
-mod asked;
 mod figures;
 mod groups;
 mod intervals;
 mod leaks;
+mod options;
 mod stopped;
 
 use super::*;
@@ -15,8 +15,8 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// Rows of four evaluators: scores are `signal * reward + noise`, rewards normal.
-fn world(rows: usize, signal: f64, seed: u64) -> Log {
+/// Rows of four evaluators with scores `signal * reward + noise`, and normal rewards.
+fn world(rows: usize, signal: f64, seed: u64) -> ReviewLog {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let rewards: Vec<f64> = (0..rows).map(|_| normal(&mut rng)).collect();
     let mut scores = Vec::new();
@@ -26,7 +26,7 @@ fn world(rows: usize, signal: f64, seed: u64) -> Log {
         }
     }
     let evaluators = jurybox::Evaluators::new((0..4).map(|j| format!("e{j}"))).unwrap();
-    Log { scores, rewards, ..Log::of(evaluators) }
+    ReviewLog { scores, rewards, ..ReviewLog::of(evaluators) }
 }
 
 fn options(protocol: Protocol, policies: &[&str]) -> ReplayOptions {
@@ -40,11 +40,11 @@ fn options(protocol: Protocol, policies: &[&str]) -> ReplayOptions {
     }
 }
 
-fn run(log: &Log, options: &ReplayOptions) -> Outcome {
-    replayed(log, options, 2, Watch::NOBODY).unwrap().0
+fn run(log: &ReviewLog, options: &ReplayOptions) -> ReplayOutcome {
+    replayed(log, options, 2, RunProgress::NOBODY).unwrap().0
 }
 
-fn share(outcome: &Outcome, name: &str) -> Interval {
+fn share(outcome: &ReplayOutcome, name: &str) -> Interval {
     outcome.line(name).unwrap().best_share.unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! Whoever watches may say that it is enough.
+//! Tests of stopping a replay or an off-policy estimate.
 
 use super::*;
 use crate::offpolicy::off_policy;
@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A log of 100 rounds of ten items that says "enough" as soon as it hears that a policy is through.
+/// A table of 100 rounds of ten rows that stops the work when the first task is done.
 fn impatient(dir: &tempfile::TempDir, logged: bool) -> Table {
     let path = dir.path().join("log.csv");
     let mut text = String::from("round,good,noise,verdict,p\n");

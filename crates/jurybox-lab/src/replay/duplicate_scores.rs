@@ -1,22 +1,21 @@
-//! Rows with the same scores in every column: copies of a row, or scores that are coarse.
+//! Rows with the same scores in every column: copies of a row, or coarse scores.
 //!
-//! Whoever has learnt the reward of a copy knows that of the row. A twin on each side of a split between what is learnt and
-//! what is judged is a row that is judged by its own reward.
+//! If one of two copies is learnt from and the other is used for testing, the test measures memory.
 
-use super::{Items, Log};
+use super::{ItemIndex, ReviewLog};
 
 /// Which rows have the same scores.
-pub(crate) struct Twins {
+pub(crate) struct DuplicateScores {
     rows: usize,
-    /// For each row, the first row of its scores; empty where no row has a twin.
+    /// For each row, the first row with its scores; empty without duplicates.
     first: Vec<usize>,
-    /// For each first row, how many rows have its scores; empty as well.
+    /// For each first row, the number of rows with its scores; empty without duplicates.
     count: Vec<usize>,
 }
 
-impl Twins {
-    pub(crate) fn of(log: &Log) -> Twins {
-        // A missing score is a missing score whatever its bits, and minus zero is zero.
+impl DuplicateScores {
+    pub(crate) fn of(log: &ReviewLog) -> DuplicateScores {
+        // All NaN are equal, and so are both zeros.
         let bits = |x: f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
         let same =
             |a: usize, b: usize| log.row(a).iter().map(|&x| bits(x)).eq(log.row(b).iter().map(|&x| bits(x)));
@@ -24,35 +23,35 @@ impl Twins {
         let mut order: Vec<(u64, usize)> = Vec::with_capacity(log.rows());
         log.each_row(|scores| order.push((scores.iter().fold(0, mixed), order.len())));
         order.sort_unstable();
-        let mut twins = Twins { rows: log.rows(), first: Vec::new(), count: Vec::new() };
+        let mut duplicates = DuplicateScores { rows: log.rows(), first: Vec::new(), count: Vec::new() };
         for alike in order.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
-            // Rows whose hashes agree by chance are not twins.
+            // Equal hashes may be a coincidence: compare the scores.
             let mut firsts: Vec<usize> = Vec::new();
             for &(_, row) in alike {
                 match firsts.iter().find(|&&first| same(first, row)) {
                     Some(&first) => {
-                        if twins.first.is_empty() {
-                            twins.first = (0..log.rows()).collect();
+                        if duplicates.first.is_empty() {
+                            duplicates.first = (0..log.rows()).collect();
                         }
-                        twins.first[row] = first;
+                        duplicates.first[row] = first;
                     }
                     None => firsts.push(row),
                 }
             }
         }
-        twins.count = vec![0; twins.first.len()];
-        twins.first.iter().for_each(|&first| twins.count[first] += 1);
-        twins
+        duplicates.count = vec![0; duplicates.first.len()];
+        duplicates.first.iter().for_each(|&first| duplicates.count[first] += 1);
+        duplicates
     }
 
-    /// How many rows have a twin.
+    /// The number of rows whose scores another row has too.
     pub(crate) fn rows(&self) -> usize {
         self.count.iter().filter(|&&count| count > 1).sum()
     }
 
-    /// For each row, what must not be parted from it, as the number of its first row: twins, and rows of the same item. An item is
-    /// one however many rows it has; rows that belong together by way of others do so too.
-    pub(crate) fn together(&self, items: &Items, most: usize) -> Vec<usize> {
+    /// For each row, the first row of its group. Groups are connected components: rows are joined
+    /// by equal scores, unless more than `most` rows have these, and by items.
+    pub(crate) fn units_with_items(&self, items: &ItemIndex, most: usize) -> Vec<usize> {
         fn root(of: &mut [usize], mut row: usize) -> usize {
             while of[row] != row {
                 of[row] = of[of[row]];
@@ -71,8 +70,8 @@ impl Twins {
         of
     }
 
-    /// What must not be parted, as the number of its first row. Scores that more than `most` rows have are coarse, not
-    /// copied: a split in which all of them stand on one side would be no split.
+    /// The first row with a row's scores, or the row itself if more than `most` rows have them:
+    /// then scores are coarse, and a split that keeps them together would be none.
     pub(crate) fn unit(&self, row: usize, most: usize) -> usize {
         match self.first.get(row) {
             Some(&first) if self.count[first] <= most => first,

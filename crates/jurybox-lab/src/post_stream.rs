@@ -1,30 +1,30 @@
-//! Posts without end, for a desk that is watched while it works: the evaluators of the demo, and texts that a person can judge.
+//! An endless stream of posts for a live demo, with scores by the demo's evaluators and texts.
 //!
-//! Beside how bad a post is it has a tone, which says nothing of that: people write heatedly about football too. Three of the evaluators hear the tone more than
-//! anything else, and so agree with each other. Whoever goes by that agreement picks heated posts; that these are no worse than others is learnt
-//! from verdicts, and from nothing else.
+//! Besides its severity a post has a heated or calm tone, which says nothing of harm. Three of the
+//! evaluators mostly measure tone, and therefore agree with each other. A policy that trusts
+//! agreement picks heated posts, and only verdicts show that they are no more harmful than others.
 //!
-//! What a post truly is follows from its number alone, so that nothing has to be remembered of posts that were given out: memory does not grow.
+//! Severity and text depend on the seed and the post's number alone, so that memory does not grow.
 
-use crate::demo::{CHARACTERS, HARMFUL};
+use crate::demo::{DEMO_EVALUATORS, HARMFUL};
 use jurybox::toolbox::hash_number;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// Posts without end.
+/// An endless stream of posts. Equal seeds give equal streams.
 ///
 /// ```
-/// use jurybox_lab::Stream;
+/// use jurybox_lab::PostStream;
 ///
-/// let mut stream = Stream::new(1);
+/// let mut stream = PostStream::new(1);
 /// let post = stream.post(false);
-/// assert_eq!((post.id.as_str(), post.scores.len()), ("post-1", Stream::evaluators().len()));
+/// assert_eq!((post.id.as_str(), post.scores.len()), ("post-1", PostStream::evaluators().len()));
 /// assert_eq!(stream.is_harmful(&post.id), Some(post.harmful));
 /// assert_eq!(stream.is_harmful("something else"), None);
 /// ```
 #[derive(Debug, Clone)]
-pub struct Stream {
+pub struct PostStream {
     seed: u64,
     made: u64,
     rng: ChaCha8Rng,
@@ -33,20 +33,20 @@ pub struct Stream {
 /// A post with its scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Post {
-    /// Its name.
+    /// Unique id, such as `post-1`.
     pub id: String,
-    /// What each evaluator says, in their order; none where one is silent.
+    /// One score per evaluator; None if the evaluator is silent.
     pub scores: Vec<Option<f64>>,
-    /// Whether a person who looks finds it harmful.
+    /// Whether a reviewer finds the post harmful.
     pub harmful: bool,
-    /// What that person reads.
+    /// The text that a reviewer reads.
     pub text: String,
-    /// Where it was posted.
+    /// Channel in which it was posted.
     pub channel: &'static str,
 }
 
-/// How much of the tone is in what each of the evaluators says, in their order, on its own scale.
-const TONE: [f64; CHARACTERS.len()] = [0.0, 0.0, 2.0, 2.0, 0.0, 2.0];
+/// Effect of the tone on each evaluator's scores, on the evaluator's own scale.
+const TONE: [f64; DEMO_EVALUATORS.len()] = [0.0, 0.0, 2.0, 2.0, 0.0, 2.0];
 
 const CHANNELS: [&str; 4] = ["comments", "forum", "messages", "reviews"];
 
@@ -73,34 +73,35 @@ const FINE_TEXTS: [&str; 8] = [
 const PLACES: [&str; 10] =
     ["Lisbon", "Kraków", "Oslo", "Graz", "Leeds", "Ghent", "Turin", "Aarhus", "Bern", "Porto"];
 
-impl Stream {
-    /// The two whose noises can be swapped: the one to trust, and the one that shouts.
+impl PostStream {
+    /// The two evaluators whose noise can be swapped: a precise one and a noisy one.
     pub const PAIR: [&str; 2] = ["LLM judge", "spam rules"];
 
-    /// From the first post on.
-    pub fn new(seed: u64) -> Stream {
-        Stream { seed, made: 0, rng: ChaCha8Rng::seed_from_u64(seed) }
+    /// The stream from its first post on.
+    pub fn new(seed: u64) -> PostStream {
+        PostStream { seed, made: 0, rng: ChaCha8Rng::seed_from_u64(seed) }
     }
 
-    /// Who scores.
-    pub fn evaluators() -> [&'static str; CHARACTERS.len()] {
-        CHARACTERS.map(|character| character.name)
+    /// Names of the evaluators, in the order of a post's scores.
+    pub fn evaluators() -> [&'static str; DEMO_EVALUATORS.len()] {
+        DEMO_EVALUATORS.map(|character| character.name)
     }
 
-    /// The next post. Where the two are swapped, each has the other's noise, in proportion to its own scale.
+    /// The next post. If `swapped`, the evaluators of the [`PAIR`](Self::PAIR) have each other's
+    /// noise, in proportion to their own scales.
     pub fn post(&mut self, swapped: bool) -> Post {
         self.made += 1;
         let (number, rng) = (self.made, &mut self.rng);
         let severity = severity(self.seed, number);
         let tone: f64 = StandardNormal.sample(rng);
-        let score = |(character, heard): (&crate::demo::Character, &f64)| {
+        let score = |(character, heard): (&crate::demo::DemoEvaluator, &f64)| {
             let noise: f64 = StandardNormal.sample(rng);
             let silent = rng.random::<f64>() < character.silent;
             let level = character.noise_for(swapped.then_some(Self::PAIR));
             let said = character.offset + character.gain * severity + heard * tone + level * noise;
             (!silent).then_some(said)
         };
-        let scores = CHARACTERS.iter().zip(&TONE).map(score).collect();
+        let scores = DEMO_EVALUATORS.iter().zip(&TONE).map(score).collect();
         let harmful = severity >= HARMFUL;
         let pick = |of: u64, salt: u64| (hash_number(self.seed ^ salt, number) % of) as usize;
         let texts = if harmful { &HARMFUL_TEXTS } else { &FINE_TEXTS };
@@ -109,14 +110,14 @@ impl Stream {
         Post { id: format!("post-{number}"), scores, harmful, text, channel }
     }
 
-    /// What a person finds who looks at a post of this stream.
+    /// Whether the post of this id is harmful. None if the id is not that of a post.
     pub fn is_harmful(&self, id: &str) -> Option<bool> {
         let number = id.strip_prefix("post-")?.parse().ok()?;
         Some(severity(self.seed, number) >= HARMFUL)
     }
 }
 
-/// How bad a post is: |N(0, 1)|, always the same for the same number.
+/// The severity of a post: |N(0, 1)|, a function of seed and number.
 fn severity(seed: u64, number: u64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(hash_number(seed, number));
     let z: f64 = StandardNormal.sample(&mut rng);
@@ -127,10 +128,10 @@ fn severity(seed: u64, number: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The mean and the variance of what an evaluator says of fine posts.
+    /// The variance of an evaluator's scores.
     fn spread(swapped: bool, name: &str) -> f64 {
-        let at = Stream::evaluators().iter().position(|other| *other == name).unwrap();
-        let mut stream = Stream::new(3);
+        let at = PostStream::evaluators().iter().position(|other| *other == name).unwrap();
+        let mut stream = PostStream::new(3);
         let posts = (0..4000).map(|_| stream.post(swapped));
         let said: Vec<f64> = posts.filter_map(|post| post.scores[at]).collect();
         let mean = said.iter().sum::<f64>() / said.len() as f64;
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn one_post_in_ten_is_harmful_and_reads_so() {
-        let mut stream = Stream::new(7);
+        let mut stream = PostStream::new(7);
         let posts: Vec<Post> = (0..4000).map(|_| stream.post(false)).collect();
         let harmful = posts.iter().filter(|post| post.harmful).count();
         assert!((320..480).contains(&harmful), "{harmful}");

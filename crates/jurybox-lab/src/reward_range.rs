@@ -1,21 +1,22 @@
-//! The least and the greatest that a reward can be: what is assumed of rows that nobody looked at.
+//! The range of possible rewards, which bounds what unreviewed rows can be.
 
 use crate::error::Error;
 use jurybox_draw::short;
 
-/// The range of the rewards, and how it is known.
+/// The least and the greatest possible reward, and where they are from.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Range {
+pub(crate) struct RewardRange {
     pub(crate) low: f64,
     pub(crate) high: f64,
     pub(crate) from: &'static str,
-    /// Whether no reward can be outside, or none that was seen is.
+    /// Whether rewards outside are impossible: the range was declared, or rewards are 0 or 1.
     pub(crate) known: bool,
 }
 
-impl Range {
-    /// As declared; else 0 to 1 where all rewards are one of these; else the range of the rewards in the log.
-    pub(crate) fn of(rewards: &[f64], declared: Option<(f64, f64)>) -> Result<Range, Error> {
+impl RewardRange {
+    /// The declared range; else 0 to 1 if all rewards in the log are 0 or 1; else the range of the
+    /// rewards in the log. Errors if a reward is outside the declared range.
+    pub(crate) fn of(rewards: &[f64], declared: Option<(f64, f64)>) -> Result<RewardRange, Error> {
         let known = || rewards.iter().copied().filter(|r| !r.is_nan());
         let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
         if let Some((least, most)) = declared {
@@ -27,20 +28,26 @@ impl Range {
                 let reason = format!("the log has rewards from {low} to {high}");
                 return Err(Error::setting("reward range", value, reason));
             }
-            return Ok(Range { low: least, high: most, from: "as declared", known: true });
+            return Ok(RewardRange { low: least, high: most, from: "as declared", known: true });
         }
         if known().all(|r| r == 0.0 || r == 1.0) {
-            return Ok(Range { low: 0.0, high: 1.0, from: "all rewards in the log are 0 or 1", known: true });
+            return Ok(RewardRange {
+                low: 0.0,
+                high: 1.0,
+                from: "all rewards in the log are 0 or 1",
+                known: true,
+            });
         }
-        Ok(Range { low, high, from: "the range of the rewards in the log", known: false })
+        Ok(RewardRange { low, high, from: "the range of the rewards in the log", known: false })
     }
 
-    /// What a person should know of it.
+    /// A warning if larger or smaller rewards than those in the log may exist.
     pub(crate) fn warning(&self) -> Option<String> {
         (!self.known).then(|| {
             format!(
-                "rewards are taken to lie between {} and {}, as those in the log do. One that is rarer and larger, or a rare \
-                 loss, is in no interval: if there may be such, declare the range of the rewards",
+                "rewards are assumed to lie between {} and {}, as in the log. Intervals do not \
+                 allow for others: if larger or smaller ones are possible, declare the range of \
+                 rewards",
                 short(self.low),
                 short(self.high)
             )

@@ -1,40 +1,43 @@
-//! The history that is replayed: every row in memory, because rounds are drawn from all of it. What a table has in memory already is read
-//! there, and not held twice.
+//! The log of past reviews that replays and off-policy estimates read, in memory.
+//!
+//! Scores of a table that is in memory already are read in place, not copied.
 
-use super::groups::Groups;
-use super::{Items, Protocol};
+use super::row_groups::RowGroups;
+use super::{ItemIndex, Protocol};
 use crate::error::Error;
-use crate::linear::{Fit, LeastSquares};
+use crate::linear::{LinearFit, RegressionSums};
 use jurybox::toolbox::{Standard, mean_of_present};
 use jurybox::{Direction, Evaluators};
 use jurybox_files::{InPlace, Table, Want};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Scores, rewards and rounds of a file.
+/// Scores, rewards, probabilities and rounds of a table.
 #[derive(Debug, Clone)]
-pub(crate) struct Log {
-    /// Those that score; which group a row belongs to is apart.
+pub(crate) struct ReviewLog {
+    /// The evaluators, without contexts.
     pub(crate) evaluators: Evaluators,
-    pub(crate) groups: Option<Groups>,
-    /// Row after row, NaN = missing; where low means high, negated. Empty where they are read in place.
+    pub(crate) groups: Option<RowGroups>,
+    /// Scores, row-major; NaN if missing, negated where low scores mean high rewards. Empty if they
+    /// are read in place.
     pub(crate) scores: Vec<f64>,
-    /// The scores of a table in memory, as they stand in it; without rows where they are held above.
+    /// The scores of a table in memory, unchanged. Without rows if `scores` has them.
     pub(crate) in_place: InPlace,
-    /// NaN where a row has no verdict.
+    /// One reward per row; NaN if nobody reviewed it.
     pub(crate) rewards: Vec<f64>,
-    /// Empty where none were logged.
+    /// One logged probability per row, NaN if unknown; empty without such a column.
     pub(crate) probabilities: Vec<f64>,
-    /// The rows of each round of the file's own, in order of appearance; empty where rounds are to be drawn.
+    /// The rows of each of the file's own rounds, in order of appearance; empty without such a
+    /// column.
     pub(crate) rounds: Vec<Vec<usize>>,
     /// Which rows are about the same item.
-    pub(crate) items: Items,
+    pub(crate) items: ItemIndex,
 }
 
-impl Log {
-    /// Without a row.
-    pub(crate) fn of(evaluators: Evaluators) -> Log {
-        Log {
+impl ReviewLog {
+    /// A log without rows.
+    pub(crate) fn of(evaluators: Evaluators) -> ReviewLog {
+        ReviewLog {
             evaluators,
             groups: None,
             scores: Vec::new(),
@@ -42,11 +45,11 @@ impl Log {
             rewards: Vec::new(),
             probabilities: Vec::new(),
             rounds: Vec::new(),
-            items: Items::default(),
+            items: ItemIndex::default(),
         }
     }
 
-    pub(crate) fn read(table: &Table) -> Result<Log, Error> {
+    pub(crate) fn read(table: &Table) -> Result<ReviewLog, Error> {
         let taken = table.taken();
         let in_place = table.is_in_memory();
         let want = Want {
@@ -59,7 +62,7 @@ impl Log {
         };
         let all = taken.evaluators();
         let contexts: Vec<usize> = all.contexts().collect();
-        let mut log = Log::of(if contexts.is_empty() { all.clone() } else { all.without_contexts()? });
+        let mut log = ReviewLog::of(if contexts.is_empty() { all.clone() } else { all.without_contexts()? });
         let mut groups = Vec::new();
         let mut ids: Vec<u64> = Vec::new();
         let mut by_key: HashMap<Box<str>, usize> = HashMap::new();
@@ -106,19 +109,19 @@ impl Log {
             let column = taken.reward().unwrap_or_default().into();
             return Err(jurybox_files::Error::NoReward { path: table.path().into(), column }.into());
         }
-        log.items = Items::of(&ids);
+        log.items = ItemIndex::of(&ids);
         if !contexts.is_empty() {
             if in_place {
                 groups = apart(&mut log.in_place, &contexts);
             }
-            log.groups = Some(Groups::new(all.clone(), groups));
+            log.groups = Some(RowGroups::new(all.clone(), groups));
         }
         Ok(log)
     }
 
-    /// The log as a protocol shows it: where its own rounds pass and are learnt from, an item comes in the first of them that has it, and
-    /// never again. Rounds in which nothing is left are none.
-    pub(crate) fn each_item_once(&self, protocol: Protocol) -> Cow<'_, Log> {
+    /// The log as a protocol shows it. With rounds of the file's own and learning, an item is kept
+    /// in its first round only, and rounds without items are dropped.
+    pub(crate) fn each_item_once(&self, protocol: Protocol) -> Cow<'_, ReviewLog> {
         if protocol != Protocol::Rounds || self.rounds.is_empty() || !self.items.repeat() {
             return Cow::Borrowed(self);
         }
@@ -136,7 +139,7 @@ impl Log {
         self.evaluators.len()
     }
 
-    /// The scores of a row; where low means high, negated.
+    /// The scores of a row, negated where low scores mean high rewards.
     pub(crate) fn row(&self, row: usize) -> Cow<'_, [f64]> {
         if self.in_place.rows() == 0 {
             return Cow::Borrowed(self.held(row));
@@ -146,7 +149,7 @@ impl Log {
         Cow::Owned(scores)
     }
 
-    /// The same, appended.
+    /// Appends the scores of a row to `out`, negated where low scores mean high rewards.
     pub(crate) fn push_row(&self, row: usize, out: &mut Vec<f64>) {
         if self.in_place.rows() == 0 {
             out.extend_from_slice(self.held(row));
@@ -160,7 +163,7 @@ impl Log {
         }
     }
 
-    /// Shows the scores of all rows, one row after the other.
+    /// Calls `see` with the scores of each row, in order.
     pub(crate) fn each_row(&self, mut see: impl FnMut(&[f64])) {
         let mut scores = Vec::with_capacity(self.width());
         for row in 0..self.rows() {
@@ -174,14 +177,14 @@ impl Log {
         &self.scores[row * self.width()..(row + 1) * self.width()]
     }
 
-    /// Mean and spread of each evaluator's scores.
+    /// Mean and standard deviation of each evaluator's scores.
     pub(crate) fn standard(&self) -> Standard {
         let mut standard = Standard::new(self.width());
         self.each_row(|scores| standard.observe(scores));
         standard
     }
 
-    /// Rows as they stand in the file.
+    /// Rows as the file has them: without the negation.
     pub(crate) fn as_written<'a>(&self, rows: &'a [f64]) -> Cow<'a, [f64]> {
         as_written(&self.evaluators, rows)
     }
@@ -190,21 +193,22 @@ impl Log {
         self.rewards.iter().filter(|reward| !reward.is_nan()).count()
     }
 
-    /// The lower of two rewards, where there are exactly two.
+    /// The lower reward if there are exactly two different ones.
     pub(crate) fn lower_of_two(&self) -> Option<f64> {
         let known = || self.rewards.iter().copied().filter(|r| !r.is_nan());
         let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
         (low < high && known().all(|r| r == low || r == high)).then_some(low)
     }
 
-    /// The plain mean of the scores that a row has; NaN where it has none.
+    /// The plain mean of each row's scores; NaN for a row without scores.
     pub(crate) fn averages(&self) -> Vec<f64> {
         let mut averages = Vec::with_capacity(self.rows());
         self.each_row(|scores| averages.push(mean_of_present(scores.iter().copied())));
         averages
     }
 
-    /// The scores in standard deviations from their evaluator's mean; NaN = missing, 0 for one that never varies.
+    /// Scores in standard deviations from the evaluator's mean; NaN if missing, 0 if the
+    /// evaluator's scores never vary.
     pub(crate) fn standardised(&self) -> Vec<f64> {
         let (standard, mut all) = (self.standard(), Vec::with_capacity(self.rows() * self.width()));
         self.each_row(|scores| {
@@ -213,15 +217,15 @@ impl Log {
         all
     }
 
-    /// The mean of the standardised scores of each row.
+    /// The mean standardised score of each row.
     pub(crate) fn z_means(&self, standardised: &[f64]) -> Vec<f64> {
         standardised.chunks_exact(self.width()).map(|row| mean_of_present(row.iter().copied())).collect()
     }
 
-    /// The regression of the reward on the standardised scores over the labelled rows that pass; a missing score stands
-    /// at its evaluator's mean.
-    pub(crate) fn regression(&self, standardised: &[f64], keep: impl Fn(usize) -> bool) -> Option<Fit> {
-        let mut sums = LeastSquares::new(self.width());
+    /// Least squares of the reward on standardised scores, over the reviewed rows that `keep`
+    /// accepts. Missing scores count as the evaluator's mean. None from fewer than two rows.
+    pub(crate) fn regression(&self, standardised: &[f64], keep: impl Fn(usize) -> bool) -> Option<LinearFit> {
+        let mut sums = RegressionSums::new(self.width());
         for (row, x) in standardised.chunks_exact(self.width()).enumerate() {
             if !self.rewards[row].is_nan() && keep(row) {
                 sums.learn(&filled(x), self.rewards[row]);
@@ -231,33 +235,33 @@ impl Log {
     }
 }
 
-/// Takes the columns of contexts out of a table in memory: row after row.
+/// Removes the columns of contexts from a table in memory, and returns them row-major.
 fn apart(table: &mut InPlace, contexts: &[usize]) -> Vec<f64> {
     if let [only] = contexts {
         return table.take_column(*only);
     }
-    // From the last to the first, so that those before it stay where they are.
+    // From the last to the first, so that positions stay valid.
     let columns: Vec<Vec<f64>> = contexts.iter().rev().map(|&column| table.take_column(column)).collect();
     let rows = 0..table.rows();
     rows.flat_map(|row| columns.iter().rev().map(move |column| column[row])).collect()
 }
 
-/// Upright rows as they stood in the file: negated again where low means high.
+/// Undoes the negation of scores where low scores mean high rewards.
 pub(crate) fn as_written<'a>(evaluators: &Evaluators, rows: &'a [f64]) -> Cow<'a, [f64]> {
     if !evaluators.any_low() {
         return Cow::Borrowed(rows);
     }
     let low: Vec<bool> = evaluators.as_slice().iter().map(|e| e.direction == Direction::Low).collect();
-    let turned = rows.iter().zip(low.iter().cycle()).map(|(&x, &low)| if low { -x } else { x });
-    Cow::Owned(turned.collect())
+    let negated = rows.iter().zip(low.iter().cycle()).map(|(&x, &low)| if low { -x } else { x });
+    Cow::Owned(negated.collect())
 }
 
-/// A standardised score, 0 where it is missing.
+/// A standardised score, or 0, the mean, if it is missing.
 pub(crate) fn at_mean_if_missing(score: f64) -> f64 {
     if score.is_nan() { 0.0 } else { score }
 }
 
-/// A standardised row with its missing scores at the mean.
+/// A standardised row with 0, the mean, for missing scores.
 pub(crate) fn filled(row: &[f64]) -> Vec<f64> {
     row.iter().map(|&x| at_mean_if_missing(x)).collect()
 }

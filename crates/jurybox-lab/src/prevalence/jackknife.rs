@@ -1,33 +1,33 @@
-//! The spread of the mean where rows come in items, such as threads or authors: the delete-one-item
-//! jackknife (Quenouille, Tukey).
+//! The delete-one-item jackknife (Quenouille, Tukey): the variance of the mean if rows come in
+//! items, such as threads or authors.
 //!
-//! Rows of one item may have rewards that are alike, and may have been picked together. A variance
-//! over rows takes each for a witness of its own, and is too small. Items are independent: leaving
-//! out one at a time measures what the mean varies by, whatever goes on within them.
+//! Rows of one item may have similar rewards and may have been picked together, so that a variance
+//! over rows is too small. Items are independent: leaving out one at a time shows how the mean
+//! varies, whatever the dependence within items.
 
 use super::estimate::Row;
 use std::collections::HashMap;
 
-/// What the rows of an item add to the mean of all rows.
+/// The sums of an item's rows that the mean is made from.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sums {
+pub(super) struct ItemSums {
     rows: f64,
     predictions: f64,
-    /// The sum of one over the probability, of the rows with a reward.
+    /// Sum of one over the probability, over the rows with a reward.
     pub(super) weight: f64,
-    /// The same, times how far each reward is from what was predicted of it.
+    /// Sum of reward minus weighted prediction, over the probability, over the rows with a reward.
     pub(super) off: f64,
 }
 
-/// The sums of each item, in the order of their first rows; none where no row names its item.
-pub(super) fn by_item(rows: &[Row], off: impl Fn(&Row) -> f64) -> Option<Vec<Sums>> {
+/// The sums of each item, in the order of their first rows. None if no row has an item.
+pub(super) fn by_item(rows: &[Row], off: impl Fn(&Row) -> f64) -> Option<Vec<ItemSums>> {
     rows.iter().find_map(|row| row.item)?;
-    let (mut items, mut places): (Vec<Sums>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
+    let (mut items, mut places): (Vec<ItemSums>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
     for row in rows {
         let next = items.len();
         let place = row.item.map_or(next, |item| *places.entry(item).or_insert(next));
         if place == next {
-            items.push(Sums::default());
+            items.push(ItemSums::default());
         }
         let sums = &mut items[place];
         sums.rows += 1.0;
@@ -40,19 +40,19 @@ pub(super) fn by_item(rows: &[Row], off: impl Fn(&Row) -> f64) -> Option<Vec<Sum
     Some(items)
 }
 
-/// The variance of `slope * mean of predictions + weighted mean of off`; none where one item has
-/// all rewards.
-pub(super) fn jackknife(items: &[Sums], slope: f64) -> Option<f64> {
+/// The variance of `slope * mean of predictions + weighted mean of off`. None if fewer than two
+/// items have rewards.
+pub(super) fn jackknife(items: &[ItemSums], slope: f64) -> Option<f64> {
     if items.iter().filter(|item| item.weight > 0.0).count() < 2 {
         return None;
     }
-    let all = items.iter().fold(Sums::default(), |all, item| Sums {
+    let all = items.iter().fold(ItemSums::default(), |all, item| ItemSums {
         rows: all.rows + item.rows,
         predictions: all.predictions + item.predictions,
         weight: all.weight + item.weight,
         off: all.off + item.off,
     });
-    let without = |item: &Sums| {
+    let without = |item: &ItemSums| {
         slope * (all.predictions - item.predictions) / (all.rows - item.rows)
             + (all.off - item.off) / (all.weight - item.weight)
     };

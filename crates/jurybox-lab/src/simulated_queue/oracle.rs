@@ -1,16 +1,19 @@
-//! What the oracle makes of scores: told everything about the evaluators, it is what policies are held against.
+//! The oracle's estimates of rewards, from scores and the true parameters of the evaluators.
+//!
+//! The estimate is that of the paper's Lemmas 1 and 2. Missing scores shrink it towards the mean.
 
-use super::{REWARDS, World};
+use super::{REWARDS, SimulatedQueue};
 use jurybox::Scores;
 
-impl World {
-    /// The oracle's estimate of each item's reward: the paper's form, told all about each evaluator (offset and units
-    /// too), blind to correlations between them. An item that some did not score is pulled towards the mean reward, as far
-    /// as its scores tell less than all would: items then rank by the linear posterior mean of their rewards, whatever is
-    /// missing, on the scale that complete ones have in the paper.
+impl SimulatedQueue {
+    /// The oracle's estimate of each item's reward, written to `out`.
+    ///
+    /// It knows gains, noise levels, offsets and units, and ignores correlations between
+    /// evaluators. An item with missing scores is shrunk towards the mean reward. Items then rank
+    /// by the linear posterior mean of their rewards, and complete items keep the paper's value.
     pub fn oracle_values(&self, scores: &Scores<'_>, buffer: &mut Vec<f64>, out: &mut Vec<f64>) {
         let link = self.setting.link;
-        let t = &self.setting.twists;
+        let t = &self.setting.extensions;
         if t.intercepts == 0.0
             && t.units == 0.0
             && let Some(inverse) = scores.inverse(link)
@@ -22,9 +25,12 @@ impl World {
         self.pull_in_thin_evidence(scores, out);
     }
 
-    /// With p the information of the scores present, P that of all and v the variance of the rewards, the posterior mean
-    /// lies `v p / (1 + v p)` of the way from the mean reward to the estimate; for a complete item `v P / (1 + v P)` of it.
-    /// The ratio of the two puts both kinds in one order and leaves complete items as they are.
+    /// Shrinks the values of items with missing scores.
+    ///
+    /// With p the information of the scores present, P that of all scores and v the variance of the
+    /// rewards, the posterior mean is `v p / (1 + v p)` of the way from the mean reward to the
+    /// estimate; for a complete item `v P / (1 + v P)`. The ratio of the two puts incomplete items
+    /// in one order with complete ones, whose values stay.
     fn pull_in_thin_evidence(&self, scores: &Scores<'_>, out: &mut [f64]) {
         if scores.is_complete() {
             return;
@@ -32,7 +38,7 @@ impl World {
         let (mean, v) = (self.setting.mean_reward(), REWARDS.variance());
         let information = || self.truth.alpha.iter().zip(&self.truth.sigma).map(|(a, s)| (a / s).powi(2));
         let all: f64 = information().sum();
-        // Where nobody sees anything of the reward, all items tie.
+        // All gains are zero: every item ties.
         if all <= 0.0 {
             return;
         }
@@ -64,21 +70,21 @@ fn checked(scores: &[f64], width: usize) -> Scores<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Items;
+    use super::super::SimulatedItems;
     use super::*;
     use crate::setting::Setting;
-    use crate::{Truth, Twists};
+    use crate::{Extensions, Truth};
 
     #[test]
-    fn an_item_without_scores_is_worth_the_mean_reward_to_the_oracle() {
-        let twists = Twists { missing: 0.5, ..Twists::default() };
-        let units = Twists { units: 1.0, ..twists.clone() };
-        for twists in [twists, units] {
-            let setting = Setting { evaluators: 2, twists, ..Setting::default() };
-            let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
-            world.next_round(&mut items);
+    fn the_oracle_values_an_item_without_scores_at_the_mean() {
+        let extensions = Extensions { missing: 0.5, ..Extensions::default() };
+        let units = Extensions { units: 1.0, ..extensions.clone() };
+        for extensions in [extensions, units] {
+            let setting = Setting { evaluators: 2, extensions, ..Setting::default() };
+            let (mut queue, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
+            queue.next_round(&mut items);
             let (mut buffer, mut values) = (Vec::new(), Vec::new());
-            world.oracle_values(&checked(&items.scores, 2), &mut buffer, &mut values);
+            queue.oracle_values(&checked(&items.scores, 2), &mut buffer, &mut values);
             let bare = |row: &[f64]| row.iter().all(|x| x.is_nan());
             let unscored: Vec<usize> = (0..60).filter(|&i| bare(&items.scores[2 * i..2 * i + 2])).collect();
             assert!(!unscored.is_empty());
@@ -89,15 +95,15 @@ mod tests {
 
     #[test]
     fn items_rank_by_posterior_mean_whatever_is_missing_of_them() {
-        let twists = Twists { missing: 0.3, ..Twists::default() };
-        let setting = Setting { evaluators: 4, ratio: 1.0, twists, ..Setting::default() };
-        let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
-        world.next_round(&mut items);
+        let extensions = Extensions { missing: 0.3, ..Extensions::default() };
+        let setting = Setting { evaluators: 4, ratio: 1.0, extensions, ..Setting::default() };
+        let (mut queue, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
+        queue.next_round(&mut items);
         let (mut buffer, mut values, mut bare) = (Vec::new(), Vec::new(), Vec::new());
         let scores = checked(&items.scores, 4);
-        world.oracle_values(&scores, &mut buffer, &mut values);
-        world.oracle.values(&scores, &mut bare);
-        let Truth { alpha, sigma, .. } = world.truth();
+        queue.oracle_values(&scores, &mut buffer, &mut values);
+        queue.oracle.values(&scores, &mut bare);
+        let Truth { alpha, sigma, .. } = queue.truth();
         let posterior_mean = |row: &[f64]| {
             let mut precision = 1.0 / REWARDS.variance();
             let mut sum = precision * REWARDS.expectation();
@@ -115,7 +121,7 @@ mod tests {
         };
         assert_eq!(order(&values), order(&means));
         assert_ne!(order(&bare), order(&means));
-        // Complete items are worth what they are where nothing is missing, bit for bit.
+        // Complete items have the bare weighted mean, bit for bit.
         let complete: Vec<usize> =
             (0..60).filter(|&i| items.scores[4 * i..4 * i + 4].iter().all(|x| x.is_finite())).collect();
         assert!(complete.len() > 5 && complete.iter().all(|&i| values[i].to_bits() == bare[i].to_bits()));
@@ -123,22 +129,22 @@ mod tests {
 
     #[test]
     fn the_oracle_earns_more_than_the_bare_weighted_mean_where_scores_are_missing() {
-        let twists = Twists { missing: 0.9, ..Twists::default() };
-        let setting = Setting { ratio: 1.0, twists, ..Setting::default() };
-        let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
+        let extensions = Extensions { missing: 0.9, ..Extensions::default() };
+        let setting = Setting { ratio: 1.0, extensions, ..Setting::default() };
+        let (mut queue, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
         let (mut buffer, mut values) = (Vec::new(), Vec::new());
         let mut leads = Vec::new();
         for _ in 0..2000 {
-            world.next_round(&mut items);
+            queue.next_round(&mut items);
             let scores = checked(&items.scores, setting.evaluators);
             let earned = |values: &[f64]| {
                 let mut top = jurybox::TopK::new(setting.k, 0);
                 top.fill(setting.k, 0, values);
                 top.sorted().iter().map(|ranked| items.rewards[ranked.item as usize]).sum::<f64>()
             };
-            world.oracle_values(&scores, &mut buffer, &mut values);
+            queue.oracle_values(&scores, &mut buffer, &mut values);
             let ours = earned(&values);
-            world.oracle.values(&scores, &mut values);
+            queue.oracle.values(&scores, &mut values);
             values.iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = setting.mean_reward());
             leads.push(ours - earned(&values));
         }
@@ -147,15 +153,15 @@ mod tests {
     }
 
     #[test]
-    fn the_oracle_ranks_as_told_whatever_units_and_offsets() {
+    fn the_oracle_ranks_by_reward_whatever_the_units() {
         let plain = Setting { ratio: 1e6, ..Setting::default() };
-        let twists = Twists { intercepts: 3.0, units: 1.0, ..Twists::default() };
-        for setting in [plain.clone(), Setting { twists, ..plain }] {
-            let (mut world, mut items) = (World::new(&setting, 1, 0), Items::default());
-            world.next_round(&mut items);
+        let extensions = Extensions { intercepts: 3.0, units: 1.0, ..Extensions::default() };
+        for setting in [plain.clone(), Setting { extensions, ..plain }] {
+            let (mut queue, mut items) = (SimulatedQueue::new(&setting, 1, 0), SimulatedItems::default());
+            queue.next_round(&mut items);
             let mut values = Vec::new();
             let scores = checked(&items.scores, setting.evaluators);
-            world.oracle_values(&scores, &mut Vec::new(), &mut values);
+            queue.oracle_values(&scores, &mut Vec::new(), &mut values);
             assert!(values.iter().zip(&items.rewards).all(|(v, r)| (v - r).abs() < 1e-4));
         }
     }

@@ -1,11 +1,12 @@
-//! The paper's experiments on real data: the same replay, by the paper's protocol and told what the paper tells.
+//! The paper's experiments on real data, by its own protocol.
 //!
-//! Rounds are drawn from all items every time, because the paper's are. Its figures are held against the paper's alone; for
-//! how well a policy judges, see [`Protocol`](super::Protocol).
+//! Rounds are drawn from all items every time, as in the paper, and policies are given the noise
+//! levels. Compare these figures with the paper's only; for a fair test of policies see
+//! [`Protocol`](super::Protocol).
 
-use super::course::Course;
-use super::player::{Choice, Desk, Player, Scale, Seated, Turn};
-use super::{Log, Protocol, ReplayOptions};
+use super::pickers::{CandidateRows, JuryPicker, PickRequest, PickedPosition, RewardScaling, RowPicker};
+use super::schedule::RowSchedule;
+use super::{Protocol, ReplayOptions, ReviewLog};
 use crate::error::Error;
 use crate::runner::{Running, kept};
 use jurybox::estimate::{Mle, Noise};
@@ -19,17 +20,18 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Items with scores and rewards.
+/// Items with scores and rewards, without gaps.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Dataset {
     pub(crate) names: Vec<String>,
-    /// Row after row.
+    /// Scores, row-major.
     pub(crate) scores: Vec<f64>,
     pub(crate) rewards: Vec<f64>,
 }
 
 impl Dataset {
-    /// Reads the named columns of a file, and one more as text. Every cell must be there.
+    /// Reads the named columns of a file, and the text of one more if `group` names it. Errors on a
+    /// missing cell.
     pub(crate) fn read(
         path: &Path,
         evaluators: &[&str],
@@ -81,7 +83,7 @@ impl Dataset {
         self.rewards.len()
     }
 
-    /// Each evaluator's scores moved to [0, 1], so that every link applies.
+    /// Rescales each evaluator's scores to [0, 1], so that every link applies.
     pub(crate) fn scale_scores(&mut self) {
         let width = self.names.len();
         for j in 0..width {
@@ -93,7 +95,7 @@ impl Dataset {
         }
     }
 
-    /// The rows that pass.
+    /// The rows that `keep` accepts.
     pub(crate) fn only(&self, keep: impl Fn(usize) -> bool) -> Dataset {
         let width = self.names.len();
         let rows: Vec<usize> = (0..self.len()).filter(|&i| keep(i)).collect();
@@ -104,7 +106,8 @@ impl Dataset {
         }
     }
 
-    /// Noise levels around `g(alpha r)` from all labels: the statistics that the paper's policies are told.
+    /// Noise levels around `g(alpha r)`, estimated from all rewards: the paper gives them to
+    /// policies.
     fn sigma(&self, link: Link) -> Vec<f64> {
         let width = self.names.len();
         let (mut mle, mut noise) = (Mle::new(width, link), Noise::new(width, link));
@@ -117,31 +120,31 @@ impl Dataset {
     }
 }
 
-/// How to replay.
+/// Options of a replay by the paper's protocol.
 #[derive(Debug, Clone)]
-pub(crate) struct Replay {
+pub(crate) struct PaperReplay {
     pub(crate) items: usize,
     pub(crate) k: usize,
     pub(crate) rounds: u64,
     pub(crate) runs: u64,
     pub(crate) seed: u64,
-    /// Verdicts are off by noise of this standard deviation.
+    /// Standard deviation of the error of verdicts.
     pub(crate) reward_noise: f64,
 }
 
-impl Replay {
-    /// Reward per pick of each policy (outer) and run (inner). Rounds are the same for all policies. As in
-    /// [`run_all`](crate::run_all), finished runs are kept, and taken up again.
+impl PaperReplay {
+    /// Reward per pick of each policy (outer) and run (inner). Rounds are the same for all
+    /// policies. Finished runs are kept and read back as in [`run_all`](crate::run_all).
     pub(crate) fn run(
         &self,
         data: &Dataset,
         policies: &[Spec],
-        how: &Running<'_>,
+        method: &Running<'_>,
     ) -> Result<Vec<Vec<f64>>, Error> {
         let told = [data.sigma(Link::Identity), data.sigma(Link::Logistic)];
         let never = AtomicBool::new(false);
-        let stop = how.stop.unwrap_or(&never);
-        let folder = how.keep.map(|keep| keep.join(self.key(data, policies)));
+        let stop = method.stop.unwrap_or(&never);
+        let folder = method.keep.map(|keep| keep.join(self.key(data, policies)));
         if let Some(folder) = &folder {
             std::fs::create_dir_all(folder).map_err(Error::file(folder))?;
         }
@@ -152,7 +155,7 @@ impl Replay {
                 let path = folder.as_ref().map(|folder| folder.join(format!("{run}.json")));
                 let work = || self.one(data, policies, &told, run, stop);
                 let rewards = kept(path.as_deref(), work)?;
-                if let (Some(_), Some(progress)) = (&rewards, how.progress) {
+                if let (Some(_), Some(progress)) = (&rewards, method.progress) {
                     progress(1 + done.fetch_add(1, Ordering::Relaxed), total);
                 }
                 Ok(rewards)
@@ -165,13 +168,20 @@ impl Replay {
         Ok((0..policies.len()).map(|at| runs.iter().map(|run| run[at]).collect()).collect())
     }
 
-    /// The same for the same work on the same data, another for any other.
+    /// The name of the folder of kept runs, which identifies options, policies and data.
     fn key(&self, data: &Dataset, policies: &[Spec]) -> String {
         let numbers = data.scores.iter().chain(&data.rewards);
         let content =
             numbers.fold(0_u64, |hash, x| hash.rotate_left(5).wrapping_mul(0x0100_0000_01b3) ^ x.to_bits());
         let names: Vec<String> = policies.iter().map(ToString::to_string).collect();
-        let work = format!("{} 2 {self:?} {content} {:?} {names:?}", env!("CARGO_PKG_VERSION"), data.names);
+        // Earlier versions hashed the debug text of a type called Replay: their folders must be
+        // found.
+        let PaperReplay { items, k, rounds, runs, seed, reward_noise } = self;
+        let replay = format!(
+            "Replay {{ items: {items}, k: {k}, rounds: {rounds}, runs: {runs}, seed: {seed}, \
+             reward_noise: {reward_noise:?} }}"
+        );
+        let work = format!("{} 2 {replay} {content} {:?} {names:?}", env!("CARGO_PKG_VERSION"), data.names);
         format!("{:016x}", hash_text(&work))
     }
 
@@ -183,10 +193,10 @@ impl Replay {
         run: u64,
         stop: &AtomicBool,
     ) -> Result<Option<Vec<f64>>, Error> {
-        let log = Log {
+        let log = ReviewLog {
             scores: data.scores.clone(),
             rewards: data.rewards.clone(),
-            ..Log::of(Evaluators::new(&data.names)?)
+            ..ReviewLog::of(Evaluators::new(&data.names)?)
         };
         let options = ReplayOptions {
             protocol: Protocol::Reuse,
@@ -196,50 +206,57 @@ impl Replay {
             seed: self.seed,
             ..ReplayOptions::default()
         };
-        let course = Course::of(&log, &options, run as usize);
+        let schedule = RowSchedule::of(&log, &options, run as usize);
         let stream = |seed: u64, stream: u64| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             rng.set_stream(stream);
             rng
         };
-        let mut seats = Vec::with_capacity(policies.len());
+        let mut participants = Vec::with_capacity(policies.len());
         for spec in policies {
-            let player = Seated::new(seat(spec, &data.names, told, self.rounds)?, Scale::NONE, &log, true);
-            seats.push((player, stream(self.seed ^ hash_text(&spec.to_string()), run), 0.0));
+            let player = JuryPicker::new(
+                jury_for(spec, &data.names, told, self.rounds)?,
+                RewardScaling::NONE,
+                &log,
+                true,
+            );
+            participants.push((player, stream(self.seed ^ hash_text(&spec.to_string()), run), 0.0));
         }
-        // Even streams are the course's.
+        // The schedule uses the even streams.
         let mut draws = stream(self.seed, 2 * run + 1);
-        let (mut desk, mut noise) = (Desk::default(), vec![0.0; self.items]);
-        // Round by round for all policies, so that rows, which lie all over the file, are fetched once.
-        for (round, shown) in course.rounds().enumerate() {
+        let (mut candidates, mut noise) = (CandidateRows::default(), vec![0.0; self.items]);
+        // All policies get a round before the next one is loaded, so that its rows are fetched
+        // once.
+        for (round, shown) in schedule.rounds().enumerate() {
             if round % 64 == 0 && stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            desk.lay(&log, shown);
+            candidates.load(&log, shown);
             if self.reward_noise > 0.0 {
-                // One for every row on the desk, so that all players hear the same about a row.
+                // One error per candidate, so that all policies get the same verdict on a row.
                 for noise in &mut noise {
                     let off: f64 = StandardNormal.sample(&mut draws);
                     *noise = self.reward_noise * off;
                 }
             }
-            let turn = Turn { desk: &desk, new: true, k: self.k };
-            for (player, rng, earned) in &mut seats {
-                let choices = player.pick(&turn, rng)?;
+            let request = PickRequest { candidates: &candidates, new: true, k: self.k };
+            for (player, rng, earned) in &mut participants {
+                let choices = player.pick(&request, rng)?;
                 let rows: Vec<usize> = choices.iter().map(|choice| shown[choice.place]).collect();
-                let verdict = |choice: &Choice| log.rewards[shown[choice.place]] + noise[choice.place];
+                let verdict =
+                    |choice: &PickedPosition| log.rewards[shown[choice.place]] + noise[choice.place];
                 let verdicts: Vec<f64> = choices.iter().map(verdict).collect();
                 *earned += rows.iter().map(|&row| log.rewards[row]).sum::<f64>();
                 player.learn(&log, &rows, &verdicts)?;
             }
         }
         let picks = (self.rounds * self.k as u64) as f64;
-        Ok(Some(seats.into_iter().map(|(_, _, earned)| earned / picks).collect()))
+        Ok(Some(participants.into_iter().map(|(_, _, earned)| earned / picks).collect()))
     }
 }
 
-/// Tells a policy its noise levels and horizon where it has such options.
-fn seat(spec: &Spec, names: &[String], told: &[Vec<f64>; 2], rounds: u64) -> Result<Jury, Error> {
+/// An untaught jury, with noise levels and horizon where the policy has such options.
+fn jury_for(spec: &Spec, names: &[String], told: &[Vec<f64>; 2], rounds: u64) -> Result<Jury, Error> {
     let sigma = &told[usize::from(spec.entry().is_some_and(|entry| entry.links == Links::Glm))];
     let spec = spec.clone().told("sigma", sigma.clone()).told("horizon", rounds);
     Ok(Jury::new(&spec, Evaluators::new(names)?)?)
@@ -256,8 +273,8 @@ mod tests {
     }
 
     #[test]
-    fn good_scores_are_worth_more_than_chance() {
-        let replay = Replay { items: 20, k: 5, rounds: 40, runs: 3, seed: 1, reward_noise: 0.1 };
+    fn informative_scores_beat_random_picks() {
+        let replay = PaperReplay { items: 20, k: 5, rounds: 40, runs: 3, seed: 1, reward_noise: 0.1 };
         let policies = ["esag", "uniform", "eps-greedy"].map(|name| name.parse().unwrap());
         let rewards = replay.run(&small(), &policies, &Running::default()).unwrap();
         assert!(rewards[0].iter().zip(&rewards[1]).all(|(esag, uniform)| *esag > uniform + 0.2));

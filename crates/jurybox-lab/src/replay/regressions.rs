@@ -1,60 +1,59 @@
-//! Regressions that are fitted anew with every label: what anybody would write first, done with care.
+//! References that refit a regression as labels come in: ridge and logistic regression.
 //!
-//! Scores are standardised by the moments of what has been seen of them, labelled or not; a missing one stands at its
-//! evaluator's mean. Up to 500 labels a model is fitted before every step, later whenever the labels have grown by a
-//! twentieth.
+//! Scores are standardised by the moments of all rows shown so far; a missing one counts as its
+//! evaluator's mean. Up to 500 labels the model is refitted before every step, after that whenever
+//! the labels have grown by a twentieth.
 //!
-//! *Ridge:* least squares with an intercept that is not shrunk. The ridge is the one of seven from 0.1 to 100 whose
-//! leave-one-out error (in closed form, from the leverages) is least, the larger of two equals. While all labels are
-//! equal there is nothing to fit, and rows are ranked by the mean of their standardised scores.
+//! *Ridge:* least squares with an unpenalised intercept. Of seven ridges from 0.1 to 100, the one
+//! with the least leave-one-out error (PRESS, Allen 1974), the larger of ties. While all
+//! labels are equal, rows are ranked by the mean of their standardised scores.
 //!
-//! *Logistic:* `log-odds(y) = c + b·z` with the prior `b ~ N(1.5 d, I)`, `d` equal weights that give `d·z` variance one
-//! over what was seen, and an intercept that is not shrunk: rewards may be rare, and slopes must not make up for it. The
-//! mode is found by Newton's method. While all labels are equal it ranks by mean z, and from there it moves as far as the
-//! labels carry it. y is the higher of two rewards; where there are more than two, it is "above the median of the labels
-//! so far".
+//! *Logistic:* `log-odds(y) = c + b·z` with the prior `b ~ N(1.5 d, I)`, where d are equal weights
+//! that give `d·z` variance one, and an unpenalised intercept. The mode is found by Newton's
+//! method. While all labels are equal, rows are ranked by the mean of their standardised scores. y
+//! is the higher of two rewards, or else a reward above the median of the labels so far.
 
-use super::Log;
-use super::log::at_mean_if_missing;
-use super::player::{Choice, Desk, Player, Turn, highest};
+use super::ReviewLog;
+use super::pickers::{CandidateRows, PickRequest, PickedPosition, RowPicker, highest};
+use super::review_log::at_mean_if_missing;
 use crate::error::Error;
-use crate::linear::{Factor, Fit, LeastSquares};
+use crate::linear::{CholeskyFactor, LinearFit, RegressionSums};
 use jurybox::toolbox::Standard;
 use rand_chacha::ChaCha8Rng;
 
-/// The ridges to choose from, in units of one standardised row.
+/// Ridges to choose from, in units of one standardised row.
 const RIDGES: [f64; 7] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
-/// Up to this many labels a model is fitted before every step.
+/// Number of labels up to which the model is refitted before every step.
 const EVERY_STEP: usize = 500;
 
-/// Which regression.
+/// The type of regression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RegressionKind {
     Ridge,
-    /// With the higher reward where there are only two.
+    /// Logistic regression of the higher reward.
     Logistic,
 }
 
-/// A player who fits a regression to the labels so far.
-pub(crate) struct Retrained {
-    kind: Kind,
+/// A picker that ranks by a regression on the labels so far.
+pub(crate) struct RegressionPicker {
+    kind: RegressionKind,
     moments: Standard,
-    /// Count, mean and sum of squares of the sums of standardised scores.
+    /// Count, mean and sum of squares of the rows' sums of standardised scores.
     sums: (f64, f64, f64),
-    /// The lower of two rewards, where there are only two.
+    /// The lower reward if there are exactly two different ones.
     lower_of_two: Option<f64>,
     scores: Vec<f64>,
     rewards: Vec<f64>,
-    /// Slopes on the standardised scores; the intercept orders nothing.
+    /// Slopes on the standardised scores; the intercept does not affect the order.
     slopes: Vec<f64>,
     fitted_at: Option<usize>,
     values: Vec<f64>,
 }
 
-impl Retrained {
-    pub(crate) fn new(kind: Kind, log: &Log) -> Retrained {
+impl RegressionPicker {
+    pub(crate) fn new(kind: RegressionKind, log: &ReviewLog) -> RegressionPicker {
         let width = log.width();
-        Retrained {
+        RegressionPicker {
             kind,
             moments: Standard::new(width),
             sums: (0.0, 0.0, 0.0),
@@ -95,11 +94,11 @@ impl Retrained {
             .map(|(at, &x)| at_mean_if_missing(self.moments.of(at % width, x)))
             .collect();
         self.slopes = match self.kind {
-            Kind::Ridge => match ridge(&standard, &self.rewards, width) {
+            RegressionKind::Ridge => match ridge(&standard, &self.rewards, width) {
                 Some(fit) if fit.slopes.iter().any(|b| *b != 0.0) => fit.slopes,
                 _ => vec![1.0; width],
             },
-            Kind::Logistic => {
+            RegressionKind::Logistic => {
                 let cut = self.lower_of_two.unwrap_or_else(|| median(&self.rewards));
                 let above: Vec<bool> = self.rewards.iter().map(|r| *r > cut).collect();
                 let deviation = (self.sums.2 / (self.sums.0 - 1.0)).sqrt();
@@ -110,19 +109,23 @@ impl Retrained {
     }
 }
 
-impl Player for Retrained {
-    fn study(&mut self, log: &Log, rows: &[usize]) -> Result<usize, Error> {
-        let mut desk = Desk::default();
-        desk.lay(log, rows);
-        self.observe(&desk.scores);
-        self.scores.extend(desk.scores);
+impl RowPicker for RegressionPicker {
+    fn study(&mut self, log: &ReviewLog, rows: &[usize]) -> Result<usize, Error> {
+        let mut candidates = CandidateRows::default();
+        candidates.load(log, rows);
+        self.observe(&candidates.scores);
+        self.scores.extend(candidates.scores);
         self.rewards.extend(rows.iter().map(|&row| log.rewards[row]));
         Ok(rows.len())
     }
 
-    fn pick(&mut self, turn: &Turn<'_>, rng: &mut ChaCha8Rng) -> Result<Vec<Choice>, Error> {
-        let scores = &turn.desk.scores;
-        if turn.new {
+    fn pick(
+        &mut self,
+        request: &PickRequest<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<PickedPosition>, Error> {
+        let scores = &request.candidates.scores;
+        if request.new {
             self.observe(scores);
         }
         self.fit();
@@ -134,24 +137,25 @@ impl Player for Retrained {
             let parts = row.iter().zip(&means).zip(&per_score);
             parts.map(|((x, mean), slope)| if x.is_nan() { 0.0 } else { slope * (x - mean) }).sum::<f64>()
         }));
-        Ok(highest(&self.values, turn.k, rng))
+        Ok(highest(&self.values, request.k, rng))
     }
 
-    fn learn(&mut self, log: &Log, rows: &[usize], verdicts: &[f64]) -> Result<(), Error> {
+    fn learn(&mut self, log: &ReviewLog, rows: &[usize], verdicts: &[f64]) -> Result<(), Error> {
         rows.iter().for_each(|&row| log.push_row(row, &mut self.scores));
         self.rewards.extend_from_slice(verdicts);
         Ok(())
     }
 }
 
-/// The ridge regression whose leave-one-out error is least; None with fewer than two rows.
-fn ridge(standard: &[f64], rewards: &[f64], width: usize) -> Option<Fit> {
+/// The ridge regression with the least leave-one-out error. None from fewer than two rows.
+fn ridge(standard: &[f64], rewards: &[f64], width: usize) -> Option<LinearFit> {
     ridge_of(width, |see| standard.chunks_exact(width).zip(rewards).for_each(|(row, &y)| see(row, y)))
 }
 
-/// The same of rows that `each` shows with their rewards, twice: they need not lie side by side.
-pub(crate) fn ridge_of(width: usize, each: impl Fn(&mut dyn FnMut(&[f64], f64))) -> Option<Fit> {
-    let mut sums = LeastSquares::new(width);
+/// The ridge regression with the least leave-one-out error, of rows that need not lie side by side:
+/// `each` is called twice and passes every row with its reward. None from fewer than two rows.
+pub(crate) fn ridge_of(width: usize, each: impl Fn(&mut dyn FnMut(&[f64], f64))) -> Option<LinearFit> {
+    let mut sums = RegressionSums::new(width);
     each(&mut |row, y| sums.learn(row, y));
     let fits = RIDGES.into_iter().rev().map(|ridge| sums.fit_with_leverage(ridge));
     let fits = fits.collect::<Option<Vec<_>>>()?;
@@ -161,7 +165,7 @@ pub(crate) fn ridge_of(width: usize, each: impl Fn(&mut dyn FnMut(&[f64], f64)))
             *error += ((y - fit.predict(row)) / (1.0 - leverage.of(row)).max(1e-6)).powi(2);
         }
     });
-    let mut best: Option<(f64, Fit)> = None;
+    let mut best: Option<(f64, LinearFit)> = None;
     for ((fit, _), error) in fits.into_iter().zip(errors) {
         if best.as_ref().is_none_or(|(least, _)| error < *least) {
             best = Some((error, fit));
@@ -170,16 +174,16 @@ pub(crate) fn ridge_of(width: usize, each: impl Fn(&mut dyn FnMut(&[f64], f64)))
     best.map(|(_, fit)| fit)
 }
 
-/// The slopes of the most probable logistic regression; `prior` is the prior mean of each slope.
+/// The slopes of the penalised logistic regression; `prior` is the prior mean of each slope.
 fn logistic(standard: &[f64], above: &[bool], width: usize, prior: f64) -> Vec<f64> {
     let wide = width + 1;
     let mut b = vec![prior; width];
     let highs = above.iter().filter(|high| **high).count();
     if highs == 0 || highs == above.len() {
-        // The intercept explains equal labels ever better the farther out it goes, and nothing is left to the slopes.
+        // With equal labels the intercept grows without bound, and the slopes keep their prior.
         return b;
     }
-    // The intercept last.
+    // The intercept is the last coefficient.
     b.push((highs as f64 / (above.len() - highs) as f64).ln());
     for _ in 0..50 {
         let mut gradient: Vec<f64> = (0..width).map(|j| prior - b[j]).collect();
@@ -197,9 +201,10 @@ fn logistic(standard: &[f64], above: &[bool], width: usize, prior: f64) -> Vec<f
                 (0..=i).for_each(|j| hessian[i * wide + j] += weight * x(j));
             }
         }
-        let Some(factor) = Factor::of(hessian, wide) else { break };
+        let Some(factor) = CholeskyFactor::of(hessian, wide) else { break };
         let step = factor.solve(&gradient);
-        // The log posterior is concave; steps are kept within where its quadratic form can be believed.
+        // The log posterior is concave. Steps are shortened to where its quadratic form is a good
+        // guide.
         let length = step.iter().map(|s| s.abs()).fold(0.0, f64::max);
         let shrink = if length > 2.0 { 2.0 / length } else { 1.0 };
         b.iter_mut().zip(&step).for_each(|(b, s)| *b += shrink * s);
@@ -221,13 +226,13 @@ fn median(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Leaving rows out one by one and fitting anew must give the errors that the leverages promise.
+    /// Residuals by leverages must be those of fits without the row.
     #[test]
     fn leverages_leave_one_out_exactly() {
         let rows: Vec<[f64; 2]> = (0..9).map(|i| [f64::from(i % 4), f64::from(i * i % 7)]).collect();
         let y: Vec<f64> = (0..9).map(|i| f64::from(i * 3 % 5)).collect();
         let sums = |skip: usize| {
-            let mut sums = LeastSquares::new(2);
+            let mut sums = RegressionSums::new(2);
             (0..9).filter(|&i| i != skip).for_each(|i| sums.learn(&rows[i], y[i]));
             sums
         };
@@ -244,7 +249,7 @@ mod tests {
         let standard = [0.5, -1.0, 1.5, 0.3, -0.7, 0.9, 2.0, -0.2];
         let above = [true, false, true, false];
         let b = logistic(&standard, &above, 2, 0.7);
-        // The intercept that goes with the slopes solves its own equation; find it by bisection.
+        // The intercept of these slopes solves an equation of its own: bisection.
         let off = |c: f64| -> Vec<f64> {
             let odds = |i: usize| c + b[0] * standard[2 * i] + b[1] * standard[2 * i + 1];
             (0..4).map(|i| f64::from(u8::from(above[i])) - 1.0 / (1.0 + (-odds(i)).exp())).collect()

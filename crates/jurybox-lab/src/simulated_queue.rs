@@ -1,11 +1,11 @@
-//! The world of a setting: evaluators drawn once per run, then round after round of items, scores and rewards.
+//! A simulated queue: evaluators drawn once per run, then rounds of items with scores and rewards.
 //!
-//! One random stream per run, used for nothing else: every policy of a run meets the same data, and a run is the same
-//! whichever thread it runs on and whatever runs beside it.
+//! Each run has a random stream for its data alone. All policies of a run therefore meet the same
+//! data, whatever the thread and whatever runs beside it.
 
 mod oracle;
 
-use crate::setting::{Drift, Setting, Truncation};
+use crate::setting::{Setting, SimulatedDrift, Truncation};
 use crate::truncated::{TruncatedNormal, standard};
 use crate::truth::Truth;
 use jurybox::{Link, Weights};
@@ -13,27 +13,27 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// The law of the rewards in the paper's synthetic section.
+/// The distribution of the rewards in the paper's synthetic section.
 pub(crate) const REWARDS: TruncatedNormal = TruncatedNormal { mean: 0.0, sd: 1.0, low: 0.0, high: 20.0 };
 
 /// Items with their scores and rewards.
 ///
 /// ```
-/// let items = jurybox_lab::Items::default();
+/// let items = jurybox_lab::SimulatedItems::default();
 /// assert_eq!(items.len(), 0);
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Items {
-    /// One row per item, NaN where missing.
+pub struct SimulatedItems {
+    /// One row per item; NaN for a missing score.
     pub scores: Vec<f64>,
-    /// What each item is worth.
+    /// True reward of each item.
     pub rewards: Vec<f64>,
-    /// What a person will say it is worth.
+    /// The verdict on each item: its reward plus the reward noise of the setting.
     pub verdicts: Vec<f64>,
 }
 
-impl Items {
-    /// How many.
+impl SimulatedItems {
+    /// Number of items.
     pub fn len(&self) -> usize {
         self.rewards.len()
     }
@@ -50,21 +50,22 @@ impl Items {
     }
 }
 
-/// A simulated review desk: see the module's documentation.
+/// A simulated queue: a generator of rounds with a known truth.
 ///
 /// ```
-/// use jurybox_lab::{Items, Setting, World};
+/// use jurybox_lab::{SimulatedItems, Setting, SimulatedQueue};
 ///
 /// let setting = Setting::default();
-/// let (mut one, mut other) = (World::new(&setting, 7, 3), World::new(&setting, 7, 3));
-/// let (mut items, mut same) = (Items::default(), Items::default());
+/// let mut one = SimulatedQueue::new(&setting, 7, 3);
+/// let mut other = SimulatedQueue::new(&setting, 7, 3);
+/// let (mut items, mut same) = (SimulatedItems::default(), SimulatedItems::default());
 /// one.next_round(&mut items);
 /// other.next_round(&mut same);
 /// assert_eq!(items.len(), 60);
 /// assert_eq!(items.scores, same.scores);
 /// ```
 #[derive(Debug, Clone)]
-pub struct World {
+pub struct SimulatedQueue {
     setting: Setting,
     rng: ChaCha8Rng,
     start: Truth,
@@ -74,15 +75,15 @@ pub struct World {
     plain: bool,
 }
 
-impl Items {
-    /// Takes in new items beside those that are there.
-    pub(crate) fn take_in(&mut self, new: &Items) {
+impl SimulatedItems {
+    /// Appends the items of a round.
+    pub(crate) fn append(&mut self, new: &SimulatedItems) {
         self.scores.extend_from_slice(&new.scores);
         self.rewards.extend_from_slice(&new.rewards);
         self.verdicts.extend_from_slice(&new.verdicts);
     }
 
-    /// Lets the picked items go.
+    /// Removes the items at these positions. Sorts `picks`.
     pub(crate) fn remove(&mut self, evaluators: usize, picks: &mut [usize]) {
         picks.sort_unstable_by(|a, b| b.cmp(a));
         for &item in picks.iter() {
@@ -93,17 +94,17 @@ impl Items {
     }
 }
 
-impl World {
-    /// The world of one run. Worlds of different runs are independent.
+impl SimulatedQueue {
+    /// The queue of run number `run`. Queues of different runs are independent.
     ///
     /// # Panics
     /// If the setting has not passed [`Setting::check`].
-    pub fn new(setting: &Setting, seed: u64, run: u64) -> World {
+    pub fn new(setting: &Setting, seed: u64, run: u64) -> SimulatedQueue {
         setting.check().expect("a checked setting");
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(run);
         let truth = Truth::draw(setting, &mut rng);
-        let t = &setting.twists;
+        let t = &setting.extensions;
         let plain = t.correlated == 0
             && t.reward_noise_growth == 0.0
             && t.curvature == 0.0
@@ -111,22 +112,23 @@ impl World {
             && t.missing == 0.0
             && t.outage.is_none();
         let oracle = Weights::oracle(&truth.alpha, &truth.sigma).expect("drawn within bounds");
-        World { setting: setting.clone(), rng, start: truth.clone(), truth, round: 0, oracle, plain }
+        SimulatedQueue { setting: setting.clone(), rng, start: truth.clone(), truth, round: 0, oracle, plain }
     }
 
-    /// The evaluators as they are now.
+    /// The evaluators' true parameters in the current round.
     pub fn truth(&self) -> &Truth {
         &self.truth
     }
 
-    /// The next round's items; with persistent items, the ones that are new.
-    pub fn next_round(&mut self, items: &mut Items) {
+    /// Replaces `items` by those of the next round. With persistent items, the second and later
+    /// rounds bring K new items each.
+    pub fn next_round(&mut self, items: &mut SimulatedItems) {
         self.round += 1;
         self.drift();
-        let Setting { items: most, k, ref twists, .. } = self.setting;
-        let n = match twists.items_min {
+        let Setting { items: most, k, ref extensions, .. } = self.setting;
+        let n = match extensions.items_min {
             Some(least) => self.rng.random_range(least..=most),
-            None if twists.persistent && self.round > 1 => k,
+            None if extensions.persistent && self.round > 1 => k,
             None => most,
         };
         items.clear();
@@ -137,36 +139,36 @@ impl World {
 
     fn drift(&mut self) {
         let (round, rounds) = (self.round as f64, self.setting.rounds as f64);
-        self.truth = match self.setting.twists.drift {
-            Drift::None => return,
-            Drift::Swap => self.start.towards_mirror(if round > rounds / 2.0 { 1.0 } else { 0.0 }),
-            Drift::Slow => self.start.towards_mirror((round / rounds).min(1.0)),
+        self.truth = match self.setting.extensions.drift {
+            SimulatedDrift::None => return,
+            SimulatedDrift::Swap => self.start.towards_mirror(if round > rounds / 2.0 { 1.0 } else { 0.0 }),
+            SimulatedDrift::Slow => self.start.towards_mirror((round / rounds).min(1.0)),
         };
         self.oracle = Weights::oracle(&self.truth.alpha, &self.truth.sigma).expect("a mean of sound values");
     }
 
-    fn item(&mut self, items: &mut Items) {
-        let World { setting, rng, truth, round, plain, .. } = self;
-        let twists = &setting.twists;
+    fn item(&mut self, items: &mut SimulatedItems) {
+        let SimulatedQueue { setting, rng, truth, round, plain, .. } = self;
+        let extensions = &setting.extensions;
         let reward = standard(REWARDS.low, REWARDS.high, rng);
         items.rewards.push(reward);
         if *plain {
             plain_scores(setting, truth, reward, rng, &mut items.scores);
         } else {
-            let shared: f64 = if twists.correlated > 0 { StandardNormal.sample(rng) } else { 0.0 };
+            let shared: f64 = if extensions.correlated > 0 { StandardNormal.sample(rng) } else { 0.0 };
             for j in 0..setting.evaluators {
                 let phi = score(setting, truth, j, reward, shared, rng);
-                let down = j == 0 && twists.outage.is_some_and(|(from, to)| (from..=to).contains(round));
-                let missing = twists.missing > 0.0 && rng.random::<f64>() < twists.missing;
+                let down = j == 0 && extensions.outage.is_some_and(|(from, to)| (from..=to).contains(round));
+                let missing = extensions.missing > 0.0 && rng.random::<f64>() < extensions.missing;
                 items.scores.push(if down || missing { f64::NAN } else { phi });
             }
         }
-        let noise: f64 = if twists.reward_noise > 0.0 { StandardNormal.sample(rng) } else { 0.0 };
-        items.verdicts.push(reward + twists.reward_noise * noise);
+        let noise: f64 = if extensions.reward_noise > 0.0 { StandardNormal.sample(rng) } else { 0.0 };
+        items.verdicts.push(reward + extensions.reward_noise * noise);
     }
 }
 
-/// The paper's own family (with offsets), without a detour.
+/// Scores without extensions other than offsets: the fast path.
 fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut R, out: &mut Vec<f64>) {
     let evaluators = truth.alpha.iter().zip(&truth.sigma).zip(&truth.intercept);
     match setting.link {
@@ -187,7 +189,7 @@ fn plain_scores<R: Rng>(setting: &Setting, truth: &Truth, reward: f64, rng: &mut
     }
 }
 
-/// How far the noise may go, around a mean score of a bounded link.
+/// The range of the noise around a mean score, for a bounded link.
 fn cut(truncation: Truncation, mean: f64) -> (f64, f64) {
     match truncation {
         Truncation::Interval => (-mean, 1.0 - mean),
@@ -198,13 +200,14 @@ fn cut(truncation: Truncation, mean: f64) -> (f64, f64) {
     }
 }
 
-/// One score with every twist. With a bounded link the shared error is drawn first and the evaluator's own part is cut.
+/// One score with every extension. For a bounded link the shared error is drawn first, and the
+/// evaluator's own error is cut to what is left of the range.
 fn score<R: Rng>(setting: &Setting, truth: &Truth, j: usize, reward: f64, shared: f64, rng: &mut R) -> f64 {
-    let twists = &setting.twists;
-    let rho = if j < twists.correlated { twists.rho } else { 0.0 };
+    let extensions = &setting.extensions;
+    let rho = if j < extensions.correlated { extensions.rho } else { 0.0 };
     let (common, own) = (rho.sqrt() * shared, (1.0 - rho).sqrt());
     let seen = if truth.power[j] == 1.0 { reward } else { reward.powf(truth.power[j]) };
-    let sigma = truth.sigma[j] * (1.0 + twists.reward_noise_growth * reward);
+    let sigma = truth.sigma[j] * (1.0 + extensions.reward_noise_growth * reward);
     let mean = setting.link.apply(truth.alpha[j] * seen + truth.intercept[j]);
     if setting.link == Link::Identity {
         let z: f64 = StandardNormal.sample(rng);
@@ -219,18 +222,18 @@ fn score<R: Rng>(setting: &Setting, truth: &Truth, j: usize, reward: f64, shared
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setting::Twists;
+    use crate::setting::Extensions;
 
-    fn draw(setting: &Setting, rounds: u64) -> (World, Items) {
-        let mut world = World::new(setting, 5, 2);
-        let (mut all, mut items) = (Items::default(), Items::default());
+    fn draw(setting: &Setting, rounds: u64) -> (SimulatedQueue, SimulatedItems) {
+        let mut queue = SimulatedQueue::new(setting, 5, 2);
+        let (mut all, mut items) = (SimulatedItems::default(), SimulatedItems::default());
         for _ in 0..rounds {
-            world.next_round(&mut items);
+            queue.next_round(&mut items);
             all.scores.extend_from_slice(&items.scores);
             all.rewards.extend_from_slice(&items.rewards);
             all.verdicts.extend_from_slice(&items.verdicts);
         }
-        (world, all)
+        (queue, all)
     }
 
     fn mean(values: impl Iterator<Item = f64>) -> f64 {
@@ -238,10 +241,10 @@ mod tests {
         sum / n
     }
 
-    /// Residuals of evaluator j around its mean score.
-    fn residuals(world: &World, items: &Items, j: usize) -> Vec<f64> {
-        let (width, link) = (world.setting.evaluators, world.setting.link);
-        let f = |r: &f64| link.apply(world.truth.alpha[j] * r + world.truth.intercept[j]);
+    /// Scores of evaluator j minus their means given the reward.
+    fn residuals(queue: &SimulatedQueue, items: &SimulatedItems, j: usize) -> Vec<f64> {
+        let (width, link) = (queue.setting.evaluators, queue.setting.link);
+        let f = |r: &f64| link.apply(queue.truth.alpha[j] * r + queue.truth.intercept[j]);
         items.scores.iter().skip(j).step_by(width).zip(&items.rewards).map(|(x, r)| x - f(r)).collect()
     }
 
@@ -252,10 +255,10 @@ mod tests {
 
     #[test]
     fn linear_noise_has_the_level_it_says() {
-        let (world, items) = draw(&Setting { ratio: 2.0, ..Setting::default() }, 1000);
+        let (queue, items) = draw(&Setting { ratio: 2.0, ..Setting::default() }, 1000);
         for j in 0..10 {
-            let square = mean(residuals(&world, &items, j).iter().map(|e| e * e));
-            let expected = world.truth.sigma[j].powi(2);
+            let square = mean(residuals(&queue, &items, j).iter().map(|e| e * e));
+            let expected = queue.truth.sigma[j].powi(2);
             assert!((square / expected - 1.0).abs() < 5.0 * (2.0 / 60_000_f64).sqrt(), "{j}");
         }
     }
@@ -264,10 +267,10 @@ mod tests {
     fn interval_keeps_scores_in_range_and_symmetric_keeps_the_mean() {
         for truncation in [Truncation::Interval, Truncation::Symmetric] {
             let setting = Setting { link: Link::Logistic, ratio: 1.0, truncation, ..Setting::default() };
-            let (world, items) = draw(&setting, 1000);
+            let (queue, items) = draw(&setting, 1000);
             assert!(items.scores.iter().all(|phi| (0.0..=1.0).contains(phi)));
-            let off = mean(residuals(&world, &items, 0).into_iter());
-            // The noise lies within 1: its mean is known to 1/sqrt(60000).
+            let off = mean(residuals(&queue, &items, 0).into_iter());
+            // The noise is within ±1, so its mean has a standard error of at most 1/sqrt(60000).
             let centred = off.abs() < 0.02;
             assert_eq!(centred, truncation == Truncation::Symmetric, "{truncation:?} {off}");
         }
@@ -275,16 +278,16 @@ mod tests {
 
     #[test]
     fn shared_errors_have_the_asked_for_correlation() {
-        let twists = Twists { correlated: 3, rho: 0.6, ..Twists::default() };
-        let (world, items) = draw(&Setting { ratio: 1.0, twists, ..Setting::default() }, 1000);
-        let e: Vec<Vec<f64>> = (0..4).map(|j| residuals(&world, &items, j)).collect();
+        let extensions = Extensions { correlated: 3, rho: 0.6, ..Extensions::default() };
+        let (queue, items) = draw(&Setting { ratio: 1.0, extensions, ..Setting::default() }, 1000);
+        let e: Vec<Vec<f64>> = (0..4).map(|j| residuals(&queue, &items, j)).collect();
         assert!((correlation(&e[0], &e[2]) - 0.6).abs() < 0.02);
         assert!(correlation(&e[0], &e[3]).abs() < 0.02);
     }
 
     #[test]
     fn missing_outage_useless_inverted_units_and_varying_rounds_show() {
-        let twists = Twists {
+        let extensions = Extensions {
             missing: 0.25,
             outage: Some((2, 3)),
             useless: 1,
@@ -292,52 +295,55 @@ mod tests {
             units: 2.0,
             items_min: Some(20),
             reward_noise: 0.5,
-            ..Twists::default()
+            ..Extensions::default()
         };
-        let setting = Setting { ratio: 10.0, twists, ..Setting::default() };
-        let mut world = World::new(&setting, 1, 0);
-        let mut items = Items::default();
+        let setting = Setting { ratio: 10.0, extensions, ..Setting::default() };
+        let mut queue = SimulatedQueue::new(&setting, 1, 0);
+        let mut items = SimulatedItems::default();
         let mut sizes = std::collections::BTreeSet::new();
         for round in 1..=50 {
-            world.next_round(&mut items);
+            queue.next_round(&mut items);
             sizes.insert(items.len());
             let first: Vec<f64> = items.scores.iter().copied().step_by(10).collect();
             assert_eq!(first.iter().all(|x| x.is_nan()), (2..=3).contains(&round));
             assert_ne!(items.rewards, items.verdicts);
         }
         assert!(*sizes.first().unwrap() >= 20 && *sizes.last().unwrap() <= 60 && sizes.len() > 10);
-        assert_eq!(world.truth.alpha[0], 0.0);
-        assert!(world.truth.alpha[1] < 0.0 && world.truth.alpha[2] > 0.0);
-        assert!(world.truth.unit.iter().any(|u| !(0.2..=5.0).contains(u)));
+        assert_eq!(queue.truth.alpha[0], 0.0);
+        assert!(queue.truth.alpha[1] < 0.0 && queue.truth.alpha[2] > 0.0);
+        assert!(queue.truth.unit.iter().any(|u| !(0.2..=5.0).contains(u)));
     }
 
     #[test]
     fn drift_mirrors_the_evaluators() {
-        for drift in [Drift::Swap, Drift::Slow] {
-            let setting =
-                Setting { rounds: 10, twists: Twists { drift, ..Twists::default() }, ..Setting::default() };
-            let mut world = World::new(&setting, 1, 0);
-            let first = world.truth.clone();
-            let mut items = Items::default();
+        for drift in [SimulatedDrift::Swap, SimulatedDrift::Slow] {
+            let setting = Setting {
+                rounds: 10,
+                extensions: Extensions { drift, ..Extensions::default() },
+                ..Setting::default()
+            };
+            let mut queue = SimulatedQueue::new(&setting, 1, 0);
+            let first = queue.truth.clone();
+            let mut items = SimulatedItems::default();
             for round in 1..=10 {
-                world.next_round(&mut items);
-                if round == 5 && drift == Drift::Swap {
-                    assert_eq!(world.truth, first);
+                queue.next_round(&mut items);
+                if round == 5 && drift == SimulatedDrift::Swap {
+                    assert_eq!(queue.truth, first);
                 }
             }
             let mirrored: Vec<f64> = first.alpha.iter().rev().copied().collect();
-            assert!(world.truth.alpha.iter().zip(&mirrored).all(|(a, b)| (a - b).abs() < 1e-12));
+            assert!(queue.truth.alpha.iter().zip(&mirrored).all(|(a, b)| (a - b).abs() < 1e-12));
         }
     }
 
     #[test]
     fn curvature_bends_and_growth_spreads() {
-        let twists = Twists { curvature: 0.7, reward_noise_growth: 1.0, ..Twists::default() };
-        let (world, items) = draw(&Setting { ratio: 100.0, twists, ..Setting::default() }, 200);
-        let power = world.truth.power[0];
+        let extensions = Extensions { curvature: 0.7, reward_noise_growth: 1.0, ..Extensions::default() };
+        let (queue, items) = draw(&Setting { ratio: 100.0, extensions, ..Setting::default() }, 200);
+        let power = queue.truth.power[0];
         let (mut small, mut large) = (Vec::new(), Vec::new());
         for (row, &r) in items.scores.chunks_exact(10).zip(&items.rewards) {
-            let off = (row[0] - world.truth.alpha[0] * r.powf(power)).abs();
+            let off = (row[0] - queue.truth.alpha[0] * r.powf(power)).abs();
             if r < 0.3 {
                 small.push(off);
             } else if r > 1.5 {

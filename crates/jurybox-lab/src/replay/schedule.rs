@@ -1,61 +1,64 @@
-//! The course of a run: which rows are shown when. All players of a run meet the same one.
+//! The schedule of a run: which rows are shown when, the same for all entrants.
 
+use super::duplicate_scores::DuplicateScores;
 use super::options::{POOL_SHARE, Protocol};
-use super::twins::Twins;
-use super::{Log, ReplayOptions};
+use super::{ReplayOptions, ReviewLog};
 use crate::error::Error;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A stretch that a player starts from nothing.
+/// A part of a run that every picker begins untaught.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Stage {
-    /// Rows that stay until they are picked.
+pub(crate) enum ScheduleStage {
+    /// Rows that stay until they are picked; the stage ends after `budget` picks.
     Pool { rows: Vec<usize>, budget: usize },
-    /// Rounds that pass, each learnt from.
+    /// Rounds of rows, with learning after each.
     Rounds(Vec<Vec<usize>>),
-    /// Rounds that are ranked after learning from all the rest, and not learnt from.
+    /// Learning from the rewards of `rest`, then rounds without learning.
     Fold { rest: Vec<usize>, rounds: Vec<Vec<usize>> },
 }
 
-/// What a run shows.
+/// The rows that a run shows, stage by stage.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Course {
-    pub(crate) stages: Vec<Stage>,
+pub(crate) struct RowSchedule {
+    pub(crate) stages: Vec<ScheduleStage>,
 }
 
-/// What there is to earn, label by label: the mean of what is shown, and the best of it in descending order.
+/// What uniform and best possible picks earn, label by label.
+///
+/// `uniform` is the mean of the rows shown; `best` has their highest rewards in descending order,
+/// for each round or pool anew.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Offered {
+pub(crate) struct RewardBaselines {
     pub(crate) uniform: Vec<f64>,
     pub(crate) best: Vec<f64>,
-    /// Labels given at the end of each round (in a pool: of each step) and of each stage.
+    /// Number of labels at the end of each round (in a pool: of each step), and of each stage.
     pub(crate) rounds: Vec<usize>,
     pub(crate) stages: Vec<usize>,
 }
 
-/// How often the rows are split into two halves, and how many runs each half has.
+/// Number of random splits of the rows into halves, and of runs on each half.
 pub(crate) const SPLITS: usize = 10;
 pub(crate) const RUNS_OF_A_HALF: usize = 2;
-/// Runs of all halves.
+/// Number of runs on halves.
 pub(crate) const RUNS_OF_HALVES: usize = 2 * SPLITS * RUNS_OF_A_HALF;
 
-/// How many rounds a run has, and what a person should know about that.
+/// The number of rounds and labels of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Extent {
+pub(crate) struct RunSize {
     pub(crate) rounds: usize,
     pub(crate) labels: usize,
-    /// Rounds and labels of a run of half of the rows; None where halves are not played, or too small.
+    /// Rounds and labels of a run on half of the rows. None if halves are not used or too small.
     pub(crate) half: Option<(usize, usize)>,
     pub(crate) warning: Option<String>,
 }
 
-impl Extent {
-    /// What a file can give of what was asked for.
-    pub(crate) fn of(log: &Log, options: &ReplayOptions) -> Result<Extent, Error> {
+impl RunSize {
+    /// The size that the log allows. Errors if the protocol cannot be played on it.
+    pub(crate) fn of(log: &ReviewLog, options: &ReplayOptions) -> Result<RunSize, Error> {
         options.check()?;
         let own = !log.rounds.is_empty();
-        // A run shows an item once, unless rows are to come back; folds keep its rows together.
+        // These protocols show each item once; folds keep the rows of an item together.
         let once = matches!(options.protocol, Protocol::Rounds | Protocol::Pool { .. });
         let rows = if once { log.items.count(log.rows()) } else { log.rows() };
         let too_few = |name: &'static str, value: usize, of: usize, what: &str| {
@@ -75,7 +78,7 @@ impl Extent {
                 "a pool has no rounds: all rows are in it from the beginning",
             )),
             Protocol::Reuse if own => {
-                Err(Error::setting("round", "a column", "the file's own rounds come once and never again"))
+                Err(Error::setting("round", "a column", "the file has rounds of its own, which come once"))
             }
             Protocol::Pool { budget } => {
                 let pool = pool_size(rows);
@@ -83,12 +86,15 @@ impl Extent {
                     return too_few("k", options.k, pool, "rows in a pool");
                 }
                 let warning = (budget > pool).then(|| {
-                    format!("a budget of {budget} labels is more than the {pool} rows of a pool: all of them are picked in the end")
+                    format!(
+                        "a budget of {budget} labels is more than the {pool} rows of a pool: \
+                             every policy picks all of them"
+                    )
                 });
                 let labels = budget.min(pool);
                 let of_half = (budget / 2).min(pool_size(rows / 2));
                 let half = (options.k <= of_half).then(|| (of_half.div_ceil(options.k), of_half));
-                Ok(Extent { rounds: labels.div_ceil(options.k), labels, half, warning })
+                Ok(RunSize { rounds: labels.div_ceil(options.k), labels, half, warning })
             }
             Protocol::Rounds => {
                 let there = if own { log.rounds.len() } else { rows / options.items };
@@ -106,11 +112,11 @@ impl Extent {
                 };
                 let of_half = (rounds / 2).min(rows / 2 / options.items.max(1));
                 let half = (dealt && of_half > 0).then_some((of_half, of_half * options.k));
-                Ok(Extent { rounds, labels, half, warning })
+                Ok(RunSize { rounds, labels, half, warning })
             }
             Protocol::Reuse => {
                 let rounds = options.rounds.unwrap_or(2000);
-                Ok(Extent { rounds, labels: rounds * options.k, half: None, warning: None })
+                Ok(RunSize { rounds, labels: rounds * options.k, half: None, warning: None })
             }
             Protocol::Folds(folds) => {
                 let units = if own { log.rounds.len() } else { log.items.count(rows) };
@@ -122,10 +128,10 @@ impl Extent {
                 {
                     return too_few("k", options.k, rows / folds, "rows in a fold");
                 }
-                let course = Course::of(log, options, 0);
-                let offered = course.offered(log, options.k);
-                let (rounds, labels) = (offered.rounds.len(), offered.uniform.len());
-                Ok(Extent { rounds, labels, half: None, warning: None })
+                let schedule = RowSchedule::of(log, options, 0);
+                let baselines = schedule.baselines(log, options.k);
+                let (rounds, labels) = (baselines.rounds.len(), baselines.uniform.len());
+                Ok(RunSize { rounds, labels, half: None, warning: None })
             }
         }
     }
@@ -135,26 +141,26 @@ fn pool_size(rows: usize) -> usize {
     ((rows as f64 * POOL_SHARE).round() as usize).clamp(1, rows)
 }
 
-impl Course {
-    /// The course of one run: a function of the file, the options and the number of the run.
-    pub(crate) fn of(log: &Log, options: &ReplayOptions, run: usize) -> Course {
+impl RowSchedule {
+    /// The schedule of one run, a function of the log, the options and the run's number.
+    pub(crate) fn of(log: &ReviewLog, options: &ReplayOptions, run: usize) -> RowSchedule {
         let most = options.rounds.unwrap_or(usize::MAX);
         let rows: Vec<usize> = (0..log.rows()).collect();
-        Course::over(&rows, options.protocol, most, log, options, run)
+        RowSchedule::over(&rows, options.protocol, most, log, options, run)
     }
 
-    /// The course of run `at` of the halves of a split file, which have so many rounds and labels.
+    /// The schedule of run `at` on halves of the rows, with the given numbers of rounds and labels.
     ///
-    /// All rows of an item are in one half. The halves of a split are shown to the same streams of draws.
+    /// All rows of an item are in one half. The two halves of a split use the same stream of draws.
     pub(crate) fn of_half(
-        log: &Log,
+        log: &ReviewLog,
         options: &ReplayOptions,
         (rounds, labels): (usize, usize),
         at: usize,
-    ) -> Course {
+    ) -> RowSchedule {
         let split = at / (2 * RUNS_OF_A_HALF);
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-        // Far from the streams of the runs.
+        // Far from the streams of the other runs.
         rng.set_stream(u64::MAX / 2 - split as u64);
         let mut first: Vec<usize> = (0..log.rows()).filter(|&row| log.items.of_row(row) == row).collect();
         draw(&mut first, &mut rng);
@@ -167,18 +173,18 @@ impl Course {
             Protocol::Pool { .. } => Protocol::Pool { budget: labels },
             other => other,
         };
-        Course::over(&rows, protocol, rounds, log, options, options.runs + at)
+        RowSchedule::over(&rows, protocol, rounds, log, options, options.runs + at)
     }
 
-    /// The course of one run over these rows, of so many rounds at the most.
+    /// The schedule of one run over the given rows, with at most `most` rounds.
     fn over(
         rows: &[usize],
         protocol: Protocol,
         most: usize,
-        log: &Log,
+        log: &ReviewLog,
         options: &ReplayOptions,
         run: usize,
-    ) -> Course {
+    ) -> RowSchedule {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(2 * run as u64);
         let all = || rows.to_vec();
@@ -193,14 +199,14 @@ impl Course {
                 let mut rows = shuffled(&mut rng);
                 rows.truncate(pool_size(rows.len()));
                 rows.sort_unstable();
-                vec![Stage::Pool { budget: budget.min(rows.len()), rows }]
+                vec![ScheduleStage::Pool { budget: budget.min(rows.len()), rows }]
             }
             Protocol::Rounds => {
                 let rounds: Vec<Vec<usize>> = if log.rounds.is_empty() {
                     let rows = if log.items.repeat() {
                         shuffled(&mut rng)
                     } else {
-                        // What comes after the last round is not drawn.
+                        // Only the rows that are shown are drawn.
                         let mut rows = all();
                         let shown = most.saturating_mul(options.items).min(rows.len());
                         draw_first(&mut rows, shown, &mut rng);
@@ -210,7 +216,7 @@ impl Course {
                 } else {
                     log.rounds.iter().take(most).cloned().collect()
                 };
-                vec![Stage::Rounds(rounds)]
+                vec![ScheduleStage::Rounds(rounds)]
             }
             Protocol::Reuse => {
                 let mut rows = all();
@@ -218,49 +224,49 @@ impl Course {
                     draw_first(&mut rows, options.items, &mut rng);
                     rows[..options.items].to_vec()
                 });
-                vec![Stage::Rounds(rounds.collect())]
+                vec![ScheduleStage::Rounds(rounds.collect())]
             }
             Protocol::Folds(folds) => folds_of(log, options, folds, &mut rng),
         };
-        Course { stages }
+        RowSchedule { stages }
     }
 
-    /// The rows of each round, where rounds pass.
+    /// The rows of each round; nothing for pools.
     pub(crate) fn rounds(&self) -> impl Iterator<Item = &[usize]> {
         let rounds = self.stages.iter().flat_map(|stage| match stage {
-            Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => rounds.as_slice(),
-            Stage::Pool { .. } => &[],
+            ScheduleStage::Rounds(rounds) | ScheduleStage::Fold { rounds, .. } => rounds.as_slice(),
+            ScheduleStage::Pool { .. } => &[],
         });
         rounds.map(Vec::as_slice)
     }
 
-    /// What a run has to offer, label by label.
-    pub(crate) fn offered(&self, log: &Log, k: usize) -> Offered {
-        let mut offered = Offered::default();
+    /// What uniform and best possible picks earn on this schedule.
+    pub(crate) fn baselines(&self, log: &ReviewLog, k: usize) -> RewardBaselines {
+        let mut baselines = RewardBaselines::default();
         for stage in &self.stages {
             match stage {
-                Stage::Pool { rows, budget } => {
-                    offered.add(log, rows, *budget);
-                    let start = offered.uniform.len() - budget;
-                    offered
+                ScheduleStage::Pool { rows, budget } => {
+                    baselines.add(log, rows, *budget);
+                    let start = baselines.uniform.len() - budget;
+                    baselines
                         .rounds
                         .extend((1..=budget.div_ceil(k)).map(|step| start + (step * k).min(*budget)));
                 }
-                Stage::Rounds(rounds) | Stage::Fold { rounds, .. } => {
+                ScheduleStage::Rounds(rounds) | ScheduleStage::Fold { rounds, .. } => {
                     for rows in rounds {
-                        offered.add(log, rows, k.min(rows.len()));
-                        offered.rounds.push(offered.uniform.len());
+                        baselines.add(log, rows, k.min(rows.len()));
+                        baselines.rounds.push(baselines.uniform.len());
                     }
                 }
             }
-            offered.stages.push(offered.uniform.len());
+            baselines.stages.push(baselines.uniform.len());
         }
-        offered
+        baselines
     }
 }
 
-impl Offered {
-    fn add(&mut self, log: &Log, rows: &[usize], labels: usize) {
+impl RewardBaselines {
+    fn add(&mut self, log: &ReviewLog, rows: &[usize], labels: usize) {
         let mut rewards: Vec<f64> = rows.iter().map(|&row| log.rewards[row]).collect();
         let mean = rewards.iter().sum::<f64>() / rewards.len() as f64;
         rewards.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -269,12 +275,18 @@ impl Offered {
     }
 }
 
-/// Rows of one of the file's own rounds stay together, in the fold or out of it; so do rows with the same scores, and those of an item.
-fn folds_of(log: &Log, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Stage> {
-    let twins = Twins::of(log);
+/// Stages of cross-validation. The rows of one round of the file are in one fold; so are rows with
+/// equal scores, and rows of one item.
+fn folds_of(
+    log: &ReviewLog,
+    options: &ReplayOptions,
+    folds: usize,
+    rng: &mut ChaCha8Rng,
+) -> Vec<ScheduleStage> {
+    let duplicates = DuplicateScores::of(log);
     let own = !log.rounds.is_empty();
     let mut units: Vec<Vec<usize>> =
-        if own { log.rounds.clone() } else { kept_together(&twins, log, log.rows() / folds) };
+        if own { log.rounds.clone() } else { kept_together(&duplicates, log, log.rows() / folds) };
     draw(&mut units, rng);
     let parts: Vec<Vec<Vec<usize>>> = if own || units.len() == log.rows() {
         let part = |fold: usize| units[fold * units.len() / folds..(fold + 1) * units.len() / folds].to_vec();
@@ -287,7 +299,7 @@ fn folds_of(log: &Log, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8R
         let mut rest: Vec<usize> = others.flat_map(|other| parts[other].concat()).collect();
         rest.sort_unstable();
         let rounds = if own {
-            rest = without_twins(&twins, rest, &parts[fold], log.rows());
+            rest = without_duplicates(&duplicates, rest, &parts[fold], log.rows());
             let mut shown = vec![false; log.rows()];
             parts[fold].iter().flatten().for_each(|&row| shown[log.items.of_row(row)] = true);
             rest.retain(|&row| !shown[log.items.of_row(row)]);
@@ -297,21 +309,27 @@ fn folds_of(log: &Log, options: &ReplayOptions, folds: usize, rng: &mut ChaCha8R
             let items = if options.items == 0 { rows.len() } else { options.items.min(rows.len()) };
             rows.chunks_exact(items).map(<[usize]>::to_vec).collect()
         };
-        Stage::Fold { rest, rounds }
+        ScheduleStage::Fold { rest, rounds }
     };
     (0..folds).map(stage).collect()
 }
 
-/// The rows in sets that must stay in one fold.
-fn kept_together(twins: &Twins, log: &Log, most: usize) -> Vec<Vec<usize>> {
+/// The rows in groups that must be in one fold.
+fn kept_together(duplicates: &DuplicateScores, log: &ReviewLog, most: usize) -> Vec<Vec<usize>> {
     let mut units: Vec<Vec<usize>> = vec![Vec::new(); log.rows()];
-    twins.together(&log.items, most).into_iter().enumerate().for_each(|(row, unit)| units[unit].push(row));
+    duplicates
+        .units_with_items(&log.items, most)
+        .into_iter()
+        .enumerate()
+        .for_each(|(row, unit)| units[unit].push(row));
     units.retain(|unit| !unit.is_empty());
     units
 }
 
-/// Deals units out, the largest first, each to the fold with the fewest rows. How many rows a fold gets depends on the
-/// units' sizes alone, so that all runs have as many labels. There are as many units as folds at least: none stays empty.
+/// Deals groups of rows to folds: the largest first, each to the fold with the fewest rows.
+///
+/// The folds' sizes depend on the groups' sizes alone, so that all runs have as many labels. No
+/// fold is empty, because there are at least as many groups as folds.
 fn evenly(mut units: Vec<Vec<usize>>, folds: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<Vec<usize>>> {
     units.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); folds];
@@ -320,26 +338,31 @@ fn evenly(mut units: Vec<Vec<usize>>, folds: usize, rng: &mut ChaCha8Rng) -> Vec
             part.extend(unit);
         }
     }
-    // Twins are not neighbours in a round.
+    // Rows with equal scores should not be neighbours.
     parts.iter_mut().for_each(|part| draw(part, rng));
     parts.into_iter().map(|part| vec![part]).collect()
 }
 
-/// The rest without the rows whose scores a round of the fold has too; all of it where that would leave less than half:
-/// then scores are coarse, and their twins no copies.
-fn without_twins(twins: &Twins, rest: Vec<usize>, fold: &[Vec<usize>], rows: usize) -> Vec<usize> {
+/// The rows of `rest` without those whose scores a row of the fold has too. All of `rest` if fewer
+/// than half would be left: then scores are coarse, and equal ones no sign of a copy.
+fn without_duplicates(
+    duplicates: &DuplicateScores,
+    rest: Vec<usize>,
+    fold: &[Vec<usize>],
+    rows: usize,
+) -> Vec<usize> {
     let mut shown = vec![false; rows];
-    fold.iter().flatten().for_each(|&row| shown[twins.unit(row, rows)] = true);
-    let left: Vec<usize> = rest.iter().copied().filter(|&row| !shown[twins.unit(row, rows)]).collect();
+    fold.iter().flatten().for_each(|&row| shown[duplicates.unit(row, rows)] = true);
+    let left: Vec<usize> = rest.iter().copied().filter(|&row| !shown[duplicates.unit(row, rows)]).collect();
     if 2 * left.len() < rest.len() { rest } else { left }
 }
 
-/// Shuffles.
+/// Shuffles a list (Fisher-Yates).
 fn draw<T>(list: &mut [T], rng: &mut ChaCha8Rng) {
     draw_first(list, list.len(), rng);
 }
 
-/// Moves a uniform draw of `n` different ones to the front.
+/// Moves `n` entries, drawn without replacement, to the front of a list.
 fn draw_first<T>(list: &mut [T], n: usize, rng: &mut ChaCha8Rng) {
     for at in 0..n {
         let other = rng.random_range(at..list.len());
