@@ -1,4 +1,4 @@
-//! Text in blocks that end where a record ends, so that blocks can be parsed apart from each other.
+//! Splits a text into blocks that end at a record's end, so that blocks can be parsed in parallel.
 
 use super::{Cut, Unit};
 use crate::error::{Error, Place};
@@ -6,13 +6,14 @@ use crate::input::Input;
 use memchr::{memchr, memchr_iter, memrchr};
 use std::io::Read;
 
-/// How much text is read at a time. It does not depend on the number of threads, and so neither does any result.
+/// Bytes of text per block. It must not depend on the number of threads, or results would.
 const BLOCK: usize = 1 << 20;
 
-/// The longest record: beyond it, this is not a file with line ends, or a quote was never closed.
+/// Maximum length of a record in bytes. A longer one means that the file has no line ends, or that
+/// a quote was never closed.
 pub(crate) const LONGEST: usize = 1 << 26;
 
-/// Where records end.
+/// The rule for where records end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
     /// At every line end.
@@ -21,11 +22,11 @@ pub(crate) enum Ends {
     Quoted(u8),
 }
 
-/// Reads a text in blocks.
+/// A reader that returns a text block by block.
 struct Blocks {
     text: Box<dyn Read + Send>,
     ends: Ends,
-    /// What was read beyond the last record's end.
+    /// Text that was read beyond the end of the last block.
     rest: Vec<u8>,
     ended: bool,
     lines: u64,
@@ -36,7 +37,7 @@ impl Blocks {
         Blocks { text, ends, rest: Vec::new(), ended: false, lines: 0 }
     }
 
-    /// The next block into `block`, whose memory is used again; false at the end.
+    /// Reads the next block into `block`, reusing its memory. False at the end.
     fn next(&mut self, input: &Input, block: &mut Vec<u8>) -> Result<bool, Error> {
         block.clear();
         std::mem::swap(block, &mut self.rest);
@@ -71,7 +72,7 @@ impl Blocks {
     }
 }
 
-/// A text as units of work: a block each.
+/// The blocks of a text as units of work.
 pub(crate) struct TextUnits<'a> {
     input: &'a Input,
     blocks: Blocks,
@@ -89,7 +90,7 @@ impl Cut for TextUnits<'_> {
     }
 }
 
-/// Just behind the last record that ends within the block.
+/// The position just after the last record that ends within the block.
 fn last_end(block: &[u8], ends: Ends) -> Option<usize> {
     let Ends::Quoted(delimiter) = ends else {
         return memrchr(b'\n', block).map(|at| at + 1);
@@ -104,9 +105,10 @@ fn last_end(block: &[u8], ends: Ends) -> Option<usize> {
     last
 }
 
-/// Just behind the line end of the record that begins at `at`, if that is within the text.
+/// The position just after the line end of the record that starts at `at`; `None` if the text ends
+/// before it.
 ///
-/// A quote opens only at the beginning of a cell; within quotes, two of them stand for one.
+/// A quote opens only at the start of a cell. Within quotes, a doubled quote stands for one.
 pub(crate) fn record_end(text: &[u8], at: usize, delimiter: u8) -> Option<usize> {
     let mut at = at;
     loop {
@@ -122,7 +124,7 @@ pub(crate) fn record_end(text: &[u8], at: usize, delimiter: u8) -> Option<usize>
     }
 }
 
-/// The quote that closes a cell whose inside begins at `at`.
+/// The position of the quote that closes a cell whose content starts at `at`.
 pub(crate) fn closing_quote(text: &[u8], at: usize) -> Option<usize> {
     let mut at = at;
     loop {

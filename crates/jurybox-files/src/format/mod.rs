@@ -1,14 +1,14 @@
-//! Where rows come from: one folder per format, each behind the same trait.
+//! File formats: one folder per format, each implementing the [`Source`] trait.
 //!
-//! A [`Source`] is one file, or one table in memory. It says what its columns are, cuts its rows into units of work,
-//! parses a unit into batches for an [`Ask`], and gives back whole rows for output. All else (which column is what,
-//! threads, order, ranking, learning) stands above and knows no format.
+//! A [`Source`] is one file, or one table in memory. It lists its columns, cuts its rows into units
+//! of work, parses a unit into batches for an [`Ask`], and returns whole rows for output. Column
+//! roles, threads, row order, ranking and learning are handled above it, for every format alike.
 //!
-//! A new format is a folder here with its `ABOUT`, and one line in the table below.
+//! To add a format, make a folder here with its `ABOUT` and add one line to the table below.
 
 pub(crate) mod arrow;
 pub(crate) mod blocks;
-// Not by the macro below: rustfmt passes over files that only a macro names.
+// Declared here, not by the macro below: rustfmt skips files that only a macro names.
 mod csv;
 mod jsonl;
 pub(crate) mod memory;
@@ -33,10 +33,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Declares the formats: a variant and an entry for each.
+/// Declares the formats: one variant of [`Format`] and one entry in the table for each.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident => $module:ident,)*) => {
-        /// How rows are written down.
+        /// The file format of a table.
         ///
         /// ```
         /// use jurybox_files::Format;
@@ -49,7 +49,7 @@ macro_rules! formats {
             $($(#[$doc])* $name,)*
         }
 
-        /// Every format; the first one that the first bytes fit is taken.
+        /// Every format, in the order in which the first bytes of a file are tested.
         const FORMATS: &[Format] = &[$(Format::$name),*];
 
         impl Format {
@@ -62,35 +62,36 @@ macro_rules! formats {
     };
 }
 
-// The table of formats. The last one takes whatever no other knows.
+// The table of formats. CSV is last because it accepts any text.
 formats! {
     /// Apache Parquet.
     Parquet => parquet,
-    /// One JSON object a line.
+    /// JSON lines: one JSON object per line.
     JsonLines => jsonl,
-    /// Comma-separated values with a header (or tabs, semicolons, bars: told by the header).
+    /// Comma-separated values with a header. Tabs, semicolons and bars are detected as delimiters
+    /// too.
     Csv => csv,
 }
 
-/// Opens what writes a format.
+/// Creates the writer of a format.
 type Create = fn(Aside, &Path) -> Result<Box<dyn Sink>, Error>;
 
-/// What is to be known of a format before a file of it is open.
+/// The static description of a format.
 pub(crate) struct About {
-    /// How its files' names end, in lower case and without the compression.
+    /// File name endings, in lower case, without that of the compression.
     pub(crate) endings: &'static [&'static str],
-    /// Whether a file that begins so (decompressed) is one.
+    /// Whether the first bytes of a file, after decompression, are of this format.
     pub(crate) begins: fn(&[u8]) -> bool,
-    /// Whether it can be read from a pipe as it comes.
+    /// Whether it can be read from a pipe.
     pub(crate) streams: bool,
-    /// Tells the columns, and keeps what is needed to read on.
+    /// Opens an input and detects its columns.
     pub(crate) open: fn(Input) -> Result<Box<dyn Source>, Error>,
-    /// Begins a file; the name that its compression is told by comes with it.
+    /// Creates a file. The path is the final name, whose ending selects the compression.
     pub(crate) create: Create,
 }
 
 impl Format {
-    /// The format that a file's name says, whatever the compression.
+    /// The format for a file name's ending; `.gz` and `.zst` are ignored. `None` for other endings.
     pub fn of_name(name: &str) -> Option<Format> {
         let name = name.to_ascii_lowercase();
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
@@ -98,34 +99,34 @@ impl Format {
         FORMATS.iter().copied().find(|format| format.about().endings.contains(&ending))
     }
 
-    /// The format of a file that begins with this text.
+    /// The format of a file that begins with `text`.
     pub(crate) fn of_text(text: &[u8]) -> Format {
         FORMATS.iter().copied().find(|format| (format.about().begins)(text)).unwrap_or(Format::Csv)
     }
 }
 
-/// One source of rows.
+/// A source of rows: one file, or one table in memory.
 pub(crate) trait Source: fmt::Debug + Send + Sync {
-    /// What messages call it.
+    /// The path, or the name of a table in memory, as shown in messages.
     fn path(&self) -> &Path;
 
-    /// The format in which its rows are written where nothing else is said.
+    /// The default format for writing its rows.
     fn format(&self) -> Format;
 
     /// Its columns, in its own order.
     fn columns(&self) -> &[Found];
 
-    /// Is told that a column is wanted which is not among those that were found: it may come later.
+    /// Adds a column that was requested but not detected, if it may appear further down.
     fn adopt(&mut self, _name: &str) -> Result<(), Error> {
         Ok(())
     }
 
-    /// What is doubtful about how its columns are told.
+    /// A warning about how the columns were detected, if there is one.
     fn doubt(&self) -> Option<Warning> {
         None
     }
 
-    /// Bytes to be read, where that is known.
+    /// Bytes to read, if known.
     fn size(&self) -> Option<u64>;
 
     /// Lines before the first row.
@@ -133,74 +134,78 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
         0
     }
 
-    /// Whether rows can be fetched by their number after a pass. Otherwise the pass itself must keep what is needed.
+    /// Whether rows can be fetched by number after a pass. If not, the pass itself keeps rows for
+    /// output.
     fn by_number(&self) -> bool;
 
-    /// Whether its rows are in memory as long as it is.
+    /// Whether its rows are held in memory for as long as it exists.
     fn is_in_memory(&self) -> bool {
         false
     }
 
-    /// Refuses a source that is no longer what its columns were told by: one result is made of one file.
+    /// Errors if the file has changed since its columns were detected, so that one result never
+    /// mixes two versions of a file.
     fn check_unchanged(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// A name for what is in it, the same whatever it is called and however it is compressed; none where it has no file, or can be
-    /// read only once.
+    /// A hash of the content, independent of file name and compression. `None` for sources without
+    /// a file and for those that can be read only once.
     fn fingerprint(&self) -> Result<Option<String>, Error> {
         Ok(None)
     }
 
-    /// Begins a pass; `bytes` is to count what has been read.
+    /// Starts a pass over all rows; adds the bytes read to `bytes`.
     fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error>;
 
-    /// How many rows it has, where that is known without reading them.
+    /// The number of rows, if known without reading them.
     fn rows(&self) -> Option<u64> {
         None
     }
 
-    /// Begins a pass over some stretches of rows, in their order, for a source whose rows are known.
+    /// Starts a pass over the given row ranges only, in order. Only sources with known `rows`
+    /// support this; the default reads everything.
     fn cut_some(&self, _rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
         self.cut(bytes)
     }
 
-    /// How many lines (of text) or rows a unit has: errors in the next one count on from there.
+    /// The number of lines (of text) or rows in a unit: positions in later units are offset by it.
     fn lines(&self, unit: &Unit) -> u64;
 
-    /// Parses a unit and hands over batch after batch. Places in errors count from the unit's beginning.
+    /// Parses a unit and passes each batch to `each`. Positions in errors count from the unit's
+    /// start.
     fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error>;
 
-    /// Empties the row of a unit to which a line belongs, lines counted from 1, and leaves the others where they are; false where there is
-    /// none, or it cannot be done without.
+    /// Blanks out the row that contains line `line` of a unit, counted from 1, so that a pass can
+    /// continue without it. Other rows keep their positions. False if the row cannot be removed.
     fn strike(&self, _unit: &mut Unit, _line: u64) -> bool {
         false
     }
 
-    /// The whole rows of a part of a pass that was asked for records.
+    /// The whole rows of one part of a pass that requested records.
     fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error>;
 
-    /// Whole rows, in the order given: from what was kept of them, or by their numbers.
+    /// Whole rows in the given order, from the records kept of them or by their numbers.
     fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error>;
 }
 
-/// Takes the batches of a unit, each with where its rows stand.
+/// Callback that receives the batches of a unit.
 pub(crate) type Each<'a> = dyn FnMut(Parsed<'_>) -> Result<(), Error> + 'a;
 
-/// A batch as a source hands it over: with the text of its records, or with the arrays where records were asked for.
+/// A parsed batch, with the text of its records or, if records were requested, their arrays.
 pub(crate) struct Parsed<'a> {
     pub(crate) batch: crate::ask::Batch,
     pub(crate) text: &'a [u8],
     pub(crate) arrays: Option<RecordBatch>,
 }
 
-/// The units of one pass over a source, in order.
+/// An iterator over the units of one pass over a source, in order.
 pub(crate) trait Cut: Send {
-    /// The next unit, into memory that is used again; false at the end.
+    /// Reads the next unit into `unit`, reusing its memory. False at the end.
     fn next(&mut self, unit: &mut Unit) -> Result<bool, Error>;
 }
 
-/// A unit of work: a block of text, a stretch of rows, or rows that came from a stream.
+/// A unit of work: a block of text, a range of rows, or a batch from a stream.
 #[derive(Default)]
 pub(crate) struct Unit {
     pub(crate) text: Vec<u8>,
@@ -209,18 +214,18 @@ pub(crate) struct Unit {
     pub(crate) scratch: Scratch,
 }
 
-/// A stretch of rows within one piece of a source.
+/// A range of rows within one row group of a source.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stretch {
-    /// A row group of a file.
+    /// Index of the row group; 0 in formats that have none.
     pub(crate) piece: usize,
     pub(crate) start: usize,
     pub(crate) rows: usize,
-    /// Its share of the source's bytes.
+    /// The range's share of the source's bytes, for progress.
     pub(crate) bytes: u64,
 }
 
-/// What a format keeps on a thread from unit to unit, such as memory for pages.
+/// Memory that a format keeps per thread from unit to unit, such as buffers for pages.
 #[derive(Default)]
 pub(crate) struct Scratch(Option<Box<dyn Any + Send>>);
 
@@ -237,50 +242,51 @@ impl Scratch {
     }
 }
 
-/// What is kept of a row during a pass, for output.
+/// The record of a row, kept during a pass for output.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Record {
     /// Nothing: the row can be fetched by its number.
     #[default]
     None,
-    /// Its text.
+    /// The row's text.
     Text(Box<[u8]>),
-    /// The row itself, out of a stream.
+    /// The row itself, from a stream.
     Row(RecordBatch),
 }
 
-/// A row that is wanted for output.
+/// A row requested for output.
 pub(crate) struct Fetch<'a> {
-    /// Its number in the source.
+    /// Row number within the source.
     pub(crate) row: u64,
     pub(crate) record: &'a Record,
-    /// Its scores as they were ranked, where they were kept.
+    /// The scores it was ranked by; empty if they were not kept.
     pub(crate) scores: &'a [f64],
 }
 
-/// How rows are to be shown.
+/// The columns of an output table and how their cells are converted.
 #[derive(Clone, Copy)]
 pub(crate) struct Show<'a> {
     /// Every column of the table, in its order.
     pub(crate) columns: &'a [Found],
     pub(crate) taken: &'a Taken,
-    /// How the cells of the columns that were read as numbers are written.
+    /// Number notation by column name, for the columns that were read as numbers.
     pub(crate) numeric: &'a HashMap<String, Notation>,
     pub(crate) threads: usize,
 }
 
 impl Show<'_> {
-    /// Whether a column was read as numbers.
+    /// Whether the column `name` was read as numbers.
     pub(crate) fn is_number(&self, name: &str) -> bool {
         self.numeric.contains_key(name)
     }
 
-    /// How the cells of a column that was read as numbers are written; none where it was not.
+    /// Number notation of the column `name`; `None` if it was not read as numbers.
     pub(crate) fn notation_of(&self, name: &str) -> Option<Notation> {
         self.numeric.get(name).cloned()
     }
 
-    /// The type of a column's cells where they all are missing: that of the source which has them.
+    /// The type of a column that this source does not have: that of a source which has it, else
+    /// `Float64` for numbers and `Utf8` for text.
     pub(crate) fn data_type(&self, found: &Found) -> DataType {
         match &found.data_type {
             Some(data_type) => data_type.clone(),
@@ -290,10 +296,10 @@ impl Show<'_> {
     }
 }
 
-/// The most columns that a table may have.
+/// The maximum number of columns of a table.
 pub(crate) const MOST_COLUMNS: usize = 16_384;
 
-/// Refuses two columns of one name, and more columns than a table may have.
+/// Errors on duplicate column names and on more than [`MOST_COLUMNS`] columns.
 pub(crate) fn distinct<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
     let mut seen = HashMap::new();
     for (at, name) in names.enumerate() {

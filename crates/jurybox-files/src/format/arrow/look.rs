@@ -1,4 +1,4 @@
-//! What the first cells of arrays look like: judged by the rule that holds for cells of text, whatever they are stored as.
+//! Detection of column kinds from the first cells of Arrow arrays, by the same rule as for text.
 
 use super::numbers::{is_numeric, is_text, numbers};
 use super::text::each_text;
@@ -9,13 +9,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 
-/// Whether cells of this type are looked at: numbers may be names of things, and text may be numbers. Of all others the type says
-/// enough.
+/// Whether the cells of this type decide the column's kind: numbers may be identifiers, and text
+/// may hold numbers. For all other types, the type alone decides.
 pub(crate) fn is_looked_at(data_type: &DataType) -> bool {
     is_numeric(data_type) || is_text(data_type) || *data_type == DataType::Null
 }
 
-/// Tells by the first rows what columns hold. Those that the batches do not have are left as their types tell.
+/// Sets the kinds of columns from the first rows. Columns that no batch has keep the kind of their
+/// type.
 pub(crate) fn look<'a>(
     columns: &mut [Found],
     batches: impl Iterator<Item = &'a RecordBatch>,
@@ -29,7 +30,7 @@ pub(crate) fn look<'a>(
             continue;
         }
         let schema = batch.schema();
-        // Batches have the columns in their order, though some may not be there.
+        // The columns of a batch are in the order of `columns`; some may be absent.
         let mut fields = schema.fields().iter().zip(batch.columns()).peekable();
         for (found, look) in columns.iter().zip(&mut looks) {
             let Some((_, array)) = fields.next_if(|(field, _)| *field.name() == found.name) else { continue };
@@ -50,17 +51,17 @@ pub(crate) fn look<'a>(
     }
 }
 
-/// Takes in the cells of an array.
+/// Adds the cells of an array to what was seen of a column.
 fn see(look: &mut Look, array: &ArrayRef, notation: &Notation) {
     match array.data_type() {
         DataType::Null => (0..array.len()).for_each(|_| look.see_stored(Cell::Missing)),
-        // As text would have them: yes all the way down says nothing.
+        // Read as text: a column of nothing but `true` is then recognised as constant.
         DataType::Boolean => array.as_boolean().iter().for_each(|flag| match flag {
             None => look.see_stored(Cell::Missing),
             Some(flag) => look.see(if flag { b"true" } else { b"false" }, notation),
         }),
         kind if is_numeric(kind) => {
-            // Only decimals that are too long for a division come as text, and they are numbers.
+            // Only decimals too long for one division arrive here, and they are numbers.
             let value = |cell| if let Cell::Number(value) = cell { value } else { f64::NAN };
             if let Ok(values) = numbers(array, notation, &mut |_, cell, _| Ok(value(cell))) {
                 (0..values.len()).for_each(|row| look.see_stored(number::of(values.get(row))));

@@ -1,4 +1,4 @@
-//! Arrow arrays, as Parquet and tables in memory have them: as batches of numbers, as text, as JSON.
+//! Conversion of Arrow arrays, from Parquet or memory, to batches of numbers, text and JSON.
 
 mod look;
 mod numbers;
@@ -24,7 +24,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema};
 use std::path::Path;
 
-/// The columns of a schema, and what their types tell of them.
+/// The columns of a schema, each with the kind that its type suggests.
 pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error> {
     distinct(path, schema.fields().iter().map(|field| field.name().as_str()))?;
     let found = |field: &arrow_schema::Field| Found {
@@ -37,12 +37,13 @@ pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error>
     Ok(schema.fields().iter().map(|field| found(field)).collect())
 }
 
-/// The columns that a pass must look at.
+/// Indices of the columns that a pass has to read.
 pub(crate) fn wanted(ask: &Ask) -> Vec<usize> {
     (0..ask.uses.len()).filter(|&column| ask.records || ask.uses[column] != Use::Skip).collect()
 }
 
-/// Arrays become a batch: `pieces` of a column's rows, one after the other, for each of the `wanted` columns.
+/// Converts arrays to a batch. `pieces(i)` returns the arrays of column `wanted[i]`, whose rows
+/// follow one another.
 pub(crate) fn batch(
     path: &Path,
     rows: usize,
@@ -86,7 +87,7 @@ pub(crate) fn batch(
             }
         }
     }
-    // Evaluators in their own order: sums add up in the order in which the other formats add them.
+    // In the order of the evaluators, so that sums round as they do in the other formats.
     let mut sums = Vec::new();
     if let Some(form) = &ask.form {
         begin_sums(&mut sums, form, rows, 0.0);
@@ -100,7 +101,7 @@ pub(crate) fn batch(
         };
         if let Some(row) = bad {
             let column = ask.uses.iter().position(|what| what.is_score_of(evaluator)).unwrap_or(0);
-            // As the table has it, not as it is ranked.
+            // The value as stored in the table, not with the sign by which it is ranked.
             let sign = if let Use::Score { sign, .. } = ask.uses[column] { sign } else { 1.0 };
             return Err(infinite(path, &ask.names[column], row, numbers.get(row) * sign));
         }
@@ -114,7 +115,7 @@ pub(crate) fn batch(
     Ok(batch)
 }
 
-/// The numbers of a column, NaN where missing.
+/// Reads the numbers of a column, NaN where missing.
 fn read(
     path: &Path,
     pieces: &[ArrayRef],
@@ -129,7 +130,7 @@ fn read(
             let place = Place::Row((before + row) as u64 + 1);
             tally.take(path, place, ask, column, cell, text.as_bytes())
         })?;
-        // Of what is stored as numbers nothing is tallied but that there are none at all.
+        // Of numeric arrays, only those that are missing throughout are counted.
         if is_numeric(array.data_type()) && found.is_missing() {
             tally.missing += found.len() as u64;
         }
@@ -142,7 +143,8 @@ fn read(
     Ok(Numbers::Own(all.unwrap_or_default()))
 }
 
-/// Goes over the cells of a column that names rows.
+/// Calls `each` with the row and the text of every cell in a column of keys. Errors on floats too
+/// large to hold a whole number exactly.
 fn each_key(
     path: &Path,
     column: &str,
@@ -162,7 +164,7 @@ fn each_key(
     Ok(())
 }
 
-/// The numbers of the groups that the cells of an array name, as a column of contexts is read; NaN where none is named.
+/// The group codes of a column, one per row, as a context column is read; NaN for empty cells.
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Int64Array, StringArray};
@@ -182,7 +184,7 @@ pub fn group_codes(column: &str, array: &ArrayRef) -> Result<Vec<f64>, Error> {
     Ok(codes)
 }
 
-/// Tells of the values of a column that had none where it was looked at.
+/// Counts the cells of a column that had no values in the rows that were looked at.
 fn watch(path: &Path, pieces: &[ArrayRef], ask: &Ask, column: usize, tally: &mut Tally) -> Result<(), Error> {
     let mut before = 0;
     for array in pieces {
@@ -210,12 +212,12 @@ pub(crate) fn infinite(path: &Path, column: &str, row: usize, value: f64) -> Err
     Error::Infinite { path, place: Place::Row(row as u64 + 1), column, value }
 }
 
-/// Arrays as columns, in the order that is asked for.
+/// Arrays as the columns of `show`.
 pub(crate) fn slab(arrays: &RecordBatch, show: &Show<'_>) -> Slab {
     Slab::new(arrays.num_rows(), show, |name| arrays.column_by_name(name).cloned().map(Column::Array))
 }
 
-/// Rows picked out of several batches, in that order.
+/// The rows of several batches, in the given order. Row numbers count across the batches.
 pub(crate) fn reordered(batches: &[RecordBatch], order: &[u64]) -> Result<RecordBatch, ArrowError> {
     let Some(first) = batches.first() else {
         return Err(ArrowError::InvalidArgumentError("rows that were there are gone".into()));

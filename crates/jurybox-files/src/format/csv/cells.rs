@@ -1,10 +1,10 @@
-//! The cells of a record.
+//! The cells of a CSV record.
 
 use crate::format::blocks::closing_quote;
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// The cells of one record, quotes taken off.
+/// Iterates over the cells of one record, without their quotes.
 pub(super) fn cells(record: &[u8], delimiter: u8) -> Cells<'_> {
     let record = record.strip_suffix(b"\n").unwrap_or(record);
     Cells { rest: Some(record.strip_suffix(b"\r").unwrap_or(record)), delimiter }
@@ -24,7 +24,7 @@ impl<'a> Iterator for Cells<'a> {
             let close = closing_quote(rest, 1).unwrap_or(rest.len());
             let inside = rest.get(1..close).unwrap_or_default();
             let after = rest.get(close + 1..).unwrap_or_default();
-            // What stands between the closing quote and the delimiter belongs to the cell too, as it is.
+            // Text between the closing quote and the delimiter is part of the cell, unchanged.
             let end = memchr(self.delimiter, after);
             self.rest = end.map(|at| &after[at + 1..]);
             let tail = &after[..end.unwrap_or(after.len())];

@@ -1,4 +1,4 @@
-//! CSV: told by its header, parsed in blocks that end where a record ends.
+//! CSV: columns from the header, rows parsed in parallel blocks that end at a record's end.
 
 mod cells;
 mod header;
@@ -52,7 +52,7 @@ impl Csv {
         Ok(Csv { input, header, columns })
     }
 
-    /// Records as columns, in the order that is asked for.
+    /// Converts records to the columns of `show`.
     fn slab<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &Show<'_>) -> Slab {
         let rows = records.len();
         let mut cells: Vec<Vec<Box<str>>> = vec![Vec::with_capacity(rows); self.columns.len()];
@@ -141,7 +141,7 @@ impl Source for Csv {
 }
 
 impl Record {
-    /// The text that was kept of a row.
+    /// The text that was kept of the row; empty if none was.
     pub(super) fn text(&self) -> &[u8] {
         match self {
             Record::Text(text) => text,
@@ -150,7 +150,7 @@ impl Record {
     }
 }
 
-/// The first two records of this text do not end where records must.
+/// The error for a text whose first two records do not end within the maximum length.
 fn too_long(path: &Path, text: &[u8]) -> Error {
     let (path, place) = (path.to_path_buf(), Place::Line(1));
     match memchr(b'"', text) {
@@ -159,7 +159,7 @@ fn too_long(path: &Path, text: &[u8]) -> Error {
     }
 }
 
-/// The columns by the header, and which of them hold numbers by the first rows.
+/// The columns named by the header, each with its kind detected from the first rows.
 fn columns(input: &Input, begun: &Beginning, header: &Header) -> Result<Vec<Found>, Error> {
     let notation = input.reading.notation();
     let mut looks: Vec<Look> = header.names.iter().map(|_| Look::default()).collect();
@@ -171,7 +171,7 @@ fn columns(input: &Input, begun: &Beginning, header: &Header) -> Result<Vec<Foun
     for _ in 0..ROWS {
         let end = match record_end(rest, at, header.delimiter) {
             Some(end) => end,
-            // The last row of a short file may lack its line end; that of a long one was cut by the looking.
+            // The last row of a file may lack its line end; that of a longer file was cut off here.
             None if begun.whole && at < rest.len() => rest.len(),
             None => break,
         };

@@ -1,7 +1,7 @@
-//! Parsing a block of records into scores.
+//! Parsing a block of CSV records into scores.
 //!
-//! A block without quotes, which is nearly every block of scores, is parsed in one pass: numbers are read where they
-//! stand, and only the columns asked for. A block with quotes takes the careful way, cell by cell.
+//! A block without quotes, as nearly every block of scores is, is parsed in one pass that reads
+//! numbers in place and only the requested columns. A block with quotes is parsed cell by cell.
 
 use super::cells::cells;
 use crate::ask::{Ask, Batch, Layout, Use, group};
@@ -12,7 +12,7 @@ use crate::number::{LIMIT, Notation};
 use memchr::{memchr, memchr_iter, memchr2};
 use std::path::Path;
 
-/// Parses the records of a block. Lines in errors count from 1 at the block's beginning.
+/// Parses the records of a block. Line numbers in errors count from 1 at the block's start.
 pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &Ask) -> Result<Batch, Error> {
     if let Err(bad) = std::str::from_utf8(block) {
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
@@ -37,7 +37,7 @@ struct Sink<'a> {
     path: &'a Path,
     delimiter: u8,
     ask: &'a Ask,
-    /// By column: whether a number is what it looks like.
+    /// By column: whether its numbers need no special notation, so that the fast parser applies.
     plain: Vec<bool>,
     scores: Vec<f64>,
     batch: &'a mut Batch,
@@ -45,7 +45,8 @@ struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    /// Every record of a block, by the way that `record` knows; blank lines are passed over.
+    /// Calls `record` for every record of a block and skips blank lines. `record` returns where the
+    /// next one starts.
     #[inline]
     fn records(
         &mut self,
@@ -67,7 +68,7 @@ impl Sink<'_> {
         Ok(())
     }
 
-    /// Parses the record at `start` in a block without quotes; returns where the next one begins.
+    /// Parses the record at `start` in a block without quotes; returns where the next one starts.
     #[inline]
     fn plain_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
         self.open_row(start);
@@ -85,7 +86,8 @@ impl Sink<'_> {
                 }
                 end
             };
-            // A record ends after its last cell, and only there. The last line may lack its line end.
+            // A record ends after its last cell and nowhere else. The last line may lack its line
+            // end.
             let ended = block.get(end).is_none_or(|&byte| byte == b'\n');
             if ended != (column == last) {
                 return Err(self.ragged(block, start));
@@ -117,11 +119,12 @@ impl Sink<'_> {
         Ok((self.number(column, without_return(&block[at..end]))?, end))
     }
 
-    /// The same in a block with quotes somewhere.
+    /// Parses the record at `start` in a block with quotes; returns where the next one starts.
     fn careful_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
         let end = match record_end(block, start, self.delimiter) {
             Some(end) => end,
-            // Only the last record of a file may lack its line end; an open quote swallows what follows it.
+            // Only the last record of a file may lack its line end. An open quote swallows all that
+            // follows.
             None if closed(&block[start..], self.delimiter) => block.len(),
             None => return Err(Error::OpenQuote { path: self.path.into(), place: Place::Line(self.line) }),
         };
@@ -149,14 +152,14 @@ impl Sink<'_> {
 
     fn open_row(&mut self, start: usize) {
         self.batch.rows += 1;
-        // Missing until a cell says otherwise: an evaluator may have no column here.
+        // Missing until a cell is read: an evaluator may have no column here.
         self.scores.resize(self.scores.len() + self.ask.evaluators, f64::NAN);
         if self.ask.records {
             self.batch.starts.push(start);
         }
     }
 
-    /// A cell that is wanted, and is not a score.
+    /// Reads a requested cell that is not a score.
     fn take(&mut self, column: usize, cell: &[u8]) -> Result<(), Error> {
         match self.ask.uses[column] {
             Use::Reward { sign } => {
@@ -187,7 +190,7 @@ impl Sink<'_> {
         Ok(())
     }
 
-    /// A whole cell as a number.
+    /// Reads a whole cell as a number.
     fn number(&mut self, column: usize, cell: &[u8]) -> Result<f64, Error> {
         let read = self.ask.notations[column].read(cell);
         self.batch.tallies[column].take(self.path, Place::Line(self.line), self.ask, column, read, cell)
@@ -206,7 +209,7 @@ fn without_return(cell: &[u8]) -> &[u8] {
     cell.strip_suffix(b"\r").unwrap_or(cell)
 }
 
-/// The length of an empty line, if the text begins with one.
+/// The length of an empty line at the start of the text; `None` if there is none.
 fn blank_line(text: &[u8]) -> Option<usize> {
     match text {
         [b'\n', ..] | [b'\r'] => Some(1),
@@ -215,7 +218,7 @@ fn blank_line(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether every quote that a last record opens is closed.
+/// Whether every quote that the last record of a file opens is closed.
 fn closed(record: &[u8], delimiter: u8) -> bool {
     let mut at = 0;
     loop {

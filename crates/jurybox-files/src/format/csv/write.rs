@@ -1,4 +1,4 @@
-//! CSV on its way out: a header, then records, quoted where they must be.
+//! CSV output: a header, then records, with quotes only where needed.
 
 use crate::column::Slab;
 use crate::error::Error;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 pub(super) struct CsvSink {
     out: Squeeze,
-    /// Whether the header is still to be written.
+    /// Whether the header has yet to be written.
     first: bool,
 }
 
@@ -34,7 +34,7 @@ impl Sink for CsvSink {
     }
 }
 
-/// One record.
+/// Appends one record.
 fn record(out: &mut Vec<u8>, cells: impl Iterator<Item = String>) {
     let start = out.len();
     for (at, cell) in cells.enumerate() {
@@ -50,7 +50,7 @@ fn record(out: &mut Vec<u8>, cells: impl Iterator<Item = String>) {
         }
     }
     if out.len() == start {
-        // A record of one empty cell would read as a blank line.
+        // A record of one empty cell would otherwise read as a blank line.
         out.extend_from_slice(b"\"\"");
     }
     out.push(b'\n');

@@ -1,4 +1,4 @@
-//! Values of JSON lines on their way out: as they stood.
+//! Output cells of JSON lines, as they were written in the input.
 
 use super::parse::{plain, read};
 use crate::column::Cells;
@@ -7,11 +7,11 @@ use arrow_array::{ArrayRef, Float64Array, StringArray};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// Values as they stood; `None` where the key was absent.
+/// Cells as they were written; `None` where the key was absent.
 #[derive(Debug)]
 pub(super) struct JsonCells {
     pub(super) cells: Vec<Option<Box<RawValue>>>,
-    /// How they are written, where they were read as numbers.
+    /// Number notation, if the column was read as numbers.
     pub(super) numeric: Option<Notation>,
 }
 

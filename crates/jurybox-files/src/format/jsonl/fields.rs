@@ -1,4 +1,4 @@
-//! The fields of an object: its keys, and those of the objects within it by dotted names.
+//! The fields of a JSON object, with dotted names for those of nested objects.
 
 use crate::format::MOST_COLUMNS;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// One object as its keys and the values as they are written.
+/// The keys of one object, each with its raw value.
 pub(super) type Fields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
 /// Reads the keys and values of one object.
@@ -49,7 +49,8 @@ pub(super) fn is_object(value: &RawValue) -> bool {
     value.get().starts_with('{')
 }
 
-/// Where a field stands: the keys on the way to it. One key that has dots itself goes before a way by dots.
+/// The path of keys to the field `name`. A key that itself contains dots has precedence over a
+/// path.
 pub(super) fn find(fields: &Fields<'_>, name: &str) -> Option<Vec<String>> {
     if fields.iter().any(|(key, _)| key == name) {
         return Some(vec![name.into()]);
@@ -63,14 +64,14 @@ pub(super) fn find(fields: &Fields<'_>, name: &str) -> Option<Vec<String>> {
     })
 }
 
-/// The value at the end of a way.
+/// The value at the end of a path of keys.
 pub(super) fn at<'a>(fields: &Fields<'a>, way: &[String]) -> Option<&'a RawValue> {
     let (first, rest) = way.split_first()?;
     let (_, value) = fields.iter().find(|(key, _)| key == first)?;
     if rest.is_empty() { Some(value) } else { at(&self::fields(value.get().as_bytes()).ok()?, rest) }
 }
 
-/// Ways to the columns that are wanted, as a tree: by key, the column that ends there and the ways that go on.
+/// The paths to the columns as a tree: the column that ends at this key, and the branches by key.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     pub(super) column: Option<usize>,

@@ -1,4 +1,4 @@
-//! JSON lines: one object a line, columns by the keys of the first lines.
+//! JSON lines: one object per line, with the keys of the first lines as columns.
 
 mod cells;
 mod fields;
@@ -33,7 +33,7 @@ pub(super) const ABOUT: About = About {
     create: |aside, name| Ok(Box::new(write::JsonSink::new(aside, name)?)),
 };
 
-/// How deep fields within fields have names.
+/// Nesting depth down to which fields get dotted names.
 const DEEPEST: usize = 16;
 
 /// A file of JSON lines.
@@ -41,7 +41,7 @@ const DEEPEST: usize = 16;
 struct JsonLines {
     input: Input,
     columns: Vec<Found>,
-    /// The keys on the way to each column.
+    /// The path of keys to each column.
     ways: Vec<Vec<String>>,
     /// Whether all lines have been looked at.
     whole: bool,
@@ -58,8 +58,8 @@ impl JsonLines {
         Ok(JsonLines { input, columns, ways, whole })
     }
 
-    /// Lines as columns, in the order that is asked for. Every line has been parsed before, so one that cannot be is
-    /// treated as empty.
+    /// Converts lines to the columns of `show`. All of them were parsed before, so a line that
+    /// fails here counts as empty.
     fn slab<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &Show<'_>) -> Slab {
         let rows = records.len();
         let known: HashMap<&str, &[String]> =
@@ -86,7 +86,8 @@ impl JsonLines {
         })
     }
 
-    /// The way to a field that none of the lines looked at has, if another line has it.
+    /// Searches the whole file for a field that the first lines do not have; returns its path of
+    /// keys.
     fn late(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
         let last = name.rsplit('.').next().unwrap_or(name);
         let mut cut = self.cut(&Arc::default())?;
@@ -142,7 +143,8 @@ impl Source for JsonLines {
         memchr_iter(b'\n', &unit.text).count() as u64
     }
 
-    /// A key may first come where nobody has looked yet. A stream is not read ahead for it: there it may come.
+    /// A key may first appear below the lines that were looked at. A file is searched for it; a
+    /// stream cannot be, so the key is accepted unseen.
     fn adopt(&mut self, name: &str) -> Result<(), Error> {
         if self.whole || self.columns.iter().any(|found| found.name == name) {
             return Ok(());
@@ -183,21 +185,22 @@ impl Source for JsonLines {
     }
 }
 
-/// Whether a text holds a whole line that is not blank.
+/// Whether a text holds a complete line that is not blank.
 fn has_a_line(text: &[u8]) -> bool {
     parse::lines(text).next().is_some_and(|(_, _, line)| line.ends_with(b"\n"))
 }
 
-/// The columns, the way of keys to each, and whether the lines that were looked at are all.
+/// The columns, the path of keys to each, and whether the lines looked at are all of the file.
 type Columns = (Vec<Found>, Vec<Vec<String>>, bool);
 
-/// The columns by the keys of the first lines, and what they hold: fields within objects too, by dotted names.
+/// Detects the columns and their kinds from the first lines. Fields of nested objects get dotted
+/// names.
 fn columns(input: &Input, begun: &Beginning) -> Result<Columns, Error> {
     let path = &input.path;
     let mut head = Head { notation: input.reading.notation(), ..Head::default() };
     let mut lines = parse::lines(&begun.text);
     for (number, _, line) in lines.by_ref().take(ROWS) {
-        // The last line of a short file may lack its end; that of a long one was cut by the looking.
+        // The last line of a file may lack its line end; that of a longer file was cut off here.
         if !line.ends_with(b"\n") && !begun.whole {
             break;
         }
@@ -227,12 +230,13 @@ fn columns(input: &Input, begun: &Beginning) -> Result<Columns, Error> {
     Ok((columns, head.ways, whole))
 }
 
-/// How many lines follow one that is not blank.
+/// The number of lines other than `line` that are not blank.
 fn lines_after(text: &[u8], line: &[u8]) -> usize {
     parse::lines(text).filter(|(_, _, other)| other.as_ptr() != line.as_ptr()).count()
 }
 
-/// Whether an object is a table by columns, as pandas writes one by default: `{"spam":{"0":0.9,"1":0.2}}`.
+/// Whether an object is a table stored by columns, as pandas writes by default:
+/// `{"spam":{"0":0.9,"1":0.2}}`.
 fn is_by_columns(fields: &fields::Fields<'_>) -> bool {
     let by_row = |value: &RawValue| {
         fields::is_object(value)
@@ -244,7 +248,7 @@ fn is_by_columns(fields: &fields::Fields<'_>) -> bool {
     !fields.is_empty() && fields.iter().all(|(_, value)| by_row(value))
 }
 
-/// What the first lines have shown.
+/// The columns found in the first lines.
 #[derive(Default)]
 struct Head {
     notation: Notation,
@@ -262,7 +266,7 @@ impl Head {
             let name = way.join(".");
             let column = match self.by_name.get(&name) {
                 Some(&column) if self.ways[column] == way => column,
-                // A key that has the dots itself goes before the way by dots.
+                // A key that itself contains dots has precedence over a path.
                 Some(_) if way.len() > 1 => continue,
                 Some(&column) => {
                     self.ways[column].clone_from(&way);
@@ -297,7 +301,8 @@ impl Look {
         match text.as_bytes().first() {
             Some(b'"') => self.see(parse::plain(text).as_bytes(), notation),
             Some(b'[' | b'{') => self.see_odd(),
-            // As in CSV: yes all the way down says nothing.
+            // Read as text, as in CSV: a column of nothing but `true` is then recognised as
+            // constant.
             Some(b't' | b'f') => self.see(text.as_bytes(), notation),
             _ => self.see_stored(parse::read(notation, text)),
         }

@@ -1,4 +1,4 @@
-//! Parsing a block of lines into scores.
+//! Parsing a block of JSON lines into scores.
 
 use super::fields::{Ways, fields, is_object};
 use crate::ask::{Ask, Batch, Layout, Use, group};
@@ -13,12 +13,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
-/// What the parser says, its line left out: to it, every line is the first.
+/// The parser's message without its line number, which is always 1: each line is parsed alone.
 pub(super) fn reason(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at character ")
 }
 
-/// The lines of a block that are not blank, with their numbers from 1.
+/// The lines of a block that are not blank, each with its number from 1 and its start.
 pub(super) fn lines(block: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
     let mut at = 0;
     let mut number = 0;
@@ -36,12 +36,12 @@ pub(super) fn lines(block: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
     })
 }
 
-/// What is looked for in a line.
+/// The input's path, its columns, and how positions in it are named.
 pub(super) struct Wanted<'a> {
     pub(super) path: &'a Path,
-    /// The way to each column, known ones that are not wanted too.
+    /// The paths to all known columns, requested or not.
     pub(super) ways: &'a Ways,
-    /// How a place is spoken of: a line, or an item of an array.
+    /// How a position is named: a line, or a row of a JSON array.
     pub(super) place: fn(u64) -> Place,
 }
 
@@ -116,7 +116,8 @@ pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batc
     Ok(batch)
 }
 
-/// A JSON value as a number: numbers, null, true and false, and strings that hold what a cell of text may.
+/// Reads a JSON value as a number: numbers, null, true, false, and strings that hold a number as a
+/// text cell may.
 pub(super) fn read(notation: &Notation, text: &str) -> Cell {
     match text.as_bytes().first() {
         Some(b'"') => notation.read(plain(text).as_bytes()),
@@ -124,7 +125,7 @@ pub(super) fn read(notation: &Notation, text: &str) -> Cell {
         Some(b't') => Cell::Number(1.0),
         Some(b'f') => Cell::Number(0.0),
         Some(b'n') | None => Cell::Missing,
-        // What JSON writes as a number has a point, whatever people say of their text.
+        // JSON numbers always have a decimal point, whatever decimal mark was set for text.
         Some(_) => match number::parse(text.as_bytes()) {
             Cell::Number(value) if notation.na.is_missing(value) => Cell::Missing,
             cell => cell,
@@ -132,7 +133,7 @@ pub(super) fn read(notation: &Notation, text: &str) -> Cell {
     }
 }
 
-/// A JSON value as text: strings without their quotes, null as nothing, the rest as written.
+/// A JSON value as text: strings without quotes, null as empty text, the rest as written.
 pub(super) fn plain(text: &str) -> String {
     if text == "null" {
         return String::new();
@@ -140,12 +141,12 @@ pub(super) fn plain(text: &str) -> String {
     serde_json::from_str::<String>(text).unwrap_or_else(|_| text.into())
 }
 
-/// Takes the wanted values out of one object and passes over the rest.
+/// Collects the requested values of one object and skips the rest.
 struct Takes<'w, 'c, 'de> {
     ways: &'w Ways,
     ask: &'w Ask,
     cells: &'c mut [Option<&'de RawValue>],
-    /// Is told of keys that are no columns.
+    /// Receives each key that is not a column.
     stranger: &'c mut dyn FnMut(&str),
 }
 
@@ -197,7 +198,8 @@ impl<'de> Visitor<'de> for Takes<'_, '_, 'de> {
     }
 }
 
-/// Takes the wanted values out of an object within, whose dotted name is told; numbers that are no columns are strangers.
+/// Collects the requested values of a nested object, whose dotted name is given. Numbers under
+/// unknown keys are passed to `stranger`.
 fn within<'de>(
     ways: &Ways,
     ask: &Ask,
@@ -223,7 +225,7 @@ fn within<'de>(
 }
 
 impl Ways {
-    /// Whether something is wanted further on.
+    /// Whether a requested column lies below this key.
     fn wants(&self, ask: &Ask) -> bool {
         let wanted = |way: &Ways| way.column.is_some_and(|column| ask.uses[column] != Use::Skip);
         self.on.values().any(|way| wanted(way) || way.wants(ask))

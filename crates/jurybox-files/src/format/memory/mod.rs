@@ -1,7 +1,7 @@
-//! Tables in memory: Arrow record batches, all of them at hand, or out of a stream.
+//! Tables in memory: Arrow record batches, either all at hand or from a stream.
 //!
-//! Where batches end says nothing about the rows: small ones are put together, large ones cut, and no result depends on
-//! it. Only the columns asked for are touched, and doubles and floats are not copied.
+//! Batch boundaries never influence a result: small batches are joined and large ones split. Only
+//! the requested columns are read, and doubles and floats are not copied.
 
 mod stream;
 
@@ -22,23 +22,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What messages call a table in memory.
+/// The name of a table in memory in messages.
 pub(crate) const NAME: &str = "table in memory";
 
-/// Rows of one unit of work, and of one batch: its columns stay in the cache while they are used.
+/// Rows per unit of work, and rows per batch: the columns of a batch fit the cache.
 const STRETCH: usize = 1 << 16;
 const BATCH: usize = 1 << 13;
 
-/// Record batches at hand.
+/// A table whose record batches are all at hand.
 #[derive(Debug)]
 pub(crate) struct Memory {
     batches: Vec<RecordBatch>,
-    /// The number of each batch's first row, and of all rows.
+    /// The number of each batch's first row, followed by the total number of rows.
     firsts: Vec<usize>,
     columns: Vec<Found>,
-    /// Bytes of a row, about.
+    /// Approximate bytes per row.
     width: u64,
-    /// What messages call it.
+    /// The name shown in messages.
     path: PathBuf,
 }
 
@@ -57,21 +57,23 @@ impl Memory {
         Ok(Memory { batches, firsts, columns, width: row_bytes(schema), path: NAME.into() })
     }
 
-    /// The same with its columns told by their first cells, not by their types alone.
+    /// Detects the column kinds from the first cells, not from the types alone.
     pub(crate) fn looked_at(mut self, notation: &Notation) -> Memory {
         arrow::look(&mut self.columns, self.batches.iter(), notation);
         self
     }
 
-    /// The same, made from a file.
+    /// Sets the path shown in messages, for a table that was read from a file.
     pub(crate) fn called(self, path: &Path) -> Memory {
         Memory { path: path.into(), ..self }
     }
 
-    /// The rows from `start` on, up to `rows` of them, as slices of the batches that have them.
+    /// Up to `rows` rows from row `start` on: each piece is a batch, its first row, and a number of
+    /// rows.
     fn pieces(&self, start: usize, rows: usize) -> Vec<(&RecordBatch, usize, usize)> {
         let end = start + rows;
-        // The last batch that begins at or before the row has it; empty ones before it begin there too.
+        // The last batch that starts at or before the row contains it; batches before it that start
+        // there too are empty.
         let mut at = self.firsts.partition_point(|&first| first <= start).saturating_sub(1);
         let (mut row, mut pieces) = (start, Vec::new());
         while row < end && at < self.batches.len() {
@@ -130,7 +132,7 @@ impl Source for Memory {
     fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
         let Stretch { start, rows, .. } = unit.stretch;
         let mut row = 0;
-        // A batch ends where one of theirs ends, unless that is small: then several are put together.
+        // A batch ends where an input batch ends, but small input batches are joined.
         while row < rows {
             let mut pieces = self.pieces(start + row, BATCH.min(rows - row));
             if pieces[0].2 >= BATCH / 2 {
@@ -160,12 +162,12 @@ impl Source for Memory {
     }
 }
 
-/// Bytes of a row, about: for showing how far a pass has come.
+/// Approximate bytes per row, for progress.
 fn row_bytes(schema: &SchemaRef) -> u64 {
     8 * schema.fields().len() as u64
 }
 
-/// Pieces of batches become one batch of ours.
+/// Joins pieces of record batches and parses them as one batch.
 fn parse(
     path: &Path,
     pieces: &[(&RecordBatch, usize, usize)],
@@ -198,7 +200,8 @@ fn whole(part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
     Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
 }
 
-/// Every batch has the columns of the schema; what is said beside them (nulls, metadata) may differ.
+/// Errors unless a batch has the names and types of the schema. Nullability and metadata may
+/// differ.
 fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), Error> {
     let about = |schema: &SchemaRef| {
         let fields = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));
@@ -211,7 +214,7 @@ fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), 
     Err(Error::Arrow { path: NAME.into(), reason })
 }
 
-/// Some stretches of a table, the last one first.
+/// The units of a pass over selected row ranges, in reverse order so that the next one is last.
 struct SomeRows(Vec<Range<u64>>);
 
 impl Cut for SomeRows {
@@ -227,7 +230,7 @@ impl Cut for SomeRows {
     }
 }
 
-/// The stretches of a table, in order.
+/// The units of a pass over the whole table, in order.
 struct Stretches {
     rows: usize,
     next: usize,

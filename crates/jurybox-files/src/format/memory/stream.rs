@@ -1,4 +1,4 @@
-//! A stream of record batches, read once, as they come: memory is bounded by the batch.
+//! A table read once from a stream of record batches, with memory bounded by the batch.
 
 use super::{NAME, parse, row_bytes, same_columns, whole};
 use crate::ask::Ask;
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 type Reader = Box<dyn RecordBatchReader + Send>;
 
-/// A stream, until it is read.
+/// A stream of record batches; it can be read once.
 pub(crate) struct Stream {
     reader: Mutex<Option<Reader>>,
     schema: SchemaRef,
@@ -26,7 +26,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Reads as much of it as is looked at to tell what columns hold; that is not lost.
+    /// Reads the first batches to detect the column kinds; the pass begins with those batches.
     pub(crate) fn new(mut reader: Reader, notation: &Notation) -> Result<Stream, Error> {
         let schema = reader.schema();
         let mut columns = arrow::columns(Path::new(NAME), &schema)?;
@@ -44,7 +44,7 @@ impl Stream {
         Ok(Stream { reader: Mutex::new(Some(reader)), schema, columns })
     }
 
-    /// All batches of a stream at once.
+    /// Reads all batches of a stream into memory.
     pub(crate) fn collect(stream: impl RecordBatchReader) -> Result<Vec<RecordBatch>, Error> {
         stream.map(|batch| batch.map_err(Error::from)).collect()
     }
@@ -73,7 +73,7 @@ impl Source for Stream {
         None
     }
 
-    /// What has gone by is gone: rows that may be wanted are kept during the pass.
+    /// False, because the stream is gone after the pass.
     fn by_number(&self) -> bool {
         false
     }
@@ -111,7 +111,7 @@ impl Source for Stream {
     }
 }
 
-/// The batches of a stream, cut where they are large.
+/// The units of a pass over a stream: its batches, with large ones split.
 struct Units<'a> {
     reader: Reader,
     schema: &'a SchemaRef,

@@ -1,4 +1,4 @@
-//! Some rows of a file by their numbers.
+//! Fetching selected rows of a Parquet file by number.
 
 use super::guard::{broken, guarded};
 use super::stretch::From;
@@ -6,7 +6,8 @@ use crate::error::Error;
 use ::parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use arrow_array::RecordBatch;
 
-/// Some columns of some rows, in the order of the rows, which must ascend; row groups are read by several threads.
+/// Reads some columns of the given rows, whose numbers must ascend. Row groups are spread over the
+/// threads.
 pub(super) fn rows(
     from: &From<'_>,
     columns: &[usize],

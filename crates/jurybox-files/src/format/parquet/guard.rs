@@ -1,4 +1,4 @@
-//! What a file that cannot be read means; and the panics of a reader that should have refused it.
+//! Errors for unreadable Parquet files, including panics of the Parquet reader.
 
 use super::positioned::Positioned;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Some damage makes the Parquet reader panic where it should refuse; to us that is an error like any other.
+/// Runs a read and converts a panic to an error: on some damaged files the Parquet reader panics.
 pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     let damaged = |_| Err(ParquetError::General("it is damaged".into()));
     let before = GUARDED.replace(true);
@@ -21,8 +21,8 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread, now, would be the Parquet reader's answer to a damaged file, which becomes an error: a
-/// program's panic hook need not speak of it.
+/// Whether a panic of the current thread would be caught as the error of a damaged Parquet file. A
+/// program's panic hook can then stay silent.
 ///
 /// ```
 /// let speak = std::panic::take_hook();
@@ -37,7 +37,8 @@ pub fn panic_is_caught() -> bool {
     GUARDED.get()
 }
 
-/// What a failed read means: without its closing mark, a file that begins as Parquet was cut off.
+/// The error for a failed read: a file that starts as Parquet but lacks the closing mark is
+/// truncated.
 pub(super) fn unreadable(path: &Path, file: &Positioned, error: &ParquetError) -> Error {
     let mark = |at: u64| file.get_bytes(at, 4).ok().is_some_and(|bytes| *bytes == *b"PAR1");
     if mark(0) && !mark(file.len().saturating_sub(4)) {

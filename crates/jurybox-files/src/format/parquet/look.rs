@@ -1,4 +1,4 @@
-//! What columns hold, by their first rows: as little of them as tells it.
+//! Detection of column kinds from the first rows of a Parquet file.
 
 use super::guard::guarded;
 use super::stretch::From;
@@ -11,13 +11,14 @@ use ::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use ::parquet::file::statistics::Statistics;
 use arrow_array::RecordBatch;
 
-/// Of long text fewer rows are looked at: about so many bytes of all columns together.
+/// Bytes, summed over all columns, of the rows that are looked at.
 const BYTES: i64 = 1 << 24;
 
-/// And however long it is, so many.
+/// The minimum number of rows that are looked at, however long their text is.
 const FEWEST: usize = 32;
 
-/// Looks at the first rows. What cannot be read is told by the pass.
+/// Sets the column kinds from the first rows. Read errors are left to the pass, which meets them
+/// again.
 pub(super) fn look(columns: &mut [Found], from: &From<'_>, notation: &Notation) {
     let groups = from.metadata.metadata().row_groups();
     for (column, found) in columns.iter_mut().enumerate() {
@@ -53,7 +54,7 @@ pub(super) fn look(columns: &mut [Found], from: &From<'_>, notation: &Notation) 
     arrow::look(columns, batches.iter(), notation);
 }
 
-/// How many rows of these columns are looked at.
+/// The number of rows to look at, given the sizes of these columns.
 fn rows_of(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, wanted: &[usize]) -> usize {
     let chunks = wanted.iter().filter_map(|&column| chunk(metadata, group, column));
     let bytes: i64 = chunks.map(|chunk| chunk.uncompressed_size().max(0)).fold(0, i64::saturating_add);
@@ -61,8 +62,9 @@ fn rows_of(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, wanted: &[u
     usize::try_from(BYTES / each.max(1)).unwrap_or(ROWS).clamp(FEWEST, ROWS)
 }
 
-/// The least and the greatest number of a column that says of itself that not all of its numbers are whole, and that none is missing: they
-/// name nothing, there are some among the first rows, and they need not be looked at.
+/// The minimum and maximum of a column whose statistics show a fraction and no missing value.
+///
+/// Such a column holds measurements, not identifiers, so that its cells need not be looked at.
 fn broken_numbers(
     metadata: &ArrowReaderMetadata,
     group: &RowGroupMetaData,
@@ -81,14 +83,14 @@ fn broken_numbers(
     (broken(least) || broken(greatest)).then_some((least, greatest))
 }
 
-/// Whether a column says of itself that it has no value in a row group.
+/// Whether the statistics say that a column has no value in a row group.
 pub(super) fn is_empty(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, column: usize) -> bool {
     let nulls = chunk(metadata, group, column).and_then(ColumnChunkMetaData::statistics);
     let nulls = nulls.and_then(Statistics::null_count_opt);
     nulls.is_some() && nulls == u64::try_from(group.num_rows()).ok()
 }
 
-/// What is known of a column that has no others within it.
+/// Metadata of a flat column; `None` for a nested one.
 fn chunk<'a>(
     metadata: &ArrowReaderMetadata,
     group: &'a RowGroupMetaData,
@@ -96,7 +98,7 @@ fn chunk<'a>(
 ) -> Option<&'a ColumnChunkMetaData> {
     let schema = metadata.parquet_schema();
     let is_of = |&leaf: &usize| schema.get_column_root_idx(leaf) == column;
-    // Where no column before it has others within it, it stands at its own place.
+    // If no earlier column is nested, the index of the leaf equals that of the column.
     let leaf = Some(column)
         .filter(|&leaf| leaf < schema.num_columns())
         .filter(is_of)

@@ -1,4 +1,4 @@
-//! Parquet: read by position, a stretch of a row group at a time, only the columns asked for.
+//! Parquet: read by position, one range of a row group at a time, and only the requested columns.
 
 mod fetch;
 mod guard;
@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) const ABOUT: About = About {
     endings: &["parquet", "pq"],
     begins: |text| text.starts_with(b"PAR1"),
-    // It is read from its end.
+    // A pipe cannot be read: the metadata stands at the end of the file.
     streams: false,
     open: |input| Ok(Box::new(Parquet::open(input)?)),
     create: |aside, _| Ok(Box::new(write::ParquetSink::new(aside))),
@@ -67,7 +67,7 @@ impl Parquet {
         Ok(Parquet { input, file, metadata, columns })
     }
 
-    /// Columns whose scores say all that the column says, with their evaluators.
+    /// The columns whose scores hold their values exactly, each with its evaluator.
     fn kept_as_scores(&self, show: &Show<'_>) -> Vec<(usize, usize)> {
         let fields = self.metadata.schema().fields().iter().enumerate();
         let kept = fields.filter(|(_, field)| arrow::fits_a_number(field.data_type()));
@@ -111,7 +111,7 @@ impl Source for Parquet {
     }
 
     fn rows(&self) -> Option<u64> {
-        // By what is there to be read, not by what the file says of itself as a whole.
+        // From the row groups, which are what is read, not from the total that the file states.
         let groups = self.metadata.metadata().row_groups().iter();
         groups
             .map(|group| u64::try_from(group.num_rows()).ok())
@@ -137,7 +137,7 @@ impl Source for Parquet {
         Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
     }
 
-    /// Columns that were read as scores are not read a second time, where the scores were kept.
+    /// Reads the rows but for columns that equal the kept scores, which are restored from those.
     fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
         let without = rows.iter().any(|row| row.scores.is_empty());
         let kept = if without { Vec::new() } else { self.kept_as_scores(show) };
@@ -162,7 +162,7 @@ impl Source for Parquet {
     }
 }
 
-/// The stretches of a file, in order.
+/// The units of a pass, in order.
 struct Stretches {
     list: std::vec::IntoIter<Stretch>,
     bytes: Arc<AtomicU64>,

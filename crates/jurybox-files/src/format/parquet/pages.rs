@@ -1,7 +1,8 @@
-//! Numbers straight from the pages of a Parquet file, without a copy where a page holds them one after the other.
+//! Decoder for the pages of numeric Parquet columns, without a copy where values are contiguous.
 //!
-//! Flat columns of doubles, floats and integers in the plain and dictionary encodings, which is how nearly every writer
-//! writes scores. For any other column the caller goes through Arrow arrays, which know all encodings.
+//! It handles flat columns of doubles, floats and integers in the plain and dictionary encodings,
+//! the usual ones for scores. All other columns are read through Arrow arrays. Format:
+//! <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
 
 use super::positioned::Positioned;
 use super::shelf::Shelf;
@@ -20,20 +21,23 @@ pub(super) struct Pages {
     reader: SerializedPageReader<Positioned>,
     physical: Type,
     optional: bool,
-    /// Whether pages come compressed as zst, to be decompressed here; those of other kinds come decompressed.
+    /// Whether pages are decompressed (zstd) here; with other compressions the reader decompresses
+    /// them.
     packed: bool,
-    /// More bytes than that no page can have: those of the whole column, and of numbers, levels and indices of all rows.
+    /// Upper bound of a page's size in bytes: that of the column, and of the values, levels and
+    /// indices of all rows.
     largest: usize,
     dictionary: Vec<f64>,
-    /// Rows of the row group: no page can have more.
+    /// Rows of the row group, an upper bound for the rows of a page.
     rows: usize,
-    /// Rows still to be passed over, and then still to be handed out.
+    /// Rows left to skip, and rows left to return after that.
     skip: usize,
     left: usize,
 }
 
 impl Pages {
-    /// A stretch of rows of the column at this place of the schema, if its pages can be read here.
+    /// Opens `left` rows of a column after skipping `skip`. `None` if its pages cannot be decoded
+    /// here.
     pub(super) fn open(
         file: &Arc<Positioned>,
         metadata: &ArrowReaderMetadata,
@@ -68,7 +72,7 @@ impl Pages {
         let rows = usize::try_from(group.num_rows()).unwrap_or(0);
         let whole = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
         let packed = matches!(chunk.compression(), Compression::ZSTD(_));
-        // Told that they are not compressed, the reader hands out pages as they are.
+        // With compression declared as none, the reader returns pages as they are stored.
         let as_they_are = || chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build();
         let chunk = if packed { &as_they_are()? } else { chunk };
         let reader = SerializedPageReader::new(file.clone(), chunk, rows, None)?;
@@ -85,12 +89,12 @@ impl Pages {
         }))
     }
 
-    /// The next numbers: what a page has of the stretch; `None` when it is through.
+    /// The next numbers of the range, at most one page. `None` at the end of the range.
     pub(super) fn next(&mut self, shelf: &mut Shelf) -> Result<Option<Numbers>> {
         while self.left > 0 {
             let Some(about) = self.reader.peek_next_page()? else { return Err(ended()) };
             match about.num_rows.or(about.num_levels) {
-                // Passed over without decompressing it.
+                // Skipped without decompressing it.
                 Some(rows) if !about.is_dict && rows <= self.skip => {
                     self.reader.skip_next_page()?;
                     self.skip -= rows;
@@ -110,7 +114,7 @@ impl Pages {
         Ok(None)
     }
 
-    /// The numbers of the next page of data.
+    /// Reads the numbers of the next data page.
     fn load(&mut self, shelf: &mut Shelf) -> Result<Numbers> {
         loop {
             let Some(page) = self.reader.get_next_page()? else { return Err(ended()) };
@@ -167,12 +171,12 @@ impl Pages {
         }
     }
 
-    /// A page's bytes, decompressed where that is still to be done.
+    /// A page's bytes, decompressed unless the reader has done so.
     fn unpacked(&self, bytes: Bytes, shelf: &mut Shelf) -> Result<Bytes> {
         if self.packed { shelf.unpacked(&bytes, self.largest) } else { Ok(bytes) }
     }
 
-    /// Indices of the dictionary as the numbers they stand for.
+    /// Decodes dictionary indices to numbers.
     fn looked_up(&self, bytes: &[u8], count: usize) -> Result<Numbers> {
         let mut list = Vec::with_capacity(count);
         let mut unknown = false;
@@ -189,7 +193,7 @@ impl Pages {
     }
 }
 
-/// Numbers one after the other.
+/// Decodes the plain encoding: numbers one after the other.
 fn plain(physical: Type, bytes: &Bytes, count: usize) -> Result<Numbers> {
     let size = if matches!(physical, Type::DOUBLE | Type::INT64) { 8 } else { 4 };
     if count > bytes.len() / size {
@@ -208,7 +212,7 @@ fn plain(physical: Type, bytes: &Bytes, count: usize) -> Result<Numbers> {
     })
 }
 
-/// The numbers that are there at their places, NaN at the others.
+/// Spreads the present numbers over `count` rows by definition level, with NaN for the gaps.
 fn with_gaps(levels: &[u8], count: usize, numbers: &Numbers) -> Result<Numbers> {
     let mut list = Vec::with_capacity(count);
     let mut used = 0;
@@ -223,7 +227,7 @@ fn with_gaps(levels: &[u8], count: usize, numbers: &Numbers) -> Result<Numbers> 
     Ok(Numbers::Own(list))
 }
 
-/// Parquet's hybrid of runs and packed bits: `each` gets every value with how many times it stands there.
+/// Decodes Parquet's RLE/bit-packing hybrid: calls `each` with every value and its repetitions.
 fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usize)) -> Result<()> {
     let short = || damaged("a page ends within its levels or indices");
     if width > 32 {
@@ -256,7 +260,7 @@ fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usi
             each(value, times);
             left -= times;
         } else {
-            // Eight values at a time; the last ones may be padding.
+            // Eight values per group; the last ones may be padding.
             let length = times.checked_mul(usize::from(width)).ok_or_else(short)?;
             let (packed, rest) = bytes.split_at_checked(length.min(bytes.len())).ok_or_else(short)?;
             bytes = rest;
@@ -280,7 +284,7 @@ fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usi
     Ok(())
 }
 
-/// A part of a page that should be there.
+/// A slice of a page; errors if the page is too short.
 fn within(bytes: &Bytes, from: usize, to: usize) -> Result<Bytes> {
     if to <= bytes.len() { Ok(bytes.slice(from..to)) } else { Err(damaged("a page ends within its levels")) }
 }

@@ -1,4 +1,4 @@
-//! A file read by position: many threads share it, and none moves another's place.
+//! Positioned reads from a file that many threads share.
 
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::reader::{ChunkReader, Length};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
-/// A shared handle on a file, and its length.
+/// A shared file handle with the file's length. It has no read position that threads could disturb.
 #[derive(Debug, Clone)]
 pub(super) struct Positioned {
     file: Arc<File>,
@@ -25,7 +25,7 @@ impl Positioned {
     }
 }
 
-/// Reads on from a place of its own.
+/// A reader with its own position in the shared file.
 #[derive(Debug)]
 pub(super) struct From {
     file: Arc<File>,
@@ -60,7 +60,7 @@ impl ChunkReader for Positioned {
     type T = BufReader<From>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        // Page headers are a few dozen bytes.
+        // A small buffer: page headers are a few dozen bytes.
         Ok(BufReader::with_capacity(512, self.from(start)))
     }
 

@@ -1,7 +1,7 @@
-//! Memory for decompressed pages, used again and again.
+//! A per-thread pool of memory for decompressed pages.
 //!
-//! A page is a megabyte or so. Fresh memory for each costs the kernel more time (clearing it) than scoring takes, so a
-//! thread keeps what it has: a page goes back on the shelf when nobody looks at it any more.
+//! A page is about a megabyte. The kernel needs more time to clear fresh memory for it than scoring
+//! takes, so the memory of a page returns to the pool when its last reference is dropped.
 
 use ::parquet::errors::{ParquetError, Result};
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use zstd::zstd_safe::get_frame_content_size;
 /// A thread's memory for pages, and its decompressor.
 #[derive(Default)]
 pub(super) struct Shelf {
-    /// Running sums of a stretch.
+    /// Running sums for the rows of a unit.
     pub(super) sums: Vec<Vec<f64>>,
     spare: Spare,
     zstd: Option<Decompressor<'static>>,
@@ -20,7 +20,7 @@ pub(super) struct Shelf {
 
 type Spare = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// Bytes that return to the shelf.
+/// Bytes that return to the pool when dropped.
 struct Lent {
     bytes: Vec<u8>,
     spare: Spare,
@@ -39,7 +39,7 @@ impl Drop for Lent {
 }
 
 impl Shelf {
-    /// Decompresses zst into memory from the shelf, at most `limit` bytes.
+    /// Decompresses a zstd page into pooled memory, at most `limit` bytes.
     pub(super) fn unpacked(&mut self, packed: &[u8], limit: usize) -> Result<Bytes> {
         let size = get_frame_content_size(packed).ok().flatten();
         let size = size.and_then(|size| usize::try_from(size).ok()).map_or(limit, |size| size.min(limit));
@@ -53,7 +53,8 @@ impl Shelf {
         Ok(Bytes::from_owner(Lent { bytes, spare: self.spare.clone() }))
     }
 
-    /// Memory for that many bytes: the smallest on the shelf that is large enough, otherwise the largest, grown.
+    /// Takes memory for `size` bytes: the smallest buffer that is large enough, or the largest,
+    /// grown.
     fn spare(&self, size: usize) -> Vec<u8> {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let fit = |at: &usize| {

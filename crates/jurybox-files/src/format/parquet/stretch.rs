@@ -1,4 +1,4 @@
-//! A stretch of a row group at a time: by its pages where they can be read as they are, otherwise by Arrow arrays.
+//! Row ranges of a Parquet file: cutting row groups into units, and reading one of them.
 
 use super::guard::{broken, guarded};
 use super::look;
@@ -18,21 +18,21 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows that one thread reads at a stretch.
+/// Rows per unit of work.
 const STRETCH: usize = 1 << 17;
-/// Rows that are decoded at a time: their columns stay in the cache while they are used.
+/// Rows decoded at a time, so that their columns stay in the cache.
 pub(super) const BATCH: usize = 1 << 13;
 
-/// The whole file, cut into stretches.
+/// Cuts the whole file into units; each gets a share of the file's `size` in bytes.
 pub(super) fn stretches(metadata: &ArrowReaderMetadata, size: Option<u64>) -> Vec<Stretch> {
     let mut list = Vec::new();
     let (all, size) = (metadata.metadata().file_metadata().num_rows().max(1) as f64, size.unwrap_or(0));
-    // Up to the end of a row, so that the shares add up to the file.
+    // Cumulative bytes at a row, so that the shares add up to the file.
     let until = |row: usize| (size as f64 * (row as f64 / all)).round() as u64;
     let mut first = 0;
     for (group, about) in metadata.metadata().row_groups().iter().enumerate() {
         let rows = usize::try_from(about.num_rows()).unwrap_or(0);
-        // A row group a little over the size is not worth a second start.
+        // A row group slightly larger than a unit stays whole.
         let pieces = (rows / STRETCH).max(1);
         for piece in 0..pieces {
             let (start, end) = (rows * piece / pieces, rows * (piece + 1) / pieces);
@@ -46,7 +46,7 @@ pub(super) fn stretches(metadata: &ArrowReaderMetadata, size: Option<u64>) -> Ve
     list
 }
 
-/// Some rows, cut where row groups end.
+/// Cuts the given row ranges into units at the ends of row groups.
 pub(super) fn some_stretches(metadata: &ArrowReaderMetadata, wanted: &[Range<u64>]) -> Vec<Stretch> {
     let (mut list, mut first) = (Vec::new(), 0_u64);
     for (group, about) in metadata.metadata().row_groups().iter().enumerate() {
@@ -63,7 +63,7 @@ pub(super) fn some_stretches(metadata: &ArrowReaderMetadata, wanted: &[Range<u64
     list
 }
 
-/// A file to read from.
+/// An open Parquet file.
 #[derive(Clone, Copy)]
 pub(super) struct From<'a> {
     pub(super) path: &'a Path,
@@ -72,7 +72,7 @@ pub(super) struct From<'a> {
 }
 
 impl From<'_> {
-    /// Reads a stretch: `each` gets batch after batch, with the arrays where every column is wanted.
+    /// Reads a unit and passes each batch to `each`, with its arrays if records were requested.
     pub(super) fn read(
         &self,
         stretch: Stretch,
@@ -87,7 +87,7 @@ impl From<'_> {
         });
         let mut wanted = arrow::wanted(ask);
         if !ask.records {
-            // What is only watched, and known to have nothing, need not be read.
+            // A watched column whose statistics show no value need not be read.
             wanted.retain(|&column| {
                 ask.uses[column] != Use::Watch || !look::is_empty(self.metadata, group, column)
             });
@@ -117,16 +117,16 @@ impl From<'_> {
         }
     }
 
-    /// The pages of the wanted columns, each with its column, if all of them can be read as they are.
+    /// The pages of the requested columns, if all of them can be decoded directly.
     ///
-    /// Evaluators come in their own order: sums add up in the order in which the other formats add them.
+    /// Evaluators are in their own order, so that sums round as they do in the other formats.
     fn pages(
         &self,
         stretch: Stretch,
         wanted: &[usize],
         ask: &Ask,
     ) -> Result<Option<Vec<(usize, Pages)>>, ParquetError> {
-        // Pages give numbers. A key is text, also where it is stored as a number: the arrays have it.
+        // Pages give numbers, and keys are text even where numbers are stored. Arrays convert them.
         if wanted.iter().any(|&column| {
             matches!(ask.uses[column], Use::Key | Use::Id | Use::Group { .. } | Use::Reviewer | Use::Watch)
         }) {
@@ -145,7 +145,7 @@ impl From<'_> {
         columns.into_iter().map(open).collect()
     }
 
-    /// Reads columns of a row group, all of its rows or some.
+    /// A reader for some columns of a row group, with all of its rows or a selection.
     pub(super) fn reader(
         &self,
         columns: &[usize],

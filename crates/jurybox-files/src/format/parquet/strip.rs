@@ -1,4 +1,4 @@
-//! Column after column, from the pages themselves; batches then go across.
+//! Reading a unit column by column from its pages, and assembling batches of rows.
 
 use super::guard::{broken, guarded};
 use super::pages::Pages;
@@ -13,14 +13,14 @@ use crate::tally::Tally;
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// The numbers of a column over a stretch, part after part, and how much of the first part has been used.
+/// The numbers of one column over a unit, in parts, and the number of rows used of the first part.
 struct Strip {
     column: usize,
     parts: VecDeque<Numbers>,
     used: usize,
 }
 
-/// Reads a stretch from the pages themselves, column after column. Batches end where a page of any column ends.
+/// Reads a unit column by column from its pages. A batch ends where a page of any column ends.
 pub(super) fn read(
     path: &Path,
     pages: Vec<(usize, Pages)>,
@@ -31,7 +31,7 @@ pub(super) fn read(
 ) -> Result<(), Error> {
     let mut sums = std::mem::take(&mut shelf.sums);
     if let Some(form) = &ask.form {
-        // Where an evaluator has no column here, every sum lacks a term.
+        // Without a column for every evaluator, each sum lacks a term and is missing.
         let begin = if ask.lacks_a_score() { f64::NAN } else { 0.0 };
         begin_sums(&mut sums, form, stretch.rows, begin);
     }
@@ -39,7 +39,7 @@ pub(super) fn read(
     for (column, mut pages) in pages {
         let (mut row, mut parts) = (0, VecDeque::new());
         while let Some(part) = guarded(|| pages.next(shelf)).map_err(|e| broken(path, &e))? {
-            // Added up and checked while the page is still in the cache.
+            // Summed and checked while the page is still in the cache.
             let bad = match ask.term(column) {
                 Some((form, evaluator)) => {
                     part.add_to(form, evaluator, &mut sums[form.lane(evaluator)][row..])
@@ -91,13 +91,13 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Puts the numbers of a column where they are wanted.
+/// Stores the numbers of a column in the batch, by the column's use.
 fn place(numbers: Numbers, what: Use, scores: &mut [Option<Numbers>], batch: &mut Batch) {
     match what {
         Use::Score { evaluator, sign } => scores[evaluator] = Some(numbers.signed(sign)),
         Use::Reward { sign } => batch.rewards = numbers.signed(sign).into_vec(),
         Use::Probability => batch.probabilities = numbers.into_vec(),
-        // Nobody comes here with others: `pages` leaves them to the arrays, and a pass refuses rows without their keys.
+        // Unreachable: `pages` leaves these columns to the Arrow reader.
         Use::Skip | Use::Group { .. } | Use::Key | Use::Id | Use::Reviewer | Use::Watch => {}
     }
 }

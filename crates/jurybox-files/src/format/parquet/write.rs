@@ -1,4 +1,4 @@
-//! Parquet on its way out.
+//! Parquet output.
 
 use crate::column::Slab;
 use crate::error::Error;
@@ -13,12 +13,12 @@ use parquet::file::properties::WriterProperties;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a row group that is being written.
+/// Bytes in memory after which a row group is written out.
 const LARGEST: usize = 64 << 20;
 
 pub(super) struct ParquetSink {
     path: PathBuf,
-    /// Until the first slab, which tells the types.
+    /// The output file, until the first rows determine the column types.
     aside: Option<Aside>,
     writer: Option<ArrowWriter<Aside>>,
 }
@@ -45,7 +45,8 @@ impl Sink for ParquetSink {
         match &mut self.writer {
             Some(writer) => {
                 writer.write(&arrays).map_err(refused)?;
-                // A row group is held until it is whole: of long texts a million rows would be too much.
+                // A row group is held in memory until it is flushed, and rows with long texts are
+                // large.
                 if writer.in_progress_size() >= LARGEST { writer.flush().map_err(refused) } else { Ok(()) }
             }
             None => Ok(()),
@@ -60,7 +61,7 @@ impl Sink for ParquetSink {
     }
 }
 
-/// The rows with columns that Parquet has no type for as text, as CSV would have them.
+/// Converts columns of types that Parquet lacks to text, as CSV output does.
 fn of_its_types(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     if batch.columns().iter().all(|array| has_a_type(array.data_type())) {
         return Ok(batch.clone());
@@ -72,7 +73,7 @@ fn of_its_types(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_from_iter_with_nullable(names.zip(arrays).map(|(name, array)| (name, array, true)))
 }
 
-/// Whether a column of this type can be written.
+/// Whether Parquet can hold a column of this type.
 fn has_a_type(data_type: &DataType) -> bool {
     match data_type {
         DataType::Union(..) | DataType::Interval(IntervalUnit::MonthDayNano) => false,
@@ -94,7 +95,7 @@ fn has_a_type(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether a dictionary of such values can be written, and read again by whoever reads Parquet.
+/// Whether a dictionary of these values can be written, and read back by common Parquet readers.
 fn is_listed(values: &DataType) -> bool {
     use DataType::{
         Binary, Decimal128, Decimal256, FixedSizeBinary, Float16, Interval, LargeBinary, LargeUtf8, Utf8,
@@ -106,7 +107,7 @@ fn is_listed(values: &DataType) -> bool {
     }
 }
 
-/// The system's word, where it was the system that refused.
+/// Converts a Parquet error to ours, unwrapping the operating system's error if there is one.
 fn failed(path: &Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
