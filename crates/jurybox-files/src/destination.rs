@@ -25,34 +25,34 @@ pub(crate) enum Destination {
 impl Destination {
     pub(crate) fn of(path: &Path) -> Result<Destination, Error> {
         let failed = |e| Error::io(path, "write", e);
-        Ok(match Leads::of(path)? {
-            Leads::ToStdout => Destination::Stdout,
-            Leads::Through => {
+        Ok(match DestinationKind::of(path)? {
+            DestinationKind::ToStdout => Destination::Stdout,
+            DestinationKind::Through => {
                 Destination::Through(OpenOptions::new().append(true).open(path).map_err(failed)?)
             }
-            Leads::ToFile { about, .. }
+            DestinationKind::ToFile { about, .. }
                 if about.as_ref().is_some_and(|about| about.permissions().readonly()) =>
             {
                 // Renaming would replace a file that was protected from writing.
                 return Err(failed(std::io::Error::from(std::io::ErrorKind::PermissionDenied)));
             }
-            Leads::ToFile { path, about } => Destination::File { path, about },
+            DestinationKind::ToFile { path, about } => Destination::File { path, about },
         })
     }
 }
 
 /// The same, found out without opening anything.
 #[derive(Debug)]
-pub(crate) enum Leads {
+pub(crate) enum DestinationKind {
     ToStdout,
     Through,
     ToFile { path: PathBuf, about: Option<Metadata> },
 }
 
-impl Leads {
-    pub(crate) fn of(path: &Path) -> Result<Leads, Error> {
+impl DestinationKind {
+    pub(crate) fn of(path: &Path) -> Result<DestinationKind, Error> {
         if path.as_os_str() == "-" || leads_through(path, &STDOUT)? {
-            return Ok(Leads::ToStdout);
+            return Ok(DestinationKind::ToStdout);
         }
         let about = std::fs::metadata(path).ok();
         if about.as_ref().is_some_and(Metadata::is_dir) {
@@ -62,9 +62,9 @@ impl Leads {
         if leads_through(path, &["/dev/fd", "/dev/stderr", "/proc"])?
             || about.as_ref().is_some_and(|about| !about.is_file())
         {
-            return Ok(Leads::Through);
+            return Ok(DestinationKind::Through);
         }
-        Ok(Leads::ToFile { path: followed(path)?, about })
+        Ok(DestinationKind::ToFile { path: followed(path)?, about })
     }
 }
 

@@ -2,7 +2,7 @@
 //! program to say, which knows by which options or arguments they asked.
 
 use crate::roles::spoken;
-use crate::warning::Odd;
+use crate::warning::OddColumn;
 use jurybox::Evaluator;
 use std::fmt;
 use std::io;
@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// The one error of this crate. Nothing has been written when it is returned.
 ///
 /// ```
-/// use jurybox_files::{Error, Place};
-/// let error = Error::Ragged { path: "scores.csv".into(), place: Place::Line(3), found: 2, expected: 4 };
+/// use jurybox_files::{Error, RowPosition};
+/// let error = Error::Ragged { path: "scores.csv".into(), place: RowPosition::Line(3), found: 2, expected: 4 };
 /// assert_eq!(error.to_string(), "scores.csv, line 3: 2 cells, but the header has 4");
 /// assert_eq!(error.code(), "ragged-row");
 /// ```
@@ -83,7 +83,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// Its cells.
         found: usize,
         /// The header's.
@@ -95,7 +95,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column.
         column: String,
         /// The cell.
@@ -103,7 +103,7 @@ pub enum Error {
     },
     /// A column of scores or rewards in which too many cells are no numbers.
     #[error("{}, more than one in twenty: {}", .0.counted(), .0.named())]
-    OddCells(Box<Odd>),
+    OddCells(Box<OddColumn>),
     /// A word that cannot stand for a verdict.
     #[error("label `{word}`: {why}")]
     Label {
@@ -118,7 +118,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column.
         column: String,
         /// The cell.
@@ -130,7 +130,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
     },
     /// A column of text in memory whose bytes are not text.
     #[error("{}{}, column `{column}`: not valid UTF-8", path.display(), row.map_or(String::new(), |row| format!(", row {row}")))]
@@ -148,7 +148,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// Where the record begins.
-        place: Place,
+        place: RowPosition,
     },
     /// A record too long to be one.
     #[error("{}, {place}: a record of more than {limit} bytes", path.display())]
@@ -156,7 +156,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// Where the record begins.
-        place: Place,
+        place: RowPosition,
         /// The most that is read.
         limit: usize,
     },
@@ -166,7 +166,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The line.
-        place: Place,
+        place: RowPosition,
         /// What the parser said.
         reason: String,
     },
@@ -261,7 +261,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column of probabilities.
         column: String,
         /// What is wrong.
@@ -446,7 +446,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column of ids.
         column: String,
     },
@@ -458,7 +458,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column of ids.
         column: String,
         /// The id as it is now.
@@ -506,7 +506,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column.
         column: String,
         /// The cell.
@@ -518,7 +518,7 @@ pub enum Error {
         /// The file of the pick.
         path: PathBuf,
         /// Its row.
-        place: Place,
+        place: RowPosition,
         /// The id of the item.
         id: String,
         /// What is wrong with them.
@@ -546,31 +546,31 @@ pub enum Error {
 /// Where in a file: a line of text (from 1), or a row of Parquet (from 1).
 ///
 /// ```
-/// assert_eq!(jurybox_files::Place::Row(7).to_string(), "row 7");
+/// assert_eq!(jurybox_files::RowPosition::Row(7).to_string(), "row 7");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum RowPosition {
     /// A line of a text file.
     Line(u64),
     /// A row of a table.
     Row(u64),
 }
 
-impl Place {
+impl RowPosition {
     /// The same place, counted from so many lines or rows further up.
-    pub(crate) fn moved_down(self, by: u64) -> Place {
+    pub(crate) fn moved_down(self, by: u64) -> RowPosition {
         match self {
-            Place::Line(n) => Place::Line(n + by),
-            Place::Row(n) => Place::Row(n + by),
+            RowPosition::Line(n) => RowPosition::Line(n + by),
+            RowPosition::Row(n) => RowPosition::Row(n + by),
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RowPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line(n) => write!(f, "line {n}"),
-            Place::Row(n) => write!(f, "row {n}"),
+            RowPosition::Line(n) => write!(f, "line {n}"),
+            RowPosition::Row(n) => write!(f, "row {n}"),
         }
     }
 }

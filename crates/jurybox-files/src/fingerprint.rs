@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::input::decompressed;
-use crate::plain::open_plain;
+use crate::open_regular::open_plain;
 use std::hash::Hasher;
 use std::io::{self, Read};
 use std::path::Path;

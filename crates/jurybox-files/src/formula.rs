@@ -3,7 +3,7 @@
 //! A post that is called `=HYPERLINK(...)` is text here and a formula there. Whoever opens a CSV of other people's words in a
 //! spreadsheet wants such cells to begin with an apostrophe, after which spreadsheets take the rest as text.
 
-use crate::column::{Column, Slab};
+use crate::output_rows::{OutputColumn, OutputRows};
 use std::borrow::Cow;
 
 /// The text as a cell that no spreadsheet runs: numbers as they are, and an apostrophe before what would begin a formula.
@@ -20,18 +20,18 @@ pub fn without_formula(cell: &str) -> Cow<'_, str> {
     if begins && cell.parse::<f64>().is_err() { format!("'{cell}").into() } else { cell.into() }
 }
 
-impl Slab {
+impl OutputRows {
     /// The same rows, for a CSV that may be opened by a spreadsheet.
-    pub(crate) fn without_formulas(&self) -> Slab {
-        let safe = |column: &Column| {
+    pub(crate) fn without_formulas(&self) -> OutputRows {
+        let safe = |column: &OutputColumn| {
             let cells: Vec<String> = (0..self.rows).map(|row| column.text(row)).collect();
             let shown = cells.iter().map(|cell| without_formula(cell));
             if shown.clone().all(|cell| matches!(cell, Cow::Borrowed(_))) {
                 return column.clone();
             }
-            Column::Text { cells: shown.map(|cell| cell.as_ref().into()).collect(), numeric: None }
+            OutputColumn::Text { cells: shown.map(|cell| cell.as_ref().into()).collect(), numeric: None }
         };
-        Slab {
+        OutputRows {
             names: self.names.iter().map(|name| without_formula(name).into_owned()).collect(),
             columns: self.columns.iter().map(safe).collect(),
             rows: self.rows,

@@ -7,7 +7,7 @@
 //! Beyond 2^53 that is another number as often as not: a double has no room for all of them, and an id that has been one is that of several
 //! items. It is refused.
 
-use crate::error::{Error, Place};
+use crate::error::{Error, RowPosition};
 use crate::format::arrow::{date, fraction};
 use std::borrow::Cow;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub(crate) fn is_rounded(cell: &str) -> bool {
 }
 
 /// Refuses the id in a cell where it has been rounded.
-pub(crate) fn check(path: &Path, place: Place, column: &str, cell: &str) -> Result<(), Error> {
+pub(crate) fn check(path: &Path, place: RowPosition, column: &str, cell: &str) -> Result<(), Error> {
     if !is_rounded(cell) {
         return Ok(());
     }

@@ -1,8 +1,8 @@
 //! Tables over what is in memory already, or streams by: Arrow record batches.
 
 use crate::error::Error;
-use crate::format::memory::{self, Memory, Stream};
-use crate::reading::Reading;
+use crate::format::memory::{self, MemoryTable, BatchStream};
+use crate::read_options::ReadOptions;
 use crate::roles::Roles;
 use crate::table::Table;
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -13,20 +13,20 @@ impl Table {
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-    /// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+    /// use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
     /// use std::sync::Arc;
     ///
     /// let post: ArrayRef = Arc::new(StringArray::from(vec!["p1", "p2", "p3"]));
     /// let spam: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.2), None, Some(0.9)]));
     /// let batch = RecordBatch::try_from_iter([("post", post), ("spam", spam)])?;
     /// let table = Table::from_batches(vec![batch.slice(0, 1), batch.slice(1, 2)], &Roles::default())?;
-    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 2, ..RankOptions::default() })?;
+    /// let ranking = rank(&table, &Ranker::Weights(vec![1.0]), RankOptions { k: 2, ..RankOptions::default() })?;
     /// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
     /// assert_eq!(rows, [2, 0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_batches(batches: Vec<RecordBatch>, roles: &Roles) -> Result<Table, Error> {
-        Table::from_batches_as(batches, &Reading::default(), roles)
+        Table::from_batches_as(batches, &ReadOptions::default(), roles)
     }
 
     /// The same of batches that a person says more of: what else is missing, how numbers in text are written, and whether rows are
@@ -34,28 +34,28 @@ impl Table {
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
-    /// use jurybox_files::{Reading, Roles, Table, Want};
+    /// use jurybox_files::{ReadOptions, Roles, Table, ScanRequest};
     /// use std::sync::Arc;
     ///
     /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.2, -99.0, 0.9]));
     /// let batch = RecordBatch::try_from_iter([("spam", spam)])?;
-    /// let reading = Reading { na: vec!["-99".into()], ..Reading::default() };
+    /// let reading = ReadOptions { na: vec!["-99".into()], ..ReadOptions::default() };
     /// let table = Table::from_batches_as(vec![batch], &reading, &Roles::default())?;
     /// let mut scores = Vec::new();
-    /// table.scan(Want::default(), |mut part| Ok(part.batch.scores().to_vec()), |_, part| Ok(scores.extend(part)))?;
+    /// table.scan(ScanRequest::default(), |mut part| Ok(part.batch.scores().to_vec()), |_, part| Ok(scores.extend(part)))?;
     /// assert!(scores[1].is_nan());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_batches_as(
         batches: Vec<RecordBatch>,
-        reading: &Reading,
+        reading: &ReadOptions,
         roles: &Roles,
     ) -> Result<Table, Error> {
         let Some(first) = batches.first() else {
             return Err(Error::NoRows { path: memory::NAME.into(), columns: Vec::new() });
         };
         let schema = first.schema();
-        let memory = Memory::new(&schema, batches)?.looked_at(&reading.notation());
+        let memory = MemoryTable::new(&schema, batches)?.looked_at(&reading.notation());
         Table::made_wide(vec![Box::new(memory)], reading, roles)
     }
 
@@ -64,7 +64,7 @@ impl Table {
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
-    /// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+    /// use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
     /// use std::sync::Arc;
     ///
     /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values((0..100).map(|row| f64::from(row) / 7.0)));
@@ -72,7 +72,7 @@ impl Table {
     /// let batches: Vec<_> = (0..100).map(|row| Ok(batch.slice(row, 1))).collect();
     /// let stream = RecordBatchIterator::new(batches, batch.schema());
     /// let table = Table::from_stream(stream, &Roles::default(), false)?;
-    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
+    /// let ranking = rank(&table, &Ranker::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
     /// assert_eq!((ranking.winners()[0].row, ranking.rows()), (99, 100));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -81,22 +81,22 @@ impl Table {
         roles: &Roles,
         again: bool,
     ) -> Result<Table, Error> {
-        Table::from_stream_as(stream, &Reading::default(), roles, again)
+        Table::from_stream_as(stream, &ReadOptions::default(), roles, again)
     }
 
     /// The same of a stream that a person says more of; see [`from_batches_as`](Self::from_batches_as).
     pub fn from_stream_as(
         stream: impl RecordBatchReader + Send + 'static,
-        reading: &Reading,
+        reading: &ReadOptions,
         roles: &Roles,
         again: bool,
     ) -> Result<Table, Error> {
         if !again {
-            let stream = Stream::new(Box::new(stream), &reading.notation())?;
+            let stream = BatchStream::new(Box::new(stream), &reading.notation())?;
             return Table::made_wide(vec![Box::new(stream)], reading, roles);
         }
         let schema = stream.schema();
-        let memory = Memory::new(&schema, Stream::collect(stream)?)?.looked_at(&reading.notation());
+        let memory = MemoryTable::new(&schema, BatchStream::collect(stream)?)?.looked_at(&reading.notation());
         Table::made_wide(vec![Box::new(memory)], reading, roles)
     }
 }

@@ -3,119 +3,119 @@
 //! # The design in four sentences
 //!
 //! A [`Table`] is one or more sources of rows (CSV, JSON lines, Parquet; plain, gz or zst; standard input; Arrow record
-//! batches in memory) and a decision about which column is what ([`Roles`], [`Taken`]). A [scan](Table::scan) is one pass over its rows in parallel, with results
+//! batches in memory) and a decision about which column is what ([`Roles`], [`ColumnRoles`]). A [scan](Table::scan) is one pass over its rows in parallel, with results
 //! folded in the order of the rows, so that nothing depends on the number of threads and memory is bounded by the batch.
 //! A missing score is NaN and never zero, and so is every score of a column that is not there; a bad cell is an error that
 //! names the file, the line, the column and the value.
 //! What goes out is written aside and renamed when it is whole.
 #![forbid(unsafe_code)]
 
-mod ask;
+mod scan_plan;
 mod calendar;
-mod choose;
-mod column;
-mod content;
+mod pick_round;
+mod output_rows;
+mod table_fingerprint;
 mod destination;
-mod echo;
+mod leakage;
 mod error;
-mod even;
+mod fixed_chunks;
 mod fingerprint;
 mod format;
 mod formula;
-mod found;
+mod column_info;
 mod id;
-mod ids;
+mod id_column;
 mod in_memory;
-mod in_place;
+mod score_view;
 mod input;
-mod item;
-mod judge;
-mod labels;
+mod item_hash;
+mod ranker;
+mod verdict_labels;
 mod learning;
 mod linear;
 mod lock;
-mod long;
-mod look;
-mod number;
-mod numbers;
-mod own;
+mod long_format;
+mod detect;
+mod cell_number;
+mod number_column;
+mod own_columns;
 mod pass;
-mod picked;
-mod picking;
-mod places;
-mod plain;
-mod pool;
-mod quiet;
+mod write_picks;
+mod pick_rows;
+mod sampled_chunks;
+mod open_regular;
+mod buffer_pool;
+mod empty_files;
 mod rank;
-mod ranked;
+mod write_ranking;
 mod read_picks;
-mod reading;
-mod remembered;
+mod read_options;
+mod state_memory;
 mod report;
 mod roles;
 mod scan;
-mod seating;
-mod sheet;
-mod spare;
+mod evaluator_change;
+mod record_table;
+mod skip_bad_rows;
 mod state;
 mod survey;
 mod table;
-mod taken;
-mod tally;
+mod column_roles;
+mod odd_cells;
 mod teach;
 mod terminal;
-mod travelling;
-mod unfinished;
-mod verdicts;
+mod other_columns;
+mod temporary_files;
+mod join_verdicts;
 mod warning;
-mod watch;
+mod progress;
 mod write;
 
-pub use ask::{Batch, group, reviewer};
+pub use scan_plan::{Batch, group, reviewer};
 pub use calendar::{date_of, days_from};
-pub use choose::{PickOptions, PickedRow, Picking, choose, was_picked_from};
-pub use content::Content;
+pub use pick_round::{PickOptions, PickedRow, Picking, choose, was_picked_from};
+pub use table_fingerprint::TableFingerprint;
 pub use destination::{followed, refuse_overwriting};
-pub use echo::Echoes;
-pub use error::{Error, Place};
+pub use leakage::Leakage;
+pub use error::{Error, RowPosition};
 pub use fingerprint::fingerprint;
 pub use format::Format;
 pub use format::arrow::{group_codes, json as cell_json, of_one_type};
 pub use format::parquet::panic_is_caught;
 pub use formula::without_formula;
-pub use in_place::InPlace;
+pub use score_view::ScoreView;
 pub use input::expand;
-pub use judge::{Judge, by_evaluator, seat};
+pub use ranker::{Ranker, by_evaluator, seat};
 pub use learning::{
-    Given, Host, Joining, Learning, Lesson, OpenAgain, OpenOnce, Returned, Told, learn_rows, learn_verdicts,
+    RowInput, LearnHost, VerdictOptions, LearnOptions, LearnResult, OpenAgain, OpenOnce, VerdictResult, LearnNotice, learn_rows, learn_verdicts,
 };
-pub use lock::Lock;
-pub use long::Long;
-pub use number::Decimal;
-pub use own::{is_answer, is_ours, names_items};
-pub use picking::{Remark, Round, pick_rows};
-pub use quiet::{Quiet, part_quiet};
+pub use lock::FileLock;
+pub use long_format::LongFormat;
+pub use cell_number::Decimal;
+pub use own_columns::{is_answer, is_ours, names_items};
+pub use pick_rows::{PickNote, PickedRound, pick_rows};
+pub use empty_files::{EmptyFile, part_quiet};
 pub use rank::{RankOptions, Ranking, Winner, rank};
-pub use ranked::{score_all, score_rows};
-pub use reading::Reading;
-pub use remembered::Remembered;
+pub use write_ranking::{score_all, score_rows};
+pub use read_options::ReadOptions;
+pub use state_memory::StateMemory;
 pub use report::{
-    Advice, Bin, Catch, EvaluatorReport, LearntWeight, Missed, Policy, Relation, Report, ReviewerReport,
+    Advice, CurveBin, TopCount, EvaluatorReport, LearntWeight, MissedEstimate, PolicyReport, Relation, Report, ReviewerReport,
     report,
 };
-pub use roles::{Roles, Taken};
-pub use scan::Part;
-pub use seating::{May, Seated, same_policy, without_contexts};
-pub use sheet::{Cell, Sheet};
+pub use roles::{Roles, ColumnRoles};
+pub use scan::ScanPart;
+pub use evaluator_change::{AllowedChange, EvaluatorChange, same_policy, without_contexts};
+pub use record_table::{RecordCell, RecordTable};
 pub use state::State;
-pub use survey::{Look, Surveyed, survey};
-pub use table::{At, Records, Table, Want};
-pub use teach::{Taught, teach};
+pub use survey::{SurveyScope, SurveySize, survey};
+pub use table::{BatchPosition, KeepRecords, Table, ScanRequest};
+pub use teach::{LearnCounts, teach};
 pub use terminal::{plain, push_line};
-pub use travelling::Travelling;
-pub use verdicts::{Items, TakenBack, take_back};
-pub use warning::{Odd, Warning};
-pub use watch::Progress;
-pub use write::{Aside, Layout, Ready, write_whole};
+pub use other_columns::OtherColumns;
+pub use join_verdicts::{ItemList, JoinedVerdicts, take_back};
+pub use warning::{OddColumn, Warning};
+pub use progress::Progress;
+pub use write::{PendingFile, OutputLayout, FinishedFile, write_whole};
 // What is said of files counts rows, rounds and rewards, and so does whoever says more.
 pub use jurybox_draw::counted;

@@ -1,9 +1,9 @@
 //! One at a time: whoever reads a file, changes it and writes it back holds its lock meanwhile.
 
-use crate::destination::{Leads, folder_of};
+use crate::destination::{DestinationKind, folder_of};
 use crate::error::Error;
-use crate::plain::open_plain;
-use crate::unfinished::hand_on;
+use crate::open_regular::open_plain;
+use crate::temporary_files::hand_on;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,27 +25,27 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// What is written through (standard output, a device, a pipe) is nobody's to change, and its lock is none.
 ///
 /// ```
-/// use jurybox_files::Lock;
+/// use jurybox_files::FileLock;
 /// use std::time::Duration;
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("model.json");
-/// let held = Lock::of(&path, Duration::ZERO, || {})?;
-/// let refused = Lock::of(&path, Duration::ZERO, || {}).unwrap_err();
+/// let held = FileLock::of(&path, Duration::ZERO, || {})?;
+/// let refused = FileLock::of(&path, Duration::ZERO, || {}).unwrap_err();
 /// assert_eq!(refused.code(), "locked");
 /// drop(held);
-/// Lock::of(&path, Duration::ZERO, || {})?;
+/// FileLock::of(&path, Duration::ZERO, || {})?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Lock {
+pub struct FileLock {
     _held: Option<File>,
 }
 
-impl Lock {
+impl FileLock {
     /// Waits for the lock of a file, at most so long; `waiting` is called once if that takes a while.
-    pub fn of(path: &Path, at_most: Duration, waiting: impl FnOnce()) -> Result<Lock, Error> {
-        let Leads::ToFile { path: file, about } = Leads::of(path)? else { return Ok(Lock { _held: None }) };
+    pub fn of(path: &Path, at_most: Duration, waiting: impl FnOnce()) -> Result<FileLock, Error> {
+        let DestinationKind::ToFile { path: file, about } = DestinationKind::of(path)? else { return Ok(FileLock { _held: None }) };
         let beside = beside(&file);
         let failed = |source| Error::Io { path: beside.clone(), doing: "lock", source };
         let file = open(&beside, about.as_ref()).map_err(failed)?;
@@ -53,7 +53,7 @@ impl Lock {
         let mut waiting = Some(waiting);
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Lock { _held: Some(file) }),
+                Ok(()) => return Ok(FileLock { _held: Some(file) }),
                 Err(TryLockError::Error(e)) => return Err(failed(e)),
                 Err(TryLockError::WouldBlock) => {}
             }

@@ -1,26 +1,26 @@
 //! A pass over the rows of a table: units of work to all threads, results back in the order of the rows.
 
-use crate::ask::Ask;
+use crate::scan_plan::ScanPlan;
 use crate::error::Error;
-use crate::format::{Cut, Unit};
-use crate::scan::{Part, in_order};
-use crate::table::{At, Table, Want};
-use crate::tally::Met;
+use crate::format::{UnitReader, WorkUnit};
+use crate::scan::{ScanPart, in_order};
+use crate::table::{BatchPosition, Table, ScanRequest};
+use crate::odd_cells::SourceTally;
 use crate::warning::together;
-use crate::watch::Progress;
+use crate::progress::Progress;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a unit came to.
-pub(crate) struct Done<T> {
+pub(crate) struct UnitResult<T> {
     pub(crate) source: usize,
     /// How many lines or rows it had.
     pub(crate) lines: u64,
     /// What was made of its rows, with their numbers as far as they are known.
     pub(crate) made: T,
     /// What was met beside numbers.
-    pub(crate) met: Met,
+    pub(crate) met: SourceTally,
     /// Why rows were passed over.
     pub(crate) refused: Vec<Error>,
     pub(crate) error: Option<Error>,
@@ -28,10 +28,10 @@ pub(crate) struct Done<T> {
 
 /// A unit of a source, and its number over all sources.
 #[derive(Default)]
-pub(crate) struct Numbered {
+pub(crate) struct NumberedUnit {
     pub(crate) source: usize,
     pub(crate) number: u64,
-    unit: Unit,
+    unit: WorkUnit,
 }
 
 impl Table {
@@ -39,18 +39,18 @@ impl Table {
     /// Returns how many rows there were.
     pub fn scan<T: Send>(
         &self,
-        want: Want<'_>,
-        work: impl Fn(Part<'_>) -> Result<T, Error> + Sync,
-        mut fold: impl FnMut(At, T) -> Result<(), Error>,
+        want: ScanRequest<'_>,
+        work: impl Fn(ScanPart<'_>) -> Result<T, Error> + Sync,
+        mut fold: impl FnMut(BatchPosition, T) -> Result<(), Error>,
     ) -> Result<u64, Error> {
-        let mut at = At::default();
+        let mut at = BatchPosition::default();
         self.pass(
             want,
             None,
             |_| {},
             |(), parse| {
                 let mut parts = Vec::new();
-                let error = parse(&mut |part: Part<'_>| {
+                let error = parse(&mut |part: ScanPart<'_>| {
                     let rows = part.batch.rows();
                     work(part).map(|result| parts.push((rows, result)))
                 });
@@ -58,7 +58,7 @@ impl Table {
             },
             |source, parts| {
                 if source != at.file {
-                    at = At { file: source, row_in_file: 0, ..at };
+                    at = BatchPosition { file: source, row_in_file: 0, ..at };
                 }
                 for (rows, result) in parts {
                     fold(at, result)?;
@@ -75,21 +75,21 @@ impl Table {
     /// given what parses it. Here, in order: `fold`, which returns how many rows it has seen.
     pub(crate) fn pass<B, T: Send>(
         &self,
-        want: Want<'_>,
+        want: ScanRequest<'_>,
         some: Option<&[Vec<Range<u64>>]>,
-        begin: impl Fn(&Numbered) -> B + Sync,
-        run: impl Fn(B, &mut Parse<'_>) -> (T, Option<Error>) + Sync,
+        begin: impl Fn(&NumberedUnit) -> B + Sync,
+        run: impl Fn(B, &mut ParseUnit<'_>) -> (T, Option<Error>) + Sync,
         mut fold: impl FnMut(usize, T) -> Result<u64, Error>,
     ) -> Result<(), Error> {
-        let asks: Vec<Ask> = self.sources.iter().map(|source| self.ask(source.as_ref(), want)).collect();
+        let asks: Vec<ScanPlan> = self.sources.iter().map(|source| self.ask(source.as_ref(), want)).collect();
         let bytes = Arc::new(AtomicU64::new(0));
         let of = self.sources.iter().map(|source| source.size()).sum();
-        let units = Units { table: self, some, source: 0, number: 0, open: None, bytes: bytes.clone() };
-        let run = |numbered: &mut Numbered| {
+        let units = AllUnits { table: self, some, source: 0, number: 0, open: None, bytes: bytes.clone() };
+        let run = |numbered: &mut NumberedUnit| {
             let begun = begin(numbered);
             let (source, ask) = (&self.sources[numbered.source], &asks[numbered.source]);
             let lines = source.lines(&numbered.unit);
-            let (unit, mut met, mut refused) = (&mut numbered.unit, Met::default(), Vec::new());
+            let (unit, mut met, mut refused) = (&mut numbered.unit, SourceTally::default(), Vec::new());
             let (made, error) = run(begun, &mut |each| {
                 loop {
                     let mut handed = false;
@@ -99,7 +99,7 @@ impl Table {
                         ask.check(source.path(), &parsed.batch)?;
                         met.take(&mut parsed.batch);
                         let (batch, text, arrays) = (parsed.batch, parsed.text, parsed.arrays);
-                        each(Part { batch, text, arrays, source: numbered.source })
+                        each(ScanPart { batch, text, arrays, source: numbered.source })
                     });
                     // Once more without the row that is to blame, where that may be and nothing has been made of the others yet.
                     match parsed {
@@ -111,12 +111,12 @@ impl Table {
                     }
                 }
             });
-            Done { source: numbered.source, lines, made, met, refused, error }
+            UnitResult { source: numbered.source, lines, made, met, refused, error }
         };
         // Where the source being folded stands, in lines of text or in rows.
         let (mut source, mut place) = (0, self.sources[0].lines_before());
-        let mut met = vec![Met::default(); self.sources.len()];
-        in_order(self.threads(), units, Units::take, run, |done: Done<T>| {
+        let mut met = vec![SourceTally::default(); self.sources.len()];
+        in_order(self.threads(), units, AllUnits::take, run, |done: UnitResult<T>| {
             if done.source != source {
                 source = done.source;
                 place = self.sources[source].lines_before();
@@ -151,23 +151,23 @@ impl Table {
 }
 
 /// Parses a unit, handing over part after part.
-pub(crate) type Parse<'a> =
-    dyn FnMut(&mut dyn FnMut(Part<'_>) -> Result<(), Error>) -> Result<(), Error> + 'a;
+pub(crate) type ParseUnit<'a> =
+    dyn FnMut(&mut dyn FnMut(ScanPart<'_>) -> Result<(), Error>) -> Result<(), Error> + 'a;
 
 /// All units of all sources, in order.
-struct Units<'a> {
+struct AllUnits<'a> {
     table: &'a Table,
     some: Option<&'a [Vec<Range<u64>>]>,
     source: usize,
     number: u64,
-    open: Option<Box<dyn Cut + 'a>>,
+    open: Option<Box<dyn UnitReader + 'a>>,
     /// Bytes of the sources that have been given out.
     bytes: Arc<AtomicU64>,
 }
 
-impl Units<'_> {
+impl AllUnits<'_> {
     /// The next unit, into memory that is used again; false when all sources are through.
-    fn take(&mut self, numbered: &mut Numbered) -> Result<bool, Error> {
+    fn take(&mut self, numbered: &mut NumberedUnit) -> Result<bool, Error> {
         while let Some(source) = self.table.sources.get(self.source) {
             let open = match &mut self.open {
                 Some(open) => open,

@@ -5,12 +5,12 @@
 //! the others, the columns that were not needed for ranking are read for the K winners only.
 
 use crate::error::Error;
-use crate::format::Record;
-use crate::judge::{Desk, Judge};
-use crate::pool::Pool;
-use crate::ranked::finite;
-use crate::scan::Part;
-use crate::table::{At, Records, Table, Want};
+use crate::format::StoredRow;
+use crate::ranker::{ValueBuffers, Ranker};
+use crate::buffer_pool::BufferPool;
+use crate::write_ranking::finite;
+use crate::scan::ScanPart;
+use crate::table::{BatchPosition, KeepRecords, Table, ScanRequest};
 use jurybox::{Contributions, TopK};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,13 +55,13 @@ impl RankOptions {
 /// The best rows of a table, best first.
 ///
 /// ```
-/// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+/// use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("scores.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
-/// let judge = Judge::weights(table.taken().evaluators(), &[("spam".into(), 1.0), ("abuse".into(), 1.0)])?;
+/// let judge = Ranker::weights(table.taken().evaluators(), &[("spam".into(), 1.0), ("abuse".into(), 1.0)])?;
 /// let ranking = rank(&table, &judge, RankOptions { k: 2, ..RankOptions::default() })?;
 /// assert_eq!(ranking.rows(), 3);
 /// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
@@ -100,7 +100,7 @@ pub(crate) struct Candidate {
     row: usize,
     value: f64,
     key: Option<Box<str>>,
-    pub(crate) record: Record,
+    pub(crate) record: StoredRow,
     pub(crate) scores: Box<[f64]>,
 }
 
@@ -114,12 +114,12 @@ impl Ranking {
     /// group: those then share the first rank.
     ///
     /// ```
-    /// # use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+    /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("scores.csv");
     /// std::fs::write(&path, "post,spam\np1,1\np2,\np3,1\n")?;
     /// let table = Table::open(&[path], &Roles { evaluators: vec!["spam".into()], ..Roles::default() }, false)?;
-    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 3, ..RankOptions::default() })?;
+    /// let ranking = rank(&table, &Ranker::Weights(vec![1.0]), RankOptions { k: 3, ..RankOptions::default() })?;
     /// assert!(!ranking.is_in_order());
     /// assert_eq!(ranking.winners().iter().map(|winner| winner.rank).collect::<Vec<_>>(), [1, 1, 3]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -135,22 +135,22 @@ impl Ranking {
 }
 
 /// Ranks the rows of a table.
-pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Ranking, Error> {
+pub fn rank(table: &Table, judge: &Ranker, options: RankOptions) -> Result<Ranking, Error> {
     options.check()?;
     if options.worth.is_some() {
         judge.must_expect_rewards()?;
     }
     let least = options.worth.unwrap_or(f64::NEG_INFINITY);
-    let floor = Floor::new(least);
+    let floor = ValueFloor::new(least);
     let by_number = table.sources.iter().any(|source| source.by_number());
-    let (form, desks) = (judge.form(), Pool::<Desk>::default());
+    let (form, desks) = (judge.form(), BufferPool::<ValueBuffers>::default());
     let want =
-        Want { key: options.grouped, records: Records::Passing, form: form.as_ref(), ..Want::default() };
+        ScanRequest { key: options.grouped, records: KeepRecords::Passing, form: form.as_ref(), ..ScanRequest::default() };
     // Where rows are fetched later, their scores are kept: those columns need not be read a second time.
     let with_scores = options.explain || by_number;
     let mut best =
-        Best { options, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
-    let mut spreads: HashMap<Option<Box<str>>, Spread> = HashMap::new();
+        TopRows { options, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
+    let mut spreads: HashMap<Option<Box<str>>, ValueRange> = HashMap::new();
     let mut files = vec![0; table.sources.len()];
     let rows = table.scan(
         want,
@@ -175,7 +175,7 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
             for (group, spread) in of_batch {
                 spreads.entry(group).or_default().join(&spread);
             }
-            let at = At { row: table.first + at.row, ..at };
+            let at = BatchPosition { row: table.first + at.row, ..at };
             files[at.file] = at.row - at.row_in_file;
             best.take(at, candidates);
             if !options.grouped {
@@ -206,7 +206,7 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
 
 /// How far the values of some rows are apart.
 #[derive(Debug, Clone, Copy)]
-struct Spread {
+struct ValueRange {
     rows: u64,
     /// How many have a value at all.
     valued: u64,
@@ -214,13 +214,13 @@ struct Spread {
     greatest: f64,
 }
 
-impl Default for Spread {
+impl Default for ValueRange {
     fn default() -> Self {
-        Spread { rows: 0, valued: 0, least: f64::INFINITY, greatest: f64::NEG_INFINITY }
+        ValueRange { rows: 0, valued: 0, least: f64::INFINITY, greatest: f64::NEG_INFINITY }
     }
 }
 
-impl Spread {
+impl ValueRange {
     fn see(&mut self, value: f64) {
         self.rows += 1;
         if value.is_finite() {
@@ -229,7 +229,7 @@ impl Spread {
         }
     }
 
-    fn join(&mut self, other: &Spread) {
+    fn join(&mut self, other: &ValueRange) {
         self.rows += other.rows;
         self.valued += other.valued;
         (self.least, self.greatest) = (self.least.min(other.least), self.greatest.max(other.greatest));
@@ -242,14 +242,14 @@ impl Spread {
 }
 
 /// The spread of values, in each group where there are groups.
-fn spreads_of(values: &[f64], keys: &[Box<str>], grouped: bool) -> HashMap<Option<Box<str>>, Spread> {
+fn spreads_of(values: &[f64], keys: &[Box<str>], grouped: bool) -> HashMap<Option<Box<str>>, ValueRange> {
     let mut spreads = HashMap::new();
     if grouped {
         for (value, key) in values.iter().zip(keys) {
-            spreads.entry(Some(key.clone())).or_insert_with(Spread::default).see(*value);
+            spreads.entry(Some(key.clone())).or_insert_with(ValueRange::default).see(*value);
         }
     } else {
-        let mut spread = Spread::default();
+        let mut spread = ValueRange::default();
         values.iter().for_each(|value| spread.see(*value));
         spreads.insert(None, spread);
     }
@@ -257,8 +257,8 @@ fn spreads_of(values: &[f64], keys: &[Box<str>], grouped: bool) -> HashMap<Optio
 }
 
 /// Whether values tell rows apart, in one group at least.
-fn is_in_order<'a>(spreads: impl Iterator<Item = &'a Spread>) -> bool {
-    let told: Vec<bool> = spreads.filter_map(Spread::tells).collect();
+fn is_in_order<'a>(spreads: impl Iterator<Item = &'a ValueRange>) -> bool {
+    let told: Vec<bool> = spreads.filter_map(ValueRange::tells).collect();
     told.is_empty() || told.contains(&true)
 }
 
@@ -278,11 +278,11 @@ fn share_ranks(winners: &mut [Winner]) {
 }
 
 /// A value below which no row can be among the best any more: known to all threads, only ever raised.
-struct Floor(AtomicU64);
+struct ValueFloor(AtomicU64);
 
-impl Floor {
+impl ValueFloor {
     fn new(least: f64) -> Self {
-        Floor(AtomicU64::new(least.to_bits()))
+        ValueFloor(AtomicU64::new(least.to_bits()))
     }
 
     fn get(&self) -> f64 {
@@ -331,7 +331,7 @@ fn last_if_nan(value: f64) -> f64 {
     if value.is_nan() { f64::NEG_INFINITY } else { value }
 }
 
-fn candidate(part: &Part<'_>, row: usize, value: f64, with_scores: bool) -> Result<Candidate, Error> {
+fn candidate(part: &ScanPart<'_>, row: usize, value: f64, with_scores: bool) -> Result<Candidate, Error> {
     let width = if with_scores { part.batch.evaluators } else { 0 };
     Ok(Candidate {
         row,
@@ -343,7 +343,7 @@ fn candidate(part: &Part<'_>, row: usize, value: f64, with_scores: bool) -> Resu
 }
 
 /// The best so far, and what is kept of each.
-struct Best {
+struct TopRows {
     options: RankOptions,
     groups: Vec<(Option<Box<str>>, TopK)>,
     by_key: HashMap<Option<Box<str>>, usize>,
@@ -351,8 +351,8 @@ struct Best {
     room: usize,
 }
 
-impl Best {
-    fn take(&mut self, at: At, candidates: Vec<Candidate>) {
+impl TopRows {
+    fn take(&mut self, at: BatchPosition, candidates: Vec<Candidate>) {
         for candidate in candidates {
             let group = self.by_key.get(&candidate.key).copied().unwrap_or_else(|| {
                 self.groups.push((candidate.key.clone(), TopK::new(self.options.k, self.options.seed)));

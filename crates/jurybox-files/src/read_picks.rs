@@ -1,18 +1,18 @@
 //! Picks as they were written, read back: who was picked, when, with which scores and which receipt.
 
-use crate::choose::check_id;
-use crate::column::Slab;
-use crate::error::{Error, Place};
+use crate::pick_round::check_id;
+use crate::output_rows::OutputRows;
+use crate::error::{Error, RowPosition};
 use crate::id;
-use crate::own::written_name;
-use crate::table::{Records, Table, Want};
+use crate::own_columns::written_name;
+use crate::table::{KeepRecords, Table, ScanRequest};
 use jurybox::{Receipt, Seen};
 use std::collections::HashSet;
 
 /// As much of a cell as a message shows.
 const SHOWN: usize = 60;
 
-pub(crate) struct Picked {
+pub(crate) struct PickedItem {
     pub(crate) id: Box<str>,
     pub(crate) round: String,
     pub(crate) at: u64,
@@ -22,24 +22,24 @@ pub(crate) struct Picked {
     pub(crate) scores: Vec<f64>,
     /// Where it was read: which file of the table, and which row there, from 1.
     pub(crate) file: usize,
-    pub(crate) place: Place,
+    pub(crate) place: RowPosition,
 }
 
 /// The names under which our columns are in a table of picks.
-struct Ours {
+struct PickColumns {
     round: String,
     at: String,
     row: String,
     receipt: String,
 }
 
-impl Ours {
-    fn of(table: &Table) -> Result<Ours, Error> {
+impl PickColumns {
+    fn of(table: &Table) -> Result<PickColumns, Error> {
         let find = |name: &'static str| {
             written_name(table.columns(), name)
                 .ok_or(Error::NotPicks { path: table.path().into(), column: name })
         };
-        Ok(Ours {
+        Ok(PickColumns {
             round: find("round")?,
             at: find("picked_at")?,
             row: find("row")?,
@@ -50,19 +50,19 @@ impl Ours {
 
 /// The picks of a table in the order of their time, each once though a file be named twice; rows without a receipt were not
 /// picked.
-pub(crate) fn read_picks(table: &Table) -> Result<Vec<Picked>, Error> {
-    let ours = Ours::of(table)?;
+pub(crate) fn read_picks(table: &Table) -> Result<Vec<PickedItem>, Error> {
+    let ours = PickColumns::of(table)?;
     let width = table.taken().evaluators().len();
-    let mut picks: Vec<Picked> = Vec::new();
+    let mut picks: Vec<PickedItem> = Vec::new();
     table.scan(
-        Want { key: true, records: Records::All, ..Want::default() },
+        ScanRequest { key: true, records: KeepRecords::All, ..ScanRequest::default() },
         |mut part| {
             let slab = table.sources[part.source].whole(&part, &table.show(part.source))?;
             Ok((part.batch.take_scores(), part.batch.keys, slab))
         },
         |at, (scores, ids, slab)| {
             for (row, id) in ids.into_iter().enumerate() {
-                let place = Place::Row(at.row_in_file + row as u64 + 1);
+                let place = RowPosition::Row(at.row_in_file + row as u64 + 1);
                 let path = table.sources[at.file].path();
                 let scores = &scores[row * width..(row + 1) * width];
                 let refuse = |column: &str, value: String| Error::BadPick {
@@ -90,13 +90,13 @@ pub(crate) fn read_picks(table: &Table) -> Result<Vec<Picked>, Error> {
 
 /// The pick in a row, where it is one; otherwise which cell cannot be read.
 fn picked(
-    ours: &Ours,
-    slab: &Slab,
+    ours: &PickColumns,
+    slab: &OutputRows,
     row: usize,
     id: &str,
     scores: &[f64],
-    (file, place): (usize, Place),
-) -> Result<Option<Picked>, (String, String)> {
+    (file, place): (usize, RowPosition),
+) -> Result<Option<PickedItem>, (String, String)> {
     let text = |column: &String| {
         let at = slab.names.iter().position(|name| name == column);
         at.map_or_else(String::new, |at| slab.columns[at].text(row))
@@ -111,7 +111,7 @@ fn picked(
     if at > Seen::LATEST {
         return Err(bad(&ours.at, at.to_string()));
     }
-    Ok(Some(Picked {
+    Ok(Some(PickedItem {
         id: id::of(id).into(),
         round: text(&ours.round),
         at,

@@ -1,17 +1,17 @@
 //! Which column is what: as the person said, and where nothing was said, by a rule that is stated.
 //! `taken.rs` is what was decided.
 
-mod doubts;
+mod rule_warnings;
 
 use crate::error::Error;
 use crate::format::arrow;
-use crate::found::together;
-pub(crate) use crate::found::{Flaws, Found, Kind};
-use crate::labels;
-use crate::own;
-use crate::reading::Reading;
-pub use crate::taken::Taken;
-pub(crate) use crate::taken::spoken;
+use crate::column_info::together;
+pub(crate) use crate::column_info::{IdFlaws, ColumnInfo, ColumnKind};
+use crate::verdict_labels;
+use crate::own_columns;
+use crate::read_options::ReadOptions;
+pub use crate::column_roles::ColumnRoles;
+pub(crate) use crate::column_roles::spoken;
 use crate::warning::Warning;
 use arrow_array::RecordBatch;
 use jurybox::{Direction, Evaluator, Evaluators, nearest};
@@ -102,18 +102,18 @@ impl Roles {
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-    /// use jurybox_files::{Reading, Roles};
+    /// use jurybox_files::{ReadOptions, Roles};
     /// use std::sync::Arc;
     ///
     /// let post: ArrayRef = Arc::new(StringArray::from(vec!["p"; 5]));
     /// let number: ArrayRef = Arc::new(Int64Array::from_iter_values(101..106));
     /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.2, 0.1, 0.3, 0.9]));
     /// let first = RecordBatch::try_from_iter([("post", post), ("number", number), ("spam", spam)])?;
-    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.over(&[vec![first]], &Reading::default())?;
+    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.over(&[vec![first]], &ReadOptions::default())?;
     /// assert_eq!(taken.read().collect::<Vec<_>>(), ["spam", "post"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn over(&self, sources: &[Vec<RecordBatch>], reading: &Reading) -> Result<Taken, Error> {
+    pub fn over(&self, sources: &[Vec<RecordBatch>], reading: &ReadOptions) -> Result<ColumnRoles, Error> {
         let (path, notation) = (Path::new(crate::format::memory::NAME), reading.notation());
         let mut found = Vec::new();
         for first in sources {
@@ -138,7 +138,7 @@ impl Roles {
     }
 
     /// Decides over the columns of a file.
-    pub(crate) fn take(&self, path: &Path, columns: &[Found]) -> Result<Taken, Error> {
+    pub(crate) fn take(&self, path: &Path, columns: &[ColumnInfo]) -> Result<ColumnRoles, Error> {
         let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
         let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
         let named = self.named(path, columns)?;
@@ -149,7 +149,7 @@ impl Roles {
             let why = "there is no column of rewards in which it could stand";
             return Err(Error::Label { word: word.clone(), why });
         }
-        let labels = labels::checked(&self.labels)?;
+        let labels = verdict_labels::checked(&self.labels)?;
         let listed = self.listed(columns)?;
         let (mut evaluators, mut unread) = (Vec::new(), Vec::new());
         for evaluator in &listed {
@@ -185,12 +185,12 @@ impl Roles {
                     let called = self.called.iter().find(|(other, _)| other == name && *role == "ignored");
                     others.push((name.clone(), called.map_or(*role, |(_, word)| word)));
                 }
-            } else if found.nested && (!listed.is_empty() || found.kind != Kind::Number) {
+            } else if found.nested && (!listed.is_empty() || found.kind != ColumnKind::Number) {
                 // It travels along within its column.
             } else if !listed.is_empty() {
                 let why = self.why_beside(found, |other| names.contains(other));
                 others.push((name.clone(), why));
-            } else if own::looks_like_ours(name, |other| names.contains(other)) {
+            } else if own_columns::looks_like_ours(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
             } else {
                 match why_not(found) {
@@ -219,9 +219,9 @@ impl Roles {
         let mut warnings: Vec<Warning> =
             two_numbers(path, &others).chain(nearly_ids(path, &others, columns)).collect();
         if listed.is_empty() {
-            warnings.extend(doubts::of_evaluators(path, &evaluators, &others, &doubted, columns));
+            warnings.extend(rule_warnings::of_evaluators(path, &evaluators, &others, &doubted, columns));
         }
-        Ok(Taken {
+        Ok(ColumnRoles {
             evaluators: Evaluators::new(evaluators)?,
             reward: self.reward.as_ref().map(|name| self.directed(name)),
             probability: self.probability.clone(),
@@ -241,7 +241,7 @@ impl Roles {
     }
 
     /// The columns that were named, each with its one role.
-    fn named(&self, path: &Path, columns: &[Found]) -> Result<Vec<(String, &'static str)>, Error> {
+    fn named(&self, path: &Path, columns: &[ColumnInfo]) -> Result<Vec<(String, &'static str)>, Error> {
         let seated = |name: &str| self.seated.iter().any(|seated| seated.name == name);
         let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
         let mut named: Vec<(String, &'static str)> = Vec::new();
@@ -270,14 +270,14 @@ impl Roles {
     }
 
     /// Why a column is no evaluator that stands beside those that were named, or those of a jury.
-    fn why_beside(&self, found: &Found, is_there: impl Fn(&str) -> bool) -> &'static str {
+    fn why_beside(&self, found: &ColumnInfo, is_there: impl Fn(&str) -> bool) -> &'static str {
         if self.learnt_reward.as_ref() == Some(&found.name) {
             return "the reward of the state";
         }
         let new = self.evaluators.is_empty()
-            && found.kind == Kind::Number
-            && own::names_things(&found.name).is_none()
-            && !own::looks_like_ours(&found.name, is_there);
+            && found.kind == ColumnKind::Number
+            && own_columns::names_things(&found.name).is_none()
+            && !own_columns::looks_like_ours(&found.name, is_there);
         if new { UNKNOWN } else { "not named" }
     }
 
@@ -297,7 +297,7 @@ impl Roles {
     }
 
     /// The evaluators that were named, or else those of a jury; none where every numeric column is to be one.
-    fn listed(&self, columns: &[Found]) -> Result<Vec<Evaluator>, Error> {
+    fn listed(&self, columns: &[ColumnInfo]) -> Result<Vec<Evaluator>, Error> {
         let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
         let inverted = |name: &str| self.invert.iter().any(|other| other == name);
         let listed: Vec<Evaluator> = if self.evaluators.is_empty() {
@@ -338,16 +338,16 @@ impl Roles {
 }
 
 /// Why a column that nobody has named is no evaluator, where it is none.
-fn why_not(found: &Found) -> Option<&'static str> {
-    match (found.kind, own::names_things(&found.name)) {
-        (Kind::Number, None) => own::is_the_verdict(&found.name).then_some(VERDICT),
-        (Kind::Number | Kind::Serial | Kind::OneWord | Kind::Long, Some(why)) => Some(why),
-        (Kind::Serial, None) => Some(SERIAL),
-        (Kind::OneWord, None) => Some("one word in every row"),
-        (Kind::Long, None) => Some("long whole numbers, like times or telephone numbers"),
-        (Kind::TwoNumbers, _) => Some(TWO_NUMBERS),
-        (Kind::Text, _) => Some("text"),
-        (Kind::Empty, _) => Some(EMPTY),
+fn why_not(found: &ColumnInfo) -> Option<&'static str> {
+    match (found.kind, own_columns::names_things(&found.name)) {
+        (ColumnKind::Number, None) => own_columns::is_the_verdict(&found.name).then_some(VERDICT),
+        (ColumnKind::Number | ColumnKind::Serial | ColumnKind::OneWord | ColumnKind::Long, Some(why)) => Some(why),
+        (ColumnKind::Serial, None) => Some(SERIAL),
+        (ColumnKind::OneWord, None) => Some("one word in every row"),
+        (ColumnKind::Long, None) => Some("long whole numbers, like times or telephone numbers"),
+        (ColumnKind::TwoNumbers, _) => Some(TWO_NUMBERS),
+        (ColumnKind::Text, _) => Some("text"),
+        (ColumnKind::Empty, _) => Some(EMPTY),
     }
 }
 
@@ -361,30 +361,30 @@ fn two_numbers(path: &Path, others: &[(String, &'static str)]) -> impl Iterator<
 fn nearly_ids(
     path: &Path,
     others: &[(String, &'static str)],
-    columns: &[Found],
+    columns: &[ColumnInfo],
 ) -> impl Iterator<Item = Warning> {
-    let taken = |column: &&Found| others.iter().any(|(name, why)| *name == column.name && *why == SERIAL);
+    let taken = |column: &&ColumnInfo| others.iter().any(|(name, why)| *name == column.name && *why == SERIAL);
     columns.iter().filter(taken).filter_map(|column| {
-        let Flaws { missing, repeated } = column.flaws?;
+        let IdFlaws { missing, repeated } = column.flaws?;
         Some(Warning::NearlyIds { path: path.into(), column: column.name.clone(), missing, repeated })
     })
 }
 
 /// Columns of numbers that are no evaluators for nothing but their names.
-fn numbers_of_ours(others: &[(String, &'static str)], columns: &[Found]) -> Vec<String> {
-    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == Kind::Number);
+fn numbers_of_ours(others: &[(String, &'static str)], columns: &[ColumnInfo]) -> Vec<String> {
+    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == ColumnKind::Number);
     let ours = others.iter().filter(|(name, why)| *why == OURS && numeric(name));
     ours.map(|(name, _)| name.clone()).collect()
 }
 
 /// Takes back the columns of numbers that are no evaluators for that name. Our own output, and a table with verdicts, has evaluators
 /// beside them: where there are no others, these are a person's own names.
-fn theirs(others: &mut Vec<(String, &'static str)>, columns: &[Found], for_name: &str) -> Vec<String> {
-    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == Kind::Number);
+fn theirs(others: &mut Vec<(String, &'static str)>, columns: &[ColumnInfo], for_name: &str) -> Vec<String> {
+    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == ColumnKind::Number);
     others.extract_if(.., |(name, why)| *why == for_name && numeric(name)).map(|(name, _)| name).collect()
 }
 
-fn names(columns: &[Found]) -> impl Iterator<Item = &str> + Clone {
+fn names(columns: &[ColumnInfo]) -> impl Iterator<Item = &str> + Clone {
     columns.iter().map(|found| found.name.as_str())
 }
 

@@ -5,15 +5,15 @@
 //! the result is the same whatever the number of threads, and the first error in the file is the one reported. How far
 //! threads may run ahead of `fold` is bounded, and with it the memory.
 
-use crate::ask::Batch;
+use crate::scan_plan::Batch;
 use crate::error::Error;
-use crate::format::{Record, memory};
+use crate::format::{StoredRow, memory};
 use arrow_array::RecordBatch;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-struct Gate<U> {
+struct UnitQueue<U> {
     units: U,
     next: u64,
     folded: u64,
@@ -30,7 +30,7 @@ pub(crate) fn in_order<U: Send, W: Default, T: Send>(
 ) -> Result<(), Error> {
     let threads = threads.max(1);
     let ahead = 4 * threads as u64;
-    let gate = Mutex::new(Gate { units, next: 0, folded: 0, ended: false });
+    let gate = Mutex::new(UnitQueue { units, next: 0, folded: 0, ended: false });
     let moved = Condvar::new();
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(threads);
@@ -62,7 +62,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The next unit's number, once there is room for it; an error in taking it ends the stream after it.
 fn next<U, W>(
-    gate: &Mutex<Gate<U>>,
+    gate: &Mutex<UnitQueue<U>>,
     moved: &Condvar,
     ahead: u64,
     take: &impl Fn(&mut U, &mut W) -> Result<bool, Error>,
@@ -92,7 +92,7 @@ fn next<U, W>(
 
 fn drain<U, T>(
     receiver: &Receiver<(u64, Result<T, Error>)>,
-    gate: &Mutex<Gate<U>>,
+    gate: &Mutex<UnitQueue<U>>,
     moved: &Condvar,
     fold: &mut impl FnMut(T) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -110,12 +110,12 @@ fn drain<U, T>(
 }
 
 /// Something handed from unit to unit in their order, whichever thread has which.
-pub(crate) struct Relay<C> {
-    state: Mutex<Leg<C>>,
+pub(crate) struct OrderedHandoff<C> {
+    state: Mutex<HandoffState<C>>,
     moved: Condvar,
 }
 
-struct Leg<C> {
+struct HandoffState<C> {
     /// Whose turn it is.
     next: u64,
     /// Whether a thread stopped before its turn: then nobody's turn comes any more.
@@ -123,14 +123,14 @@ struct Leg<C> {
     carried: C,
 }
 
-impl<C> Relay<C> {
+impl<C> OrderedHandoff<C> {
     pub(crate) fn new(carried: C) -> Self {
-        Relay { state: Mutex::new(Leg { next: 0, dropped: false, carried }), moved: Condvar::new() }
+        OrderedHandoff { state: Mutex::new(HandoffState { next: 0, dropped: false, carried }), moved: Condvar::new() }
     }
 
     /// A unit's turn to come. It must be taken: others wait for it.
-    pub(crate) fn turn(&self, number: u64) -> Turn<'_, C> {
-        Turn { relay: self, number, taken: false }
+    pub(crate) fn turn(&self, number: u64) -> HandoffTurn<'_, C> {
+        HandoffTurn { relay: self, number, taken: false }
     }
 
     pub(crate) fn into_inner(self) -> C {
@@ -139,13 +139,13 @@ impl<C> Relay<C> {
 }
 
 /// A turn to come.
-pub(crate) struct Turn<'a, C> {
-    relay: &'a Relay<C>,
+pub(crate) struct HandoffTurn<'a, C> {
+    relay: &'a OrderedHandoff<C>,
     number: u64,
     taken: bool,
 }
 
-impl<C> Turn<'_, C> {
+impl<C> HandoffTurn<'_, C> {
     /// Waits for the turn; `None` where it cannot come any more, because a thread has panicked.
     pub(crate) fn take<R>(mut self, act: impl FnOnce(&mut C) -> R) -> Option<R> {
         let mut leg = lock(&self.relay.state);
@@ -163,7 +163,7 @@ impl<C> Turn<'_, C> {
     }
 }
 
-impl<C> Drop for Turn<'_, C> {
+impl<C> Drop for HandoffTurn<'_, C> {
     fn drop(&mut self) {
         if !self.taken {
             lock(&self.relay.state).dropped = true;
@@ -174,7 +174,7 @@ impl<C> Drop for Turn<'_, C> {
 
 /// A batch with where it comes from: the text of its records, or the arrays.
 #[derive(Debug)]
-pub struct Part<'a> {
+pub struct ScanPart<'a> {
     /// The numbers.
     pub batch: Batch,
     pub(crate) text: &'a [u8],
@@ -182,7 +182,7 @@ pub struct Part<'a> {
     pub(crate) source: usize,
 }
 
-impl Part<'_> {
+impl ScanPart<'_> {
     /// The text of a row's record, where rows are text.
     pub(crate) fn text_of(&self, row: usize) -> &[u8] {
         match self.batch.starts.get(row..row + 2) {
@@ -202,7 +202,7 @@ impl Part<'_> {
     }
 
     /// What must be kept of a row for output: nothing where it can be fetched by its number.
-    pub(crate) fn record(&self, row: usize) -> Result<Record, Error> {
+    pub(crate) fn record(&self, row: usize) -> Result<StoredRow, Error> {
         if let Some(arrays) = &self.arrays {
             // A copy: a slice would hold on to all rows of the batch.
             let one = arrow_array::UInt64Array::from(vec![row as u64]);
@@ -211,9 +211,9 @@ impl Part<'_> {
                 path: memory::NAME.into(),
                 reason: e.to_string(),
             };
-            return taken.map(Record::Row).map_err(refused);
+            return taken.map(StoredRow::Row).map_err(refused);
         }
-        Ok(if self.batch.starts.is_empty() { Record::None } else { Record::Text(self.text_of(row).into()) })
+        Ok(if self.batch.starts.is_empty() { StoredRow::None } else { StoredRow::Text(self.text_of(row).into()) })
     }
 }
 
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_relay_goes_by_number_and_a_panic_leaves_nobody_waiting() {
         for panics in [None, Some(30)] {
-            let relay = Relay::new(Vec::new());
+            let relay = OrderedHandoff::new(Vec::new());
             let counter = AtomicU64::new(0);
             let work = || {
                 loop {

@@ -1,8 +1,8 @@
 //! A state in a file: the jury, and what it was taught with.
 
 use crate::error::Error;
-use crate::remembered::Remembered;
-use crate::write::Ready;
+use crate::state_memory::StateMemory;
+use crate::write::FinishedFile;
 use jurybox::Jury;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -39,20 +39,20 @@ pub struct State {
     /// What was learnt.
     pub jury: Jury,
     /// What it was taught with.
-    pub memory: Remembered,
+    pub memory: StateMemory,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Saved {
+struct StateFile {
     format: String,
     version: u32,
-    taught_with: Remembered,
+    taught_with: StateMemory,
     jury: Box<RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Head {
+struct StateHeader {
     format: Option<String>,
     version: Option<u64>,
 }
@@ -60,7 +60,7 @@ struct Head {
 impl From<Jury> for State {
     /// A jury that nothing is remembered of.
     fn from(jury: Jury) -> Self {
-        State { jury, memory: Remembered::default() }
+        State { jury, memory: StateMemory::default() }
     }
 }
 
@@ -100,8 +100,8 @@ impl State {
 
     fn parse(text: &str) -> Result<State, jurybox::Error> {
         let refuse = |reason: String| jurybox::Error::State(reason);
-        match serde_json::from_str::<Head>(text) {
-            Ok(Head { format: Some(format), version }) if format == FORMAT => {
+        match serde_json::from_str::<StateHeader>(text) {
+            Ok(StateHeader { format: Some(format), version }) if format == FORMAT => {
                 if version != Some(u64::from(VERSION)) {
                     let version = version.map_or("no version".into(), |version| format!("version {version}"));
                     return Err(refuse(format!("it is of {version}; this program reads version {VERSION}")));
@@ -110,7 +110,7 @@ impl State {
             // A plain jury, or something that it will refuse in its own words.
             _ => return Jury::from_json(text).map(State::from),
         }
-        let saved: Saved = serde_json::from_str(text).map_err(|e| refuse(e.to_string()))?;
+        let saved: StateFile = serde_json::from_str(text).map_err(|e| refuse(e.to_string()))?;
         if let Some(fault) = saved.taught_with.fault() {
             return Err(refuse(fault));
         }
@@ -155,13 +155,13 @@ impl State {
     /// assert_eq!(State::read(&path)?.jury.to_json(), state.jury.to_json());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn ready(&self, path: &Path) -> Result<Ready, Error> {
+    pub fn ready(&self, path: &Path) -> Result<FinishedFile, Error> {
         let fault = |e: serde_json::Error| Error::State {
             path: path.into(),
             source: jurybox::Error::State(e.to_string()),
         };
         let jury = self.jury.to_json();
-        let saved = Saved {
+        let saved = StateFile {
             format: FORMAT.into(),
             version: VERSION,
             taught_with: self.memory.clone(),
@@ -170,6 +170,6 @@ impl State {
         let mut text = serde_json::to_string_pretty(&saved).map_err(fault)?;
         text.push('\n');
         State::parse(&text).map_err(|source| Error::State { path: path.into(), source })?;
-        Ready::new(path, text)
+        FinishedFile::new(path, text)
     }
 }

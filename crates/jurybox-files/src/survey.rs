@@ -6,10 +6,10 @@
 //! at noon), a few places do not stand for the whole, and every row is looked at.
 
 use crate::error::Error;
-use crate::even::{Held, chunk_rows};
-use crate::places::Places;
-use crate::table::{Table, Want};
-use crate::teach::{ByFiles, show, show_all};
+use crate::fixed_chunks::{BufferedChunks, chunk_rows};
+use crate::sampled_chunks::SampledChunks;
+use crate::table::{Table, ScanRequest};
+use crate::teach::{PerFileJury, show, show_all};
 use jurybox::Jury;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Which rows a first look goes over.
 ///
 /// ```
-/// assert_eq!(jurybox_files::Look::default(), jurybox_files::Look::Sample);
+/// assert_eq!(jurybox_files::SurveyScope::default(), jurybox_files::SurveyScope::RowSample);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Look {
+pub enum SurveyScope {
     /// A sample, where the table is large and the same all over; otherwise every row.
     #[default]
     Sample,
@@ -31,11 +31,11 @@ pub enum Look {
 /// What a first look has seen.
 ///
 /// ```
-/// let seen = jurybox_files::Surveyed::default();
+/// let seen = jurybox_files::SurveySize::default();
 /// assert!(!seen.is_sample());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Surveyed {
+pub struct SurveySize {
     /// How many rows there are; 0 where none was looked at, because the policy does not learn from scores.
     pub rows: u64,
     /// How many of them were shown to the jury.
@@ -46,7 +46,7 @@ pub struct Surveyed {
     pub uneven: bool,
 }
 
-impl Surveyed {
+impl SurveySize {
     /// Whether what was measured rests on a sample.
     pub fn is_sample(&self) -> bool {
         self.places > 0
@@ -80,7 +80,7 @@ fn power_for(last: u64) -> u32 {
 /// not learn from scores. After an error the jury is as it was.
 ///
 /// ```
-/// use jurybox_files::{Look, Roles, Table, seat, survey};
+/// use jurybox_files::{SurveyScope, Roles, Table, seat, survey};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("scores.csv");
@@ -88,20 +88,20 @@ fn power_for(last: u64) -> u32 {
 /// let table = Table::open(&[path], &Roles::default(), true)?;
 /// for (policy, shown) in [("esag", 3), ("average", 0)] {
 ///     let mut jury = seat(&policy.parse()?, table.taken().evaluators())?;
-///     assert_eq!(survey(&table, &mut jury, Look::Sample)?.shown, shown);
+///     assert_eq!(survey(&table, &mut jury, SurveyScope::Sample)?.shown, shown);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn survey(table: &Table, jury: &mut Jury, look: Look) -> Result<Surveyed, Error> {
+pub fn survey(table: &Table, jury: &mut Jury, look: SurveyScope) -> Result<SurveySize, Error> {
     let mut after = jury.clone();
     let seen = if !jury.learns_from_scores() {
         // Rounds count all the same.
         for at in 0..table.sources.len() as u64 {
-            after.observe(&crate::judge::scores(&[], jury.evaluators().len())?, at)?;
+            after.observe(&crate::ranker::scores(&[], jury.evaluators().len())?, at)?;
         }
-        Surveyed::default()
+        SurveySize::default()
     } else if table.taken().key.is_some()
-        || look == Look::EveryRow
+        || look == SurveyScope::EveryRow
         || jury.evaluators().len() > WIDEST
         || table.sources.len() > MOST_FILES
     {
@@ -116,23 +116,23 @@ pub fn survey(table: &Table, jury: &mut Jury, look: Look) -> Result<Surveyed, Er
     Ok(seen)
 }
 
-fn every_row(table: &Table, jury: &mut Jury) -> Result<Surveyed, Error> {
+fn every_row(table: &Table, jury: &mut Jury) -> Result<SurveySize, Error> {
     let rows = show_all(table, jury)?;
-    Ok(Surveyed { rows, shown: rows, ..Surveyed::default() })
+    Ok(SurveySize { rows, shown: rows, ..SurveySize::default() })
 }
 
 /// Makes a sample's places what the jury has seen, unless they differ too much.
-fn settle(table: &Table, jury: &mut Jury, places: Places, rows: u64) -> Result<Surveyed, Error> {
+fn settle(table: &Table, jury: &mut Jury, places: SampledChunks, rows: u64) -> Result<SurveySize, Error> {
     if !places.are_alike() {
-        return Ok(Surveyed { uneven: true, ..every_row(table, jury)? });
+        return Ok(SurveySize { uneven: true, ..every_row(table, jury)? });
     }
     let (shown, count) = (places.rows(), places.len() as u64);
     places.merge_into(jury)?;
-    Ok(Surveyed { rows, shown, places: count, uneven: false })
+    Ok(SurveySize { rows, shown, places: count, uneven: false })
 }
 
 /// A table that says how many rows it has: only those of the sample are read.
-fn by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<Surveyed, Error> {
+fn by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<SurveySize, Error> {
     let width = jury.evaluators().len();
     let size = chunk_rows(width) as u64;
     let total: u64 = rows.iter().sum();
@@ -157,8 +157,8 @@ fn by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<Surveyed, E
         }
         wanted.push(ranges);
     }
-    let mut places = Places::new(jury)?;
-    let (mut coming, mut held) = (Vec::new(), Held::default());
+    let mut places = SampledChunks::new(jury)?;
+    let (mut coming, mut held) = (Vec::new(), BufferedChunks::default());
     for (source, ranges) in wanted.iter().enumerate() {
         coming.extend(ranges.iter().map(|range| (source, range.clone())));
     }
@@ -174,7 +174,7 @@ fn by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<Surveyed, E
             for chunk in held.scores[..count * width].chunks(size as usize * width) {
                 let mut learnt = places.blank().clone();
                 show(&mut learnt, chunk, &[], &[], *source as u64)?;
-                places.add(*source, firsts[*source] + start, learnt, Places::measure(chunk, width))?;
+                places.add(*source, firsts[*source] + start, learnt, SampledChunks::measure(chunk, width))?;
                 start += size;
             }
             held.drop_first(count, width);
@@ -193,14 +193,14 @@ fn by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<Surveyed, E
 fn read(
     table: &Table,
     wanted: &[Vec<Range<u64>>],
-    mut take: impl FnMut(Held) -> Result<u64, Error>,
+    mut take: impl FnMut(BufferedChunks) -> Result<u64, Error>,
 ) -> Result<(), Error> {
     table.pass(
-        Want::default(),
+        ScanRequest::default(),
         Some(wanted),
         |_| {},
         |(), parse| {
-            let mut held = Held::default();
+            let mut held = BufferedChunks::default();
             let error = parse(&mut |part| {
                 held.push(&part);
                 Ok(())
@@ -213,15 +213,15 @@ fn read(
 
 /// A table whose rows are known when they have gone by: every chunk is observed at first, and of more and more rows an ever smaller
 /// share; what falls out of the sample is forgotten.
-fn as_it_comes(table: &Table, jury: &mut Jury) -> Result<Surveyed, Error> {
-    let mut places = Places::new(jury)?;
+fn as_it_comes(table: &Table, jury: &mut Jury) -> Result<SurveySize, Error> {
+    let mut places = SampledChunks::new(jury)?;
     let blank = places.blank().clone();
     let power = AtomicU32::new(0);
     let mut last = 0;
     // While nothing has been left out, what every row makes of the jury.
-    let mut whole = ByFiles::new(jury)?;
+    let mut whole = PerFileJury::new(jury)?;
     let rows = table.scan_even(
-        Want::default(),
+        ScanRequest::default(),
         |chunk| {
             // Whoever has not heard of the latest power does too much, never too little.
             if !is_taken(power.load(Ordering::Relaxed), chunk.row) {
@@ -229,7 +229,7 @@ fn as_it_comes(table: &Table, jury: &mut Jury) -> Result<Surveyed, Error> {
             }
             let mut learnt = blank.clone();
             show(&mut learnt, chunk.scores, &[], &[], chunk.file as u64)?;
-            Ok(Some((learnt, Places::measure(chunk.scores, blank.evaluators().len()))))
+            Ok(Some((learnt, SampledChunks::measure(chunk.scores, blank.evaluators().len()))))
         },
         |at, observed| {
             last = at.row;
@@ -251,5 +251,5 @@ fn as_it_comes(table: &Table, jury: &mut Jury) -> Result<Surveyed, Error> {
         return settle(table, jury, places, rows);
     }
     *jury = whole.finish()?;
-    Ok(Surveyed { rows, shown: rows, ..Surveyed::default() })
+    Ok(SurveySize { rows, shown: rows, ..SurveySize::default() })
 }

@@ -1,12 +1,12 @@
 //! Learning from files: what counts as a round, and in which order rows are shown.
 
-use crate::ask::reviewer;
-use crate::echo::Echoes;
+use crate::scan_plan::reviewer;
+use crate::leakage::Leakage;
 use crate::error::Error;
-use crate::even::Chunk;
-use crate::judge::scores;
-use crate::table::{Table, Want};
-use crate::verdicts::Items;
+use crate::fixed_chunks::FixedChunk;
+use crate::ranker::scores;
+use crate::table::{Table, ScanRequest};
+use crate::join_verdicts::ItemList;
 use jurybox::{Example, Jury, Learnt, Reviewer};
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
@@ -14,11 +14,11 @@ use std::hash::{Hash, Hasher};
 /// What a table teaches a jury.
 ///
 /// ```
-/// let learnt = jurybox_files::Taught { rows: 10, labelled: 4, ..Default::default() };
+/// let learnt = jurybox_files::LearnCounts { rows: 10, labelled: 4, ..Default::default() };
 /// assert!(learnt.labelled <= learnt.rows);
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
-pub struct Taught {
+pub struct LearnCounts {
     /// Rounds that the rows were shown in.
     pub rounds: u64,
     /// Rows that were observed.
@@ -34,17 +34,17 @@ pub struct Taught {
     /// Rows whose verdicts the state had learnt before, and that were passed over.
     pub already: u64,
     /// Rows of which the state had learnt the id before, with other scores or another verdict; they count.
-    pub known_ids: Items,
+    pub known_ids: ItemList,
     /// The least and the greatest reward, in the direction in which high is good.
     #[serde(skip)]
     pub range: Option<(f64, f64)>,
     /// Scores that were the rewards.
     #[serde(skip)]
-    pub echoes: Echoes,
+    pub echoes: Leakage,
 }
 
-impl Taught {
-    fn add(&mut self, more: &Taught) {
+impl LearnCounts {
+    fn add(&mut self, more: &LearnCounts) {
         self.labelled += more.labelled;
         self.used += more.used;
         self.passed_over += more.passed_over;
@@ -80,7 +80,7 @@ impl Taught {
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
+pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<LearnCounts, Error> {
     teach_but(table, jury, first, &[])
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn teach_but(
     jury: &mut Jury,
     first: u64,
     but: &[HashSet<u64>],
-) -> Result<Taught, Error> {
+) -> Result<LearnCounts, Error> {
     let mut after = jury.clone();
     let rewarded = table.taken().reward().is_some();
     let mut taught = if table.taken().key.is_some() {
@@ -125,10 +125,10 @@ fn by_files(
     first: u64,
     reward: bool,
     but: &[HashSet<u64>],
-) -> Result<Taught, Error> {
-    let want = Want { reward, reviewer: reward, ..Want::default() };
-    let mut taught = Taught::default();
-    let mut files = ByFiles::new(jury)?;
+) -> Result<LearnCounts, Error> {
+    let want = ScanRequest { reward, reviewer: reward, ..ScanRequest::default() };
+    let mut taught = LearnCounts::default();
+    let mut files = PerFileJury::new(jury)?;
     let blank = files.blank.clone();
     taught.rows = table.scan_even(
         want,
@@ -138,10 +138,10 @@ fn by_files(
             let shown = match but.get(chunk.file).filter(|rows| !rows.is_empty()) {
                 None => show(&mut jury, chunk.scores, chunk.rewards, chunk.reviewers, at)?,
                 Some(known) => {
-                    let Kept { scores, rewards, reviewers } =
-                        Kept::of(&chunk, known, blank.evaluators().len());
+                    let NewRowsOfChunk { scores, rewards, reviewers } =
+                        NewRowsOfChunk::of(&chunk, known, blank.evaluators().len());
                     if scores.is_empty() {
-                        Taught::default()
+                        LearnCounts::default()
                     } else {
                         show(&mut jury, &scores, &rewards, &reviewers, at)?
                     }
@@ -160,15 +160,15 @@ fn by_files(
 
 /// The rows of a chunk that are left.
 #[derive(Default)]
-struct Kept {
+struct NewRowsOfChunk {
     scores: Vec<f64>,
     rewards: Vec<f64>,
     reviewers: Vec<Option<Reviewer>>,
 }
 
-impl Kept {
-    fn of(chunk: &Chunk<'_>, but: &HashSet<u64>, width: usize) -> Kept {
-        let mut kept = Kept::default();
+impl NewRowsOfChunk {
+    fn of(chunk: &FixedChunk<'_>, but: &HashSet<u64>, width: usize) -> NewRowsOfChunk {
+        let mut kept = NewRowsOfChunk::default();
         for (row, scores) in chunk.scores.chunks_exact(width).enumerate() {
             if !but.contains(&(chunk.row_in_file + row as u64)) {
                 kept.scores.extend_from_slice(scores);
@@ -181,17 +181,17 @@ impl Kept {
 }
 
 /// A jury to which chunks of files are added in their order: those of one file are one round.
-pub(crate) struct ByFiles {
+pub(crate) struct PerFileJury {
     jury: Jury,
     blank: Jury,
     file: usize,
     of_file: Jury,
 }
 
-impl ByFiles {
-    pub(crate) fn new(jury: &Jury) -> Result<ByFiles, Error> {
+impl PerFileJury {
+    pub(crate) fn new(jury: &Jury) -> Result<PerFileJury, Error> {
         let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
-        Ok(ByFiles { jury: jury.clone(), file: 0, of_file: blank.clone(), blank })
+        Ok(PerFileJury { jury: jury.clone(), file: 0, of_file: blank.clone(), blank })
     }
 
     /// Adds what was learnt of a chunk by a jury that had seen nothing.
@@ -218,10 +218,10 @@ fn by_rounds(
     first: u64,
     reward: bool,
     but: &[HashSet<u64>],
-) -> Result<Taught, Error> {
+) -> Result<LearnCounts, Error> {
     let width = jury.evaluators().len();
-    let want = Want { reward, key: true, reviewer: reward, ..Want::default() };
-    let mut taught = Taught::default();
+    let want = ScanRequest { reward, key: true, reviewer: reward, ..ScanRequest::default() };
+    let mut taught = LearnCounts::default();
     let (mut round, mut at) = (None, first);
     let (mut held, mut rewarded, mut reviewed) = (Vec::new(), Vec::new(), Vec::new());
     let mut begun = HashSet::new();
@@ -275,7 +275,7 @@ pub(crate) fn show(
     rewards: &[f64],
     reviewers: &[Option<Reviewer>],
     at: u64,
-) -> Result<Taught, Error> {
+) -> Result<LearnCounts, Error> {
     let width = jury.evaluators().len();
     jury.observe(&scores(values, width)?, at)?;
     let judged = |row: &usize| !rewards[*row].is_nan();
@@ -288,9 +288,9 @@ pub(crate) fn show(
     let examples: Vec<Example<'_>> = rows.iter().map(example).collect();
     let by: Vec<Option<Reviewer>> = rows.iter().map(|&row| reviewers.get(row).copied().flatten()).collect();
     let Learnt { used, passed_over } = jury.learn_by(&examples, &by, at)?;
-    let mut echoes = Echoes::default();
+    let mut echoes = Leakage::default();
     examples.iter().for_each(|example| echoes.see(example.scores, example.reward));
     let rewards = || examples.iter().map(|example| example.reward);
     let range = rewards().reduce(f64::min).zip(rewards().reduce(f64::max));
-    Ok(Taught { labelled: examples.len() as u64, used, passed_over, range, echoes, ..Taught::default() })
+    Ok(LearnCounts { labelled: examples.len() as u64, used, passed_over, range, echoes, ..LearnCounts::default() })
 }

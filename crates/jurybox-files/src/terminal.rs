@@ -54,22 +54,22 @@ fn acts_on_a_terminal(c: char) -> bool {
 
 /// Standard output: as it is to a file or a pipe, plain on a terminal.
 #[derive(Debug)]
-pub(crate) struct Stdout {
+pub(crate) struct TerminalOutput {
     out: io::Stdout,
     on_terminal: bool,
     /// The beginning of a character whose end has not come yet.
     begun: Vec<u8>,
 }
 
-impl Stdout {
+impl TerminalOutput {
     pub(crate) fn new() -> Self {
         let out = io::stdout();
         let on_terminal = out.is_terminal();
-        Stdout { out, on_terminal, begun: Vec::new() }
+        TerminalOutput { out, on_terminal, begun: Vec::new() }
     }
 }
 
-impl Write for Stdout {
+impl Write for TerminalOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.on_terminal {
             return self.out.write(bytes);

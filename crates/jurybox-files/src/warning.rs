@@ -1,7 +1,7 @@
 //! What a person should know before believing a result.
 
-use crate::error::Place;
-use crate::number::{self, Cell, Notation};
+use crate::error::RowPosition;
+use crate::cell_number::{self, ParsedCell, Notation};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -27,9 +27,9 @@ pub enum Warning {
         what: &'static str,
     },
     /// A column in which a few cells are no numbers: they count as missing.
-    OddCells(Odd),
+    OddCells(OddColumn),
     /// A column that is no evaluator because its first rows are empty, and that has values further down.
-    LateValues(Odd),
+    LateValues(OddColumn),
     /// A column that is to be read, and in which no row has a value.
     NoValues {
         /// The first file.
@@ -44,7 +44,7 @@ pub enum Warning {
         /// The file.
         path: PathBuf,
         /// The first of them, and where each first stands.
-        keys: Vec<(String, Place)>,
+        keys: Vec<(String, RowPosition)>,
     },
     /// A CSV file whose header looks like a row.
     HeaderOfNumbers {
@@ -203,7 +203,7 @@ impl fmt::Display for Warning {
                 write!(f, "{}: column `{column}` has no value in any row", and_more(path, *more))
             }
             Warning::LateKeys { path, keys } => {
-                let name = |(key, place): &(String, Place)| format!("`{key}` ({place})");
+                let name = |(key, place): &(String, RowPosition)| format!("`{key}` ({place})");
                 let keys: Vec<String> = keys.iter().map(name).collect();
                 write!(
                     f,
@@ -268,13 +268,13 @@ impl fmt::Display for Warning {
 /// Cells of a column that were not expected: no numbers where numbers are read, or values where there were none.
 ///
 /// ```
-/// use jurybox_files::{Odd, Place};
-/// let first = vec![(Place::Line(7), "high".to_string())];
-/// let odd = Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false };
+/// use jurybox_files::{OddColumn, RowPosition};
+/// let first = vec![(RowPosition::Line(7), "high".to_string())];
+/// let odd = OddColumn { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false };
 /// assert_eq!(odd.first[0].1, "high");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Odd {
+pub struct OddColumn {
     /// The file.
     pub path: PathBuf,
     /// The column.
@@ -284,18 +284,18 @@ pub struct Odd {
     /// Of how many that are not missing.
     pub of: u64,
     /// The first of them, and where they stand.
-    pub first: Vec<(Place, String)>,
+    pub first: Vec<(RowPosition, String)>,
     /// Whether it is a column of verdicts, in which words may stand.
     pub is_reward: bool,
 }
 
-impl Odd {
+impl OddColumn {
     /// Whether the cells that are named may be thousands or decimals: `1,234`.
     ///
     /// ```
-    /// use jurybox_files::{Odd, Place};
-    /// let first = vec![(Place::Line(7), "1,234".to_string())];
-    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false }.may_be_two_numbers());
+    /// use jurybox_files::{OddColumn, RowPosition};
+    /// let first = vec![(RowPosition::Line(7), "1,234".to_string())];
+    /// assert!(OddColumn { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false }.may_be_two_numbers());
     /// ```
     pub fn may_be_two_numbers(&self) -> bool {
         !self.first.is_empty() && self.first.iter().all(|(_, cell)| Notation::is_either(cell.as_bytes()))
@@ -304,23 +304,23 @@ impl Odd {
     /// Whether the cells that are named are numbers, and of another scale than the column: `20` among `13%`, or `99%` among marks.
     ///
     /// ```
-    /// use jurybox_files::{Odd, Place};
-    /// let first = vec![(Place::Line(7), "20".to_string())];
-    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false }.is_of_another_scale());
+    /// use jurybox_files::{OddColumn, RowPosition};
+    /// let first = vec![(RowPosition::Line(7), "20".to_string())];
+    /// assert!(OddColumn { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false }.is_of_another_scale());
     /// ```
     pub fn is_of_another_scale(&self) -> bool {
-        let number = |cell: &str| matches!(number::parse(cell.as_bytes()), Cell::Number(_));
+        let number = |cell: &str| matches!(cell_number::parse(cell.as_bytes()), ParsedCell::Number(_));
         !self.first.is_empty() && self.first.iter().all(|(_, cell)| number(cell))
     }
 
     pub(crate) fn counted(&self) -> String {
-        let Odd { path, column, odd, of, .. } = self;
+        let OddColumn { path, column, odd, of, .. } = self;
         let (cells, are) = if *of == 1 { ("cell", "is no number") } else { ("cells", "are no numbers") };
         format!("{}, column `{column}`: {odd} of {of} {cells} {are}", path.display())
     }
 
     pub(crate) fn named(&self) -> String {
-        let name = |(place, cell): &(Place, String)| format!("`{cell}` ({place})");
+        let name = |(place, cell): &(RowPosition, String)| format!("`{cell}` ({place})");
         self.first.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 }

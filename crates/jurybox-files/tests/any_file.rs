@@ -1,6 +1,6 @@
 //! Whatever a file holds: no panic, no wrong number of rows, and the same result for any number of threads.
 
-use jurybox_files::{Format, Judge, RankOptions, Roles, Table, Want, expand, rank, score_all, seat, teach};
+use jurybox_files::{Format, Ranker, RankOptions, Roles, Table, ScanRequest, expand, rank, score_all, seat, teach};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ fn read(path: &Path, roles: &Roles, threads: usize) -> (u64, Vec<f64>) {
     let mut all = Vec::new();
     let count = table
         .scan(
-            Want::default(),
+            ScanRequest::default(),
             |mut part| Ok(part.batch.scores().to_vec()),
             |_, scores| {
                 all.extend(scores);
@@ -100,7 +100,7 @@ proptest! {
         }
         let path = write(dir.path(), name, &bytes);
         if let Ok(table) = Table::open(&[path], &Roles::default(), false) {
-            let _ = table.scan(Want::default(), |part| Ok(part.batch.rows()), |_, _| Ok(()));
+            let _ = table.scan(ScanRequest::default(), |part| Ok(part.batch.rows()), |_, _| Ok(()));
         }
     }
 
@@ -111,7 +111,7 @@ proptest! {
         let path = write(dir.path(), "x.csv", format!("a,b\n{text}").as_bytes());
         let roles = Roles { evaluators: vec!["b".into()], ..Roles::default() };
         if let Ok(table) = Table::open(&[path], &roles, false)
-            && let Ok(count) = table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(()))
+            && let Ok(count) = table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(()))
         {
             // Every record of two cells has one comma outside quotes.
             prop_assert_eq!(count as usize, commas_outside_quotes(&text));
@@ -133,7 +133,7 @@ proptest! {
             prop_assert_eq!(&there(&all), &expected);
         }
         // Through every format and back: scores and words as they were.
-        let judge = Judge::Weights(vec![1.0; rows.scores[0].len()]);
+        let judge = Ranker::Weights(vec![1.0; rows.scores[0].len()]);
         let mut from = path;
         for name in ["y.jsonl.zst", "y.parquet", "y.csv.gz", "z.parquet", "z.jsonl", "z.csv"] {
             let table = Table::open(&[from], &roles, false).unwrap();
@@ -156,7 +156,7 @@ proptest! {
     fn the_top_k_is_that_of_a_sort(rows in rows(), k in 1..20_usize) {
         let dir = tempfile::tempdir().unwrap();
         let path = write(dir.path(), "x.csv", csv(&rows, "\n").as_bytes());
-        let judge = Judge::Weights(vec![1.0; rows.scores[0].len()]);
+        let judge = Ranker::Weights(vec![1.0; rows.scores[0].len()]);
         let mut values: Vec<f64> = rows.scores.iter().map(|scores| {
             let present: Vec<f64> = scores.iter().flatten().copied().collect();
             if present.is_empty() { f64::NEG_INFINITY }
@@ -210,7 +210,7 @@ fn halves_merged_rank_as_the_whole() {
         merged.merge(&learn(from_ref(&right))).unwrap();
         let order = |jury: jurybox::Jury| {
             let table = Table::open(from_ref(&whole), &roles, false).unwrap();
-            let ranking = rank(&table, &Judge::jury(&jury), RankOptions { k: 300, ..RankOptions::default() });
+            let ranking = rank(&table, &Ranker::jury(&jury), RankOptions { k: 300, ..RankOptions::default() });
             ranking.unwrap().winners().iter().map(|winner| winner.row).collect::<Vec<_>>()
         };
         assert_eq!(order(merged), order(learn(from_ref(&whole))), "{}", entry.name);
@@ -238,7 +238,7 @@ fn blocks_end_where_records_end() {
     let path = write(dir.path(), "bad.csv", text.as_bytes());
     let table = Table::open(&[path], &roles, false).unwrap();
     let (table, told) = heard(table);
-    assert_eq!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), 90_001);
+    assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), 90_001);
     let told = told.lock().unwrap().join("");
     assert!(
         told.ends_with(&format!(
@@ -257,12 +257,12 @@ fn a_full_disk_is_an_error() {
     let table = Table::open(&[path], &Roles::default(), false).unwrap();
     for format in [Format::Csv, Format::JsonLines, Format::Parquet] {
         let full = Path::new("/dev/full");
-        let error = score_all(&table, &Judge::Weights(vec![1.0, 1.0]), full, format).unwrap_err();
+        let error = score_all(&table, &Ranker::Weights(vec![1.0, 1.0]), full, format).unwrap_err();
         let message = format!("{error}: {:?}", std::error::Error::source(&error));
         assert!(message.contains("cannot write") && message.contains("StorageFull"), "{message}");
     }
     let gone = dir.path().join("no-such-folder/x.csv");
-    assert!(score_all(&table, &Judge::Weights(vec![1.0, 1.0]), &gone, Format::Csv).is_err());
+    assert!(score_all(&table, &Ranker::Weights(vec![1.0, 1.0]), &gone, Format::Csv).is_err());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
@@ -282,7 +282,7 @@ fn a_late_key_in_json_lines_is_told_of() {
     let path = write(dir.path(), "x.jsonl", text.as_bytes());
     let table = Table::open(&[path], &Roles::default(), false).unwrap();
     let (table, told) = heard(table);
-    assert_eq!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), 30_001);
+    assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), 30_001);
     let told = told.lock().unwrap().join("");
     assert!(told.contains("line 30001") && told.contains("`late`"), "{told}");
 }

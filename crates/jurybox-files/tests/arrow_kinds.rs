@@ -18,7 +18,7 @@ use arrow_array::{
     UInt8Array, UInt16Array, UInt32Array, UInt64Array, UnionArray,
 };
 use arrow_schema::{DataType, Field, IntervalUnit, UnionFields};
-use jurybox_files::{Format, Judge, RankOptions, Roles, Table, rank};
+use jurybox_files::{Format, Ranker, RankOptions, Roles, Table, rank};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::sync::Arc;
 
@@ -165,7 +165,7 @@ fn written(column: &ArrayRef) -> (String, serde_json::Value, DataType) {
     let roles = Roles { evaluators: vec!["spam".into()], ..Roles::default() };
     let table = Table::from_batches(vec![batch.slice(0, 1), batch.slice(1, ROWS - 1)], &roles).unwrap();
     let three = RankOptions { k: 3, ..RankOptions::default() };
-    let ranking = rank(&table, &Judge::Weights(vec![1.0]), three).unwrap();
+    let ranking = rank(&table, &Ranker::Weights(vec![1.0]), three).unwrap();
     assert_eq!(ranking.to_batches(&table).unwrap()[0].column_by_name("column").unwrap().data_type(), &kind);
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -236,7 +236,7 @@ fn scores_in_runs_are_numbers() {
     let table = Table::from_batches(vec![batch], &Roles::default()).unwrap();
     assert_eq!(table.taken().evaluators().names().collect::<Vec<_>>(), ["spam"]);
     let ranking =
-        rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 2, ..RankOptions::default() }).unwrap();
+        rank(&table, &Ranker::Weights(vec![1.0]), RankOptions { k: 2, ..RankOptions::default() }).unwrap();
     let winners: Vec<(u64, f64)> =
         ranking.winners().iter().map(|winner| (winner.row, winner.score)).collect();
     assert_eq!(winners, [(3, 2.0), (0, 0.5)]);

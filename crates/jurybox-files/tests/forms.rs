@@ -2,7 +2,7 @@
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use jurybox::{Evaluators, Jury, Spec, policies};
-use jurybox_files::{Judge, Look, RankOptions, Roles, Surveyed, Table, rank, seat, survey, teach};
+use jurybox_files::{Ranker, SurveyScope, RankOptions, Roles, SurveySize, Table, rank, seat, survey, teach};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use std::fmt::Write;
@@ -75,7 +75,7 @@ fn a_value_is_that_of_the_row_alone_for_every_policy_and_format() {
     let scores = with_late_gaps(ROWS);
     let rows: Vec<f64> = scores.iter().map(|score| score.unwrap_or(f64::NAN)).collect();
     let tables = tables(folder.path(), &scores, 5_000);
-    let mut judges = vec![("weights".to_string(), Judge::Weights(vec![0.5, -0.25, 2.0]))];
+    let mut judges = vec![("weights".to_string(), Ranker::Weights(vec![0.5, -0.25, 2.0]))];
     // Places among the others are no question about a row alone.
     let known = policies().iter().filter(|entry| !["rand", "exp4p"].contains(&entry.name));
     for entry in known {
@@ -90,7 +90,7 @@ fn a_value_is_that_of_the_row_alone_for_every_policy_and_format() {
             let evaluators = Evaluators::new(["a", "b", "c"]).unwrap();
             let mut jury = Jury::new(&spec, evaluators).unwrap();
             teach(&tables[2], &mut jury, 0).unwrap();
-            judges.push((spec.to_string(), Judge::jury(&jury)));
+            judges.push((spec.to_string(), Ranker::jury(&jury)));
         }
     }
     for (policy, judge) in judges {
@@ -119,10 +119,10 @@ fn a_sample_is_of_the_same_rows_in_every_format_and_small_tables_are_looked_at_a
                 let table = table.with_threads(threads);
                 let fresh = || seat(&policy.parse().unwrap(), table.taken().evaluators()).unwrap();
                 let (mut jury, mut every) = (fresh(), fresh());
-                let seen = survey(&table, &mut jury, Look::Sample).unwrap();
+                let seen = survey(&table, &mut jury, SurveyScope::Sample).unwrap();
                 assert_eq!((seen.rows, seen.places, seen.uneven), (rows as u64, places, false), "{policy}");
                 assert_eq!(jury.seen().items, seen.shown);
-                let all = survey(&table, &mut every, Look::EveryRow).unwrap();
+                let all = survey(&table, &mut every, SurveyScope::EveryRow).unwrap();
                 assert_eq!((all.shown, all.is_sample()), (rows as u64, false));
                 assert_eq!(every.to_bytes() == jury.to_bytes(), places == 0);
                 states.push(jury.to_bytes());
@@ -145,9 +145,9 @@ fn rows_that_change_over_the_table_are_all_looked_at() {
         let table = Table::from_batches(vec![batch(&scores)], &Roles::default()).unwrap();
         let fresh = || seat(&"adaptive".parse().unwrap(), table.taken().evaluators()).unwrap();
         let (mut looked, mut every) = (fresh(), fresh());
-        let seen = survey(&table, &mut looked, Look::Sample).unwrap();
-        assert_eq!(seen, Surveyed { rows: ROWS as u64, shown: ROWS as u64, places: 0, uneven: true });
-        survey(&table, &mut every, Look::EveryRow).unwrap();
+        let seen = survey(&table, &mut looked, SurveyScope::Sample).unwrap();
+        assert_eq!(seen, SurveySize { rows: ROWS as u64, shown: ROWS as u64, places: 0, uneven: true });
+        survey(&table, &mut every, SurveyScope::EveryRow).unwrap();
         assert_eq!(looked.to_bytes(), every.to_bytes());
     }
 }
@@ -167,13 +167,13 @@ fn places_go_on_from_file_to_file_and_rewards_are_not_looked_at() {
     }
     // The last column as a reward: what is looked at is the other two.
     let roles = Roles { reward: Some("c".into()), ..Roles::default() };
-    for look in [Look::Sample, Look::EveryRow] {
+    for look in [SurveyScope::Sample, SurveyScope::EveryRow] {
         let mut states = Vec::new();
         for paths in [&text, &pages] {
             let table = Table::open(paths, &roles, true).unwrap();
             let mut jury = seat(&"adaptive".parse().unwrap(), table.taken().evaluators()).unwrap();
             let seen = survey(&table, &mut jury, look).unwrap();
-            assert_eq!(seen.places, if look == Look::Sample { 9 } else { 0 });
+            assert_eq!(seen.places, if look == SurveyScope::Sample { 9 } else { 0 });
             assert_eq!((jury.seen().rounds, jury.seen().used), (3, 0));
             states.push(jury.to_bytes());
         }

@@ -7,7 +7,7 @@ use arrow_array::{
     Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
 };
 use jurybox_files::{
-    Error, Format, Judge, RankOptions, Roles, Table, Want, rank, report, score_all, seat, teach,
+    Error, Format, Ranker, RankOptions, Roles, Table, ScanRequest, rank, report, score_all, seat, teach,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
@@ -138,9 +138,9 @@ fn learnt(policy: &str) -> jurybox::Jury {
 #[test]
 fn rankings_are_the_same_rows_and_the_same_bits() {
     let judges = [
-        Judge::Weights(vec![0.7, 0.2, -0.01]),
-        Judge::jury(&learnt("adaptive")),
-        Judge::jury(&learnt("lin-ucb")),
+        Ranker::Weights(vec![0.7, 0.2, -0.01]),
+        Ranker::jury(&learnt("adaptive")),
+        Ranker::jury(&learnt("lin-ucb")),
     ];
     for (judge, explain, grouped) in
         [(0, false, false), (0, true, false), (1, false, false), (1, true, true), (2, true, false)]
@@ -172,7 +172,7 @@ fn rankings_are_the_same_rows_and_the_same_bits() {
 
 #[test]
 fn every_row_is_scored_the_same() {
-    let judge = Judge::jury(&learnt("esag"));
+    let judge = Ranker::jury(&learnt("esag"));
     same(&roles(false), |table, folder| {
         let out = folder.join("out.csv");
         score_all(table, &judge, &out, Format::Csv).unwrap();
@@ -273,9 +273,9 @@ fn every_kind_of_number_is_a_number() {
         Table::from_batches(chunks(&batch, 4), &roles).unwrap(),
     ] {
         let mut read: Vec<f64> = Vec::new();
-        let scores = |mut part: jurybox_files::Part<'_>| Ok(part.batch.scores().to_vec());
+        let scores = |mut part: jurybox_files::ScanPart<'_>| Ok(part.batch.scores().to_vec());
         table
-            .scan(Want::default(), scores, |_, scores| {
+            .scan(ScanRequest::default(), scores, |_, scores| {
                 read.extend(scores);
                 Ok(())
             })
@@ -303,10 +303,10 @@ fn what_cannot_be_used_is_named_by_its_row() {
     for (cut, weights) in [(1, None), (1, Some(1.0)), (30, None), (30, Some(1.0))] {
         let table = Table::from_batches(chunks(&double(778, f64::INFINITY), cut), &Roles::default()).unwrap();
         let error = match weights {
-            None => table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err(),
+            None => table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err(),
             Some(weight) => {
                 let options = RankOptions { k: 1, ..RankOptions::default() };
-                rank(&table, &Judge::Weights(vec![weight]), options).unwrap_err()
+                rank(&table, &Ranker::Weights(vec![weight]), options).unwrap_err()
             }
         };
         assert_eq!(error.code(), "unusable-number");
@@ -314,7 +314,7 @@ fn what_cannot_be_used_is_named_by_its_row() {
     }
     let word = Roles { evaluators: vec!["hour".into()], ..Roles::default() };
     let table = Table::from_batches(chunks(&batch, 3), &word).unwrap();
-    let error = table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err();
+    let error = table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err();
     assert_eq!(
         (error.code(), error.to_string().as_str()),
         (
@@ -339,12 +339,12 @@ fn a_stream_is_read_once() {
     let batch = batch();
     let stream = RecordBatchIterator::new(vec![Ok(batch.clone())], batch.schema());
     let table = Table::from_stream(stream, &roles(false), false).unwrap();
-    let count = || table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(()));
+    let count = || table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(()));
     assert_eq!(count().unwrap(), ROWS as u64);
     assert!(matches!(count().unwrap_err(), Error::ReadOnce { .. }));
     let broken = arrow_schema::ArrowError::ComputeError("the other side hung up".into());
     let stream = RecordBatchIterator::new(vec![Ok(batch.clone()), Err(broken)], batch.schema());
     let table = Table::from_stream(stream, &roles(false), false).unwrap();
-    let error = table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err();
+    let error = table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err();
     assert!(error.to_string().contains("the other side hung up"), "{error}");
 }

@@ -3,7 +3,7 @@
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use jurybox::rand::SeedableRng;
 use jurybox::{Example, Jury};
-use jurybox_files::{Judge, PickOptions, Roles, State, Table, choose, score_all, seat, teach};
+use jurybox_files::{Ranker, PickOptions, Roles, State, Table, choose, score_all, seat, teach};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ fn picks_are_those_of_all_scores_at_once_in_every_format() {
     let scores = scores();
     let table = Table::from_batches(vec![batch(&scores)], &roles()).unwrap();
     let csv = dir.path().join("hour.csv");
-    score_all(&table, &Judge::Weights(vec![0.0; WIDTH]), &csv, jurybox_files::Format::Csv).unwrap();
+    score_all(&table, &Ranker::Weights(vec![0.0; WIDTH]), &csv, jurybox_files::Format::Csv).unwrap();
     let csv = Table::open(&[csv], &roles(), true).unwrap().with_threads(3);
     for policy in ["adaptive", "lin-ucb", "average"] {
         let jury = begun(policy, &table, &scores);

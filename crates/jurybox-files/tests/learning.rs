@@ -1,7 +1,7 @@
 //! Learning as a whole: what is told and when, what is passed over, and what is left as it was.
 
 use jurybox_files::{
-    Error, Format, Given, Host, Joining, Learning, PickOptions, Roles, State, Table, Told, Warning,
+    Error, Format, RowInput, LearnHost, VerdictOptions, LearnOptions, PickOptions, Roles, State, Table, LearnNotice, Warning,
     learn_rows, learn_verdicts, pick_rows,
 };
 use std::fs;
@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 struct Listener(Vec<String>);
 
-impl Host for Listener {
+impl LearnHost for Listener {
     fn hold(&self, table: Table, _: fn(&Warning) -> bool) -> Table {
         table.with_threads(1)
     }
 
-    fn tell(&mut self, told: Told) {
+    fn tell(&mut self, told: LearnNotice) {
         let sign = if told.is_warning() { "! " } else { "" };
         self.0.push(format!("{sign}{told}"));
     }
 }
 
-fn how() -> Learning {
+fn how() -> LearnOptions {
     let roles = Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() };
-    Learning { roles, policy: Some("lin-ucb".parse().unwrap()), ..Learning::default() }
+    LearnOptions { roles, policy: Some("lin-ucb".parse().unwrap()), ..LearnOptions::default() }
 }
 
 /// Writes rows of a day, those numbered `order`, with the columns in this order.
@@ -52,8 +52,8 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    fn files<const N: usize>(&self, names: [&str; N]) -> Given<'static> {
-        Given::Files(names.map(|name| self.path(name)).to_vec())
+    fn files<const N: usize>(&self, names: [&str; N]) -> RowInput<'static> {
+        RowInput::Files(names.map(|name| self.path(name)).to_vec())
     }
 }
 
@@ -87,7 +87,7 @@ fn the_same_rows_in_one_call_are_learnt_once() {
     let one_by_one = one_by_one.unwrap();
     assert_eq!(one_by_one.jury.to_json(), lesson.state.jury.to_json());
     // Asked for again, all of them count.
-    let again = Learning { again: true, ..how() };
+    let again = LearnOptions { again: true, ..how() };
     let files = folder.files(["day.csv", "turned.csv"]);
     let lesson = learn_rows(Some(&one_by_one), files, &again, &mut ()).unwrap().unwrap();
     assert_eq!((lesson.taught.rows, lesson.state.jury.seen().items), (20, 40));
@@ -116,7 +116,7 @@ fn who_is_forgotten_is_told_and_may_be_asked_for_once_more() {
     write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
     write(&folder.path("2.csv"), 2, 0..10, [0, 1, 2, 3]);
     let first = learn_rows(None, folder.files(["1.csv"]), &how(), &mut ()).unwrap().unwrap().state;
-    let mut without_b = Learning { drop: vec!["b".into()], ..how() };
+    let mut without_b = LearnOptions { drop: vec!["b".into()], ..how() };
     let mut host = Listener::default();
     let lesson = learn_rows(Some(&first), folder.files(["2.csv"]), &without_b, &mut host).unwrap().unwrap();
     assert_eq!(host.0.last().unwrap(), "`b` leaves: what was learnt of it is forgotten");
@@ -124,11 +124,11 @@ fn who_is_forgotten_is_told_and_may_be_asked_for_once_more() {
     // A run that is repeated has nothing to do, and no reason to complain.
     assert!(learn_rows(Some(&lesson.state), folder.files(["2.csv"]), &without_b, &mut ()).unwrap().is_none());
     let refuse =
-        |how: &Learning| learn_rows(Some(&first), folder.files(["2.csv"]), how, &mut ()).unwrap_err();
+        |how: &LearnOptions| learn_rows(Some(&first), folder.files(["2.csv"]), how, &mut ()).unwrap_err();
     without_b.roles.evaluators = vec!["a".into(), "b".into()];
     assert_eq!(refuse(&without_b).code(), "forgotten-and-named");
-    assert_eq!(refuse(&Learning { drop: vec!["z".into()], ..how() }).code(), "not-seated");
-    assert_eq!(refuse(&Learning { drop: vec!["a".into(), "b".into()], ..how() }).code(), "all-forgotten");
+    assert_eq!(refuse(&LearnOptions { drop: vec!["z".into()], ..how() }).code(), "not-seated");
+    assert_eq!(refuse(&LearnOptions { drop: vec!["a".into(), "b".into()], ..how() }).code(), "all-forgotten");
 }
 
 /// A table in memory is known by its rows, as the file of the same rows is; of one that has grown the rows that are new count.
@@ -140,7 +140,7 @@ fn rows_in_memory_that_have_ids_are_known_again() {
     write(&folder.path("grown.csv"), 1, 0..11, [0, 1, 2, 3]);
     let in_memory = |name: &str| {
         let path = folder.path(name);
-        Given::Again(Box::new(move |reading, roles, again| {
+        RowInput::Again(Box::new(move |reading, roles, again| {
             Table::open_as(std::slice::from_ref(&path), reading, roles, again)
         }))
     };
@@ -153,10 +153,10 @@ fn rows_in_memory_that_have_ids_are_known_again() {
             "{host:?}"
         );
     }
-    let items = |given: Given<'_>, how: &Learning| {
+    let items = |given: RowInput<'_>, how: &LearnOptions| {
         learn_rows(Some(&first), given, how, &mut ()).unwrap().unwrap().state.jury.seen().items
     };
-    assert_eq!(items(in_memory("1.csv"), &Learning { again: true, ..how() }), 20);
+    assert_eq!(items(in_memory("1.csv"), &LearnOptions { again: true, ..how() }), 20);
     assert_eq!(items(in_memory("grown.csv"), &how()), 11);
     assert_eq!(items(folder.files(["grown.csv"]), &how()), 11);
     let mut nameless = how();
@@ -170,7 +170,7 @@ fn streams_are_not_known_again() {
     write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
     let once = || {
         let path = folder.path("1.csv");
-        Given::Once(Box::new(move |reading, roles, again| Table::open_as(&[path], reading, roles, again)))
+        RowInput::Once(Box::new(move |reading, roles, again| Table::open_as(&[path], reading, roles, again)))
     };
     let first = learn_rows(None, once(), &how(), &mut ()).unwrap().unwrap().state;
     let second = learn_rows(Some(&first), once(), &how(), &mut ()).unwrap().unwrap().state;
@@ -186,11 +186,11 @@ fn verdicts_need_a_column_of_their_own() {
     fs::write(folder.path("found.csv"), "post,found\nd1n1,1\n").unwrap();
     fs::write(folder.path("other.csv"), "post,other\nd1n1,1\n").unwrap();
     let state = learn_rows(None, folder.files(["1.csv"]), &how(), &mut ()).unwrap().unwrap().state;
-    let how = |reward: &str| Joining { id: "post".into(), reward: reward.into(), ..Joining::default() };
-    let refuse = |verdicts: Given<'_>, how: &Joining| -> Error {
+    let how = |reward: &str| VerdictOptions { id: "post".into(), reward: reward.into(), ..VerdictOptions::default() };
+    let refuse = |verdicts: RowInput<'_>, how: &VerdictOptions| -> Error {
         learn_verdicts(&state, folder.files(["1.csv"]), verdicts, how, &mut ()).unwrap_err()
     };
-    let together = Joining { together: true, ..how("a") };
+    let together = VerdictOptions { together: true, ..how("a") };
     assert_eq!(refuse(folder.files(["1.csv"]), &together).code(), "other-reward");
     let blank = State::from(state.jury.clone());
     let files = || folder.files(["1.csv"]);
@@ -220,14 +220,14 @@ fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
     let folder = Folder::new();
     write(&folder.path("day.csv"), 1, 0..10, [0, 1, 2, 3]);
     write(&folder.path("part.csv"), 1, 0..6, [0, 1, 2, 3]);
-    let joining = Joining { id: "post".into(), reward: "verdict".into(), ..Joining::default() };
+    let joining = VerdictOptions { id: "post".into(), reward: "verdict".into(), ..VerdictOptions::default() };
     for invert in [Vec::new(), vec!["verdict".to_string()]] {
         let how = {
             let mut how = how();
             how.roles.invert.clone_from(&invert);
             how
         };
-        let joining = Joining { invert: invert.clone(), together: true, ..joining.clone() };
+        let joining = VerdictOptions { invert: invert.clone(), together: true, ..joining.clone() };
         // A table first, then picks of its rows, their verdicts with them.
         let learnt = learn_rows(None, folder.files(["part.csv"]), &how, &mut ()).unwrap().unwrap().state;
         let state = pick(&folder, "day.csv", "picks.csv", Some(&learnt));
@@ -255,7 +255,7 @@ fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
         let more =
             learn_rows(Some(&lesson.state), folder.files(["more.csv"]), &how, &mut ()).unwrap().unwrap();
         assert_eq!((more.taught.rows, more.taught.already), (1, 6));
-        let all = Learning { again: true, ..how };
+        let all = LearnOptions { again: true, ..how };
         let all =
             learn_rows(Some(&lesson.state), folder.files(["more.csv"]), &all, &mut ()).unwrap().unwrap();
         assert_eq!((all.taught.rows, all.taught.already), (7, 0));
@@ -273,7 +273,7 @@ fn an_id_that_comes_back_with_something_else_counts_and_is_told() {
     let mut how = how();
     how.roles.reviewer = Some("who".into());
     let told =
-        |lesson: &jurybox_files::Lesson| lesson.remarks().iter().map(ToString::to_string).collect::<Vec<_>>();
+        |lesson: &jurybox_files::LearnResult| lesson.remarks().iter().map(ToString::to_string).collect::<Vec<_>>();
     let first = learn_rows(None, folder.files(["mon.csv"]), &how, &mut ()).unwrap().unwrap();
     assert_eq!(told(&first), [""; 0]);
     let second = learn_rows(Some(&first.state), folder.files(["tue.csv"]), &how, &mut ()).unwrap().unwrap();
@@ -306,7 +306,7 @@ fn where_ids_come_back_as_new_items_all_of_them_count() {
     let first = learn_rows(None, folder.files(["mon.csv"]), &how(), &mut ()).unwrap().unwrap();
     let second = learn_rows(Some(&first.state), folder.files(["tue.csv"]), &how(), &mut ()).unwrap().unwrap();
     assert_eq!((second.taught.used, second.taught.already, second.taught.known_ids.count), (40, 0, 40));
-    assert!(second.remarks().iter().any(Told::is_warning));
+    assert!(second.remarks().iter().any(LearnNotice::is_warning));
     // One that was corrected is no new day.
     fs::write(folder.path("again.csv"), day(3..8)).unwrap();
     let third =

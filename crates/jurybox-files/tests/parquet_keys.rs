@@ -6,8 +6,8 @@ use arrow_array::{
 };
 use jurybox::Jury;
 use jurybox_files::{
-    Error, Format, Given, Joining, Judge, Layout, Learning, PickOptions, RankOptions, Roles, State, Table,
-    Want, choose, learn_rows, learn_verdicts, rank,
+    Error, Format, RowInput, VerdictOptions, Ranker, OutputLayout, LearnOptions, PickOptions, RankOptions, Roles, State, Table,
+    ScanRequest, choose, learn_rows, learn_verdicts, rank,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
@@ -94,7 +94,7 @@ fn open(path: &Path, ignore: &[&str]) -> Table {
 /// Best rows of each group: group by group, their rows and values.
 fn of_groups(path: &Path) -> String {
     let options = RankOptions { k: 2, ..RankOptions::default() };
-    let ranking = rank(&open(path, &["v"]), &Judge::Weights(vec![0.5, 0.25]), options).unwrap();
+    let ranking = rank(&open(path, &["v"]), &Ranker::Weights(vec![0.5, 0.25]), options).unwrap();
     let winners = ranking.winners().iter().map(|winner| (winner.row, winner.score.to_bits()));
     format!("{:?}", winners.collect::<Vec<_>>())
 }
@@ -102,8 +102,8 @@ fn of_groups(path: &Path) -> String {
 /// What a state has become after rows in rounds with their rewards.
 fn of_rounds(path: &Path) -> String {
     let roles = Roles { key: Some("g".into()), reward: Some("v".into()), ..Roles::default() };
-    let how = Learning { roles, ..Learning::default() };
-    let lesson = learn_rows(Some(&state()), Given::Files(vec![path.into()]), &how, &mut ()).unwrap().unwrap();
+    let how = LearnOptions { roles, ..LearnOptions::default() };
+    let lesson = learn_rows(Some(&state()), RowInput::Files(vec![path.into()]), &how, &mut ()).unwrap().unwrap();
     let seen = lesson.state.jury.seen();
     assert_eq!((seen.items, seen.used), (u64::from(ROWS), u64::from(ROWS)), "{}", path.display());
     format!("{:?} {:?}", lesson.taught, lesson.state.jury.to_bytes())
@@ -115,9 +115,9 @@ fn of_ids(path: &Path, verdicts: &Path) -> String {
     let mut state = state();
     let picking = choose(&table, &mut state, PickOptions { k: 5, ..PickOptions::default() }).unwrap();
     let out = path.with_file_name("picks.csv");
-    picking.write(&table, &out, Layout { format: Format::Csv, safe_csv: false }, false).unwrap();
-    let how = Joining { id: "g".into(), reward: "v".into(), ..Joining::default() };
-    let files = |path: &Path| Given::Files(vec![path.into()]);
+    picking.write(&table, &out, OutputLayout { format: Format::Csv, safe_csv: false }, false).unwrap();
+    let how = VerdictOptions { id: "g".into(), reward: "v".into(), ..VerdictOptions::default() };
+    let files = |path: &Path| RowInput::Files(vec![path.into()]);
     let back = learn_verdicts(&state, files(&out), files(verdicts), &how, &mut ()).unwrap().unwrap();
     assert_eq!((back.back.verdicts, back.back.used), (u64::from(ROWS), 5), "{}", verdicts.display());
     format!("{:?} {:?} {:?}", picking.picks, back.back, back.state.jury.to_bytes())
@@ -178,7 +178,7 @@ fn ids_that_a_float_has_no_room_for_are_refused() {
             // Also where they only tell which rows are about one item.
             let roles = Roles { id: vec!["g".into()], ..Roles::default() };
             let table = Table::open(std::slice::from_ref(file), &roles, true).unwrap();
-            let read = table.scan(Want { ids: true, ..Want::default() }, |_| Ok(()), |_, ()| Ok(()));
+            let read = table.scan(ScanRequest { ids: true, ..ScanRequest::default() }, |_| Ok(()), |_, ()| Ok(()));
             assert_eq!(read.unwrap_err().code(), "rounded-id", "{kind}, {}", file.display());
         }
     }

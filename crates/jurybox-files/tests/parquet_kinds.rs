@@ -1,7 +1,7 @@
 //! However a Parquet file was written, its numbers are the same numbers: encodings, compressions, pages, nulls, types.
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch};
-use jurybox_files::{Judge, RankOptions, Roles, Table, Want, rank};
+use jurybox_files::{Ranker, RankOptions, Roles, Table, ScanRequest, rank};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
@@ -89,7 +89,7 @@ fn every_way_of_writing_gives_the_same_numbers() {
         assert_eq!(table.taken().evaluators().to_string(), "double, float, few, large");
         let mut read = Vec::new();
         let rows = table.scan(
-            Want::default(),
+            ScanRequest::default(),
             |mut part| Ok(part.batch.scores().to_vec()),
             |_, scores| {
                 read.extend(scores);
@@ -105,7 +105,7 @@ fn every_way_of_writing_gives_the_same_numbers() {
                 .all(|(a, b)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()));
             assert!(same, "{kind}, row {row}: {found:?} instead of {wanted:?}");
         }
-        let judge = Judge::Weights(vec![0.3, 0.7, -1.1, 1e-5]);
+        let judge = Ranker::Weights(vec![0.3, 0.7, -1.1, 1e-5]);
         let ranking = rank(&table, &judge, RankOptions { k: 50, ..RankOptions::default() }).unwrap();
         let winners: Vec<_> = ranking.winners().iter().map(|w| (w.row, w.score.to_bits())).collect();
         scored.push(winners);
@@ -136,10 +136,10 @@ fn an_infinite_score_is_named_by_its_row_wherever_its_page_is() {
         writer.close().unwrap();
         let table = Table::open(&[path], &Roles::default(), false).unwrap();
         let error = if weighed {
-            rank(&table, &Judge::Weights(vec![0.0]), RankOptions { k: 1, ..RankOptions::default() })
+            rank(&table, &Ranker::Weights(vec![0.0]), RankOptions { k: 1, ..RankOptions::default() })
                 .unwrap_err()
         } else {
-            table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err()
+            table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err()
         };
         assert!(error.to_string().contains("row 58, column `a`: inf"), "{error}");
     }
@@ -164,7 +164,7 @@ fn a_damaged_file_is_refused_or_read_whole_never_a_panic() {
             // Damage to the schema may have made an evaluator something else.
             let (width, mut rows) = (table.taken().evaluators().len(), 0);
             let count = table.scan(
-                Want::default(),
+                ScanRequest::default(),
                 |mut part| Ok(part.batch.scores().len() / width),
                 |_, here| {
                     rows += here as u64;

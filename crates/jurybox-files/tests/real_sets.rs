@@ -2,7 +2,7 @@
 
 mod sets;
 
-use jurybox_files::{Judge, RankOptions, Relation, Roles, Table, rank, report, seat, teach};
+use jurybox_files::{Ranker, RankOptions, Relation, Roles, Table, rank, report, seat, teach};
 use sets::{each, names, table};
 use std::io::Write;
 
@@ -18,10 +18,10 @@ fn ranking_without_labels_finds_what_it_found_before() {
         let mut jury = seat(&jurybox::Spec::default(), unlabelled.taken().evaluators()).unwrap();
         teach(&unlabelled, &mut jury, 0).unwrap();
         let ranking =
-            rank(&unlabelled, &Judge::jury(&jury), RankOptions { k: 100, ..RankOptions::default() }).unwrap();
+            rank(&unlabelled, &Ranker::jury(&jury), RankOptions { k: 100, ..RankOptions::default() }).unwrap();
         assert_eq!((ranking.rows(), ranking.winners().len()), (set.rows, 100), "{}", set.file);
         let (mut rewards, mut sum) = (Vec::new(), 0.0);
-        let want = jurybox_files::Want { reward: true, ..jurybox_files::Want::default() };
+        let want = jurybox_files::ScanRequest { reward: true, ..jurybox_files::ScanRequest::default() };
         table
             .scan(
                 want,
@@ -55,7 +55,7 @@ fn halves_learnt_apart_and_merged_rank_as_the_whole() {
         let all = dir.path().join("all.csv");
         jurybox_files::score_all(
             &whole,
-            &Judge::Weights(vec![0.0; evaluators.len()]),
+            &Ranker::Weights(vec![0.0; evaluators.len()]),
             &all,
             jurybox_files::Format::Csv,
         )
@@ -82,7 +82,7 @@ fn halves_learnt_apart_and_merged_rank_as_the_whole() {
         assert_eq!((taught.rows, taught.labelled, taught.rounds), (set.rows, set.rows, 1), "{}", set.file);
         let top = |jury: &jurybox::Jury| {
             let ask = RankOptions { k: 200, ..RankOptions::default() };
-            let ranking = rank(&whole, &Judge::jury(jury), ask).unwrap();
+            let ranking = rank(&whole, &Ranker::jury(jury), ask).unwrap();
             ranking.winners().iter().map(|winner| winner.row).collect::<Vec<_>>()
         };
         assert_eq!(top(&merged), top(&jury), "{}", set.file);

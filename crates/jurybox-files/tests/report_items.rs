@@ -81,7 +81,7 @@ fn items_are_the_same_however_rows_are_kept() {
     assert!(expected.contains("\"repeated_items\":300"), "{expected}");
     let ranking = jurybox_files::rank(
         &open(&csv),
-        &jurybox_files::Judge::Weights(vec![1.0; 3]),
+        &jurybox_files::Ranker::Weights(vec![1.0; 3]),
         jurybox_files::RankOptions { k: 900, ..jurybox_files::RankOptions::default() },
     )
     .unwrap();

@@ -4,7 +4,7 @@
 use jurybox::Reviewer;
 use jurybox::options::Fraction;
 use jurybox_files::{
-    Error, Format, Given, Joining, Learning, PickOptions, Roles, State, Table, choose, learn_rows,
+    Error, Format, RowInput, VerdictOptions, LearnOptions, PickOptions, Roles, State, Table, choose, learn_rows,
     learn_verdicts, report,
 };
 use std::fmt::Write;
@@ -61,8 +61,8 @@ fn roles() -> Roles {
 }
 
 fn learnt(path: PathBuf) -> State {
-    let how = Learning { roles: roles(), ..Learning::default() };
-    learn_rows(None, Given::Files(vec![path]), &how, &mut ()).unwrap().expect("nothing was known").state
+    let how = LearnOptions { roles: roles(), ..LearnOptions::default() };
+    learn_rows(None, RowInput::Files(vec![path]), &how, &mut ()).unwrap().expect("nothing was known").state
 }
 
 #[test]
@@ -116,14 +116,14 @@ fn verdicts_that_come_back_name_their_reviewers() {
     (0..ROWS).for_each(|at| writeln!(text, "p{at},{},{}", row(at).4, row(at).3).unwrap());
     let verdicts = dir.path().join("verdicts.csv");
     std::fs::write(&verdicts, text).unwrap();
-    let how = |reviewer: Option<&str>| Joining {
+    let how = |reviewer: Option<&str>| VerdictOptions {
         id: "post".into(),
         reward: "verdict".into(),
         reviewer: reviewer.map(Into::into),
-        ..Joining::default()
+        ..VerdictOptions::default()
     };
     let learn = |reviewer| {
-        let (picks, verdicts) = (Given::Files(vec![picks.clone()]), Given::Files(vec![verdicts.clone()]));
+        let (picks, verdicts) = (RowInput::Files(vec![picks.clone()]), RowInput::Files(vec![verdicts.clone()]));
         learn_verdicts(&state, picks, verdicts, &how(reviewer), &mut ()).unwrap().expect("there are verdicts")
     };
     let level = Fraction::try_from(0.9).unwrap();

@@ -1,7 +1,7 @@
 //! What `learn` counts as a round: a file, or what the column of rounds says; never how a file was cut into batches.
 
 use jurybox::Jury;
-use jurybox_files::{Format, Judge, Roles, Table, score_all, seat, teach};
+use jurybox_files::{Format, Ranker, Roles, Table, score_all, seat, teach};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ fn files(folder: &std::path::Path) -> Vec<PathBuf> {
     let csv = folder.join("scores.csv");
     std::fs::write(&csv, text).unwrap();
     let table = Table::open(std::slice::from_ref(&csv), &roles(None), false).unwrap();
-    let judge = Judge::Weights(vec![0.0; 2]);
+    let judge = Ranker::Weights(vec![0.0; 2]);
     let others = ["scores.jsonl", "scores.parquet"].map(|name| folder.join(name));
     for path in &others {
         score_all(&table, &judge, path, Format::Csv).unwrap();

@@ -1,7 +1,7 @@
 //! A result is of one file as it was when it was opened: whole headers, whole first rows, and no other file under its name.
 
 use jurybox::Evaluator;
-use jurybox_files::{Error, Roles, Table, Want};
+use jurybox_files::{Error, Roles, Table, ScanRequest};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ fn open(path: &Path, roles: &Roles) -> Result<Table, Error> {
 fn scores(table: &Table) -> Result<Vec<f64>, Error> {
     let mut all = Vec::new();
     table.scan(
-        Want::default(),
+        ScanRequest::default(),
         |mut part| Ok(part.batch.scores().to_vec()),
         |_, some| {
             all.extend(some);
@@ -54,7 +54,7 @@ fn a_file_that_grows_while_it_is_read_is_refused() {
     let path = file(dir.path(), "a.csv", "a,b\n1,2\n");
     let table = open(&path, &Roles::default()).unwrap();
     let error = table.scan(
-        Want::default(),
+        ScanRequest::default(),
         |_| Ok(()),
         |_, ()| {
             std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"3,4\n").unwrap();

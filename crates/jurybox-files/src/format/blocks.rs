@@ -1,8 +1,8 @@
 //! Splits a text into blocks that end at a record's end, so that blocks can be parsed in parallel.
 
-use super::{Cut, Unit};
-use crate::error::{Error, Place};
-use crate::input::Input;
+use super::{UnitReader, WorkUnit};
+use crate::error::{Error, RowPosition};
+use crate::input::InputFile;
 use memchr::{memchr, memchr_iter, memrchr};
 use std::io::Read;
 
@@ -15,7 +15,7 @@ pub(crate) const LONGEST: usize = 1 << 26;
 
 /// The rule for where records end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ends {
+pub(crate) enum RecordEnds {
     /// At every line end.
     Lines,
     /// At every line end outside quotes, for cells separated by this byte.
@@ -23,22 +23,22 @@ pub(crate) enum Ends {
 }
 
 /// A reader that returns a text block by block.
-struct Blocks {
+struct BlockReader {
     text: Box<dyn Read + Send>,
-    ends: Ends,
+    ends: RecordEnds,
     /// Text that was read beyond the end of the last block.
     rest: Vec<u8>,
     ended: bool,
     lines: u64,
 }
 
-impl Blocks {
-    fn new(text: Box<dyn Read + Send>, ends: Ends) -> Self {
-        Blocks { text, ends, rest: Vec::new(), ended: false, lines: 0 }
+impl BlockReader {
+    fn new(text: Box<dyn Read + Send>, ends: RecordEnds) -> Self {
+        BlockReader { text, ends, rest: Vec::new(), ended: false, lines: 0 }
     }
 
     /// Reads the next block into `block`, reusing its memory. False at the end.
-    fn next(&mut self, input: &Input, block: &mut Vec<u8>) -> Result<bool, Error> {
+    fn next(&mut self, input: &InputFile, block: &mut Vec<u8>) -> Result<bool, Error> {
         block.clear();
         std::mem::swap(block, &mut self.rest);
         let mut size = BLOCK;
@@ -59,9 +59,9 @@ impl Blocks {
                 return Ok(true);
             }
             if size >= LONGEST {
-                let place = Place::Line(self.lines + 1);
+                let place = RowPosition::Line(self.lines + 1);
                 let path = input.path.clone();
-                return Err(if self.ends != Ends::Lines && memchr(b'"', block).is_some() {
+                return Err(if self.ends != RecordEnds::Lines && memchr(b'"', block).is_some() {
                     Error::OpenQuote { path, place }
                 } else {
                     Error::LongRecord { path, place, limit: LONGEST }
@@ -74,25 +74,25 @@ impl Blocks {
 
 /// The blocks of a text as units of work.
 pub(crate) struct TextUnits<'a> {
-    input: &'a Input,
-    blocks: Blocks,
+    input: &'a InputFile,
+    blocks: BlockReader,
 }
 
 impl<'a> TextUnits<'a> {
-    pub(crate) fn new(input: &'a Input, text: Box<dyn Read + Send>, ends: Ends) -> Self {
-        TextUnits { input, blocks: Blocks::new(text, ends) }
+    pub(crate) fn new(input: &'a InputFile, text: Box<dyn Read + Send>, ends: RecordEnds) -> Self {
+        TextUnits { input, blocks: BlockReader::new(text, ends) }
     }
 }
 
-impl Cut for TextUnits<'_> {
-    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
+impl UnitReader for TextUnits<'_> {
+    fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
         self.blocks.next(self.input, &mut unit.text)
     }
 }
 
 /// The position just after the last record that ends within the block.
-fn last_end(block: &[u8], ends: Ends) -> Option<usize> {
-    let Ends::Quoted(delimiter) = ends else {
+fn last_end(block: &[u8], ends: RecordEnds) -> Option<usize> {
+    let RecordEnds::Quoted(delimiter) = ends else {
         return memrchr(b'\n', block).map(|at| at + 1);
     };
     if memchr(b'"', block).is_none() {

@@ -1,7 +1,7 @@
-//! File formats: one folder per format, each implementing the [`Source`] trait.
+//! File formats: one folder per format, each implementing the [`RowSource`] trait.
 //!
-//! A [`Source`] is one file, or one table in memory. It lists its columns, cuts its rows into units
-//! of work, parses a unit into batches for an [`Ask`], and returns whole rows for output. Column
+//! A [`RowSource`] is one file, or one table in memory. It lists its columns, cuts its rows into units
+//! of work, parses a unit into batches for an [`ScanPlan`], and returns whole rows for output. Column
 //! roles, threads, row order, ranking and learning are handled above it, for every format alike.
 //!
 //! To add a format, make a folder here with its `ABOUT` and add one line to the table below.
@@ -14,15 +14,15 @@ mod jsonl;
 pub(crate) mod memory;
 pub(crate) mod parquet;
 
-use crate::ask::Ask;
-use crate::column::Slab;
+use crate::scan_plan::ScanPlan;
+use crate::output_rows::OutputRows;
 use crate::error::Error;
-use crate::input::Input;
-use crate::number::Notation;
-use crate::roles::{Found, Taken};
-use crate::scan::Part;
+use crate::input::InputFile;
+use crate::cell_number::Notation;
+use crate::roles::{ColumnInfo, ColumnRoles};
+use crate::scan::ScanPart;
 use crate::warning::Warning;
-use crate::write::{Aside, Sink};
+use crate::write::{PendingFile, TableSink};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use std::any::Any;
@@ -53,7 +53,7 @@ macro_rules! formats {
         const FORMATS: &[Format] = &[$(Format::$name),*];
 
         impl Format {
-            pub(crate) fn about(self) -> &'static About {
+            pub(crate) fn about(self) -> &'static FormatInfo {
                 match self {
                     $(Format::$name => &$module::ABOUT,)*
                 }
@@ -74,10 +74,10 @@ formats! {
 }
 
 /// Creates the writer of a format.
-type Create = fn(Aside, &Path) -> Result<Box<dyn Sink>, Error>;
+type CreateSink = fn(PendingFile, &Path) -> Result<Box<dyn TableSink>, Error>;
 
 /// The static description of a format.
-pub(crate) struct About {
+pub(crate) struct FormatInfo {
     /// File name endings, in lower case, without that of the compression.
     pub(crate) endings: &'static [&'static str],
     /// Whether the first bytes of a file, after decompression, are of this format.
@@ -85,9 +85,9 @@ pub(crate) struct About {
     /// Whether it can be read from a pipe.
     pub(crate) streams: bool,
     /// Opens an input and detects its columns.
-    pub(crate) open: fn(Input) -> Result<Box<dyn Source>, Error>,
+    pub(crate) open: fn(InputFile) -> Result<Box<dyn RowSource>, Error>,
     /// Creates a file. The path is the final name, whose ending selects the compression.
-    pub(crate) create: Create,
+    pub(crate) create: CreateSink,
 }
 
 impl Format {
@@ -106,7 +106,7 @@ impl Format {
 }
 
 /// A source of rows: one file, or one table in memory.
-pub(crate) trait Source: fmt::Debug + Send + Sync {
+pub(crate) trait RowSource: fmt::Debug + Send + Sync {
     /// The path, or the name of a table in memory, as shown in messages.
     fn path(&self) -> &Path;
 
@@ -114,7 +114,7 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     fn format(&self) -> Format;
 
     /// Its columns, in its own order.
-    fn columns(&self) -> &[Found];
+    fn columns(&self) -> &[ColumnInfo];
 
     /// Adds a column that was requested but not detected, if it may appear further down.
     fn adopt(&mut self, _name: &str) -> Result<(), Error> {
@@ -156,7 +156,7 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     }
 
     /// Starts a pass over all rows; adds the bytes read to `bytes`.
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error>;
+    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error>;
 
     /// The number of rows, if known without reading them.
     fn rows(&self) -> Option<u64> {
@@ -165,58 +165,58 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
 
     /// Starts a pass over the given row ranges only, in order. Only sources with known `rows`
     /// support this; the default reads everything.
-    fn cut_some(&self, _rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+    fn cut_some(&self, _rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
         self.cut(bytes)
     }
 
     /// The number of lines (of text) or rows in a unit: positions in later units are offset by it.
-    fn lines(&self, unit: &Unit) -> u64;
+    fn lines(&self, unit: &WorkUnit) -> u64;
 
     /// Parses a unit and passes each batch to `each`. Positions in errors count from the unit's
     /// start.
-    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error>;
+    fn parse(&self, unit: &mut WorkUnit, ask: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error>;
 
     /// Blanks out the row that contains line `line` of a unit, counted from 1, so that a pass can
     /// continue without it. Other rows keep their positions. False if the row cannot be removed.
-    fn strike(&self, _unit: &mut Unit, _line: u64) -> bool {
+    fn strike(&self, _unit: &mut WorkUnit, _line: u64) -> bool {
         false
     }
 
     /// The whole rows of one part of a pass that requested records.
-    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error>;
+    fn whole(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error>;
 
     /// Whole rows in the given order, from the records kept of them or by their numbers.
-    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error>;
+    fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error>;
 }
 
 /// Callback that receives the batches of a unit.
-pub(crate) type Each<'a> = dyn FnMut(Parsed<'_>) -> Result<(), Error> + 'a;
+pub(crate) type BatchCallback<'a> = dyn FnMut(ParsedBatch<'_>) -> Result<(), Error> + 'a;
 
 /// A parsed batch, with the text of its records or, if records were requested, their arrays.
-pub(crate) struct Parsed<'a> {
-    pub(crate) batch: crate::ask::Batch,
+pub(crate) struct ParsedBatch<'a> {
+    pub(crate) batch: crate::scan_plan::Batch,
     pub(crate) text: &'a [u8],
     pub(crate) arrays: Option<RecordBatch>,
 }
 
 /// An iterator over the units of one pass over a source, in order.
-pub(crate) trait Cut: Send {
+pub(crate) trait UnitReader: Send {
     /// Reads the next unit into `unit`, reusing its memory. False at the end.
-    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error>;
+    fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error>;
 }
 
 /// A unit of work: a block of text, a range of rows, or a batch from a stream.
 #[derive(Default)]
-pub(crate) struct Unit {
+pub(crate) struct WorkUnit {
     pub(crate) text: Vec<u8>,
-    pub(crate) stretch: Stretch,
+    pub(crate) stretch: RowRange,
     pub(crate) arrays: Option<RecordBatch>,
-    pub(crate) scratch: Scratch,
+    pub(crate) scratch: ThreadCache,
 }
 
 /// A range of rows within one row group of a source.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Stretch {
+pub(crate) struct RowRange {
     /// Index of the row group; 0 in formats that have none.
     pub(crate) piece: usize,
     pub(crate) start: usize,
@@ -227,9 +227,9 @@ pub(crate) struct Stretch {
 
 /// Memory that a format keeps per thread from unit to unit, such as buffers for pages.
 #[derive(Default)]
-pub(crate) struct Scratch(Option<Box<dyn Any + Send>>);
+pub(crate) struct ThreadCache(Option<Box<dyn Any + Send>>);
 
-impl Scratch {
+impl ThreadCache {
     pub(crate) fn of<T: Any + Send + Default>(&mut self) -> &mut T {
         if !self.0.as_ref().is_some_and(|kept| kept.is::<T>()) {
             self.0 = None;
@@ -244,7 +244,7 @@ impl Scratch {
 
 /// The record of a row, kept during a pass for output.
 #[derive(Debug, Clone, Default)]
-pub(crate) enum Record {
+pub(crate) enum StoredRow {
     /// Nothing: the row can be fetched by its number.
     #[default]
     None,
@@ -255,26 +255,26 @@ pub(crate) enum Record {
 }
 
 /// A row requested for output.
-pub(crate) struct Fetch<'a> {
+pub(crate) struct RowRequest<'a> {
     /// Row number within the source.
     pub(crate) row: u64,
-    pub(crate) record: &'a Record,
+    pub(crate) record: &'a StoredRow,
     /// The scores it was ranked by; empty if they were not kept.
     pub(crate) scores: &'a [f64],
 }
 
 /// The columns of an output table and how their cells are converted.
 #[derive(Clone, Copy)]
-pub(crate) struct Show<'a> {
+pub(crate) struct OutputColumns<'a> {
     /// Every column of the table, in its order.
-    pub(crate) columns: &'a [Found],
-    pub(crate) taken: &'a Taken,
+    pub(crate) columns: &'a [ColumnInfo],
+    pub(crate) taken: &'a ColumnRoles,
     /// Number notation by column name, for the columns that were read as numbers.
     pub(crate) numeric: &'a HashMap<String, Notation>,
     pub(crate) threads: usize,
 }
 
-impl Show<'_> {
+impl OutputColumns<'_> {
     /// Whether the column `name` was read as numbers.
     pub(crate) fn is_number(&self, name: &str) -> bool {
         self.numeric.contains_key(name)
@@ -287,7 +287,7 @@ impl Show<'_> {
 
     /// The type of a column that this source does not have: that of a source which has it, else
     /// `Float64` for numbers and `Utf8` for text.
-    pub(crate) fn data_type(&self, found: &Found) -> DataType {
+    pub(crate) fn data_type(&self, found: &ColumnInfo) -> DataType {
         match &found.data_type {
             Some(data_type) => data_type.clone(),
             None if self.is_number(&found.name) => DataType::Float64,

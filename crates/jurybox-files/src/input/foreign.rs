@@ -1,6 +1,6 @@
-//! Files that are something else: told by their first bytes, and refused for what they are.
+//! Recognition, by their first bytes, of file types that cannot be read.
 
-/// How files of other kinds begin.
+/// First bytes of other file types, with the name of each type.
 const BEGINNINGS: &[(&[u8], &str)] = &[
     (b"\xfd7zXZ\0", "compressed by xz"),
     (b"BZh", "compressed by bzip2"),
@@ -15,7 +15,7 @@ const BEGINNINGS: &[(&[u8], &str)] = &[
     (b"\x93NUMPY", "a NumPy array"),
 ];
 
-/// What a file that begins so is, where it is nothing that is read.
+/// The file type that `head` begins, if it is one that cannot be read.
 pub(super) fn foreign(head: &[u8]) -> Option<&'static str> {
     let begins = |with: &[u8]| head.starts_with(with);
     if begins(b"PK\x03\x04") {
@@ -30,7 +30,7 @@ pub(super) fn foreign(head: &[u8]) -> Option<&'static str> {
     }
     let fits = |(beginning, _): &&(&[u8], &'static str)| begins(beginning);
     let (beginning, what) = *BEGINNINGS.iter().find(fits)?;
-    // Letters can begin a header too; then what follows is text.
+    // A text may begin with the same letters. Binary files have control bytes soon after.
     let text = beginning.is_ascii() && !head.iter().take(64).any(|&byte| byte < 9);
     (!text).then_some(what)
 }

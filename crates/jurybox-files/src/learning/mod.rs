@@ -7,67 +7,67 @@
 //! | comes in | |
 //! |---|---|
 //! | a [`State`], or none | it is not changed: what is learnt is a new one |
-//! | [`Given`] | the rows: files, or a table that can be had once and has no file |
-//! | [`Learning`], [`Joining`] | how they are written, which column is what, policy, time, who is forgotten, whether to count again |
-//! | a [`Host`] | takes every table in hand that is opened, and is told things when they are known |
+//! | [`RowInput`] | the rows: files, or a table that can be had once and has no file |
+//! | [`LearnOptions`], [`VerdictOptions`] | how they are written, which column is what, policy, time, who is forgotten, whether to count again |
+//! | a [`LearnHost`] | takes every table in hand that is opened, and is told things when they are known |
 //!
-//! Out come the new state with what was learnt ([`Lesson`], [`Returned`]), or nothing where nothing was new. What a person should know
-//! is [`Told`] as it is found, as data with words for it; what is known only at the end is in their `remarks`.
+//! Out come the new state with what was learnt ([`LearnResult`], [`VerdictResult`]), or nothing where nothing was new. What a person should know
+//! is [`LearnNotice`] as it is found, as data with words for it; what is known only at the end is in their `remarks`.
 
 mod new_rows;
-mod of_picks;
+mod from_picks;
 mod reward;
-mod told;
+mod notice;
 
-pub use of_picks::{Joining, Returned, learn_verdicts};
-pub use told::Told;
+pub use from_picks::{VerdictOptions, VerdictResult, learn_verdicts};
+pub use notice::LearnNotice;
 
 use crate::error::Error;
-use crate::judge::seat;
-use crate::quiet::{Quiet, part_quiet};
-use crate::reading::Reading;
+use crate::ranker::seat;
+use crate::empty_files::{EmptyFile, part_quiet};
+use crate::read_options::ReadOptions;
 use crate::roles::Roles;
-use crate::seating::{May, Seated, kept, same_policy};
+use crate::evaluator_change::{AllowedChange, EvaluatorChange, kept, same_policy};
 use crate::state::State;
 use crate::table::Table;
-use crate::teach::{Taught, teach_but};
-use crate::verdicts::Items;
+use crate::teach::{LearnCounts, teach_but};
+use crate::join_verdicts::ItemList;
 use crate::warning::Warning;
 use jurybox::{Direction, Evaluator, Jury, Spec};
-use new_rows::{Names, NewFiles, NewRows};
+use new_rows::{LearntNames, NewFiles, NewRows};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Opens a table that can be opened once: it is told how the rows are written, which column is what, and whether they are read again.
-pub type OpenOnce<'a> = Box<dyn FnOnce(&Reading, &Roles, bool) -> Result<Table, Error> + 'a>;
+pub type OpenOnce<'a> = Box<dyn FnOnce(&ReadOptions, &Roles, bool) -> Result<Table, Error> + 'a>;
 
 /// Opens a table as often as it is asked to, in the same way.
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
-/// use jurybox_files::{Given, Learning, OpenAgain, Table, learn_rows};
+/// use jurybox_files::{RowInput, LearnOptions, OpenAgain, Table, learn_rows};
 /// use std::sync::Arc;
 ///
 /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.9, 0.2]));
 /// let batch = RecordBatch::try_from_iter([("spam", spam)])?;
 /// let open: OpenAgain<'_> = Box::new(move |reading, roles, _again| Table::from_batches_as(vec![batch.clone()], reading, roles));
-/// let lesson = learn_rows(None, Given::Again(open), &Learning::default(), &mut ())?.expect("nothing was known");
+/// let lesson = learn_rows(None, RowInput::Again(open), &LearnOptions::default(), &mut ())?.expect("nothing was known");
 /// assert_eq!(lesson.state.jury.seen().items, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type OpenAgain<'a> = Box<dyn Fn(&Reading, &Roles, bool) -> Result<Table, Error> + 'a>;
+pub type OpenAgain<'a> = Box<dyn Fn(&ReadOptions, &Roles, bool) -> Result<Table, Error> + 'a>;
 
 /// Rows, as they are given.
 ///
 /// ```
-/// use jurybox_files::{Given, Table};
+/// use jurybox_files::{RowInput, Table};
 ///
-/// let files = Given::Files(vec!["monday.csv".into(), "-".into()]);
+/// let files = RowInput::Files(vec!["monday.csv".into(), "-".into()]);
 /// // A table of one's own, opened when it is known which of its columns are needed.
-/// let frame = Given::Once(Box::new(|reading, roles, _again| Table::from_batches_as(Vec::new(), reading, roles)));
+/// let frame = RowInput::Once(Box::new(|reading, roles, _again| Table::from_batches_as(Vec::new(), reading, roles)));
 /// # drop((files, frame));
 /// ```
-pub enum Given<'a> {
+pub enum RowInput<'a> {
     /// Files, pipes among them: each is known again.
     Files(Vec<PathBuf>),
     /// Rows that have no file and can be had once, and so are not known again: a stream.
@@ -81,15 +81,15 @@ pub enum Given<'a> {
 /// `()` is one that shows nothing and listens to nothing.
 ///
 /// ```
-/// use jurybox_files::{Given, Host, Learning, Table, Told, Warning, learn_rows};
+/// use jurybox_files::{RowInput, LearnHost, LearnOptions, Table, LearnNotice, Warning, learn_rows};
 ///
 /// struct Log(Vec<String>);
 ///
-/// impl Host for Log {
+/// impl LearnHost for Log {
 ///     fn hold(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
 ///         table.with_threads(2)
 ///     }
-///     fn tell(&mut self, told: Told) {
+///     fn tell(&mut self, told: LearnNotice) {
 ///         self.0.push(told.to_string());
 ///     }
 /// }
@@ -98,38 +98,38 @@ pub enum Given<'a> {
 /// let path = dir.path().join("monday.csv");
 /// std::fs::write(&path, "spam,abuse\n0.9,0.1\n0.2,0.3\n")?;
 /// let mut log = Log(Vec::new());
-/// learn_rows(None, Given::Files(vec![path]), &Learning::default(), &mut log)?;
+/// learn_rows(None, RowInput::Files(vec![path]), &LearnOptions::default(), &mut log)?;
 /// assert_eq!(log.0, ["evaluators: spam, abuse"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Host {
+pub trait LearnHost {
     /// Takes a table in hand before it is read: how many threads, who watches it and may stop it, and who
     /// [hears](Table::heard) of it what is worth telling.
     fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table;
 
     /// Is told something, in the order in which it is found.
-    fn tell(&mut self, told: Told);
+    fn tell(&mut self, told: LearnNotice);
 }
 
-impl Host for () {
+impl LearnHost for () {
     fn hold(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
         table
     }
 
-    fn tell(&mut self, _told: Told) {}
+    fn tell(&mut self, _told: LearnNotice) {}
 }
 
 /// How to learn from rows.
 ///
 /// ```
-/// use jurybox_files::{Learning, Roles};
-/// let how = Learning { roles: Roles { reward: Some("verdict".into()), ..Roles::default() }, ..Learning::default() };
+/// use jurybox_files::{LearnOptions, Roles};
+/// let how = LearnOptions { roles: Roles { reward: Some("verdict".into()), ..Roles::default() }, ..LearnOptions::default() };
 /// assert!(!how.again);
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Learning {
+pub struct LearnOptions {
     /// How the rows are written.
-    pub reading: Reading,
+    pub reading: ReadOptions,
     /// Which column is what. The key is the round of each row; without one each file is a round. Who is seated is the state's to say.
     pub roles: Roles,
     /// The policy that learns; none for that of the state, or the default.
@@ -144,41 +144,41 @@ pub struct Learning {
 
 /// What was learnt from rows: by [`learn_rows`].
 #[derive(Debug, Clone)]
-pub struct Lesson {
+pub struct LearnResult {
     /// The state after it.
     pub state: State,
     /// What the rows taught.
-    pub taught: Taught,
+    pub taught: LearnCounts,
 }
 
-impl Lesson {
+impl LearnResult {
     /// What a person should know of it, now that it is over.
     ///
     /// ```
-    /// # use jurybox_files::{Given, Learning, Roles, learn_rows};
+    /// # use jurybox_files::{RowInput, LearnOptions, Roles, learn_rows};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("week.csv");
     /// std::fs::write(&path, "day,spam,abuse\nmon,0.9,0.1\ntue,0.2,0.3\nmon,0.8,0.1\n")?;
-    /// let how = Learning { roles: Roles { key: Some("day".into()), ..Roles::default() }, ..Learning::default() };
-    /// let lesson = learn_rows(None, Given::Files(vec![path]), &how, &mut ())?.expect("nothing was known");
+    /// let how = LearnOptions { roles: Roles { key: Some("day".into()), ..Roles::default() }, ..LearnOptions::default() };
+    /// let lesson = learn_rows(None, RowInput::Files(vec![path]), &how, &mut ())?.expect("nothing was known");
     /// assert!(lesson.remarks()[0].to_string().starts_with("1 round came back after another had begun"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn remarks(&self) -> Vec<Told> {
-        let Taught { scattered: rounds, passed_over: rewards, already, .. } = self.taught;
+    pub fn remarks(&self) -> Vec<LearnNotice> {
+        let LearnCounts { scattered: rounds, passed_over: rewards, already, .. } = self.taught;
         let policy = || self.state.jury.spec().name().to_string();
         let mut remarks = Vec::new();
         if already > 0 {
-            remarks.push(Told::KnownVerdicts { rows: already });
+            remarks.push(LearnNotice::KnownVerdicts { rows: already });
         }
         if self.taught.known_ids.count > 0 {
-            remarks.push(Told::KnownIds(self.taught.known_ids.clone()));
+            remarks.push(LearnNotice::KnownIds(self.taught.known_ids.clone()));
         }
         if rounds > 0 {
-            remarks.push(Told::Scattered { rounds });
+            remarks.push(LearnNotice::Scattered { rounds });
         }
         if rewards > 0 {
-            remarks.push(Told::WithoutReceipt { policy: policy(), rewards });
+            remarks.push(LearnNotice::WithoutReceipt { policy: policy(), rewards });
         }
         remarks.extend(reward::outside(&self.state));
         remarks
@@ -200,16 +200,16 @@ const ONE_IN: u64 = 50;
 /// changed.
 ///
 /// ```
-/// use jurybox_files::{Given, Learning, Roles, learn_rows};
+/// use jurybox_files::{RowInput, LearnOptions, Roles, learn_rows};
 ///
 /// let dir = tempfile::tempdir()?;
-/// let file = |name: &str| Given::Files(vec![dir.path().join(name)]);
+/// let file = |name: &str| RowInput::Files(vec![dir.path().join(name)]);
 /// std::fs::write(dir.path().join("monday.csv"), "post,spam,abuse,verdict\np1,0.9,0.1,1\np2,0.2,0.3,0\n")?;
 /// std::fs::write(dir.path().join("sorted.csv"), "post,spam,abuse,verdict\np2,0.2,0.3,0\np1,0.9,0.1,1\n")?;
-/// let how = Learning {
+/// let how = LearnOptions {
 ///     roles: Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() },
 ///     policy: Some("lin-ucb".parse()?),
-///     ..Learning::default()
+///     ..LearnOptions::default()
 /// };
 /// let lesson = learn_rows(None, file("monday.csv"), &how, &mut ())?.expect("nothing was known");
 /// assert_eq!((lesson.taught.used, lesson.state.jury.seen().used), (2, 2));
@@ -218,10 +218,10 @@ const ONE_IN: u64 = 50;
 /// ```
 pub fn learn_rows(
     before: Option<&State>,
-    given: Given<'_>,
-    how: &Learning,
-    host: &mut dyn Host,
-) -> Result<Option<Lesson>, Error> {
+    given: RowInput<'_>,
+    how: &LearnOptions,
+    host: &mut dyn LearnHost,
+) -> Result<Option<LearnResult>, Error> {
     if let (Some(before), Some(asked)) = (before, &how.policy) {
         same_policy(&before.jury, asked)?;
     }
@@ -245,19 +245,19 @@ pub fn learn_rows(
         roles.context.extend(contexts);
     }
     let (table, new) = match given {
-        Given::Once(open) => {
+        RowInput::Once(open) => {
             roles.seated = kept(known, &how.drop, &roles.evaluators)?;
-            (open(&how.reading, &roles, false)?, New::Unnamed)
+            (open(&how.reading, &roles, false)?, NewInput::Unnamed)
         }
-        Given::Again(open) => {
+        RowInput::Again(open) => {
             let Some(new) = NewRows::of(open, before, how, &roles, host)? else { return Ok(None) };
             roles.seated = kept(known, &how.drop, &roles.evaluators)?;
-            (new.open(how, &roles)?, New::Rows(new))
+            (new.open(how, &roles)?, NewInput::Rows(new))
         }
-        Given::Files(paths) => {
+        RowInput::Files(paths) => {
             let named = !paths.is_empty();
             let (paths, quiet) = part_quiet(paths, &how.reading);
-            quiet.into_iter().for_each(|Quiet { path, .. }| host.tell(Told::NoRows { path }));
+            quiet.into_iter().for_each(|EmptyFile { path, .. }| host.tell(LearnNotice::NoRows { path }));
             let mut new = NewFiles::of(paths, before, how, &roles, host)?;
             let sources = new.open(before, how, host)?;
             if sources.is_empty() && named {
@@ -265,15 +265,15 @@ pub fn learn_rows(
             }
             // Only now: who is forgotten is not there any more when the same is asked once more.
             roles.seated = kept(known, &how.drop, &roles.evaluators)?;
-            (Table::over(sources, new.paths(), &how.reading, &roles)?, New::Files(new))
+            (Table::over(sources, new.paths(), &how.reading, &roles)?, NewInput::Files(new))
         }
     };
     let table = host.hold(table, |_| true);
-    host.tell(Told::Taken(table.taken().clone()));
+    host.tell(LearnNotice::Taken(table.taken().clone()));
     if roles.id.is_empty() && !how.again && before.is_some_and(|state| state.memory.knows_rounds()) {
-        host.tell(Told::WithoutIds);
+        host.tell(LearnNotice::WithoutIds);
     }
-    table.warnings().iter().for_each(|warning| host.tell(Told::Warning(warning.clone())));
+    table.warnings().iter().for_each(|warning| host.tell(LearnNotice::Warning(warning.clone())));
     if let Some(column) = table.receipts_of_picks() {
         return Err(Error::ArePicks { path: table.path().into(), column });
     }
@@ -290,10 +290,10 @@ pub fn learn_rows(
     let mut taught = teach_but(&table, &mut state.jury, first, &known)?;
     taught.known_ids = known_ids;
     let evaluators = state.jury.evaluators();
-    let Names { tables, verdicts } = match new {
-        New::Files(files) => files.names(evaluators, &roles, how, host),
-        New::Rows(rows) => rows.names(evaluators, &roles, how, host),
-        New::Unnamed => Names::default(),
+    let LearntNames { tables, verdicts } = match new {
+        NewInput::Files(files) => files.names(evaluators, &roles, how, host),
+        NewInput::Rows(rows) => rows.names(evaluators, &roles, how, host),
+        NewInput::Unnamed => LearntNames::default(),
     };
     tables.into_iter().for_each(|name| state.memory.learnt_file(name));
     // A policy that learns from none of these rewards may yet learn from the same ones with their receipts.
@@ -304,32 +304,32 @@ pub fn learn_rows(
         reward::remember(&mut state, reward, taught.range, host);
         reward::tell_echoes(&state.jury, reward, &taught, host);
     }
-    Ok(Some(Lesson { state, taught }))
+    Ok(Some(LearnResult { state, taught }))
 }
 
 /// Tells of it where a policy has no use for who judged.
-fn tell_of_reviewers(jury: &Jury, column: Option<&str>, host: &mut dyn Host) {
+fn tell_of_reviewers(jury: &Jury, column: Option<&str>, host: &mut dyn LearnHost) {
     if let Some(column) = column.filter(|_| !jury.tells_reviewers_apart()) {
         let policy = jury.spec().name().to_string();
-        host.tell(Told::ReviewersUnheard { policy, column: column.into() });
+        host.tell(LearnNotice::ReviewersUnheard { policy, column: column.into() });
     }
 }
 
 /// What is learnt, for the names by which a state will know it again.
-enum New<'a> {
+enum NewInput<'a> {
     Files(NewFiles),
     Rows(NewRows<'a>),
     /// A stream is gone when it has been learnt.
     Unnamed,
 }
 
-impl New<'_> {
+impl NewInput<'_> {
     /// The rows of each source that were learnt before, and those of which nothing but the id was.
-    fn known(&self) -> (Vec<HashSet<u64>>, Items) {
+    fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match self {
-            New::Files(files) => files.known(),
-            New::Rows(rows) => rows.known(),
-            New::Unnamed => (Vec::new(), Items::default()),
+            NewInput::Files(files) => files.known(),
+            NewInput::Rows(rows) => rows.known(),
+            NewInput::Unnamed => (Vec::new(), ItemList::default()),
         }
     }
 }
@@ -338,8 +338,8 @@ impl New<'_> {
 fn seated(
     before: Option<&State>,
     table: &Table,
-    how: &Learning,
-    host: &mut dyn Host,
+    how: &LearnOptions,
+    host: &mut dyn LearnHost,
 ) -> Result<State, Error> {
     let evaluators = table.taken().evaluators();
     let Some(before) = before else {
@@ -351,8 +351,8 @@ fn seated(
     if !how.roles.evaluators.is_empty() {
         state.memory.evaluators_by_rule(false);
     }
-    let seated = Seated::again(&mut state.jury, evaluators, May::Change { forget: &how.drop })?;
-    seated.joined.into_iter().for_each(|evaluator| host.tell(Told::Joins { evaluator }));
-    seated.left.into_iter().for_each(|evaluator| host.tell(Told::Leaves { evaluator }));
+    let seated = EvaluatorChange::again(&mut state.jury, evaluators, AllowedChange::Change { forget: &how.drop })?;
+    seated.joined.into_iter().for_each(|evaluator| host.tell(LearnNotice::Joins { evaluator }));
+    seated.left.into_iter().for_each(|evaluator| host.tell(LearnNotice::Leaves { evaluator }));
     Ok(state)
 }

@@ -1,15 +1,15 @@
 //! Which rows are new to a state: those of files by their bytes and by what is in them, those without a file by the latter alone.
 
-use super::{Host, Learning, OpenAgain, Told};
-use crate::content::{Known, Looked};
+use super::{LearnHost, LearnOptions, OpenAgain, LearnNotice};
+use crate::table_fingerprint::{KnownVerdicts, RowScan};
 use crate::error::Error;
 use crate::fingerprint::fingerprint;
-use crate::format::{Source, memory};
-use crate::item::Item;
+use crate::format::{RowSource, memory};
+use crate::item_hash::ItemHash;
 use crate::roles::Roles;
 use crate::state::State;
 use crate::table::Table;
-use crate::verdicts::Items;
+use crate::join_verdicts::ItemList;
 use jurybox::Evaluators;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -23,16 +23,16 @@ struct NewFile {
     /// Its name by its bytes; none of a pipe that has not been read.
     by_bytes: Option<String>,
     /// What its rows showed, where they were looked at.
-    looked: Option<Looked>,
+    looked: Option<RowScan>,
 }
 
 /// What a state that has learnt rows remembers them by.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct LearntNames {
     /// The tables.
     pub(super) tables: Vec<String>,
     /// The verdicts in them.
-    pub(super) verdicts: Vec<Item>,
+    pub(super) verdicts: Vec<ItemHash>,
 }
 
 /// Files that are to be learnt.
@@ -49,9 +49,9 @@ impl NewFiles {
     pub(super) fn of(
         paths: Vec<PathBuf>,
         state: Option<&State>,
-        how: &Learning,
+        how: &LearnOptions,
         roles: &Roles,
-        host: &mut dyn Host,
+        host: &mut dyn LearnHost,
     ) -> Result<NewFiles, Error> {
         let mut new = NewFiles::default();
         for path in paths {
@@ -75,11 +75,11 @@ impl NewFiles {
         path: &Path,
         name: Option<&String>,
         state: Option<&State>,
-        host: &mut dyn Host,
+        host: &mut dyn LearnHost,
     ) -> Result<bool, Error> {
         let Some(name) = name else { return Ok(true) };
         if is_learnt(state, name) || self.files.iter().any(|other| other.by_bytes.as_ref() == Some(name)) {
-            host.tell(Told::Known { path: path.into() });
+            host.tell(LearnNotice::Known { path: path.into() });
             return Ok(false);
         }
         if is_picked_from(state, name) {
@@ -93,9 +93,9 @@ impl NewFiles {
     fn leave_out_known_rows(
         &mut self,
         state: Option<&State>,
-        how: &Learning,
+        how: &LearnOptions,
         roles: &Roles,
-        host: &mut dyn Host,
+        host: &mut dyn LearnHost,
     ) -> Result<(), Error> {
         let over = match state {
             Some(state) => state.jury.evaluators().clone(),
@@ -113,7 +113,7 @@ impl NewFiles {
         let mut new: Vec<NewFile> = Vec::new();
         let mut items = known_items(state);
         for mut file in std::mem::take(&mut self.files) {
-            let verdicts = Known { items: &items, turned: is_turned(roles) };
+            let verdicts = KnownVerdicts { items: &items, turned: is_turned(roles) };
             if let Some(looked) = look_at_file(&file.path, &over, verdicts, how, host) {
                 let name = &looked.content.rewards;
                 if is_picked_from(state, &looked.content.scores) {
@@ -123,7 +123,7 @@ impl NewFiles {
                     other.looked.as_ref().is_some_and(|other| other.content.rewards == *name)
                 };
                 if is_learnt(state, name) || new.iter().any(twin) || looked.is_known() {
-                    host.tell(Told::KnownRows { path: file.path });
+                    host.tell(LearnNotice::KnownRows { path: file.path });
                     continue;
                 }
                 items.extend(&looked.verdicts);
@@ -144,14 +144,14 @@ impl NewFiles {
     pub(super) fn open(
         &mut self,
         state: Option<&State>,
-        how: &Learning,
-        host: &mut dyn Host,
-    ) -> Result<Vec<Box<dyn Source>>, Error> {
+        how: &LearnOptions,
+        host: &mut dyn LearnHost,
+    ) -> Result<Vec<Box<dyn RowSource>>, Error> {
         let piped = self.are_piped();
         let mut sources = Vec::new();
         for file in std::mem::take(&mut self.files) {
             match Table::sources(std::slice::from_ref(&file.path), &how.reading, piped) {
-                Err(Error::NoRows { path, .. }) => host.tell(Told::NoRows { path }),
+                Err(Error::NoRows { path, .. }) => host.tell(LearnNotice::NoRows { path }),
                 opened => {
                     sources.extend(opened?);
                     self.files.push(file);
@@ -176,8 +176,8 @@ impl NewFiles {
     }
 
     /// The rows of each whose verdicts were learnt before, and those of which nothing but the id was.
-    pub(super) fn known(&self) -> (Vec<HashSet<u64>>, Items) {
-        let mut ids = Items::default();
+    pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
+        let mut ids = ItemList::default();
         let rows = self.files.iter().map(|file| {
             let Some(looked) = &file.looked else { return HashSet::new() };
             ids.join(&looked.known_ids);
@@ -191,15 +191,15 @@ impl NewFiles {
         self,
         evaluators: &Evaluators,
         roles: &Roles,
-        how: &Learning,
-        host: &dyn Host,
-    ) -> Names {
+        how: &LearnOptions,
+        host: &dyn LearnHost,
+    ) -> LearntNames {
         let named = self.over.as_ref() == Some(evaluators);
-        let mut names = Names::default();
+        let mut names = LearntNames::default();
         let mut by_rows = Vec::new();
         for file in self.files {
             names.tables.extend(file.by_bytes);
-            let verdicts = Known { items: &HashSet::new(), turned: is_turned(roles) };
+            let verdicts = KnownVerdicts { items: &HashSet::new(), turned: is_turned(roles) };
             let looked =
                 if named { file.looked } else { look_at_file(&file.path, evaluators, verdicts, how, host) };
             let Some(looked) = looked else { continue };
@@ -211,7 +211,7 @@ impl NewFiles {
     }
 }
 
-impl Looked {
+impl RowScan {
     /// Whether all of its rows were learnt before, one by one.
     fn is_known(&self) -> bool {
         self.rows > 0 && self.known.len() as u64 == self.rows
@@ -219,7 +219,7 @@ impl Looked {
 }
 
 /// What a state knows of verdicts: items by their ids, and verdicts by all that is in their rows.
-fn known_items(state: Option<&State>) -> HashSet<Item> {
+fn known_items(state: Option<&State>) -> HashSet<ItemHash> {
     let Some(State { memory, .. }) = state else { return HashSet::new() };
     let mut items = memory.items();
     items.extend(memory.verdicts_of_tables());
@@ -240,7 +240,7 @@ fn one_id(roles: &Roles) -> Option<&String> {
 pub(super) struct NewRows<'a> {
     open: OpenAgain<'a>,
     /// What they showed, and the evaluators over which, where they were looked at.
-    looked: Option<(Evaluators, Looked)>,
+    looked: Option<(Evaluators, RowScan)>,
 }
 
 impl<'a> NewRows<'a> {
@@ -249,15 +249,15 @@ impl<'a> NewRows<'a> {
     pub(super) fn of(
         open: OpenAgain<'a>,
         state: Option<&State>,
-        how: &Learning,
+        how: &LearnOptions,
         roles: &Roles,
-        host: &mut dyn Host,
+        host: &mut dyn LearnHost,
     ) -> Result<Option<NewRows<'a>>, Error> {
         let (Some(before), false) = (state, how.again) else {
             return Ok(Some(NewRows { open, looked: None }));
         };
         let over = before.jury.evaluators();
-        let verdicts = Known { items: &known_items(state), turned: is_turned(roles) };
+        let verdicts = KnownVerdicts { items: &known_items(state), turned: is_turned(roles) };
         let Some(looked) = look(|roles| open(&how.reading, roles, true), over, verdicts, how, host) else {
             return Ok(Some(NewRows { open, looked: None }));
         };
@@ -265,21 +265,21 @@ impl<'a> NewRows<'a> {
             return Err(Error::PickedFrom { path: memory::NAME.into() });
         }
         if is_learnt(state, &looked.content.rewards) || looked.is_known() {
-            host.tell(Told::KnownRows { path: memory::NAME.into() });
+            host.tell(LearnNotice::KnownRows { path: memory::NAME.into() });
             return Ok(None);
         }
         Ok(Some(NewRows { open, looked: Some((over.clone(), looked)) }))
     }
 
     /// The rows whose verdicts were learnt before, and those of which nothing but the id was.
-    pub(super) fn known(&self) -> (Vec<HashSet<u64>>, Items) {
+    pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match &self.looked {
             Some((_, looked)) => (vec![looked.known.clone()], looked.known_ids.clone()),
-            None => (Vec::new(), Items::default()),
+            None => (Vec::new(), ItemList::default()),
         }
     }
 
-    pub(super) fn open(&self, how: &Learning, roles: &Roles) -> Result<Table, Error> {
+    pub(super) fn open(&self, how: &LearnOptions, roles: &Roles) -> Result<Table, Error> {
         (self.open)(&how.reading, roles, false)
     }
 
@@ -288,18 +288,18 @@ impl<'a> NewRows<'a> {
         self,
         evaluators: &Evaluators,
         roles: &Roles,
-        how: &Learning,
-        host: &dyn Host,
-    ) -> Names {
+        how: &LearnOptions,
+        host: &dyn LearnHost,
+    ) -> LearntNames {
         let looked = match self.looked {
             Some((over, looked)) if over == *evaluators => Some(looked),
             _ => {
                 let open = |roles: &Roles| (self.open)(&how.reading, roles, true);
-                let verdicts = Known { items: &HashSet::new(), turned: is_turned(roles) };
+                let verdicts = KnownVerdicts { items: &HashSet::new(), turned: is_turned(roles) };
                 look(open, evaluators, verdicts, how, host)
             }
         };
-        looked.map_or_else(Names::default, |looked| Names {
+        looked.map_or_else(LearntNames::default, |looked| LearntNames {
             tables: vec![looked.content.rewards],
             verdicts: looked.verdicts,
         })
@@ -310,10 +310,10 @@ impl<'a> NewRows<'a> {
 fn look_at_file(
     path: &Path,
     evaluators: &Evaluators,
-    verdicts: Known<'_>,
-    how: &Learning,
-    host: &dyn Host,
-) -> Option<Looked> {
+    verdicts: KnownVerdicts<'_>,
+    how: &LearnOptions,
+    host: &dyn LearnHost,
+) -> Option<RowScan> {
     let small = path.is_file() && std::fs::metadata(path).is_ok_and(|about| about.len() <= LARGE);
     let open = |roles: &Roles| Table::open_as(&[path.to_path_buf()], &how.reading, roles, true);
     small.then(|| look(open, evaluators, verdicts, how, host)).flatten()
@@ -323,10 +323,10 @@ fn look_at_file(
 fn look(
     open: impl FnOnce(&Roles) -> Result<Table, Error>,
     evaluators: &Evaluators,
-    verdicts: Known<'_>,
-    how: &Learning,
-    host: &dyn Host,
-) -> Option<Looked> {
+    verdicts: KnownVerdicts<'_>,
+    how: &LearnOptions,
+    host: &dyn LearnHost,
+) -> Option<RowScan> {
     let roles = Roles {
         seated: evaluators.as_slice().to_vec(),
         key: Some(one_id(&how.roles)?.clone()),
@@ -338,7 +338,7 @@ fn look(
     let table = open(&roles).ok().filter(|table| table.receipts_of_picks().is_none())?;
     // Long tables are made wide together, and then have other rows than each of them alone.
     let verdicts = how.reading.long.is_none().then_some(verdicts);
-    Looked::at(&host.hold(table, |_| false), verdicts).ok()
+    RowScan::at(&host.hold(table, |_| false), verdicts).ok()
 }
 
 /// Whether a state has learnt what goes by this name.

@@ -1,9 +1,9 @@
 //! The reward of a state: which way it points, on which scale it lies, and what a policy could not take as it was.
 
-use super::{Host, Told};
+use super::{LearnHost, LearnNotice};
 use crate::error::Error;
 use crate::state::State;
-use crate::teach::Taught;
+use crate::teach::LearnCounts;
 use jurybox::{Evaluator, Jury};
 
 /// The reward with its direction: as it was said, or as the state remembers it. Another one than the state's is refused.
@@ -27,27 +27,27 @@ pub(super) fn remember(
     state: &mut State,
     reward: &Evaluator,
     range: Option<(f64, f64)>,
-    host: &mut dyn Host,
+    host: &mut dyn LearnHost,
 ) {
     let Some((least, greatest)) = range else { return };
     if let Some(before) = state.memory.saw_rewards(reward, least, greatest) {
-        host.tell(Told::OtherScale { reward: reward.name.clone(), before, here: (least, greatest) });
+        host.tell(LearnNotice::OtherScale { reward: reward.name.clone(), before, here: (least, greatest) });
     }
 }
 
 /// Tells of evaluators that are the reward under another name. Rewards that are all the same say nothing of that.
-pub(super) fn tell_echoes(jury: &Jury, reward: &Evaluator, taught: &Taught, host: &mut dyn Host) {
+pub(super) fn tell_echoes(jury: &Jury, reward: &Evaluator, taught: &LearnCounts, host: &mut dyn LearnHost) {
     if taught.range.is_none_or(|(least, greatest)| least == greatest) {
         return;
     }
     for evaluator in taught.echoes.found().filter_map(|at| jury.evaluators().names().nth(at)) {
         let evaluator = evaluator.to_owned();
-        host.tell(Told::IsTheReward { evaluator, reward: reward.name.clone() });
+        host.tell(LearnNotice::IsTheReward { evaluator, reward: reward.name.clone() });
     }
 }
 
 /// How many rewards the policy could not take as they are.
-pub(super) fn outside(state: &State) -> Option<Told> {
+pub(super) fn outside(state: &State) -> Option<LearnNotice> {
     let rewards = state.jury.seen().outside;
-    (rewards > 0).then(|| Told::Outside { policy: state.jury.spec().to_string(), rewards })
+    (rewards > 0).then(|| LearnNotice::Outside { policy: state.jury.spec().to_string(), rewards })
 }

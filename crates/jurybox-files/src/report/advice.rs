@@ -1,8 +1,8 @@
 //! What to do about each evaluator, and the order of their use. Both are read off the intervals that are printed beside
 //! them: what an interval does not show is not advised.
 
-use super::gather::Gathered;
-use super::{EvaluatorReport, Relation, Report, ranks, selection, words};
+use super::gather::ReportData;
+use super::{EvaluatorReport, Relation, Report, rank_correlation, selection_bias, warnings};
 use jurybox::Interval;
 use serde::Serialize;
 
@@ -55,17 +55,17 @@ impl Advice {
 }
 
 /// Advice on every evaluator, in their order.
-pub(super) fn advise(report: &Report, gathered: &Gathered) -> Vec<Advice> {
+pub(super) fn advise(report: &Report, gathered: &ReportData) -> Vec<Advice> {
     // Rows that were picked by an evaluator show less of it than there is, and a handful of a kind next to nothing: nobody is
     // muted by them.
-    let few = gathered.outcomes.rarer().is_some_and(|(_, count)| count < words::FEWEST_OF_A_KIND);
-    let mute_below = match selection::shift(gathered, report) {
+    let few = gathered.outcomes.rarer().is_some_and(|(_, count)| count < warnings::FEWEST_OF_A_KIND);
+    let mute_below = match selection_bias::shift(gathered, report) {
         Some(_) => 0.0,
         None if few => 0.0,
         // What is not the most frequent reward, a small effect apart from it, correlates the less with a score, the rarer it is.
         None => {
             let share =
-                ranks::most_frequent(&gathered.sample.rewards).map_or(0.5, |(_, share)| share.max(0.5));
+                rank_correlation::most_frequent(&gathered.sample.rewards).map_or(0.5, |(_, share)| share.max(0.5));
             (share * (1.0 - share)).sqrt()
         }
     } * NEXT_TO_NOTHING;
@@ -76,7 +76,7 @@ pub(super) fn advise(report: &Report, gathered: &Gathered) -> Vec<Advice> {
         if gathered.outcomes.two().is_some() {
             return false;
         }
-        let rest = ranks::correlation_of_the_rest(&gathered.sample, at, family);
+        let rest = rank_correlation::correlation_of_the_rest(&gathered.sample, at, family);
         !rest.is_some_and(|rest| next_to_nothing(rest, 0.5 * NEXT_TO_NOTHING))
     };
     let of = |(at, about): (usize, &EvaluatorReport)| match () {
@@ -106,7 +106,7 @@ fn by_rewards(about: &EvaluatorReport, mute_below: f64) -> Advice {
     let helps = weight.is_some_and(|weight| weight.low > 0.0);
     let counts_against = weight.is_some_and(|weight| weight.high < 0.0);
     match about.relation {
-        Relation::With if words::all_but_the_reward(about) => Advice::Check,
+        Relation::With if warnings::all_but_the_reward(about) => Advice::Check,
         Relation::With if counts_against => Advice::Keep,
         Relation::With => Advice::Trust,
         Relation::Against if helps => Advice::Keep,

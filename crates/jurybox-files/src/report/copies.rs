@@ -3,7 +3,7 @@
 //! How a weight is split between copies is nobody's knowledge, and to a model without rewards two copies are two witnesses
 //! who agree perfectly: they would take all the weight, and be sure of it. So one of them speaks for all.
 
-use super::stats::correlation;
+use super::evaluators::correlation;
 use jurybox::estimate::Moments;
 
 /// The correlation from which on two evaluators are one.
@@ -12,7 +12,7 @@ const ONE: f64 = 0.999;
 const LEAST_ROWS: f64 = 20.0;
 
 /// Which evaluators speak, and for whom.
-pub(super) struct Copies {
+pub(super) struct CopyGroups {
     /// Evaluators that speak, in their order.
     pub(super) speakers: Vec<usize>,
     /// For each evaluator, the place of its speaker among them, and -1 where it is its speaker upside down. `None` for an
@@ -20,8 +20,8 @@ pub(super) struct Copies {
     pub(super) place: Vec<Option<(usize, f64)>>,
 }
 
-impl Copies {
-    pub(super) fn among(scores: &Moments, width: usize) -> Copies {
+impl CopyGroups {
+    pub(super) fn among(scores: &Moments, width: usize) -> CopyGroups {
         let varies: Vec<usize> =
             (0..width).filter(|&j| scores.covariance(j, j).is_some_and(|variance| variance > 0.0)).collect();
         // Whoever scored the most rows speaks first; the sort is stable, so that of equals the first does.
@@ -41,7 +41,7 @@ impl Copies {
         let place = speaker.iter().map(|of| {
             of.and_then(|(j, sign)| Some((speakers.iter().position(|&speaker| speaker == j)?, sign)))
         });
-        Copies { place: place.collect(), speakers }
+        CopyGroups { place: place.collect(), speakers }
     }
 
     /// The other evaluators that are one with this one.

@@ -3,14 +3,14 @@
 //! The truth of a world is what the same estimate gives on hundreds of times as many rows.
 
 use super::EvaluatorReport;
-use super::gather::Gathered;
-use super::stats;
+use super::gather::ReportData;
+use super::evaluators;
 use jurybox::Interval;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// A world: its name, rows of a report, evaluators, and how a row and its reward (NaN for none) come about.
-struct World {
+struct SimulatedTable {
     name: &'static str,
     rows: usize,
     width: usize,
@@ -44,26 +44,26 @@ fn amounts(rng: &mut ChaCha8Rng, row: &mut Vec<f64>) -> f64 {
 /// The worlds in which a report warns that intervals of weights are too narrow, and says that 77 to 86 of 100 hold.
 const WARNED: [&str; 2] = ["marks from 0 to 4, one in twelve above 0", "amounts, most of them 0"];
 
-const WORLDS: [World; 13] = [
-    World {
+const WORLDS: [SimulatedTable; 13] = [
+    SimulatedTable {
         name: "straight lines, bell curves",
         rows: 300,
         width: 4,
         draw: |rng, row| four(rng, row, normal),
     },
-    World {
+    SimulatedTable {
         name: "yes or no, one in five",
         rows: 300,
         width: 4,
         draw: |rng, row| f64::from(four(rng, row, normal) > 0.84),
     },
-    World {
+    SimulatedTable {
         name: "yes or no, one in thirty",
         rows: 1000,
         width: 4,
         draw: |rng, row| f64::from(four(rng, row, normal) > 1.83),
     },
-    World {
+    SimulatedTable {
         name: "marks from 1 to 5",
         rows: 300,
         width: 4,
@@ -73,27 +73,27 @@ const WORLDS: [World; 13] = [
             (3.0 + r).round().clamp(1.0, 5.0)
         },
     },
-    World {
+    SimulatedTable {
         name: "marks from 0 to 4, most of them 0",
         rows: 300,
         width: 4,
         draw: |rng, row| (2.0 * (four(rng, row, normal) - 0.5)).round().clamp(0.0, 4.0),
     },
-    World {
+    SimulatedTable {
         name: WARNED[0],
         rows: 600,
         width: 4,
         draw: |rng, row| (2.0 * (four(rng, row, normal) - 1.2)).round().clamp(0.0, 4.0),
     },
-    World { name: WARNED[1], rows: 1000, width: 4, draw: amounts },
-    World { name: "scores with heavy tails", rows: 300, width: 4, draw: |rng, row| four(rng, row, heavy) },
-    World {
+    SimulatedTable { name: WARNED[1], rows: 1000, width: 4, draw: amounts },
+    SimulatedTable { name: "scores with heavy tails", rows: 300, width: 4, draw: |rng, row| four(rng, row, heavy) },
+    SimulatedTable {
         name: "rewards with heavy tails",
         rows: 300,
         width: 4,
         draw: |rng, row| four(rng, row, normal).exp(),
     },
-    World {
+    SimulatedTable {
         name: "a third of the scores missing",
         rows: 300,
         width: 4,
@@ -103,7 +103,7 @@ const WORLDS: [World; 13] = [
             r
         },
     },
-    World {
+    SimulatedTable {
         name: "only rows that scored high",
         rows: 800,
         width: 4,
@@ -112,7 +112,7 @@ const WORLDS: [World; 13] = [
             if row[0] + row[1] > 1.0 { r } else { f64::NAN }
         },
     },
-    World {
+    SimulatedTable {
         name: "ten evaluators, none related",
         rows: 150,
         width: 10,
@@ -121,7 +121,7 @@ const WORLDS: [World; 13] = [
             f64::from(normal(rng) > 0.5)
         },
     },
-    World {
+    SimulatedTable {
         name: "no rewards",
         rows: 500,
         width: 4,
@@ -133,7 +133,7 @@ const WORLDS: [World; 13] = [
     },
 ];
 
-impl World {
+impl SimulatedTable {
     fn evaluators(&self, rows: usize, seed: u64) -> Vec<EvaluatorReport> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (mut scores, mut rewards, mut row) = (Vec::new(), Vec::new(), Vec::new());
@@ -143,7 +143,7 @@ impl World {
             scores.extend_from_slice(&row);
         }
         let names: Vec<String> = (0..self.width).map(|j| j.to_string()).collect();
-        stats::evaluators(&Gathered::of(&scores, &rewards, self.width).unwrap(), &names).0
+        evaluators::evaluators(&ReportData::of(&scores, &rewards, self.width).unwrap(), &names).0
     }
 
     /// In how many of so many reports all weights, and all correlations, lie in their intervals; `None` where there are none.

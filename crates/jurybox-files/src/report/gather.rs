@@ -1,10 +1,10 @@
 //! One pass over the rows: moments in groups, and a sample.
 
-use super::items::Seen;
+use super::id_counts::IdCounts;
 use super::jackknife::merged;
 use crate::error::Error;
-use crate::judge::scores;
-use crate::table::{Table, Want};
+use crate::ranker::scores;
+use crate::table::{Table, ScanRequest};
 use jurybox::estimate::{Moments, Statistic};
 use jurybox::toolbox::hash_number;
 use std::borrow::Cow;
@@ -16,31 +16,31 @@ pub(super) const GROUPS: usize = 20;
 /// Rows kept at most for curves and top K.
 const SAMPLE: usize = 100_000;
 
-pub(super) struct Gathered {
+pub(super) struct ReportData {
     pub(super) rows: u64,
     pub(super) labelled: u64,
     /// Per group, the moments of the scores alone.
     pub(super) scores: Vec<Moments>,
     /// Per group, the moments of the scores and, last, the reward, over labelled rows.
     pub(super) labels: Vec<Moments>,
-    pub(super) outcomes: Outcomes,
-    pub(super) sample: Sample,
+    pub(super) outcomes: RewardValues,
+    pub(super) sample: RowSample,
     /// Rows that each evaluator scored.
     pub(super) scored: Vec<f64>,
     /// The sample without the silence that was read, where any was: what is to be ranked.
-    as_written: Option<Sample>,
+    as_written: Option<RowSample>,
     /// Items that several rows are about.
     pub(super) repeated_items: u64,
 }
 
 /// The different rewards, as long as there are no more than two.
 #[derive(Debug, Default)]
-pub(super) struct Outcomes {
+pub(super) struct RewardValues {
     /// Each with how often it occurs; three once there are more than two.
     counts: Vec<(f64, u64)>,
 }
 
-impl Outcomes {
+impl RewardValues {
     fn learn(&mut self, reward: f64) {
         if let Some((_, count)) = self.counts.iter_mut().find(|(value, _)| *value == reward) {
             *count += 1;
@@ -70,7 +70,7 @@ impl Outcomes {
 }
 
 /// Rows drawn evenly from all of them by a hash of their number.
-pub(super) struct Sample {
+pub(super) struct RowSample {
     pub(super) width: usize,
     pub(super) scores: Vec<f64>,
     /// NaN where there is none.
@@ -82,18 +82,18 @@ pub(super) struct Sample {
     below: u64,
 }
 
-impl Gathered {
+impl ReportData {
     /// Gathers a table as `adaptive` reads it: where an evaluator has only ever given one score, other
     /// than 0, its silence counts as 0, as of a rule that writes 1 or nothing. That is known at the
     /// end, and the table is gone over again then.
-    pub(super) fn read(table: &Table) -> Result<Gathered, Error> {
-        let gathered = Gathered::pass(table, &[])?;
+    pub(super) fn read(table: &Table) -> Result<ReportData, Error> {
+        let gathered = ReportData::pass(table, &[])?;
         let silent = gathered.silent();
         if silent.is_empty() {
             return Ok(gathered);
         }
-        let heard = Gathered::pass(table, &silent)?;
-        Ok(Gathered { scored: gathered.scored, as_written: Some(gathered.sample), ..heard })
+        let heard = ReportData::pass(table, &silent)?;
+        Ok(ReportData { scored: gathered.scored, as_written: Some(gathered.sample), ..heard })
     }
 
     /// The evaluators whose missing scores count as 0.
@@ -109,27 +109,27 @@ impl Gathered {
     }
 
     /// The sample as the file has it: each policy reads silence in its own way.
-    pub(super) fn sample_as_written(&self) -> &Sample {
+    pub(super) fn sample_as_written(&self) -> &RowSample {
         self.as_written.as_ref().unwrap_or(&self.sample)
     }
 
-    fn pass(table: &Table, silent: &[usize]) -> Result<Gathered, Error> {
+    fn pass(table: &Table, silent: &[usize]) -> Result<ReportData, Error> {
         let width = table.taken().evaluators().len();
         let rewarded = table.taken().reward().is_some();
-        let mut gathered = Gathered {
+        let mut gathered = ReportData {
             rows: 0,
             labelled: 0,
             scores: vec![Moments::new(width); GROUPS],
             labels: vec![Moments::new(width + 1); GROUPS],
-            outcomes: Outcomes::default(),
-            sample: Sample::new(width),
+            outcomes: RewardValues::default(),
+            sample: RowSample::new(width),
             scored: Vec::new(),
             as_written: None,
             repeated_items: 0,
         };
         let named = !table.taken().id().is_empty();
-        let (mut seen, mut of_items) = (Seen::default(), (gathered.scores.clone(), gathered.labels.clone()));
-        let want = Want { reward: rewarded, ids: named, upright: true, ..Want::default() };
+        let (mut seen, mut of_items) = (IdCounts::default(), (gathered.scores.clone(), gathered.labels.clone()));
+        let want = ScanRequest { reward: rewarded, ids: named, upright: true, ..ScanRequest::default() };
         // Rows that the sample would not keep stay where they are: those of all chunks on their way would be many.
         let below = AtomicU64::new(gathered.sample.below);
         gathered.rows = table.scan_even(
@@ -199,17 +199,17 @@ fn merge(into: &mut [Moments], from: &[Moments]) {
 }
 
 #[cfg(test)]
-impl Gathered {
+impl ReportData {
     /// From rows in memory.
-    pub(super) fn of(values: &[f64], rewards: &[f64], width: usize) -> Result<Gathered, Error> {
+    pub(super) fn of(values: &[f64], rewards: &[f64], width: usize) -> Result<ReportData, Error> {
         let (scores, labels) = moments(values, rewards, &[], width)?;
-        let mut gathered = Gathered {
+        let mut gathered = ReportData {
             rows: rewards.len() as u64,
             labelled: 0,
             scores,
             labels,
-            outcomes: Outcomes::default(),
-            sample: Sample::new(width),
+            outcomes: RewardValues::default(),
+            sample: RowSample::new(width),
             scored: Vec::new(),
             as_written: None,
             repeated_items: 0,
@@ -257,10 +257,10 @@ fn moments(values: &[f64], rewards: &[f64], ids: &[u64], width: usize) -> Result
     Ok((plain, labelled))
 }
 
-impl Sample {
-    fn new(width: usize) -> Sample {
+impl RowSample {
+    fn new(width: usize) -> RowSample {
         let (scores, rewards, numbers, ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Sample { width, scores, rewards, numbers, ids, below: u64::MAX }
+        RowSample { width, scores, rewards, numbers, ids, below: u64::MAX }
     }
 
     fn offer(&mut self, number: u64, id: u64, scores: &[f64], reward: f64) {

@@ -18,13 +18,13 @@ pub(super) fn merged(groups: &[Moments], without: usize) -> Moments {
 }
 
 /// A scale on which estimates are closer to normal, and its inverse.
-pub(super) type Bend = (fn(f64) -> f64, fn(f64) -> f64);
+pub(super) type Transform = (fn(f64) -> f64, fn(f64) -> f64);
 
 /// Estimates that moments determine, with intervals. `None` where the whole or any part of it does not determine them.
 pub(super) fn jackknife(
     groups: &[Moments],
     estimate: impl Fn(&Moments) -> Option<Vec<f64>>,
-    bend: Bend,
+    bend: Transform,
 ) -> Option<Vec<Option<Interval>>> {
     let whole = estimate(&merged(groups, groups.len()))?;
     // A group without a row would leave out nothing, and count as a witness all the same.
@@ -42,7 +42,7 @@ pub(super) fn jackknife(
 }
 
 /// An estimate with its interval, given what it is without each group, as one of a family of so many.
-pub(super) fn around(value: f64, without: &[f64], family: usize, (there, back): Bend) -> Option<Interval> {
+pub(super) fn around(value: f64, without: &[f64], family: usize, (there, back): Transform) -> Option<Interval> {
     let n = without.len() as f64;
     let reach = student_quantile(1.0 - 0.025 / family.max(1) as f64, n - 1.0);
     let mean = without.iter().map(|&w| there(w)).sum::<f64>() / n;
@@ -53,7 +53,7 @@ pub(super) fn around(value: f64, without: &[f64], family: usize, (there, back): 
 }
 
 /// Estimates as they are.
-pub(super) const STRAIGHT: Bend = (|x| x, |x| x);
+pub(super) const STRAIGHT: Transform = (|x| x, |x| x);
 
 /// Correlations, on Fisher's scale: their intervals stay between -1 and 1.
-pub(super) const CORRELATION: Bend = (|r| r.clamp(-1.0 + 1e-12, 1.0 - 1e-12).atanh(), f64::tanh);
+pub(super) const CORRELATION: Transform = (|r| r.clamp(-1.0 + 1e-12, 1.0 - 1e-12).atanh(), f64::tanh);

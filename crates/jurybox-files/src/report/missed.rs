@@ -1,7 +1,7 @@
 //! What nobody has looked at, by those rows that were looked at by lot.
 
-use crate::error::{Error, Place};
-use crate::table::{At, Table, Want};
+use crate::error::{Error, RowPosition};
+use crate::table::{BatchPosition, Table, ScanRequest};
 use jurybox::toolbox::greatest_mean;
 use jurybox_draw::{counted, short};
 use serde::Serialize;
@@ -14,7 +14,7 @@ const CHANCE: f64 = 4.0;
 /// What was found, and what may have been missed: of rewards between 0 and 1, in a table with the probability of each row to be
 /// looked at.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Missed {
+pub struct MissedEstimate {
     /// Rows that were looked at.
     pub looked_at: u64,
     /// The sum of their rewards.
@@ -36,7 +36,7 @@ pub struct Missed {
 
 /// What is summed up over the rows.
 #[derive(Debug, Default)]
-struct Sums {
+struct MissedSums {
     /// Rewards above 0 and their probabilities, of rows that were looked at by lot.
     found: Vec<(f64, f64)>,
     /// Rows that could be looked at by lot.
@@ -52,12 +52,12 @@ struct Sums {
     variance: f64,
 }
 
-impl Missed {
+impl MissedEstimate {
     /// One pass over a table with rewards and probabilities.
-    pub(super) fn of(table: &Table) -> Result<Missed, Error> {
-        let mut sums = Sums { least: 1.0, ..Sums::default() };
-        let mut last = At::default();
-        let want = Want { reward: true, probability: true, ..Want::default() };
+    pub(super) fn of(table: &Table) -> Result<MissedEstimate, Error> {
+        let mut sums = MissedSums { least: 1.0, ..MissedSums::default() };
+        let mut last = BatchPosition::default();
+        let want = ScanRequest { reward: true, probability: true, ..ScanRequest::default() };
         table.scan(
             want,
             |part| Ok((part.batch.rewards().to_vec(), part.batch.probabilities().to_vec())),
@@ -85,11 +85,11 @@ impl Missed {
 
     /// The figure in words.
     pub(super) fn sentence(&self) -> String {
-        let Missed { looked_at, caught, missed, missed_at_most, share, share_at_most, .. } = self;
+        let MissedEstimate { looked_at, caught, missed, missed_at_most, share, share_at_most, .. } = self;
         let estimate =
             share.map_or(String::new(), |share| format!("; about {:.1}% by estimate", 100.0 * share));
         format!(
-            "Missed: at most {:.1}% of what there was to find was not looked at (95%, however often this is asked){estimate}. {} found in {}, \
+            "MissedEstimate: at most {:.1}% of what there was to find was not looked at (95%, however often this is asked){estimate}. {} found in {}, \
              and at most {} missed (about {}).",
             100.0 * share_at_most,
             short(*caught),
@@ -120,7 +120,7 @@ impl Missed {
     }
 }
 
-impl Sums {
+impl MissedSums {
     fn take(&mut self, reward: f64, probability: f64) -> Result<(), String> {
         if !(0.0..=1.0).contains(&probability) && !probability.is_nan() {
             return Err(format!("{probability} is not the probability of a pick"));
@@ -153,7 +153,7 @@ impl Sums {
         Ok(())
     }
 
-    fn missed(self) -> Missed {
+    fn missed(self) -> MissedEstimate {
         let (items, unknown) = (self.by_lot as f64, self.unknown as f64);
         // Of rows by lot, those that were looked at are known.
         let others = items - self.looked_at_by_lot as f64;
@@ -163,7 +163,7 @@ impl Sums {
         let missed_at_most = (most - self.caught_by_lot).clamp(missed, others) + unknown;
         let share = |missed: f64| missed / (missed + self.caught);
         let lacking = self.expected - self.looked_at_by_lot as f64;
-        Missed {
+        MissedEstimate {
             looked_at: self.looked_at,
             caught: self.caught,
             missed,
@@ -176,10 +176,10 @@ impl Sums {
     }
 }
 
-fn bad(table: &Table, at: At, row: usize, reason: String) -> Error {
+fn bad(table: &Table, at: BatchPosition, row: usize, reason: String) -> Error {
     Error::BadProbability {
         path: table.path_of(at.file).into(),
-        place: Place::Row(at.row_in_file + row as u64 + 1),
+        place: RowPosition::Row(at.row_in_file + row as u64 + 1),
         column: table.taken().probability().unwrap_or_default().into(),
         reason,
     }
@@ -190,8 +190,8 @@ mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng};
 
-    fn of(rows: &[(f64, f64)]) -> Missed {
-        let mut sums = Sums { least: 1.0, ..Sums::default() };
+    fn of(rows: &[(f64, f64)]) -> MissedEstimate {
+        let mut sums = MissedSums { least: 1.0, ..MissedSums::default() };
         rows.iter().for_each(|&(reward, probability)| sums.take(reward, probability).unwrap());
         sums.missed()
     }
@@ -227,7 +227,7 @@ mod tests {
         let (months, mut broken, mut at_most) = (400, 0, 0.0);
         for seed in 0..months {
             let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
-            let (mut sums, mut all, mut ever) = (Sums { least: 1.0, ..Sums::default() }, 0.0, false);
+            let (mut sums, mut all, mut ever) = (MissedSums { least: 1.0, ..MissedSums::default() }, 0.0, false);
             for day in 0..30 {
                 for _ in 0..200 {
                     let score: f64 = rng.random();
@@ -237,7 +237,7 @@ mod tests {
                     let seen = rng.random::<f64>() < probability;
                     sums.take(if seen { harmful } else { f64::NAN }, probability).unwrap();
                 }
-                let now = Sums { found: sums.found.clone(), ..sums };
+                let now = MissedSums { found: sums.found.clone(), ..sums };
                 let caught = now.caught;
                 let found = now.missed();
                 ever |= found.share_at_most + 1e-12 < (all - caught) / all;

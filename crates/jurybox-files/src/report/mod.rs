@@ -6,41 +6,41 @@
 //! say that several are about one item, items are: the rows of one are in one group, and the sample has one row of each.
 
 mod advice;
-mod alike;
-mod caught;
+mod evaluator_groups;
+mod top_count;
 mod copies;
 #[cfg(test)]
 mod coverage;
-mod date;
-mod few;
+mod timestamp;
+mod few_rows;
 mod gather;
-mod items;
+mod id_counts;
 mod jackknife;
-mod learnt;
+mod policy;
 mod missed;
 mod page;
-mod pictures;
-mod ranks;
+mod charts;
+mod rank_correlation;
 mod reviewers;
-mod sampled;
-mod selection;
-mod stats;
+mod curves;
+mod selection_bias;
+mod evaluators;
 mod summary;
 mod tables;
 mod text;
-mod twins;
-mod words;
+mod duplicate_scores;
+mod warnings;
 
 use crate::error::Error;
 use crate::roles::spoken;
 use crate::table::Table;
-use gather::Gathered;
+use gather::ReportData;
 use jurybox::{Evaluators, Interval, Jury};
 use serde::Serialize;
 use std::time::SystemTime;
 
 pub use advice::Advice;
-pub use missed::Missed;
+pub use missed::MissedEstimate;
 pub use reviewers::ReviewerReport;
 
 /// A report; the document of `jurybox report --json`.
@@ -76,20 +76,20 @@ pub struct Report {
     /// of fewer than two.
     pub effective_evaluators: Option<f64>,
     /// What top K would catch under several ways of ranking.
-    pub top: Vec<Catch>,
+    pub top: Vec<TopCount>,
     /// What was found and what may have been missed, where the table has the probability of each row to be looked at.
-    pub missed: Option<Missed>,
+    pub missed: Option<MissedEstimate>,
     /// Those who judged, where a column names them and there are several.
     pub reviewers: Vec<ReviewerReport>,
     /// What a policy makes of the evaluators: that of the state where one was given, otherwise the default one.
-    pub policy: Policy,
+    pub policy: PolicyReport,
     /// What a person should know.
     pub warnings: Vec<String>,
 }
 
 /// What a policy has learnt of the evaluators.
 #[derive(Debug, Clone, Serialize)]
-pub struct Policy {
+pub struct PolicyReport {
     /// The policy with its options.
     pub name: String,
     /// What it learnt from.
@@ -161,7 +161,7 @@ pub struct EvaluatorReport {
     #[serde(skip)]
     sign: f64,
     /// Mean reward (or mean standardised score of the others) over tenths of its scores.
-    pub curve: Vec<Bin>,
+    pub curve: Vec<CurveBin>,
 }
 
 /// An estimate in a document: `{"value", "low", "high"}`.
@@ -199,7 +199,7 @@ pub enum Relation {
 
 /// A bin of a curve.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Bin {
+pub struct CurveBin {
     /// Mean score.
     pub score: f64,
     /// Mean of what is held against it.
@@ -214,7 +214,7 @@ pub struct Bin {
 
 /// What the top K by one way of ranking would catch, on average over the orders in which tied scores could come.
 #[derive(Debug, Clone, Serialize)]
-pub struct Catch {
+pub struct TopCount {
     /// The way of ranking.
     pub name: String,
     /// K.
@@ -251,18 +251,18 @@ pub struct Catch {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
-    let gathered = Gathered::read(table)?;
+    let gathered = ReportData::read(table)?;
     if let Some(column) = table.taken().reward().filter(|_| gathered.labelled == 0) {
         return Err(Error::NoReward { path: table.path().into(), column: column.into() });
     }
     // Scores are read upright, so that the report speaks of `-name` as of any other evaluator.
     let names: Vec<String> = table.taken().evaluators.as_slice().iter().map(spoken).collect();
-    let (evaluators, errors, from) = stats::evaluators(&gathered, &names);
+    let (evaluators, errors, from) = evaluators::evaluators(&gathered, &names);
     let policy = match state {
-        Some(jury) => learnt::of_state(jury, &evaluators),
-        None => learnt::of_sample(&gathered.sample, &evaluators)?,
+        Some(jury) => policy::of_state(jury, &evaluators),
+        None => policy::of_sample(&gathered.sample, &evaluators)?,
     };
-    let twins = twins::Twins::among(&gathered.sample);
+    let twins = duplicate_scores::DuplicateScores::among(&gathered.sample);
     let mut report = Report {
         files: table.sources.iter().map(|source| source.path().display().to_string()).collect(),
         made_by: concat!("jurybox ", env!("CARGO_PKG_VERSION")).into(),
@@ -275,23 +275,23 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
         twins: twins.rows,
         repeated_items: gathered.repeated_items,
         from,
-        effective_evaluators: stats::effective(&errors, &evaluators),
+        effective_evaluators: evaluators::effective(&errors, &evaluators),
         error_correlation: errors,
         evaluators,
         policy,
         top: Vec::new(),
-        missed: table.taken().probability().map(|_| Missed::of(table)).transpose()?,
+        missed: table.taken().probability().map(|_| MissedEstimate::of(table)).transpose()?,
         reviewers: table.taken().reviewer().map_or(Ok(Vec::new()), |_| reviewers::of(table, state))?,
         warnings: Vec::new(),
     };
-    sampled::curves(&gathered, &mut report);
-    report.top = sampled::catches(&gathered, &twins, &Evaluators::new(&names)?)?;
+    curves::curves(&gathered, &mut report);
+    report.top = curves::catches(&gathered, &twins, &Evaluators::new(&names)?)?;
     for (at, advice) in advice::advise(&report, &gathered).into_iter().enumerate() {
         report.evaluators[at].advice = advice;
     }
     report.summary = summary::sentences(&report, &gathered);
-    report.warnings = words::warnings(&report, &gathered);
-    report.warnings.extend(report.missed.iter().flat_map(Missed::warnings));
+    report.warnings = warnings::warnings(&report, &gathered);
+    report.warnings.extend(report.missed.iter().flat_map(MissedEstimate::warnings));
     if let Some(column) = table.taken().reviewer().filter(|_| report.reviewers.is_empty()) {
         report.warnings.push(format!(
             "No reviewer in `{column}` can be compared with another: that takes rewards that differ, and several verdicts each by two reviewers or more."
@@ -314,6 +314,6 @@ impl Report {
     /// ```
     #[must_use]
     pub fn dated(self, moment: SystemTime) -> Report {
-        Report { made_at: Some(date::utc(moment)), ..self }
+        Report { made_at: Some(timestamp::utc(moment)), ..self }
     }
 }

@@ -1,7 +1,7 @@
 //! The report as a page: what it is about, what to do, pictures, and the figures behind them.
 
 use super::text::moment;
-use super::{Missed, Report};
+use super::{MissedEstimate, Report};
 use jurybox_draw::{counted, escaped, page, prose, warnings};
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ impl Report {
     /// opened: those of most use are shown, the others are listed.
     pub fn to_html(&self) -> String {
         let mut body = format!("<p class=\"lead\">{}</p>", self.head());
-        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(Missed::sentence)) {
+        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(MissedEstimate::sentence)) {
             let _ = write!(body, "<p class=\"advice\">{}</p>", prose(&sentence));
         }
         body += &self.glance();

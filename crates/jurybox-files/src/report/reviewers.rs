@@ -3,8 +3,8 @@
 use super::text::{clipped, interval};
 use super::{Report, as_estimate};
 use crate::error::Error;
-use crate::judge::seat;
-use crate::table::{Table, Want};
+use crate::ranker::seat;
+use crate::table::{Table, ScanRequest};
 use crate::teach::teach;
 use crate::terminal::push_line;
 use jurybox::options::Fraction;
@@ -68,7 +68,7 @@ pub(super) fn of(table: &Table, state: Option<&Jury>) -> Result<Vec<ReviewerRepo
 fn counts(table: &Table) -> Result<HashMap<String, u64>, Error> {
     let mut counts = HashMap::new();
     table.scan(
-        Want { reward: true, reviewer: true, ..Want::default() },
+        ScanRequest { reward: true, reviewer: true, ..ScanRequest::default() },
         |part| Ok((part.batch.rewards, part.batch.reviewers)),
         |_, (rewards, names)| {
             for (_, name) in rewards.into_iter().zip(names).filter(|(reward, _)| !reward.is_nan()) {
@@ -135,7 +135,7 @@ impl Report {
         format!(
             "<h2>The reviewers</h2>{}<p class=\"small\">{} by {}. <b>Severity</b>: how far their verdicts lie above those that the \
              others would give the same rows. <b>Noise</b>: how far a verdict is from telling what a row is worth, beside the middle \
-             reviewer, with what no score sees of the row itself; one who always says the same tells nothing. <b>Counts for</b>: what a verdict weighs beside one of the middle \
+             reviewer, with what no score sees of the row itself; one who always says the same tells nothing. <b>TieCounts for</b>: what a verdict weighs beside one of the middle \
              reviewer. Intervals are of 95% each.</p>",
             html_table(&head, &rows),
             counted(self.reviewers.iter().map(|about| about.verdicts).sum(), "verdict"),

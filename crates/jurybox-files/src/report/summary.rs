@@ -1,8 +1,8 @@
 //! What to do, in two sentences. Every clause repeats an [`Advice`] or a warning; none claims more than they do.
 
-use super::alike::{groups_of_near_duplicates, groups_that_are_one};
-use super::gather::Gathered;
-use super::{Advice, EvaluatorReport, Relation, Report, selection, words};
+use super::evaluator_groups::{groups_of_near_duplicates, groups_that_are_one};
+use super::gather::ReportData;
+use super::{Advice, EvaluatorReport, Relation, Report, selection_bias, warnings};
 use jurybox_draw::{counted, short};
 
 /// Names in a list before the rest is counted.
@@ -36,7 +36,7 @@ pub(super) fn listed<S: AsRef<str>>(names: &[S], most: usize) -> String {
 }
 
 /// The two sentences.
-pub(super) fn sentences(report: &Report, gathered: &Gathered) -> Vec<String> {
+pub(super) fn sentences(report: &Report, gathered: &ReportData) -> Vec<String> {
     let first =
         if report.rewarded() || report.policy.of_state { whom(report) } else { together(report, gathered) };
     let mut second = alike(report);
@@ -122,7 +122,7 @@ fn whom(report: &Report) -> Vec<String> {
 }
 
 /// Who moves together, where there are no rewards.
-fn together(report: &Report, gathered: &Gathered) -> Vec<String> {
+fn together(report: &Report, gathered: &ReportData) -> Vec<String> {
     let with = |relation| {
         let those = report.by_use().into_iter().map(|at| &report.evaluators[at]);
         let those = those.filter(|about| about.relation == relation && about.advice == Advice::Undecided);
@@ -176,14 +176,14 @@ fn alike(report: &Report) -> Vec<String> {
 }
 
 /// Why to take it with care.
-fn care(report: &Report, gathered: &Gathered) -> Vec<String> {
+fn care(report: &Report, gathered: &ReportData) -> Vec<String> {
     let mut clauses = Vec::new();
-    if report.rewarded() && words::few_labels(report) {
+    if report.rewarded() && warnings::few_labels(report) {
         clauses.push(format!("with {}, all of it is a rough guess", counted(report.labelled, "reward")));
-    } else if report.rewarded() && !words::narrow(report, gathered).is_empty() {
+    } else if report.rewarded() && !warnings::narrow(report, gathered).is_empty() {
         clauses.push("some intervals are too narrow, so take it with care".into());
     }
-    if report.rewarded() && selection::shift(gathered, report).is_some() {
+    if report.rewarded() && selection_bias::shift(gathered, report).is_some() {
         clauses.push("all of it holds for rows like those that were picked for review".into());
     }
     clauses

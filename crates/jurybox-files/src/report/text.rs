@@ -1,6 +1,6 @@
 //! The report as a table for the terminal.
 
-use super::{Missed, Report};
+use super::{MissedEstimate, Report};
 use crate::terminal::{plain, push_line};
 use jurybox::Interval;
 use jurybox_draw::{counted, short};
@@ -30,7 +30,7 @@ impl Report {
                 &format!("weights: what `{}` has learnt from {}", self.policy.name, self.policy.from),
             );
         }
-        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(Missed::sentence)) {
+        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(MissedEstimate::sentence)) {
             push_line(&mut text, &sentence);
         }
         push_line(

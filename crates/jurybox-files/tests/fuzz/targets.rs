@@ -2,27 +2,27 @@
 
 use jurybox::rand::SeedableRng;
 use jurybox::{Evaluators, Example, Jury, Spec};
-use jurybox_files::{Decimal, Error, Format, Judge, Long, Reading, Roles, State, Table, Want, score_all};
+use jurybox_files::{Decimal, Error, Format, Ranker, LongFormat, ReadOptions, Roles, State, Table, ScanRequest, score_all};
 use rand_chacha::ChaCha8Rng;
 use std::path::Path;
 
 /// The ways of reading a file that people ask for, one by its bytes.
-fn reading(case: &[u8]) -> Reading {
-    let long = || Long { item: "post".into(), judge: "judge".into(), grade: "spam".into() };
+fn reading(case: &[u8]) -> ReadOptions {
+    let long = || LongFormat { item: "post".into(), judge: "judge".into(), grade: "spam".into() };
     match case.len() % 6 {
-        0 => Reading { decimal: Decimal::Comma, ..Reading::default() },
-        1 => Reading { header: Some(false), na: vec!["-99".into(), "x".into()], ..Reading::default() },
-        2 => Reading { long: Some(long()), ..Reading::default() },
-        _ => Reading::default(),
+        0 => ReadOptions { decimal: Decimal::Comma, ..ReadOptions::default() },
+        1 => ReadOptions { header: Some(false), na: vec!["-99".into(), "x".into()], ..ReadOptions::default() },
+        2 => ReadOptions { long: Some(long()), ..ReadOptions::default() },
+        _ => ReadOptions::default(),
     }
 }
 
 /// All numbers of a table, bit for bit, or the error.
-fn scan(path: &Path, reading: &Reading, threads: usize) -> Result<(u64, Vec<u64>), Error> {
+fn scan(path: &Path, reading: &ReadOptions, threads: usize) -> Result<(u64, Vec<u64>), Error> {
     let table = Table::open_as(&[path.into()], reading, &Roles::default(), false)?.with_threads(threads);
     let mut bits = Vec::new();
     let rows = table.scan(
-        Want::default(),
+        ScanRequest::default(),
         |mut part| Ok(part.batch.scores().iter().map(|score| score.to_bits()).collect::<Vec<_>>()),
         |_, scores| {
             bits.extend(scores);
@@ -44,7 +44,7 @@ pub(crate) fn table(case: &[u8], name: &str) {
     assert_eq!(one, told(scan(&path, &reading, 3)));
     let Ok((rows, _)) = one else { return };
     let table = Table::open_as(std::slice::from_ref(&path), &reading, &Roles::default(), false).unwrap();
-    let weights = Judge::Weights(vec![1.0; table.taken().evaluators().len()]);
+    let weights = Ranker::Weights(vec![1.0; table.taken().evaluators().len()]);
     for format in [Format::Csv, Format::JsonLines, Format::Parquet] {
         let out = dir.path().join("out");
         if let Err(error) = score_all(&table, &weights, &out, format) {
@@ -52,12 +52,12 @@ pub(crate) fn table(case: &[u8], name: &str) {
             assert_eq!(error.code(), "parquet", "{error}");
             return;
         }
-        let again = Reading { format: Some(format), ..Reading::default() };
+        let again = ReadOptions { format: Some(format), ..ReadOptions::default() };
         let roles = Roles { evaluators: vec!["score".into()], ..Roles::default() };
         // A file may have a `score` of its own, which need not be one.
         if !table.columns().iter().any(|column| column == "score") {
             let table = Table::open_as(&[out], &again, &roles, false).unwrap();
-            assert_eq!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), rows);
+            assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), rows);
         }
     }
 }
@@ -69,7 +69,7 @@ pub(crate) fn parquet_files(tables: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let convert = |text: &Vec<u8>| {
         std::fs::write(&from, text).unwrap();
         let table = Table::open(std::slice::from_ref(&from), &Roles::default(), false).ok()?;
-        let judge = Judge::Weights(vec![1.0; table.taken().evaluators().len()]);
+        let judge = Ranker::Weights(vec![1.0; table.taken().evaluators().len()]);
         score_all(&table, &judge, &to, Format::Parquet).ok()?;
         std::fs::read(&to).ok()
     };

@@ -1,11 +1,11 @@
 //! Conversion of Arrow arrays, from Parquet or memory, to batches of numbers, text and JSON.
 
-mod look;
+mod detect;
 mod numbers;
 mod text;
 mod widen;
 
-pub(crate) use look::{is_looked_at, look};
+pub(crate) use detect::{is_looked_at, look};
 use numbers::is_numeric;
 pub(crate) use numbers::{fits_a_number, of_numbers};
 pub use text::json;
@@ -13,33 +13,33 @@ pub(crate) use text::{as_text, date, fraction, shortest, text};
 use text::{each_text, key};
 pub use widen::of_one_type;
 
-use super::{Show, distinct};
-use crate::ask::{Ask, Batch, Layout, Use, begin_sums, group};
-use crate::column::{Column, Slab};
-use crate::error::{Error, Place};
-use crate::numbers::Numbers;
-use crate::roles::{Found, Kind};
-use crate::tally::Tally;
+use super::{OutputColumns, distinct};
+use crate::scan_plan::{ScanPlan, Batch, BatchLayout, ColumnUse, begin_sums, group};
+use crate::output_rows::{OutputColumn, OutputRows};
+use crate::error::{Error, RowPosition};
+use crate::number_column::NumberColumn;
+use crate::roles::{ColumnInfo, ColumnKind};
+use crate::odd_cells::ColumnTally;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema};
 use std::path::Path;
 
 /// The columns of a schema, each with the kind that its type suggests.
-pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error> {
+pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<ColumnInfo>, Error> {
     distinct(path, schema.fields().iter().map(|field| field.name().as_str()))?;
-    let found = |field: &arrow_schema::Field| Found {
+    let found = |field: &arrow_schema::Field| ColumnInfo {
         data_type: Some(field.data_type().clone()),
-        ..Found::new(
+        ..ColumnInfo::new(
             field.name().clone(),
-            if is_numeric(field.data_type()) { Kind::Number } else { Kind::Text },
+            if is_numeric(field.data_type()) { ColumnKind::Number } else { ColumnKind::Text },
         )
     };
     Ok(schema.fields().iter().map(|field| found(field)).collect())
 }
 
 /// Indices of the columns that a pass has to read.
-pub(crate) fn wanted(ask: &Ask) -> Vec<usize> {
-    (0..ask.uses.len()).filter(|&column| ask.records || ask.uses[column] != Use::Skip).collect()
+pub(crate) fn wanted(ask: &ScanPlan) -> Vec<usize> {
+    (0..ask.uses.len()).filter(|&column| ask.records || ask.uses[column] != ColumnUse::Skip).collect()
 }
 
 /// Converts arrays to a batch. `pieces(i)` returns the arrays of column `wanted[i]`, whose rows
@@ -48,40 +48,40 @@ pub(crate) fn batch(
     path: &Path,
     rows: usize,
     wanted: &[usize],
-    ask: &Ask,
+    ask: &ScanPlan,
     pieces: impl Fn(usize) -> Vec<ArrayRef>,
 ) -> Result<Batch, Error> {
     let mut batch = Batch { rows, evaluators: ask.evaluators, tallies: ask.tallies(), ..Batch::default() };
     let mut scores = vec![None; ask.evaluators];
     for (at, &column) in wanted.iter().enumerate() {
         match ask.uses[column] {
-            Use::Skip => {}
-            Use::Watch => watch(path, &pieces(at), ask, column, &mut batch.tallies[column])?,
-            Use::Key => {
+            ColumnUse::Skip => {}
+            ColumnUse::Watch => watch(path, &pieces(at), ask, column, &mut batch.tallies[column])?,
+            ColumnUse::Key => {
                 each_key(path, &ask.names[column], &pieces(at), |_, key| batch.keys.push(key.into()))?;
             }
-            Use::Group { evaluator } => {
+            ColumnUse::Group { evaluator } => {
                 let mut codes = Vec::with_capacity(rows);
                 each_key(path, &ask.names[column], &pieces(at), |_, name| codes.push(group(&name)))?;
-                scores[evaluator] = Some(Numbers::Own(codes));
+                scores[evaluator] = Some(NumberColumn::Own(codes));
             }
-            Use::Reviewer => {
+            ColumnUse::Reviewer => {
                 each_key(path, &ask.names[column], &pieces(at), |_, name| batch.reviewed_by(&name))?;
             }
-            Use::Id => {
+            ColumnUse::Id => {
                 each_key(path, &ask.names[column], &pieces(at), |row, key| {
                     batch.name(row, &ask.names[column], &key);
                 })?;
             }
-            Use::Score { evaluator, sign } => {
+            ColumnUse::Score { evaluator, sign } => {
                 let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
                 scores[evaluator] = Some(numbers.signed(sign));
             }
-            Use::Reward { sign } => {
+            ColumnUse::Reward { sign } => {
                 let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
                 batch.rewards = checked(path, &ask.names[column], numbers)?.signed(sign).into_vec();
             }
-            Use::Probability => {
+            ColumnUse::Probability => {
                 let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
                 batch.probabilities = checked(path, &ask.names[column], numbers)?.into_vec();
             }
@@ -94,7 +94,7 @@ pub(crate) fn batch(
     }
     let mut columns = Vec::with_capacity(ask.evaluators);
     for (evaluator, numbers) in scores.into_iter().enumerate() {
-        let numbers = numbers.unwrap_or_else(|| Numbers::missing(rows));
+        let numbers = numbers.unwrap_or_else(|| NumberColumn::missing(rows));
         let bad = match &ask.form {
             Some(form) => numbers.add_to(form, evaluator, &mut sums[form.lane(evaluator)]),
             None => numbers.unusable(),
@@ -102,12 +102,12 @@ pub(crate) fn batch(
         if let Some(row) = bad {
             let column = ask.uses.iter().position(|what| what.is_score_of(evaluator)).unwrap_or(0);
             // The value as stored in the table, not with the sign by which it is ranked.
-            let sign = if let Use::Score { sign, .. } = ask.uses[column] { sign } else { 1.0 };
+            let sign = if let ColumnUse::Score { sign, .. } = ask.uses[column] { sign } else { 1.0 };
             return Err(infinite(path, &ask.names[column], row, numbers.get(row) * sign));
         }
         columns.push(numbers);
     }
-    batch.scores = Layout::Columns(columns);
+    batch.scores = BatchLayout::Columns(columns);
     if let Some(form) = &ask.form {
         form.finish(&mut sums);
     }
@@ -119,15 +119,15 @@ pub(crate) fn batch(
 fn read(
     path: &Path,
     pieces: &[ArrayRef],
-    ask: &Ask,
+    ask: &ScanPlan,
     column: usize,
-    tally: &mut Tally,
-) -> Result<Numbers, Error> {
+    tally: &mut ColumnTally,
+) -> Result<NumberColumn, Error> {
     let mut before = 0;
     let mut all: Option<Vec<f64>> = None;
     for array in pieces {
         let found = numbers::numbers(array, &ask.notations[column], &mut |row, cell, text| {
-            let place = Place::Row((before + row) as u64 + 1);
+            let place = RowPosition::Row((before + row) as u64 + 1);
             tally.take(path, place, ask, column, cell, text.as_bytes())
         })?;
         // Of numeric arrays, only those that are missing throughout are counted.
@@ -140,7 +140,7 @@ fn read(
         before += array.len();
         all.get_or_insert_default().extend(found.into_vec());
     }
-    Ok(Numbers::Own(all.unwrap_or_default()))
+    Ok(NumberColumn::Own(all.unwrap_or_default()))
 }
 
 /// Calls `each` with the row and the text of every cell in a column of keys. Errors on floats too
@@ -155,7 +155,7 @@ fn each_key(
     for (row, key) in rows.enumerate() {
         let key = key.map_err(|value| Error::RoundedId {
             path: path.into(),
-            place: Place::Row(row as u64 + 1),
+            place: RowPosition::Row(row as u64 + 1),
             column: column.into(),
             value: value.to_string(),
         })?;
@@ -185,12 +185,12 @@ pub fn group_codes(column: &str, array: &ArrayRef) -> Result<Vec<f64>, Error> {
 }
 
 /// Counts the cells of a column that had no values in the rows that were looked at.
-fn watch(path: &Path, pieces: &[ArrayRef], ask: &Ask, column: usize, tally: &mut Tally) -> Result<(), Error> {
+fn watch(path: &Path, pieces: &[ArrayRef], ask: &ScanPlan, column: usize, tally: &mut ColumnTally) -> Result<(), Error> {
     let mut before = 0;
     for array in pieces {
         if array.logical_null_count() < array.len() {
             each_text(array, |row, text| {
-                let place = Place::Row((before + row) as u64 + 1);
+                let place = RowPosition::Row((before + row) as u64 + 1);
                 let cell = ask.notations[column].read(text.as_bytes());
                 tally.take(path, place, ask, column, cell, text.as_bytes()).map(|_| ())
             })?;
@@ -200,7 +200,7 @@ fn watch(path: &Path, pieces: &[ArrayRef], ask: &Ask, column: usize, tally: &mut
     Ok(())
 }
 
-fn checked(path: &Path, name: &str, numbers: Numbers) -> Result<Numbers, Error> {
+fn checked(path: &Path, name: &str, numbers: NumberColumn) -> Result<NumberColumn, Error> {
     match numbers.unusable() {
         Some(row) => Err(infinite(path, name, row, numbers.get(row))),
         None => Ok(numbers),
@@ -209,12 +209,12 @@ fn checked(path: &Path, name: &str, numbers: Numbers) -> Result<Numbers, Error> 
 
 pub(crate) fn infinite(path: &Path, column: &str, row: usize, value: f64) -> Error {
     let (path, column, value) = (path.to_path_buf(), column.to_string(), value.to_string());
-    Error::Infinite { path, place: Place::Row(row as u64 + 1), column, value }
+    Error::Infinite { path, place: RowPosition::Row(row as u64 + 1), column, value }
 }
 
 /// Arrays as the columns of `show`.
-pub(crate) fn slab(arrays: &RecordBatch, show: &Show<'_>) -> Slab {
-    Slab::new(arrays.num_rows(), show, |name| arrays.column_by_name(name).cloned().map(Column::Array))
+pub(crate) fn slab(arrays: &RecordBatch, show: &OutputColumns<'_>) -> OutputRows {
+    OutputRows::new(arrays.num_rows(), show, |name| arrays.column_by_name(name).cloned().map(OutputColumn::Array))
 }
 
 /// The rows of several batches, in the given order. Row numbers count across the batches.

@@ -2,8 +2,8 @@
 
 use super::text::{each_text, looked_up};
 use crate::error::Error;
-use crate::number::{Cell, Notation};
-use crate::numbers::Numbers;
+use crate::cell_number::{ParsedCell, Notation};
+use crate::number_column::NumberColumn;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -58,35 +58,35 @@ pub(crate) fn of_numbers(data_type: &DataType, values: &[f64]) -> ArrayRef {
 }
 
 /// Callback for a text cell: receives its row, the parsed cell and the text; returns the number.
-pub(super) type Take<'a> = dyn FnMut(usize, Cell, &str) -> Result<f64, Error> + 'a;
+pub(super) type TextHandler<'a> = dyn FnMut(usize, ParsedCell, &str) -> Result<f64, Error> + 'a;
 
 /// The numbers of an array, NaN where missing. Doubles and floats without nulls are not copied.
-pub(super) fn numbers(array: &ArrayRef, notation: &Notation, take: &mut Take<'_>) -> Result<Numbers, Error> {
+pub(super) fn numbers(array: &ArrayRef, notation: &Notation, take: &mut TextHandler<'_>) -> Result<NumberColumn, Error> {
     if !is_numeric(array.data_type()) {
-        return Ok(Numbers::Own(cell_by_cell(array, notation, take)?));
+        return Ok(NumberColumn::Own(cell_by_cell(array, notation, take)?));
     }
     let stored = stored(array, take)?;
     if !notation.na.has_numbers() {
         return Ok(stored);
     }
     let given = |value: f64| if notation.na.is_missing(value) { f64::NAN } else { value };
-    Ok(Numbers::Own(stored.into_vec().into_iter().map(given).collect()))
+    Ok(NumberColumn::Own(stored.into_vec().into_iter().map(given).collect()))
 }
 
 /// The numbers of an array with a numeric type.
-fn stored(array: &ArrayRef, take: &mut Take<'_>) -> Result<Numbers, Error> {
-    Ok(Numbers::Own(match array.data_type() {
+fn stored(array: &ArrayRef, take: &mut TextHandler<'_>) -> Result<NumberColumn, Error> {
+    Ok(NumberColumn::Own(match array.data_type() {
         DataType::Float64 => {
             let array = array.as_primitive::<Float64Type>();
             if array.null_count() == 0 {
-                return Ok(Numbers::Array64(array.clone()));
+                return Ok(NumberColumn::Array64(array.clone()));
             }
             with_nulls(array, |v| v)
         }
         DataType::Float32 => {
             let array = array.as_primitive::<Float32Type>();
             if array.null_count() == 0 {
-                return Ok(Numbers::Array32(array.clone()));
+                return Ok(NumberColumn::Array32(array.clone()));
             }
             with_nulls(array, f64::from)
         }
@@ -109,7 +109,7 @@ fn stored(array: &ArrayRef, take: &mut Take<'_>) -> Result<Numbers, Error> {
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
             if dictionary.values().is_empty() {
-                return Ok(Numbers::missing(array.len()));
+                return Ok(NumberColumn::missing(array.len()));
             }
             let keys = dictionary.normalized_keys();
             let values = stored(dictionary.values(), take)?;
@@ -125,7 +125,7 @@ fn stored(array: &ArrayRef, take: &mut Take<'_>) -> Result<Numbers, Error> {
     }))
 }
 
-fn cell_by_cell(array: &ArrayRef, notation: &Notation, take: &mut Take<'_>) -> Result<Vec<f64>, Error> {
+fn cell_by_cell(array: &ArrayRef, notation: &Notation, take: &mut TextHandler<'_>) -> Result<Vec<f64>, Error> {
     let mut values = Vec::with_capacity(array.len());
     each_text(array, |row, cell| {
         values.push(take(row, notation.read(cell.as_bytes()), cell)?);

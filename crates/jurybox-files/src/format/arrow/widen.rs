@@ -2,7 +2,7 @@
 
 use super::numbers::{is_text, numbers};
 use super::text::text;
-use crate::number::{Cell, Notation};
+use crate::cell_number::{ParsedCell, Notation};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
@@ -96,9 +96,9 @@ fn cast(array: &ArrayRef, wide: &DataType) -> ArrayRef {
             Arc::new((0..array.len()).map(|row| parsed(row)?.parse().ok()).collect::<UInt64Array>())
         }
         DataType::Float64 => {
-            let value = |cell| if let Cell::Number(value) = cell { value } else { f64::NAN };
+            let value = |cell| if let ParsedCell::Number(value) = cell { value } else { f64::NAN };
             let values = numbers(array, &Notation::default(), &mut |_, cell, _| Ok(value(cell)));
-            let values = values.map(crate::numbers::Numbers::into_vec).unwrap_or_default();
+            let values = values.map(crate::number_column::NumberColumn::into_vec).unwrap_or_default();
             let cells =
                 values.into_iter().enumerate().map(|(row, value)| array.is_valid(row).then_some(value));
             Arc::new(cells.collect::<Float64Array>())

@@ -5,17 +5,17 @@ use memchr::memchr;
 use std::borrow::Cow;
 
 /// Iterates over the cells of one record, without their quotes.
-pub(super) fn cells(record: &[u8], delimiter: u8) -> Cells<'_> {
+pub(super) fn cells(record: &[u8], delimiter: u8) -> CellIter<'_> {
     let record = record.strip_suffix(b"\n").unwrap_or(record);
-    Cells { rest: Some(record.strip_suffix(b"\r").unwrap_or(record)), delimiter }
+    CellIter { rest: Some(record.strip_suffix(b"\r").unwrap_or(record)), delimiter }
 }
 
-pub(super) struct Cells<'a> {
+pub(super) struct CellIter<'a> {
     rest: Option<&'a [u8]>,
     delimiter: u8,
 }
 
-impl<'a> Iterator for Cells<'a> {
+impl<'a> Iterator for CellIter<'a> {
     type Item = Cow<'a, [u8]>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -1,10 +1,10 @@
 //! Detection of a CSV file's header: column names, delimiter, and lines to skip before it.
 
 use super::cells::cells;
-use crate::error::{Error, Place};
+use crate::error::{Error, RowPosition};
 use crate::format::blocks::record_end;
 use crate::format::{MOST_COLUMNS, distinct};
-use crate::number::{self, Cell};
+use crate::cell_number::{self, ParsedCell};
 use memchr::{memchr, memchr_iter};
 use std::path::Path;
 
@@ -22,9 +22,9 @@ impl Header {
     /// Whether the header looks like a row of data: at least half its names are numbers, and one of
     /// them is a fraction. Whole numbers alone are common names (0, 1, 2, … from programs).
     pub(super) fn is_of_numbers(&self) -> bool {
-        let number = |name: &&String| matches!(number::parse(name.as_bytes()), Cell::Number(_));
-        let fraction = |name: &String| match number::parse(name.as_bytes()) {
-            Cell::Number(value) => value.fract() != 0.0,
+        let number = |name: &&String| matches!(cell_number::parse(name.as_bytes()), ParsedCell::Number(_));
+        let fraction = |name: &String| match cell_number::parse(name.as_bytes()) {
+            ParsedCell::Number(value) => value.fract() != 0.0,
             _ => false,
         };
         2 * self.names.iter().filter(number).count() >= self.names.len() && self.names.iter().any(fraction)
@@ -33,7 +33,7 @@ impl Header {
 
 /// The delimiter and the header as stated by the user; `None` means detect.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Says {
+pub(super) struct HeaderOptions {
     pub(super) delimiter: Option<u8>,
     pub(super) header: Option<bool>,
 }
@@ -43,7 +43,7 @@ const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
 /// Delimiters that are detected, the likeliest first.
 const DELIMITERS: &[u8] = b",\t;|";
 
-impl Says {
+impl HeaderOptions {
     /// Where the header starts, and its delimiter.
     fn begin(self, text: &[u8]) -> (usize, u8) {
         let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
@@ -86,7 +86,7 @@ impl Says {
             return Err(Error::Foreign { path: path.into(), what });
         }
         std::str::from_utf8(record)
-            .map_err(|_| Error::NotUtf8 { path: path.into(), place: Place::Line(1) })?;
+            .map_err(|_| Error::NotUtf8 { path: path.into(), place: RowPosition::Line(1) })?;
         // One more than the maximum is enough for `distinct` to refuse them.
         let cells = cells(record, delimiter).take(MOST_COLUMNS + 1);
         let names: Vec<String> = if self.header == Some(false) {
@@ -138,7 +138,7 @@ fn lines_of_comments(text: &[u8]) -> usize {
 /// Gives a column without a name, such as the index written by pandas, the name under which pandas
 /// reads it.
 fn named((at, name): (usize, String)) -> String {
-    if name.is_empty() { format!("{}{at}", crate::own::UNNAMED) } else { name }
+    if name.is_empty() { format!("{}{at}", crate::own_columns::UNNAMED) } else { name }
 }
 
 /// Detects the delimiter from the first two records.
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_stands_before_the_header_is_passed_over() {
-        let says = Says { delimiter: None, header: None };
+        let says = HeaderOptions { delimiter: None, header: None };
         let read = |text: &str| says.read(Path::new("a.csv"), text.as_bytes()).unwrap();
         for (text, names, delimiter, lines) in [
             ("sep=;\r\npost;spam\r\np1;0,5\r\n", vec!["post", "spam"], b';', 2),
@@ -195,7 +195,7 @@ mod tests {
                 "{text}"
             );
         }
-        let says = Says { delimiter: None, header: Some(false) };
+        let says = HeaderOptions { delimiter: None, header: Some(false) };
         let header = says.read(Path::new("a.csv"), b"sep=;\n0,5;1\n").unwrap();
         assert_eq!((header.names.len(), header.bytes, header.lines), (2, 6, 1));
     }

@@ -4,24 +4,24 @@
 //! numbers in place and only the requested columns. A block with quotes is parsed cell by cell.
 
 use super::cells::cells;
-use crate::ask::{Ask, Batch, Layout, Use, group};
-use crate::error::{Error, Place};
+use crate::scan_plan::{ScanPlan, Batch, BatchLayout, ColumnUse, group};
+use crate::error::{Error, RowPosition};
 use crate::format::blocks::{closing_quote, record_end};
 use crate::id;
-use crate::number::{LIMIT, Notation};
+use crate::cell_number::{LIMIT, Notation};
 use memchr::{memchr, memchr_iter, memchr2};
 use std::path::Path;
 
 /// Parses the records of a block. Line numbers in errors count from 1 at the block's start.
-pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &Ask) -> Result<Batch, Error> {
+pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &ScanPlan) -> Result<Batch, Error> {
     if let Err(bad) = std::str::from_utf8(block) {
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
-        return Err(Error::NotUtf8 { path: path.into(), place: Place::Line(line) });
+        return Err(Error::NotUtf8 { path: path.into(), place: RowPosition::Line(line) });
     }
     let mut batch =
-        Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, Layout::default()) };
+        Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, BatchLayout::default()) };
     let plain = ask.notations.iter().map(Notation::is_plain).collect();
-    let mut sink = Sink { path, delimiter, ask, plain, scores: Vec::new(), batch: &mut batch, line: 1 };
+    let mut sink = RecordParser { path, delimiter, ask, plain, scores: Vec::new(), batch: &mut batch, line: 1 };
     sink.scores.reserve(block.len() / 64 * ask.evaluators);
     if memchr(b'"', block).is_some() {
         sink.records(block, |sink, at| sink.careful_record(block, at))?;
@@ -29,14 +29,14 @@ pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &Ask) -> Resu
         sink.records(block, |sink, at| sink.plain_record(block, at))?;
     }
     let scores = std::mem::take(&mut sink.scores);
-    batch.scores = Layout::Rows(scores);
+    batch.scores = BatchLayout::Rows(scores);
     Ok(batch)
 }
 
-struct Sink<'a> {
+struct RecordParser<'a> {
     path: &'a Path,
     delimiter: u8,
-    ask: &'a Ask,
+    ask: &'a ScanPlan,
     /// By column: whether its numbers need no special notation, so that the fast parser applies.
     plain: Vec<bool>,
     scores: Vec<f64>,
@@ -44,7 +44,7 @@ struct Sink<'a> {
     line: u64,
 }
 
-impl Sink<'_> {
+impl RecordParser<'_> {
     /// Calls `record` for every record of a block and skips blank lines. `record` returns where the
     /// next one starts.
     #[inline]
@@ -75,13 +75,13 @@ impl Sink<'_> {
         let row = self.scores.len() - self.ask.evaluators;
         let (mut at, last) = (start, self.ask.uses.len() - 1);
         for (column, &what) in self.ask.uses.iter().enumerate() {
-            let end = if let Use::Score { evaluator, sign } = what {
+            let end = if let ColumnUse::Score { evaluator, sign } = what {
                 let (value, end) = self.plain_number(block, at, column)?;
                 self.scores[row + evaluator] = value * sign;
                 end
             } else {
                 let end = memchr2(self.delimiter, b'\n', &block[at..]).map_or(block.len(), |step| at + step);
-                if what != Use::Skip {
+                if what != ColumnUse::Skip {
                     self.take(column, without_return(&block[at..end]))?;
                 }
                 end
@@ -126,7 +126,7 @@ impl Sink<'_> {
             // Only the last record of a file may lack its line end. An open quote swallows all that
             // follows.
             None if closed(&block[start..], self.delimiter) => block.len(),
-            None => return Err(Error::OpenQuote { path: self.path.into(), place: Place::Line(self.line) }),
+            None => return Err(Error::OpenQuote { path: self.path.into(), place: RowPosition::Line(self.line) }),
         };
         self.cells_of(&block[start..end], start)?;
         self.line += memchr_iter(b'\n', &block[start..end]).count() as u64;
@@ -140,10 +140,10 @@ impl Sink<'_> {
         for (column, cell) in cells(record, self.delimiter).enumerate() {
             found += 1;
             match self.ask.uses.get(column) {
-                Some(&Use::Score { evaluator, sign }) => {
+                Some(&ColumnUse::Score { evaluator, sign }) => {
                     self.scores[row + evaluator] = self.number(column, &cell)? * sign;
                 }
-                Some(Use::Skip) | None => {}
+                Some(ColumnUse::Skip) | None => {}
                 Some(_) => self.take(column, &cell)?,
             }
         }
@@ -162,30 +162,30 @@ impl Sink<'_> {
     /// Reads a requested cell that is not a score.
     fn take(&mut self, column: usize, cell: &[u8]) -> Result<(), Error> {
         match self.ask.uses[column] {
-            Use::Reward { sign } => {
+            ColumnUse::Reward { sign } => {
                 let number = self.number(column, cell)?;
                 self.batch.rewards.push(number * sign);
             }
-            Use::Probability => {
+            ColumnUse::Probability => {
                 let number = self.number(column, cell)?;
                 self.batch.probabilities.push(number);
             }
-            Use::Key => self.batch.keys.push(String::from_utf8_lossy(cell).into()),
-            Use::Reviewer => self.batch.reviewed_by(&String::from_utf8_lossy(cell)),
-            Use::Id => {
+            ColumnUse::Key => self.batch.keys.push(String::from_utf8_lossy(cell).into()),
+            ColumnUse::Reviewer => self.batch.reviewed_by(&String::from_utf8_lossy(cell)),
+            ColumnUse::Id => {
                 let (row, name, cell) =
                     (self.batch.rows - 1, &self.ask.names[column], String::from_utf8_lossy(cell));
-                id::check(self.path, Place::Line(self.line), name, &cell)?;
+                id::check(self.path, RowPosition::Line(self.line), name, &cell)?;
                 self.batch.name(row, name, &cell);
             }
-            Use::Watch => {
+            ColumnUse::Watch => {
                 self.number(column, cell)?;
             }
-            Use::Group { evaluator } => {
+            ColumnUse::Group { evaluator } => {
                 let row = self.scores.len() - self.ask.evaluators;
                 self.scores[row + evaluator] = group(&String::from_utf8_lossy(cell));
             }
-            Use::Skip | Use::Score { .. } => {}
+            ColumnUse::Skip | ColumnUse::Score { .. } => {}
         }
         Ok(())
     }
@@ -193,7 +193,7 @@ impl Sink<'_> {
     /// Reads a whole cell as a number.
     fn number(&mut self, column: usize, cell: &[u8]) -> Result<f64, Error> {
         let read = self.ask.notations[column].read(cell);
-        self.batch.tallies[column].take(self.path, Place::Line(self.line), self.ask, column, read, cell)
+        self.batch.tallies[column].take(self.path, RowPosition::Line(self.line), self.ask, column, read, cell)
     }
 
     #[cold]
@@ -201,7 +201,7 @@ impl Sink<'_> {
         let end = record_end(block, start, self.delimiter).unwrap_or(block.len());
         let found = cells(&block[start..end], self.delimiter).count();
         let (path, expected) = (self.path.to_path_buf(), self.ask.uses.len());
-        Error::Ragged { path, place: Place::Line(self.line), found, expected }
+        Error::Ragged { path, place: RowPosition::Line(self.line), found, expected }
     }
 }
 

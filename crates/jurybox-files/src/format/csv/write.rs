@@ -1,24 +1,24 @@
 //! CSV output: a header, then records, with quotes only where needed.
 
-use crate::column::Slab;
+use crate::output_rows::OutputRows;
 use crate::error::Error;
-use crate::write::{Aside, Sink, Squeeze};
+use crate::write::{PendingFile, TableSink, CompressedWriter};
 use std::path::Path;
 
 pub(super) struct CsvSink {
-    out: Squeeze,
+    out: CompressedWriter,
     /// Whether the header has yet to be written.
     first: bool,
 }
 
 impl CsvSink {
-    pub(super) fn new(aside: Aside, name: &Path) -> Result<Self, Error> {
-        Ok(CsvSink { out: Squeeze::new(aside, name)?, first: true })
+    pub(super) fn new(aside: PendingFile, name: &Path) -> Result<Self, Error> {
+        Ok(CsvSink { out: CompressedWriter::new(aside, name)?, first: true })
     }
 }
 
-impl Sink for CsvSink {
-    fn write(&mut self, slab: &Slab) -> Result<(), Error> {
+impl TableSink for CsvSink {
+    fn write(&mut self, slab: &OutputRows) -> Result<(), Error> {
         let mut text = Vec::new();
         if std::mem::take(&mut self.first) {
             record(&mut text, slab.names.iter().cloned());

@@ -1,8 +1,8 @@
 //! Output cells of JSON lines, as they were written in the input.
 
 use super::parse::{plain, read};
-use crate::column::Cells;
-use crate::number::{Cell, Notation};
+use crate::output_rows::FormatCells;
+use crate::cell_number::{ParsedCell, Notation};
 use arrow_array::{ArrayRef, Float64Array, StringArray};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(super) struct JsonCells {
     pub(super) numeric: Option<Notation>,
 }
 
-impl Cells for JsonCells {
+impl FormatCells for JsonCells {
     fn text(&self, row: usize) -> String {
         self.cells[row].as_deref().map_or(String::new(), |raw| plain(raw.get()))
     }
@@ -29,7 +29,7 @@ impl Cells for JsonCells {
         if let Some(notation) = &self.numeric {
             // As they were read: true and false are 1 and 0.
             let number = |raw: &RawValue| match read(notation, raw.get()) {
-                Cell::Number(value) => Some(value),
+                ParsedCell::Number(value) => Some(value),
                 _ => None,
             };
             return Arc::new(cells.map(|cell| cell.and_then(number)).collect::<Float64Array>());
@@ -38,7 +38,7 @@ impl Cells for JsonCells {
         Arc::new(cells.map(|cell| cell.filter(|raw| raw.get() != "null").map(text)).collect::<StringArray>())
     }
 
-    fn slice(&self, from: usize, to: usize) -> Arc<dyn Cells> {
+    fn slice(&self, from: usize, to: usize) -> Arc<dyn FormatCells> {
         Arc::new(JsonCells { cells: self.cells[from..to].to_vec(), numeric: self.numeric.clone() })
     }
 }

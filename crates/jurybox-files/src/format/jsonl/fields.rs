@@ -12,8 +12,8 @@ pub(super) type Fields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
 /// Reads the keys and values of one object.
 pub(super) fn fields(text: &[u8]) -> Result<Fields<'_>, serde_json::Error> {
-    struct Each;
-    impl<'de> Visitor<'de> for Each {
+    struct BatchCallback;
+    impl<'de> Visitor<'de> for BatchCallback {
         type Value = Fields<'de>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,7 +22,7 @@ pub(super) fn fields(text: &[u8]) -> Result<Fields<'_>, serde_json::Error> {
 
         fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
             let (mut fields, mut seen) = (Fields::new(), HashSet::new());
-            while let Some((key, value)) = map.next_entry::<Key<'de>, &RawValue>()? {
+            while let Some((key, value)) = map.next_entry::<JsonKey<'de>, &RawValue>()? {
                 if !seen.insert(key.0.clone()) {
                     return Err(de::Error::custom(format!("the key `{}` stands twice", key.0)));
                 }
@@ -35,14 +35,14 @@ pub(super) fn fields(text: &[u8]) -> Result<Fields<'_>, serde_json::Error> {
         }
     }
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let fields = (&mut deserializer).deserialize_map(Each)?;
+    let fields = (&mut deserializer).deserialize_map(BatchCallback)?;
     deserializer.end()?;
     Ok(fields)
 }
 
 /// A key, borrowed from the text where it holds no escapes.
 #[derive(serde::Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct JsonKey<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Whether a value is an object.
 pub(super) fn is_object(value: &RawValue) -> bool {
@@ -73,12 +73,12 @@ pub(super) fn at<'a>(fields: &Fields<'a>, way: &[String]) -> Option<&'a RawValue
 
 /// The paths to the columns as a tree: the column that ends at this key, and the branches by key.
 #[derive(Debug, Default)]
-pub(super) struct Ways {
+pub(super) struct FieldPaths {
     pub(super) column: Option<usize>,
-    pub(super) on: HashMap<String, Ways>,
+    pub(super) on: HashMap<String, FieldPaths>,
 }
 
-impl Ways {
+impl FieldPaths {
     pub(super) fn add(&mut self, way: &[String], column: usize) {
         match way.split_first() {
             None => self.column = Some(column),

@@ -5,19 +5,19 @@ mod fields;
 mod parse;
 mod write;
 
-use super::blocks::{Ends, LONGEST, TextUnits};
-use super::{About, Cut, Each, Fetch, Format, MOST_COLUMNS, Parsed, Show, Source, Unit, distinct};
-use crate::ask::Ask;
-use crate::column::{Column, Slab};
-use crate::error::{Error, Place};
-use crate::input::{Beginning, Input, is_json};
-use crate::look::{Look, ROWS};
-use crate::number::Notation;
-use crate::roles::{Found, Kind};
-use crate::scan::Part;
-use crate::spare::strike;
+use super::blocks::{RecordEnds, LONGEST, TextUnits};
+use super::{FormatInfo, UnitReader, BatchCallback, RowRequest, Format, MOST_COLUMNS, ParsedBatch, OutputColumns, RowSource, WorkUnit, distinct};
+use crate::scan_plan::ScanPlan;
+use crate::output_rows::{OutputColumn, OutputRows};
+use crate::error::{Error, RowPosition};
+use crate::input::{InputStart, InputFile, is_json};
+use crate::detect::{ColumnDetector, ROWS};
+use crate::cell_number::Notation;
+use crate::roles::{ColumnInfo, ColumnKind};
+use crate::scan::ScanPart;
+use crate::skip_bad_rows::strike;
 use cells::JsonCells;
-use fields::Ways;
+use fields::FieldPaths;
 use memchr::memchr_iter;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-pub(super) const ABOUT: About = About {
+pub(super) const ABOUT: FormatInfo = FormatInfo {
     endings: &["jsonl", "ndjson", "json"],
     begins: |text| is_json(text).is_some(),
     streams: true,
@@ -39,8 +39,8 @@ const DEEPEST: usize = 16;
 /// A file of JSON lines.
 #[derive(Debug)]
 struct JsonLines {
-    input: Input,
-    columns: Vec<Found>,
+    input: InputFile,
+    columns: Vec<ColumnInfo>,
     /// The path of keys to each column.
     ways: Vec<Vec<String>>,
     /// Whether all lines have been looked at.
@@ -48,10 +48,10 @@ struct JsonLines {
 }
 
 impl JsonLines {
-    fn open(input: Input) -> Result<JsonLines, Error> {
+    fn open(input: InputFile) -> Result<JsonLines, Error> {
         let begun = input.beginning(has_a_line)?;
         if !begun.whole && !has_a_line(&begun.text) {
-            let (path, place) = (input.path.clone(), Place::Line(1));
+            let (path, place) = (input.path.clone(), RowPosition::Line(1));
             return Err(Error::LongRecord { path, place, limit: LONGEST });
         }
         let (columns, ways, whole) = columns(&input, &begun)?;
@@ -60,11 +60,11 @@ impl JsonLines {
 
     /// Converts lines to the columns of `show`. All of them were parsed before, so a line that
     /// fails here counts as empty.
-    fn slab<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &Show<'_>) -> Slab {
+    fn slab<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &OutputColumns<'_>) -> OutputRows {
         let rows = records.len();
         let known: HashMap<&str, &[String]> =
             self.columns.iter().zip(&self.ways).map(|(found, way)| (&*found.name, &**way)).collect();
-        let way = |found: &Found| known.get(&*found.name).copied().unwrap_or_default();
+        let way = |found: &ColumnInfo| known.get(&*found.name).copied().unwrap_or_default();
         let ways: Vec<&[String]> = show.columns.iter().map(way).collect();
         let mut cells: Vec<Vec<Option<Box<RawValue>>>> = vec![Vec::with_capacity(rows); ways.len()];
         for record in records {
@@ -80,9 +80,9 @@ impl JsonLines {
             }
         }
         let mut cells = cells.into_iter();
-        Slab::new(rows, show, |name| {
+        OutputRows::new(rows, show, |name| {
             let cells = cells.next()?;
-            Some(Column::Cells(Arc::new(JsonCells { cells, numeric: show.notation_of(name) })))
+            Some(OutputColumn::Cells(Arc::new(JsonCells { cells, numeric: show.notation_of(name) })))
         })
     }
 
@@ -91,7 +91,7 @@ impl JsonLines {
     fn late(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
         let last = name.rsplit('.').next().unwrap_or(name);
         let mut cut = self.cut(&Arc::default())?;
-        let mut unit = Unit::default();
+        let mut unit = WorkUnit::default();
         while cut.next(&mut unit)? {
             for (_, _, line) in parse::lines(&unit.text) {
                 if memchr::memmem::find(line, last.as_bytes()).is_some()
@@ -106,7 +106,7 @@ impl JsonLines {
     }
 }
 
-impl Source for JsonLines {
+impl RowSource for JsonLines {
     fn path(&self) -> &Path {
         &self.input.path
     }
@@ -115,7 +115,7 @@ impl Source for JsonLines {
         Format::JsonLines
     }
 
-    fn columns(&self) -> &[Found] {
+    fn columns(&self) -> &[ColumnInfo] {
         &self.columns
     }
 
@@ -135,11 +135,11 @@ impl Source for JsonLines {
         self.input.fingerprint()
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
-        Ok(Box::new(TextUnits::new(&self.input, self.input.text(bytes)?, Ends::Lines)))
+    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+        Ok(Box::new(TextUnits::new(&self.input, self.input.text(bytes)?, RecordEnds::Lines)))
     }
 
-    fn lines(&self, unit: &Unit) -> u64 {
+    fn lines(&self, unit: &WorkUnit) -> u64 {
         memchr_iter(b'\n', &unit.text).count() as u64
     }
 
@@ -155,32 +155,32 @@ impl Source for JsonLines {
             self.late(name)?
         };
         if let Some(way) = way {
-            self.columns.push(Found { nested: way.len() > 1, ..Found::new(name.into(), Kind::Empty) });
+            self.columns.push(ColumnInfo { nested: way.len() > 1, ..ColumnInfo::new(name.into(), ColumnKind::Empty) });
             self.ways.push(way);
         }
         Ok(())
     }
 
-    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
-        let mut ways = Ways::default();
+    fn parse(&self, unit: &mut WorkUnit, ask: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
+        let mut ways = FieldPaths::default();
         for (column, way) in self.ways.iter().enumerate() {
             ways.add(way, column);
         }
-        let place = if self.input.items { Place::Row } else { Place::Line };
-        let wanted = parse::Wanted { path: self.path(), ways: &ways, place };
+        let place = if self.input.items { RowPosition::Row } else { RowPosition::Line };
+        let wanted = parse::WantedFields { path: self.path(), ways: &ways, place };
         let batch = parse::parse(&wanted, &unit.text, ask)?;
-        each(Parsed { batch, text: &unit.text, arrays: None })
+        each(ParsedBatch { batch, text: &unit.text, arrays: None })
     }
 
-    fn strike(&self, unit: &mut Unit, line: u64) -> bool {
+    fn strike(&self, unit: &mut WorkUnit, line: u64) -> bool {
         strike(&mut unit.text, line, |_, _| None)
     }
 
-    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
+    fn whole(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
         Ok(self.slab((0..part.batch.rows()).map(|row| part.text_of(row)), show))
     }
 
-    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
+    fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
         Ok(self.slab(rows.iter().map(|row| row.record.text()), show))
     }
 }
@@ -191,13 +191,13 @@ fn has_a_line(text: &[u8]) -> bool {
 }
 
 /// The columns, the path of keys to each, and whether the lines looked at are all of the file.
-type Columns = (Vec<Found>, Vec<Vec<String>>, bool);
+type JsonColumns = (Vec<ColumnInfo>, Vec<Vec<String>>, bool);
 
 /// Detects the columns and their kinds from the first lines. Fields of nested objects get dotted
 /// names.
-fn columns(input: &Input, begun: &Beginning) -> Result<Columns, Error> {
+fn columns(input: &InputFile, begun: &InputStart) -> Result<JsonColumns, Error> {
     let path = &input.path;
-    let mut head = Head { notation: input.reading.notation(), ..Head::default() };
+    let mut head = JsonHead { notation: input.reading.notation(), ..JsonHead::default() };
     let mut lines = parse::lines(&begun.text);
     for (number, _, line) in lines.by_ref().take(ROWS) {
         // The last line of a file may lack its line end; that of a longer file was cut off here.
@@ -205,7 +205,7 @@ fn columns(input: &Input, begun: &Beginning) -> Result<Columns, Error> {
             break;
         }
         head.rows += 1;
-        let place = if input.items { Place::Row(number) } else { Place::Line(number) };
+        let place = if input.items { RowPosition::Row(number) } else { RowPosition::Line(number) };
         let refuse = |reason: String| Error::Json { path: path.clone(), place, reason };
         let fields = fields::fields(line).map_err(|e| refuse(parse::reason(&e)))?;
         if number == 1 && begun.whole && is_by_columns(&fields) && lines_after(&begun.text, line) == 0 {
@@ -219,12 +219,12 @@ fn columns(input: &Input, begun: &Beginning) -> Result<Columns, Error> {
         return Err(Error::Empty { path: path.clone() });
     }
     let whole = begun.whole && lines.next().is_none();
-    let columns: Vec<Found> = head
+    let columns: Vec<ColumnInfo> = head
         .names
         .iter()
         .zip(&head.looks)
         .zip(&head.ways)
-        .map(|((name, look), way)| Found { nested: way.len() > 1, ..look.found(name.clone()) })
+        .map(|((name, look), way)| ColumnInfo { nested: way.len() > 1, ..look.found(name.clone()) })
         .collect();
     distinct(path, columns.iter().map(|found| found.name.as_str()))?;
     Ok((columns, head.ways, whole))
@@ -250,16 +250,16 @@ fn is_by_columns(fields: &fields::Fields<'_>) -> bool {
 
 /// The columns found in the first lines.
 #[derive(Default)]
-struct Head {
+struct JsonHead {
     notation: Notation,
     rows: usize,
     names: Vec<String>,
     ways: Vec<Vec<String>>,
-    looks: Vec<Look>,
+    looks: Vec<ColumnDetector>,
     by_name: HashMap<String, usize>,
 }
 
-impl Head {
+impl JsonHead {
     fn see(&mut self, fields: &fields::Fields<'_>, before: &[String], path: &Path) -> Result<(), Error> {
         for (key, value) in fields {
             let way = [before, &[key.to_string()]].concat();
@@ -270,7 +270,7 @@ impl Head {
                 Some(_) if way.len() > 1 => continue,
                 Some(&column) => {
                     self.ways[column].clone_from(&way);
-                    self.looks[column] = Look::default();
+                    self.looks[column] = ColumnDetector::default();
                     column
                 }
                 None => {
@@ -280,7 +280,7 @@ impl Head {
                     self.by_name.insert(name.clone(), self.names.len());
                     self.names.push(name);
                     self.ways.push(way.clone());
-                    self.looks.push(Look::default());
+                    self.looks.push(ColumnDetector::default());
                     self.names.len() - 1
                 }
             };
@@ -296,7 +296,7 @@ impl Head {
     }
 }
 
-impl Look {
+impl ColumnDetector {
     fn see_json(&mut self, text: &str, notation: &Notation) {
         match text.as_bytes().first() {
             Some(b'"') => self.see(parse::plain(text).as_bytes(), notation),

@@ -1,11 +1,11 @@
 //! Parsing a block of JSON lines into scores.
 
-use super::fields::{Ways, fields, is_object};
-use crate::ask::{Ask, Batch, Layout, Use, group};
-use crate::error::{Error, Place};
+use super::fields::{FieldPaths, fields, is_object};
+use crate::scan_plan::{ScanPlan, Batch, BatchLayout, ColumnUse, group};
+use crate::error::{Error, RowPosition};
 use crate::id;
-use crate::number::{self, Cell, Notation};
-use crate::tally::LATE;
+use crate::cell_number::{self, ParsedCell, Notation};
+use crate::odd_cells::LATE;
 use memchr::memchr_iter;
 use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -37,26 +37,26 @@ pub(super) fn lines(block: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
 }
 
 /// The input's path, its columns, and how positions in it are named.
-pub(super) struct Wanted<'a> {
+pub(super) struct WantedFields<'a> {
     pub(super) path: &'a Path,
     /// The paths to all known columns, requested or not.
-    pub(super) ways: &'a Ways,
+    pub(super) ways: &'a FieldPaths,
     /// How a position is named: a line, or a row of a JSON array.
-    pub(super) place: fn(u64) -> Place,
+    pub(super) place: fn(u64) -> RowPosition,
 }
 
 /// Parses the lines of a block.
-pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batch, Error> {
+pub(super) fn parse(wanted: &WantedFields<'_>, block: &[u8], ask: &ScanPlan) -> Result<Batch, Error> {
     let path = wanted.path;
     if let Err(bad) = std::str::from_utf8(block) {
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
         return Err(Error::NotUtf8 { path: path.into(), place: (wanted.place)(line) });
     }
     let mut batch =
-        Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, Layout::default()) };
+        Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, BatchLayout::default()) };
     let mut scores: Vec<f64> = Vec::new();
     let mut cells: Vec<Option<&RawValue>> = vec![None; ask.names.len()];
-    let mut late: Vec<(String, Place)> = Vec::new();
+    let mut late: Vec<(String, RowPosition)> = Vec::new();
     for (number, start, line) in lines(block) {
         let place = (wanted.place)(number);
         cells.fill(None);
@@ -66,7 +66,7 @@ pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batc
                 late.push((key.into(), place));
             }
         };
-        let takes = Takes { ways: wanted.ways, ask, cells: &mut cells, stranger: &mut stranger };
+        let takes = FieldVisitor { ways: wanted.ways, ask, cells: &mut cells, stranger: &mut stranger };
         let parsed = takes.deserialize(&mut deserializer).and_then(|()| deserializer.end());
         parsed.map_err(|e| Error::Json { path: path.into(), place, reason: reason(&e) })?;
         batch.rows += 1;
@@ -76,23 +76,23 @@ pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batc
         let row = scores.len();
         scores.resize(row + ask.evaluators, f64::NAN);
         for (column, what) in ask.uses.iter().enumerate() {
-            if *what == Use::Skip {
+            if *what == ColumnUse::Skip {
                 continue;
             }
             let text = cells[column].map_or("null", RawValue::get);
-            if *what == Use::Key {
+            if *what == ColumnUse::Key {
                 batch.keys.push(plain(text).into());
                 continue;
             }
-            if let Use::Group { evaluator } = *what {
+            if let ColumnUse::Group { evaluator } = *what {
                 scores[row + evaluator] = group(&plain(text));
                 continue;
             }
-            if *what == Use::Reviewer {
+            if *what == ColumnUse::Reviewer {
                 batch.reviewed_by(&plain(text));
                 continue;
             }
-            if *what == Use::Id {
+            if *what == ColumnUse::Id {
                 let cell = plain(text);
                 id::check(path, place, &ask.names[column], &cell)?;
                 batch.name(batch.rows - 1, &ask.names[column], &cell);
@@ -101,10 +101,10 @@ pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batc
             let cell = read(&ask.notations[column], text);
             let number = batch.tallies[column].take(path, place, ask, column, cell, text.as_bytes())?;
             match *what {
-                Use::Skip | Use::Key | Use::Id | Use::Group { .. } | Use::Reviewer | Use::Watch => {}
-                Use::Score { evaluator, sign } => scores[row + evaluator] = number * sign,
-                Use::Reward { sign } => batch.rewards.push(number * sign),
-                Use::Probability => batch.probabilities.push(number),
+                ColumnUse::Skip | ColumnUse::Key | ColumnUse::Id | ColumnUse::Group { .. } | ColumnUse::Reviewer | ColumnUse::Watch => {}
+                ColumnUse::Score { evaluator, sign } => scores[row + evaluator] = number * sign,
+                ColumnUse::Reward { sign } => batch.rewards.push(number * sign),
+                ColumnUse::Probability => batch.probabilities.push(number),
             }
         }
     }
@@ -112,22 +112,22 @@ pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batc
         batch.starts.push(block.len());
     }
     batch.late = late;
-    batch.scores = Layout::Rows(scores);
+    batch.scores = BatchLayout::Rows(scores);
     Ok(batch)
 }
 
 /// Reads a JSON value as a number: numbers, null, true, false, and strings that hold a number as a
 /// text cell may.
-pub(super) fn read(notation: &Notation, text: &str) -> Cell {
+pub(super) fn read(notation: &Notation, text: &str) -> ParsedCell {
     match text.as_bytes().first() {
         Some(b'"') => notation.read(plain(text).as_bytes()),
-        Some(b'[' | b'{') => Cell::NotANumber,
-        Some(b't') => Cell::Number(1.0),
-        Some(b'f') => Cell::Number(0.0),
-        Some(b'n') | None => Cell::Missing,
+        Some(b'[' | b'{') => ParsedCell::NotANumber,
+        Some(b't') => ParsedCell::Number(1.0),
+        Some(b'f') => ParsedCell::Number(0.0),
+        Some(b'n') | None => ParsedCell::Missing,
         // JSON numbers always have a decimal point, whatever decimal mark was set for text.
-        Some(_) => match number::parse(text.as_bytes()) {
-            Cell::Number(value) if notation.na.is_missing(value) => Cell::Missing,
+        Some(_) => match cell_number::parse(text.as_bytes()) {
+            ParsedCell::Number(value) if notation.na.is_missing(value) => ParsedCell::Missing,
             cell => cell,
         },
     }
@@ -142,15 +142,15 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// Collects the requested values of one object and skips the rest.
-struct Takes<'w, 'c, 'de> {
-    ways: &'w Ways,
-    ask: &'w Ask,
+struct FieldVisitor<'w, 'c, 'de> {
+    ways: &'w FieldPaths,
+    ask: &'w ScanPlan,
     cells: &'c mut [Option<&'de RawValue>],
     /// Receives each key that is not a column.
     stranger: &'c mut dyn FnMut(&str),
 }
 
-impl<'de> DeserializeSeed<'de> for Takes<'_, '_, 'de> {
+impl<'de> DeserializeSeed<'de> for FieldVisitor<'_, '_, 'de> {
     type Value = ();
 
     fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -158,13 +158,13 @@ impl<'de> DeserializeSeed<'de> for Takes<'_, '_, 'de> {
     }
 }
 
-impl Takes<'_, '_, '_> {
+impl FieldVisitor<'_, '_, '_> {
     fn is_wanted(&self, column: usize) -> bool {
-        self.ask.uses[column] != Use::Skip
+        self.ask.uses[column] != ColumnUse::Skip
     }
 }
 
-impl<'de> Visitor<'de> for Takes<'_, '_, 'de> {
+impl<'de> Visitor<'de> for FieldVisitor<'_, '_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -201,8 +201,8 @@ impl<'de> Visitor<'de> for Takes<'_, '_, 'de> {
 /// Collects the requested values of a nested object, whose dotted name is given. Numbers under
 /// unknown keys are passed to `stranger`.
 fn within<'de>(
-    ways: &Ways,
-    ask: &Ask,
+    ways: &FieldPaths,
+    ask: &ScanPlan,
     (object, name): (&'de RawValue, &str),
     cells: &mut [Option<&'de RawValue>],
     stranger: &mut dyn FnMut(&str),
@@ -214,7 +214,7 @@ fn within<'de>(
             }
             continue;
         };
-        if let Some(column) = way.column.filter(|&column| ask.uses[column] != Use::Skip) {
+        if let Some(column) = way.column.filter(|&column| ask.uses[column] != ColumnUse::Skip) {
             cells[column] = Some(value);
         }
         if way.wants(ask) && is_object(value) {
@@ -224,10 +224,10 @@ fn within<'de>(
     Ok(())
 }
 
-impl Ways {
+impl FieldPaths {
     /// Whether a requested column lies below this key.
-    fn wants(&self, ask: &Ask) -> bool {
-        let wanted = |way: &Ways| way.column.is_some_and(|column| ask.uses[column] != Use::Skip);
+    fn wants(&self, ask: &ScanPlan) -> bool {
+        let wanted = |way: &FieldPaths| way.column.is_some_and(|column| ask.uses[column] != ColumnUse::Skip);
         self.on.values().any(|way| wanted(way) || way.wants(ask))
     }
 }

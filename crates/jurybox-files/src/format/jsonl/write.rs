@@ -1,22 +1,22 @@
 //! JSON lines on their way out: an object a row.
 
-use crate::column::Slab;
+use crate::output_rows::OutputRows;
 use crate::error::Error;
-use crate::write::{Aside, Sink, Squeeze};
+use crate::write::{PendingFile, TableSink, CompressedWriter};
 use std::path::Path;
 
 pub(super) struct JsonSink {
-    out: Squeeze,
+    out: CompressedWriter,
 }
 
 impl JsonSink {
-    pub(super) fn new(aside: Aside, name: &Path) -> Result<Self, Error> {
-        Ok(JsonSink { out: Squeeze::new(aside, name)? })
+    pub(super) fn new(aside: PendingFile, name: &Path) -> Result<Self, Error> {
+        Ok(JsonSink { out: CompressedWriter::new(aside, name)? })
     }
 }
 
-impl Sink for JsonSink {
-    fn write(&mut self, slab: &Slab) -> Result<(), Error> {
+impl TableSink for JsonSink {
+    fn write(&mut self, slab: &OutputRows) -> Result<(), Error> {
         let mut text = String::new();
         for row in 0..slab.rows {
             record(&mut text, slab, row);
@@ -29,7 +29,7 @@ impl Sink for JsonSink {
     }
 }
 
-fn record(out: &mut String, slab: &Slab, row: usize) {
+fn record(out: &mut String, slab: &OutputRows, row: usize) {
     out.push('{');
     let mut first = true;
     for (name, column) in slab.names.iter().zip(&slab.columns) {

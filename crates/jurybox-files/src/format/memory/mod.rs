@@ -5,16 +5,16 @@
 
 mod stream;
 
-pub(crate) use stream::Stream;
+pub(crate) use stream::BatchStream;
 
 use super::arrow;
-use super::{Cut, Each, Fetch, Format, Parsed, Show, Source, Stretch, Unit};
-use crate::ask::Ask;
-use crate::column::Slab;
+use super::{UnitReader, BatchCallback, RowRequest, Format, ParsedBatch, OutputColumns, RowSource, RowRange, WorkUnit};
+use crate::scan_plan::ScanPlan;
+use crate::output_rows::OutputRows;
 use crate::error::Error;
-use crate::number::Notation;
-use crate::roles::Found;
-use crate::scan::Part;
+use crate::cell_number::Notation;
+use crate::roles::ColumnInfo;
+use crate::scan::ScanPart;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{ArrowError, SchemaRef};
 use std::ops::Range;
@@ -31,19 +31,19 @@ const BATCH: usize = 1 << 13;
 
 /// A table whose record batches are all at hand.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryTable {
     batches: Vec<RecordBatch>,
     /// The number of each batch's first row, followed by the total number of rows.
     firsts: Vec<usize>,
-    columns: Vec<Found>,
+    columns: Vec<ColumnInfo>,
     /// Approximate bytes per row.
     width: u64,
     /// The name shown in messages.
     path: PathBuf,
 }
 
-impl Memory {
-    pub(crate) fn new(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Memory, Error> {
+impl MemoryTable {
+    pub(crate) fn new(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<MemoryTable, Error> {
         let columns = arrow::columns(Path::new(NAME), schema)?;
         let mut firsts = vec![0];
         for (at, batch) in batches.iter().enumerate() {
@@ -54,18 +54,18 @@ impl Memory {
             let columns = columns.into_iter().map(|found| found.name).collect();
             return Err(Error::NoRows { path: NAME.into(), columns });
         }
-        Ok(Memory { batches, firsts, columns, width: row_bytes(schema), path: NAME.into() })
+        Ok(MemoryTable { batches, firsts, columns, width: row_bytes(schema), path: NAME.into() })
     }
 
     /// Detects the column kinds from the first cells, not from the types alone.
-    pub(crate) fn looked_at(mut self, notation: &Notation) -> Memory {
+    pub(crate) fn looked_at(mut self, notation: &Notation) -> MemoryTable {
         arrow::look(&mut self.columns, self.batches.iter(), notation);
         self
     }
 
     /// Sets the path shown in messages, for a table that was read from a file.
-    pub(crate) fn called(self, path: &Path) -> Memory {
-        Memory { path: path.into(), ..self }
+    pub(crate) fn called(self, path: &Path) -> MemoryTable {
+        MemoryTable { path: path.into(), ..self }
     }
 
     /// Up to `rows` rows from row `start` on: each piece is a batch, its first row, and a number of
@@ -87,7 +87,7 @@ impl Memory {
     }
 }
 
-impl Source for Memory {
+impl RowSource for MemoryTable {
     fn path(&self) -> &Path {
         &self.path
     }
@@ -96,7 +96,7 @@ impl Source for Memory {
         Format::Parquet
     }
 
-    fn columns(&self) -> &[Found] {
+    fn columns(&self) -> &[ColumnInfo] {
         &self.columns
     }
 
@@ -112,25 +112,25 @@ impl Source for Memory {
         true
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
         let rows = self.firsts[self.batches.len()];
-        Ok(Box::new(Stretches { rows, next: 0, width: self.width, bytes: bytes.clone() }))
+        Ok(Box::new(MemoryUnits { rows, next: 0, width: self.width, bytes: bytes.clone() }))
     }
 
     fn rows(&self) -> Option<u64> {
         Some(self.firsts[self.batches.len()] as u64)
     }
 
-    fn cut_some(&self, rows: &[Range<u64>], _bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
-        Ok(Box::new(SomeRows(rows.iter().rev().cloned().collect())))
+    fn cut_some(&self, rows: &[Range<u64>], _bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+        Ok(Box::new(SelectedRanges(rows.iter().rev().cloned().collect())))
     }
 
-    fn lines(&self, unit: &Unit) -> u64 {
+    fn lines(&self, unit: &WorkUnit) -> u64 {
         unit.stretch.rows as u64
     }
 
-    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
-        let Stretch { start, rows, .. } = unit.stretch;
+    fn parse(&self, unit: &mut WorkUnit, ask: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
+        let RowRange { start, rows, .. } = unit.stretch;
         let mut row = 0;
         // A batch ends where an input batch ends, but small input batches are joined.
         while row < rows {
@@ -145,12 +145,12 @@ impl Source for Memory {
         Ok(())
     }
 
-    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
+    fn whole(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
         whole(part, show)
     }
 
-    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
-        let one = |row: &Fetch<'_>| {
+    fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+        let one = |row: &RowRequest<'_>| {
             let at = self.firsts.partition_point(|&first| first <= row.row as usize).saturating_sub(1);
             (at, row.row as usize - self.firsts[at])
         };
@@ -172,8 +172,8 @@ fn parse(
     path: &Path,
     pieces: &[(&RecordBatch, usize, usize)],
     rows: usize,
-    ask: &Ask,
-    each: &mut Each<'_>,
+    ask: &ScanPlan,
+    each: &mut BatchCallback<'_>,
 ) -> Result<(), Error> {
     let wanted = arrow::wanted(ask);
     let column = |at: usize| {
@@ -192,10 +192,10 @@ fn parse(
     } else {
         None
     };
-    each(Parsed { batch, text: &[], arrays })
+    each(ParsedBatch { batch, text: &[], arrays })
 }
 
-fn whole(part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
+fn whole(part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
     let gone = || Error::from(ArrowError::InvalidArgumentError("rows that were there are gone".into()));
     Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
 }
@@ -215,12 +215,12 @@ fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), 
 }
 
 /// The units of a pass over selected row ranges, in reverse order so that the next one is last.
-struct SomeRows(Vec<Range<u64>>);
+struct SelectedRanges(Vec<Range<u64>>);
 
-impl Cut for SomeRows {
-    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
+impl UnitReader for SelectedRanges {
+    fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
         let Some(rows) = self.0.pop() else { return Ok(false) };
-        unit.stretch = Stretch {
+        unit.stretch = RowRange {
             piece: 0,
             start: rows.start as usize,
             rows: (rows.end - rows.start) as usize,
@@ -231,17 +231,17 @@ impl Cut for SomeRows {
 }
 
 /// The units of a pass over the whole table, in order.
-struct Stretches {
+struct MemoryUnits {
     rows: usize,
     next: usize,
     width: u64,
     bytes: Arc<AtomicU64>,
 }
 
-impl Cut for Stretches {
-    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
+impl UnitReader for MemoryUnits {
+    fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
         let rows = STRETCH.min(self.rows - self.next);
-        unit.stretch = Stretch { piece: 0, start: self.next, rows, bytes: self.width * rows as u64 };
+        unit.stretch = RowRange { piece: 0, start: self.next, rows, bytes: self.width * rows as u64 };
         self.next += rows;
         self.bytes.fetch_add(unit.stretch.bytes, Ordering::Relaxed);
         Ok(rows > 0)

@@ -1,7 +1,7 @@
 //! Fetching selected rows of a Parquet file by number.
 
-use super::guard::{broken, guarded};
-use super::stretch::From;
+use super::panics::{broken, guarded};
+use super::row_range::ParquetInput;
 use crate::error::Error;
 use ::parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use arrow_array::RecordBatch;
@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 /// Reads some columns of the given rows, whose numbers must ascend. Row groups are spread over the
 /// threads.
 pub(super) fn rows(
-    from: &From<'_>,
+    from: &ParquetInput<'_>,
     columns: &[usize],
     rows: &[u64],
     threads: usize,

@@ -4,9 +4,9 @@
 //! the usual ones for scores. All other columns are read through Arrow arrays. Format:
 //! <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
 
-use super::positioned::Positioned;
-use super::shelf::Shelf;
-use crate::numbers::Numbers;
+use super::positioned_file::PositionedFile;
+use super::page_memory::PageMemory;
+use crate::number_column::NumberColumn;
 use ::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use ::parquet::basic::{Compression, Encoding, Type};
 use ::parquet::column::page::{Page, PageReader};
@@ -17,8 +17,8 @@ use bytes::Bytes;
 use std::sync::Arc;
 
 /// The numbers of one column of a row group, page after page.
-pub(super) struct Pages {
-    reader: SerializedPageReader<Positioned>,
+pub(super) struct PageNumbers {
+    reader: SerializedPageReader<PositionedFile>,
     physical: Type,
     optional: bool,
     /// Whether pages are decompressed (zstd) here; with other compressions the reader decompresses
@@ -35,16 +35,16 @@ pub(super) struct Pages {
     left: usize,
 }
 
-impl Pages {
+impl PageNumbers {
     /// Opens `left` rows of a column after skipping `skip`. `None` if its pages cannot be decoded
     /// here.
     pub(super) fn open(
-        file: &Arc<Positioned>,
+        file: &Arc<PositionedFile>,
         metadata: &ArrowReaderMetadata,
         group: usize,
         column: usize,
         (skip, left): (usize, usize),
-    ) -> Result<Option<Pages>> {
+    ) -> Result<Option<PageNumbers>> {
         let schema = metadata.parquet_schema();
         let Some(leaf) = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == column)
         else {
@@ -76,7 +76,7 @@ impl Pages {
         let as_they_are = || chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build();
         let chunk = if packed { &as_they_are()? } else { chunk };
         let reader = SerializedPageReader::new(file.clone(), chunk, rows, None)?;
-        Ok(Some(Pages {
+        Ok(Some(PageNumbers {
             reader,
             physical,
             optional,
@@ -90,7 +90,7 @@ impl Pages {
     }
 
     /// The next numbers of the range, at most one page. `None` at the end of the range.
-    pub(super) fn next(&mut self, shelf: &mut Shelf) -> Result<Option<Numbers>> {
+    pub(super) fn next(&mut self, shelf: &mut PageMemory) -> Result<Option<NumberColumn>> {
         while self.left > 0 {
             let Some(about) = self.reader.peek_next_page()? else { return Err(ended()) };
             match about.num_rows.or(about.num_levels) {
@@ -115,7 +115,7 @@ impl Pages {
     }
 
     /// Reads the numbers of the next data page.
-    fn load(&mut self, shelf: &mut Shelf) -> Result<Numbers> {
+    fn load(&mut self, shelf: &mut PageMemory) -> Result<NumberColumn> {
         loop {
             let Some(page) = self.reader.get_next_page()? else { return Err(ended()) };
             let (levels, values, count, encoding) = match page {
@@ -172,12 +172,12 @@ impl Pages {
     }
 
     /// A page's bytes, decompressed unless the reader has done so.
-    fn unpacked(&self, bytes: Bytes, shelf: &mut Shelf) -> Result<Bytes> {
+    fn unpacked(&self, bytes: Bytes, shelf: &mut PageMemory) -> Result<Bytes> {
         if self.packed { shelf.unpacked(&bytes, self.largest) } else { Ok(bytes) }
     }
 
     /// Decodes dictionary indices to numbers.
-    fn looked_up(&self, bytes: &[u8], count: usize) -> Result<Numbers> {
+    fn looked_up(&self, bytes: &[u8], count: usize) -> Result<NumberColumn> {
         let mut list = Vec::with_capacity(count);
         let mut unknown = false;
         if let Some((&width, indices)) = bytes.split_first() {
@@ -189,31 +189,31 @@ impl Pages {
         if unknown || list.len() != count {
             return Err(damaged("a page refers to what is not in its dictionary"));
         }
-        Ok(Numbers::Own(list))
+        Ok(NumberColumn::Own(list))
     }
 }
 
 /// Decodes the plain encoding: numbers one after the other.
-fn plain(physical: Type, bytes: &Bytes, count: usize) -> Result<Numbers> {
+fn plain(physical: Type, bytes: &Bytes, count: usize) -> Result<NumberColumn> {
     let size = if matches!(physical, Type::DOUBLE | Type::INT64) { 8 } else { 4 };
     if count > bytes.len() / size {
         return Err(damaged("a page is shorter than its numbers"));
     }
     let bytes = bytes.slice(..count * size);
     Ok(match physical {
-        Type::DOUBLE => Numbers::Doubles(bytes),
-        Type::FLOAT => Numbers::Floats(bytes),
-        Type::INT32 => Numbers::Own(
+        Type::DOUBLE => NumberColumn::Doubles(bytes),
+        Type::FLOAT => NumberColumn::Floats(bytes),
+        Type::INT32 => NumberColumn::Own(
             bytes.as_chunks().0.iter().map(|&bytes| f64::from(i32::from_le_bytes(bytes))).collect(),
         ),
         _ => {
-            Numbers::Own(bytes.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes) as f64).collect())
+            NumberColumn::Own(bytes.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes) as f64).collect())
         }
     })
 }
 
 /// Spreads the present numbers over `count` rows by definition level, with NaN for the gaps.
-fn with_gaps(levels: &[u8], count: usize, numbers: &Numbers) -> Result<Numbers> {
+fn with_gaps(levels: &[u8], count: usize, numbers: &NumberColumn) -> Result<NumberColumn> {
     let mut list = Vec::with_capacity(count);
     let mut used = 0;
     runs(levels, 1, count, |level, times| {
@@ -224,7 +224,7 @@ fn with_gaps(levels: &[u8], count: usize, numbers: &Numbers) -> Result<Numbers> 
             used += times;
         }
     })?;
-    Ok(Numbers::Own(list))
+    Ok(NumberColumn::Own(list))
 }
 
 /// Decodes Parquet's RLE/bit-packing hybrid: calls `each` with every value and its repetitions.

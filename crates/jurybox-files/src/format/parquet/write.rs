@@ -1,9 +1,9 @@
 //! Parquet output.
 
-use crate::column::Slab;
+use crate::output_rows::OutputRows;
 use crate::error::Error;
 use crate::format::arrow::as_text;
-use crate::write::{Aside, Sink};
+use crate::write::{PendingFile, TableSink};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, IntervalUnit};
 use parquet::arrow::ArrowWriter;
@@ -19,18 +19,18 @@ const LARGEST: usize = 64 << 20;
 pub(super) struct ParquetSink {
     path: PathBuf,
     /// The output file, until the first rows determine the column types.
-    aside: Option<Aside>,
-    writer: Option<ArrowWriter<Aside>>,
+    aside: Option<PendingFile>,
+    writer: Option<ArrowWriter<PendingFile>>,
 }
 
 impl ParquetSink {
-    pub(super) fn new(aside: Aside) -> Self {
+    pub(super) fn new(aside: PendingFile) -> Self {
         ParquetSink { path: aside.path().into(), aside: Some(aside), writer: None }
     }
 }
 
-impl Sink for ParquetSink {
-    fn write(&mut self, slab: &Slab) -> Result<(), Error> {
+impl TableSink for ParquetSink {
+    fn write(&mut self, slab: &OutputRows) -> Result<(), Error> {
         let refused = |e: ParquetError| failed(&self.path, e);
         let arrays = slab
             .batch()

@@ -1,0 +1,78 @@
+//! Files with columns and no rows: an hour in which nothing came, which is no reason for a job to fail.
+
+use crate::pick_round::{RowProbabilities, Picking};
+use crate::output_rows::{OutputColumn, OutputRows};
+use crate::error::Error;
+use crate::read_options::ReadOptions;
+use crate::roles::known;
+use crate::table::Table;
+use crate::join_verdicts::ItemList;
+use crate::write::{OutputLayout, TableWriter};
+use arrow_schema::DataType;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// A file without rows.
+///
+/// ```
+/// use jurybox_files::{Format, ReadOptions, part_quiet};
+///
+/// let dir = tempfile::tempdir()?;
+/// let paths = ["09.csv", "10.csv", "picks.csv"].map(|name| dir.path().join(name));
+/// std::fs::write(&paths[0], "post,spam\np1,0.9\n")?;
+/// std::fs::write(&paths[1], "post,spam\n")?;
+/// let (busy, quiet) = part_quiet(paths[..2].to_vec(), &ReadOptions::default());
+/// assert_eq!((&busy[..], &quiet[0].path), (&paths[..1], &paths[1]));
+/// quiet[0].write_no_picks(&paths[2], Format::Csv)?;
+/// let header = "rank,value,probability,explored,picked_at,round,row,receipt,post,spam\n";
+/// assert_eq!(std::fs::read_to_string(&paths[2])?, header);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmptyFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its columns.
+    pub columns: Vec<String>,
+}
+
+/// Parts files that have rows from those that have columns and no rows. What can be read only once, or not at all, is not looked at.
+pub fn part_quiet(paths: Vec<PathBuf>, reading: &ReadOptions) -> (Vec<PathBuf>, Vec<EmptyFile>) {
+    let (mut busy, mut quiet) = (Vec::new(), Vec::new());
+    for path in paths {
+        let looked = path.is_file().then(|| Table::sources(std::slice::from_ref(&path), reading, false));
+        match looked {
+            Some(Err(Error::NoRows { path, columns })) => quiet.push(EmptyFile { path, columns }),
+            _ => busy.push(path),
+        }
+    }
+    (busy, quiet)
+}
+
+impl EmptyFile {
+    /// Refuses one that has no such column: rows would have had none either.
+    pub fn has(&self, column: &str) -> Result<(), Error> {
+        known(&self.path, self.columns.iter().map(String::as_str), column)
+    }
+
+    /// Writes the picks of no rows: their columns alone.
+    pub fn write_no_picks(&self, path: &Path, layout: impl Into<OutputLayout>) -> Result<(), Error> {
+        let none = Picking {
+            by_values_alone: true,
+            rows: 0,
+            round: String::new(),
+            at: 0,
+            observed_before: false,
+            picks: Vec::new(),
+            repeated: ItemList::default(),
+            files: Vec::new(),
+            values: Vec::new(),
+            chances: RowProbabilities::Known(Vec::new()),
+        };
+        let mut slab = OutputRows::default();
+        self.columns.iter().for_each(|name| slab.push(name, OutputColumn::Missing(0, DataType::Utf8)));
+        let mut writer = TableWriter::new(path, layout)?;
+        writer.write(&none.with_picks(&slab, &[], &HashMap::new(), None, &HashMap::new()))?;
+        writer.finish()
+    }
+}

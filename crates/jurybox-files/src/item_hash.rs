@@ -1,0 +1,53 @@
+//! Short names for items and for the verdicts on them, as a state remembers them.
+
+use crate::fingerprint::Fingerprint;
+
+/// An item by a name of its id, or of whatever else tells it: 48 bits, so that half a million of them meet by accident once in a
+/// thousand states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ItemHash(u64);
+
+impl ItemHash {
+    pub(crate) fn of(id: &str) -> ItemHash {
+        let mut name = Fingerprint::new();
+        name.text(id);
+        ItemHash::named(&name)
+    }
+
+    /// The place of a pick in its round, which is no id of any item in another one.
+    pub(crate) fn at(round: &str, row: u64) -> ItemHash {
+        let mut name = Fingerprint::new();
+        name.text(round);
+        name.bytes(&row.to_le_bytes());
+        ItemHash::named(&name)
+    }
+
+    pub(crate) fn named(name: &Fingerprint) -> ItemHash {
+        ItemHash(name.value() >> 16)
+    }
+}
+
+/// Many items in a document that people open: `"3c5e9f0a1b2d 77…"`.
+pub(crate) mod on_one_line {
+    use super::ItemHash;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<'a, C, S: Serializer>(items: &'a C, to: S) -> Result<S::Ok, S::Error>
+    where
+        &'a C: IntoIterator<Item = &'a ItemHash>,
+    {
+        let names: Vec<String> = items.into_iter().map(|item| format!("{:012x}", item.0)).collect();
+        to.serialize_str(&names.join(" "))
+    }
+
+    pub(crate) fn deserialize<'de, C, D>(from: D) -> Result<C, D::Error>
+    where
+        C: FromIterator<ItemHash>,
+        D: Deserializer<'de>,
+    {
+        let text = String::deserialize(from)?;
+        let item = |text| u64::from_str_radix(text, 16).map(ItemHash).map_err(D::Error::custom);
+        text.split_whitespace().map(item).collect()
+    }
+}

@@ -1,0 +1,279 @@
+//! Verdicts that come back: joined to their picks by id, each learnt once.
+
+use crate::scan_plan::reviewer;
+use crate::pick_round::check_id;
+use crate::table_fingerprint::RowHasher;
+use crate::error::Error;
+use crate::id;
+use crate::item_hash::ItemHash;
+use crate::read_picks::{PickedItem, read_picks};
+use crate::state_memory::PickVerdict;
+use crate::state::State;
+use crate::table::{Table, ScanRequest};
+use jurybox::{Example, Learnt, Reviewer};
+use std::collections::{BTreeMap, HashMap};
+
+/// How many ids are named where something is to be said of them.
+const NAMED: usize = 5;
+
+/// What became of verdicts.
+///
+/// ```
+/// let back = jurybox_files::JoinedVerdicts { picks: 10, verdicts: 4, waiting: 6, ..Default::default() };
+/// assert_eq!(back.strangers.count, 0);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct JoinedVerdicts {
+    /// Items that were picked.
+    pub picks: u64,
+    /// Items with a verdict, picked or not.
+    pub verdicts: u64,
+    /// Verdicts that the policy learnt from.
+    pub used: u64,
+    /// Verdicts that the policy does not learn from.
+    pub passed_over: u64,
+    /// Verdicts that had been learnt before, and were not counted again.
+    pub already: u64,
+    /// Verdicts on picks of rounds that the state has forgotten, and that were not counted.
+    pub forgotten: u64,
+    /// Picks that have no verdict yet.
+    pub waiting: u64,
+    /// Items with verdicts that contradict each other; none of them was learnt.
+    pub contradictory: ItemList,
+    /// Items with a verdict that are not among the picks.
+    pub strangers: ItemList,
+    /// Items picked more than once. A verdict is learnt once, with the first pick that it comes to: the earliest of those that come
+    /// together.
+    pub picked_twice: ItemList,
+    /// Items whose id was learnt from a table before, with other scores or another verdict; their verdicts count.
+    pub known_ids: ItemList,
+    /// The least and the greatest reward that was learnt, in the direction in which high is good.
+    #[serde(skip)]
+    pub range: Option<(f64, f64)>,
+}
+
+/// Some items: how many, and the first few by their ids.
+///
+/// ```
+/// let items = jurybox_files::ItemList { count: 1, first: vec!["p7".into()] };
+/// assert_eq!(items.to_string(), "p7");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ItemList {
+    /// How many.
+    pub count: u64,
+    /// The first few.
+    pub first: Vec<String>,
+}
+
+impl ItemList {
+    pub(crate) fn push(&mut self, id: &str) {
+        self.count += 1;
+        if self.first.len() < NAMED {
+            self.first.push(id.into());
+        }
+    }
+
+    /// The items of another, behind these.
+    pub(crate) fn join(&mut self, more: &ItemList) {
+        self.count += more.count;
+        let room = NAMED.saturating_sub(self.first.len());
+        self.first.extend(more.first.iter().take(room).cloned());
+    }
+}
+
+impl std::fmt::Display for ItemList {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let more = self.count - self.first.len() as u64;
+        write!(f, "{}", self.first.join(", "))?;
+        if more > 0 { write!(f, " and {more} more") } else { Ok(()) }
+    }
+}
+
+/// Teaches a state the verdicts on picks, joined by the tables' keys, blanks around them left out.
+///
+/// `picks` is what [`Picking::write`](crate::Picking::write) wrote; the one evaluator of `verdicts` is the reward, and who gave it is in
+/// its column of reviewers, where it has one. Verdicts may
+/// come late, partly and more than once; each is learnt once, with the scores, the receipt and the time of its pick. Those
+/// that the state has learnt already are counted once more only if that is said by `again`; so is the verdict on an item that
+/// was picked in several rounds, whether their picks come together or one after the other, and the verdict that was learnt from a
+/// table with the same id, scores and reviewer. After an error the state is as it was.
+///
+/// ```
+/// use jurybox::Jury;
+/// use jurybox_files::{Format, PickOptions, Roles, State, Table, choose, take_back};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = |name: &str| dir.path().join(name);
+/// std::fs::write(path("hour.csv"), "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
+/// std::fs::write(path("verdicts.csv"), "post,verdict\np3,1\np3,1\np9,0\n")?;
+/// let by_post = || Roles { key: Some("post".into()), ..Roles::default() };
+/// let hour = Table::open(&[path("hour.csv")], &by_post(), true)?;
+/// let mut state = State::from(Jury::new(&"lin-ucb".parse()?, hour.taken().evaluators().clone())?);
+/// choose(&hour, &mut state, PickOptions { k: 2, ..PickOptions::default() })?.write(&hour, &path("picks.csv"), Format::Csv, false)?;
+///
+/// let seated = state.jury.evaluators().as_slice().to_vec();
+/// let picks = Table::open(&[path("picks.csv")], &Roles { seated, ..by_post() }, false)?;
+/// let verdicts = Roles { evaluators: vec!["verdict".into()], ..by_post() };
+/// let verdicts = Table::open(&[path("verdicts.csv")], &verdicts, true)?;
+/// let back = take_back(&mut state, &picks, &verdicts, false)?;
+/// assert_eq!((back.picks, back.used, back.waiting, back.strangers.to_string()), (2, 1, 1, "p9".into()));
+/// assert_eq!(take_back(&mut state, &picks, &verdicts, false)?.already, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn take_back(
+    state: &mut State,
+    picks: &Table,
+    verdicts: &Table,
+    again: bool,
+) -> Result<JoinedVerdicts, Error> {
+    let mut back = JoinedVerdicts::default();
+    let mut rewards = read_verdicts(verdicts, &mut back)?;
+    let mut after = state.clone();
+    // What keeps time is taught time by time.
+    let mut by_time: BTreeMap<u64, Vec<(PickedItem, f64, Option<Reviewer>)>> = BTreeMap::new();
+    let mut learnt = after.memory.items();
+    let of_tables = after.memory.verdicts_of_tables();
+    let rows = RowHasher::of(picks.taken().evaluators());
+    let mut met: HashMap<Box<str>, JoinState> = HashMap::new();
+    for pick in read_picks(picks)? {
+        let first = !met.contains_key(&pick.id);
+        let met = met.entry(pick.id.clone()).or_default();
+        if !first {
+            met.twice(&pick.id, &mut back);
+        }
+        back.picks += u64::from(first);
+        let (item, place) = (ItemHash::of(&pick.id), ItemHash::at(&pick.round, pick.row));
+        let known = after.memory.verdict(&pick.round, pick.at, [item, place], &learnt);
+        let Some(verdict) = rewards.get_mut(&pick.id) else {
+            let came_before = matches!(known, PickVerdict::Learnt | PickVerdict::Elsewhere);
+            back.waiting += u64::from(first && !came_before);
+            continue;
+        };
+        verdict.fits = true;
+        // Contradictory ones have been told of, and what is settled goes to no other pick.
+        let Some(reward) = verdict.reward.filter(|_| !met.settled) else { continue };
+        let whole = rows.verdict(&pick.id, &pick.scores, reward, verdict.reviewer);
+        match known {
+            PickVerdict::Learnt if !again => back.already += 1,
+            PickVerdict::Elsewhere if !again => {
+                back.already += 1;
+                met.twice(&pick.id, &mut back);
+            }
+            PickVerdict::New if !again && of_tables.contains(&whole) => back.already += 1,
+            PickVerdict::Forgotten if !again => {
+                // It may yet come to a pick of a round that is known.
+                met.forgotten = true;
+                continue;
+            }
+            _ => {
+                learnt.insert(item);
+                if of_tables.contains(&item) && !again {
+                    back.known_ids.push(&pick.id);
+                }
+                after.memory.learnt_verdict(&pick.round, pick.at, [item, place, whole]);
+                let (least, greatest) = back.range.unwrap_or((reward, reward));
+                back.range = Some((least.min(reward), greatest.max(reward)));
+                by_time.entry(pick.at).or_default().push((pick, reward, verdict.reviewer));
+            }
+        }
+        met.settled = true;
+    }
+    back.forgotten = met.values().filter(|met| met.forgotten && !met.settled).count() as u64;
+    let mut strangers: Vec<_> = rewards.iter().filter(|(_, verdict)| !verdict.fits).collect();
+    strangers.sort_unstable_by_key(|(_, verdict)| verdict.row);
+    for (id, _) in strangers {
+        back.strangers.push(id);
+    }
+    for (at, rows) in &by_time {
+        let mut examples = Vec::new();
+        for (pick, reward, _) in rows {
+            examples.push(Example { scores: &pick.scores, reward: *reward, receipt: Some(&pick.receipt) });
+        }
+        let reviewers: Vec<Option<Reviewer>> = rows.iter().map(|(_, _, reviewer)| *reviewer).collect();
+        let Learnt { used, passed_over } =
+            after.jury.learn_by(&examples, &reviewers, *at).map_err(|source| about(picks, rows, source))?;
+        back.used += used;
+        back.passed_over += passed_over;
+    }
+    *state = after;
+    Ok(back)
+}
+
+/// What has become of an item while its picks go by.
+#[derive(Default)]
+struct JoinState {
+    /// Whether its verdict has gone to a pick, now or before.
+    settled: bool,
+    /// Whether a pick of it was in a round that has been forgotten.
+    forgotten: bool,
+    /// Whether it has been told of as picked more than once.
+    told: bool,
+}
+
+impl JoinState {
+    fn twice(&mut self, id: &str, back: &mut JoinedVerdicts) {
+        if !std::mem::replace(&mut self.told, true) {
+            back.picked_twice.push(id);
+        }
+    }
+}
+
+/// An error about one of these examples, with the place and the id of its pick.
+fn about(picks: &Table, rows: &[(PickedItem, f64, Option<Reviewer>)], source: jurybox::Error) -> Error {
+    use jurybox::Error::{Receipt, Reward, Score};
+    let (example, reason) = match &source {
+        Receipt { example, reason } => (*example, format!("its receipt is refused: {reason}")),
+        Reward { example, value } => (*example, format!("the reward {value:?} is not usable")),
+        Score { item, evaluator, value } => {
+            (*item, format!("the score {value:?} of {evaluator} is not usable"))
+        }
+        _ => return source.into(),
+    };
+    let Some((pick, ..)) = rows.get(example) else { return source.into() };
+    let path = picks.sources[pick.file].path().into();
+    Error::Verdict { path, place: pick.place, id: pick.id.to_string(), reason }
+}
+
+/// The verdict on an item.
+struct ItemVerdict {
+    /// What it was worth; none where verdicts contradict each other.
+    reward: Option<f64>,
+    /// Who gave it, as the first row that has it says.
+    reviewer: Option<Reviewer>,
+    /// The first row that has it.
+    row: u64,
+    /// Whether the item was picked.
+    fits: bool,
+}
+
+fn read_verdicts(table: &Table, back: &mut JoinedVerdicts) -> Result<HashMap<Box<str>, ItemVerdict>, Error> {
+    let mut verdicts: HashMap<Box<str>, ItemVerdict> = HashMap::new();
+    table.scan(
+        ScanRequest { key: true, reviewer: true, upright: true, ..ScanRequest::default() },
+        |mut part| Ok((part.batch.take_scores(), part.batch.keys, part.batch.reviewers)),
+        |at, (rewards, ids, reviewers)| {
+            let rows = ids.into_iter().zip(rewards).enumerate();
+            // An empty cell is a verdict that has not been given yet.
+            for (row, (id, reward)) in rows.filter(|(_, (_, reward))| !reward.is_nan()) {
+                check_id(table, at, row, &id)?;
+                let id: Box<str> = id::of(&id).into();
+                match verdicts.get_mut(&id) {
+                    None => {
+                        let reviewer = reviewers.get(row).and_then(|name| reviewer(name));
+                        let row = at.row + row as u64;
+                        verdicts.insert(id, ItemVerdict { reward: Some(reward), reviewer, row, fits: false });
+                    }
+                    Some(known) if known.reward.is_some_and(|before| before != reward) => {
+                        known.reward = None;
+                        back.contradictory.push(&id);
+                    }
+                    Some(_) => {}
+                }
+            }
+            Ok(())
+        },
+    )?;
+    back.verdicts = verdicts.len() as u64;
+    Ok(verdicts)
+}

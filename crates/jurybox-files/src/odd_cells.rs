@@ -1,0 +1,190 @@
+//! Cells that are no numbers where numbers are read: counted, the first of them named, and judged when the pass is over.
+
+use crate::scan_plan::{ScanPlan, Batch, ColumnUse, bad_number, shown};
+use crate::error::{Error, RowPosition};
+use crate::cell_number::ParsedCell;
+use crate::warning::{OddColumn, Warning};
+use std::path::Path;
+
+/// From one in so many cells on, a column with odd cells is refused: below, they count as missing.
+const SHARE: u64 = 20;
+/// The same for whoever goes on without what cannot be read.
+const HALF: u64 = 2;
+
+/// How many odd cells are named.
+const NAMED: usize = 3;
+
+/// How many late keys are named.
+pub(crate) const LATE: usize = 8;
+
+/// What the cells of a column were that are no numbers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ColumnTally {
+    pub(crate) missing: u64,
+    odd: u64,
+    first: Vec<(RowPosition, String)>,
+}
+
+impl ColumnTally {
+    /// The number of a cell, NaN where it is missing or odd. What weighs a whole row must be right: an odd probability is
+    /// an error, and so is a number that no estimate could be made with.
+    pub(crate) fn take(
+        &mut self,
+        path: &Path,
+        place: RowPosition,
+        ask: &ScanPlan,
+        column: usize,
+        cell: ParsedCell,
+        text: &[u8],
+    ) -> Result<f64, Error> {
+        match cell {
+            ParsedCell::Missing => self.missing += 1,
+            _ if ask.uses[column] == ColumnUse::Watch => self.name(place, text),
+            ParsedCell::Number(value) => return Ok(value),
+            ParsedCell::NotANumber if ask.uses[column] != ColumnUse::Probability => self.name(place, text),
+            ParsedCell::NotANumber | ParsedCell::Unusable => {
+                return Err(bad_number(path, place, &ask.names[column], cell, text));
+            }
+        }
+        Ok(f64::NAN)
+    }
+
+    fn name(&mut self, place: RowPosition, text: &[u8]) {
+        self.odd += 1;
+        if self.first.len() < NAMED {
+            self.name_once(place, shown(text));
+        }
+    }
+
+    /// Of cells that say the same, the first is named.
+    fn name_once(&mut self, place: RowPosition, text: String) {
+        if self.first.len() < NAMED && self.first.iter().all(|(_, named)| *named != text) {
+            self.first.push((place, text));
+        }
+    }
+
+    /// Adds what was met further down, by so many lines or rows.
+    pub(crate) fn add(&mut self, other: ColumnTally, by: u64) {
+        self.missing += other.missing;
+        self.odd += other.odd;
+        for (place, text) in other.first {
+            self.name_once(place.moved_down(by), text);
+        }
+    }
+
+    /// What is to be said of a column of so many rows; an error where too many of its cells are odd: more than one in so many.
+    fn judge(
+        &self,
+        path: &Path,
+        column: &str,
+        rows: u64,
+        share: Option<u64>,
+        is_reward: bool,
+    ) -> Result<Option<Warning>, Error> {
+        if self.odd == 0 {
+            return Ok(None);
+        }
+        let of = rows - self.missing;
+        let odd = OddColumn {
+            path: path.into(),
+            column: column.into(),
+            odd: self.odd,
+            of,
+            first: self.first.clone(),
+            is_reward,
+        };
+        let Some(share) = share else { return Ok(Some(Warning::LateValues(odd))) };
+        if self.odd.saturating_mul(share) > of {
+            return Err(Error::OddCells(Box::new(odd)));
+        }
+        Ok(Some(Warning::OddCells(odd)))
+    }
+}
+
+/// All that was met in one source, or in one part of it, beside its numbers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SourceTally {
+    rows: u64,
+    tallies: Vec<ColumnTally>,
+    late: Vec<(String, RowPosition)>,
+}
+
+impl SourceTally {
+    /// Takes what was met out of a batch.
+    pub(crate) fn take(&mut self, batch: &mut Batch) {
+        // Rows are counted from the batch's first, lines from the unit's, which is one batch.
+        let before = if batch.starts_lines { 0 } else { self.rows };
+        let (tallies, late) = (std::mem::take(&mut batch.tallies), std::mem::take(&mut batch.late));
+        self.add(SourceTally { rows: batch.rows as u64, tallies, late }, before);
+    }
+
+    /// Adds what was met further down, by so many lines or rows.
+    pub(crate) fn add(&mut self, other: SourceTally, by: u64) {
+        self.rows += other.rows;
+        self.tallies.resize(self.tallies.len().max(other.tallies.len()), ColumnTally::default());
+        for (mine, theirs) in self.tallies.iter_mut().zip(other.tallies) {
+            mine.add(theirs, by);
+        }
+        for (key, place) in other.late {
+            if self.late.len() < LATE && self.late.iter().all(|(known, _)| *known != key) {
+                self.late.push((key, place.moved_down(by)));
+            }
+        }
+    }
+
+    /// What is to be said when the whole source has been read; an error where too many cells of a column are odd. A pass that `spares` goes on
+    /// as long as most of them are numbers.
+    pub(crate) fn judge(self, path: &Path, ask: &ScanPlan, spares: bool) -> Result<Vec<Warning>, Error> {
+        let share = if spares { HALF } else { SHARE };
+        let mut warnings = Vec::new();
+        for (column, tally) in self.tallies.iter().enumerate() {
+            let name = &ask.names[column];
+            warnings.extend(tally.judge(
+                path,
+                name,
+                self.rows,
+                (ask.uses[column] != ColumnUse::Watch).then_some(share),
+                ask.rewards.as_deref() == Some(&**name),
+            )?);
+            if tally.missing == self.rows && matches!(ask.uses[column], ColumnUse::Score { .. }) {
+                warnings.push(Warning::NoValues { path: path.into(), more: 0, column: name.clone() });
+            }
+        }
+        if !self.late.is_empty() {
+            warnings.push(Warning::LateKeys { path: path.into(), keys: self.late });
+        }
+        Ok(warnings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_say_the_same_are_named_once() {
+        let met = |words: &[&str]| {
+            let mut tally = ColumnTally::default();
+            words.iter().zip(2..).for_each(|(word, line)| tally.name(RowPosition::Line(line), word.as_bytes()));
+            tally
+        };
+        let mut tally = met(&["keep", "keep", "keep", "remove"]);
+        tally.add(met(&["remove", "unsure", "keep"]), 4);
+        let words: Vec<&str> = tally.first.iter().map(|(_, word)| word.as_str()).collect();
+        assert_eq!((tally.odd, words), (7, vec!["keep", "remove", "unsure"]));
+        assert_eq!(tally.first[2].0, RowPosition::Line(7));
+    }
+
+    #[test]
+    fn one_cell_in_twenty_may_be_odd() {
+        let tally = |missing, odd| ColumnTally { missing, odd, first: vec![(RowPosition::Line(3), "high".into())] };
+        let judge = |tally: ColumnTally| tally.judge(Path::new("a.csv"), "spam", 100, Some(SHARE), false);
+        assert!(judge(tally(100, 0)).unwrap().is_none());
+        assert_eq!(
+            judge(tally(0, 5)).unwrap().unwrap().to_string(),
+            "a.csv, column `spam`: 5 of 100 cells are no numbers, and count as missing: `high` (line 3)"
+        );
+        // Of the cells that are there.
+        assert_eq!(judge(tally(1, 5)).unwrap_err().code(), "odd-cells");
+    }
+}

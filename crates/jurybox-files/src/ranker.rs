@@ -1,0 +1,264 @@
+//! What rows are ranked by: a jury, or weights that a person gives.
+
+use crate::scan_plan::Batch;
+use crate::error::Error;
+use crate::cell_number::LIMIT;
+use jurybox::{Contributions, Direction, Evaluators, Fitted, Form, Jury, Scores, Scratch, Spec};
+
+/// What rows are ranked by.
+///
+/// ```
+/// use jurybox::Evaluators;
+/// use jurybox_files::Ranker;
+/// let evaluators = Evaluators::new(["spam", "abuse"])?;
+/// let judge = Ranker::weights(&evaluators, &[("abuse".into(), 2.0)])?;
+/// assert!(Ranker::weights(&evaluators, &[("spma".into(), 1.0)]).is_err());
+/// # let _ = judge;
+/// # Ok::<(), jurybox_files::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub enum Ranker {
+    /// What a policy has learnt.
+    Fitted(Fitted),
+    /// One fixed weight per evaluator, for its scores as they stand. A row with missing scores is ranked on those it has,
+    /// their weights scaled up.
+    Weights(Vec<f64>),
+}
+
+impl Ranker {
+    /// A jury as it is now.
+    pub fn jury(jury: &Jury) -> Ranker {
+        Ranker::Fitted(jury.fit())
+    }
+
+    /// Fixed weights by evaluator, each in the evaluator's direction; those not named get none.
+    pub fn weights(evaluators: &Evaluators, pairs: &[(String, f64)]) -> Result<Ranker, Error> {
+        let weights = by_evaluator(evaluators, pairs, Some(0.0))?;
+        let turned = weights
+            .iter()
+            .zip(evaluators.as_slice())
+            .map(|(weight, evaluator)| if evaluator.direction == Direction::Low { -weight } else { *weight });
+        Ok(Ranker::Weights(turned.collect()))
+    }
+
+    /// Whether the policy leaves some of its picks to chance, which a plain list by value does not.
+    ///
+    /// ```
+    /// use jurybox::{Evaluators, Jury};
+    /// use jurybox_files::Ranker;
+    /// for (policy, explores) in [("average", false), ("eps-greedy(eps=0.1)", true), ("rand", true)] {
+    ///     let jury = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?;
+    ///     assert_eq!(Ranker::jury(&jury).explores(), explores);
+    /// }
+    /// # Ok::<(), jurybox::Error>(())
+    /// ```
+    pub fn explores(&self) -> bool {
+        match self {
+            Ranker::Weights(_) => false,
+            Ranker::Fitted(fitted) => fitted.leaves_to_chance(),
+        }
+    }
+
+    /// Refuses where the values of rows are not expected rewards, on the reward's own scale.
+    pub(crate) fn must_expect_rewards(&self) -> Result<(), Error> {
+        match self {
+            Ranker::Weights(_) => Err(Error::NotRewards { policy: None }),
+            Ranker::Fitted(fitted) => expect_rewards(fitted),
+        }
+    }
+
+    /// How the values of complete rows add up over their scores, where they do.
+    pub(crate) fn form(&self) -> Option<Form> {
+        match self {
+            Ranker::Weights(weights) => Some(Form::weighted(weights)),
+            Ranker::Fitted(fitted) => fitted.form(),
+        }
+    }
+
+    /// The value of each row of a batch, by this judge's own form where it has one. To the last bit, a row's value is the same
+    /// whatever the layout of its batch and whatever stands beside it.
+    pub(crate) fn values(
+        &self,
+        form: Option<&Form>,
+        batch: &mut Batch,
+        desk: &mut ValueBuffers,
+    ) -> Result<(), Error> {
+        let Some(form) = form else {
+            desk.values.clear();
+            match self {
+                Ranker::Weights(weights) => {
+                    let rows = batch.scores().chunks_exact(weights.len());
+                    desk.values.extend(rows.map(|row| weighed(weights, row)));
+                }
+                Ranker::Fitted(fitted) => {
+                    let scores = fitted.scores(batch.scores())?;
+                    desk.values.extend_from_slice(fitted.values_with(&scores, &mut desk.scratch)?);
+                }
+            }
+            return Ok(());
+        };
+        batch.values(form, &mut desk.values);
+        // Rows with a gap have come out as NaN. They are put side by side, and valued together.
+        let ValueBuffers { values, gaps, rows, scratch } = desk;
+        gaps.clear();
+        gaps.extend((0..values.len()).filter(|&row| values[row].is_nan()));
+        if gaps.is_empty() {
+            return Ok(());
+        }
+        batch.gather(gaps, rows);
+        match self {
+            Ranker::Weights(weights) => {
+                for (&gap, row) in gaps.iter().zip(rows.chunks_exact(weights.len())) {
+                    values[gap] = weighed(weights, row);
+                }
+            }
+            Ranker::Fitted(fitted) => {
+                let valued = fitted.values_with(&fitted.scores(rows)?, scratch)?;
+                gaps.iter().zip(valued).for_each(|(&gap, &value)| values[gap] = value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of a few rows, whose scores follow each other; NaN = missing.
+    ///
+    /// ```
+    /// use jurybox_files::Ranker;
+    /// let judge = Ranker::Weights(vec![1.0, 3.0]);
+    /// assert_eq!(judge.values_of(&[1.0, 2.0, f64::NAN, 3.0], 2)?, [7.0, 12.0]);
+    /// # Ok::<(), jurybox_files::Error>(())
+    /// ```
+    pub fn values_of(&self, rows: &[f64], width: usize) -> Result<Vec<f64>, Error> {
+        match self {
+            Ranker::Weights(weights) => {
+                Ok(rows.chunks_exact(width).map(|row| weighed(weights, row)).collect())
+            }
+            Ranker::Fitted(fitted) => Ok(fitted.values(&scores(rows, width)?)?),
+        }
+    }
+
+    /// What each evaluator adds to the value of a row; none where a value is a question about all rows together.
+    ///
+    /// ```
+    /// use jurybox_files::Ranker;
+    /// let why = Ranker::Weights(vec![1.0, 3.0]).contributions(&[1.0, 2.0])?.unwrap();
+    /// assert_eq!((why.base, &why.each[..]), (0.0, &[1.0, 6.0][..]));
+    /// # Ok::<(), jurybox_files::Error>(())
+    /// ```
+    pub fn contributions(&self, row: &[f64]) -> Result<Option<Contributions>, Error> {
+        match self {
+            Ranker::Fitted(fitted) => Ok(fitted.contributions(row)?),
+            Ranker::Weights(weights) => {
+                let scale = scale(weights, row);
+                let term = |(w, x): (&f64, &f64)| if x.is_nan() { 0.0 } else { w * x * scale };
+                let base = if scale.is_finite() { 0.0 } else { f64::NEG_INFINITY };
+                let each = weights.iter().zip(row).map(term).collect();
+                Ok(Some(Contributions { base, each }))
+            }
+        }
+    }
+
+    /// The weights of the evaluators, where there are any.
+    pub fn present_weights(&self) -> Option<Vec<f64>> {
+        match self {
+            Ranker::Weights(weights) => Some(weights.clone()),
+            Ranker::Fitted(fitted) => fitted.weights().map(<[f64]>::to_vec),
+        }
+    }
+}
+
+/// Refuses a fit whose values are not expected rewards, on the reward's own scale.
+pub(crate) fn expect_rewards(fitted: &Fitted) -> Result<(), Error> {
+    if fitted.values_are_rewards() {
+        return Ok(());
+    }
+    Err(Error::NotRewards { policy: Some(fitted.spec().to_string()) })
+}
+
+/// Memory to value batches in, used again.
+#[derive(Debug, Default)]
+pub(crate) struct ValueBuffers {
+    /// The value of each row of the batch that was last valued.
+    pub(crate) values: Vec<f64>,
+    gaps: Vec<usize>,
+    rows: Vec<f64>,
+    scratch: Scratch,
+}
+
+pub(crate) fn scores(values: &[f64], width: usize) -> Result<Scores<'_>, Error> {
+    Ok(Scores::new(values, width)?)
+}
+
+/// The weighted sum over the scores that are there, scaled up to all weights; last of all where none is.
+fn weighed(weights: &[f64], scores: &[f64]) -> f64 {
+    let present = weights.iter().zip(scores).filter(|(_, x)| !x.is_nan());
+    let scale = scale(weights, scores);
+    if scale.is_finite() { present.map(|(w, x)| w * x).sum::<f64>() * scale } else { f64::NEG_INFINITY }
+}
+
+/// What the weights of the present scores are multiplied by to make up for the missing ones; infinite where none is there.
+fn scale(weights: &[f64], scores: &[f64]) -> f64 {
+    let (mut present, mut all) = (0.0, 0.0);
+    for (w, x) in weights.iter().zip(scores) {
+        all += w.abs();
+        present += if x.is_nan() { 0.0 } else { w.abs() };
+    }
+    if present == all {
+        1.0
+    } else if present > 0.0 {
+        all / present
+    } else {
+        f64::INFINITY
+    }
+}
+
+/// One number per evaluator from `name=value` pairs; `rest` for those not named, or an error without it. The one place where weights
+/// and noise levels come in: none that is no number, or beyond where scores may reach, gets past it.
+///
+/// ```
+/// let evaluators = jurybox::Evaluators::new(["a", "b"])?;
+/// let sigma = jurybox_files::by_evaluator(&evaluators, &[("b".into(), 0.3)], None);
+/// assert!(sigma.unwrap_err().to_string().contains("`a`"));
+/// let weights = jurybox_files::by_evaluator(&evaluators, &[("b".into(), f64::NAN)], Some(0.0));
+/// assert_eq!(weights.unwrap_err().code(), "unusable-number");
+/// # Ok::<(), jurybox::Error>(())
+/// ```
+pub fn by_evaluator(
+    evaluators: &Evaluators,
+    pairs: &[(String, f64)],
+    rest: Option<f64>,
+) -> Result<Vec<f64>, Error> {
+    let mut values = vec![None; evaluators.len()];
+    for (name, value) in pairs {
+        let Some(at) = evaluators.position(name) else {
+            return Err(Error::UnknownEvaluator {
+                evaluator: name.clone(),
+                nearest: jurybox::nearest(name, evaluators.names()).map(Into::into),
+                evaluators: evaluators.names().map(Into::into).collect(),
+            });
+        };
+        // As far as scores may reach: their products stay finite. NaN is within nothing.
+        if value.abs() > LIMIT || value.is_nan() {
+            return Err(Error::UnusableNumber { evaluator: name.clone(), value: *value });
+        }
+        if values[at].replace(*value).is_some() {
+            return Err(Error::SetTwice { evaluator: name.clone() });
+        }
+    }
+    let all = evaluators
+        .names()
+        .zip(values)
+        .map(|(name, value)| value.or(rest).ok_or_else(|| Error::NoValue { evaluator: name.into() }));
+    all.collect()
+}
+
+/// A jury over a table's evaluators.
+///
+/// ```
+/// let evaluators = jurybox::Evaluators::new(["a", "b"])?;
+/// assert_eq!(jurybox_files::seat(&"esag".parse()?, &evaluators)?.evaluators().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn seat(spec: &Spec, evaluators: &Evaluators) -> Result<Jury, Error> {
+    Ok(Jury::new(spec, evaluators.clone())?)
+}

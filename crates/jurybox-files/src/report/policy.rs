@@ -1,0 +1,109 @@
+//! What a policy makes of the evaluators: its weights, how sure it is of them, and what has changed.
+
+use super::gather::RowSample;
+use super::{EvaluatorReport, LearntWeight, PolicyReport};
+use crate::error::Error;
+use crate::ranker::{scores, seat};
+use jurybox::options::Fraction;
+use jurybox::{Evaluators, Example, Jury, Spec};
+use jurybox_draw::counted;
+
+/// What a state says, whatever it was learnt from.
+pub(super) fn of_state(jury: &Jury, evaluators: &[EvaluatorReport]) -> PolicyReport {
+    let seen = jury.seen();
+    let from = format!(
+        "the state: {} in {}, {}",
+        counted(seen.items, "item"),
+        counted(seen.rounds, "round"),
+        counted(seen.used, "reward")
+    );
+    let count = evaluators.iter().filter(|about| about.deviation > 0.0).count().max(1) as f64;
+    // The level of the other intervals: all of them together.
+    let level = Fraction::try_from(1.0 - 0.05 / count).ok();
+    PolicyReport { of_state: true, ..said(jury, level, from, evaluators) }
+}
+
+/// What the default policy makes of the sampled rows. Without intervals: how sure these rows make anyone of an evaluator is
+/// told once, by the intervals of its weight and correlation, and not a second time under the policy's assumptions.
+pub(super) fn of_sample(sample: &RowSample, evaluators: &[EvaluatorReport]) -> Result<PolicyReport, Error> {
+    let names = Evaluators::new(evaluators.iter().map(|about| &about.name))?;
+    let mut jury = seat(&Spec::default(), &names)?;
+    jury.observe(&scores(&sample.scores, sample.width)?, 0)?;
+    let known = sample.rows().zip(&sample.rewards).filter(|(_, reward)| !reward.is_nan());
+    let examples: Vec<Example<'_>> =
+        known.map(|(scores, &reward)| Example { scores, reward, receipt: None }).collect();
+    jury.learn(&examples, 0)?;
+    let (rows, rewards) = (sample.rewards.len() as u64, examples.len() as u64);
+    let from = format!("{} of this table, {}", counted(rows, "row"), counted(rewards, "reward"));
+    Ok(said(&jury, None, from, evaluators))
+}
+
+fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[EvaluatorReport]) -> PolicyReport {
+    let fitted = jury.fit();
+    let intervals = level.and_then(|level| fitted.weight_intervals(level));
+    let weights = match (&intervals, fitted.weights()) {
+        (Some(intervals), _) => intervals
+            .iter()
+            .map(|w| {
+                let end = |end: f64| Some(end).filter(|end| end.is_finite());
+                LearntWeight { mean: w.mean, low: end(w.low), high: end(w.high) }
+            })
+            .collect(),
+        (None, Some(weights)) => {
+            weights.iter().map(|&mean| LearntWeight { mean, low: None, high: None }).collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    // Per standard deviation of the scores, so that evaluators in different units can be compared.
+    let weights = weights.into_iter().zip(evaluators).map(|(w, about)| {
+        let times = |x: f64| if about.deviation > 0.0 { x * about.deviation } else { 0.0 };
+        LearntWeight { mean: times(w.mean), low: w.low.map(times), high: w.high.map(times) }
+    });
+    let weights = together(&weights.collect::<Vec<_>>(), evaluators);
+    let alarm = |alarm: &jurybox::Alarm| {
+        let whom = if alarm.evaluator.is_some() { "runs it" } else { "gives the verdicts" };
+        capital(&alarm.sentence(jury.evaluators(), |at| format!("time {at}")))
+            + &format!(". Ask whoever {whom}.")
+    };
+    PolicyReport {
+        name: jury.spec().to_string(),
+        from,
+        alarms: fitted.alarms().iter().map(alarm).chain(fitted.doubts().iter().map(sentence)).collect(),
+        // Once each, however many of its readings changed.
+        changed: (0..evaluators.len())
+            .filter(|&at| fitted.alarms().iter().any(|alarm| alarm.evaluator == Some(at)))
+            .map(|at| evaluators[at].name.clone())
+            .collect(),
+        of_state: false,
+        weights,
+    }
+}
+
+/// A doubt as a sentence.
+fn sentence(doubt: &jurybox::Doubt) -> String {
+    capital(&doubt.to_string()) + "."
+}
+
+/// The same with a capital letter.
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>() + letters.as_str())
+        .unwrap_or_default()
+}
+
+/// Evaluators that are one have one weight, what they add together: how it is split between them is nobody's knowledge, and the
+/// parts can be large and cancel. No interval of the parts is one of the sum.
+fn together(weights: &[LearntWeight], evaluators: &[EvaluatorReport]) -> Vec<LearntWeight> {
+    let one = |(about, weight): (&EvaluatorReport, &LearntWeight)| {
+        if about.one_with.is_empty() {
+            return *weight;
+        }
+        let mine = |other: &EvaluatorReport| other.name == about.name || about.one_with.contains(&other.name);
+        let parts = evaluators.iter().zip(weights).filter(|(other, _)| mine(other));
+        let mean = parts.map(|(other, weight)| about.sign * other.sign * weight.mean).sum();
+        LearntWeight { mean, low: None, high: None }
+    };
+    evaluators.iter().zip(weights).map(one).collect()
+}

@@ -1,0 +1,274 @@
+//! What a top K catches, ties and all.
+//!
+//! Rewards tie (every yes or no does), and scores tie. Which of the tied rows come first is then nobody's merit, so it must
+//! not count: tied scores are averaged over every order they could come in, and a row that ties with the K-th best reward
+//! is as good a catch as any other that does.
+
+use super::curves::wilson;
+use jurybox::toolbox::student_quantile;
+
+/// The K best rows by reward, as far as rewards tell them apart.
+pub(super) struct TopByReward {
+    k: usize,
+    /// The reward of the K-th best row.
+    level: f64,
+    /// Rows strictly above that level.
+    above: usize,
+    /// Whether rows at the level count: not where nothing is worse, for then there is nothing to catch in them.
+    level_counts: bool,
+}
+
+/// What is expected of a top K, over the orders in which its tied scores could come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ExpectedTop {
+    /// Mean reward of the K.
+    pub(super) reward: f64,
+    /// Share of the best rows that could be among K rows that is among them.
+    pub(super) caught: f64,
+    /// How many of the rows with the largest reward are among them.
+    pub(super) largest: f64,
+}
+
+impl TopByReward {
+    /// `None` where all rewards are equal: no row is better than another.
+    pub(super) fn new(rewards: &[f64], k: usize) -> Option<TopByReward> {
+        let mut sorted = rewards.to_vec();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        let (first, last) = (*sorted.first()?, *sorted.last()?);
+        let level = *sorted.get(k.checked_sub(1)?)?;
+        let above = sorted.partition_point(|&reward| reward > level);
+        (first > last).then_some(TopByReward { k, level, above, level_counts: level > last })
+    }
+
+    /// What the K rows with the highest values catch.
+    pub(super) fn by(&self, values: &[f64], rewards: &[f64]) -> ExpectedTop {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        let cut = sorted[self.k - 1];
+        let (mut surely, mut perhaps) = (TieCounts::default(), TieCounts::default());
+        let largest = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        for (&value, &reward) in values.iter().zip(rewards) {
+            let counts = match value.total_cmp(&cut) {
+                std::cmp::Ordering::Greater => &mut surely,
+                std::cmp::Ordering::Equal => &mut perhaps,
+                std::cmp::Ordering::Less => continue,
+            };
+            counts.rows += 1;
+            counts.reward += reward;
+            counts.above += usize::from(reward > self.level);
+            counts.level += usize::from(reward == self.level);
+            counts.largest += usize::from(reward == largest);
+        }
+        let drawn = self.k - surely.rows;
+        let share = drawn as f64 / perhaps.rows as f64;
+        let above = surely.above as f64 + share * perhaps.above as f64;
+        let caught = if self.level_counts {
+            let room = self.k - self.above;
+            let level = capped(perhaps.rows, perhaps.level, drawn, |hits| (surely.level + hits).min(room));
+            (above + level) / self.k as f64
+        } else {
+            above / self.above as f64
+        };
+        ExpectedTop {
+            reward: (surely.reward + share * perhaps.reward) / self.k as f64,
+            caught,
+            largest: surely.largest as f64 + share * perhaps.largest as f64,
+        }
+    }
+
+    /// The 95% interval of the mean reward of the K: over other rows like these, as many, of which the K best are taken in the same way.
+    /// `two` are the rewards where there are just two.
+    ///
+    /// The variance is that of the influence function of a mean above a quantile: rewards spread around the reward at the cut, since with
+    /// other rows the cut is elsewhere. Of two rewards the interval is Wilson's, of as many rows as have that variance; of others Student's,
+    /// with one row's worth of the spread of all rewards: a handful that agrees by luck is not certain.
+    pub(super) fn interval(&self, values: &[f64], rewards: &[f64], two: Option<(f64, f64)>) -> (f64, f64) {
+        let (n, k) = (values.len() as f64, self.k as f64);
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        let cut = sorted[self.k - 1];
+        let above = sorted.partition_point(|value| value.total_cmp(&cut).is_gt());
+        let tied = sorted.partition_point(|value| value.total_cmp(&cut).is_ge()) - above;
+        let share = (self.k - above) as f64 / tied as f64;
+        let counts = |value: f64| match value.total_cmp(&cut) {
+            std::cmp::Ordering::Greater => 1.0,
+            std::cmp::Ordering::Equal => share,
+            std::cmp::Ordering::Less => 0.0,
+        };
+        // The reward at the cut: of the rows that tie there, where they are many; else of rows within a few places of it.
+        let near = (self.k / 4).max(5);
+        let place = |place: usize| sorted[place.min(sorted.len() - 1)];
+        let (first, last) = if tied >= 2 * near {
+            (cut, cut)
+        } else {
+            (place((self.k - 1).saturating_sub(near)), place(self.k - 1 + near))
+        };
+        let at_cut = values.iter().zip(rewards).filter(|(value, _)| (last..=first).contains(*value));
+        let at_cut: Vec<f64> = at_cut.map(|(_, reward)| *reward).collect();
+        let at_cut = at_cut.iter().sum::<f64>() / at_cut.len() as f64;
+        let (mut sum, mut squares, mut weights) = (0.0, 0.0, 0.0);
+        for (&value, &reward) in values.iter().zip(rewards) {
+            let weight = counts(value);
+            sum += weight * reward;
+            squares += (weight * (reward - at_cut)).powi(2);
+            weights += weight * weight;
+        }
+        let reward = sum / k;
+        let variance = (squares / (k * k) - (reward - at_cut).powi(2) / n).max(0.0);
+        let rows = k * k / weights;
+        if let Some((least, most)) = two {
+            let span = most - least;
+            let share = ((reward - least) / span).clamp(0.0, 1.0);
+            let as_many = share * (1.0 - share) * span * span / variance;
+            let (low, high) = wilson(share, if as_many > 0.0 { as_many.min(rows) } else { rows });
+            return (least + span * low, least + span * high);
+        }
+        let all = rewards.iter().sum::<f64>() / n;
+        let spread = rewards.iter().map(|reward| (reward - all).powi(2)).sum::<f64>() / n;
+        let half = student_quantile(0.975, (rows - 1.0).max(1.0)) * (variance + spread / rows / rows).sqrt();
+        (reward - half, reward + half)
+    }
+}
+
+#[derive(Default)]
+struct TieCounts {
+    rows: usize,
+    reward: f64,
+    above: usize,
+    level: usize,
+    largest: usize,
+}
+
+/// The mean of `f(hits)` when `drawn` of `rows` rows are drawn, `marked` of which are hits (hypergeometric).
+fn capped(rows: usize, marked: usize, drawn: usize, f: impl Fn(usize) -> usize) -> f64 {
+    let least = (drawn + marked).saturating_sub(rows);
+    let most = drawn.min(marked);
+    // Weights relative to the likeliest number, outwards from it, so that neither end overflows.
+    let mode = ((drawn + 1) * (marked + 1) / (rows + 2)).clamp(least, most);
+    let up = |h: usize| {
+        (marked - h) as f64 * (drawn - h) as f64 / ((h + 1) as f64 * (rows + h + 1 - marked - drawn) as f64)
+    };
+    let (mut sum, mut total) = (f(mode) as f64, 1.0);
+    let mut weight = 1.0;
+    for hits in mode..most {
+        weight *= up(hits);
+        sum += weight * f(hits + 1) as f64;
+        total += weight;
+    }
+    weight = 1.0;
+    for hits in (least..mode).rev() {
+        weight /= up(hits);
+        sum += weight * f(hits) as f64;
+        total += weight;
+    }
+    sum / total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expected(values: &[f64], rewards: &[f64], k: usize) -> ExpectedTop {
+        TopByReward::new(rewards, k).unwrap().by(values, rewards)
+    }
+
+    #[test]
+    fn any_yes_is_as_good_a_catch_as_another() {
+        let rewards = [1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
+        // The last yes first: every pick is a yes, so all is caught, and a quarter to a half of all there are.
+        let values = [1.0, 0.0, 2.0, 3.0, 0.5, 0.4, 4.0, 0.3];
+        assert_eq!(expected(&values, &rewards, 2), ExpectedTop { reward: 1.0, caught: 1.0, largest: 2.0 });
+        // More picks than there are: a share of all of them, and no credit for the picks that had to be a no.
+        let few = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+        assert_eq!(expected(&values, &few, 4).caught, 0.0);
+        assert_eq!(expected(&[9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0], &few, 4).caught, 0.5);
+    }
+
+    #[test]
+    fn a_tie_with_the_kth_best_counts_only_for_the_places_left() {
+        // One five, six fours; of the best three one is the five. Three fours are two thirds of such a three.
+        let rewards = [5.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 1.0];
+        assert_eq!(expected(&[0.0, 9.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).caught, 2.0 / 3.0);
+        assert_eq!(expected(&[9.0, 0.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).caught, 1.0);
+    }
+
+    #[test]
+    fn tied_scores_are_averaged_over_their_orders() {
+        let rewards: [f64; 7] = [5.0, 4.0, 4.0, 4.0, 3.0, 2.0, 1.0];
+        let values = [1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 0.0];
+        let best = TopByReward::new(&rewards, 3).unwrap();
+        // By hand: the row valued 2 and every pair of the five that tie.
+        let tied = [0, 1, 2, 4, 5];
+        let (mut caught, mut reward, mut pairs) = (0.0, 0.0, 0.0);
+        for (a, &i) in tied.iter().enumerate() {
+            for &j in &tied[..a] {
+                let picks = [rewards[3], rewards[i], rewards[j]];
+                let fives = picks.iter().filter(|&&r| r == 5.0).count();
+                let fours = picks.iter().filter(|&&r| r == 4.0).count();
+                caught += (fives + fours.min(2)) as f64 / 3.0;
+                reward += picks.iter().sum::<f64>() / 3.0;
+                pairs += 1.0;
+            }
+        }
+        let found = best.by(&values, &rewards);
+        assert!(
+            (found.caught - caught / pairs).abs() < 1e-12 && (found.reward - reward / pairs).abs() < 1e-12
+        );
+    }
+
+    #[test]
+    fn without_ties_it_is_the_share_of_the_top_k() {
+        let rewards = [0.1, 0.7, 0.3, 0.9, 0.5, 0.2];
+        // Of 0.9, 0.7 and 0.5 the first three rows hold one.
+        assert_eq!(expected(&[6.0, 5.0, 4.0, 3.0, 2.0, 1.0], &rewards, 3).caught, 1.0 / 3.0);
+        assert_eq!(expected(&rewards, &rewards, 3).caught, 1.0);
+        assert!(TopByReward::new(&[2.0; 5], 2).is_none(), "where all are equal there is nothing to catch");
+    }
+
+    /// Worlds of which each table is one: the interval holds what the top K come to over all of them, for yes and no, marks and amounts,
+    /// scores that say much and scores that tie.
+    #[test]
+    fn the_interval_of_a_top_k_holds_what_it_promises() {
+        use rand::{RngExt, SeedableRng};
+        const WORLDS: usize = 1000;
+        let (mut rng, mut wrong) = (rand_chacha::ChaCha8Rng::seed_from_u64(3), Vec::new());
+        for (kind, least) in
+            [("yes or no", 0.93), ("marks", 0.93), ("amounts", 0.90), ("rare", 0.93), ("ties", 0.93)]
+        {
+            let two = ["yes or no", "rare", "ties"].contains(&kind).then_some((0.0, 1.0));
+            for k in [10, 100, 300] {
+                let (mut sum, mut ends) = (0.0, Vec::new());
+                for _ in 0..WORLDS {
+                    let (mut values, mut rewards) = (Vec::new(), Vec::new());
+                    for _ in 0..1000 {
+                        let x: f64 = rng.random();
+                        let mut draw = |p: f64| f64::from(u8::from(rng.random::<f64>() < p));
+                        rewards.push(match kind {
+                            "rare" => draw(0.1 * x.powi(8)),
+                            "marks" => (0..4).map(|_| draw(x * x)).sum::<f64>(),
+                            "amounts" => draw(x) * -(1.0 - rng.random::<f64>()).ln(),
+                            _ => draw(x.powi(4)),
+                        });
+                        values.push(if kind == "ties" { (8.0 * x).floor() } else { x });
+                    }
+                    let Some(best) = TopByReward::new(&rewards, k) else { continue };
+                    sum += best.by(&values, &rewards).reward;
+                    ends.push(best.interval(&values, &rewards, two));
+                }
+                let truth = sum / ends.len() as f64;
+                let held = ends.iter().filter(|(low, high)| (*low..=*high).contains(&truth)).count();
+                let share = held as f64 / ends.len() as f64;
+                if share < least {
+                    wrong.push((kind, k, share));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:?}");
+    }
+
+    #[test]
+    fn many_ties_do_not_overflow() {
+        let mean = capped(100_000, 50_000, 3000, |hits| hits);
+        assert!((mean / 1500.0 - 1.0).abs() < 1e-9, "{mean}");
+    }
+}

@@ -1,0 +1,165 @@
+//! What was observed in places of a table, and whether the places are alike.
+
+use crate::error::Error;
+use crate::survey::PLACE;
+use crate::teach::PerFileJury;
+use jurybox::Jury;
+
+/// Places of a table, in the order of the rows.
+pub(crate) struct SampledChunks {
+    blank: Jury,
+    list: Vec<SampledChunk>,
+}
+
+struct SampledChunk {
+    file: usize,
+    /// Its first row, over all files.
+    row: u64,
+    learnt: Jury,
+    measured: ScoreMoments,
+}
+
+/// How many rows there are; and of each evaluator how many scores, their mean, and their squares around it.
+#[derive(Clone)]
+pub(crate) struct ScoreMoments {
+    rows: u64,
+    scores: Vec<[f64; 3]>,
+}
+
+/// The mean over a sample of places may be so far off, in standard deviations of the scores; so may be these deviations, and so may
+/// be the share of scores that are there.
+const MOST_OFF: f64 = 0.02;
+
+impl SampledChunks {
+    /// None yet, for a jury.
+    pub(crate) fn new(jury: &Jury) -> Result<SampledChunks, Error> {
+        Ok(SampledChunks { blank: Jury::new(jury.spec(), jury.evaluators().clone())?, list: Vec::new() })
+    }
+
+    /// A jury that has seen nothing.
+    pub(crate) fn blank(&self) -> &Jury {
+        &self.blank
+    }
+
+    pub(crate) fn measure(scores: &[f64], width: usize) -> ScoreMoments {
+        let mut measured = ScoreMoments { rows: (scores.len() / width) as u64, scores: vec![[0.0; 3]; width] };
+        for row in scores.chunks_exact(width) {
+            for ([count, mean, square], &x) in
+                measured.scores.iter_mut().zip(row).filter(|(_, x)| !x.is_nan())
+            {
+                *count += 1.0;
+                let off = x - *mean;
+                *mean += off / *count;
+                *square += off * (x - *mean);
+            }
+        }
+        measured
+    }
+
+    /// Adds a chunk that begins at this row, over all files. Chunks come in their order.
+    pub(crate) fn add(
+        &mut self,
+        file: usize,
+        row: u64,
+        learnt: Jury,
+        measured: ScoreMoments,
+    ) -> Result<(), Error> {
+        match self.list.last_mut().filter(|place| place.file == file && place.row / PLACE == row / PLACE) {
+            Some(place) => {
+                place.measured.merge(&measured);
+                place.learnt.merge_same_round(&learnt)?;
+            }
+            None => self.list.push(SampledChunk { file, row, learnt, measured }),
+        }
+        Ok(())
+    }
+
+    /// Forgets the places that are not wanted any more.
+    pub(crate) fn keep(&mut self, wanted: impl Fn(u64) -> bool) {
+        self.list.retain(|place| wanted(place.row));
+    }
+
+    /// How many there are, whatever the files that they are in.
+    pub(crate) fn len(&self) -> usize {
+        self.list.chunk_by(SampledChunk::is_of).count()
+    }
+
+    /// The rows of all of them.
+    pub(crate) fn rows(&self) -> u64 {
+        self.list.iter().map(|place| place.measured.rows).sum()
+    }
+
+    /// Whether they differ from each other by little enough for a few of them to stand for all: the mean score of each evaluator over
+    /// the sample, their spread, and the share of its scores that are there, are known well by how much they vary from place to place.
+    pub(crate) fn are_alike(&self) -> bool {
+        let width = self.blank.evaluators().len();
+        (0..width).all(|evaluator| {
+            let mut all = [0.0; 3];
+            let (mut means, mut shares, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
+            for pieces in self.list.chunk_by(SampledChunk::is_of) {
+                let (mut here, mut rows) = ([0.0; 3], 0);
+                for SampledChunk { measured, .. } in pieces {
+                    merge(&mut here, measured.scores[evaluator]);
+                    rows += measured.rows;
+                }
+                merge(&mut all, here);
+                // The last place may end with the table: what little there is of it varies by chance.
+                if 2 * rows < PLACE {
+                    continue;
+                }
+                shares.push(here[0] / rows as f64);
+                means.extend((here[0] > 0.0).then_some(here[1]));
+                spreads.extend((here[0] > 1.0).then(|| here[2] / (here[0] - 1.0)));
+            }
+            let variance = all[2] / (all[0] - 1.0).max(1.0);
+            // A column without a score or a spread in the sample may have both elsewhere; one whose spread hangs on a few rows
+            // (a rare flag, a heavy tail) is not known from some of them.
+            variance > 0.0
+                && error_of_mean(&shares) <= MOST_OFF
+                && error_of_mean(&means) <= MOST_OFF * variance.sqrt()
+                && error_of_mean(&spreads) <= 2.0 * MOST_OFF * variance
+        })
+    }
+
+    /// Makes them what the jury has seen: every file a round.
+    pub(crate) fn merge_into(self, jury: &mut Jury) -> Result<(), Error> {
+        let mut files = PerFileJury::new(jury)?;
+        for place in &self.list {
+            files.take(place.file, &place.learnt)?;
+        }
+        *jury = files.finish()?;
+        Ok(())
+    }
+}
+
+impl SampledChunk {
+    /// Whether two pieces are of one place, which goes on from file to file.
+    fn is_of(&self, other: &SampledChunk) -> bool {
+        self.row / PLACE == other.row / PLACE
+    }
+}
+
+impl ScoreMoments {
+    fn merge(&mut self, other: &ScoreMoments) {
+        self.rows += other.rows;
+        self.scores.iter_mut().zip(&other.scores).for_each(|(mine, &theirs)| merge(mine, theirs));
+    }
+}
+
+/// Counts, means and squares of two parts as those of the whole.
+fn merge([count, mean, square]: &mut [f64; 3], [more, their_mean, their_square]: [f64; 3]) {
+    if more > 0.0 {
+        let (before, off) = (*count, their_mean - *mean);
+        *count += more;
+        *mean += off * more / *count;
+        *square += their_square + off * off * before * more / *count;
+    }
+}
+
+/// The standard error of the mean of values that vary by chance; 0 of fewer than two.
+fn error_of_mean(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let square: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    if values.len() > 1 { (square / (count - 1.0) / count).sqrt() } else { 0.0 }
+}

@@ -1,0 +1,94 @@
+//! Scores of a table in memory, read where they lie: whoever goes back to rows in any order needs no copy of them.
+
+use crate::scan_plan::{Batch, BatchLayout};
+use crate::number_column::NumberColumn;
+use crate::table::Table;
+
+/// Scores of rows, stretch after stretch, in the arrays that a table in memory holds anyway. NaN = missing.
+///
+/// Doubles and floats without nulls are shared with the table; other kinds of numbers are held as doubles.
+///
+/// ```
+/// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+/// use jurybox_files::{ScoreView, Roles, Table, ScanRequest};
+/// use std::sync::Arc;
+///
+/// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values((0..20_000).map(f64::from)));
+/// let abuse: ArrayRef = Arc::new(Float64Array::from_iter_values((0..20_000).map(|row| 0.5 * f64::from(row))));
+/// let batch = RecordBatch::try_from_iter([("spam", spam), ("abuse", abuse)])?;
+/// let roles = Roles { evaluators: vec!["spam".into(), "abuse".into()], ..Roles::default() };
+/// let table = Table::from_batches(vec![batch], &roles)?;
+/// let mut scores = ScoreView::default();
+/// table.scan(ScanRequest::default(), |mut part| Ok(part.batch.take_in_place()), |_, part| Ok(scores.append(part)))?;
+/// let mut row = Vec::new();
+/// scores.push_row(12_345, &mut row);
+/// assert!(table.is_in_memory());
+/// assert_eq!((scores.rows(), row), (20_000, vec![12_345.0, 6_172.5]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ScoreView {
+    /// The number of each stretch's first row.
+    firsts: Vec<usize>,
+    /// Evaluator by evaluator.
+    stretches: Vec<Vec<NumberColumn>>,
+    rows: usize,
+}
+
+impl ScoreView {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Takes in the rows that come next.
+    pub fn append(&mut self, next: ScoreView) {
+        self.firsts.extend(next.firsts.into_iter().map(|first| self.rows + first));
+        self.stretches.extend(next.stretches);
+        self.rows += next.rows;
+    }
+
+    /// Takes the column of an evaluator out, and holds it by itself.
+    ///
+    /// ```
+    /// use jurybox_files::ScoreView;
+    /// assert!(ScoreView::default().take_column(0).is_empty());
+    /// ```
+    pub fn take_column(&mut self, evaluator: usize) -> Vec<f64> {
+        let mut column = Vec::with_capacity(self.rows);
+        let ends = self.firsts.iter().skip(1).copied().chain([self.rows]);
+        for ((&first, end), stretch) in self.firsts.iter().zip(ends).zip(&mut self.stretches) {
+            let numbers = stretch.remove(evaluator);
+            column.extend((0..end - first).map(|place| numbers.get(place)));
+        }
+        column
+    }
+
+    /// Appends the scores of a row that is there.
+    pub fn push_row(&self, row: usize, out: &mut Vec<f64>) {
+        let at = self.firsts.partition_point(|&first| first <= row).saturating_sub(1);
+        let place = row - self.firsts[at];
+        out.extend(self.stretches[at].iter().map(|numbers| numbers.get(place)));
+    }
+}
+
+impl Batch {
+    /// Takes the scores out as they lie: in the arrays of a table in memory.
+    pub fn take_in_place(&mut self) -> ScoreView {
+        let columns = match std::mem::take(&mut self.scores) {
+            BatchLayout::Columns(columns) => columns,
+            BatchLayout::Rows(rows) => {
+                let column = |j: usize| rows.iter().skip(j).step_by(self.evaluators).copied().collect();
+                (0..self.evaluators).map(|j| NumberColumn::Own(column(j))).collect()
+            }
+        };
+        ScoreView { firsts: vec![0], stretches: vec![columns], rows: self.rows }
+    }
+}
+
+impl Table {
+    /// Whether all its rows are in memory as long as it is: then their scores can be read [in place](InPlace).
+    pub fn is_in_memory(&self) -> bool {
+        self.sources.iter().all(|source| source.is_in_memory())
+    }
+}

@@ -1,0 +1,186 @@
+//! Rankings on their way out: the winners' rows with rank, score and contributions; or every row with its score.
+
+use crate::output_rows::{OutputColumn, OutputRows};
+use crate::error::Error;
+use crate::format::RowRequest;
+use crate::ranker::{ValueBuffers, Ranker};
+use crate::own_columns::free_name;
+use crate::buffer_pool::BufferPool;
+use crate::rank::{Ranking, Winner};
+use crate::table::{KeepRecords, Table, ScanRequest};
+use crate::write::{OutputLayout, TableWriter};
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use jurybox::Contributions;
+use std::path::Path;
+
+/// Writing a ranking out.
+impl Ranking {
+    /// Writes the winners with their rank and score, and the columns of their rows; the format is what the name says.
+    pub fn write(&self, table: &Table, path: &Path, layout: impl Into<OutputLayout>) -> Result<(), Error> {
+        let mut writer = TableWriter::new(path, layout)?;
+        for slab in self.slabs(table)? {
+            writer.write(&slab)?;
+        }
+        writer.finish()
+    }
+
+    /// The winners as record batches, as Parquet would have them: for whoever takes Arrow. A batch holds neighbours in the
+    /// ranking that come from one source; where sources have other types for a column, so have the batches.
+    ///
+    /// ```
+    /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("scores.csv");
+    /// # std::fs::write(&path, "post,spam\np1,0.9\np2,0.2\n")?;
+    /// let table = Table::open(&[path], &Roles::default(), false)?;
+    /// let ranking = rank(&table, &Ranker::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
+    /// let batches = ranking.to_batches(&table)?;
+    /// let names: Vec<&str> = batches[0].schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+    /// assert_eq!(names, ["rank", "score", "post", "spam"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_batches(&self, table: &Table) -> Result<Vec<RecordBatch>, Error> {
+        let refused = |e: ArrowError| Error::Arrow { path: table.path().into(), reason: e.to_string() };
+        self.slabs(table)?.iter().map(|slab| slab.batch().map_err(refused)).collect()
+    }
+
+    /// The winners as JSON objects: rank, score, row, the columns, and the contributions where they were asked for.
+    pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
+        Ok(self.slabs(table)?.iter().flat_map(OutputRows::objects).collect())
+    }
+
+    /// The winners' rows in runs that come from one source.
+    fn slabs(&self, table: &Table) -> Result<Vec<OutputRows>, Error> {
+        let source_of = |row: u64| {
+            // Sources without rows cannot be: the last one that begins at or before the row has it.
+            self.files.iter().rposition(|&first| first <= row).unwrap_or(0)
+        };
+        // Each source is asked once for all its winners, in their order.
+        let mut wanted: Vec<Vec<RowRequest<'_>>> = table.sources.iter().map(|_| Vec::new()).collect();
+        for winner in &self.winners {
+            let source = source_of(winner.row);
+            let Some(kept) = self.records.get(&winner.row) else { continue };
+            let row = winner.row - self.files[source];
+            wanted[source].push(RowRequest { row, record: &kept.record, scores: &kept.scores });
+        }
+        let mut fetched = Vec::new();
+        for (at, (source, rows)) in table.sources.iter().zip(&wanted).enumerate() {
+            fetched.push(if rows.is_empty() {
+                OutputRows::default()
+            } else {
+                source.fetch(rows, &table.show(at))?
+            });
+        }
+        let (mut slabs, mut used) = (Vec::new(), vec![0; table.sources.len()]);
+        for run in self.winners.chunk_by(|a, b| source_of(a.row) == source_of(b.row)) {
+            let source = source_of(run[0].row);
+            let (from, to) = (used[source], used[source] + run.len());
+            used[source] = to;
+            slabs.push(self.with_ranks(&fetched[source].slice(from, to), run));
+        }
+        Ok(slabs)
+    }
+
+    fn with_ranks(&self, rows: &OutputRows, run: &[Winner]) -> OutputRows {
+        let mut slab = OutputRows { rows: rows.rows, ..OutputRows::default() };
+        let free = |name: &str| free_name(&rows.names, name);
+        slab.push(free("rank"), OutputColumn::Count(run.iter().map(|winner| winner.rank).collect()));
+        slab.push(free("score"), OutputColumn::Number(run.iter().map(|winner| finite(winner.score)).collect()));
+        if self.explained {
+            let told = |of: &dyn Fn(&Contributions) -> f64| -> OutputColumn {
+                let each = run.iter().map(|winner| winner.contributions.as_ref().map_or(f64::NAN, of));
+                OutputColumn::Number(each.map(finite).collect())
+            };
+            slab.push(free("base"), told(&|why| why.base));
+            for (at, evaluator) in self.evaluators.iter().enumerate() {
+                slab.push(free(&format!("by_{evaluator}")), told(&|why| why.each[at]));
+            }
+        }
+        for (name, column) in rows.names.iter().zip(rows.columns.iter()) {
+            slab.push(name, column.clone());
+        }
+        slab
+    }
+}
+
+/// A row without a single score has no value: missing, not minus infinity.
+pub(crate) fn finite(value: f64) -> f64 {
+    if value.is_finite() { value } else { f64::NAN }
+}
+
+/// The score of every row, in the order of the table; NaN where a row has none.
+///
+/// ```
+/// # use jurybox_files::{Ranker, Roles, Table, score_rows};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("scores.csv");
+/// # std::fs::write(&path, "post,spam\np1,0.9\np2,0.2\n")?;
+/// let table = Table::open(&[path], &Roles::default(), false)?;
+/// assert_eq!(score_rows(&table, &Ranker::Weights(vec![2.0]))?, [1.8, 0.4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn score_rows(table: &Table, judge: &Ranker) -> Result<Vec<f64>, Error> {
+    let mut all = values_of_rows(table, judge)?;
+    all.iter_mut().for_each(|value| *value = finite(*value));
+    Ok(all)
+}
+
+/// What every row is ranked by, in the order of the table.
+pub(crate) fn values_of_rows(table: &Table, judge: &Ranker) -> Result<Vec<f64>, Error> {
+    let mut all = Vec::new();
+    let (form, desks) = (judge.form(), BufferPool::<ValueBuffers>::default());
+    table.scan(
+        ScanRequest { form: form.as_ref(), ..ScanRequest::default() },
+        |mut part| {
+            desks.with(|desk| {
+                judge.values(form.as_ref(), &mut part.batch, desk)?;
+                Ok(std::mem::take(&mut desk.values))
+            })
+        },
+        |_, values| {
+            all.extend(values);
+            Ok(())
+        },
+    )?;
+    Ok(all)
+}
+
+/// Writes every row with its score, in the order of the table, as it streams by. Returns how many there were.
+///
+/// ```
+/// # use jurybox_files::{Format, Ranker, Roles, Table, score_all};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("scores.csv");
+/// # std::fs::write(&path, "post,spam\np1,0.9\n")?;
+/// let table = Table::open(&[path], &Roles::default(), false)?;
+/// let out = dir.path().join("scored.csv");
+/// score_all(&table, &Ranker::Weights(vec![2.0]), &out, Format::Csv)?;
+/// assert_eq!(std::fs::read_to_string(out)?, "score,post,spam\n1.8,p1,0.9\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn score_all(table: &Table, judge: &Ranker, path: &Path, layout: impl Into<OutputLayout>) -> Result<u64, Error> {
+    let mut writer = TableWriter::new(path, layout)?;
+    let (form, desks) = (judge.form(), BufferPool::<ValueBuffers>::default());
+    let want = ScanRequest { records: KeepRecords::All, form: form.as_ref(), ..ScanRequest::default() };
+    let rows = table.scan(
+        want,
+        |mut part| {
+            let values = desks.with(|desk| {
+                judge.values(form.as_ref(), &mut part.batch, desk)?;
+                Ok::<_, Error>(std::mem::take(&mut desk.values))
+            })?;
+            let rows = table.sources[part.source].whole(&part, &table.show(part.source))?;
+            let mut slab = OutputRows { rows: rows.rows, ..OutputRows::default() };
+            let scores = values.into_iter().map(finite).collect();
+            slab.push(free_name(&rows.names, "score"), OutputColumn::Number(scores));
+            for (name, column) in rows.names.into_iter().zip(rows.columns) {
+                slab.push(name, column);
+            }
+            Ok(slab)
+        },
+        |_, slab| writer.write(&slab),
+    )?;
+    writer.finish()?;
+    Ok(rows)
+}
