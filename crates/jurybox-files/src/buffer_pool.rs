@@ -1,13 +1,14 @@
-//! Memory that threads use again: fresh memory costs the kernel time to clear, often more than the work done in it.
+//! A pool of buffers that threads reuse: clearing fresh memory often costs more than the work in
+//! it.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Things to work with that are lent and come back; as many as are in use at once.
+/// A pool of buffers, which grows to as many as are in use at once.
 #[derive(Debug, Default)]
 pub(crate) struct BufferPool<T>(Mutex<Vec<T>>);
 
 impl<T: Default> BufferPool<T> {
-    /// Works with one of them; what is in it is whatever the last one left.
+    /// Calls `work` with a buffer. Its content is what the last user left.
     pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         let mut lent = self.take();
         let result = work(&mut lent);

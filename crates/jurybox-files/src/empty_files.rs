@@ -1,4 +1,4 @@
-//! Files with columns and no rows: an hour in which nothing came, which is no reason for a job to fail.
+//! Files with a header and no rows: an hour without items must not make a job fail.
 
 use crate::pick_round::{RowProbabilities, Picking};
 use crate::output_rows::{OutputColumn, OutputRows};
@@ -12,7 +12,7 @@ use arrow_schema::DataType;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// A file without rows.
+/// A file with columns and no rows.
 ///
 /// ```
 /// use jurybox_files::{Format, ReadOptions, part_quiet};
@@ -30,13 +30,14 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmptyFile {
-    /// The file.
+    /// The file's path.
     pub path: PathBuf,
-    /// Its columns.
+    /// The names of its columns.
     pub columns: Vec<String>,
 }
 
-/// Parts files that have rows from those that have columns and no rows. What can be read only once, or not at all, is not looked at.
+/// Splits paths into files with rows and files without. Pipes and unreadable files count as having
+/// rows.
 pub fn part_quiet(paths: Vec<PathBuf>, reading: &ReadOptions) -> (Vec<PathBuf>, Vec<EmptyFile>) {
     let (mut busy, mut quiet) = (Vec::new(), Vec::new());
     for path in paths {
@@ -50,12 +51,12 @@ pub fn part_quiet(paths: Vec<PathBuf>, reading: &ReadOptions) -> (Vec<PathBuf>, 
 }
 
 impl EmptyFile {
-    /// Refuses one that has no such column: rows would have had none either.
+    /// Errors if the file has no such column.
     pub fn has(&self, column: &str) -> Result<(), Error> {
         known(&self.path, self.columns.iter().map(String::as_str), column)
     }
 
-    /// Writes the picks of no rows: their columns alone.
+    /// Writes a file of picks that has a header and no rows.
     pub fn write_no_picks(&self, path: &Path, layout: impl Into<OutputLayout>) -> Result<(), Error> {
         let none = Picking {
             by_values_alone: true,

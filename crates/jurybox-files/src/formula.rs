@@ -1,12 +1,13 @@
-//! Cells that a spreadsheet would run instead of show.
+//! Protection against formulas in CSV cells.
 //!
-//! A post that is called `=HYPERLINK(...)` is text here and a formula there. Whoever opens a CSV of other people's words in a
-//! spreadsheet wants such cells to begin with an apostrophe, after which spreadsheets take the rest as text.
+//! A post titled `=HYPERLINK(...)` becomes a formula when a spreadsheet opens the file. An
+//! apostrophe before it makes spreadsheets treat the cell as text.
 
 use crate::output_rows::{OutputColumn, OutputRows};
 use std::borrow::Cow;
 
-/// The text as a cell that no spreadsheet runs: numbers as they are, and an apostrophe before what would begin a formula.
+/// The text of a cell with an apostrophe before anything that would start a formula. Numbers are
+/// unchanged.
 ///
 /// ```
 /// use jurybox_files::without_formula;
@@ -15,13 +16,13 @@ use std::borrow::Cow;
 /// assert_eq!(without_formula("a=b"), "a=b");
 /// ```
 pub fn without_formula(cell: &str) -> Cow<'_, str> {
-    // Some spreadsheets read the wide forms of these signs as the signs.
+    // Some spreadsheets treat the full-width forms of these signs alike.
     let begins = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     if begins && cell.parse::<f64>().is_err() { format!("'{cell}").into() } else { cell.into() }
 }
 
 impl OutputRows {
-    /// The same rows, for a CSV that may be opened by a spreadsheet.
+    /// The rows with formulas in cells and column names neutralised.
     pub(crate) fn without_formulas(&self) -> OutputRows {
         let safe = |column: &OutputColumn| {
             let cells: Vec<String> = (0..self.rows).map(|row| column.text(row)).collect();

@@ -1,4 +1,4 @@
-//! The ids of all rows of a round, in little memory: one text, and where each id ends in it.
+//! Compact storage for the ids of all rows of a round: one text, and the end of each id in it.
 
 use crate::id;
 use crate::join_verdicts::ItemList;
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Ids in the order of their rows. (A string of its own for each would take some fifty bytes more.)
+/// Ids in the order of their rows. A `String` each would take about fifty bytes more per id.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IdColumn {
     text: String,
@@ -23,7 +23,7 @@ impl IdColumn {
         all
     }
 
-    /// The ids of the rows that follow.
+    /// Appends the ids of the following rows.
     pub(crate) fn append(&mut self, more: &IdColumn) {
         let before = self.text.len();
         self.text.push_str(&more.text);
@@ -43,7 +43,7 @@ impl IdColumn {
         (0..self.len()).map(|row| self.get(row))
     }
 
-    /// The rows that share their ids with others, and the first such ids.
+    /// The number of rows whose id occurs more than once, and the first such ids.
     pub(crate) fn repeated(&self) -> ItemList {
         let mut hashes: Vec<u64> = self.iter().map(hash_of).collect();
         hashes.sort_unstable();

@@ -1,4 +1,4 @@
-//! Tables over what is in memory already, or streams by: Arrow record batches.
+//! Tables of Arrow record batches, in memory or from a stream.
 
 use crate::error::Error;
 use crate::format::memory::{self, MemoryTable, BatchStream};
@@ -8,8 +8,8 @@ use crate::table::Table;
 use arrow_array::{RecordBatch, RecordBatchReader};
 
 impl Table {
-    /// A table over record batches in memory: one source, like one file. Where batches end changes no result; only the
-    /// columns that a pass asks for are touched.
+    /// A table of record batches in memory. Batch boundaries do not influence results, and only the
+    /// requested columns are read.
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
@@ -29,8 +29,10 @@ impl Table {
         Table::from_batches_as(batches, &ReadOptions::default(), roles)
     }
 
-    /// The same of batches that a person says more of: what else is missing, how numbers in text are written, and whether rows are
-    /// grades. What is said of formats is of no use to them.
+    /// A table of record batches in memory, with reading options.
+    ///
+    /// Of the options, words for "missing", the decimal mark of numbers in text, and the long
+    /// format apply.
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
@@ -59,8 +61,9 @@ impl Table {
         Table::made_wide(vec![Box::new(memory)], reading, roles)
     }
 
-    /// A table over a stream of record batches, read as they come. Say whether the rows will be read `again`: only then
-    /// are they kept in memory.
+    /// A table of a stream of record batches, read as they arrive.
+    ///
+    /// Set `again` if the rows will be read more than once: the batches are then kept in memory.
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator};
@@ -85,7 +88,7 @@ impl Table {
     }
 
     /// The same of a stream that a person says more of; see [`from_batches_as`](Self::from_batches_as).
-    pub fn from_stream_as(
+    /// A table of a stream, with reading options; see [`from_batches_as`](Self::from_batches_as).
         stream: impl RecordBatchReader + Send + 'static,
         reading: &ReadOptions,
         roles: &Roles,

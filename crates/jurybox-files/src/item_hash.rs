@@ -1,9 +1,9 @@
-//! Short names for items and for the verdicts on them, as a state remembers them.
+//! Short hashes of items and of verdicts, as a state stores them.
 
 use crate::fingerprint::Fingerprint;
 
-/// An item by a name of its id, or of whatever else tells it: 48 bits, so that half a million of them meet by accident once in a
-/// thousand states.
+/// A 48-bit hash of an item's id, or of other data that identifies it. Among half a million of
+/// them, the chance of any collision is below one in a thousand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ItemHash(u64);
 
@@ -14,7 +14,7 @@ impl ItemHash {
         ItemHash::named(&name)
     }
 
-    /// The place of a pick in its round, which is no id of any item in another one.
+    /// The hash of a pick's position in its round; never that of an id.
     pub(crate) fn at(round: &str, row: u64) -> ItemHash {
         let mut name = Fingerprint::new();
         name.text(round);
@@ -27,7 +27,7 @@ impl ItemHash {
     }
 }
 
-/// Many items in a document that people open: `"3c5e9f0a1b2d 77…"`.
+/// Serialisation of many hashes as one string: `"3c5e9f0a1b2d 77…"`.
 pub(crate) mod on_one_line {
     use super::ItemHash;
     use serde::de::Error;

@@ -1,10 +1,11 @@
-//! Scores that are the reward: a verdict that was left in the table under another name, and taken for an evaluator.
+//! Detection of leaked rewards: a verdict column under another name that was taken for an
+//! evaluator.
 
-/// Fewer rows than this may be the same by chance.
+/// Minimum number of judged rows; in fewer, scores may equal the rewards by chance.
 const FEW: u64 = 10;
 
-/// Of each evaluator, in how many judged rows it had a score, in how many of these it was the reward, and in how many the reward turned
-/// round.
+/// Counts, per evaluator, of judged rows with a score, and of those where the score equals the
+/// reward or its negative.
 ///
 /// ```
 /// assert_eq!(jurybox_files::Leakage::default().found().count(), 0);
@@ -13,13 +14,13 @@ const FEW: u64 = 10;
 pub struct Leakage(Vec<[u64; 3]>);
 
 impl Leakage {
-    /// A judged row. A missing score says nothing.
+    /// Adds a judged row. Missing scores are not counted.
     pub(crate) fn see(&mut self, scores: &[f64], reward: f64) {
         self.0.resize(scores.len().max(self.0.len()), [0; 3]);
         for ([all, same, turned], &score) in
             self.0.iter_mut().zip(scores).filter(|(_, score)| !score.is_nan())
         {
-            // Each for itself: a vote of 1 or -1 is always one of the two.
+            // Two separate counts: a vote of 1 or -1 always equals one of the two.
             *all += 1;
             *same += u64::from(score == reward);
             *turned += u64::from(score == -reward);
@@ -33,7 +34,8 @@ impl Leakage {
         }
     }
 
-    /// The columns of those whose every score was the reward, or whose every score was the reward turned round.
+    /// Indices of the evaluators all of whose scores equal the reward, or all its negative, in at
+    /// least ten rows.
     pub fn found(&self) -> impl Iterator<Item = usize> {
         let each = self.0.iter().enumerate();
         let echoed = |[all, same, turned]: &[u64; 3]| *all >= FEW && (same == all || turned == all);

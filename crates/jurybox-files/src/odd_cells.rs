@@ -1,4 +1,4 @@
-//! Cells that are no numbers where numbers are read: counted, the first of them named, and judged when the pass is over.
+//! Counting of cells that are not numbers in columns of numbers; too many of them are an error.
 
 use crate::scan_plan::{ScanPlan, Batch, ColumnUse, bad_number, shown};
 use crate::error::{Error, RowPosition};
@@ -6,18 +6,18 @@ use crate::cell_number::ParsedCell;
 use crate::warning::{OddColumn, Warning};
 use std::path::Path;
 
-/// From one in so many cells on, a column with odd cells is refused: below, they count as missing.
+/// A column with more than one odd cell in this many is refused. Fewer count as missing.
 const SHARE: u64 = 20;
-/// The same for whoever goes on without what cannot be read.
+/// The limit that applies instead if bad rows are skipped: up to half the cells may be odd.
 const HALF: u64 = 2;
 
-/// How many odd cells are named.
+/// Maximum number of odd cells quoted in a message.
 const NAMED: usize = 3;
 
-/// How many late keys are named.
+/// Maximum number of late keys quoted in a message.
 pub(crate) const LATE: usize = 8;
 
-/// What the cells of a column were that are no numbers.
+/// Counts of the missing and the odd cells of a column.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ColumnTally {
     pub(crate) missing: u64,
@@ -26,8 +26,10 @@ pub(crate) struct ColumnTally {
 }
 
 impl ColumnTally {
-    /// The number of a cell, NaN where it is missing or odd. What weighs a whole row must be right: an odd probability is
-    /// an error, and so is a number that no estimate could be made with.
+    /// Counts a cell and returns its number, NaN if missing or odd.
+    ///
+    /// Errors on numbers beyond the usable range and on odd probabilities: a probability weights
+    /// its whole row and cannot be left out.
     pub(crate) fn take(
         &mut self,
         path: &Path,
@@ -56,14 +58,14 @@ impl ColumnTally {
         }
     }
 
-    /// Of cells that say the same, the first is named.
+    /// Adds a cell to the quoted ones, unless one with the same text is quoted already.
     fn name_once(&mut self, place: RowPosition, text: String) {
         if self.first.len() < NAMED && self.first.iter().all(|(_, named)| *named != text) {
             self.first.push((place, text));
         }
     }
 
-    /// Adds what was met further down, by so many lines or rows.
+    /// Adds the counts of later rows, whose positions are moved down by `by` lines or rows.
     pub(crate) fn add(&mut self, other: ColumnTally, by: u64) {
         self.missing += other.missing;
         self.odd += other.odd;
@@ -72,7 +74,8 @@ impl ColumnTally {
         }
     }
 
-    /// What is to be said of a column of so many rows; an error where too many of its cells are odd: more than one in so many.
+    /// The warning about a column, if any. Errors if more than one cell in `share` is odd; without
+    /// `share` any number of values is allowed.
     fn judge(
         &self,
         path: &Path,
@@ -101,7 +104,7 @@ impl ColumnTally {
     }
 }
 
-/// All that was met in one source, or in one part of it, beside its numbers.
+/// Missing cells, odd cells and late keys of one source, or of a part of it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SourceTally {
     rows: u64,
@@ -110,15 +113,15 @@ pub(crate) struct SourceTally {
 }
 
 impl SourceTally {
-    /// Takes what was met out of a batch.
+    /// Moves the counts out of a batch.
     pub(crate) fn take(&mut self, batch: &mut Batch) {
-        // Rows are counted from the batch's first, lines from the unit's, which is one batch.
+        // Row positions count from the batch, line positions from the unit, which is one batch.
         let before = if batch.starts_lines { 0 } else { self.rows };
         let (tallies, late) = (std::mem::take(&mut batch.tallies), std::mem::take(&mut batch.late));
         self.add(SourceTally { rows: batch.rows as u64, tallies, late }, before);
     }
 
-    /// Adds what was met further down, by so many lines or rows.
+    /// Adds the counts of later rows, whose positions are moved down by `by` lines or rows.
     pub(crate) fn add(&mut self, other: SourceTally, by: u64) {
         self.rows += other.rows;
         self.tallies.resize(self.tallies.len().max(other.tallies.len()), ColumnTally::default());
@@ -132,8 +135,8 @@ impl SourceTally {
         }
     }
 
-    /// What is to be said when the whole source has been read; an error where too many cells of a column are odd. A pass that `spares` goes on
-    /// as long as most of them are numbers.
+    /// The warnings about a source that was read to its end. Errors if too many cells of a column
+    /// are odd; with `spares`, up to half may be.
     pub(crate) fn judge(self, path: &Path, ask: &ScanPlan, spares: bool) -> Result<Vec<Warning>, Error> {
         let share = if spares { HALF } else { SHARE };
         let mut warnings = Vec::new();

@@ -1,11 +1,13 @@
-//! Opening plain files, and nothing that was put in their place since they were looked at.
+//! Opening of regular files, never of a pipe or device put in their place.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Opens a plain file for reading, by `options` where more is wanted. What is none is refused, and not waited for: opening a pipe
-/// waits for its other end, and whoever can write to the folder could put one there between the look and the opening.
+/// Opens a regular file, for reading unless `options` says otherwise. Anything else is an error.
+///
+/// It never blocks: a pipe, which blocks until its other end opens, could have replaced the file
+/// since it was checked.
 pub(crate) fn open_plain(path: &Path, options: Option<&OpenOptions>) -> io::Result<File> {
     let mut options = options.cloned().unwrap_or_else(|| OpenOptions::new().read(true).clone());
     without_waiting(&mut options);
@@ -17,7 +19,7 @@ pub(crate) fn open_plain(path: &Path, options: Option<&OpenOptions>) -> io::Resu
 fn without_waiting(options: &mut OpenOptions) {
     use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt;
-    // To a plain file it makes no difference.
+    // The flag has no effect on regular files.
     options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
 }
 
@@ -33,7 +35,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-        // Without the flag this test would never end: nobody has the other end.
+        // Without the flag, this call would block forever.
         assert!(open_plain(&path, None).is_err());
         std::fs::write(dir.path().join("file"), "x").unwrap();
         assert!(open_plain(&dir.path().join("file"), None).is_ok());

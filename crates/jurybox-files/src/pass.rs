@@ -1,4 +1,4 @@
-//! A pass over the rows of a table: units of work to all threads, results back in the order of the rows.
+//! Passes over the rows of a table: units of work on all threads, with results in row order.
 
 use crate::scan_plan::ScanPlan;
 use crate::error::Error;
@@ -12,21 +12,21 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a unit came to.
+/// The result of one unit.
 pub(crate) struct UnitResult<T> {
     pub(crate) source: usize,
-    /// How many lines or rows it had.
+    /// The number of lines (of text) or rows in the unit.
     pub(crate) lines: u64,
-    /// What was made of its rows, with their numbers as far as they are known.
+    /// The caller's result for its rows.
     pub(crate) made: T,
-    /// What was met beside numbers.
+    /// Missing and odd cells, and unknown keys.
     pub(crate) met: SourceTally,
-    /// Why rows were passed over.
+    /// The errors of the rows that were skipped.
     pub(crate) refused: Vec<Error>,
     pub(crate) error: Option<Error>,
 }
 
-/// A unit of a source, and its number over all sources.
+/// A unit of a source, with its number over all sources.
 #[derive(Default)]
 pub(crate) struct NumberedUnit {
     pub(crate) source: usize,
@@ -35,8 +35,8 @@ pub(crate) struct NumberedUnit {
 }
 
 impl Table {
-    /// One pass over all rows: `work` on every thread for each batch, `fold` here in the order of the rows.
-    /// Returns how many rows there were.
+    /// Passes over all rows: `work` handles each batch on any thread, `fold` the results in row
+    /// order on this thread. Returns the number of rows.
     pub fn scan<T: Send>(
         &self,
         want: ScanRequest<'_>,
@@ -71,8 +71,10 @@ impl Table {
         Ok(at.row)
     }
 
-    /// The frame of every pass, over all rows or over some of each source. For each unit, on every thread: `begin` as soon as the unit is there, then `run`, which is
-    /// given what parses it. Here, in order: `fold`, which returns how many rows it has seen.
+    /// Runs a pass over all rows, or over `some` row ranges of each source.
+    ///
+    /// On any thread, `begin` is called for each unit, then `run` with a function that parses it.
+    /// On this thread, `fold` is called in row order; it returns the number of rows folded so far.
     pub(crate) fn pass<B, T: Send>(
         &self,
         want: ScanRequest<'_>,
@@ -101,7 +103,8 @@ impl Table {
                         let (batch, text, arrays) = (parsed.batch, parsed.text, parsed.arrays);
                         each(ScanPart { batch, text, arrays, source: numbered.source })
                     });
-                    // Once more without the row that is to blame, where that may be and nothing has been made of the others yet.
+                    // Parses again without the bad row, if skipping is on and no batch has been
+                    // passed on yet.
                     match parsed {
                         Err(error) if !handed => match self.spare.line_of(&error) {
                             Some(line) if source.strike(unit, line) => refused.push(error),
@@ -113,7 +116,7 @@ impl Table {
             });
             UnitResult { source: numbered.source, lines, made, met, refused, error }
         };
-        // Where the source being folded stands, in lines of text or in rows.
+        // The position of the folded source, in lines of text or in rows.
         let (mut source, mut place) = (0, self.sources[0].lines_before());
         let mut met = vec![SourceTally::default(); self.sources.len()];
         in_order(self.threads(), units, AllUnits::take, run, |done: UnitResult<T>| {
@@ -135,7 +138,7 @@ impl Table {
             self.watch.tell(Progress::Rows { rows, bytes, of });
             Ok(())
         })?;
-        // What some of the rows have beside numbers is for the pass over all of them to judge.
+        // Odd cells are judged by their share of all rows, which this pass did not read.
         if some.is_some() {
             return Ok(());
         }
@@ -144,13 +147,13 @@ impl Table {
             warnings.extend(met.judge(source.path(), ask, self.spare.most > 0)?);
             Ok(())
         });
-        // What was found before an error is said all the same.
+        // Warnings found before an error are still reported.
         together(warnings).into_iter().for_each(|warning| self.ears.tell(warning));
         judged
     }
 }
 
-/// Parses a unit, handing over part after part.
+/// Parses a unit and passes each batch to a callback.
 pub(crate) type ParseUnit<'a> =
     dyn FnMut(&mut dyn FnMut(ScanPart<'_>) -> Result<(), Error>) -> Result<(), Error> + 'a;
 
@@ -161,12 +164,12 @@ struct AllUnits<'a> {
     source: usize,
     number: u64,
     open: Option<Box<dyn UnitReader + 'a>>,
-    /// Bytes of the sources that have been given out.
+    /// Bytes of the units handed out so far.
     bytes: Arc<AtomicU64>,
 }
 
 impl AllUnits<'_> {
-    /// The next unit, into memory that is used again; false when all sources are through.
+    /// Reads the next unit, reusing its memory. False after the last source.
     fn take(&mut self, numbered: &mut NumberedUnit) -> Result<bool, Error> {
         while let Some(source) = self.table.sources.get(self.source) {
             let open = match &mut self.open {

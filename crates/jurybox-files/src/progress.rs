@@ -1,4 +1,4 @@
-//! How far a long piece of work has come, for whoever wants to show it.
+//! Progress and warnings of a pass, and stopping it.
 
 use crate::table::Table;
 use crate::warning::Warning;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How far a piece of work has come.
+/// The progress of a long operation.
 ///
 /// ```
 /// use jurybox_files::{Progress, Roles, Table, ScanRequest};
@@ -27,23 +27,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum Progress {
     /// In a pass over the rows.
     Rows {
-        /// Rows so far.
+        /// Rows read so far.
         rows: u64,
-        /// Bytes of the files so far, as they stand on disk.
+        /// Bytes read from disk so far.
         bytes: u64,
-        /// Bytes of all files, where that is known: a pipe does not tell.
+        /// Total size of all files in bytes; `None` for pipes.
         of: Option<u64>,
     },
     /// In a replay.
     Runs {
-        /// Runs of a policy that are through.
+        /// Finished runs.
         done: usize,
-        /// All of them.
+        /// Total number of runs.
         of: usize,
     },
 }
 
-/// Who is told, and who may say that it is enough.
+/// The progress callback and the stop flag of a table.
 #[derive(Clone, Default)]
 pub(crate) struct ProgressWatch {
     pub(crate) told: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
@@ -70,7 +70,7 @@ impl fmt::Debug for ProgressWatch {
 
 type WarningHandler = Arc<dyn Fn(&Warning) + Send + Sync>;
 
-/// Who is told of what only a pass can know, and of what they have been told.
+/// The warning callback of a table, with the warnings already reported.
 #[derive(Default)]
 pub(crate) struct WarningListener {
     hear: Option<WarningHandler>,
@@ -82,7 +82,7 @@ impl WarningListener {
         WarningListener { hear: Some(Arc::new(hear)), told: Mutex::default() }
     }
 
-    /// Tells a thing once, however many passes find it.
+    /// Reports a warning once, even if several passes raise it.
     pub(crate) fn tell(&self, warning: Warning) {
         let Some(hear) = &self.hear else { return };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +99,7 @@ impl fmt::Debug for WarningListener {
     }
 }
 
-/// Counts the bytes that are read through it.
+/// A reader that counts the bytes read through it.
 pub(crate) struct CountingReader<R> {
     pub(crate) from: R,
     pub(crate) bytes: Arc<AtomicU64>,
@@ -114,14 +114,15 @@ impl<R: std::io::Read> std::io::Read for CountingReader<R> {
 }
 
 impl Table {
-    /// The same table; `watch` is told how far each pass over it has come.
+    /// Calls `watch` with the progress of each pass over the table.
     #[must_use]
     pub fn watched(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.watch.told = Some(Arc::new(watch));
         self
     }
 
-    /// The same table; as soon as `stop` is true, passes over it end with [`Error::Stopped`](crate::Error::Stopped).
+    /// Lets passes over the table end with [`Error::Stopped`](crate::Error::Stopped) once `stop` is
+    /// true.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table, ScanRequest};
@@ -142,13 +143,13 @@ impl Table {
         self
     }
 
-    /// Whether work on this table is to end.
+    /// Whether work on this table should end.
     pub fn is_stopped(&self) -> bool {
         self.watch.is_stopped()
     }
 
-    /// The same table; `hear` is told what only a pass over the rows can know, each thing once: cells that are no numbers where
-    /// numbers are read, and columns without a value.
+    /// Calls `hear` with the warnings that only a pass can raise, each once: cells that are not
+    /// numbers in a column of numbers, and columns without a value.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table, ScanRequest};
@@ -170,7 +171,7 @@ impl Table {
         self
     }
 
-    /// Tells whoever watches this table how far work on it has come.
+    /// Passes on the progress of other work on this table, such as a replay.
     pub fn tell(&self, progress: Progress) {
         self.watch.tell(progress);
     }

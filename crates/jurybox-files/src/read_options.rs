@@ -1,4 +1,4 @@
-//! How files are written, as far as a person says so; the rest is told by the files.
+//! Options for reading files; whatever is not set is detected.
 
 use crate::format::Format;
 use crate::long_format::LongFormat;
@@ -6,7 +6,7 @@ use crate::cell_number::{Decimal, MissingWords, Notation};
 use crate::roles::ColumnInfo;
 use std::sync::Arc;
 
-/// How files are written, as far as a person says so.
+/// Options for reading files; whatever is not set is detected.
 ///
 /// ```
 /// use jurybox_files::{Decimal, ReadOptions, Roles, Table};
@@ -21,29 +21,31 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// The format of every file, whatever its name and its first bytes say.
+    /// The format of every file, regardless of its name and its first bytes.
     pub format: Option<Format>,
-    /// What separates the cells of CSV.
+    /// The delimiter of CSV cells.
     pub delimiter: Option<u8>,
-    /// Whether CSV begins with the names of its columns; without them they are `column1`, `column2` and so on.
+    /// Whether CSV starts with column names. Without them, columns are `column1`, `column2` and so
+    /// on.
     pub header: Option<bool>,
-    /// Which sign stands before the decimals.
+    /// The decimal mark of numbers in text.
     pub decimal: Decimal,
-    /// What else means that a score is missing, in whatever case. A number means it in every format, however it is written.
+    /// Further words for "missing", in any case. A number counts in every format, however it is
+    /// written.
     pub na: Vec<String>,
-    /// Whether rows are grades, to be made wide.
+    /// Set if the table is long, with one score per row: it is made wide.
     pub long: Option<LongFormat>,
 }
 
 impl ReadOptions {
-    /// How cells are written where a column does not say otherwise.
+    /// The notation of cells in columns that have none of their own.
     pub(crate) fn notation(&self) -> Notation {
         Notation { decimal: self.decimal, na: Arc::new(MissingWords::new(&self.na)), ..Notation::default() }
     }
 }
 
 impl Notation {
-    /// The same for a column whose cells were looked at: what a person said holds.
+    /// The notation of a column: detected, but for what the user has set.
     pub(crate) fn of_column(&self, found: &ColumnInfo) -> Notation {
         let decimal = if self.decimal == Decimal::Either { found.decimal } else { self.decimal };
         let labels = self.labels.clone();

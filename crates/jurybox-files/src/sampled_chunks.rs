@@ -1,11 +1,11 @@
-//! What was observed in places of a table, and whether the places are alike.
+//! Scores observed in sampled chunks of a table, and a test whether the chunks are alike.
 
 use crate::error::Error;
 use crate::survey::PLACE;
 use crate::teach::PerFileJury;
 use jurybox::Jury;
 
-/// Places of a table, in the order of the rows.
+/// The chunks that were sampled, in row order.
 pub(crate) struct SampledChunks {
     blank: Jury,
     list: Vec<SampledChunk>,
@@ -13,30 +13,31 @@ pub(crate) struct SampledChunks {
 
 struct SampledChunk {
     file: usize,
-    /// Its first row, over all files.
+    /// Its first row, counted over all files.
     row: u64,
     learnt: Jury,
     measured: ScoreMoments,
 }
 
-/// How many rows there are; and of each evaluator how many scores, their mean, and their squares around it.
+/// Row count, and per evaluator the number of scores, their mean, and their squared deviations from
+/// it.
 #[derive(Clone)]
 pub(crate) struct ScoreMoments {
     rows: u64,
     scores: Vec<[f64; 3]>,
 }
 
-/// The mean over a sample of places may be so far off, in standard deviations of the scores; so may be these deviations, and so may
-/// be the share of scores that are there.
+/// Largest standard error, over the chunks, of an evaluator's mean score and standard deviation,
+/// both in standard deviations of the scores, and of its share of present scores.
 const MOST_OFF: f64 = 0.02;
 
 impl SampledChunks {
-    /// None yet, for a jury.
+    /// An empty sample for a jury.
     pub(crate) fn new(jury: &Jury) -> Result<SampledChunks, Error> {
         Ok(SampledChunks { blank: Jury::new(jury.spec(), jury.evaluators().clone())?, list: Vec::new() })
     }
 
-    /// A jury that has seen nothing.
+    /// A jury of the same policy and evaluators that has learnt nothing.
     pub(crate) fn blank(&self) -> &Jury {
         &self.blank
     }
@@ -56,7 +57,7 @@ impl SampledChunks {
         measured
     }
 
-    /// Adds a chunk that begins at this row, over all files. Chunks come in their order.
+    /// Adds rows that start at `row`, counted over all files. Calls must be in row order.
     pub(crate) fn add(
         &mut self,
         file: usize,
@@ -74,23 +75,25 @@ impl SampledChunks {
         Ok(())
     }
 
-    /// Forgets the places that are not wanted any more.
+    /// Drops the chunks whose first row is not wanted.
     pub(crate) fn keep(&mut self, wanted: impl Fn(u64) -> bool) {
         self.list.retain(|place| wanted(place.row));
     }
 
-    /// How many there are, whatever the files that they are in.
+    /// The number of chunks; a chunk that spans two files counts once.
     pub(crate) fn len(&self) -> usize {
         self.list.chunk_by(SampledChunk::is_of).count()
     }
 
-    /// The rows of all of them.
+    /// The number of rows in all chunks.
     pub(crate) fn rows(&self) -> u64 {
         self.list.iter().map(|place| place.measured.rows).sum()
     }
 
-    /// Whether they differ from each other by little enough for a few of them to stand for all: the mean score of each evaluator over
-    /// the sample, their spread, and the share of its scores that are there, are known well by how much they vary from place to place.
+    /// Whether the chunks vary so little that a sample of them represents the table.
+    ///
+    /// For each evaluator, the standard errors of its mean score, of its variance, and of its share
+    /// of present scores must be small.
     pub(crate) fn are_alike(&self) -> bool {
         let width = self.blank.evaluators().len();
         (0..width).all(|evaluator| {
@@ -103,7 +106,7 @@ impl SampledChunks {
                     rows += measured.rows;
                 }
                 merge(&mut all, here);
-                // The last place may end with the table: what little there is of it varies by chance.
+                // The table may end within the last chunk; a short one varies by chance.
                 if 2 * rows < PLACE {
                     continue;
                 }
@@ -112,8 +115,8 @@ impl SampledChunks {
                 spreads.extend((here[0] > 1.0).then(|| here[2] / (here[0] - 1.0)));
             }
             let variance = all[2] / (all[0] - 1.0).max(1.0);
-            // A column without a score or a spread in the sample may have both elsewhere; one whose spread hangs on a few rows
-            // (a rare flag, a heavy tail) is not known from some of them.
+            // An evaluator without scores or variance in the sample may have both elsewhere. One
+            // whose variance hangs on a few rows (a rare flag, a heavy tail) needs a full pass.
             variance > 0.0
                 && error_of_mean(&shares) <= MOST_OFF
                 && error_of_mean(&means) <= MOST_OFF * variance.sqrt()
@@ -121,7 +124,7 @@ impl SampledChunks {
         })
     }
 
-    /// Makes them what the jury has seen: every file a round.
+    /// Merges the sample into the jury, each file as one round.
     pub(crate) fn merge_into(self, jury: &mut Jury) -> Result<(), Error> {
         let mut files = PerFileJury::new(jury)?;
         for place in &self.list {
@@ -133,7 +136,7 @@ impl SampledChunks {
 }
 
 impl SampledChunk {
-    /// Whether two pieces are of one place, which goes on from file to file.
+    /// Whether two pieces belong to one chunk, which may continue in the next file.
     fn is_of(&self, other: &SampledChunk) -> bool {
         self.row / PLACE == other.row / PLACE
     }
@@ -146,7 +149,8 @@ impl ScoreMoments {
     }
 }
 
-/// Counts, means and squares of two parts as those of the whole.
+/// Combines counts, means and squared deviations of two parts (the parallel algorithm of Chan,
+/// Golub and LeVeque, 1979).
 fn merge([count, mean, square]: &mut [f64; 3], [more, their_mean, their_square]: [f64; 3]) {
     if more > 0.0 {
         let (before, off) = (*count, their_mean - *mean);
@@ -156,7 +160,7 @@ fn merge([count, mean, square]: &mut [f64; 3], [more, their_mean, their_square]:
     }
 }
 
-/// The standard error of the mean of values that vary by chance; 0 of fewer than two.
+/// The standard error of the mean; 0 for fewer than two values.
 fn error_of_mean(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

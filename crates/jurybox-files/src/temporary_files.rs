@@ -1,7 +1,7 @@
-//! Files that are not whole yet, and what is left of them when a run is killed.
+//! Temporary output files, and removal of those that killed runs left behind.
 //!
-//! Whoever writes one holds a lock on it, which the system lets go of when the process ends, however it ends. So one that
-//! nobody holds is litter, and the next run that writes to the folder takes it away.
+//! A run holds a lock on its temporary file, which the system releases when the process ends. An
+//! unlocked one is therefore abandoned, and the next run that writes to the folder removes it.
 
 use crate::destination::folder_of;
 use crate::error::Error;
@@ -14,8 +14,8 @@ use tempfile::NamedTempFile;
 const PREFIX: &str = ".jurybox-";
 const SUFFIX: &str = ".part";
 
-/// Begins a file beside `path`, with the owner and the permissions of the one that is there already, and takes away what runs
-/// that were killed left there.
+/// Creates a temporary file next to `path`, with the permissions and the owner of an existing file.
+/// Abandoned temporary files in the folder are removed.
 pub(crate) fn begin(path: &Path, about: Option<&Metadata>) -> Result<NamedTempFile, Error> {
     let failed = |e| Error::io(path, "write", e);
     let folder = folder_of(path);
@@ -24,19 +24,19 @@ pub(crate) fn begin(path: &Path, about: Option<&Metadata>) -> Result<NamedTempFi
     builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
-        // As a file of the person's own making would be; where one is there already, closed until it has that one's.
+        // The mode of any new file; if it will replace one, private until it has that file's mode.
         use std::os::unix::fs::PermissionsExt;
         let mode = if about.is_some() { 0o600 } else { 0o666 };
         builder.permissions(std::fs::Permissions::from_mode(mode));
     }
     loop {
         let file = builder.tempfile_in(folder).map_err(|e| {
-            // What is wrong with the folder is said without the name of a file that nobody has asked for.
+            // An error of the folder is reported as such, without the name of the temporary file.
             failed(std::fs::read_dir(folder).err().unwrap_or(e))
         })?;
-        // A file system without locks has no sweeping either: it would find this one locked as little as any other.
+        // Without file locks, sweeping does not work either, so that this file is safe.
         if file.as_file().lock().is_ok() && !file.path().exists() {
-            // Another run swept it away between its making and its locking.
+            // Another run removed it between its creation and its locking.
             continue;
         }
         if let Some(about) = about {
@@ -46,7 +46,7 @@ pub(crate) fn begin(path: &Path, about: Option<&Metadata>) -> Result<NamedTempFi
     }
 }
 
-/// Gives a file the permissions of the one whose place it takes, and its owner and group as far as the system lets us.
+/// Copies permissions to a file and, as far as the system allows, owner and group.
 #[cfg(unix)]
 pub(crate) fn hand_on(about: &Metadata, to: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -58,7 +58,7 @@ pub(crate) fn hand_on(about: &Metadata, to: &File) -> io::Result<()> {
         && here.gid() != group
         && fchown(to, None, Some(group)).is_err()
     {
-        // What a group may do was meant for that group and for no other.
+        // The permissions of the old group must not apply to another one.
         mode &= !0o070;
     }
     to.set_permissions(std::fs::Permissions::from_mode(mode))
@@ -69,7 +69,7 @@ pub(crate) fn hand_on(about: &Metadata, to: &File) -> io::Result<()> {
     to.set_permissions(about.permissions())
 }
 
-/// Takes away the unfinished files of a folder that nobody works on. What cannot be taken away stays.
+/// Removes the abandoned temporary files of a folder. Failures are ignored.
 fn sweep(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -78,12 +78,12 @@ fn sweep(folder: &Path) {
         if !name.starts_with(PREFIX) || !name.ends_with(SUFFIX) {
             continue;
         }
-        // Looked at before it is opened: a link leads elsewhere.
+        // Checked before opening it, so that links are not followed.
         if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
         let Ok(file) = open_plain(&entry.path(), None) else { continue };
-        // The lock is held until after the removal, so that its maker cannot take it up in between.
+        // The lock is held until after the removal, so that its creator cannot lock it in between.
         if file.try_lock().is_ok() {
             let _ = std::fs::remove_file(entry.path());
         }

@@ -1,21 +1,21 @@
-//! What verdicts that are words are worth, as a person says: `remove` 1 and `keep` 0.
+//! Rewards for verdicts that are words, as set by the user: `remove` is 1 and `keep` is 0.
 
 use crate::error::Error;
 use crate::cell_number::{self, ParsedCell, LIMIT, is_the_word};
 use std::sync::Arc;
 
-/// Words, each with what it is worth.
+/// Words, each with its reward.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct VerdictLabels(Arc<Vec<(String, f64)>>);
 
 impl VerdictLabels {
-    /// What the word in a cell is worth, in whatever case.
+    /// The reward of the word in a cell, ignoring case.
     pub(crate) fn of(&self, cell: &[u8]) -> Option<f64> {
         self.0.iter().find(|(word, _)| is_the_word(word, cell)).map(|(_, value)| *value)
     }
 }
 
-/// Labels that can be read in one way only: words, once each, that are no numbers themselves, with numbers that a reward can be.
+/// Checks labels: words that are not numbers themselves, each with one finite reward.
 pub(crate) fn checked(labels: &[(String, f64)]) -> Result<VerdictLabels, Error> {
     let mut read: Vec<(String, f64)> = Vec::new();
     for (word, value) in labels {

@@ -236,23 +236,23 @@ impl From<Format> for OutputLayout {
     }
 }
 
-/// A table being written.
 /// A table being written, in any format.
+pub(crate) struct TableWriter {
     sink: Box<dyn TableSink>,
-    /// Whether a spreadsheet must find no formula.
-    /// Whether formulas are neutralised.
+    /// Whether cells that a spreadsheet would run as formulas are written as text.
+    safe: bool,
 }
 
 impl TableWriter {
-    /// Begins a table; the format is what the name says, otherwise that of the layout.
     /// Creates a table. The format is that of the file name, otherwise that of the layout.
+    pub(crate) fn new(path: &Path, layout: impl Into<OutputLayout>) -> Result<TableWriter, Error> {
         let layout = layout.into();
         let format = Format::of_name(&path.to_string_lossy()).unwrap_or(layout.format);
         TableWriter::in_format(PendingFile::new(path)?, path, format, layout.safe_csv)
     }
 
-    /// Begins a table that has no name.
     /// Creates a table in an output that has no file name.
+    pub(crate) fn over(aside: PendingFile, layout: impl Into<OutputLayout>) -> Result<TableWriter, Error> {
         let layout = layout.into();
         TableWriter::in_format(aside, Path::new(""), layout.format, layout.safe_csv)
     }
@@ -266,17 +266,17 @@ impl TableWriter {
         if self.safe { self.sink.write(&slab.without_formulas()) } else { self.sink.write(slab) }
     }
 
-    /// Puts the finished file in its place.
+    /// Completes the file and renames it to its final name.
     pub(crate) fn finish(self) -> Result<(), Error> {
-        /// Completes the file and renames it to its final name.
+        self.sink.finish()
     }
 }
 
-/// Text on its way out, compressed as the name says.
+/// Compressed text output; the compression is chosen by the file name's ending.
 pub(crate) struct CompressedWriter {
-    /// Compressed text output; the compression is chosen by the file name.
-    path: PathBuf,
     /// The path as messages show it: `standard output` for `-`.
+    path: PathBuf,
+    by: Compressor,
 }
 
 enum Compressor {
@@ -300,23 +300,23 @@ impl CompressedWriter {
         Ok(CompressedWriter { path, by })
     }
 
-    /// Writes text.
+    /// Appends text.
     pub(crate) fn put(&mut self, text: &[u8]) -> Result<(), Error> {
         let written = match &mut self.by {
             Compressor::Nothing(out) => out.write_all(text),
             Compressor::Gzip(out) => out.write_all(text),
             Compressor::Zstd(out) => out.write_all(text),
-        /// Appends text.
+        };
         written.map_err(|e| Error::io(&self.path, "write", e))
     }
 
-    /// Puts the finished file in its place.
+    /// Completes the file and renames it to its final name.
     pub(crate) fn finish(self) -> Result<(), Error> {
         let failed = |e: io::Error| Error::io(&self.path, "write", e);
         match self.by {
             Compressor::Nothing(aside) => aside.finish(),
             Compressor::Gzip(encoder) => encoder.finish().map_err(failed)?.finish(),
-            /// Completes the file and renames it to its final name.
+            Compressor::Zstd(encoder) => encoder.finish().map_err(failed)?.finish(),
         }
     }
 }

@@ -89,7 +89,7 @@ impl MissedEstimate {
         let estimate =
             share.map_or(String::new(), |share| format!("; about {:.1}% by estimate", 100.0 * share));
         format!(
-            "MissedEstimate: at most {:.1}% of what there was to find was not looked at (95%, however often this is asked){estimate}. {} found in {}, \
+            "Missed: at most {:.1}% of what there was to find was not looked at (95%, however often this is asked){estimate}. {} found in {}, \
              and at most {} missed (about {}).",
             100.0 * share_at_most,
             short(*caught),

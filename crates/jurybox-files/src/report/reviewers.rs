@@ -135,7 +135,7 @@ impl Report {
         format!(
             "<h2>The reviewers</h2>{}<p class=\"small\">{} by {}. <b>Severity</b>: how far their verdicts lie above those that the \
              others would give the same rows. <b>Noise</b>: how far a verdict is from telling what a row is worth, beside the middle \
-             reviewer, with what no score sees of the row itself; one who always says the same tells nothing. <b>TieCounts for</b>: what a verdict weighs beside one of the middle \
+             reviewer, with what no score sees of the row itself; one who always says the same tells nothing. <b>Counts for</b>: what a verdict weighs beside one of the middle \
              reviewer. Intervals are of 95% each.</p>",
             html_table(&head, &rows),
             counted(self.reviewers.iter().map(|about| about.verdicts).sum(), "verdict"),
