@@ -1,8 +1,8 @@
-//! Whatever the policy, the format and the rows beside it: a row's value in a file is its value alone, bit for bit.
+//! Values of rows are bitwise the same alone and in any file, for every policy and format.
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use jurybox::{Evaluators, Jury, Spec, policies};
-use jurybox_files::{Ranker, SurveyScope, RankOptions, Roles, SurveySize, Table, rank, seat, survey, teach};
+use jurybox_files::{Ranker, SurveyScope, RankOptions, Roles, SurveySize, Table, rank, new_jury, survey, teach};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use std::fmt::Write;
@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 const J: usize = 3;
 
-/// A number within (0, 1) that looks like chance.
+/// A pseudo-random number within (0, 1).
 fn chance(row: usize, column: usize) -> f64 {
     let mixed = (row as u64 * 7 + column as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
 }
 
-/// Rows of which the last tenth has gaps, and one no score at all.
+/// Rows of scores: the last tenth has gaps, and one row has no score at all.
 fn with_late_gaps(rows: usize) -> Vec<Option<f64>> {
     let score = |row: usize, column: usize| {
         let gap = row >= rows * 9 / 10 && (row + column).is_multiple_of(4) || row + 2 == rows;
@@ -76,7 +76,7 @@ fn a_value_is_that_of_the_row_alone_for_every_policy_and_format() {
     let rows: Vec<f64> = scores.iter().map(|score| score.unwrap_or(f64::NAN)).collect();
     let tables = tables(folder.path(), &scores, 5_000);
     let mut judges = vec![("weights".to_string(), Ranker::Weights(vec![0.5, -0.25, 2.0]))];
-    // Places among the others are no question about a row alone.
+    // Such a policy values a row by its place among the others, so a row alone has no value.
     let known = policies().iter().filter(|entry| !["rand", "exp4p"].contains(&entry.name));
     for entry in known {
         for inverted in [None, Some(vec![1])] {
@@ -93,11 +93,11 @@ fn a_value_is_that_of_the_row_alone_for_every_policy_and_format() {
             judges.push((spec.to_string(), Ranker::jury(&jury)));
         }
     }
-    for (policy, judge) in judges {
+    for (policy, ranker) in judges {
         let alone: Vec<u64> =
-            rows.chunks(J).map(|row| judge.values_of(row, J).unwrap()[0].to_bits()).collect();
+            rows.chunks(J).map(|row| ranker.values_of(row, J).unwrap()[0].to_bits()).collect();
         for table in &tables {
-            let ranking = rank(table, &judge, RankOptions { k: ROWS, ..RankOptions::default() }).unwrap();
+            let ranking = rank(table, &ranker, RankOptions { k: ROWS, ..RankOptions::default() }).unwrap();
             assert_eq!(ranking.winners().len(), ROWS);
             for winner in ranking.winners() {
                 let expected = alone[winner.row as usize];
@@ -117,10 +117,10 @@ fn a_sample_is_of_the_same_rows_in_every_format_and_small_tables_are_looked_at_a
             let mut states = Vec::new();
             for (table, threads) in tables(folder.path(), &scores, 70_000).into_iter().zip([3, 1, 2]) {
                 let table = table.with_threads(threads);
-                let fresh = || seat(&policy.parse().unwrap(), table.taken().evaluators()).unwrap();
+                let fresh = || new_jury(&policy.parse().unwrap(), table.roles().evaluators()).unwrap();
                 let (mut jury, mut every) = (fresh(), fresh());
                 let seen = survey(&table, &mut jury, SurveyScope::Sample).unwrap();
-                assert_eq!((seen.rows, seen.places, seen.uneven), (rows as u64, places, false), "{policy}");
+                assert_eq!((seen.rows, seen.chunks, seen.uneven), (rows as u64, places, false), "{policy}");
                 assert_eq!(jury.seen().items, seen.shown);
                 let all = survey(&table, &mut every, SurveyScope::EveryRow).unwrap();
                 assert_eq!((all.shown, all.is_sample()), (rows as u64, false));
@@ -135,7 +135,7 @@ fn a_sample_is_of_the_same_rows_in_every_format_and_small_tables_are_looked_at_a
 #[test]
 fn rows_that_change_over_the_table_are_all_looked_at() {
     const ROWS: usize = 290_000;
-    // Sorted by one evaluator; and one that stops half way.
+    // Sorted by one evaluator; and an evaluator that ends half way.
     let sorted =
         |at: usize| Some(if at % J == 1 { at as f64 / (ROWS * J) as f64 } else { chance(at / J, at % J) });
     let stops = |at: usize| (at % J != 2 || at < ROWS * J / 2).then(|| chance(at / J, at % J));
@@ -143,7 +143,7 @@ fn rows_that_change_over_the_table_are_all_looked_at() {
         [(0..ROWS * J).map(sorted).collect(), (0..ROWS * J).map(stops).collect()];
     for scores in cases {
         let table = Table::from_batches(vec![batch(&scores)], &Roles::default()).unwrap();
-        let fresh = || seat(&"adaptive".parse().unwrap(), table.taken().evaluators()).unwrap();
+        let fresh = || new_jury(&"adaptive".parse().unwrap(), table.roles().evaluators()).unwrap();
         let (mut looked, mut every) = (fresh(), fresh());
         let seen = survey(&table, &mut looked, SurveyScope::Sample).unwrap();
         assert_eq!(seen, SurveySize { rows: ROWS as u64, shown: ROWS as u64, places: 0, uneven: true });
@@ -152,7 +152,8 @@ fn rows_that_change_over_the_table_are_all_looked_at() {
     }
 }
 
-/// Files that end in the middle of a place: the same places, in text and in Parquet, and no file of one row is a place by itself.
+/// Files that end within a chunk: the sampled chunks are the same in text and Parquet, and a file
+/// of one row is no chunk of its own.
 #[test]
 fn places_go_on_from_file_to_file_and_rewards_are_not_looked_at() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,15 +166,15 @@ fn places_go_on_from_file_to_file_and_rewards_are_not_looked_at() {
         text.push(csv(&own, part));
         pages.push(parquet(&own, part, 40_000));
     }
-    // The last column as a reward: what is looked at is the other two.
+    // With the last column as the reward, the other two are sampled.
     let roles = Roles { reward: Some("c".into()), ..Roles::default() };
     for look in [SurveyScope::Sample, SurveyScope::EveryRow] {
         let mut states = Vec::new();
         for paths in [&text, &pages] {
             let table = Table::open(paths, &roles, true).unwrap();
-            let mut jury = seat(&"adaptive".parse().unwrap(), table.taken().evaluators()).unwrap();
+            let mut jury = new_jury(&"adaptive".parse().unwrap(), table.roles().evaluators()).unwrap();
             let seen = survey(&table, &mut jury, look).unwrap();
-            assert_eq!(seen.places, if look == SurveyScope::Sample { 9 } else { 0 });
+            assert_eq!(seen.chunks, if look == SurveyScope::Sample { 9 } else { 0 });
             assert_eq!((jury.seen().rounds, jury.seen().used), (3, 0));
             states.push(jury.to_bytes());
         }

@@ -1,4 +1,4 @@
-//! Files as people write them: what is read, what counts as missing, what is refused and in which words.
+//! Notations of numbers in real files: which cells are read, missing or refused, and the messages.
 
 use jurybox_files::{Decimal, LongFormat, ReadOptions, Roles, Table, ScanRequest};
 use std::fmt::Write;
@@ -19,7 +19,7 @@ impl Folder {
     }
 }
 
-/// What was read of a file: its evaluators, its scores row after row, and what was said.
+/// What was read from a file: its evaluators, its scores row by row, and the warnings.
 #[derive(Debug)]
 struct Read {
     evaluators: String,
@@ -32,7 +32,7 @@ fn read_as(path: &Path, reading: &ReadOptions, roles: &Roles) -> Result<Read, ju
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ear = heard.clone();
     let table = Table::open_as(&[path.into()], reading, roles, false)?
-        .heard(move |warning| ear.lock().unwrap().push(warning.to_string()));
+        .on_warning(move |warning| ear.lock().unwrap().push(warning.to_string()));
     let (mut scores, mut rewards) = (Vec::new(), Vec::new());
     table.scan(
         ScanRequest { reward: roles.reward.is_some(), ..ScanRequest::default() },
@@ -43,7 +43,7 @@ fn read_as(path: &Path, reading: &ReadOptions, roles: &Roles) -> Result<Read, ju
             Ok(())
         },
     )?;
-    let evaluators = table.taken().to_string();
+    let evaluators = table.roles().to_string();
     let warnings = table.warnings().iter().map(ToString::to_string);
     let warnings = warnings.chain(heard.lock().unwrap().drain(..)).collect();
     Ok(Read { evaluators, scores, warnings, rewards })
@@ -152,7 +152,7 @@ fn what_a_person_says_of_the_file_holds() {
     let found = read_as(&path, &reading, &Roles::default()).unwrap();
     assert!(same(&found.scores, &[1234.0, MISSING, 2500.0, 7.0]), "{found:?}");
     assert!(found.evaluators.starts_with("evaluators: column2, column3; travelling along: column1"));
-    // A name that lies, and a person who knows better.
+    // A misleading file name, and a user who overrides it.
     let lines = folder.file("a.parquet.txt", "{\"a\":0.5}\n{\"a\":0.7}\n");
     assert!(same(&read(&lines).scores, &[0.5, 0.7]));
     let forced = ReadOptions { format: Some(jurybox_files::Format::Csv), ..ReadOptions::default() };
@@ -180,8 +180,8 @@ fn files_are_what_they_are_whatever_their_names() {
     }
     let table = Table::open(&[folder.file("b.csv", "a\n0.5\n0.7\n")], &Roles::default(), false).unwrap();
     let parquet = folder.0.path().join("b.parquet");
-    let judge = jurybox_files::Ranker::Weights(vec![1.0]);
-    jurybox_files::score_all(&table, &judge, &parquet, jurybox_files::Format::Parquet).unwrap();
+    let ranker = jurybox_files::Ranker::Weights(vec![1.0]);
+    jurybox_files::score_all(&table, &ranker, &parquet, jurybox_files::Format::Parquet).unwrap();
     let disguised = folder.file("c.csv", std::fs::read(&parquet).unwrap());
     assert!(same(&read(&disguised).scores, &[0.5, 0.7]));
     for (bytes, what) in [
@@ -233,7 +233,7 @@ fn nested_fields_have_names_and_keys_may_come_late() {
 fn long_tables_are_made_wide() {
     let folder = Folder::new();
     let text = "text,item,judge,grade,verdict\nhi,x,gpt,4/5,yes\nhi,x,claude,3/5,\n,y,claude,,no\nho,y,gpt,1/5,\nho,y,gpt,3/5,yes\n,,gpt,1,\n";
-    let long = LongFormat { item: "item".into(), judge: "judge".into(), grade: "grade".into() };
+    let long = LongFormat { item: "item".into(), ranker: "judge".into(), grade: "grade".into() };
     let reading = ReadOptions { long: Some(long), ..ReadOptions::default() };
     let roles = Roles { reward: Some("verdict".into()), ..Roles::default() };
     let found = read_as(&folder.file("long.csv", text), &reading, &roles).unwrap();
@@ -292,7 +292,8 @@ fn a_column_that_is_empty_at_first_and_has_values_later_is_told() {
     assert_eq!((found.scores[5999], found.warnings.len()), (0.7, 0));
 }
 
-/// A share among marks is of another scale, wherever it stands; among numbers from 0 to 1 it is of theirs.
+/// A share among marks is on another scale wherever it stands; among numbers from 0 to 1 it is on
+/// theirs.
 #[test]
 fn a_column_has_one_scale() {
     let folder = Folder::new();
@@ -322,7 +323,7 @@ fn what_most_commas_are_decides_over_those_that_may_be_either() {
     let error = read_as(&views(1), &ReadOptions::default(), &roles).unwrap_err();
     assert_eq!(error.code(), "odd-cells");
     assert_eq!(read_as(&views(20), &ReadOptions::default(), &roles).unwrap().scores[29], 4.103);
-    // Where a person says that points set thousands apart, `0.456` is no number.
+    // If the user sets points as thousands separators, `0.456` is not a number.
     let reading = ReadOptions { decimal: Decimal::Comma, ..ReadOptions::default() };
     let path = folder.file("dots.csv", "post;p\na;1.000\nb;0.456\nc;0.250\n");
     let roles = Roles { evaluators: vec!["p".into()], ..Roles::default() };

@@ -1,4 +1,4 @@
-//! Columns that travel along from Parquet: as they are into Parquet, as JSON or text into the others.
+//! Other columns of a Parquet file in the output: unchanged in Parquet, as JSON or text elsewhere.
 
 use arrow_array::builder::Float64Builder;
 use arrow_array::builder::{ListBuilder, MapBuilder, StringBuilder, StringDictionaryBuilder};
@@ -14,7 +14,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Three rows; everything is missing in the last.
+/// Three rows; in the last, everything is missing.
 fn batch() -> RecordBatch {
     let mut tags = ListBuilder::new(StringBuilder::new());
     tags.append_value([Some("a \"b\""), None]);
@@ -84,14 +84,14 @@ fn table(folder: &Path) -> Table {
     Table::open(&[path], &roles, false).unwrap()
 }
 
-/// The same three rows by both ways out: the ranking, and every row as it streams by.
+/// The same rows through both outputs: the ranking, and the scores of every row.
 fn written(folder: &Path, name: &str) -> [PathBuf; 2] {
     let table = table(folder);
-    let judge = Ranker::Weights(vec![1.0]);
+    let ranker = Ranker::Weights(vec![1.0]);
     let [ranked, all] = ["ranked", "all"].map(|way| folder.join(format!("{way}-{name}")));
-    let ranking = rank(&table, &judge, RankOptions { k: 3, ..RankOptions::default() }).unwrap();
+    let ranking = rank(&table, &ranker, RankOptions { k: 3, ..RankOptions::default() }).unwrap();
     ranking.write(&table, &ranked, Format::Csv).unwrap();
-    score_all(&table, &judge, &all, Format::Csv).unwrap();
+    score_all(&table, &ranker, &all, Format::Csv).unwrap();
     [ranked, all]
 }
 

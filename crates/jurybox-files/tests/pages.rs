@@ -1,4 +1,4 @@
-//! Pages made from files whose authors were not friendly.
+//! HTML pages made from files with hostile content.
 
 use jurybox_files::{Roles, Table, report};
 

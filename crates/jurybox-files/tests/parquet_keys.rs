@@ -1,4 +1,4 @@
-//! A column by which rows are put together, told apart or joined may be of any type in a Parquet file: the same rows as CSV give the same.
+//! Key columns of every Parquet type: grouping, distinct rows and joins give the same as from CSV.
 
 use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const ROWS: u8 = 12;
 
-/// Every type that a key may be stored as, with the keys of rows as CSV would have them.
+/// Every type of a key column, with its keys as CSV would have them.
 fn kinds(keys: &[u8]) -> Vec<(&'static str, ArrayRef, Vec<String>)> {
     let whole = || keys.iter().map(ToString::to_string).collect::<Vec<_>>();
     let halves = || keys.iter().map(|key| format!("{key}.5")).collect::<Vec<_>>();
@@ -55,7 +55,8 @@ fn score(row: u8, evaluator: u8) -> f64 {
     f64::from((row * 7 + evaluator * 5 + row * evaluator) % 13) / 16.0
 }
 
-/// The same rows as Parquet, with and without a dictionary, and as CSV: a key, two evaluators and a verdict.
+/// The same rows as Parquet, with and without a dictionary, and as CSV: a key, two evaluators and a
+/// verdict.
 fn files(dir: &Path, key: &ArrayRef, text: &[String]) -> [PathBuf; 3] {
     let rows = || 0..text.len() as u8;
     let numbers = |evaluator| {
@@ -91,7 +92,7 @@ fn open(path: &Path, ignore: &[&str]) -> Table {
     Table::open(&[path.to_path_buf()], &roles, true).unwrap()
 }
 
-/// Best rows of each group: group by group, their rows and values.
+/// The best rows of each group, with their values.
 fn of_groups(path: &Path) -> String {
     let options = RankOptions { k: 2, ..RankOptions::default() };
     let ranking = rank(&open(path, &["v"]), &Ranker::Weights(vec![0.5, 0.25]), options).unwrap();
@@ -99,7 +100,7 @@ fn of_groups(path: &Path) -> String {
     format!("{:?}", winners.collect::<Vec<_>>())
 }
 
-/// What a state has become after rows in rounds with their rewards.
+/// The state after rows in rounds with their rewards.
 fn of_rounds(path: &Path) -> String {
     let roles = Roles { key: Some("g".into()), reward: Some("v".into()), ..Roles::default() };
     let how = LearnOptions { roles, ..LearnOptions::default() };
@@ -109,7 +110,7 @@ fn of_rounds(path: &Path) -> String {
     format!("{:?} {:?}", lesson.taught, lesson.state.jury.to_bytes())
 }
 
-/// Picks by id, and what the verdicts on them teach.
+/// Picks by id, and the state learnt from the verdicts on them.
 fn of_ids(path: &Path, verdicts: &Path) -> String {
     let table = open(path, &["v"]);
     let mut state = state();
@@ -134,7 +135,7 @@ fn a_key_of_any_type_groups_rounds_names_and_joins_as_in_csv() {
             assert_eq!(of_groups(file), of_groups(&csv), "{kind}, groups, {}", file.display());
             assert_eq!(of_rounds(file), of_rounds(&csv), "{kind}, rounds, {}", file.display());
         }
-        assert_eq!(open(&plain, &["v"]).taken().evaluators().to_string(), "a, b", "{kind}");
+        assert_eq!(open(&plain, &["v"]).roles().evaluators().to_string(), "a, b", "{kind}");
         let dir = tempfile::tempdir().unwrap();
         let [dictionary, plain, csv] = files(dir.path(), &ids, &id_texts);
         for file in [&dictionary, &plain] {
@@ -175,14 +176,14 @@ fn ids_that_a_float_has_no_room_for_are_refused() {
             let error = refused(file);
             assert_eq!(error.code(), "rounded-id", "{kind}: {error}");
             assert!(error.to_string().contains("row 9: the id "), "{kind}, {}: {error}", file.display());
-            // Also where they only tell which rows are about one item.
+            // Also where they only tell which rows belong to one item.
             let roles = Roles { id: vec!["g".into()], ..Roles::default() };
             let table = Table::open(std::slice::from_ref(file), &roles, true).unwrap();
             let read = table.scan(ScanRequest { ids: true, ..ScanRequest::default() }, |_| Ok(()), |_, ()| Ok(()));
             assert_eq!(read.unwrap_err().code(), "rounded-id", "{kind}, {}", file.display());
         }
     }
-    // The same numbers without decimals are ids like any other.
+    // The same numbers as integers are ordinary ids.
     let dir = tempfile::tempdir().unwrap();
     let key = Arc::new(Int64Array::from_iter_values(rows().map(|row| 9_007_199_254_740_993 + i64::from(row))))
         as ArrayRef;

@@ -1,4 +1,4 @@
-//! The report on made-up tables: no figure flatters, and no line contradicts another.
+//! The report on made-up tables: its figures are not too good, and its lines agree.
 
 use jurybox_files::{Roles, Table, report};
 use rand::{RngExt, SeedableRng};
@@ -11,7 +11,8 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// The document of a report on a table of numbers; NaN is an empty cell, and a column `verdict` is the reward.
+/// The report on a table of numbers as JSON. NaN is an empty cell, and a column `verdict` is the
+/// reward.
 fn document(header: &[&str], rows: &[Vec<f64>]) -> Value {
     serde_json::to_value(made(header, rows)).unwrap()
 }
@@ -47,7 +48,7 @@ fn evaluator<'a>(report: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn a_yes_that_was_caught_counts_as_caught() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    // A quarter of 800 are a yes, and the evaluators' mean tells all of them apart.
+    // A quarter of 800 are a yes, and the evaluators' mean separates them perfectly.
     let rows: Vec<Vec<f64>> = (0..800)
         .map(|i| {
             let yes = f64::from(i % 4 == 3);
@@ -69,7 +70,7 @@ fn a_yes_that_was_caught_counts_as_caught() {
 #[test]
 fn scores_that_all_tie_catch_what_chance_does() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
-    // The verdicts come sorted: whoever breaks ties by the row's place finds them all, or none.
+    // The verdicts are sorted: breaking ties by row number would find all of them or none.
     let rows: Vec<Vec<f64>> =
         (0..400).map(|i| vec![f64::from(i % 3 == 0), normal(&mut rng), f64::from(i < 40)]).collect();
     let flat: Vec<Vec<f64>> = rows.iter().map(|row| vec![7.0, 7.0, row[2]]).collect();
@@ -81,7 +82,7 @@ fn scores_that_all_tie_catch_what_chance_does() {
     }
 }
 
-/// Every interval of a report beside what its words say of the evaluator.
+/// Every interval of a report, with its words about the evaluator.
 #[test]
 fn the_words_say_what_the_interval_shows() {
     let (mut seen, mut unseen) = (0, 0);
@@ -110,7 +111,7 @@ fn the_words_say_what_the_interval_shows() {
             assert_eq!(shown, !denied, "seed {seed}, {name}: {about} {:?}", warnings(&report));
             *(if shown { &mut seen } else { &mut unseen }) += 1;
         }
-        // What the policy makes of the same rows is not a second test of the same question.
+        // The policy's values of the same rows are not a second test of the same question.
         for weight in report["policy"]["weights"].as_array().unwrap() {
             assert!(weight["low"].is_null() && weight["high"].is_null(), "{weight}");
         }
@@ -137,7 +138,7 @@ fn copies_are_one_evaluator() {
     for report in [&with, &without] {
         let (a, copy) = (evaluator(report, "a"), evaluator(report, "copy"));
         assert_eq!((&a["one_with"][0], &copy["one_with"][0]), (&"copy".into(), &"a".into()), "{a} {copy}");
-        // One weight, told twice, with the interval of that one.
+        // One weight, reported twice, with the interval of that one.
         let number = |of: &Value, what: &str| of["weight"][what].as_f64().unwrap();
         assert_eq!(number(a, "value"), -number(copy, "value"), "the copy is upside down");
         assert!(number(a, "high") - number(a, "low") > 0.02, "{a}");
@@ -147,7 +148,7 @@ fn copies_are_one_evaluator() {
             warnings(report)
         );
     }
-    // A copy changes nothing for the others.
+    // A copy changes nothing for the other evaluators.
     for name in ["a", "b", "c", "d"] {
         assert_eq!(evaluator(&without, name)["weight"], evaluator(&alone, name)["weight"], "{name}");
     }
@@ -224,7 +225,7 @@ fn a_curve_is_never_sure_of_a_handful() {
     assert!((first["high"].as_f64().unwrap() - 0.161).abs() < 0.001, "{first}");
 }
 
-/// Copies of rows in both halves would tell the rewards of the rows that are judged.
+/// Copies of rows in both halves would leak the rewards of the judged rows.
 #[test]
 fn copies_of_rows_do_not_flatter_what_is_learnt() {
     let (mut learnt, mut chance) = (0.0, 0.0);
@@ -249,7 +250,7 @@ fn copies_of_rows_do_not_flatter_what_is_learnt() {
         learnt += default.map(|c| c["reward"].as_f64().unwrap()).sum::<f64>() / 8.0;
         chance += catch(&report, "drawn at random", 100)["reward"].as_f64().unwrap() / 8.0;
     }
-    // With copies in both halves it would find nearly all: 0.9 where chance has 0.3.
+    // With copies in both halves it would find nearly all: 0.9, where chance finds 0.3.
     assert!(learnt > 0.0 && learnt < chance + 0.2, "{learnt} {chance}");
 }
 
@@ -336,7 +337,7 @@ fn a_name_that_no_terminal_can_show_is_shortened() {
     assert!(made(&[&name, "verdict"], &rows).to_table().contains("xxx…"));
 }
 
-/// A rule that never errs and fires in so many of a hundred rows: a few that agree say nothing certain.
+/// A rule that never errs and fires in one to eight of a hundred rows: so few rows prove nothing.
 #[test]
 fn a_rule_that_fires_in_a_few_rows_has_no_weight() {
     for fires in 1..=8_usize {
@@ -355,8 +356,8 @@ fn a_rule_that_fires_in_a_few_rows_has_no_weight() {
     }
 }
 
-/// What a rule that writes 1 or nothing says, it says by being there: the same as with 0 where it is
-/// silent, but for the coverage.
+/// A rule that writes 1 or nothing is treated like one that writes 0 where this is silent, except
+/// for its coverage.
 #[test]
 fn rules_that_write_one_or_nothing_are_read_as_they_are_ranked() {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
@@ -387,8 +388,8 @@ fn rules_that_write_one_or_nothing_are_read_as_they_are_ranked() {
     assert_eq!(written["policy"]["weights"], read["policy"]["weights"]);
 }
 
-/// A rule that seldom fires has two scores, not heavy tails, and yes and no are no amounts: where it
-/// tells nothing, it is muted.
+/// A rule that seldom fires has two scores, not heavy tails, and yes and no are no amounts. Where
+/// it tells nothing, it is muted.
 #[test]
 fn a_rare_rule_that_tells_nothing_of_yes_and_no_is_muted() {
     for seed in 0..5 {
@@ -408,8 +409,8 @@ fn a_rare_rule_that_tells_nothing_of_yes_and_no_is_muted() {
     }
 }
 
-/// A few large amounts carry the mean of a top K, and no interval of it holds what it promises: none
-/// is given.
+/// If a few large amounts carry the mean of a top K, no interval of it is reliable, and none is
+/// given.
 #[test]
 fn the_top_of_amounts_has_no_interval() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);

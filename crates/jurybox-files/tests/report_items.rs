@@ -1,11 +1,12 @@
-//! A report on items that come again: it is items that are drawn independently, not rows.
+//! The report on repeated items: items are drawn independently, not rows.
 
 use jurybox_files::{Format, Report, Roles, Table, report};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 
-/// Noise: items with scores that know nothing of their rewards, each `times` times with scores that hardly differ.
+/// Noise: items with scores independent of their rewards, each repeated `times` times with scores
+/// that hardly differ.
 fn noise(items: usize, times: usize, seed: u64) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut text = String::from("item,a,b,c,verdict\n");
@@ -52,7 +53,7 @@ fn rows_of_one_item_are_one_witness() {
             named.warnings
         );
     }
-    // Two of forty by chance; more than seven come once in five hundred times.
+    // Two of forty by chance; more than seven occur once in five hundred times.
     assert!(sure <= 7, "{sure} of 40 reports find something in noise");
     assert!(sure_of_rows > 20, "without ids nobody knows: {sure_of_rows} of 40");
 }
@@ -64,7 +65,7 @@ fn ids_that_do_not_repeat_change_nothing() {
     assert_eq!(document(&["item"]), document(&[]));
 }
 
-/// The same ids in every format, and whatever the threads.
+/// The same item counts in every format and for any number of threads.
 #[test]
 fn items_are_the_same_however_rows_are_kept() {
     let dir = tempfile::tempdir().unwrap();

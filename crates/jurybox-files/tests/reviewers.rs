@@ -1,5 +1,4 @@
-//! Verdicts that name their reviewers, and columns that say which group an item belongs to: read alike from every format, learnt, and
-//! reported.
+//! Columns of reviewers and of groups: read alike from every format, learnt, and reported.
 
 use jurybox::Reviewer;
 use jurybox::options::Fraction;
@@ -12,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 const ROWS: usize = 240;
 
-/// A row: two scores, a language, who judged it, and the verdict. `bob` is three marks more severe than the others, and `a` knows the one
-/// language, `b` the other.
+/// A row: two scores, a language, the reviewer, and the verdict. `bob` is three marks more severe
+/// than the others; `a` knows one language, `b` the other.
 fn row(at: usize) -> (f64, f64, &'static str, &'static str, f64) {
     let (a, b) = ((at * 7 % 41) as f64 / 4.0, (at * 11 % 37) as f64 / 4.0);
     let language = ["de", "fr"][at % 2];
@@ -88,11 +87,11 @@ fn a_state_remembers_its_contexts() {
     let path = csv(dir.path());
     let state = learnt(path.clone());
     let seated = state.jury.evaluators().as_slice().to_vec();
-    let table = Table::open(&[path], &Roles { seated, ..Roles::default() }, false).unwrap();
+    let table = Table::open(&[path], &Roles { learnt_evaluators: seated, ..Roles::default() }, false).unwrap();
     assert!(
-        table.taken().to_string().starts_with("evaluators: a, b; context: language;"),
+        table.roles().to_string().starts_with("evaluators: a, b; context: language;"),
         "{}",
-        table.taken()
+        table.roles()
     );
 }
 
@@ -108,7 +107,7 @@ fn verdicts_that_come_back_name_their_reviewers() {
     };
     let table = Table::open(&[hour], &by_post, true).unwrap();
     let mut state =
-        State::from(jurybox_files::seat(&"adaptive".parse().unwrap(), table.taken().evaluators()).unwrap());
+        State::from(jurybox_files::new_jury(&"adaptive".parse().unwrap(), table.roles().evaluators()).unwrap());
     let picks = dir.path().join("picks.csv");
     let options = PickOptions { k: 60, ..PickOptions::default() };
     choose(&table, &mut state, options).unwrap().write(&table, &picks, Format::Csv, false).unwrap();

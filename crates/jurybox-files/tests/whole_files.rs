@@ -1,4 +1,5 @@
-//! A result is of one file as it was when it was opened: whole headers, whole first rows, and no other file under its name.
+//! Results use a file as it was when it was opened: its whole header and first rows, and no
+//! replacement.
 
 use jurybox::Evaluator;
 use jurybox_files::{Error, Roles, Table, ScanRequest};
@@ -61,7 +62,8 @@ fn a_file_that_grows_while_it_is_read_is_refused() {
             Ok(())
         },
     );
-    // What was folded was the file as it was; the growth shows at the end of this pass or at the beginning of the next.
+    // The pass used the file as it was; the growth is reported at its end, or at the start of the
+    // next one.
     let error = error.and_then(|_| scores(&table).map(|_| 0)).unwrap_err();
     assert_eq!(error.code(), "changed");
 }
@@ -77,7 +79,7 @@ fn a_header_or_a_first_row_of_any_length_is_read_whole() {
 
     let row = file(dir.path(), "row.csv", &format!("text,b\n{long},2\ny,4\n"));
     let table = open(&row, &Roles::default()).unwrap();
-    assert_eq!(table.taken().evaluators().to_string(), "b");
+    assert_eq!(table.roles().evaluators().to_string(), "b");
     assert_eq!(scores(&table).unwrap(), [2.0, 4.0]);
 
     let lines = format!("{{\"text\":\"{long}\",\"b\":2}}\n{{\"text\":\"y\",\"b\":4}}\n");
@@ -103,24 +105,24 @@ fn what_a_jury_knows_may_be_named_or_ignored_though_the_file_lacks_it() {
     let roles = |evaluators: &[&str], ignore: &[&str]| Roles {
         evaluators: evaluators.iter().map(ToString::to_string).collect(),
         ignore: ignore.iter().map(ToString::to_string).collect(),
-        seated: seated.clone(),
+        learnt_evaluators: seated.clone(),
         ..Roles::default()
     };
-    // Named, known to the jury, not in the file: missing, and it keeps its direction.
+    // Named, known to the jury, absent from the file: missing, with its direction kept.
     let table = open(&path, &roles(&["c", "a"], &[])).unwrap();
-    assert_eq!(table.taken().evaluators().as_slice(), [Evaluator::low("c"), "a".into()]);
+    assert_eq!(table.roles().evaluators().as_slice(), [Evaluator::low("c"), "a".into()]);
     assert!(table.warnings()[0].to_string().contains("no column `c`"));
     assert_eq!(scores(&table).unwrap()[1], 1.0);
-    // Known to nobody.
+    // Unknown column.
     assert_eq!(open(&path, &roles(&["a", "d"], &[])).unwrap_err().code(), "unknown-column");
-    // A column of text is an error until it is ignored; then it travels along as it is.
+    // A text column is an error until it is ignored; then it is written through unchanged.
     assert_eq!(scores(&open(&path, &roles(&[], &[])).unwrap()).unwrap_err().code(), "odd-cells");
     let table = open(&path, &roles(&[], &["b"])).unwrap();
-    assert_eq!(table.taken().evaluators().len(), 3);
+    assert_eq!(table.roles().evaluators().len(), 3);
     assert!(table.warnings().iter().any(|warning| warning.code() == "ignored-column"));
     let found = scores(&table).unwrap();
     assert_eq!((found[0], found[3]), (1.0, 3.0));
     assert!(found[1].is_nan() && found[2].is_nan());
-    // Both named and ignored is a contradiction.
+    // Named and ignored at once is a contradiction.
     assert_eq!(open(&path, &roles(&["a", "b"], &["b"])).unwrap_err().code(), "two-roles");
 }
