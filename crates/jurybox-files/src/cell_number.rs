@@ -1,22 +1,22 @@
-//! A cell becomes a score: a number, or missing. What can be read in one way only is read; never a guess.
+//! Parsing of cells as scores: a number, or missing. Ambiguous cells are never guessed.
 
 use crate::verdict_labels::VerdictLabels;
 use std::sync::Arc;
 
-/// The largest magnitude that the library takes.
+/// The largest magnitude of a score: estimates square it.
 pub(crate) const LIMIT: f64 = 1e100;
 
-/// What a cell says.
+/// The result of parsing a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ParsedCell {
     Number(f64),
     Missing,
-    /// Infinite, or beyond what can be squared.
+    /// Infinite, or larger than [`LIMIT`].
     Unusable,
     NotANumber,
 }
 
-/// Which sign stands before the decimals.
+/// The decimal mark of numbers in text.
 ///
 /// ```
 /// use jurybox_files::Decimal;
@@ -25,14 +25,15 @@ pub(crate) enum ParsedCell {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Decimal {
-    /// A point, or a comma where that can be nothing else: `0,5` is a number, `1,234` may be two.
+    /// A point, or a comma where it is unambiguous: `0,5` is a number, `1,234` may be 1.234
+    /// or 1234.
     #[default]
     Either,
-    /// A comma, told by other cells of the column: `1,234` is a little more than one.
+    /// A comma, detected from other cells of the column: `1,234` is 1.234.
     Seen,
-    /// A comma, as a person said: points set thousands apart.
+    /// A comma, set by the user: points separate thousands.
     Comma,
-    /// A point, as a person said: commas set thousands apart.
+    /// A point, set by the user: commas separate thousands.
     Point,
 }
 
@@ -48,17 +49,18 @@ impl std::str::FromStr for Decimal {
     }
 }
 
-/// How the cells of a column are written.
+/// The notation of numbers in a column.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notation {
     pub(crate) decimal: Decimal,
-    /// Whether `13%` and `4/5` are odd cells here: among marks from 1 to 5 they would be of another scale.
+    /// Whether shares such as `13%` and `4/5` are odd cells: they do not fit marks from 1 to 5.
     pub(crate) no_shares: bool,
-    /// Whether the column has such cells: then a plain number beyond 0 to 1 is an odd cell, for the same reason.
+    /// Whether most numbers of the column are shares: a plain number beyond 0 to 1 is then an odd
+    /// cell.
     pub(crate) shares: bool,
-    /// What a person said means "missing", beside what always does.
+    /// Words for "missing" set by the user, besides the built-in ones.
     pub(crate) na: Arc<MissingWords>,
-    /// What words are worth here, as a person said.
+    /// Rewards of words, set by the user.
     pub(crate) labels: VerdictLabels,
 }
 
@@ -78,12 +80,12 @@ impl MissingWords {
         }
     }
 
-    /// Whether a cell is one of the words, in whatever case.
+    /// Whether a cell is one of the words, ignoring case.
     fn is_word(&self, cell: &[u8]) -> bool {
         self.words.iter().any(|word| is_the_word(word, cell))
     }
 
-    /// Whether some numbers mean "missing".
+    /// Whether any number means "missing".
     pub(crate) fn has_numbers(&self) -> bool {
         !self.numbers.is_empty()
     }
@@ -93,7 +95,7 @@ impl MissingWords {
     }
 }
 
-/// Whether a cell is a word, in whatever case.
+/// Whether a cell is a word, ignoring case.
 pub(crate) fn is_the_word(word: &str, cell: &[u8]) -> bool {
     word.as_bytes().eq_ignore_ascii_case(cell)
         || (!word.is_ascii()
@@ -101,12 +103,13 @@ pub(crate) fn is_the_word(word: &str, cell: &[u8]) -> bool {
 }
 
 impl Notation {
-    /// Whether a plain number is what it looks like at first sight.
+    /// Whether a plain number needs no interpretation, so that the fast parser applies.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self.decimal, Decimal::Either | Decimal::Point) && !self.na.has_numbers() && !self.shares
     }
 
-    /// Reads a whole cell, with blanks around it: a number, yes or no, or one of the words that mean "missing".
+    /// Parses a whole cell, ignoring blanks around it: a number, yes or no, or a word for
+    /// "missing".
     pub(crate) fn read(&self, cell: &[u8]) -> ParsedCell {
         let cell = cell.trim_ascii();
         if let Some(value) = self.labels.of(cell) {
@@ -115,7 +118,7 @@ impl Notation {
         if is_missing(cell) || self.na.is_word(cell) {
             return ParsedCell::Missing;
         }
-        // `20` among `13%` and `7%` is not twenty times the whole.
+        // Among `13%` and `7%`, a `20` is not 2000%.
         let number = self.number(cell).filter(|value| !self.shares || (0.0..=1.0).contains(value));
         match number.or_else(|| yes_or_no(cell)).or_else(|| self.share(cell)) {
             Some(value) if self.na.is_missing(value) => ParsedCell::Missing,
@@ -132,7 +135,7 @@ impl Notation {
             return match self.decimal {
                 Decimal::Point => grouped(cell, b',', b'.'),
                 _ if grouped(cell, b',', b'.').is_none() => with_comma(cell),
-                // `1,234` may be two numbers, `1,234.5` and `1,234,567` are one.
+                // `1,234` is ambiguous; `1,234.5` and `1,234,567` are not.
                 _ if memchr::memchr(b'.', cell).is_some() || memchr::memchr_iter(b',', cell).count() > 1 => {
                     grouped(cell, b',', b'.')
                 }
@@ -143,8 +146,8 @@ impl Notation {
             return with_comma(cell).or_else(|| grouped(cell, b'.', b','));
         }
         match grouped(cell, b'.', b',') {
-            // `1.234` among decimal commas: a thousand if a person said so, and otherwise nobody knows.
-            // Nor is `0.456` a number where a person said that points set thousands apart.
+            // `1.234` with decimal commas: 1234 if the user set the comma, otherwise ambiguous.
+            // `0.456` is not a number if points separate thousands.
             None if self.decimal == Decimal::Comma && memchr::memchr(b'.', cell).is_some() => None,
             Some(_) if self.decimal == Decimal::Seen && memchr::memchr_iter(b'.', cell).count() == 1 => None,
             Some(value) => Some(value),
@@ -152,7 +155,7 @@ impl Notation {
         }
     }
 
-    /// `13%` and `4/5`.
+    /// Parses a share such as `13%` or `4/5`.
     fn share(&self, cell: &[u8]) -> Option<f64> {
         if self.no_shares {
             return None;
@@ -169,13 +172,14 @@ impl Notation {
         self.number(text.trim_ascii()).filter(|value| value.is_finite())
     }
 
-    /// Whether a cell that is a number is written as a share.
+    /// Whether a cell that holds a number is written as a share.
     pub(crate) fn is_share(cell: &[u8]) -> bool {
         cell.ends_with(b"%") || memchr::memchr(b'/', cell).is_some()
     }
 
-    /// Whether a cell that is a number has an exponent and fewer digits than would name a thing: `1.84669e+17`. With `E+`, it may be what a
-    /// spreadsheet made of a long id.
+    /// Whether a number has an exponent and fewer than 15 digits, as a rounded measurement has:
+    /// `1.84669e+17`. False for `E+`, as spreadsheets write it, because that may have been a long
+    /// id.
     pub(crate) fn is_rounded(cell: &[u8]) -> bool {
         let Some(at) = memchr::memchr2(b'e', b'E', cell) else { return false };
         let digits = cell[..at].iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -199,12 +203,13 @@ impl Notation {
     }
 }
 
-/// Reads a whole cell by nothing but what always holds.
+/// Parses a whole cell in the default notation.
 pub(crate) fn parse(cell: &[u8]) -> ParsedCell {
     Notation::default().read(cell)
 }
 
-/// Whether a cell says in every notation what was read of it: a number with a point, or one of the words for "missing".
+/// Whether a cell reads the same in every notation: a number with a point, or a built-in word for
+/// "missing".
 pub(crate) fn is_plainly(cell: &[u8], read: ParsedCell) -> bool {
     let cell = cell.trim_ascii();
     match read {
@@ -214,7 +219,7 @@ pub(crate) fn is_plainly(cell: &[u8], read: ParsedCell) -> bool {
     }
 }
 
-/// A number from a file that stores numbers.
+/// Converts a number that a file stores as such; NaN is missing.
 pub(crate) fn of(value: f64) -> ParsedCell {
     if value.abs() <= LIMIT {
         ParsedCell::Number(value)
@@ -225,11 +230,11 @@ pub(crate) fn of(value: f64) -> ParsedCell {
     }
 }
 
-/// A number with one comma, before its decimals.
+/// Parses a number with one comma as its decimal mark.
 fn with_comma(cell: &[u8]) -> Option<f64> {
     let at = memchr::memchr(b',', cell)?;
     let digits = |text: &[u8]| text.first().is_some_and(u8::is_ascii_digit);
-    // Digits on both sides: what follows the comma of a list is a blank.
+    // Digits on both sides: in a list, a blank follows the comma.
     if !cell[..at].last().is_some_and(u8::is_ascii_digit) || !digits(&cell[at + 1..]) {
         return None;
     }
@@ -241,7 +246,7 @@ fn with_comma(cell: &[u8]) -> Option<f64> {
     fast_float2::parse::<f64, _>(&pointed).ok()
 }
 
-/// A number whose thousands are set apart by `mark`, all of them: `1,234,567.8`.
+/// Parses a number whose thousands are all separated by `mark`: `1,234,567.8`.
 fn grouped(cell: &[u8], mark: u8, decimal: u8) -> Option<f64> {
     let unsigned = cell.strip_prefix(b"-").or_else(|| cell.strip_prefix(b"+")).unwrap_or(cell);
     let whole = &unsigned[..memchr::memchr(decimal, unsigned).unwrap_or(unsigned.len())];
@@ -267,7 +272,7 @@ fn grouped(cell: &[u8], mark: u8, decimal: u8) -> Option<f64> {
     fast_float2::parse::<f64, _>(&plain).ok()
 }
 
-/// Words that say that there is nothing: of people, of pandas, R, SQL and spreadsheets.
+/// Built-in words for "missing", as used by people, pandas, R, SQL and spreadsheets.
 const MISSING: &[&str] = &[
     "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "\u{2013}", "\u{2014}", ".", "?", "\\n",
     "<na>", "-nan", "missing", "#n/a", "#na", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!",
@@ -278,7 +283,7 @@ fn is_missing(cell: &[u8]) -> bool {
         || (cell.len() <= 8 && MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes())))
 }
 
-/// Yes as 1 and no as 0, as people and databases write them.
+/// Parses yes as 1 and no as 0, in the forms that people and databases use.
 pub(crate) fn yes_or_no(cell: &[u8]) -> Option<f64> {
     if cell.len() > 5 {
         return None;

@@ -1,10 +1,10 @@
-//! Columns as they were found: what their first cells are, over all sources.
+//! Columns as detected from their first cells, and their combination over several sources.
 
 use crate::cell_number::Decimal;
 use arrow_schema::DataType;
 use std::collections::HashMap;
 
-/// A column of a source as it was found.
+/// A column of a source, as detected.
 #[derive(Debug, Clone)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -12,55 +12,55 @@ use std::collections::HashMap;
 )]
 pub(crate) struct ColumnInfo {
     pub(crate) name: String,
-    /// What the rows looked at hold.
+    /// What its first rows hold.
     pub(crate) kind: ColumnKind,
-    /// Its type, where columns have one.
+    /// Its Arrow type; `None` for columns of text files.
     pub(crate) data_type: Option<DataType>,
-    /// What its decimals follow.
+    /// Its decimal mark.
     pub(crate) decimal: Decimal,
-    /// Whether it has numbers beyond 0 to 1, among which a share is an odd cell.
+    /// Whether shares such as `13%` are odd cells, because numbers beyond 0 to 1 prevail.
     pub(crate) no_shares: bool,
-    /// Whether it has shares and none of those, among which they are odd cells.
+    /// Whether numbers beyond 0 to 1 are odd cells, because shares prevail.
     pub(crate) shares: bool,
-    /// The least and the greatest of its numbers, where it has any.
+    /// Its smallest and largest number; `None` without numbers.
     pub(crate) range: Option<(f64, f64)>,
-    /// Whether some of its numbers are not whole.
+    /// Whether any of its numbers is a fraction.
     pub(crate) fractions: bool,
-    /// A hash of each cell that was looked at, in the order of the rows, until it is decided what the columns are for.
+    /// Hashes of its first cells in row order; dropped once the roles are decided.
     pub(crate) cells: Vec<u32>,
-    /// What is wrong with its names of things, where it looks like some all the same.
+    /// Missing and repeated values of a column that looks like identifiers all the same.
     pub(crate) flaws: Option<IdFlaws>,
-    /// Whether it is a field within a column: it is written out only where it was read.
+    /// Whether it is a field of a nested object: it is written by itself only if it was read.
     pub(crate) nested: bool,
 }
 
-/// Among names of things: cells that are empty, and such as were there before.
+/// Numbers of missing and repeated cells in a column of identifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct IdFlaws {
     pub(crate) missing: usize,
     pub(crate) repeated: usize,
 }
 
-/// What the cells of a column are, as far as they were looked at.
+/// The content of a column, judged by its first cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
-    /// All of them are missing.
+    /// Missing cells only.
     Empty,
     Text,
-    /// Yes all the way down, or no.
+    /// Nothing but yes, or nothing but no.
     OneWord,
-    /// Whole numbers, no two the same: names of things.
+    /// Whole numbers that hardly repeat or count up: identifiers.
     Serial,
-    /// Whole numbers that all are as long as times and telephone numbers.
+    /// Whole numbers all as large as timestamps and telephone numbers.
     Long,
-    /// Cells such as `1,234`, which may be thousands or decimals.
+    /// Mostly cells such as `1,234`, which may be thousands or decimals.
     TwoNumbers,
     Number,
 }
 
 impl ColumnKind {
-    /// What a column is that holds the one here and the other there. The first source that can tell tells it for all; what
-    /// only looks like names of things in one is numbers if it is so in another.
+    /// The kind of a column over two sources. The first source that is not empty decides, except
+    /// that numbers in the other one win over identifiers, long numbers and constants.
     pub(crate) fn and(self, other: ColumnKind) -> ColumnKind {
         match (self, other) {
             (ColumnKind::Empty, other) => other,
@@ -71,7 +71,7 @@ impl ColumnKind {
 }
 
 impl ColumnInfo {
-    /// A column of text, in which cells have no type.
+    /// A column of a text file, with nothing detected but its kind.
     pub(crate) fn new(name: String, kind: ColumnKind) -> Self {
         ColumnInfo {
             name,
@@ -89,7 +89,7 @@ impl ColumnInfo {
     }
 }
 
-/// The columns of several sources: those of the first, then what the others have beside them.
+/// The columns of several sources: those of the first, then the additional ones of the others.
 pub(crate) fn together<'a>(columns: impl Iterator<Item = &'a ColumnInfo>) -> Vec<ColumnInfo> {
     let mut all: Vec<ColumnInfo> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

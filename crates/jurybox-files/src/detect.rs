@@ -1,29 +1,30 @@
-//! What the first cells of a column look like: numbers, words, or names of things.
+//! Detection of what a column holds, from its first cells: numbers, text or identifiers.
 
 use crate::cell_number::{ParsedCell, Decimal, Notation, yes_or_no};
 use crate::roles::{IdFlaws, ColumnInfo, ColumnKind};
 use jurybox::toolbox::{hash_number, hash_text};
 use std::collections::HashSet;
 
-/// How many rows are looked at to tell what columns hold.
+/// Maximum number of rows that are looked at.
 pub(crate) const ROWS: usize = 1000;
 
-/// So many cells are kept, as hashes, to tell whether two columns name rows together.
+/// Number of cells whose hashes are kept, to tell whether two columns identify rows together.
 const KEPT: usize = 256;
 
-/// Distinct whole numbers are names of things from so many rows on; fewer may be so by chance.
+/// Minimum number of distinct whole numbers taken for identifiers; fewer may be distinct by chance.
 const DISTINCT: usize = 30;
 
-/// Of so many names of things one may be empty, and where they are in order, one may come again.
+/// Per this many identifiers, one may be missing, and one repeated if they are in order.
 const FEW: usize = 20;
 
-/// Whole numbers that count up by one are row numbers from so many rows on, and those that all are long are no scores.
+/// Minimum number of rows for whole numbers that count up by one to be row numbers, and for large
+/// ones to be timestamps.
 const COUNTING: usize = 5;
 
 /// Whole numbers from here on are seconds since 1970, dates such as 20260301, or telephone numbers.
 const LONG: f64 = 10_000_000.0;
 
-/// What was seen of a column.
+/// Statistics of a column's first cells.
 #[derive(Debug, Default)]
 pub(crate) struct ColumnDetector {
     numbers: u64,
@@ -31,9 +32,9 @@ pub(crate) struct ColumnDetector {
     yes: u64,
     no: u64,
     decimal_commas: u64,
-    /// Cells such as `1,234`, which may be either.
+    /// Cells such as `1,234`, which may be thousands or decimals.
     either: u64,
-    /// Numbers, other than shares, beyond 0 to 1.
+    /// Numbers beyond 0 to 1 that are not written as shares.
     beyond: u64,
     /// Shares: `13%`, `4/5`.
     shares: u64,
@@ -68,7 +69,7 @@ impl ColumnDetector {
         }
     }
 
-    /// Takes in what a file stores as such, and not as text.
+    /// Adds a cell that the file stores as a number, not as text.
     pub(crate) fn see_stored(&mut self, cell: ParsedCell) {
         let bits = if let ParsedCell::Number(value) = cell { value.to_bits() } else { u64::MAX };
         self.keep(hash_number(0, bits));
@@ -91,7 +92,7 @@ impl ColumnDetector {
         }
     }
 
-    /// Takes in what is no number.
+    /// Adds a cell that cannot be a number.
     pub(crate) fn see_odd(&mut self) {
         self.keep(0);
         self.odd();
@@ -108,36 +109,37 @@ impl ColumnDetector {
         self.whole.end();
     }
 
-    /// What the column holds: numbers where at least half of its cells are some. How many odd ones there may be is judged
-    /// when all of them have been read.
+    /// What the column holds: numbers if at least half of its non-empty cells are. Whether the
+    /// others are too many is judged at the end of the pass.
     fn kind(&self) -> ColumnKind {
         let words = self.yes + self.no;
         if self.numbers + self.odd == 0 {
             ColumnKind::Empty
         } else if self.numbers < self.odd {
-            // `1,234` all the way down is a number, and nobody knows which.
+            // A column of `1,234` holds numbers, but it is unclear which.
             if 2 * self.either > self.odd { ColumnKind::TwoNumbers } else { ColumnKind::Text }
         } else if words == self.numbers && (self.yes == 0 || self.no == 0) && !self.is_yes_or_nothing() {
-            // `NO` all the way down may be Norway.
+            // A column of `NO` may mean Norway.
             ColumnKind::OneWord
         } else if 2 * self.rounded > self.numbers {
-            // Most, not one: R writes the id 100000 as `1e+05`.
+            // Most of them, not just one: R writes the id 100000 as `1e+05`.
             ColumnKind::Number
         } else {
             self.whole.kind()
         }
     }
 
-    /// Whether it is a rule that says yes, or nothing.
+    /// Whether it holds yes or nothing, as a rule that applies to some rows does.
     fn is_yes_or_nothing(&self) -> bool {
         self.no == 0 && self.whole.missing > 0
     }
 
     pub(crate) fn found(&self, name: String) -> ColumnInfo {
-        // One `12,50` does not make decimals of all the `4,103`.
+        // A single `12,50` does not turn every `4,103` into a decimal.
         let seen = self.decimal_commas > 0 && self.decimal_commas >= self.either;
         let decimal = if seen { Decimal::Seen } else { Decimal::Either };
-        // Shares and numbers beyond 0 to 1 are of two scales: the column's is that of most of them.
+        // Shares and numbers beyond 0 to 1 are on two scales: the more frequent one is the
+        // column's.
         let shares = self.shares > self.beyond;
         let no_shares = self.beyond > 0 && !shares;
         let kind = self.kind();
@@ -147,24 +149,24 @@ impl ColumnDetector {
     }
 }
 
-/// Whether all cells are whole numbers, and no two the same (or next to none), or all of them long.
+/// Statistics that tell identifiers, and numbers as large as timestamps, from scores.
 #[derive(Debug, Default)]
 struct WholeNumbers {
     numbers: usize,
-    /// How many of them are whole, and as long as only times and telephone numbers are.
+    /// Whole numbers as large as timestamps and telephone numbers.
     long: usize,
     rows: usize,
     seen: HashSet<u64>,
-    /// How many were there before.
+    /// Values that occurred before.
     repeated: usize,
-    /// How many cells are empty, and how many of them since the last number.
+    /// Empty cells in total, and since the last number.
     missing: usize,
     gap: usize,
     ended: bool,
     last: f64,
-    /// Whether some is neither one more than the one before, empty cells counted or not, nor the same.
+    /// Whether a step between values is neither 0 nor 1 nor explained by empty cells.
     jumps: bool,
-    /// How often one is more than the one before, and how often less.
+    /// Steps up and steps down.
     rises: usize,
     falls: usize,
 }
@@ -179,7 +181,7 @@ impl WholeNumbers {
         if value.fract() != 0.0 {
             return self.end();
         }
-        // Beyond 2^53 several whole numbers are one of ours: they are long ids, and taken for different ones.
+        // Beyond 2^53, different ids may be the same double, so they count as different.
         let exact = value.abs() < (1_u64 << 53) as f64;
         self.repeated += usize::from(exact && !self.seen.insert(value.to_bits()));
         if self.repeated > ROWS / FEW {
@@ -205,7 +207,7 @@ impl WholeNumbers {
         self.seen = HashSet::new();
     }
 
-    /// What a column of such numbers holds.
+    /// What a column of these numbers holds.
     fn kind(&self) -> ColumnKind {
         if self.names_things() {
             ColumnKind::Serial
@@ -216,8 +218,10 @@ impl WholeNumbers {
         }
     }
 
-    /// Whether they are names of things: by being different, or by counting up. That one is empty or comes twice does not make scores
-    /// of them, where there are enough to tell; in order, as ids come, and scores do not, more may.
+    /// Whether the values are identifiers: distinct, or counting up.
+    ///
+    /// A missing value and two repeated ones are tolerated, and more if the values are in order, as
+    /// ids often are and scores are not.
     fn names_things(&self) -> bool {
         let in_order = (self.rises == 0) != (self.falls == 0);
         let few = if in_order { 1 + self.rows / FEW } else { 2 };
@@ -226,7 +230,7 @@ impl WholeNumbers {
         !self.ended && plainly && (self.rows >= DISTINCT || (self.rows >= counting && !self.jumps))
     }
 
-    /// What is wrong with such names: how many are missing, and how many come again.
+    /// The numbers of missing and repeated values; `None` if there are none.
     fn flaws(&self) -> Option<IdFlaws> {
         let flaws = IdFlaws { missing: self.missing, repeated: self.repeated };
         (flaws != IdFlaws::default()).then_some(flaws)
@@ -272,7 +276,8 @@ mod tests {
             kind(&cells.iter().map(String::as_str).collect::<Vec<_>>())
         };
         assert_eq!(of(&|n| format!("{}.{}e+17", n % 9 + 1, n * 7919)), ColumnKind::Number);
-        // All digits of a long id, as pandas writes it where another is missing; as spreadsheets do; one of R's among others.
+        // All digits of a long id, as pandas writes it beside a missing one; an id rounded by a
+        // spreadsheet; an id in R's notation among others.
         assert_eq!(of(&|n| format!("1.2345678901234{:03}e+18", 7 * n)), ColumnKind::Serial);
         assert_eq!(of(&|n| format!("{}.{:05}E+12", n % 9 + 1, n * 791)), ColumnKind::Serial);
         assert_eq!(of(&|n| if n == 30 { "1e+05".into() } else { (99_970 + n).to_string() }), ColumnKind::Serial);
@@ -307,7 +312,7 @@ mod tests {
         assert_eq!(with(7, ""), (ColumnKind::Serial, Some((1, 0))));
         assert_eq!(with(7, &ids[3]), (ColumnKind::Serial, Some((0, 1))));
         assert_eq!(with(7, "0.5"), (ColumnKind::Number, None));
-        // Counting up, with a number left out for the empty cell or not, as pandas writes them.
+        // Counting up, with or without a number skipped for the empty cell, as pandas writes them.
         for cells in
             ["1.0,2.0,,4.0,5.0,6.0,7.0,8.0,9.0,10.0,11.0", "1,2,3,4,,5,6,7,8,9,10", "1,2,3,3,4,5,6,7,8,9"]
         {
@@ -315,7 +320,7 @@ mod tests {
             assert_eq!(looked(&cells).0, ColumnKind::Serial, "{cells:?}");
             assert_eq!(looked(&cells[..6]).0, ColumnKind::Number, "{cells:?}");
         }
-        // In order, one in twenty may come again; marks out of order may not.
+        // In order, one in twenty may repeat; marks out of order may not.
         let sorted: Vec<String> = (0..200).map(|n| (3 * (n - n / 25)).to_string()).collect();
         assert_eq!(looked(&sorted), (ColumnKind::Serial, Some((0, 7))));
         let marks: Vec<String> = (0..200).map(|n| (n * 7919 % 193).to_string()).collect();

@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 /// A file with columns and no rows.
 ///
 /// ```
-/// use jurybox_files::{Format, ReadOptions, part_quiet};
+/// use jurybox_files::{Format, ReadOptions, split_empty_files};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let paths = ["09.csv", "10.csv", "picks.csv"].map(|name| dir.path().join(name));
 /// std::fs::write(&paths[0], "post,spam\np1,0.9\n")?;
 /// std::fs::write(&paths[1], "post,spam\n")?;
-/// let (busy, quiet) = part_quiet(paths[..2].to_vec(), &ReadOptions::default());
+/// let (busy, quiet) = split_empty_files(paths[..2].to_vec(), &ReadOptions::default());
 /// assert_eq!((&busy[..], &quiet[0].path), (&paths[..1], &paths[1]));
 /// quiet[0].write_no_picks(&paths[2], Format::Csv)?;
 /// let header = "rank,value,probability,explored,picked_at,round,row,receipt,post,spam\n";
@@ -38,7 +38,7 @@ pub struct EmptyFile {
 
 /// Splits paths into files with rows and files without. Pipes and unreadable files count as having
 /// rows.
-pub fn part_quiet(paths: Vec<PathBuf>, reading: &ReadOptions) -> (Vec<PathBuf>, Vec<EmptyFile>) {
+pub fn split_empty_files(paths: Vec<PathBuf>, reading: &ReadOptions) -> (Vec<PathBuf>, Vec<EmptyFile>) {
     let (mut busy, mut quiet) = (Vec::new(), Vec::new());
     for path in paths {
         let looked = path.is_file().then(|| Table::sources(std::slice::from_ref(&path), reading, false));
@@ -70,10 +70,10 @@ impl EmptyFile {
             values: Vec::new(),
             chances: RowProbabilities::Known(Vec::new()),
         };
-        let mut slab = OutputRows::default();
-        self.columns.iter().for_each(|name| slab.push(name, OutputColumn::Missing(0, DataType::Utf8)));
+        let mut output = OutputRows::default();
+        self.columns.iter().for_each(|name| output.push(name, OutputColumn::Missing(0, DataType::Utf8)));
         let mut writer = TableWriter::new(path, layout)?;
-        writer.write(&none.with_picks(&slab, &[], &HashMap::new(), None, &HashMap::new()))?;
+        writer.write(&none.with_picks(&output, &[], &HashMap::new(), None, &HashMap::new()))?;
         writer.finish()
     }
 }

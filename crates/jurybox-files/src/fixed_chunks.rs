@@ -1,8 +1,8 @@
-//! A pass in chunks of a fixed number of rows.
+//! Passes in chunks of a fixed number of rows.
 //!
-//! What is learnt of a chunk is a sum, and sums of floating-point numbers depend on where they are cut. Blocks of text,
-//! pages and record batches end at different rows; chunks end at the same ones whatever the format. So a state learnt from
-//! a table is the same to the last bit as CSV, as Parquet, and in memory.
+//! Floating-point sums depend on where they are split. Blocks of text, Parquet pages and record
+//! batches end at different rows; chunks end at the same rows in every format. A state learnt from
+//! a table is therefore bitwise the same from CSV, Parquet and memory.
 
 use crate::scan_plan::reviewer;
 use crate::error::Error;
@@ -11,30 +11,30 @@ use crate::scan::{ScanPart, OrderedHandoff};
 use crate::table::{BatchPosition, Table, ScanRequest};
 use jurybox::Reviewer;
 
-/// The rows of a chunk: enough to be worth the start, few enough for any width. It depends on nothing else.
+/// Rows per chunk. It depends on the number of evaluators alone, which bounds a chunk's memory.
 pub(crate) fn chunk_rows(evaluators: usize) -> usize {
     ((1 << 17) / evaluators.max(1)).clamp(256, 1 << 13)
 }
 
-/// Rows of one source, from a multiple of the chunk's size on.
+/// Consecutive rows of one source, starting at a multiple of the chunk size.
 pub(crate) struct FixedChunk<'a> {
-    /// Which source.
+    /// Index of the source.
     pub(crate) file: usize,
-    /// The number of its first row, over all sources.
+    /// The number of its first row over all sources.
     pub(crate) row: u64,
-    /// The same in its source.
+    /// The number of its first row in its source.
     pub(crate) row_in_file: u64,
-    /// Row after row, NaN where missing.
+    /// Scores, row by row, NaN where missing.
     pub(crate) scores: &'a [f64],
-    /// Empty where none were asked for.
+    /// Rewards; empty if not requested.
     pub(crate) rewards: &'a [f64],
-    /// The same of the items' ids.
+    /// Item ids as hashes; empty if not requested.
     pub(crate) ids: &'a [u64],
-    /// The same of who gave the verdicts.
+    /// Reviewers; empty if not requested.
     pub(crate) reviewers: &'a [Option<Reviewer>],
 }
 
-/// Rows held in memory.
+/// Rows buffered in memory.
 #[derive(Default)]
 pub(crate) struct BufferedChunks {
     pub(crate) rows: usize,
@@ -53,7 +53,7 @@ impl BufferedChunks {
         self.reviewers.extend(part.batch.reviewers.iter().map(|name| reviewer(name)));
     }
 
-    /// The rows of another, behind its own.
+    /// Appends the rows of another buffer.
     pub(crate) fn join(&mut self, more: &BufferedChunks) {
         self.rows += more.rows;
         self.scores.extend_from_slice(&more.scores);
@@ -62,7 +62,7 @@ impl BufferedChunks {
         self.reviewers.extend_from_slice(&more.reviewers);
     }
 
-    /// Lets go of its first rows; of rows that have rewards, all or none.
+    /// Removes the first rows. Optional columns must cover all rows or none.
     pub(crate) fn drop_first(&mut self, rows: usize, width: usize) {
         self.rows -= rows;
         self.scores.drain(..rows * width);
@@ -79,7 +79,8 @@ impl BufferedChunks {
         self.reviewers.clear();
     }
 
-    /// Some of the rows, the first of which stands there. Rewards, ids and reviewers are there for all rows or for none.
+    /// Rows `from` to `to` as a chunk, whose first row is at `at`. Optional columns cover all rows
+    /// or none.
     fn chunk(&self, at: BatchPosition, from: usize, to: usize, width: usize) -> FixedChunk<'_> {
         let rewards = if self.rewards.is_empty() { &[] } else { &self.rewards[from..to] };
         let ids = if self.ids.is_empty() { &[] } else { &self.ids[from..to] };
@@ -97,19 +98,23 @@ impl BufferedChunks {
     }
 }
 
-/// What one unit leaves for the next: rows that do not make a chunk, and where the first of them stands.
+/// Rows that a unit leaves for the next one, as they do not fill a chunk, with their position.
 #[derive(Default)]
 struct LeftoverRows {
     at: BatchPosition,
     held: BufferedChunks,
 }
 
-/// The share of a unit: the rest of the source before it, its head with what was carried to it, and how far it goes.
+/// The chunks that one unit is responsible for.
+///
+/// These are the rest of the previous source, the chunk completed by the rows carried over, and the
+/// whole chunks among the unit's own rows.
 struct UnitSlice {
     rest: Option<(BatchPosition, BufferedChunks)>,
     at: BatchPosition,
     head: BufferedChunks,
-    /// Of its own rows: where the head ends, and where what is carried on begins.
+    /// Range of the unit's own rows in whole chunks: those before it complete the carried-over
+    /// chunk, those after it are carried on.
     own: (usize, usize),
 }
 
@@ -142,15 +147,15 @@ impl LeftoverRows {
 }
 
 impl Table {
-    /// One pass over all rows in chunks: `work` on every thread for each, `fold` here in the order of the rows.
-    /// Returns how many rows there were.
-    pub(crate) fn scan_even<T: Send>(
+    /// Passes over all rows in chunks: `work` on any thread for each chunk, `fold` on this thread
+    /// in row order. Returns the number of rows.
+    pub(crate) fn scan_fixed_chunks<T: Send>(
         &self,
         want: ScanRequest<'_>,
         work: impl Fn(FixedChunk<'_>) -> Result<T, Error> + Sync,
         mut fold: impl FnMut(BatchPosition, T) -> Result<(), Error>,
     ) -> Result<u64, Error> {
-        let width = self.taken().evaluators.len();
+        let width = self.roles().evaluators.len();
         let size = chunk_rows(width);
         let relay = OrderedHandoff::new(LeftoverRows::default());
         let make = |share: UnitSlice, mine: &BufferedChunks, made: &mut Vec<(BatchPosition, T)>| -> Result<(), Error> {
@@ -181,7 +186,7 @@ impl Table {
                     mine.push(&part);
                     Ok(())
                 });
-                // After an error nothing more is folded: what is carried on no longer matters.
+                // After an error nothing more is folded, so the carried-over rows no longer matter.
                 let share = turn.take(|carry| carry.take(source, &mine, width, size));
                 let outcome =
                     parsed.and_then(|()| share.map_or(Ok(()), |share| make(share, &mine, &mut made)));
@@ -230,7 +235,7 @@ mod tests {
             let table = Table::open(&paths, &roles, false).unwrap().with_threads(threads);
             let mut seen = Vec::new();
             let first = |chunk: FixedChunk<'_>| Ok((chunk.scores[0], chunk.scores.len() / 300));
-            let rows = table.scan_even(ScanRequest::default(), first, |at, (first, rows)| {
+            let rows = table.scan_fixed_chunks(ScanRequest::default(), first, |at, (first, rows)| {
                 assert_eq!(at.row_in_file as f64, first);
                 seen.push((at.file, at.row, rows));
                 Ok(())

@@ -87,8 +87,8 @@ impl Table {
         Table::from_stream_as(stream, &ReadOptions::default(), roles, again)
     }
 
-    /// The same of a stream that a person says more of; see [`from_batches_as`](Self::from_batches_as).
     /// A table of a stream, with reading options; see [`from_batches_as`](Self::from_batches_as).
+    pub fn from_stream_as(
         stream: impl RecordBatchReader + Send + 'static,
         reading: &ReadOptions,
         roles: &Roles,

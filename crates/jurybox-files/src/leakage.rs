@@ -8,14 +8,14 @@ const FEW: u64 = 10;
 /// reward or its negative.
 ///
 /// ```
-/// assert_eq!(jurybox_files::Leakage::default().found().count(), 0);
+/// assert_eq!(jurybox_files::Leakage::default().evaluators().count(), 0);
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Leakage(Vec<[u64; 3]>);
 
 impl Leakage {
     /// Adds a judged row. Missing scores are not counted.
-    pub(crate) fn see(&mut self, scores: &[f64], reward: f64) {
+    pub(crate) fn add(&mut self, scores: &[f64], reward: f64) {
         self.0.resize(scores.len().max(self.0.len()), [0; 3]);
         for ([all, same, turned], &score) in
             self.0.iter_mut().zip(scores).filter(|(_, score)| !score.is_nan())
@@ -36,7 +36,7 @@ impl Leakage {
 
     /// Indices of the evaluators all of whose scores equal the reward, or all its negative, in at
     /// least ten rows.
-    pub fn found(&self) -> impl Iterator<Item = usize> {
+    pub fn evaluators(&self) -> impl Iterator<Item = usize> {
         let each = self.0.iter().enumerate();
         let echoed = |[all, same, turned]: &[u64; 3]| *all >= FEW && (same == all || turned == all);
         each.filter(move |(_, counts)| echoed(counts)).map(|(evaluator, _)| evaluator)
@@ -50,32 +50,32 @@ mod tests {
     #[test]
     fn the_reward_under_another_name_is_known_whatever_is_missing() {
         let seen = |rows: std::ops::Range<u32>| {
-            let mut echoes = Leakage::default();
+            let mut leakage = Leakage::default();
             for i in rows {
                 let reward = f64::from(i % 2);
                 let copy = if i % 5 == 0 { f64::NAN } else { reward };
-                echoes.see(&[f64::from(i), copy, -reward, f64::NAN], reward);
+                leakage.add(&[f64::from(i), copy, -reward, f64::NAN], reward);
             }
-            echoes
+            leakage
         };
         let mut whole = seen(0..20);
-        assert_eq!(whole.found().collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(seen(0..9).found().count(), 0);
+        assert_eq!(whole.evaluators().collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(seen(0..9).evaluators().count(), 0);
         let mut halves = seen(0..7);
         halves.merge(&seen(7..20));
         assert_eq!(halves, whole);
-        whole.see(&[0.0, 0.0, -1.0, 1.0], 1.0);
-        assert_eq!(whole.found().collect::<Vec<_>>(), [2]);
+        whole.add(&[0.0, 0.0, -1.0, 1.0], 1.0);
+        assert_eq!(whole.evaluators().collect::<Vec<_>>(), [2]);
     }
 
     #[test]
     fn a_vote_for_or_against_is_no_echo_of_rewards_of_the_same_size() {
-        let mut echoes = Leakage::default();
+        let mut leakage = Leakage::default();
         for i in 0..40 {
             let sign = |yes: bool| if yes { 1.0 } else { -1.0 };
             let reward = sign(i % 2 == 0);
-            echoes.see(&[sign(i % 3 == 0), 1.0, reward, -reward], reward);
+            leakage.add(&[sign(i % 3 == 0), 1.0, reward, -reward], reward);
         }
-        assert_eq!(echoes.found().collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(leakage.evaluators().collect::<Vec<_>>(), [2, 3]);
     }
 }

@@ -1,6 +1,7 @@
-//! Long tables, one grade a row, made wide: an item a row, a judge a column.
+//! Conversion of long tables (one score per row) to wide ones (one item per row, one column per
+//! judge).
 //!
-//! This needs all of it at once: 8 bytes for every item and judge, and the other columns once an item, as text.
+//! It needs the whole table in memory: 8 bytes per item and judge, and the other columns as text.
 
 use crate::error::{Error, RowPosition};
 use crate::format::memory::MemoryTable;
@@ -16,7 +17,7 @@ use std::collections::hash_map::Entry;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The columns of a long table: which item, who graded it, and the grade.
+/// The columns of a long table: the item, who scored it, and the score.
 ///
 /// ```
 /// use jurybox_files::{LongFormat, ReadOptions, Roles, Table};
@@ -27,27 +28,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// let long = LongFormat { item: "answer".into(), judge: "judge".into(), grade: "grade".into() };
 /// let reading = ReadOptions { long: Some(long), ..ReadOptions::default() };
 /// let table = Table::open_as(&[path], &reading, &Roles::default(), false)?;
-/// assert_eq!(table.taken().evaluators().to_string(), "gpt, claude");
+/// assert_eq!(table.roles().evaluators().to_string(), "gpt, claude");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LongFormat {
-    /// Names the item.
+    /// The column that identifies the item.
     pub item: String,
-    /// Names who graded it.
+    /// The column that names who scored it.
     pub judge: String,
-    /// The grade.
+    /// The column of scores.
     pub grade: String,
 }
 
-/// The most cells that a wide table may have in memory: eight gigabytes of them.
+/// Maximum number of items times judges: eight gigabytes of memory.
 const MOST_CELLS: u64 = 1 << 30;
 
-/// A long table made wide, with what is to be said of it.
+/// A table made wide, with its warnings.
 pub(crate) struct WideTable {
     pub(crate) source: MemoryTable,
     pub(crate) warnings: Vec<Warning>,
-    /// What was made of it, in a few words.
+    /// A summary of the conversion.
     pub(crate) says: String,
 }
 
@@ -65,18 +66,18 @@ pub(crate) fn widen(sources: Vec<Box<dyn RowSource>>, reading: &ReadOptions, lon
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ear = heard.clone();
     let table = Table::of(sources, reading, &roles)?
-        .heard(move |warning| ear.lock().unwrap_or_else(PoisonError::into_inner).push(warning.clone()));
+        .on_warning(move |warning| ear.lock().unwrap_or_else(PoisonError::into_inner).push(warning.clone()));
     let mut wide = WideBuilder::new(&table, long, path);
     let judge = long.judge.as_str();
-    let place = table.show(0).columns.iter().position(|found| found.name == judge).unwrap_or(0);
+    let place = table.output_columns(0).columns.iter().position(|found| found.name == judge).unwrap_or(0);
     let columns: Vec<usize> = wide.others.iter().map(|other| other.column).collect();
     let rows = table.scan(
         ScanRequest { key: true, records: KeepRecords::All, ..ScanRequest::default() },
         |mut part| {
-            let slab = table.sources[part.source].whole(&part, &table.show(part.source))?;
+            let output = table.sources[part.source].whole_rows(&part, &table.output_columns(part.source))?;
             let rows = 0..part.batch.rows();
-            let judges: Vec<String> = rows.clone().map(|row| slab.columns[place].text(row)).collect();
-            let texts = |&column: &usize| rows.clone().map(|row| slab.columns[column].text(row)).collect();
+            let judges: Vec<String> = rows.clone().map(|row| output.columns[place].text(row)).collect();
+            let texts = |&column: &usize| rows.clone().map(|row| output.columns[column].text(row)).collect();
             let others: Vec<Vec<String>> = columns.iter().map(texts).collect();
             Ok((part.batch.take_scores(), part.batch.keys, judges, others))
         },
@@ -94,35 +95,35 @@ pub(crate) fn widen(sources: Vec<Box<dyn RowSource>>, reading: &ReadOptions, lon
     wide.finish(rows, warnings)
 }
 
-/// A wide table as it grows.
+/// A wide table under construction.
 struct WideBuilder {
     path: PathBuf,
     item: String,
     items: HashMap<Box<str>, usize>,
     names: Vec<Box<str>>,
     judges: HashMap<String, usize>,
-    /// By judge: the name, and the grade of each item.
+    /// By judge: the name, and the score of each item.
     grades: Vec<(String, Vec<f64>)>,
-    /// Grades that were given more than once: sum and number.
+    /// Repeated scores by judge and item: their sum and number.
     repeated: HashMap<(usize, usize), (f64, u64)>,
     others: Vec<OtherColumn>,
-    /// Rows that name no item or no judge.
+    /// Rows without an item or a judge.
     nameless: u64,
     first_nameless: Option<RowPosition>,
 }
 
-/// A column beside the grades: its first value for each item.
+/// A column other than item, judge and score: its first value for each item.
 struct OtherColumn {
     name: String,
     column: usize,
     cells: Vec<String>,
-    /// Rows that say something else than the first.
+    /// Rows whose value differs from the first.
     contradicted: u64,
 }
 
 impl WideBuilder {
     fn new(table: &Table, long: &LongFormat, path: PathBuf) -> WideBuilder {
-        let columns = table.show(0).columns.iter().enumerate();
+        let columns = table.output_columns(0).columns.iter().enumerate();
         let of_ours = |name: &String| [&long.item, &long.judge, &long.grade].contains(&name);
         let other = |(column, found): (usize, &crate::roles::ColumnInfo)| OtherColumn {
             name: found.name.clone(),

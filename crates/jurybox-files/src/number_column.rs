@@ -1,12 +1,12 @@
-//! A column of numbers, where they lie: in memory of ours, in the bytes of a page that was just decompressed, or in
-//! somebody's array.
+//! A column of numbers in one of several storages: owned, the bytes of a Parquet page, or an Arrow
+//! array.
 
 use crate::cell_number::LIMIT;
 use arrow_array::{Float32Array, Float64Array};
 use bytes::Bytes;
 use jurybox::Form;
 
-/// The numbers of a column; NaN = missing.
+/// The numbers of a column, NaN where missing.
 #[derive(Debug, Clone)]
 pub(crate) enum NumberColumn {
     Own(Vec<f64>),
@@ -14,13 +14,14 @@ pub(crate) enum NumberColumn {
     Doubles(Bytes),
     /// Little-endian floats, not aligned.
     Floats(Bytes),
-    /// Without nulls.
+    /// An array without nulls.
     Array64(Float64Array),
-    /// Without nulls.
+    /// An array without nulls.
     Array32(Float32Array),
 }
 
-/// Runs an expression with `$values` bound to an iterator over the numbers; each kind gets a loop of its own.
+/// Evaluates an expression with `$values` bound to an iterator over the numbers, compiled
+/// separately for each storage.
 macro_rules! each_kind {
     ($numbers:expr, $values:ident => $body:expr) => {
         match $numbers {
@@ -49,7 +50,7 @@ macro_rules! each_kind {
 }
 
 impl NumberColumn {
-    /// So many missing scores.
+    /// A column of `rows` missing numbers.
     pub(crate) fn missing(rows: usize) -> NumberColumn {
         NumberColumn::Own(vec![f64::NAN; rows])
     }
@@ -64,7 +65,7 @@ impl NumberColumn {
         }
     }
 
-    /// The number of a row that is there.
+    /// The number of a row, which must exist.
     pub(crate) fn get(&self, row: usize) -> f64 {
         match self {
             NumberColumn::Own(list) => list[row],
@@ -75,12 +76,12 @@ impl NumberColumn {
         }
     }
 
-    /// Whether all of them are missing: the first that is not ends the search.
+    /// Whether all numbers are missing.
     pub(crate) fn is_missing(&self) -> bool {
         each_kind!(self, values => { let mut values = values; values.all(f64::is_nan) })
     }
 
-    /// Some of the rows; pages and arrays are shared, not copied.
+    /// Rows `from` to `to`; pages and arrays are shared, not copied.
     pub(crate) fn slice(&self, from: usize, to: usize) -> NumberColumn {
         match self {
             NumberColumn::Own(list) => NumberColumn::Own(list[from..to].to_vec()),
@@ -102,7 +103,7 @@ impl NumberColumn {
         }
     }
 
-    /// Times 1 or -1.
+    /// The numbers times `sign`, which is 1 or -1.
     #[must_use]
     pub(crate) fn signed(self, sign: f64) -> NumberColumn {
         if sign < 0.0 {
@@ -112,9 +113,10 @@ impl NumberColumn {
         }
     }
 
-    /// Adds what each number adds to the value of its row. Returns the first row whose number no estimate could be made with.
+    /// Adds each number's term of the form to the sum of its row. Returns the first row whose
+    /// number exceeds [`LIMIT`].
     pub(crate) fn add_to(&self, form: &Form, evaluator: usize, sums: &mut [f64]) -> Option<usize> {
-        // Counted without stopping, so that the compiler may take several at a time.
+        // Counted without an early exit, so that the compiler can vectorise the loop.
         let mut bad = 0_u64;
         each_kind!(self, values => {
             let counted = values.inspect(|x| bad += u64::from(x.abs() > LIMIT));
@@ -123,7 +125,7 @@ impl NumberColumn {
         if bad == 0 { None } else { self.unusable() }
     }
 
-    /// Writes the numbers from `start` on into the first place of every `step`.
+    /// Writes the numbers from row `start` on to the first element of every `step` in `places`.
     pub(crate) fn spread(&self, start: usize, places: &mut [f64], step: usize) {
         each_kind!(self, values => {
             let mut values = values;
@@ -136,7 +138,7 @@ impl NumberColumn {
         });
     }
 
-    /// Writes the numbers of some rows, each into the first place of every `step`.
+    /// Writes the numbers of the given rows, each to the first element of every `step` in `places`.
     pub(crate) fn gather(&self, rows: &[usize], places: &mut [f64], step: usize) {
         match self {
             NumberColumn::Own(list) => gather(rows, places, step, |row| list[row]),
@@ -153,7 +155,7 @@ impl NumberColumn {
         }
     }
 
-    /// The first row whose number no estimate could be made with.
+    /// The first row whose number exceeds [`LIMIT`].
     pub(crate) fn unusable(&self) -> Option<usize> {
         let count = each_kind!(self, values => values.map(|x| u64::from(x.abs() > LIMIT)).sum::<u64>());
         if count == 0 {

@@ -34,18 +34,18 @@ impl ColumnTally {
         &mut self,
         path: &Path,
         place: RowPosition,
-        ask: &ScanPlan,
+        plan: &ScanPlan,
         column: usize,
         cell: ParsedCell,
         text: &[u8],
     ) -> Result<f64, Error> {
         match cell {
             ParsedCell::Missing => self.missing += 1,
-            _ if ask.uses[column] == ColumnUse::Watch => self.name(place, text),
+            _ if plan.uses[column] == ColumnUse::Watch => self.name(place, text),
             ParsedCell::Number(value) => return Ok(value),
-            ParsedCell::NotANumber if ask.uses[column] != ColumnUse::Probability => self.name(place, text),
+            ParsedCell::NotANumber if plan.uses[column] != ColumnUse::Probability => self.name(place, text),
             ParsedCell::NotANumber | ParsedCell::Unusable => {
-                return Err(bad_number(path, place, &ask.names[column], cell, text));
+                return Err(bad_number(path, place, &plan.names[column], cell, text));
             }
         }
         Ok(f64::NAN)
@@ -137,19 +137,19 @@ impl SourceTally {
 
     /// The warnings about a source that was read to its end. Errors if too many cells of a column
     /// are odd; with `spares`, up to half may be.
-    pub(crate) fn judge(self, path: &Path, ask: &ScanPlan, spares: bool) -> Result<Vec<Warning>, Error> {
+    pub(crate) fn judge(self, path: &Path, plan: &ScanPlan, spares: bool) -> Result<Vec<Warning>, Error> {
         let share = if spares { HALF } else { SHARE };
         let mut warnings = Vec::new();
         for (column, tally) in self.tallies.iter().enumerate() {
-            let name = &ask.names[column];
+            let name = &plan.names[column];
             warnings.extend(tally.judge(
                 path,
                 name,
                 self.rows,
-                (ask.uses[column] != ColumnUse::Watch).then_some(share),
-                ask.rewards.as_deref() == Some(&**name),
+                (plan.uses[column] != ColumnUse::Watch).then_some(share),
+                plan.rewards.as_deref() == Some(&**name),
             )?);
-            if tally.missing == self.rows && matches!(ask.uses[column], ColumnUse::Score { .. }) {
+            if tally.missing == self.rows && matches!(plan.uses[column], ColumnUse::Score { .. }) {
                 warnings.push(Warning::NoValues { path: path.into(), more: 0, column: name.clone() });
             }
         }
@@ -187,7 +187,7 @@ mod tests {
             judge(tally(0, 5)).unwrap().unwrap().to_string(),
             "a.csv, column `spam`: 5 of 100 cells are no numbers, and count as missing: `high` (line 3)"
         );
-        // Of the cells that are there.
+        // The share is of the cells that are not missing.
         assert_eq!(judge(tally(1, 5)).unwrap_err().code(), "odd-cells");
     }
 }

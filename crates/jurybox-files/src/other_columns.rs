@@ -1,4 +1,4 @@
-//! Cells that travel along with a batch, for whoever takes rows elsewhere.
+//! Cells of other columns in a batch, for callers that copy rows elsewhere.
 
 use crate::output_rows::{OutputColumn, OutputRows};
 use crate::error::Error;
@@ -9,7 +9,7 @@ use crate::scan::ScanPart;
 use crate::table::Table;
 use serde_json::Value;
 
-/// Some columns of a batch as they stand in their source.
+/// Some columns of a batch, with their cells as in the source.
 ///
 /// ```
 /// use jurybox_files::{KeepRecords, Roles, Table, ScanRequest};
@@ -20,7 +20,7 @@ use serde_json::Value;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
 /// let mut said = Vec::new();
 /// let want = ScanRequest { records: KeepRecords::All, ..ScanRequest::default() };
-/// table.scan(want, |part| Ok((part.batch.rows(), table.travelling(&part, &["text".into()])?)), |_, (rows, cells)| {
+/// table.scan(want, |part| Ok((part.batch.rows(), table.other_columns(&part, &["text".into()])?)), |_, (rows, cells)| {
 ///     said.extend((0..rows).map(|row| cells.text(row, 0)));
 ///     Ok(())
 /// })?;
@@ -29,18 +29,20 @@ use serde_json::Value;
 /// ```
 #[derive(Debug)]
 pub struct OtherColumns {
-    /// Each column once, however often it was asked for.
-    slab: OutputRows,
-    /// Where each column that was asked for stands in `slab`; none where the table has no such column.
+    /// Each requested column once, even if requested repeatedly.
+    output: OutputRows,
+    /// By requested column, its index in `output`; `None` if the table has no such column.
     places: Vec<Option<usize>>,
-    /// How the numbers of each column of `slab` are written, and what words are worth that are verdicts.
+    /// Notations of the columns of `output`, with the words for verdicts.
     notations: Vec<Notation>,
 }
 
 impl Table {
-    /// The cells of these columns, of a part of a pass that was asked for whole rows. A column may be named several times, and
-    /// one that is not there has only missing cells.
-    pub fn travelling(&self, part: &ScanPart<'_>, columns: &[String]) -> Result<OtherColumns, Error> {
+    /// The cells of these columns in a part of a pass with
+    /// [`KeepRecords::All`](crate::KeepRecords::All).
+    ///
+    /// A column may be named several times. One that does not exist has only missing cells.
+    pub fn other_columns(&self, part: &ScanPart<'_>, columns: &[String]) -> Result<OtherColumns, Error> {
         let mut distinct: Vec<ColumnInfo> = Vec::new();
         let places = columns
             .iter()
@@ -48,27 +50,29 @@ impl Table {
                 if let Some(place) = distinct.iter().position(|found| found.name == *name) {
                     return Some(place);
                 }
-                distinct.push(self.everything().iter().find(|found| found.name == *name)?.clone());
+                distinct.push(self.all_columns().iter().find(|found| found.name == *name)?.clone());
                 Some(distinct.len() - 1)
             })
             .collect();
-        let show = OutputColumns { columns: &distinct, ..self.show(part.source) };
-        let slab = self.sources[part.source].whole(part, &show)?;
+        let show = OutputColumns { columns: &distinct, ..self.output_columns(part.source) };
+        let output = self.sources[part.source].whole_rows(part, &show)?;
         let notation =
-            |found| Notation { labels: self.taken().labels.clone(), ..self.notation.of_column(found) };
+            |found| Notation { labels: self.roles().labels.clone(), ..self.notation.of_column(found) };
         let notations = distinct.iter().map(notation).collect();
-        Ok(OtherColumns { slab, places, notations })
+        Ok(OtherColumns { output, places, notations })
     }
 }
 
 impl OtherColumns {
-    /// A cell as text, by the place of its column among those that were asked for; empty where it is missing.
+    /// A cell as text, by the index of its column in the request; empty if missing.
     pub fn text(&self, row: usize, column: usize) -> String {
         self.column(column).map(|column| column.text(row)).unwrap_or_default()
     }
 
-    /// A cell as a number, by the place of its column, read as a verdict is: NaN where it is missing,
-    /// and none where it is no number. Yes is 1, no is 0, and a word is what a person said it is worth.
+    /// A cell read as a verdict, by the index of its column in the request.
+    ///
+    /// NaN if missing, `None` if it is not a number. Yes is 1, no is 0, and words have their
+    /// labels' rewards.
     pub fn number(&self, row: usize, column: usize) -> Option<f64> {
         let Some(notation) = self.places.get(column).and_then(|place| self.notations.get((*place)?)) else {
             return Some(f64::NAN);
@@ -80,15 +84,15 @@ impl OtherColumns {
         }
     }
 
-    /// A cell as JSON, by the place of its column among the requested ones: text unless the source
-    /// knows better; null where it is missing.
+    /// A cell as JSON, by the index of its column in the request: the source's own type where it
+    /// has one, otherwise text; null if missing.
     pub fn json(&self, row: usize, column: usize) -> Value {
         let text = self.column(column).and_then(|column| column.json(row));
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
     fn column(&self, column: usize) -> Option<&OutputColumn> {
-        self.slab.columns.get((*self.places.get(column)?)?)
+        self.output.columns.get((*self.places.get(column)?)?)
     }
 }
 
@@ -96,7 +100,8 @@ impl OtherColumns {
 mod tests {
     use crate::{KeepRecords, Roles, Table, ScanRequest};
 
-    /// A column may be a tag and shown; one that the table lacks has no cells, and the others keep theirs.
+    /// A column may be requested twice. One that the table lacks has no cells, and the others keep
+    /// theirs.
     #[test]
     fn a_column_may_be_asked_for_several_times() {
         let dir = tempfile::tempdir().unwrap();
@@ -113,7 +118,7 @@ mod tests {
             table
                 .scan(
                     want,
-                    |part| table.travelling(&part, &asked),
+                    |part| table.other_columns(&part, &asked),
                     |_, cells| {
                         said.extend((0..asked.len()).map(|at| (cells.text(0, at), cells.json(0, at))));
                         Ok(())

@@ -1,4 +1,4 @@
-//! Cells that travel along: kept as the file had them, turned into something else only when the output asks for it.
+//! Rows on their way to an output, with cells kept as in the input until the format needs them.
 
 use crate::format::OutputColumns;
 use crate::format::arrow::{self, shortest};
@@ -8,39 +8,40 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::fmt;
 use std::sync::Arc;
 
-/// Cells of a kind that only one format has.
+/// Cells in a representation that only one format has.
 pub(crate) trait FormatCells: fmt::Debug + Send + Sync {
-    /// A cell for CSV: nothing where it is missing.
+    /// A cell for CSV; empty if missing.
     fn text(&self, row: usize) -> String;
 
-    /// A cell for JSON lines; `None` where the key is to be left out.
+    /// A cell for JSON lines; `None` to omit the key.
     fn json(&self, row: usize) -> Option<String>;
 
-    /// All of them for Parquet.
+    /// All cells for Parquet.
     fn array(&self) -> ArrayRef;
 
-    /// Some of the rows.
+    /// The cells of rows `from` to `to`.
     fn slice(&self, from: usize, to: usize) -> Arc<dyn FormatCells>;
 }
 
-/// One column of a slab.
+/// One column of output rows.
 #[derive(Debug, Clone)]
 pub(crate) enum OutputColumn {
-    /// Text as it stood in a file. Scores and rewards are known to be numbers; the rest stays text.
+    /// Text as read from a file; with a notation if the column was read as numbers.
     Text { cells: Vec<Box<str>>, numeric: Option<Notation> },
-    /// An array as it stood.
+    /// An Arrow array from the input.
     Array(ArrayRef),
-    /// Cells that their format knows how to write.
+    /// Cells of a specific format.
     Cells(Arc<dyn FormatCells>),
-    /// So many missing cells of a type: the file has no such column, another one has.
+    /// A number of missing cells of this type: the source has no such column, but another source
+    /// has.
     Missing(usize, DataType),
-    /// Numbers that we add; NaN = missing.
+    /// Numbers added by Jurybox; NaN if missing.
     Number(Vec<f64>),
-    /// Counts that we add.
+    /// Whole numbers added by Jurybox.
     Count(Vec<u64>),
 }
 
-/// Some rows with their columns, on the way out.
+/// Rows with named columns, ready to be written.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OutputRows {
     pub(crate) names: Vec<String>,
@@ -49,8 +50,8 @@ pub(crate) struct OutputRows {
 }
 
 impl OutputColumn {
-    /// The same column in a way that is read alike without being told how: numbers as they were read, and nothing where they
-    /// were missing. A column that is plain already stays as it stands.
+    /// The column in a form that reads back the same without options: numbers as parsed, and empty
+    /// cells for missing ones. A column that needs no change is returned as it is.
     pub(crate) fn as_read(&self, rows: usize, notation: &Notation) -> OutputColumn {
         let cells: Vec<(ParsedCell, bool)> = (0..rows)
             .map(|row| {
@@ -73,24 +74,25 @@ impl OutputRows {
         self.columns.push(column);
     }
 
-    /// Puts a column in the place of the one of that name.
+    /// Replaces the column of this name, if there is one.
     pub(crate) fn set(&mut self, name: &str, column: OutputColumn) {
         if let Some(at) = self.names.iter().position(|other| other == name) {
             self.columns[at] = column;
         }
     }
 
-    /// The columns that are to be shown, in their order; where the source has none of that name, its cells are missing.
+    /// The output columns in order. `column` returns one by name; those it lacks are filled with
+    /// missing cells.
     pub(crate) fn new(rows: usize, show: &OutputColumns<'_>, mut column: impl FnMut(&str) -> Option<OutputColumn>) -> OutputRows {
-        let mut slab = OutputRows { rows, ..OutputRows::default() };
+        let mut output = OutputRows { rows, ..OutputRows::default() };
         for found in show.columns {
             let missing = || OutputColumn::Missing(rows, show.data_type(found));
-            slab.push(&found.name, column(&found.name).unwrap_or_else(missing));
+            output.push(&found.name, column(&found.name).unwrap_or_else(missing));
         }
-        slab
+        output
     }
 
-    /// As a record batch, for Parquet and for whoever takes Arrow.
+    /// The rows as an Arrow record batch.
     pub(crate) fn batch(&self) -> Result<RecordBatch, ArrowError> {
         let arrays: Vec<ArrayRef> = self.columns.iter().map(OutputColumn::array).collect();
         let fields = self.names.iter().zip(&arrays);
@@ -99,7 +101,7 @@ impl OutputRows {
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
     }
 
-    /// The rows as JSON objects; a cell that its column leaves out is null.
+    /// The rows as JSON objects; omitted cells become null.
     pub(crate) fn objects(&self) -> Vec<serde_json::Value> {
         let cell = |column: &OutputColumn, row| {
             let value = column.json(row).and_then(|text| serde_json::from_str(&text).ok());
@@ -112,7 +114,7 @@ impl OutputRows {
         (0..self.rows).map(object).collect()
     }
 
-    /// Some of the rows.
+    /// Rows `from` to `to`.
     pub(crate) fn slice(&self, from: usize, to: usize) -> OutputRows {
         let columns = self.columns.iter().map(|column| column.slice(from, to)).collect();
         OutputRows { names: self.names.clone(), columns, rows: to - from }
@@ -120,7 +122,7 @@ impl OutputRows {
 }
 
 impl OutputColumn {
-    /// A cell for CSV: nothing where it is missing.
+    /// A cell for CSV; empty if missing.
     pub(crate) fn text(&self, row: usize) -> String {
         match self {
             OutputColumn::Text { cells, .. } => cells[row].to_string(),
@@ -132,7 +134,7 @@ impl OutputColumn {
         }
     }
 
-    /// A cell for JSON lines; `None` where the key is to be left out.
+    /// A cell for JSON lines; `None` to omit the key.
     pub(crate) fn json(&self, row: usize) -> Option<String> {
         Some(match self {
             OutputColumn::Text { cells, numeric: Some(notation) } => match notation.read(cells[row].as_bytes()) {
@@ -150,7 +152,8 @@ impl OutputColumn {
         })
     }
 
-    /// The column as an array for Parquet: numbers where they are known to be, otherwise text, arrays as they are.
+    /// The column as an Arrow array: numbers for columns read as such, otherwise text; arrays are
+    /// unchanged.
     pub(crate) fn array(&self) -> ArrayRef {
         match self {
             OutputColumn::Array(array) => array.clone(),
@@ -173,7 +176,7 @@ impl OutputColumn {
         }
     }
 
-    /// Some of the rows.
+    /// Rows `from` to `to`.
     pub(crate) fn slice(&self, from: usize, to: usize) -> OutputColumn {
         match self {
             OutputColumn::Text { cells, numeric } => {

@@ -1,19 +1,19 @@
-//! The columns that we write ourselves: never evaluators unless a person says so, and found again in what `pick` wrote.
+//! Columns that Jurybox writes, and column names that tell identifiers and verdicts.
 
-/// The names of the columns that rankings, scores and picks add to a row.
+/// The columns that rankings, scores and picks add to a row.
 pub(crate) const OURS: &[&str] =
     &["rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt"];
 
-/// What a column without a name is called, with its place from 0 behind it.
+/// Prefix of the name given to a column without one, followed by its position from 0.
 pub(crate) const UNNAMED: &str = "Unnamed: ";
 
-/// What stands between the words of a name.
+/// Separators between the words of a column name.
 const SEPARATORS: [char; 6] = ['_', '-', ' ', '.', ':', '/'];
 
-/// What is put before a name that the file uses already.
+/// Prefix of an added column whose name the input uses already.
 const BEFORE: &str = "jurybox_";
 
-/// A name that the file does not use already.
+/// The name, prefixed until the input has no such column.
 pub(crate) fn free_name(taken: &[String], name: &str) -> String {
     let mut name = name.to_string();
     while taken.contains(&name) {
@@ -22,7 +22,8 @@ pub(crate) fn free_name(taken: &[String], name: &str) -> String {
     name
 }
 
-/// The column that was written under this name: with the most put before it, since the file had the others already.
+/// The column that was written under `name`: the one with most prefixes, as the input had the
+/// others.
 pub(crate) fn written_name(columns: &[String], name: &str) -> Option<String> {
     let mut found = None;
     let mut name = name.to_string();
@@ -33,40 +34,42 @@ pub(crate) fn written_name(columns: &[String], name: &str) -> Option<String> {
     found
 }
 
-/// The column of receipts, where these are the columns of picks.
+/// The column of receipts, if these are the columns of a file of picks.
 pub(crate) fn receipts_of_picks(columns: &[String]) -> Option<String> {
     let has = |name| written_name(columns, name).is_some();
     written_name(columns, "receipt").filter(|_| ["round", "row", "picked_at"].into_iter().all(has))
 }
 
-/// Whether a column goes by one of the names that rankings and picks write.
+/// Whether a name is one that rankings and picks write.
 ///
 /// ```
-/// assert!(jurybox_files::is_ours("probability") && !jurybox_files::is_ours("verdict"));
+/// assert!(jurybox_files::is_output_name("probability") && !jurybox_files::is_output_name("verdict"));
 /// ```
-pub fn is_ours(name: &str) -> bool {
+pub fn is_output_name(name: &str) -> bool {
     OURS.contains(&name.trim_start_matches(BEFORE))
 }
 
-/// Whether a column looks like one of ours: by its name, or as `by_x` beside a column `x`.
-pub(crate) fn looks_like_ours(name: &str, is_column: impl Fn(&str) -> bool) -> bool {
+/// Whether a column is probably one that Jurybox wrote: by its name, as `by_x` beside a column `x`,
+/// or as part of an exported queue.
+pub(crate) fn looks_like_output(name: &str, is_column: impl Fn(&str) -> bool) -> bool {
     let bare = name.trim_start_matches(BEFORE);
-    // What reviewers of a queue are shown may have numbers in it; the columns beside it say that it is one.
+    // An exported queue, told by the columns beside it: its payload may hold numbers.
     let shown = bare.starts_with("payload.") && is_column("verdicts") && is_column("model_id");
-    is_ours(name) || shown || bare.strip_prefix("by_").is_some_and(is_column)
+    is_output_name(name) || shown || bare.strip_prefix("by_").is_some_and(is_column)
 }
 
-/// Why a column is taken for ids.
+/// The reason given for columns that are taken for ids.
 const LIKE_AN_ID: &str = "named like an id";
 
-/// Why a column is taken for names of things by its own name, where it is: it is no evaluator then unless a person says so.
+/// Why a column is taken for an identifier, time or place by its name; `None` if it is not. Such a
+/// column is no evaluator unless the user says so.
 pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     if name.starts_with(UNNAMED) || (name.starts_with("__index_level_") && name.ends_with("__")) {
         return Some("an index without a name");
     }
     let last = name.rsplit(SEPARATORS).next().unwrap_or(name);
     let is = |word: &str| last.eq_ignore_ascii_case(word);
-    // `postId` and `postID`, and not `paid`.
+    // `postId` and `postID`, but not `paid`.
     let camel = ["Id", "ID"].iter().any(|end| {
         last.strip_suffix(end).is_some_and(|rest| rest.chars().next_back().is_some_and(char::is_lowercase))
     });
@@ -75,7 +78,7 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     if named {
         return Some(LIKE_AN_ID);
     }
-    // `created_at` and `createdAt`, and not `at` by itself.
+    // `created_at` and `createdAt`, but not `at` alone.
     let moment = name.len() > 2 && (name.ends_with("_at") || name.ends_with("_AT"))
         || last.strip_suffix("At").is_some_and(|rest| rest.ends_with(char::is_lowercase));
     if moment || ["timestamp", "ts", "datetime", "date", "year", "epoch"].iter().any(|word| is(word)) {
@@ -100,7 +103,7 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     (two || place.iter().any(|word| is(word))).then_some("named like a place or a telephone")
 }
 
-/// Whether a column goes by a name under which ids are kept.
+/// Whether a column is named like an id.
 ///
 /// ```
 /// assert!(jurybox_files::names_items("post_id") && !jurybox_files::names_items("created_at"));
@@ -109,12 +112,13 @@ pub fn names_items(name: &str) -> bool {
     names_things(name) == Some(LIKE_AN_ID)
 }
 
-/// Whether a column goes by a name under which verdicts are kept: what a reviewer is to find out, and no evaluator may know.
+/// Whether a column is named like a verdict, which reviewers must not see and evaluators must not
+/// know.
 ///
 /// ```
-/// assert!(jurybox_files::is_answer("human_verdict") && !jurybox_files::is_answer("spam"));
+/// assert!(jurybox_files::is_verdict_name("human_verdict") && !jurybox_files::is_verdict_name("spam"));
 /// ```
-pub fn is_answer(name: &str) -> bool {
+pub fn is_verdict_name(name: &str) -> bool {
     const ANSWERS: [&str; 12] = [
         "verdict", "verdicts", "reward", "rewards", "label", "labels", "outcome", "decision", "truth",
         "target", "answer", "golden",
@@ -123,13 +127,13 @@ pub fn is_answer(name: &str) -> bool {
     ANSWERS.iter().any(|answer| last.eq_ignore_ascii_case(answer))
 }
 
-/// Whether a column is named like the verdict on a row itself, and not like that of somebody who judges: `human_label`, and not
-/// `gpt_verdict` or `toxicity_label`, which are scores.
+/// Whether a column is named like the verdict on the row, such as `human_label`. A judge's verdict,
+/// such as `gpt_verdict` or `toxicity_label`, is a score.
 pub(crate) fn is_the_verdict(name: &str) -> bool {
     const OF_THE_ROW: [&str; 4] = ["human", "final", "ground", "true"];
     let before = name.rsplit_once(SEPARATORS).map(|(before, _)| before);
     let of_the_row = |before: &str| OF_THE_ROW.iter().any(|word| before.eq_ignore_ascii_case(word));
-    is_answer(name) && before.is_none_or(of_the_row)
+    is_verdict_name(name) && before.is_none_or(of_the_row)
 }
 
 #[cfg(test)]
@@ -149,10 +153,10 @@ mod tests {
     #[test]
     fn answers_are_known_by_their_names() {
         for name in ["verdict", "Reward", "human_label", "ground-truth", "final decision"] {
-            assert!(is_answer(name), "{name}");
+            assert!(is_verdict_name(name), "{name}");
         }
         for name in ["labelled_by", "target_language", "score", "text", "rewarding"] {
-            assert!(!is_answer(name), "{name}");
+            assert!(!is_verdict_name(name), "{name}");
         }
     }
 
@@ -198,7 +202,7 @@ mod tests {
 
     #[test]
     fn by_alone_is_not_ours() {
-        let ours = |name| looks_like_ours(name, |other| ["spam", "by_spam", "by_hand"].contains(&other));
+        let ours = |name| looks_like_output(name, |other| ["spam", "by_spam", "by_hand"].contains(&other));
         assert!(ours("by_spam") && ours("jurybox_score"));
         assert!(!ours("by_hand") && !ours("spam"));
     }

@@ -83,22 +83,22 @@ impl Table {
         run: impl Fn(B, &mut ParseUnit<'_>) -> (T, Option<Error>) + Sync,
         mut fold: impl FnMut(usize, T) -> Result<u64, Error>,
     ) -> Result<(), Error> {
-        let asks: Vec<ScanPlan> = self.sources.iter().map(|source| self.ask(source.as_ref(), want)).collect();
+        let asks: Vec<ScanPlan> = self.sources.iter().map(|source| self.scan_plan(source.as_ref(), want)).collect();
         let bytes = Arc::new(AtomicU64::new(0));
         let of = self.sources.iter().map(|source| source.size()).sum();
         let units = AllUnits { table: self, some, source: 0, number: 0, open: None, bytes: bytes.clone() };
         let run = |numbered: &mut NumberedUnit| {
             let begun = begin(numbered);
-            let (source, ask) = (&self.sources[numbered.source], &asks[numbered.source]);
+            let (source, plan) = (&self.sources[numbered.source], &asks[numbered.source]);
             let lines = source.lines(&numbered.unit);
             let (unit, mut met, mut refused) = (&mut numbered.unit, SourceTally::default(), Vec::new());
             let (made, error) = run(begun, &mut |each| {
                 loop {
                     let mut handed = false;
-                    let parsed = source.parse(unit, ask, &mut |mut parsed| {
+                    let parsed = source.parse(unit, plan, &mut |mut parsed| {
                         handed = true;
-                        ask.complete(&mut parsed.batch);
-                        ask.check(source.path(), &parsed.batch)?;
+                        plan.complete(&mut parsed.batch);
+                        plan.check(source.path(), &parsed.batch)?;
                         met.take(&mut parsed.batch);
                         let (batch, text, arrays) = (parsed.batch, parsed.text, parsed.arrays);
                         each(ScanPart { batch, text, arrays, source: numbered.source })
@@ -106,8 +106,8 @@ impl Table {
                     // Parses again without the bad row, if skipping is on and no batch has been
                     // passed on yet.
                     match parsed {
-                        Err(error) if !handed => match self.spare.line_of(&error) {
-                            Some(line) if source.strike(unit, line) => refused.push(error),
+                        Err(error) if !handed => match self.skipped.line_of(&error) {
+                            Some(line) if source.remove_record(unit, line) => refused.push(error),
                             _ => return Err(error),
                         },
                         parsed => return parsed,
@@ -131,7 +131,7 @@ impl Table {
             if let Some(error) = done.error {
                 return Err(error.moved_down(place));
             }
-            self.spare.note(done.refused.into_iter().map(|error| error.moved_down(place)));
+            self.skipped.note(done.refused.into_iter().map(|error| error.moved_down(place)));
             met[source].add(done.met, place);
             place += done.lines;
             let bytes = bytes.load(Ordering::Relaxed);
@@ -143,12 +143,12 @@ impl Table {
             return Ok(());
         }
         let mut warnings = Vec::new();
-        let judged = self.sources.iter().zip(&asks).zip(met).try_for_each(|((source, ask), met)| {
-            warnings.extend(met.judge(source.path(), ask, self.spare.most > 0)?);
+        let judged = self.sources.iter().zip(&asks).zip(met).try_for_each(|((source, plan), met)| {
+            warnings.extend(met.judge(source.path(), plan, self.skipped.most > 0)?);
             Ok(())
         });
         // Warnings found before an error are still reported.
-        together(warnings).into_iter().for_each(|warning| self.ears.tell(warning));
+        together(warnings).into_iter().for_each(|warning| self.listener.tell(warning));
         judged
     }
 }
@@ -177,8 +177,8 @@ impl AllUnits<'_> {
                 none => {
                     source.check_unchanged()?;
                     none.insert(match self.some.and_then(|some| some.get(self.source)) {
-                        Some(rows) => source.cut_some(rows, &self.bytes)?,
-                        None => source.cut(&self.bytes)?,
+                        Some(rows) => source.units_of_rows(rows, &self.bytes)?,
+                        None => source.units(&self.bytes)?,
                     })
                 }
             };

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// std::fs::write(&path, "spam\n0.9\n0.2\n")?;
 /// let seen = Arc::new(Mutex::new(Vec::new()));
 /// let list = seen.clone();
-/// let table = Table::open(&[path], &Roles::default(), false)?.watched(move |progress| list.lock().unwrap().push(progress));
+/// let table = Table::open(&[path], &Roles::default(), false)?.on_progress(move |progress| list.lock().unwrap().push(progress));
 /// table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(()))?;
 /// assert_eq!(seen.lock().unwrap().last(), Some(&Progress::Rows { rows: 2, bytes: 13, of: Some(13) }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -73,21 +73,21 @@ type WarningHandler = Arc<dyn Fn(&Warning) + Send + Sync>;
 /// The warning callback of a table, with the warnings already reported.
 #[derive(Default)]
 pub(crate) struct WarningListener {
-    hear: Option<WarningHandler>,
+    handler: Option<WarningHandler>,
     told: Mutex<HashSet<Warning>>,
 }
 
 impl WarningListener {
-    pub(crate) fn new(hear: impl Fn(&Warning) + Send + Sync + 'static) -> Self {
-        WarningListener { hear: Some(Arc::new(hear)), told: Mutex::default() }
+    pub(crate) fn new(handler: impl Fn(&Warning) + Send + Sync + 'static) -> Self {
+        WarningListener { handler: Some(Arc::new(handler)), told: Mutex::default() }
     }
 
     /// Reports a warning once, even if several passes raise it.
     pub(crate) fn tell(&self, warning: Warning) {
-        let Some(hear) = &self.hear else { return };
+        let Some(handler) = &self.handler else { return };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if !told.contains(&warning) {
-            hear(&warning);
+            handler(&warning);
             told.insert(warning);
         }
     }
@@ -95,7 +95,7 @@ impl WarningListener {
 
 impl fmt::Debug for WarningListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.hear.is_some() { "heard" } else { "unheard" })
+        f.write_str(if self.handler.is_some() { "heard" } else { "unheard" })
     }
 }
 
@@ -116,7 +116,7 @@ impl<R: std::io::Read> std::io::Read for CountingReader<R> {
 impl Table {
     /// Calls `watch` with the progress of each pass over the table.
     #[must_use]
-    pub fn watched(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+    pub fn on_progress(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.watch.told = Some(Arc::new(watch));
         self
     }
@@ -131,14 +131,14 @@ impl Table {
     /// # let path = dir.path().join("scores.csv");
     /// # std::fs::write(&path, "spam\n0.9\n0.2\n")?;
     /// let stop = Arc::new(AtomicBool::new(false));
-    /// let table = Table::open(&[path], &Roles::default(), false)?.stopped_by(stop.clone());
+    /// let table = Table::open(&[path], &Roles::default(), false)?.stop_when(stop.clone());
     /// assert!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).is_ok());
     /// stop.store(true, Ordering::Relaxed);
     /// assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err().code(), "stopped");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
         self.watch.stop = Some(stop);
         self
     }
@@ -160,14 +160,14 @@ impl Table {
     /// let heard = Arc::new(Mutex::new(Vec::new()));
     /// let ear = heard.clone();
     /// let table = Table::open(&[path], &Roles::default(), false)?
-    ///     .heard(move |warning| ear.lock().unwrap().push(warning.to_string()));
+    ///     .on_warning(move |warning| ear.lock().unwrap().push(warning.to_string()));
     /// table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(()))?;
     /// assert!(heard.lock().unwrap()[0].ends_with("1 of 31 cells are no numbers, and count as missing: `high` (line 32)"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn heard(mut self, hear: impl Fn(&Warning) + Send + Sync + 'static) -> Self {
-        self.ears = WarningListener::new(hear);
+    pub fn on_warning(mut self, handler: impl Fn(&Warning) + Send + Sync + 'static) -> Self {
+        self.listener = WarningListener::new(handler);
         self
     }
 

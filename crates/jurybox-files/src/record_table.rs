@@ -1,4 +1,4 @@
-//! Tables that are made here, row by row: what their columns are, and the three formats they are written in.
+//! Tables written row by row from records of the program, in any format.
 
 use crate::output_rows::{FormatCells, OutputColumn, OutputRows};
 use crate::error::Error;
@@ -11,10 +11,10 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where the cell of a row comes from; none where it is missing.
+/// Returns the cell of a record; `None` if missing.
 type Get<R, T> = Box<dyn Fn(&R) -> Option<T> + Send>;
 
-/// What stands in a column, and how it is had from a row.
+/// The type of a column, with a function that returns its cell for a record.
 pub enum RecordCell<R> {
     /// Text.
     Text(Get<R, String>),
@@ -24,13 +24,13 @@ pub enum RecordCell<R> {
     Whole(Get<R, u64>),
     /// True or false.
     Flag(Get<R, bool>),
-    /// A time, in microseconds since 1970.
+    /// A time in microseconds since 1970, in UTC.
     Time(Get<R, i64>),
-    /// JSON: as it is in JSON lines, as its text elsewhere.
+    /// JSON: embedded in JSON lines, text in other formats.
     Json(Get<R, String>),
 }
 
-/// A table that is made row by row, in any format, into a file or wherever bytes can go.
+/// The writer of a table of records, in any format, to a file or any other output.
 ///
 /// ```
 /// use jurybox_files::{RecordCell, Format, RecordTable};
@@ -50,13 +50,13 @@ pub enum RecordCell<R> {
 pub struct RecordTable<R> {
     writer: TableWriter,
     columns: Vec<(String, RecordCell<R>)>,
-    /// Whether the header is still to be written, where there is one.
+    /// Whether nothing has been written yet, not even the header.
     first: bool,
 }
 
 impl<R> RecordTable<R> {
-    /// Into a file, or standard output where it is `-`; the format is what the name says, otherwise that of the layout. Of two
-    /// columns of one name the later one is called otherwise.
+    /// Writes to a file, or to standard output for `-`. The format is that of the file name,
+    /// otherwise that of the layout. A repeated column name gets a prefix.
     pub fn to_file(
         path: &Path,
         layout: impl Into<OutputLayout>,
@@ -65,7 +65,7 @@ impl<R> RecordTable<R> {
         Ok(Self::by(TableWriter::new(path, layout)?, columns))
     }
 
-    /// Into whatever takes bytes.
+    /// Writes to any writer.
     pub fn to_stream(
         out: Box<dyn Write + Send>,
         layout: impl Into<OutputLayout>,
@@ -91,14 +91,15 @@ impl<R> RecordTable<R> {
             return Ok(());
         }
         self.first = false;
-        let mut slab = OutputRows { rows: rows.len(), ..OutputRows::default() };
+        let mut output = OutputRows { rows: rows.len(), ..OutputRows::default() };
         for (name, cell) in &self.columns {
-            slab.push(name, cell.column(rows));
+            output.push(name, cell.column(rows));
         }
-        self.writer.write(&slab)
+        self.writer.write(&output)
     }
 
-    /// Writes what is left, and puts a file in its place. A table without rows has its columns all the same.
+    /// Completes the table and renames the file to its final name. A table without rows has its
+    /// columns.
     pub fn finish(mut self) -> Result<(), Error> {
         self.write(&[])?;
         self.writer.finish()
@@ -121,7 +122,7 @@ impl<R> RecordCell<R> {
     }
 }
 
-/// Cells of JSON.
+/// Cells that hold JSON.
 #[derive(Debug)]
 struct JsonTexts(Vec<Option<String>>);
 
@@ -183,8 +184,8 @@ mod tests {
         std::fs::write(&path, written(Format::Parquet)).unwrap();
         let table = Table::open(&[path], &Roles::default(), false).unwrap();
         assert_eq!(table.columns().join(","), header.trim());
-        // Numbers are numbers again; what is known by its name is no evaluator.
-        assert_eq!(table.taken().evaluators().to_string(), "spam, jurybox_item");
+        // Numbers are numbers again; a column with the name of an identifier is no evaluator.
+        assert_eq!(table.roles().evaluators().to_string(), "spam, jurybox_item");
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! One pass over all rows, in parallel, with results in the order of the rows.
+//! Parallel execution of a pass, with results in the order of the rows.
 //!
-//! Threads take units of work (a block of text, a stretch of a row group) in order, parse them apart from each other, and
-//! hand over what the caller's `work` made of them; the caller's `fold` then sees it all in the order of the rows. So
-//! the result is the same whatever the number of threads, and the first error in the file is the one reported. How far
-//! threads may run ahead of `fold` is bounded, and with it the memory.
+//! Threads take units of work in order, run the caller's `work` on them independently, and send
+//! back the results, which the caller's `fold` receives in order. The result is therefore the same
+//! for any number of threads, and the first error in the file is the one reported. Threads may run
+//! ahead of `fold` by a limited number of units, which bounds the memory.
 
 use crate::scan_plan::Batch;
 use crate::error::Error;
@@ -20,7 +20,7 @@ struct UnitQueue<U> {
     ended: bool,
 }
 
-/// Runs `take` (under a lock, in order) and `work` (on every thread), then `fold` in order on this thread.
+/// Runs `take` in order under a lock, `work` on every thread, and `fold` in order on this thread.
 pub(crate) fn in_order<U: Send, W: Default, T: Send>(
     threads: usize,
     units: U,
@@ -48,7 +48,7 @@ pub(crate) fn in_order<U: Send, W: Default, T: Send>(
         }
         drop::<SyncSender<_>>(sender);
         let outcome = drain(&receiver, &gate, &moved, &mut fold);
-        // Whatever happened, nobody is left waiting for work or for room.
+        // Wake up all threads that wait for work or for room.
         lock(&gate).ended = true;
         moved.notify_all();
         drop(receiver);
@@ -60,7 +60,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The next unit's number, once there is room for it; an error in taking it ends the stream after it.
+/// The number of the next unit, once there is room for it. An error in taking it ends the queue.
 fn next<U, W>(
     gate: &Mutex<UnitQueue<U>>,
     moved: &Condvar,
@@ -109,16 +109,16 @@ fn drain<U, T>(
     Ok(())
 }
 
-/// Something handed from unit to unit in their order, whichever thread has which.
+/// A value handed from unit to unit in their order, whichever threads process them.
 pub(crate) struct OrderedHandoff<C> {
     state: Mutex<HandoffState<C>>,
     moved: Condvar,
 }
 
 struct HandoffState<C> {
-    /// Whose turn it is.
+    /// The number of the unit whose turn it is.
     next: u64,
-    /// Whether a thread stopped before its turn: then nobody's turn comes any more.
+    /// Whether a thread stopped before its turn; no further turn comes then.
     dropped: bool,
     carried: C,
 }
@@ -128,7 +128,7 @@ impl<C> OrderedHandoff<C> {
         OrderedHandoff { state: Mutex::new(HandoffState { next: 0, dropped: false, carried }), moved: Condvar::new() }
     }
 
-    /// A unit's turn to come. It must be taken: others wait for it.
+    /// The turn of a unit. It must be taken, because later units wait for it.
     pub(crate) fn turn(&self, number: u64) -> HandoffTurn<'_, C> {
         HandoffTurn { relay: self, number, taken: false }
     }
@@ -138,7 +138,7 @@ impl<C> OrderedHandoff<C> {
     }
 }
 
-/// A turn to come.
+/// The turn of one unit to use the handed-on value.
 pub(crate) struct HandoffTurn<'a, C> {
     relay: &'a OrderedHandoff<C>,
     number: u64,
@@ -146,7 +146,8 @@ pub(crate) struct HandoffTurn<'a, C> {
 }
 
 impl<C> HandoffTurn<'_, C> {
-    /// Waits for the turn; `None` where it cannot come any more, because a thread has panicked.
+    /// Waits for the turn and runs `act`. `None` if the turn cannot come because a thread has
+    /// panicked.
     pub(crate) fn take<R>(mut self, act: impl FnOnce(&mut C) -> R) -> Option<R> {
         let mut leg = lock(&self.relay.state);
         while leg.next != self.number && !leg.dropped {
@@ -172,10 +173,10 @@ impl<C> Drop for HandoffTurn<'_, C> {
     }
 }
 
-/// A batch with where it comes from: the text of its records, or the arrays.
+/// A batch with its origin: the text of its records, or the arrays.
 #[derive(Debug)]
 pub struct ScanPart<'a> {
-    /// The numbers.
+    /// The parsed rows.
     pub batch: Batch,
     pub(crate) text: &'a [u8],
     pub(crate) arrays: Option<RecordBatch>,
@@ -183,10 +184,10 @@ pub struct ScanPart<'a> {
 }
 
 impl ScanPart<'_> {
-    /// The text of a row's record, where rows are text.
+    /// The text of a row's record; empty if rows are not text.
     pub(crate) fn text_of(&self, row: usize) -> &[u8] {
         match self.batch.starts.get(row..row + 2) {
-            // Blank lines after a record are no part of it.
+            // Blank lines after a record are not part of it.
             Some(&[start, end]) => {
                 let record = &self.text[start..end];
                 let length = record.iter().rposition(|byte| !b"\r\n".contains(byte)).map_or(0, |at| at + 1);
@@ -196,15 +197,15 @@ impl ScanPart<'_> {
         }
     }
 
-    /// All of its rows as they stand, apart from the numbers, for whoever knows only later which of them are wanted.
-    pub(crate) fn rows_as_they_stand(&self) -> (Vec<u8>, Vec<usize>, Option<RecordBatch>) {
+    /// Copies of the text, the record starts and the arrays, for callers that choose rows later.
+    pub(crate) fn stored_rows(&self) -> (Vec<u8>, Vec<usize>, Option<RecordBatch>) {
         (self.text.to_vec(), self.batch.starts.clone(), self.arrays.clone())
     }
 
-    /// What must be kept of a row for output: nothing where it can be fetched by its number.
+    /// What to keep of a row for output; nothing if it can be fetched by its number.
     pub(crate) fn record(&self, row: usize) -> Result<StoredRow, Error> {
         if let Some(arrays) = &self.arrays {
-            // A copy: a slice would hold on to all rows of the batch.
+            // A copy, because a slice would keep the whole batch in memory.
             let one = arrow_array::UInt64Array::from(vec![row as u64]);
             let taken = arrow_select::take::take_record_batch(arrays, &one);
             let refused = |e: arrow_schema::ArrowError| Error::Arrow {
@@ -269,7 +270,7 @@ mod tests {
                     let turn = relay.turn(number);
                     std::thread::sleep(std::time::Duration::from_micros((number % 7) * 50));
                     if panics == Some(number) {
-                        // What a panic does: the turn is dropped.
+                        // As after a panic: the turn is dropped.
                         break;
                     }
                     turn.take(|list: &mut Vec<u64>| list.push(number));

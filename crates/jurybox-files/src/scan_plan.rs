@@ -177,8 +177,8 @@ impl Default for BatchLayout {
 }
 
 impl Batch {
-    pub(crate) fn new(ask: &ScanPlan, layout: BatchLayout) -> Self {
-        Batch { evaluators: ask.evaluators, scores: layout, ..Batch::default() }
+    pub(crate) fn new(plan: &ScanPlan, layout: BatchLayout) -> Self {
+        Batch { evaluators: plan.evaluators, scores: layout, ..Batch::default() }
     }
 
     /// The number of rows.
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn rows_without_the_keys_that_were_asked_for_are_refused() {
-        let ask = ScanPlan {
+        let plan = ScanPlan {
             uses: vec![ColumnUse::Score { evaluator: 0, sign: 1.0 }, ColumnUse::Key],
             names: vec!["a".into(), "g".into()],
             notations: vec![Notation::default(); 2],
@@ -375,9 +375,9 @@ mod tests {
             form: None,
         };
         let mut batch = Batch { rows: 2, evaluators: 1, ..Batch::default() };
-        let error = ask.check(Path::new("k.parquet"), &batch).unwrap_err();
+        let error = plan.check(Path::new("k.parquet"), &batch).unwrap_err();
         assert_eq!(error.to_string(), "k.parquet: 2 rows came with 0 keys: this is a defect of the reader");
         batch.keys = vec!["1".into(), "2".into()];
-        assert!(ask.check(Path::new("k.parquet"), &batch).is_ok());
+        assert!(plan.check(Path::new("k.parquet"), &batch).is_ok());
     }
 }

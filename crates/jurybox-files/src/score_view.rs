@@ -1,12 +1,12 @@
-//! Scores of a table in memory, read where they lie: whoever goes back to rows in any order needs no copy of them.
+//! Random access to the scores of a table in memory, without a copy.
 
 use crate::scan_plan::{Batch, BatchLayout};
 use crate::number_column::NumberColumn;
 use crate::table::Table;
 
-/// Scores of rows, stretch after stretch, in the arrays that a table in memory holds anyway. NaN = missing.
+/// Scores of rows, NaN where missing, that share the arrays of a table in memory.
 ///
-/// Doubles and floats without nulls are shared with the table; other kinds of numbers are held as doubles.
+/// Doubles and floats without nulls are shared with the table; other numbers are copied as doubles.
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
@@ -19,7 +19,7 @@ use crate::table::Table;
 /// let roles = Roles { evaluators: vec!["spam".into(), "abuse".into()], ..Roles::default() };
 /// let table = Table::from_batches(vec![batch], &roles)?;
 /// let mut scores = ScoreView::default();
-/// table.scan(ScanRequest::default(), |mut part| Ok(part.batch.take_in_place()), |_, part| Ok(scores.append(part)))?;
+/// table.scan(ScanRequest::default(), |mut part| Ok(part.batch.take_score_view()), |_, part| Ok(scores.append(part)))?;
 /// let mut row = Vec::new();
 /// scores.push_row(12_345, &mut row);
 /// assert!(table.is_in_memory());
@@ -28,27 +28,27 @@ use crate::table::Table;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct ScoreView {
-    /// The number of each stretch's first row.
+    /// The number of the first row of each batch.
     firsts: Vec<usize>,
-    /// Evaluator by evaluator.
-    stretches: Vec<Vec<NumberColumn>>,
+    /// By batch, the scores of each evaluator.
+    row_ranges: Vec<Vec<NumberColumn>>,
     rows: usize,
 }
 
 impl ScoreView {
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Takes in the rows that come next.
+    /// Appends the following rows.
     pub fn append(&mut self, next: ScoreView) {
         self.firsts.extend(next.firsts.into_iter().map(|first| self.rows + first));
-        self.stretches.extend(next.stretches);
+        self.row_ranges.extend(next.row_ranges);
         self.rows += next.rows;
     }
 
-    /// Takes the column of an evaluator out, and holds it by itself.
+    /// Removes the column of an evaluator and returns a copy of it.
     ///
     /// ```
     /// use jurybox_files::ScoreView;
@@ -57,24 +57,24 @@ impl ScoreView {
     pub fn take_column(&mut self, evaluator: usize) -> Vec<f64> {
         let mut column = Vec::with_capacity(self.rows);
         let ends = self.firsts.iter().skip(1).copied().chain([self.rows]);
-        for ((&first, end), stretch) in self.firsts.iter().zip(ends).zip(&mut self.stretches) {
+        for ((&first, end), stretch) in self.firsts.iter().zip(ends).zip(&mut self.row_ranges) {
             let numbers = stretch.remove(evaluator);
             column.extend((0..end - first).map(|place| numbers.get(place)));
         }
         column
     }
 
-    /// Appends the scores of a row that is there.
+    /// Appends the scores of a row to `out`.
     pub fn push_row(&self, row: usize, out: &mut Vec<f64>) {
         let at = self.firsts.partition_point(|&first| first <= row).saturating_sub(1);
         let place = row - self.firsts[at];
-        out.extend(self.stretches[at].iter().map(|numbers| numbers.get(place)));
+        out.extend(self.row_ranges[at].iter().map(|numbers| numbers.get(place)));
     }
 }
 
 impl Batch {
-    /// Takes the scores out as they lie: in the arrays of a table in memory.
-    pub fn take_in_place(&mut self) -> ScoreView {
+    /// Moves the scores out of the batch, sharing the arrays of a table in memory.
+    pub fn take_score_view(&mut self) -> ScoreView {
         let columns = match std::mem::take(&mut self.scores) {
             BatchLayout::Columns(columns) => columns,
             BatchLayout::Rows(rows) => {
@@ -82,12 +82,12 @@ impl Batch {
                 (0..self.evaluators).map(|j| NumberColumn::Own(column(j))).collect()
             }
         };
-        ScoreView { firsts: vec![0], stretches: vec![columns], rows: self.rows }
+        ScoreView { firsts: vec![0], row_ranges: vec![columns], rows: self.rows }
     }
 }
 
 impl Table {
-    /// Whether all its rows are in memory as long as it is: then their scores can be read [in place](InPlace).
+    /// Whether all rows stay in memory, so that a [`ScoreView`] shares their scores.
     pub fn is_in_memory(&self) -> bool {
         self.sources.iter().all(|source| source.is_in_memory())
     }

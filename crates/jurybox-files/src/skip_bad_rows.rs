@@ -1,22 +1,23 @@
-//! Rows that cannot be read, in a pass that goes on without them.
+//! Skipping of rows that cannot be read.
 
 use crate::error::{Error, RowPosition};
 use crate::table::Table;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What a pass does with rows that cannot be read: it goes on without so many of them.
+/// The maximum number of rows to skip, and the errors of those skipped.
 #[derive(Debug, Default)]
 pub(crate) struct SkippedRows {
     pub(crate) most: usize,
-    /// How many were struck, by all threads.
+    /// Rows skipped so far, by all threads.
     struck: AtomicUsize,
-    /// Why, in the order of the rows.
+    /// Their errors, in row order.
     refused: Mutex<Vec<Error>>,
 }
 
 impl SkippedRows {
-    /// The line of an error that one row is to blame for, as long as there is room for one more.
+    /// The line to skip for an error that concerns one row; `None` for other errors and over the
+    /// limit.
     pub(crate) fn line_of(&self, error: &Error) -> Option<u64> {
         let (Error::Ragged { place, .. }
         | Error::NotANumber { place, .. }
@@ -38,41 +39,45 @@ impl SkippedRows {
 }
 
 impl Table {
-    /// The same table, read without the rows that cannot be: lines with too many or too few cells, numbers that are none or beyond all use,
-    /// what is no text and no JSON. A word among numbers is a missing score, and one in two cells may be. So many of them at the most, all passes together; one more is the error it was. Only a text in lines can
-    /// do without some.
+    /// Skips rows that cannot be read, at most `most` of them over all passes; one more is an
+    /// error.
+    ///
+    /// Such rows have too many or too few cells, infinite numbers, or invalid UTF-8 or JSON. A word
+    /// in a column of numbers counts as missing instead, and up to half the cells may be words.
+    /// Only text files can skip rows.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table, ScanRequest};
     /// # let dir = tempfile::tempdir()?;
     /// let path = dir.path().join("scores.csv");
     /// std::fs::write(&path, "spam,abuse\n0.1,0.2\n0.3\n0.5,inf\n0.7,0.8\n")?;
-    /// let table = Table::open(&[path], &Roles::default(), false)?.sparing(10);
+    /// let table = Table::open(&[path], &Roles::default(), false)?.skip_bad_rows(10);
     /// assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(()))?, 2);
-    /// let refused: Vec<String> = table.refused().iter().map(ToString::to_string).collect();
+    /// let refused: Vec<String> = table.skipped_rows().iter().map(ToString::to_string).collect();
     /// assert!(refused[0].contains("line 3: 1 cells") && refused[1].contains("line 4, column `abuse`"), "{refused:?}");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn sparing(mut self, most: usize) -> Self {
-        self.spare = SkippedRows { most, ..SkippedRows::default() };
+    pub fn skip_bad_rows(mut self, most: usize) -> Self {
+        self.skipped = SkippedRows { most, ..SkippedRows::default() };
         self
     }
 
-    /// Why rows were passed over, in their order; asked once, it is forgotten.
-    pub fn refused(&self) -> Vec<Error> {
-        std::mem::take(&mut self.spare.refused.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The errors of the rows skipped since the last call, in row order.
+    pub fn skipped_rows(&self) -> Vec<Error> {
+        std::mem::take(&mut self.skipped.refused.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Empties the record of a text to which a line belongs, and keeps its lines: whatever else is told by their numbers stays where it is. Whether
-/// there is one; `end` says where the record that begins somewhere ends.
-pub(crate) fn strike(text: &mut Vec<u8>, line: u64, end: impl Fn(&[u8], usize) -> Option<usize>) -> bool {
+/// Replaces the record that contains line `line` by blank lines, so that line numbers stay the
+/// same. False if there is no such line. `end` returns the end of the record that starts at a
+/// position.
+pub(crate) fn remove_record(text: &mut Vec<u8>, line: u64, end: impl Fn(&[u8], usize) -> Option<usize>) -> bool {
     let line_end =
         |at: usize, text: &[u8]| memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |step| at + step + 1);
     let (mut at, mut number) = (0, 1);
     while at < text.len() {
-        // A record without an end, such as one whose quote is never closed, is but its first line.
+        // A record without an end, such as one with an open quote, counts as its first line.
         let end = end(text, at).unwrap_or_else(|| line_end(at, text));
         let lines = memchr::memchr_iter(b'\n', &text[at..end]).count().max(1);
         if line < number + lines as u64 {
@@ -86,12 +91,12 @@ pub(crate) fn strike(text: &mut Vec<u8>, line: u64, end: impl Fn(&[u8], usize) -
 
 #[cfg(test)]
 mod tests {
-    use super::strike;
+    use super::remove_record;
     use crate::format::blocks::record_end;
 
     fn without(text: &str, line: u64) -> String {
         let mut text = text.as_bytes().to_vec();
-        assert!(strike(&mut text, line, |text, at| record_end(text, at, b',')));
+        assert!(remove_record(&mut text, line, |text, at| record_end(text, at, b',')));
         String::from_utf8(text).unwrap()
     }
 
@@ -100,8 +105,8 @@ mod tests {
         assert_eq!(without("a,b\nc,d\ne,f\n", 2), "a,b\n\ne,f\n");
         assert_eq!(without("a,\"b\nc\"\nd,e\n", 2), "\n\nd,e\n");
         assert_eq!(without("a,\"b\nc\"\nd,e", 3), "a,\"b\nc\"\n\n");
-        // What a quote swallows that is never closed comes back.
+        // Rows swallowed by an unclosed quote are read after all.
         assert_eq!(without("a,\"b\nc,d\n", 1), "\nc,d\n");
-        assert!(!strike(&mut b"a\n".to_vec(), 2, |_, _| None));
+        assert!(!remove_record(&mut b"a\n".to_vec(), 2, |_, _| None));
     }
 }

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 /// let path = dir.path().join("scores.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,\n")?;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
-/// assert_eq!(table.taken().evaluators().to_string(), "spam, abuse");
+/// assert_eq!(table.roles().evaluators().to_string(), "spam, abuse");
 /// let mut sum = 0.0;
 /// let rows = table.scan(ScanRequest::default(), |part| Ok(part.batch.score(0, 0)), |_, spam| {
 ///     sum += spam;
@@ -48,11 +48,11 @@ pub struct Table {
     pub(crate) sources: Vec<Box<dyn RowSource>>,
     /// The paths of the files.
     inputs: Vec<PathBuf>,
-    taken: ColumnRoles,
+    roles: ColumnRoles,
     /// Output columns: those of the first source, then the additional ones of the others.
     found: Vec<ColumnInfo>,
     /// All columns, including unused fields of nested objects.
-    everything: Vec<ColumnInfo>,
+    all_columns: Vec<ColumnInfo>,
     columns: Vec<String>,
     /// The notation of cells in columns that have none of their own.
     pub(crate) notation: Notation,
@@ -63,10 +63,10 @@ pub struct Table {
     /// The number of the first row in a ranking.
     pub(crate) first: u64,
     /// Policy and count for rows that cannot be read.
-    pub(crate) spare: SkippedRows,
+    pub(crate) skipped: SkippedRows,
     pub(crate) watch: ProgressWatch,
     /// Receives warnings that only a pass can raise.
-    pub(crate) ears: WarningListener,
+    pub(crate) listener: WarningListener,
 }
 
 /// The maximum number of threads; more would find no work.
@@ -109,7 +109,7 @@ impl Table {
     ) -> Result<Vec<Box<dyn RowSource>>, Error> {
         let open = |path: &PathBuf| {
             let input = InputFile::open(path, reading, again)?;
-            (input.format.about().open)(input)
+            (input.format.info().open)(input)
         };
         paths.iter().map(open).collect()
     }
@@ -136,7 +136,7 @@ impl Table {
         let WideTable { source, warnings, says } = widen(sources, reading, long)?;
         let mut table = Table::of(vec![Box::new(source)], reading, roles)?;
         table.warnings.splice(0..0, warnings);
-        table.taken.widened = Some(says);
+        table.roles.widened = Some(says);
         Ok(table)
     }
 
@@ -146,26 +146,26 @@ impl Table {
         roles: &Roles,
     ) -> Result<Table, Error> {
         for source in &mut sources {
-            roles.asked().try_for_each(|name| source.adopt(name))?;
+            roles.named_columns().try_for_each(|name| source.add_column(name))?;
         }
         let Some(first) = sources.first() else { return Err(Error::NoFiles) };
         let mut found = column_info::together(sources.iter().flat_map(|source| source.columns()));
-        let taken = roles.take(first.path(), &found)?;
+        let column_roles = roles.resolve(first.path(), &found)?;
         let mut warnings = Vec::new();
         for source in &sources {
-            warnings.extend(source.doubt());
-            warnings.extend(lacking(source.as_ref(), &taken)?);
+            warnings.extend(source.detection_warning());
+            warnings.extend(missing_columns(source.as_ref(), &column_roles)?);
         }
-        warnings.extend(taken.warnings().iter().cloned());
+        warnings.extend(column_roles.warnings().iter().cloned());
         let warnings = together(warnings);
         found.iter_mut().for_each(|found| found.cells = Vec::new());
         let columns = found.iter().map(|found| found.name.clone()).collect();
-        let everything = found.clone();
+        let all_columns = found.clone();
         // A nested field is written as part of its column, and by itself only if it was read.
-        found.retain(|found| !found.nested || taken.reads(&found.name));
+        found.retain(|found| !found.nested || column_roles.reads(&found.name));
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let notation = reading.notation();
-        let read = taken.numbers();
+        let read = column_roles.numbers();
         let numeric = |source: &dyn RowSource| -> HashMap<String, Notation> {
             let columns = source.columns().iter().filter(|found| read.contains(&*found.name));
             columns.map(|found| (found.name.clone(), notation.of_column(found))).collect()
@@ -175,18 +175,18 @@ impl Table {
         Ok(Table {
             sources,
             inputs,
-            taken,
+            roles: column_roles,
             found,
-            everything,
+            all_columns,
             columns,
             notation,
             numeric,
             warnings,
             threads,
             first: 0,
-            spare: SkippedRows::default(),
+            skipped: SkippedRows::default(),
             watch: ProgressWatch::default(),
-            ears: WarningListener::default(),
+            listener: WarningListener::default(),
         })
     }
 
@@ -224,15 +224,15 @@ impl Table {
     }
 
     /// All columns, including unused fields of nested objects.
-    pub(crate) fn everything(&self) -> &[ColumnInfo] {
-        &self.everything
+    pub(crate) fn all_columns(&self) -> &[ColumnInfo] {
+        &self.all_columns
     }
 
     /// The output columns of a source, and how their cells are converted.
-    pub(crate) fn show(&self, source: usize) -> OutputColumns<'_> {
+    pub(crate) fn output_columns(&self, source: usize) -> OutputColumns<'_> {
         OutputColumns {
             columns: &self.found,
-            taken: &self.taken,
+            roles: &self.roles,
             numeric: &self.numeric[source],
             threads: self.threads,
         }
@@ -247,7 +247,7 @@ impl Table {
     /// std::fs::write(&paths[0], "spam,abuse\n0.1,0.2\n")?;
     /// std::fs::write(&paths[1], "spam\n0.3\n")?;
     /// let table = Table::open(&paths, &Roles::default(), false)?;
-    /// assert_eq!(table.taken().evaluators().to_string(), "spam, abuse");
+    /// assert_eq!(table.roles().evaluators().to_string(), "spam, abuse");
     /// assert!(table.warnings()[0].to_string().ends_with("tue.csv: there is no column `abuse`: its scores are missing"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -256,8 +256,8 @@ impl Table {
     }
 
     /// The roles of the columns.
-    pub fn taken(&self) -> &ColumnRoles {
-        &self.taken
+    pub fn roles(&self) -> &ColumnRoles {
+        &self.roles
     }
 
     /// The names of all columns: those of the first source in order, then the additional ones of
@@ -279,7 +279,7 @@ impl Table {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn whole_columns(&self) -> impl Iterator<Item = &String> {
-        self.everything.iter().filter(|found| !found.nested).map(|found| &found.name)
+        self.all_columns.iter().filter(|found| !found.nested).map(|found| &found.name)
     }
 
     /// The default output format: that of the first source.
@@ -348,24 +348,24 @@ impl Table {
 }
 
 /// Warnings about the columns that a source lacks. Errors if it has no column of any evaluator.
-fn lacking(source: &dyn RowSource, taken: &ColumnRoles) -> Result<Vec<Warning>, Error> {
+fn missing_columns(source: &dyn RowSource, column_roles: &ColumnRoles) -> Result<Vec<Warning>, Error> {
     let names: HashSet<&str> = source.columns().iter().map(|found| found.name.as_str()).collect();
     let has = |column: &str| names.contains(column);
-    taken.has_one_of(source.path(), names.iter().copied())?;
-    let evaluators = taken.evaluators.as_slice().iter().map(|evaluator| {
+    column_roles.has_one_of(source.path(), names.iter().copied())?;
+    let evaluators = column_roles.evaluators.as_slice().iter().map(|evaluator| {
         let what = if evaluator.direction == Direction::Context { "groups" } else { "scores" };
         (evaluator.name.as_str(), what)
     });
-    let reward = taken.reward().map(|column| (column, "rewards"));
-    let probability = taken.probability.as_deref().map(|column| (column, "probabilities"));
-    let key = taken.key.as_deref().map(|column| (column, "names of items, rounds or groups"));
-    let reviewer = taken.reviewer.as_deref().map(|column| (column, "names of reviewers"));
+    let reward = column_roles.reward().map(|column| (column, "rewards"));
+    let probability = column_roles.probability.as_deref().map(|column| (column, "probabilities"));
+    let key = column_roles.key.as_deref().map(|column| (column, "names of items, rounds or groups"));
+    let reviewer = column_roles.reviewer.as_deref().map(|column| (column, "names of reviewers"));
     let wanted = evaluators.chain(reward).chain(probability).chain(key).chain(reviewer);
     let warning = |(column, what): (&str, &'static str)| {
         let (path, column) = (source.path().into(), column.to_string());
         if !has(&column) {
             Some(Warning::MissingColumn { path, more: 0, column, what })
-        } else if taken.is_unread(&column) {
+        } else if column_roles.is_unread(&column) {
             Some(Warning::IgnoredColumn { path, more: 0, column })
         } else {
             None

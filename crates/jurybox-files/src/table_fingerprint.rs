@@ -1,7 +1,7 @@
-//! Names for the rows of a table by what is in them, whatever their order and however they are written.
+//! Content hashes of a table's rows, independent of row order, column order and format.
 //!
-//! A table that was sorted, saved again by a spreadsheet, or given its columns in another order is the same rows: whoever has learnt
-//! from them, or picked from them, has done so.
+//! A table that was sorted, or saved again by a spreadsheet, has the same hash, so that rows are
+//! neither learnt from nor picked twice.
 
 use crate::scan_plan::reviewer;
 use crate::error::Error;
@@ -14,10 +14,10 @@ use crate::join_verdicts::ItemList;
 use jurybox::{Evaluators, Reviewer};
 use std::collections::HashSet;
 
-/// How names by rows begin.
+/// Prefix of hashes of rows, as opposed to those of files.
 pub(crate) const BY_ROWS: &str = "rows-";
 
-/// Names for the rows of a table.
+/// Content hashes of a table's rows.
 ///
 /// ```
 /// use jurybox_files::{TableFingerprint, Roles, Table};
@@ -37,46 +37,46 @@ pub(crate) const BY_ROWS: &str = "rows-";
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableFingerprint {
-    /// By ids and scores.
+    /// The hash of ids and scores.
     pub scores: String,
-    /// By ids, scores and rewards; that of the scores where there are none.
+    /// The hash of ids, scores and rewards; equal to `scores` without rewards.
     pub rewards: String,
 }
 
 impl TableFingerprint {
-    /// The names of a table's rows. Its key is the id of its items.
+    /// Computes the hashes. The table's key must be the id of its items.
     pub fn of(table: &Table) -> Result<TableFingerprint, Error> {
         Ok(RowScan::at(table, None)?.content)
     }
 }
 
-/// Which verdicts of a table are known already.
+/// The verdicts that a state has learnt already.
 #[derive(Clone, Copy)]
 pub(crate) struct KnownVerdicts<'a> {
-    /// Items by their ids, and their verdicts by all that is in their rows.
+    /// Hashes of items' ids, and of verdicts with their whole rows.
     pub(crate) items: &'a HashSet<ItemHash>,
-    /// Whether the reward is turned round: what is remembered of it is the direction in which high is good.
+    /// Whether to negate rewards: hashes are of rewards with high as good.
     pub(crate) turned: bool,
 }
 
-/// What a look at the rows of a table shows.
+/// The result of hashing a table's rows.
 pub(crate) struct RowScan {
     pub(crate) content: TableFingerprint,
     pub(crate) rows: u64,
-    /// What the verdicts will be known by.
+    /// Hashes of items and verdicts, in pairs, for the state to remember.
     pub(crate) verdicts: Vec<ItemHash>,
-    /// The rows whose verdicts are known: the same id, scores, reward and reviewer.
+    /// Rows with a verdict learnt before: same id, scores, reward and reviewer.
     pub(crate) known: HashSet<u64>,
-    /// Rows of which nothing but the id is known.
+    /// Rows whose id alone is known.
     pub(crate) known_ids: ItemList,
 }
 
 impl RowScan {
-    /// Looks at the rows of a table; at their verdicts where it is said which are known.
+    /// Scans a table. Verdicts are hashed and compared only if known ones are given.
     pub(crate) fn at(table: &Table, verdicts: Option<KnownVerdicts<'_>>) -> Result<RowScan, Error> {
-        let evaluators = table.taken().evaluators();
+        let evaluators = table.roles().evaluators();
         let width = evaluators.len();
-        let rewarded = table.taken().reward().is_some();
+        let rewarded = table.roles().reward().is_some();
         let verdicts = verdicts.filter(|_| rewarded);
         let none = RowHasher::of(evaluators);
         let (mut scores, mut rewards) = (none.clone(), none.clone());
@@ -115,7 +115,7 @@ impl RowScan {
                     }
                     found.extend([item, verdict]);
                 }
-                // No more than the last of them will be remembered.
+                // A state remembers only the last ones.
                 if found.len() > 4 * MOST_VERDICTS {
                     found.drain(..found.len() - 2 * MOST_VERDICTS);
                 }
@@ -127,10 +127,10 @@ impl RowScan {
     }
 }
 
-/// Rows as they are added, in any order.
+/// An order-independent hash of rows: the sum of their hashes.
 #[derive(Clone)]
 pub(crate) struct RowHasher {
-    /// The columns in the order of the evaluators' names.
+    /// Columns in the order of the evaluators' names.
     columns: Vec<usize>,
     head: Fingerprint,
     rows: u64,
@@ -156,24 +156,25 @@ impl RowHasher {
         self.sum = self.sum.wrapping_add(row.value());
     }
 
-    /// What the verdict on a row is known by: everything in it. The reward is in the direction in which high is good.
+    /// The hash of the verdict on a row, from its id, scores, reviewer and reward (with high as
+    /// good).
     pub(crate) fn verdict(&self, id: &str, scores: &[f64], reward: f64, by: Option<Reviewer>) -> ItemHash {
         let mut name = Fingerprint::new();
         name.text(&id::of(id));
-        // Minus zero is zero.
+        // Adding zero turns -0.0 into 0.0.
         self.columns.iter().for_each(|&column| name.number(scores[column] + 0.0));
         name.number(reward + 0.0);
         name.bytes(&by.map_or(u64::MAX, Reviewer::code).to_le_bytes());
         ItemHash::named(&name)
     }
 
-    /// The rows of another.
+    /// Adds the rows of another hash.
     pub(crate) fn join(&mut self, more: &RowHasher) {
         self.rows += more.rows;
         self.sum = self.sum.wrapping_add(more.sum);
     }
 
-    /// The name; it is no other kind of fingerprint.
+    /// The hash as text, with the prefix of row hashes.
     pub(crate) fn name(mut self) -> String {
         self.head.bytes(&self.rows.to_le_bytes());
         self.head.bytes(&self.sum.to_le_bytes());

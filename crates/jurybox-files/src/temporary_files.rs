@@ -40,7 +40,7 @@ pub(crate) fn begin(path: &Path, about: Option<&Metadata>) -> Result<NamedTempFi
             continue;
         }
         if let Some(about) = about {
-            hand_on(about, file.as_file()).map_err(failed)?;
+            copy_owner(about, file.as_file()).map_err(failed)?;
         }
         return Ok(file);
     }
@@ -48,7 +48,7 @@ pub(crate) fn begin(path: &Path, about: Option<&Metadata>) -> Result<NamedTempFi
 
 /// Copies permissions to a file and, as far as the system allows, owner and group.
 #[cfg(unix)]
-pub(crate) fn hand_on(about: &Metadata, to: &File) -> io::Result<()> {
+pub(crate) fn copy_owner(about: &Metadata, to: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let (owner, group) = (about.uid(), about.gid());
     let here = to.metadata()?;
@@ -65,7 +65,7 @@ pub(crate) fn hand_on(about: &Metadata, to: &File) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn hand_on(about: &Metadata, to: &File) -> io::Result<()> {
+pub(crate) fn copy_owner(about: &Metadata, to: &File) -> io::Result<()> {
     to.set_permissions(about.permissions())
 }
 

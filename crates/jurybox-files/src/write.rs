@@ -208,7 +208,7 @@ impl FinishedFile {
 /// The writer of a table in one format.
 pub(crate) trait TableSink: Send {
     /// Writes some rows.
-    fn write(&mut self, slab: &OutputRows) -> Result<(), Error>;
+    fn write(&mut self, output: &OutputRows) -> Result<(), Error>;
 
     /// Completes the file and renames it to its final name.
     fn finish(self: Box<Self>) -> Result<(), Error>;
@@ -258,12 +258,12 @@ impl TableWriter {
     }
 
     fn in_format(aside: PendingFile, name: &Path, format: Format, safe_csv: bool) -> Result<TableWriter, Error> {
-        let sink = (format.about().create)(aside, name)?;
+        let sink = (format.info().create)(aside, name)?;
         Ok(TableWriter { sink, safe: safe_csv && format == Format::Csv })
     }
 
-    pub(crate) fn write(&mut self, slab: &OutputRows) -> Result<(), Error> {
-        if self.safe { self.sink.write(&slab.without_formulas()) } else { self.sink.write(slab) }
+    pub(crate) fn write(&mut self, output: &OutputRows) -> Result<(), Error> {
+        if self.safe { self.sink.write(&output.without_formulas()) } else { self.sink.write(output) }
     }
 
     /// Completes the file and renames it to its final name.

@@ -53,7 +53,7 @@ macro_rules! formats {
         const FORMATS: &[Format] = &[$(Format::$name),*];
 
         impl Format {
-            pub(crate) fn about(self) -> &'static FormatInfo {
+            pub(crate) fn info(self) -> &'static FormatInfo {
                 match self {
                     $(Format::$name => &$module::ABOUT,)*
                 }
@@ -96,12 +96,12 @@ impl Format {
         let name = name.to_ascii_lowercase();
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
         let (_, ending) = name.rsplit_once('.')?;
-        FORMATS.iter().copied().find(|format| format.about().endings.contains(&ending))
+        FORMATS.iter().copied().find(|format| format.info().endings.contains(&ending))
     }
 
     /// The format of a file that begins with `text`.
     pub(crate) fn of_text(text: &[u8]) -> Format {
-        FORMATS.iter().copied().find(|format| (format.about().begins)(text)).unwrap_or(Format::Csv)
+        FORMATS.iter().copied().find(|format| (format.info().begins)(text)).unwrap_or(Format::Csv)
     }
 }
 
@@ -117,12 +117,12 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
     fn columns(&self) -> &[ColumnInfo];
 
     /// Adds a column that was requested but not detected, if it may appear further down.
-    fn adopt(&mut self, _name: &str) -> Result<(), Error> {
+    fn add_column(&mut self, _name: &str) -> Result<(), Error> {
         Ok(())
     }
 
     /// A warning about how the columns were detected, if there is one.
-    fn doubt(&self) -> Option<Warning> {
+    fn detection_warning(&self) -> Option<Warning> {
         None
     }
 
@@ -136,7 +136,7 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
 
     /// Whether rows can be fetched by number after a pass. If not, the pass itself keeps rows for
     /// output.
-    fn by_number(&self) -> bool;
+    fn is_seekable(&self) -> bool;
 
     /// Whether its rows are held in memory for as long as it exists.
     fn is_in_memory(&self) -> bool {
@@ -156,7 +156,7 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
     }
 
     /// Starts a pass over all rows; adds the bytes read to `bytes`.
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error>;
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error>;
 
     /// The number of rows, if known without reading them.
     fn rows(&self) -> Option<u64> {
@@ -165,8 +165,8 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
 
     /// Starts a pass over the given row ranges only, in order. Only sources with known `rows`
     /// support this; the default reads everything.
-    fn cut_some(&self, _rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
-        self.cut(bytes)
+    fn units_of_rows(&self, _rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+        self.units(bytes)
     }
 
     /// The number of lines (of text) or rows in a unit: positions in later units are offset by it.
@@ -174,16 +174,16 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
 
     /// Parses a unit and passes each batch to `each`. Positions in errors count from the unit's
     /// start.
-    fn parse(&self, unit: &mut WorkUnit, ask: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error>;
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error>;
 
     /// Blanks out the row that contains line `line` of a unit, counted from 1, so that a pass can
     /// continue without it. Other rows keep their positions. False if the row cannot be removed.
-    fn strike(&self, _unit: &mut WorkUnit, _line: u64) -> bool {
+    fn remove_record(&self, _unit: &mut WorkUnit, _line: u64) -> bool {
         false
     }
 
     /// The whole rows of one part of a pass that requested records.
-    fn whole(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error>;
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error>;
 
     /// Whole rows in the given order, from the records kept of them or by their numbers.
     fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error>;
@@ -209,16 +209,16 @@ pub(crate) trait UnitReader: Send {
 #[derive(Default)]
 pub(crate) struct WorkUnit {
     pub(crate) text: Vec<u8>,
-    pub(crate) stretch: RowRange,
+    pub(crate) range: RowRange,
     pub(crate) arrays: Option<RecordBatch>,
-    pub(crate) scratch: ThreadCache,
+    pub(crate) cache: ThreadCache,
 }
 
 /// A range of rows within one row group of a source.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RowRange {
     /// Index of the row group; 0 in formats that have none.
-    pub(crate) piece: usize,
+    pub(crate) row_group: usize,
     pub(crate) start: usize,
     pub(crate) rows: usize,
     /// The range's share of the source's bytes, for progress.
@@ -268,7 +268,7 @@ pub(crate) struct RowRequest<'a> {
 pub(crate) struct OutputColumns<'a> {
     /// Every column of the table, in its order.
     pub(crate) columns: &'a [ColumnInfo],
-    pub(crate) taken: &'a ColumnRoles,
+    pub(crate) roles: &'a ColumnRoles,
     /// Number notation by column name, for the columns that were read as numbers.
     pub(crate) numeric: &'a HashMap<String, Notation>,
     pub(crate) threads: usize,

@@ -132,7 +132,7 @@ impl InputFile {
             return Err(Error::Empty { path });
         }
         let (format, items) = told(&path, "", &head, &reading)?;
-        if !again && format.about().streams {
+        if !again && format.info().streams {
             let origin = InputOrigin::Once(Mutex::new(Some(head)));
             return Ok(InputFile { path, format, reading, items, origin, size: None });
         }

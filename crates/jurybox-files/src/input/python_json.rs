@@ -96,7 +96,7 @@ fn in_json(lines: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Without a line's end nothing could be given out, and memory would fill up.
+    /// Without a line end nothing could be returned, and memory would fill up.
     #[test]
     fn a_line_without_end_is_given_out_before_it_fills_the_memory() {
         let mut endless = PythonJson::new(io::repeat(b'1'));

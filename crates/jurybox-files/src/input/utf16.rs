@@ -80,7 +80,7 @@ impl<R: Read> Read for Utf8<R> {
 mod tests {
     use super::*;
 
-    /// Gives one byte at a time: every character is cut everywhere.
+    /// Returns one byte at a time, so that every character is split.
     struct Drip<'a>(&'a [u8]);
 
     impl Read for Drip<'_> {

@@ -55,11 +55,11 @@ pub enum KeepRecords {
 
 impl Table {
     /// The use of each column of a source in a pass.
-    pub(crate) fn ask(&self, source: &dyn RowSource, want: ScanRequest<'_>) -> ScanPlan {
-        let taken = &self.taken;
+    pub(crate) fn scan_plan(&self, source: &dyn RowSource, want: ScanRequest<'_>) -> ScanPlan {
+        let column_roles = &self.roles;
         let mut wanted: Vec<(&str, ColumnUse)> = Vec::new();
         let sign = |of: &Evaluator| if of.direction == Direction::Low { -1.0 } else { 1.0 };
-        for (evaluator, found) in taken.evaluators.as_slice().iter().enumerate() {
+        for (evaluator, found) in column_roles.evaluators.as_slice().iter().enumerate() {
             let sign = if want.upright { sign(found) } else { 1.0 };
             let what = match found.direction {
                 Direction::Context => ColumnUse::Group { evaluator },
@@ -67,26 +67,26 @@ impl Table {
             };
             wanted.push((&found.name, what));
         }
-        if let Some(reward) = taken.reward.as_ref().filter(|_| want.reward) {
+        if let Some(reward) = column_roles.reward.as_ref().filter(|_| want.reward) {
             wanted.push((&reward.name, ColumnUse::Reward { sign: sign(reward) }));
         }
         for (asked, column, what) in [
-            (want.probability, &taken.probability, ColumnUse::Probability),
-            (want.key, &taken.key, ColumnUse::Key),
-            (want.reviewer, &taken.reviewer, ColumnUse::Reviewer),
+            (want.probability, &column_roles.probability, ColumnUse::Probability),
+            (want.key, &column_roles.key, ColumnUse::Key),
+            (want.reviewer, &column_roles.reviewer, ColumnUse::Reviewer),
         ] {
             wanted.extend(column.as_deref().filter(|_| asked).map(|column| (column, what)));
         }
         if want.ids {
-            wanted.extend(taken.id.iter().map(|column| (column.as_str(), ColumnUse::Id)));
+            wanted.extend(column_roles.id.iter().map(|column| (column.as_str(), ColumnUse::Id)));
         }
-        wanted.extend(taken.watched().map(|column| (column, ColumnUse::Watch)));
+        wanted.extend(column_roles.empty_columns().map(|column| (column, ColumnUse::Watch)));
         let names: Vec<String> = source.columns().iter().map(|found| found.name.clone()).collect();
         let places: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (&**name, at)).collect();
         let mut uses = vec![ColumnUse::Skip; names.len()];
         let mut lacking = Vec::new();
         for (column, what) in wanted {
-            let unread = matches!(what, ColumnUse::Score { .. } | ColumnUse::Group { .. }) && taken.is_unread(column);
+            let unread = matches!(what, ColumnUse::Score { .. } | ColumnUse::Group { .. }) && column_roles.is_unread(column);
             match places.get(column).copied().filter(|_| !unread) {
                 // A column has one use; the evaluators are assigned first.
                 Some(at) if uses[at] == ColumnUse::Skip => uses[at] = what,
@@ -97,20 +97,20 @@ impl Table {
         }
         let records = match want.records {
             KeepRecords::None => false,
-            KeepRecords::Passing => !source.by_number(),
+            KeepRecords::Passing => !source.is_seekable(),
             KeepRecords::All => true,
         };
-        let rewards = taken.verdicts().map(Into::into);
+        let rewards = column_roles.verdicts().map(Into::into);
         let form = want.form.filter(|_| !want.upright).cloned();
         let notation = |found: &ColumnInfo| {
             let notation = self.notation.of_column(found);
-            if taken.verdicts() == Some(&*found.name) {
-                Notation { labels: taken.labels.clone(), ..notation }
+            if column_roles.verdicts() == Some(&*found.name) {
+                Notation { labels: column_roles.labels.clone(), ..notation }
             } else {
                 notation
             }
         };
         let notations = source.columns().iter().map(notation).collect();
-        ScanPlan { uses, names, notations, evaluators: taken.evaluators.len(), rewards, records, lacking, form }
+        ScanPlan { uses, names, notations, evaluators: column_roles.evaluators.len(), rewards, records, lacking, form }
     }
 }

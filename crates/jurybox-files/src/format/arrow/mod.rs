@@ -38,8 +38,8 @@ pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<ColumnInfo>, E
 }
 
 /// Indices of the columns that a pass has to read.
-pub(crate) fn wanted(ask: &ScanPlan) -> Vec<usize> {
-    (0..ask.uses.len()).filter(|&column| ask.records || ask.uses[column] != ColumnUse::Skip).collect()
+pub(crate) fn wanted(plan: &ScanPlan) -> Vec<usize> {
+    (0..plan.uses.len()).filter(|&column| plan.records || plan.uses[column] != ColumnUse::Skip).collect()
 }
 
 /// Converts arrays to a batch. `pieces(i)` returns the arrays of column `wanted[i]`, whose rows
@@ -48,67 +48,67 @@ pub(crate) fn batch(
     path: &Path,
     rows: usize,
     wanted: &[usize],
-    ask: &ScanPlan,
+    plan: &ScanPlan,
     pieces: impl Fn(usize) -> Vec<ArrayRef>,
 ) -> Result<Batch, Error> {
-    let mut batch = Batch { rows, evaluators: ask.evaluators, tallies: ask.tallies(), ..Batch::default() };
-    let mut scores = vec![None; ask.evaluators];
+    let mut batch = Batch { rows, evaluators: plan.evaluators, tallies: plan.tallies(), ..Batch::default() };
+    let mut scores = vec![None; plan.evaluators];
     for (at, &column) in wanted.iter().enumerate() {
-        match ask.uses[column] {
+        match plan.uses[column] {
             ColumnUse::Skip => {}
-            ColumnUse::Watch => watch(path, &pieces(at), ask, column, &mut batch.tallies[column])?,
+            ColumnUse::Watch => watch(path, &pieces(at), plan, column, &mut batch.tallies[column])?,
             ColumnUse::Key => {
-                each_key(path, &ask.names[column], &pieces(at), |_, key| batch.keys.push(key.into()))?;
+                each_key(path, &plan.names[column], &pieces(at), |_, key| batch.keys.push(key.into()))?;
             }
             ColumnUse::Group { evaluator } => {
                 let mut codes = Vec::with_capacity(rows);
-                each_key(path, &ask.names[column], &pieces(at), |_, name| codes.push(group(&name)))?;
+                each_key(path, &plan.names[column], &pieces(at), |_, name| codes.push(group(&name)))?;
                 scores[evaluator] = Some(NumberColumn::Own(codes));
             }
             ColumnUse::Reviewer => {
-                each_key(path, &ask.names[column], &pieces(at), |_, name| batch.reviewed_by(&name))?;
+                each_key(path, &plan.names[column], &pieces(at), |_, name| batch.reviewed_by(&name))?;
             }
             ColumnUse::Id => {
-                each_key(path, &ask.names[column], &pieces(at), |row, key| {
-                    batch.name(row, &ask.names[column], &key);
+                each_key(path, &plan.names[column], &pieces(at), |row, key| {
+                    batch.name(row, &plan.names[column], &key);
                 })?;
             }
             ColumnUse::Score { evaluator, sign } => {
-                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
+                let numbers = read(path, &pieces(at), plan, column, &mut batch.tallies[column])?;
                 scores[evaluator] = Some(numbers.signed(sign));
             }
             ColumnUse::Reward { sign } => {
-                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
-                batch.rewards = checked(path, &ask.names[column], numbers)?.signed(sign).into_vec();
+                let numbers = read(path, &pieces(at), plan, column, &mut batch.tallies[column])?;
+                batch.rewards = checked(path, &plan.names[column], numbers)?.signed(sign).into_vec();
             }
             ColumnUse::Probability => {
-                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
-                batch.probabilities = checked(path, &ask.names[column], numbers)?.into_vec();
+                let numbers = read(path, &pieces(at), plan, column, &mut batch.tallies[column])?;
+                batch.probabilities = checked(path, &plan.names[column], numbers)?.into_vec();
             }
         }
     }
     // In the order of the evaluators, so that sums round as they do in the other formats.
     let mut sums = Vec::new();
-    if let Some(form) = &ask.form {
+    if let Some(form) = &plan.form {
         begin_sums(&mut sums, form, rows, 0.0);
     }
-    let mut columns = Vec::with_capacity(ask.evaluators);
+    let mut columns = Vec::with_capacity(plan.evaluators);
     for (evaluator, numbers) in scores.into_iter().enumerate() {
         let numbers = numbers.unwrap_or_else(|| NumberColumn::missing(rows));
-        let bad = match &ask.form {
+        let bad = match &plan.form {
             Some(form) => numbers.add_to(form, evaluator, &mut sums[form.lane(evaluator)]),
             None => numbers.unusable(),
         };
         if let Some(row) = bad {
-            let column = ask.uses.iter().position(|what| what.is_score_of(evaluator)).unwrap_or(0);
+            let column = plan.uses.iter().position(|what| what.is_score_of(evaluator)).unwrap_or(0);
             // The value as stored in the table, not with the sign by which it is ranked.
-            let sign = if let ColumnUse::Score { sign, .. } = ask.uses[column] { sign } else { 1.0 };
-            return Err(infinite(path, &ask.names[column], row, numbers.get(row) * sign));
+            let sign = if let ColumnUse::Score { sign, .. } = plan.uses[column] { sign } else { 1.0 };
+            return Err(infinite(path, &plan.names[column], row, numbers.get(row) * sign));
         }
         columns.push(numbers);
     }
     batch.scores = BatchLayout::Columns(columns);
-    if let Some(form) = &ask.form {
+    if let Some(form) = &plan.form {
         form.finish(&mut sums);
     }
     batch.values = sums.into_iter().next().unwrap_or_default();
@@ -119,16 +119,16 @@ pub(crate) fn batch(
 fn read(
     path: &Path,
     pieces: &[ArrayRef],
-    ask: &ScanPlan,
+    plan: &ScanPlan,
     column: usize,
     tally: &mut ColumnTally,
 ) -> Result<NumberColumn, Error> {
     let mut before = 0;
     let mut all: Option<Vec<f64>> = None;
     for array in pieces {
-        let found = numbers::numbers(array, &ask.notations[column], &mut |row, cell, text| {
+        let found = numbers::numbers(array, &plan.notations[column], &mut |row, cell, text| {
             let place = RowPosition::Row((before + row) as u64 + 1);
-            tally.take(path, place, ask, column, cell, text.as_bytes())
+            tally.take(path, place, plan, column, cell, text.as_bytes())
         })?;
         // Of numeric arrays, only those that are missing throughout are counted.
         if is_numeric(array.data_type()) && found.is_missing() {
@@ -185,14 +185,14 @@ pub fn group_codes(column: &str, array: &ArrayRef) -> Result<Vec<f64>, Error> {
 }
 
 /// Counts the cells of a column that had no values in the rows that were looked at.
-fn watch(path: &Path, pieces: &[ArrayRef], ask: &ScanPlan, column: usize, tally: &mut ColumnTally) -> Result<(), Error> {
+fn watch(path: &Path, pieces: &[ArrayRef], plan: &ScanPlan, column: usize, tally: &mut ColumnTally) -> Result<(), Error> {
     let mut before = 0;
     for array in pieces {
         if array.logical_null_count() < array.len() {
             each_text(array, |row, text| {
                 let place = RowPosition::Row((before + row) as u64 + 1);
-                let cell = ask.notations[column].read(text.as_bytes());
-                tally.take(path, place, ask, column, cell, text.as_bytes()).map(|_| ())
+                let cell = plan.notations[column].read(text.as_bytes());
+                tally.take(path, place, plan, column, cell, text.as_bytes()).map(|_| ())
             })?;
         }
         before += array.len();
@@ -213,7 +213,7 @@ pub(crate) fn infinite(path: &Path, column: &str, row: usize, value: f64) -> Err
 }
 
 /// Arrays as the columns of `show`.
-pub(crate) fn slab(arrays: &RecordBatch, show: &OutputColumns<'_>) -> OutputRows {
+pub(crate) fn output_rows(arrays: &RecordBatch, show: &OutputColumns<'_>) -> OutputRows {
     OutputRows::new(arrays.num_rows(), show, |name| arrays.column_by_name(name).cloned().map(OutputColumn::Array))
 }
 

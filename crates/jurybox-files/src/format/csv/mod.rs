@@ -14,7 +14,7 @@ use crate::input::{InputStart, InputFile};
 use crate::detect::{ColumnDetector, ROWS};
 use crate::roles::ColumnInfo;
 use crate::scan::ScanPart;
-use crate::skip_bad_rows::strike;
+use crate::skip_bad_rows::remove_record;
 use crate::warning::Warning;
 use header::Header;
 use memchr::{memchr, memchr_iter};
@@ -53,7 +53,7 @@ impl Csv {
     }
 
     /// Converts records to the columns of `show`.
-    fn slab<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &OutputColumns<'_>) -> OutputRows {
+    fn output_rows<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &OutputColumns<'_>) -> OutputRows {
         let rows = records.len();
         let mut cells: Vec<Vec<Box<str>>> = vec![Vec::with_capacity(rows); self.columns.len()];
         for record in records {
@@ -84,7 +84,7 @@ impl RowSource for Csv {
         &self.columns
     }
 
-    fn doubt(&self) -> Option<Warning> {
+    fn detection_warning(&self) -> Option<Warning> {
         let named = self.input.reading.header != Some(false) && self.header.is_of_numbers();
         named.then(|| Warning::HeaderOfNumbers {
             path: self.input.path.clone(),
@@ -100,7 +100,7 @@ impl RowSource for Csv {
         self.header.lines
     }
 
-    fn by_number(&self) -> bool {
+    fn is_seekable(&self) -> bool {
         false
     }
 
@@ -112,7 +112,7 @@ impl RowSource for Csv {
         self.input.fingerprint()
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
         let mut text = self.input.text(bytes)?;
         text.read_exact(&mut vec![0; self.header.bytes]).map_err(|e| self.input.reading(e))?;
         Ok(Box::new(TextUnits::new(&self.input, text, RecordEnds::Quoted(self.header.delimiter))))
@@ -122,21 +122,21 @@ impl RowSource for Csv {
         memchr_iter(b'\n', &unit.text).count() as u64
     }
 
-    fn parse(&self, unit: &mut WorkUnit, ask: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
-        let batch = parse::parse(self.path(), &unit.text, self.header.delimiter, ask)?;
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
+        let batch = parse::parse(self.path(), &unit.text, self.header.delimiter, plan)?;
         each(ParsedBatch { batch, text: &unit.text, arrays: None })
     }
 
-    fn strike(&self, unit: &mut WorkUnit, line: u64) -> bool {
-        strike(&mut unit.text, line, |text, at| record_end(text, at, self.header.delimiter))
+    fn remove_record(&self, unit: &mut WorkUnit, line: u64) -> bool {
+        remove_record(&mut unit.text, line, |text, at| record_end(text, at, self.header.delimiter))
     }
 
-    fn whole(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
-        Ok(self.slab((0..part.batch.rows()).map(|row| part.text_of(row)), show))
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+        Ok(self.output_rows((0..part.batch.rows()).map(|row| part.text_of(row)), show))
     }
 
     fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
-        Ok(self.slab(rows.iter().map(|row| row.record.text()), show))
+        Ok(self.output_rows(rows.iter().map(|row| row.record.text()), show))
     }
 }
 

@@ -13,16 +13,16 @@ use memchr::{memchr, memchr_iter, memchr2};
 use std::path::Path;
 
 /// Parses the records of a block. Line numbers in errors count from 1 at the block's start.
-pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &ScanPlan) -> Result<Batch, Error> {
+pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, plan: &ScanPlan) -> Result<Batch, Error> {
     if let Err(bad) = std::str::from_utf8(block) {
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
         return Err(Error::NotUtf8 { path: path.into(), place: RowPosition::Line(line) });
     }
     let mut batch =
-        Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, BatchLayout::default()) };
-    let plain = ask.notations.iter().map(Notation::is_plain).collect();
-    let mut sink = RecordParser { path, delimiter, ask, plain, scores: Vec::new(), batch: &mut batch, line: 1 };
-    sink.scores.reserve(block.len() / 64 * ask.evaluators);
+        Batch { tallies: plan.tallies(), starts_lines: true, ..Batch::new(plan, BatchLayout::default()) };
+    let plain = plan.notations.iter().map(Notation::is_plain).collect();
+    let mut sink = RecordParser { path, delimiter, plan, plain, scores: Vec::new(), batch: &mut batch, line: 1 };
+    sink.scores.reserve(block.len() / 64 * plan.evaluators);
     if memchr(b'"', block).is_some() {
         sink.records(block, |sink, at| sink.careful_record(block, at))?;
     } else {
@@ -36,7 +36,7 @@ pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &ScanPlan) ->
 struct RecordParser<'a> {
     path: &'a Path,
     delimiter: u8,
-    ask: &'a ScanPlan,
+    plan: &'a ScanPlan,
     /// By column: whether its numbers need no special notation, so that the fast parser applies.
     plain: Vec<bool>,
     scores: Vec<f64>,
@@ -62,7 +62,7 @@ impl RecordParser<'_> {
                 at = record(self, at)?;
             }
         }
-        if self.ask.records {
+        if self.plan.records {
             self.batch.starts.push(block.len());
         }
         Ok(())
@@ -72,9 +72,9 @@ impl RecordParser<'_> {
     #[inline]
     fn plain_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
         self.open_row(start);
-        let row = self.scores.len() - self.ask.evaluators;
-        let (mut at, last) = (start, self.ask.uses.len() - 1);
-        for (column, &what) in self.ask.uses.iter().enumerate() {
+        let row = self.scores.len() - self.plan.evaluators;
+        let (mut at, last) = (start, self.plan.uses.len() - 1);
+        for (column, &what) in self.plan.uses.iter().enumerate() {
             let end = if let ColumnUse::Score { evaluator, sign } = what {
                 let (value, end) = self.plain_number(block, at, column)?;
                 self.scores[row + evaluator] = value * sign;
@@ -135,11 +135,11 @@ impl RecordParser<'_> {
 
     fn cells_of(&mut self, record: &[u8], start: usize) -> Result<(), Error> {
         self.open_row(start);
-        let row = self.scores.len() - self.ask.evaluators;
+        let row = self.scores.len() - self.plan.evaluators;
         let mut found = 0;
         for (column, cell) in cells(record, self.delimiter).enumerate() {
             found += 1;
-            match self.ask.uses.get(column) {
+            match self.plan.uses.get(column) {
                 Some(&ColumnUse::Score { evaluator, sign }) => {
                     self.scores[row + evaluator] = self.number(column, &cell)? * sign;
                 }
@@ -147,21 +147,21 @@ impl RecordParser<'_> {
                 Some(_) => self.take(column, &cell)?,
             }
         }
-        if found == self.ask.uses.len() { Ok(()) } else { Err(self.ragged(record, 0)) }
+        if found == self.plan.uses.len() { Ok(()) } else { Err(self.ragged(record, 0)) }
     }
 
     fn open_row(&mut self, start: usize) {
         self.batch.rows += 1;
         // Missing until a cell is read: an evaluator may have no column here.
-        self.scores.resize(self.scores.len() + self.ask.evaluators, f64::NAN);
-        if self.ask.records {
+        self.scores.resize(self.scores.len() + self.plan.evaluators, f64::NAN);
+        if self.plan.records {
             self.batch.starts.push(start);
         }
     }
 
     /// Reads a requested cell that is not a score.
     fn take(&mut self, column: usize, cell: &[u8]) -> Result<(), Error> {
-        match self.ask.uses[column] {
+        match self.plan.uses[column] {
             ColumnUse::Reward { sign } => {
                 let number = self.number(column, cell)?;
                 self.batch.rewards.push(number * sign);
@@ -174,7 +174,7 @@ impl RecordParser<'_> {
             ColumnUse::Reviewer => self.batch.reviewed_by(&String::from_utf8_lossy(cell)),
             ColumnUse::Id => {
                 let (row, name, cell) =
-                    (self.batch.rows - 1, &self.ask.names[column], String::from_utf8_lossy(cell));
+                    (self.batch.rows - 1, &self.plan.names[column], String::from_utf8_lossy(cell));
                 id::check(self.path, RowPosition::Line(self.line), name, &cell)?;
                 self.batch.name(row, name, &cell);
             }
@@ -182,7 +182,7 @@ impl RecordParser<'_> {
                 self.number(column, cell)?;
             }
             ColumnUse::Group { evaluator } => {
-                let row = self.scores.len() - self.ask.evaluators;
+                let row = self.scores.len() - self.plan.evaluators;
                 self.scores[row + evaluator] = group(&String::from_utf8_lossy(cell));
             }
             ColumnUse::Skip | ColumnUse::Score { .. } => {}
@@ -192,15 +192,15 @@ impl RecordParser<'_> {
 
     /// Reads a whole cell as a number.
     fn number(&mut self, column: usize, cell: &[u8]) -> Result<f64, Error> {
-        let read = self.ask.notations[column].read(cell);
-        self.batch.tallies[column].take(self.path, RowPosition::Line(self.line), self.ask, column, read, cell)
+        let read = self.plan.notations[column].read(cell);
+        self.batch.tallies[column].take(self.path, RowPosition::Line(self.line), self.plan, column, read, cell)
     }
 
     #[cold]
     fn ragged(&self, block: &[u8], start: usize) -> Error {
         let end = record_end(block, start, self.delimiter).unwrap_or(block.len());
         let found = cells(&block[start..end], self.delimiter).count();
-        let (path, expected) = (self.path.to_path_buf(), self.ask.uses.len());
+        let (path, expected) = (self.path.to_path_buf(), self.plan.uses.len());
         Error::Ragged { path, place: RowPosition::Line(self.line), found, expected }
     }
 }

@@ -18,13 +18,13 @@ impl CsvSink {
 }
 
 impl TableSink for CsvSink {
-    fn write(&mut self, slab: &OutputRows) -> Result<(), Error> {
+    fn write(&mut self, output: &OutputRows) -> Result<(), Error> {
         let mut text = Vec::new();
         if std::mem::take(&mut self.first) {
-            record(&mut text, slab.names.iter().cloned());
+            record(&mut text, output.names.iter().cloned());
         }
-        for row in 0..slab.rows {
-            record(&mut text, slab.columns.iter().map(|column| column.text(row)));
+        for row in 0..output.rows {
+            record(&mut text, output.columns.iter().map(|column| column.text(row)));
         }
         self.out.put(&text)
     }

@@ -15,7 +15,7 @@ use crate::detect::{ColumnDetector, ROWS};
 use crate::cell_number::Notation;
 use crate::roles::{ColumnInfo, ColumnKind};
 use crate::scan::ScanPart;
-use crate::skip_bad_rows::strike;
+use crate::skip_bad_rows::remove_record;
 use cells::JsonCells;
 use fields::FieldPaths;
 use memchr::memchr_iter;
@@ -60,7 +60,7 @@ impl JsonLines {
 
     /// Converts lines to the columns of `show`. All of them were parsed before, so a line that
     /// fails here counts as empty.
-    fn slab<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &OutputColumns<'_>) -> OutputRows {
+    fn output_rows<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &OutputColumns<'_>) -> OutputRows {
         let rows = records.len();
         let known: HashMap<&str, &[String]> =
             self.columns.iter().zip(&self.ways).map(|(found, way)| (&*found.name, &**way)).collect();
@@ -90,7 +90,7 @@ impl JsonLines {
     /// keys.
     fn late(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
         let last = name.rsplit('.').next().unwrap_or(name);
-        let mut cut = self.cut(&Arc::default())?;
+        let mut cut = self.units(&Arc::default())?;
         let mut unit = WorkUnit::default();
         while cut.next(&mut unit)? {
             for (_, _, line) in parse::lines(&unit.text) {
@@ -123,7 +123,7 @@ impl RowSource for JsonLines {
         self.input.size
     }
 
-    fn by_number(&self) -> bool {
+    fn is_seekable(&self) -> bool {
         false
     }
 
@@ -135,7 +135,7 @@ impl RowSource for JsonLines {
         self.input.fingerprint()
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
         Ok(Box::new(TextUnits::new(&self.input, self.input.text(bytes)?, RecordEnds::Lines)))
     }
 
@@ -145,7 +145,7 @@ impl RowSource for JsonLines {
 
     /// A key may first appear below the lines that were looked at. A file is searched for it; a
     /// stream cannot be, so the key is accepted unseen.
-    fn adopt(&mut self, name: &str) -> Result<(), Error> {
+    fn add_column(&mut self, name: &str) -> Result<(), Error> {
         if self.whole || self.columns.iter().any(|found| found.name == name) {
             return Ok(());
         }
@@ -161,27 +161,27 @@ impl RowSource for JsonLines {
         Ok(())
     }
 
-    fn parse(&self, unit: &mut WorkUnit, ask: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
         let mut ways = FieldPaths::default();
         for (column, way) in self.ways.iter().enumerate() {
             ways.add(way, column);
         }
         let place = if self.input.items { RowPosition::Row } else { RowPosition::Line };
         let wanted = parse::WantedFields { path: self.path(), ways: &ways, place };
-        let batch = parse::parse(&wanted, &unit.text, ask)?;
+        let batch = parse::parse(&wanted, &unit.text, plan)?;
         each(ParsedBatch { batch, text: &unit.text, arrays: None })
     }
 
-    fn strike(&self, unit: &mut WorkUnit, line: u64) -> bool {
-        strike(&mut unit.text, line, |_, _| None)
+    fn remove_record(&self, unit: &mut WorkUnit, line: u64) -> bool {
+        remove_record(&mut unit.text, line, |_, _| None)
     }
 
-    fn whole(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
-        Ok(self.slab((0..part.batch.rows()).map(|row| part.text_of(row)), show))
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+        Ok(self.output_rows((0..part.batch.rows()).map(|row| part.text_of(row)), show))
     }
 
     fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
-        Ok(self.slab(rows.iter().map(|row| row.record.text()), show))
+        Ok(self.output_rows(rows.iter().map(|row| row.record.text()), show))
     }
 }
 

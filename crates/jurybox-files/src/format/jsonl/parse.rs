@@ -46,16 +46,16 @@ pub(super) struct WantedFields<'a> {
 }
 
 /// Parses the lines of a block.
-pub(super) fn parse(wanted: &WantedFields<'_>, block: &[u8], ask: &ScanPlan) -> Result<Batch, Error> {
+pub(super) fn parse(wanted: &WantedFields<'_>, block: &[u8], plan: &ScanPlan) -> Result<Batch, Error> {
     let path = wanted.path;
     if let Err(bad) = std::str::from_utf8(block) {
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
         return Err(Error::NotUtf8 { path: path.into(), place: (wanted.place)(line) });
     }
     let mut batch =
-        Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, BatchLayout::default()) };
+        Batch { tallies: plan.tallies(), starts_lines: true, ..Batch::new(plan, BatchLayout::default()) };
     let mut scores: Vec<f64> = Vec::new();
-    let mut cells: Vec<Option<&RawValue>> = vec![None; ask.names.len()];
+    let mut cells: Vec<Option<&RawValue>> = vec![None; plan.names.len()];
     let mut late: Vec<(String, RowPosition)> = Vec::new();
     for (number, start, line) in lines(block) {
         let place = (wanted.place)(number);
@@ -66,16 +66,16 @@ pub(super) fn parse(wanted: &WantedFields<'_>, block: &[u8], ask: &ScanPlan) -> 
                 late.push((key.into(), place));
             }
         };
-        let takes = FieldVisitor { ways: wanted.ways, ask, cells: &mut cells, stranger: &mut stranger };
+        let takes = FieldVisitor { ways: wanted.ways, plan, cells: &mut cells, stranger: &mut stranger };
         let parsed = takes.deserialize(&mut deserializer).and_then(|()| deserializer.end());
         parsed.map_err(|e| Error::Json { path: path.into(), place, reason: reason(&e) })?;
         batch.rows += 1;
-        if ask.records {
+        if plan.records {
             batch.starts.push(start);
         }
         let row = scores.len();
-        scores.resize(row + ask.evaluators, f64::NAN);
-        for (column, what) in ask.uses.iter().enumerate() {
+        scores.resize(row + plan.evaluators, f64::NAN);
+        for (column, what) in plan.uses.iter().enumerate() {
             if *what == ColumnUse::Skip {
                 continue;
             }
@@ -94,12 +94,12 @@ pub(super) fn parse(wanted: &WantedFields<'_>, block: &[u8], ask: &ScanPlan) -> 
             }
             if *what == ColumnUse::Id {
                 let cell = plain(text);
-                id::check(path, place, &ask.names[column], &cell)?;
-                batch.name(batch.rows - 1, &ask.names[column], &cell);
+                id::check(path, place, &plan.names[column], &cell)?;
+                batch.name(batch.rows - 1, &plan.names[column], &cell);
                 continue;
             }
-            let cell = read(&ask.notations[column], text);
-            let number = batch.tallies[column].take(path, place, ask, column, cell, text.as_bytes())?;
+            let cell = read(&plan.notations[column], text);
+            let number = batch.tallies[column].take(path, place, plan, column, cell, text.as_bytes())?;
             match *what {
                 ColumnUse::Skip | ColumnUse::Key | ColumnUse::Id | ColumnUse::Group { .. } | ColumnUse::Reviewer | ColumnUse::Watch => {}
                 ColumnUse::Score { evaluator, sign } => scores[row + evaluator] = number * sign,
@@ -108,7 +108,7 @@ pub(super) fn parse(wanted: &WantedFields<'_>, block: &[u8], ask: &ScanPlan) -> 
             }
         }
     }
-    if ask.records {
+    if plan.records {
         batch.starts.push(block.len());
     }
     batch.late = late;
@@ -144,7 +144,7 @@ pub(super) fn plain(text: &str) -> String {
 /// Collects the requested values of one object and skips the rest.
 struct FieldVisitor<'w, 'c, 'de> {
     ways: &'w FieldPaths,
-    ask: &'w ScanPlan,
+    plan: &'w ScanPlan,
     cells: &'c mut [Option<&'de RawValue>],
     /// Receives each key that is not a column.
     stranger: &'c mut dyn FnMut(&str),
@@ -160,7 +160,7 @@ impl<'de> DeserializeSeed<'de> for FieldVisitor<'_, '_, 'de> {
 
 impl FieldVisitor<'_, '_, '_> {
     fn is_wanted(&self, column: usize) -> bool {
-        self.ask.uses[column] != ColumnUse::Skip
+        self.plan.uses[column] != ColumnUse::Skip
     }
 }
 
@@ -179,7 +179,7 @@ impl<'de> Visitor<'de> for FieldVisitor<'_, '_, 'de> {
                 continue;
             };
             let column = way.column.filter(|&column| self.is_wanted(column));
-            let goes_on = way.wants(self.ask);
+            let goes_on = way.wants(self.plan);
             if column.is_none() && !goes_on {
                 map.next_value::<IgnoredAny>()?;
                 continue;
@@ -191,7 +191,7 @@ impl<'de> Visitor<'de> for FieldVisitor<'_, '_, 'de> {
                 return Err(de::Error::custom(format!("the key `{key}` stands twice")));
             }
             if goes_on && is_object(value) {
-                within(way, self.ask, (value, &key), self.cells, self.stranger).map_err(de::Error::custom)?;
+                within(way, self.plan, (value, &key), self.cells, self.stranger).map_err(de::Error::custom)?;
             }
         }
         Ok(())
@@ -202,7 +202,7 @@ impl<'de> Visitor<'de> for FieldVisitor<'_, '_, 'de> {
 /// unknown keys are passed to `stranger`.
 fn within<'de>(
     ways: &FieldPaths,
-    ask: &ScanPlan,
+    plan: &ScanPlan,
     (object, name): (&'de RawValue, &str),
     cells: &mut [Option<&'de RawValue>],
     stranger: &mut dyn FnMut(&str),
@@ -214,11 +214,11 @@ fn within<'de>(
             }
             continue;
         };
-        if let Some(column) = way.column.filter(|&column| ask.uses[column] != ColumnUse::Skip) {
+        if let Some(column) = way.column.filter(|&column| plan.uses[column] != ColumnUse::Skip) {
             cells[column] = Some(value);
         }
-        if way.wants(ask) && is_object(value) {
-            within(way, ask, (value, &format!("{name}.{key}")), cells, stranger)?;
+        if way.wants(plan) && is_object(value) {
+            within(way, plan, (value, &format!("{name}.{key}")), cells, stranger)?;
         }
     }
     Ok(())
@@ -226,8 +226,8 @@ fn within<'de>(
 
 impl FieldPaths {
     /// Whether a requested column lies below this key.
-    fn wants(&self, ask: &ScanPlan) -> bool {
-        let wanted = |way: &FieldPaths| way.column.is_some_and(|column| ask.uses[column] != ColumnUse::Skip);
-        self.on.values().any(|way| wanted(way) || way.wants(ask))
+    fn wants(&self, plan: &ScanPlan) -> bool {
+        let wanted = |way: &FieldPaths| way.column.is_some_and(|column| plan.uses[column] != ColumnUse::Skip);
+        self.on.values().any(|way| wanted(way) || way.wants(plan))
     }
 }

@@ -16,10 +16,10 @@ impl JsonSink {
 }
 
 impl TableSink for JsonSink {
-    fn write(&mut self, slab: &OutputRows) -> Result<(), Error> {
+    fn write(&mut self, output: &OutputRows) -> Result<(), Error> {
         let mut text = String::new();
-        for row in 0..slab.rows {
-            record(&mut text, slab, row);
+        for row in 0..output.rows {
+            record(&mut text, output, row);
         }
         self.out.put(text.as_bytes())
     }
@@ -29,10 +29,10 @@ impl TableSink for JsonSink {
     }
 }
 
-fn record(out: &mut String, slab: &OutputRows, row: usize) {
+fn record(out: &mut String, output: &OutputRows, row: usize) {
     out.push('{');
     let mut first = true;
-    for (name, column) in slab.names.iter().zip(&slab.columns) {
+    for (name, column) in output.names.iter().zip(&output.columns) {
         if let Some(value) = column.json(row) {
             if !std::mem::take(&mut first) {
                 out.push(',');

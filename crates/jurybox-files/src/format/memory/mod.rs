@@ -104,7 +104,7 @@ impl RowSource for MemoryTable {
         Some(self.width * self.firsts[self.batches.len()] as u64)
     }
 
-    fn by_number(&self) -> bool {
+    fn is_seekable(&self) -> bool {
         true
     }
 
@@ -112,7 +112,7 @@ impl RowSource for MemoryTable {
         true
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
         let rows = self.firsts[self.batches.len()];
         Ok(Box::new(MemoryUnits { rows, next: 0, width: self.width, bytes: bytes.clone() }))
     }
@@ -121,16 +121,16 @@ impl RowSource for MemoryTable {
         Some(self.firsts[self.batches.len()] as u64)
     }
 
-    fn cut_some(&self, rows: &[Range<u64>], _bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+    fn units_of_rows(&self, rows: &[Range<u64>], _bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
         Ok(Box::new(SelectedRanges(rows.iter().rev().cloned().collect())))
     }
 
     fn lines(&self, unit: &WorkUnit) -> u64 {
-        unit.stretch.rows as u64
+        unit.range.rows as u64
     }
 
-    fn parse(&self, unit: &mut WorkUnit, ask: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
-        let RowRange { start, rows, .. } = unit.stretch;
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
+        let RowRange { start, rows, .. } = unit.range;
         let mut row = 0;
         // A batch ends where an input batch ends, but small input batches are joined.
         while row < rows {
@@ -139,13 +139,13 @@ impl RowSource for MemoryTable {
                 pieces.truncate(1);
             }
             let count: usize = pieces.iter().map(|piece| piece.2).sum();
-            parse(&self.path, &pieces, count, ask, each).map_err(|e| e.moved_down(row as u64))?;
+            parse(&self.path, &pieces, count, plan, each).map_err(|e| e.moved_down(row as u64))?;
             row += count;
         }
         Ok(())
     }
 
-    fn whole(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
         whole(part, show)
     }
 
@@ -158,7 +158,7 @@ impl RowSource for MemoryTable {
         let batches: Vec<&RecordBatch> = self.batches.iter().collect();
         let taken =
             arrow_select::interleave::interleave_record_batch(&batches, &places).map_err(Error::from)?;
-        Ok(arrow::slab(&taken, show))
+        Ok(arrow::output_rows(&taken, show))
     }
 }
 
@@ -172,15 +172,15 @@ fn parse(
     path: &Path,
     pieces: &[(&RecordBatch, usize, usize)],
     rows: usize,
-    ask: &ScanPlan,
+    plan: &ScanPlan,
     each: &mut BatchCallback<'_>,
 ) -> Result<(), Error> {
-    let wanted = arrow::wanted(ask);
+    let wanted = arrow::wanted(plan);
     let column = |at: usize| {
         pieces.iter().map(|(batch, start, rows)| batch.column(wanted[at]).slice(*start, *rows)).collect()
     };
-    let batch = arrow::batch(path, rows, &wanted, ask, column)?;
-    let arrays = if ask.records {
+    let batch = arrow::batch(path, rows, &wanted, plan, column)?;
+    let arrays = if plan.records {
         let slices: Vec<RecordBatch> =
             pieces.iter().map(|(batch, start, rows)| batch.slice(*start, *rows)).collect();
         Some(match &slices[..] {
@@ -197,7 +197,7 @@ fn parse(
 
 fn whole(part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
     let gone = || Error::from(ArrowError::InvalidArgumentError("rows that were there are gone".into()));
-    Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
+    Ok(arrow::output_rows(part.arrays.as_ref().ok_or_else(gone)?, show))
 }
 
 /// Errors unless a batch has the names and types of the schema. Nullability and metadata may
@@ -220,8 +220,8 @@ struct SelectedRanges(Vec<Range<u64>>);
 impl UnitReader for SelectedRanges {
     fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
         let Some(rows) = self.0.pop() else { return Ok(false) };
-        unit.stretch = RowRange {
-            piece: 0,
+        unit.range = RowRange {
+            row_group: 0,
             start: rows.start as usize,
             rows: (rows.end - rows.start) as usize,
             bytes: 0,
@@ -241,9 +241,9 @@ struct MemoryUnits {
 impl UnitReader for MemoryUnits {
     fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
         let rows = STRETCH.min(self.rows - self.next);
-        unit.stretch = RowRange { piece: 0, start: self.next, rows, bytes: self.width * rows as u64 };
+        unit.range = RowRange { row_group: 0, start: self.next, rows, bytes: self.width * rows as u64 };
         self.next += rows;
-        self.bytes.fetch_add(unit.stretch.bytes, Ordering::Relaxed);
+        self.bytes.fetch_add(unit.range.bytes, Ordering::Relaxed);
         Ok(rows > 0)
     }
 }

@@ -74,11 +74,11 @@ impl RowSource for BatchStream {
     }
 
     /// False, because the stream is gone after the pass.
-    fn by_number(&self) -> bool {
+    fn is_seekable(&self) -> bool {
         false
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
         let reader = reader.ok_or_else(|| Error::ReadOnce { path: NAME.into() })?;
         Ok(Box::new(StreamUnits { reader, schema: &self.schema, batches: 0, held: None, bytes: bytes.clone() }))
@@ -88,13 +88,13 @@ impl RowSource for BatchStream {
         unit.arrays.as_ref().map_or(0, |arrays| arrays.num_rows() as u64)
     }
 
-    fn parse(&self, unit: &mut WorkUnit, ask: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
         let Some(arrays) = unit.arrays.take() else { return Ok(()) };
         let rows = arrays.num_rows();
-        parse(self.path(), &[(&arrays, 0, rows)], rows, ask, each)
+        parse(self.path(), &[(&arrays, 0, rows)], rows, plan, each)
     }
 
-    fn whole(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
         whole(part, show)
     }
 
@@ -107,7 +107,7 @@ impl RowSource for BatchStream {
             })
             .collect();
         let together = arrow_select::concat::concat_batches(&self.schema, kept).map_err(Error::from)?;
-        Ok(arrow::slab(&together, show))
+        Ok(arrow::output_rows(&together, show))
     }
 }
 

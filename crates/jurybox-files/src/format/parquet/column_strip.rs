@@ -24,49 +24,49 @@ struct ColumnStrip {
 pub(super) fn read(
     path: &Path,
     pages: Vec<(usize, PageNumbers)>,
-    stretch: RowRange,
-    ask: &ScanPlan,
-    shelf: &mut PageMemory,
+    range: RowRange,
+    plan: &ScanPlan,
+    memory: &mut PageMemory,
     each: &mut BatchCallback<'_>,
 ) -> Result<(), Error> {
-    let mut sums = std::mem::take(&mut shelf.sums);
-    if let Some(form) = &ask.form {
+    let mut sums = std::mem::take(&mut memory.sums);
+    if let Some(form) = &plan.form {
         // Without a column for every evaluator, each sum lacks a term and is missing.
-        let begin = if ask.lacks_a_score() { f64::NAN } else { 0.0 };
-        begin_sums(&mut sums, form, stretch.rows, begin);
+        let begin = if plan.lacks_a_score() { f64::NAN } else { 0.0 };
+        begin_sums(&mut sums, form, range.rows, begin);
     }
     let mut strips = Vec::new();
     for (column, mut pages) in pages {
         let (mut row, mut parts) = (0, VecDeque::new());
-        while let Some(part) = guarded(|| pages.next(shelf)).map_err(|e| broken(path, &e))? {
+        while let Some(part) = guarded(|| pages.next(memory)).map_err(|e| broken(path, &e))? {
             // Summed and checked while the page is still in the cache.
-            let bad = match ask.term(column) {
+            let bad = match plan.term(column) {
                 Some((form, evaluator)) => {
                     part.add_to(form, evaluator, &mut sums[form.lane(evaluator)][row..])
                 }
                 None => part.unusable(),
             };
             if let Some(bad) = bad {
-                return Err(infinite(path, &ask.names[column], row + bad, part.get(bad)));
+                return Err(infinite(path, &plan.names[column], row + bad, part.get(bad)));
             }
             row += part.len();
             parts.push_back(part);
         }
         strips.push(ColumnStrip { column, parts, used: 0 });
     }
-    if let Some(form) = &ask.form {
+    if let Some(form) = &plan.form {
         form.finish(&mut sums);
     }
-    let values = sums.first().filter(|_| ask.form.is_some()).map(Vec::as_slice).unwrap_or_default();
+    let values = sums.first().filter(|_| plan.form.is_some()).map(Vec::as_slice).unwrap_or_default();
     let mut row = 0;
-    while row < stretch.rows {
+    while row < range.rows {
         let ready = |strip: &ColumnStrip| strip.parts.front().map_or(0, |part| part.len() - strip.used);
-        let rows = strips.iter().map(ready).fold(BATCH.min(stretch.rows - row), usize::min);
+        let rows = strips.iter().map(ready).fold(BATCH.min(range.rows - row), usize::min);
         if rows == 0 {
             return Err(broken(path, &"a column ends before its rows do"));
         }
-        let mut batch = Batch { rows, evaluators: ask.evaluators, ..Batch::default() };
-        let mut scores: Vec<Option<NumberColumn>> = vec![None; ask.evaluators];
+        let mut batch = Batch { rows, evaluators: plan.evaluators, ..Batch::default() };
+        let mut scores: Vec<Option<NumberColumn>> = vec![None; plan.evaluators];
         for strip in &mut strips {
             let Some(part) = strip.parts.front() else { continue };
             let numbers = part.slice(strip.used, strip.used + rows);
@@ -76,10 +76,10 @@ pub(super) fn read(
                 strip.used = 0;
             }
             if numbers.is_missing() {
-                batch.tallies.resize(ask.uses.len(), ColumnTally::default());
+                batch.tallies.resize(plan.uses.len(), ColumnTally::default());
                 batch.tallies[strip.column].missing = rows as u64;
             }
-            place(numbers, ask.uses[strip.column], &mut scores, &mut batch);
+            place(numbers, plan.uses[strip.column], &mut scores, &mut batch);
         }
         let column = |numbers: Option<NumberColumn>| numbers.unwrap_or_else(|| NumberColumn::missing(rows));
         batch.scores = BatchLayout::Columns(scores.into_iter().map(column).collect());
@@ -87,7 +87,7 @@ pub(super) fn read(
         row += rows;
         each(ParsedBatch { batch, text: &[], arrays: None })?;
     }
-    shelf.sums = sums;
+    memory.sums = sums;
     Ok(())
 }
 

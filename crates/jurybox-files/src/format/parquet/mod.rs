@@ -71,7 +71,7 @@ impl Parquet {
     fn kept_as_scores(&self, show: &OutputColumns<'_>) -> Vec<(usize, usize)> {
         let fields = self.metadata.schema().fields().iter().enumerate();
         let kept = fields.filter(|(_, field)| arrow::fits_a_number(field.data_type()));
-        let evaluator = |name: &String| show.taken.read_as(name);
+        let evaluator = |name: &String| show.roles.read_as(name);
         kept.filter_map(|(column, field)| Some((column, evaluator(field.name())?))).collect()
     }
 }
@@ -93,7 +93,7 @@ impl RowSource for Parquet {
         self.input.size
     }
 
-    fn by_number(&self) -> bool {
+    fn is_seekable(&self) -> bool {
         true
     }
 
@@ -105,8 +105,8 @@ impl RowSource for Parquet {
         self.input.fingerprint()
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
-        let list = row_range::stretches(&self.metadata, self.input.size).into_iter();
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+        let list = row_range::row_ranges(&self.metadata, self.input.size).into_iter();
         Ok(Box::new(ParquetUnits { list, bytes: bytes.clone() }))
     }
 
@@ -118,23 +118,23 @@ impl RowSource for Parquet {
             .try_fold(0, |sum: u64, rows| sum.checked_add(rows?))
     }
 
-    fn cut_some(&self, rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
-        let list = row_range::some_stretches(&self.metadata, rows).into_iter();
+    fn units_of_rows(&self, rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+        let list = row_range::selected_ranges(&self.metadata, rows).into_iter();
         Ok(Box::new(ParquetUnits { list, bytes: bytes.clone() }))
     }
 
     fn lines(&self, unit: &WorkUnit) -> u64 {
-        unit.stretch.rows as u64
+        unit.range.rows as u64
     }
 
-    fn parse(&self, unit: &mut WorkUnit, ask: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
         let from = row_range::ParquetInput { path: self.path(), file: &self.file, metadata: &self.metadata };
-        from.read(unit.stretch, ask, unit.scratch.of::<PageMemory>(), each)
+        from.read(unit.range, plan, unit.cache.of::<PageMemory>(), each)
     }
 
-    fn whole(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
         let gone = || broken(self.path(), &"rows that were there are gone");
-        Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
+        Ok(arrow::output_rows(part.arrays.as_ref().ok_or_else(gone)?, show))
     }
 
     /// Reads the rows but for columns that equal the kept scores, which are restored from those.
@@ -151,14 +151,14 @@ impl RowSource for Parquet {
         let place = |row: &RowRequest<'_>| numbers.binary_search(&row.row).unwrap_or(0) as u64;
         let order: Vec<u64> = rows.iter().map(place).collect();
         let taken = arrow::reordered(&arrays, &order).map_err(|e| broken(self.path(), &e))?;
-        let mut slab = arrow::slab(&taken, show);
+        let mut output = arrow::output_rows(&taken, show);
         for (column, evaluator) in kept {
             let score = |row: &RowRequest<'_>| row.scores.get(evaluator).copied().unwrap_or(f64::NAN);
             let values: Vec<f64> = rows.iter().map(score).collect();
             let field = self.metadata.schema().field(column);
-            slab.set(field.name(), OutputColumn::Array(arrow::of_numbers(field.data_type(), &values)));
+            output.set(field.name(), OutputColumn::Array(arrow::of_numbers(field.data_type(), &values)));
         }
-        Ok(slab)
+        Ok(output)
     }
 }
 
@@ -171,7 +171,7 @@ struct ParquetUnits {
 impl UnitReader for ParquetUnits {
     fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
         let Some(stretch) = self.list.next() else { return Ok(false) };
-        unit.stretch = stretch;
+        unit.range = stretch;
         self.bytes.fetch_add(stretch.bytes, Ordering::Relaxed);
         Ok(true)
     }

@@ -75,17 +75,17 @@ mod tests {
 
     #[test]
     fn memory_is_used_again_and_what_is_too_large_or_damaged_is_refused() {
-        let mut shelf = PageMemory::default();
+        let mut memory = PageMemory::default();
         let text = b"all the same, all the same, all the same".repeat(100);
         let packed = zstd::bulk::compress(&text, 3).unwrap();
-        let first = shelf.unpacked(&packed, 1 << 20).unwrap();
+        let first = memory.unpacked(&packed, 1 << 20).unwrap();
         let place = first.as_ptr();
         assert_eq!(*first, *text);
-        let second = shelf.unpacked(&packed, 1 << 20).unwrap();
+        let second = memory.unpacked(&packed, 1 << 20).unwrap();
         assert_ne!(second.as_ptr(), place, "the first page is still looked at");
         drop(first);
-        assert_eq!(shelf.unpacked(&packed, 1 << 20).unwrap().as_ptr(), place);
+        assert_eq!(memory.unpacked(&packed, 1 << 20).unwrap().as_ptr(), place);
         assert!(PageMemory::default().unpacked(&packed, 1000).is_err());
-        assert!(shelf.unpacked(&packed[..packed.len() / 2], 1 << 20).is_err());
+        assert!(memory.unpacked(&packed[..packed.len() / 2], 1 << 20).is_err());
     }
 }

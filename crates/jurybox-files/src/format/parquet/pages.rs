@@ -90,7 +90,7 @@ impl PageNumbers {
     }
 
     /// The next numbers of the range, at most one page. `None` at the end of the range.
-    pub(super) fn next(&mut self, shelf: &mut PageMemory) -> Result<Option<NumberColumn>> {
+    pub(super) fn next(&mut self, memory: &mut PageMemory) -> Result<Option<NumberColumn>> {
         while self.left > 0 {
             let Some(about) = self.reader.peek_next_page()? else { return Err(ended()) };
             match about.num_rows.or(about.num_levels) {
@@ -100,7 +100,7 @@ impl PageNumbers {
                     self.skip -= rows;
                 }
                 _ => {
-                    let page = self.load(shelf)?;
+                    let page = self.load(memory)?;
                     let from = self.skip.min(page.len());
                     let to = page.len().min(from + self.left);
                     self.skip -= from;
@@ -115,17 +115,17 @@ impl PageNumbers {
     }
 
     /// Reads the numbers of the next data page.
-    fn load(&mut self, shelf: &mut PageMemory) -> Result<NumberColumn> {
+    fn load(&mut self, memory: &mut PageMemory) -> Result<NumberColumn> {
         loop {
             let Some(page) = self.reader.get_next_page()? else { return Err(ended()) };
             let (levels, values, count, encoding) = match page {
                 Page::DictionaryPage { buf, num_values, .. } => {
-                    let bytes = self.unpacked(buf, shelf)?;
+                    let bytes = self.unpacked(buf, memory)?;
                     self.dictionary = plain(self.physical, &bytes, num_values as usize)?.into_vec();
                     continue;
                 }
                 Page::DataPage { buf, num_values, encoding, .. } => {
-                    let bytes = self.unpacked(buf, shelf)?;
+                    let bytes = self.unpacked(buf, memory)?;
                     let length = match bytes.first_chunk() {
                         Some(&length) if self.optional => 4 + u32::from_le_bytes(length) as usize,
                         _ => 0,
@@ -147,7 +147,7 @@ impl PageNumbers {
                     let levels = within(&buf, start, end)?;
                     let values = buf.slice(end..);
                     let packed = is_compressed && !values.is_empty();
-                    let values = if packed { self.unpacked(values, shelf)? } else { values };
+                    let values = if packed { self.unpacked(values, memory)? } else { values };
                     (levels, values, num_values, encoding)
                 }
             };
@@ -172,8 +172,8 @@ impl PageNumbers {
     }
 
     /// A page's bytes, decompressed unless the reader has done so.
-    fn unpacked(&self, bytes: Bytes, shelf: &mut PageMemory) -> Result<Bytes> {
-        if self.packed { shelf.unpacked(&bytes, self.largest) } else { Ok(bytes) }
+    fn unpacked(&self, bytes: Bytes, memory: &mut PageMemory) -> Result<Bytes> {
+        if self.packed { memory.unpacked(&bytes, self.largest) } else { Ok(bytes) }
     }
 
     /// Decodes dictionary indices to numbers.
@@ -309,13 +309,13 @@ mod tests {
 
     #[test]
     fn runs_and_packed_bits_are_those_of_the_format() {
-        // The format's own example: 0 to 7 in three bits each.
+        // The specification's example: 0 to 7 in three bits each.
         let packed = [0b0000_0011, 0b1000_1000, 0b1100_0110, 0b1111_1010];
         assert_eq!(expanded(&packed, 3, 8).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(expanded(&packed, 3, 5).unwrap(), [0, 1, 2, 3, 4]);
-        // Five times 300 in two bytes, then the packed ones.
+        // Five times 300 in two bytes, then the packed values.
         assert_eq!(expanded(&[10, 44, 1], 9, 5).unwrap(), [300; 5]);
-        // Cut off, no times at all, a header without end.
+        // Truncated, zero repetitions, an endless header.
         for bad in [&packed[..3], &[10, 44], &[0, 0, 0], &[], &[0xff; 12]] {
             assert!(expanded(bad, 9, 8).is_none(), "{bad:?}");
         }

@@ -19,12 +19,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Rows per unit of work.
-const STRETCH: usize = 1 << 17;
+const RANGE_ROWS: usize = 1 << 17;
 /// Rows decoded at a time, so that their columns stay in the cache.
 pub(super) const BATCH: usize = 1 << 13;
 
 /// Cuts the whole file into units; each gets a share of the file's `size` in bytes.
-pub(super) fn stretches(metadata: &ArrowReaderMetadata, size: Option<u64>) -> Vec<RowRange> {
+pub(super) fn row_ranges(metadata: &ArrowReaderMetadata, size: Option<u64>) -> Vec<RowRange> {
     let mut list = Vec::new();
     let (all, size) = (metadata.metadata().file_metadata().num_rows().max(1) as f64, size.unwrap_or(0));
     // Cumulative bytes at a row, so that the shares add up to the file.
@@ -33,12 +33,12 @@ pub(super) fn stretches(metadata: &ArrowReaderMetadata, size: Option<u64>) -> Ve
     for (group, about) in metadata.metadata().row_groups().iter().enumerate() {
         let rows = usize::try_from(about.num_rows()).unwrap_or(0);
         // A row group slightly larger than a unit stays whole.
-        let pieces = (rows / STRETCH).max(1);
+        let pieces = (rows / RANGE_ROWS).max(1);
         for piece in 0..pieces {
             let (start, end) = (rows * piece / pieces, rows * (piece + 1) / pieces);
             if end > start {
                 let bytes = until(first + end) - until(first + start);
-                list.push(RowRange { piece: group, start, rows: end - start, bytes });
+                list.push(RowRange { row_group: group, start, rows: end - start, bytes });
             }
         }
         first += rows;
@@ -47,7 +47,7 @@ pub(super) fn stretches(metadata: &ArrowReaderMetadata, size: Option<u64>) -> Ve
 }
 
 /// Cuts the given row ranges into units at the ends of row groups.
-pub(super) fn some_stretches(metadata: &ArrowReaderMetadata, wanted: &[Range<u64>]) -> Vec<RowRange> {
+pub(super) fn selected_ranges(metadata: &ArrowReaderMetadata, wanted: &[Range<u64>]) -> Vec<RowRange> {
     let (mut list, mut first) = (Vec::new(), 0_u64);
     for (group, about) in metadata.metadata().row_groups().iter().enumerate() {
         let end = first + u64::try_from(about.num_rows()).unwrap_or(0);
@@ -55,7 +55,7 @@ pub(super) fn some_stretches(metadata: &ArrowReaderMetadata, wanted: &[Range<u64
             let (from, to) = (rows.start.max(first), rows.end.min(end));
             if to > from {
                 let (start, rows) = ((from - first) as usize, (to - from) as usize);
-                list.push(RowRange { piece: group, start, rows, bytes: 0 });
+                list.push(RowRange { row_group: group, start, rows, bytes: 0 });
             }
         }
         first = end;
@@ -75,45 +75,45 @@ impl ParquetInput<'_> {
     /// Reads a unit and passes each batch to `each`, with its arrays if records were requested.
     pub(super) fn read(
         &self,
-        stretch: RowRange,
-        ask: &ScanPlan,
-        shelf: &mut PageMemory,
+        range: RowRange,
+        plan: &ScanPlan,
+        memory: &mut PageMemory,
         each: &mut BatchCallback<'_>,
     ) -> Result<(), Error> {
         let path = self.path;
-        let group = self.metadata.metadata().row_group(stretch.piece);
-        let selection = (group.num_rows() as usize != stretch.rows).then(|| {
-            RowSelection::from(vec![RowSelector::skip(stretch.start), RowSelector::select(stretch.rows)])
+        let group = self.metadata.metadata().row_group(range.row_group);
+        let selection = (group.num_rows() as usize != range.rows).then(|| {
+            RowSelection::from(vec![RowSelector::skip(range.start), RowSelector::select(range.rows)])
         });
-        let mut wanted = arrow::wanted(ask);
-        if !ask.records {
+        let mut wanted = arrow::wanted(plan);
+        if !plan.records {
             // A watched column whose statistics show no value need not be read.
             wanted.retain(|&column| {
-                ask.uses[column] != ColumnUse::Watch || !detect::is_empty(self.metadata, group, column)
+                plan.uses[column] != ColumnUse::Watch || !detect::is_empty(self.metadata, group, column)
             });
         }
-        if !ask.records
-            && !ask.has_missing_numbers()
+        if !plan.records
+            && !plan.has_missing_numbers()
             && let Some(pages) =
-                guarded(|| self.pages(stretch, &wanted, ask)).map_err(|e| broken(path, &e))?
+                guarded(|| self.pages(range, &wanted, plan)).map_err(|e| broken(path, &e))?
         {
-            return column_strip::read(path, pages, stretch, ask, shelf, each);
+            return column_strip::read(path, pages, range, plan, memory, each);
         }
-        let reader = guarded(|| self.reader(&wanted, stretch.piece, selection));
+        let reader = guarded(|| self.reader(&wanted, range.row_group, selection));
         let mut reader = reader.map_err(|e| broken(path, &e))?;
         let mut next = || guarded(|| Ok(reader.next().transpose()?)).map_err(|e| broken(path, &e));
         let mut row = 0;
         while let Some(arrays) = next()? {
             let piece = |at: usize| vec![arrays.column(at).clone()];
             let batch =
-                arrow::batch(path, arrays.num_rows(), &wanted, ask, piece).map_err(|e| e.moved_down(row))?;
+                arrow::batch(path, arrays.num_rows(), &wanted, plan, piece).map_err(|e| e.moved_down(row))?;
             row += batch.rows as u64;
-            each(ParsedBatch { batch, text: &[], arrays: ask.records.then_some(arrays) })?;
+            each(ParsedBatch { batch, text: &[], arrays: plan.records.then_some(arrays) })?;
         }
-        if row == stretch.rows as u64 {
+        if row == range.rows as u64 {
             Ok(())
         } else {
-            Err(broken(path, &format!("{} rows were announced and {row} found", stretch.rows)))
+            Err(broken(path, &format!("{} rows were announced and {row} found", range.rows)))
         }
     }
 
@@ -122,24 +122,24 @@ impl ParquetInput<'_> {
     /// Evaluators are in their own order, so that sums round as they do in the other formats.
     fn pages(
         &self,
-        stretch: RowRange,
+        range: RowRange,
         wanted: &[usize],
-        ask: &ScanPlan,
+        plan: &ScanPlan,
     ) -> Result<Option<Vec<(usize, PageNumbers)>>, ParquetError> {
         // Pages give numbers, and keys are text even where numbers are stored. Arrays convert them.
         if wanted.iter().any(|&column| {
-            matches!(ask.uses[column], ColumnUse::Key | ColumnUse::Id | ColumnUse::Group { .. } | ColumnUse::Reviewer | ColumnUse::Watch)
+            matches!(plan.uses[column], ColumnUse::Key | ColumnUse::Id | ColumnUse::Group { .. } | ColumnUse::Reviewer | ColumnUse::Watch)
         }) {
             return Ok(None);
         }
         let mut columns = wanted.to_vec();
-        columns.sort_by_key(|&column| match ask.uses[column] {
+        columns.sort_by_key(|&column| match plan.uses[column] {
             ColumnUse::Score { evaluator, .. } => evaluator,
             _ => usize::MAX,
         });
-        let (file, rows) = (Arc::new(self.file.clone()), (stretch.start, stretch.rows));
+        let (file, rows) = (Arc::new(self.file.clone()), (range.start, range.rows));
         let open = |column: usize| {
-            let pages = PageNumbers::open(&file, self.metadata, stretch.piece, column, rows)?;
+            let pages = PageNumbers::open(&file, self.metadata, range.row_group, column, rows)?;
             Ok(pages.map(|pages| (column, pages)))
         };
         columns.into_iter().map(open).collect()

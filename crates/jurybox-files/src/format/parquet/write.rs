@@ -30,9 +30,9 @@ impl ParquetSink {
 }
 
 impl TableSink for ParquetSink {
-    fn write(&mut self, slab: &OutputRows) -> Result<(), Error> {
+    fn write(&mut self, output: &OutputRows) -> Result<(), Error> {
         let refused = |e: ParquetError| failed(&self.path, e);
-        let arrays = slab
+        let arrays = output
             .batch()
             .and_then(|batch| of_its_types(&batch))
             .map_err(|e| Error::Parquet { path: self.path.clone(), reason: e.to_string() })?;
