@@ -13,7 +13,7 @@ use std::path::Path;
 ///
 /// ```no_run
 /// # let table = jurybox_files::Table::open(&["scores.csv".into()], &jurybox_files::Roles::default(), false)?;
-/// println!("{}", table.taken());
+/// println!("{}", table.roles());
 /// # Ok::<(), jurybox_files::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct ColumnRoles {
     /// Columns that only travel along, and why.
     pub(crate) others: Vec<(String, &'static str)>,
     /// Those of numbers that are passed over for their names alone.
-    pub(crate) ours: Vec<String>,
+    pub(crate) numbers_like_output: Vec<String>,
     /// Evaluators whose columns are not to be read: their scores are missing.
     pub(crate) unread: Vec<String>,
     /// Columns that name items.
@@ -80,13 +80,13 @@ impl ColumnRoles {
     ///
     /// let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
     /// let first = RecordBatch::try_from_iter([("spam", numbers.clone()), ("score", numbers)])?;
-    /// let taken = Roles::default().over(&[vec![first]], &ReadOptions::default())?;
-    /// assert_eq!(taken.named_as_ours().collect::<Vec<_>>(), ["score"]);
+    /// let taken = Roles::default().resolve_batches(&[vec![first]], &ReadOptions::default())?;
+    /// assert_eq!(taken.named_like_output().collect::<Vec<_>>(), ["score"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn named_as_ours(&self) -> impl Iterator<Item = &str> {
+    pub fn named_like_output(&self) -> impl Iterator<Item = &str> {
         let written = self.others.iter().any(|(name, why)| name == own_columns::OURS[0] && *why == OURS);
-        self.ours.iter().filter(move |_| !written).map(String::as_str)
+        self.numbers_like_output.iter().filter(move |_| !written).map(String::as_str)
     }
 
     /// Columns that look like evaluators to whoever has none yet, and that a jury does not know.
@@ -98,21 +98,21 @@ impl ColumnRoles {
     ///
     /// let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
     /// let first = RecordBatch::try_from_iter(["spam", "late", "verdict"].map(|name| (name, numbers.clone())))?;
-    /// let roles = Roles { seated: vec!["spam".into()], learnt_reward: Some("verdict".into()), ..Roles::default() };
-    /// let taken = roles.over(&[vec![first]], &ReadOptions::default())?;
-    /// assert_eq!(taken.unknown_to_the_jury().collect::<Vec<_>>(), ["late"]);
+    /// let roles = Roles { learnt_evaluators: vec!["spam".into()], learnt_reward: Some("verdict".into()), ..Roles::default() };
+    /// let taken = roles.resolve_batches(&[vec![first]], &ReadOptions::default())?;
+    /// assert_eq!(taken.unknown_to_jury().collect::<Vec<_>>(), ["late"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn unknown_to_the_jury(&self) -> impl Iterator<Item = &str> {
+    pub fn unknown_to_jury(&self) -> impl Iterator<Item = &str> {
         self.others.iter().filter(|(_, why)| *why == UNKNOWN).map(|(name, _)| name.as_str())
     }
 
     /// Every column that may be read: those of the evaluators, then the reward, the probability, the key and the reviewer, and those that are
     /// watched because their first rows are empty.
-    pub fn read(&self) -> impl Iterator<Item = &str> {
+    pub fn columns_to_read(&self) -> impl Iterator<Item = &str> {
         let evaluators = self.evaluators.names().filter(|name| !self.is_unread(name));
         let named = evaluators.chain(self.reward()).chain(self.probability()).chain(self.key());
-        named.chain(self.reviewer()).chain(self.watched())
+        named.chain(self.reviewer()).chain(self.empty_columns())
     }
 
     /// What a person should know of what was taken as what: columns that may be numbers, and nobody knows which.
@@ -125,7 +125,7 @@ impl ColumnRoles {
     /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
     /// let views: ArrayRef = Arc::new(StringArray::from(vec!["1,234", "7,100"]));
     /// let first = RecordBatch::try_from_iter([("spam", spam), ("views", views)])?;
-    /// let taken = Roles::default().over(&[vec![first]], &ReadOptions::default())?;
+    /// let taken = Roles::default().resolve_batches(&[vec![first]], &ReadOptions::default())?;
     /// assert_eq!(taken.warnings()[0].code(), "two-numbers");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -136,7 +136,7 @@ impl ColumnRoles {
 
 impl ColumnRoles {
     /// Columns that are no evaluators because they are empty where they were looked at.
-    pub(crate) fn watched(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn empty_columns(&self) -> impl Iterator<Item = &str> {
         self.others.iter().filter(|(_, why)| *why == EMPTY).map(|(name, _)| name.as_str())
     }
 

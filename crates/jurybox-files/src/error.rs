@@ -242,7 +242,7 @@ pub enum Error {
     },
     /// An evaluator that a jury has learnt over the other way round.
     #[error("the state was learnt with high scores of `{column}` meaning high; it cannot be turned now")]
-    Turned {
+    DirectionChanged {
         /// The evaluator.
         column: String,
     },
@@ -254,7 +254,7 @@ pub enum Error {
     },
     /// No rows are asked for.
     #[error("k = 0: at least one row must be asked for")]
-    NoneWanted,
+    ZeroRows,
     /// A probability, or a reward beside it, from which nothing can be told of the rows that nobody looked at.
     #[error("{}, {place}, column `{column}`: {reason}", path.display())]
     BadProbability {
@@ -268,10 +268,10 @@ pub enum Error {
         reason: String,
     },
     /// Something that no look can be worth.
-    #[error("worth {worth}: not a number that a reward could be")]
-    NoWorth {
+    #[error("minimum reward {min_reward}: not a finite number")]
+    BadMinReward {
         /// What was asked for.
-        worth: f64,
+        min_reward: f64,
     },
     /// What rows must be worth was said, and values are no expected rewards.
     #[error("{} not expected rewards: `adaptive` has those, once it has learnt from rewards", by_what(policy.as_deref()))]
@@ -395,7 +395,7 @@ pub enum Error {
     },
     /// States that were taught with the same, and would count it twice.
     #[error("{}: {shared} of the files and rounds it was taught with are in the other states already", path.display())]
-    Shared {
+    SharedHistory {
         /// The state.
         path: PathBuf,
         /// How many.
@@ -427,7 +427,7 @@ pub enum Error {
     },
     /// An evaluator to forget that the state does not know.
     #[error("there is no evaluator `{evaluator}` to forget")]
-    NotSeated {
+    NotInState {
         /// The evaluator.
         evaluator: String,
     },
@@ -472,7 +472,7 @@ pub enum Error {
     },
     /// Picks that are to be learnt like any table, without their receipts.
     #[error("{}: these are picks, with their receipts in column `{column}`", path.display())]
-    ArePicks {
+    UnexpectedPicks {
         /// The file.
         path: PathBuf,
         /// The column of receipts.
@@ -629,10 +629,10 @@ impl Error {
             Error::SetTwice { .. } => "set-twice",
             Error::NoValue { .. } => "no-value",
             Error::NotInvertible { .. } => "not-invertible",
-            Error::Turned { .. } => "turned",
-            Error::NoneWanted => "none-wanted",
+            Error::DirectionChanged { .. } => "turned",
+            Error::ZeroRows => "none-wanted",
             Error::BadProbability { .. } => "bad-probability",
-            Error::NoWorth { .. } => "no-worth",
+            Error::BadMinReward { .. } => "no-worth",
             Error::NotRewards { .. } => "not-rewards",
             Error::NoFiles => "no-files",
             Error::StdinTwice => "stdin-twice",
@@ -649,17 +649,17 @@ impl Error {
             Error::Overwrites { .. } => "overwrites-input",
             Error::Locked { .. } => "locked",
             Error::OtherReward { .. } => "other-reward",
-            Error::Shared { .. } => "shared",
+            Error::SharedHistory { .. } => "shared",
             Error::OtherPolicy { .. } => "other-policy",
             Error::OtherEvaluators { .. } => "other-evaluators",
             Error::WouldForget { .. } => "would-forget",
-            Error::NotSeated { .. } => "not-seated",
+            Error::NotInState { .. } => "not-seated",
             Error::ForgottenAndNamed { .. } => "forgotten-and-named",
             Error::AllForgotten => "all-forgotten",
             Error::NoId { .. } => "no-id",
             Error::RoundedId { .. } => "rounded-id",
             Error::PickedFrom { .. } => "picked-from",
-            Error::ArePicks { .. } => "are-picks",
+            Error::UnexpectedPicks { .. } => "are-picks",
             Error::NotAVerdict { .. } => "not-a-verdict",
             Error::NoVerdictColumn { .. } => "no-verdict-column",
             Error::NotPicks { .. } => "not-picks",

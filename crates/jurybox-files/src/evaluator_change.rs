@@ -7,16 +7,16 @@ use jurybox::{Evaluator, Evaluators, Jury, Spec};
 ///
 /// ```
 /// use jurybox_files::AllowedChange;
-/// assert_ne!(AllowedChange::Same, AllowedChange::Lack);
+/// assert_ne!(AllowedChange::Same, AllowedChange::Subset);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllowedChange<'a> {
     /// None: a round is picked from by all of them, in their order.
     Same,
     /// Some of them, in any order.
-    Lack,
+    Subset,
     /// Others beside them; of its own, only these may be left out, and are forgotten.
-    Change {
+    Replace {
         /// Their names.
         forget: &'a [String],
     },
@@ -30,25 +30,25 @@ pub enum AllowedChange<'a> {
 ///
 /// let mut jury = Jury::new(&"lin-ucb".parse()?, Evaluators::new(["spam", "abuse"])?)?;
 /// let other = Evaluators::new(["abuse", "newcomer"])?;
-/// let refused = EvaluatorChange::again(&mut jury, &other, AllowedChange::Change { forget: &[] }).unwrap_err();
+/// let refused = EvaluatorChange::apply(&mut jury, &other, AllowedChange::Replace { forget: &[] }).unwrap_err();
 /// assert_eq!(refused.code(), "would-forget");
-/// let seated = EvaluatorChange::again(&mut jury, &other, AllowedChange::Change { forget: &["spam".into()] })?;
-/// assert_eq!((&seated.joined[..], &seated.left[..]), (&["newcomer".into()][..], &["spam".into()][..]));
+/// let change = EvaluatorChange::apply(&mut jury, &other, AllowedChange::Replace { forget: &["spam".into()] })?;
+/// assert_eq!((&change.added[..], &change.removed[..]), (&["newcomer".into()][..], &["spam".into()][..]));
 /// assert_eq!(jury.evaluators(), &other);
-/// assert_eq!(EvaluatorChange::again(&mut jury, &Evaluators::new(["spam"])?, AllowedChange::Lack).unwrap_err().code(), "other-evaluators");
+/// assert_eq!(EvaluatorChange::apply(&mut jury, &Evaluators::new(["spam"])?, AllowedChange::Subset).unwrap_err().code(), "other-evaluators");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EvaluatorChange {
     /// Newcomers, which begin with nothing.
-    pub joined: Vec<String>,
+    pub added: Vec<String>,
     /// Those of which nothing is known any more.
-    pub left: Vec<String>,
+    pub removed: Vec<String>,
 }
 
 impl EvaluatorChange {
     /// Gives a jury these evaluators in place of its own, as far as it may be. After an error it is as it was.
-    pub fn again(jury: &mut Jury, evaluators: &Evaluators, may: AllowedChange<'_>) -> Result<EvaluatorChange, Error> {
+    pub fn apply(jury: &mut Jury, evaluators: &Evaluators, may: AllowedChange<'_>) -> Result<EvaluatorChange, Error> {
         let before = jury.evaluators().clone();
         if before == *evaluators {
             return Ok(EvaluatorChange::default());
@@ -56,24 +56,24 @@ impl EvaluatorChange {
         let missing = |of: &Evaluators, from: &Evaluators| -> Vec<String> {
             of.names().filter(|name| from.position(name).is_none()).map(Into::into).collect()
         };
-        let seated = EvaluatorChange { joined: missing(evaluators, &before), left: missing(&before, evaluators) };
+        let change = EvaluatorChange { added: missing(evaluators, &before), removed: missing(&before, evaluators) };
         let known = |evaluator| before.as_slice().contains(evaluator);
         match may {
-            AllowedChange::Lack if evaluators.as_slice().iter().all(known) => {}
-            AllowedChange::Same | AllowedChange::Lack => {
+            AllowedChange::Subset if evaluators.as_slice().iter().all(known) => {}
+            AllowedChange::Same | AllowedChange::Subset => {
                 return Err(Error::OtherEvaluators {
                     learnt: before.to_string(),
                     here: evaluators.to_string(),
                 });
             }
-            AllowedChange::Change { forget } => {
-                if let Some(evaluator) = seated.left.iter().find(|name| !forget.contains(name)) {
+            AllowedChange::Replace { forget } => {
+                if let Some(evaluator) = change.removed.iter().find(|name| !forget.contains(name)) {
                     return Err(Error::WouldForget { evaluator: evaluator.clone() });
                 }
             }
         }
         jury.reseat(evaluators.clone())?;
-        Ok(seated)
+        Ok(change)
     }
 
     /// The same for a history that a jury is held against: it may lack evaluators, and contexts that a jury does not know are not for it.
@@ -90,9 +90,9 @@ impl EvaluatorChange {
     /// ```
     pub fn for_history(jury: &mut Jury, evaluators: &Evaluators) -> Result<EvaluatorChange, Error> {
         if jury.evaluators().contexts().next().is_some() {
-            return EvaluatorChange::again(jury, evaluators, AllowedChange::Lack);
+            return EvaluatorChange::apply(jury, evaluators, AllowedChange::Subset);
         }
-        EvaluatorChange::again(jury, &evaluators.without_contexts()?, AllowedChange::Lack)
+        EvaluatorChange::apply(jury, &evaluators.without_contexts()?, AllowedChange::Subset)
     }
 }
 
@@ -116,14 +116,14 @@ pub fn without_contexts(jury: &mut Jury) -> Result<Vec<String>, Error> {
 }
 
 /// The evaluators of a state without those that are to be forgotten, which `named` may not name again.
-pub(crate) fn kept(
+pub(crate) fn without_forgotten(
     known: &[Evaluator],
     forget: &[String],
     named: &[String],
 ) -> Result<Vec<Evaluator>, Error> {
     for name in forget {
         if !known.iter().any(|evaluator| evaluator.name == *name) {
-            return Err(Error::NotSeated { evaluator: name.clone() });
+            return Err(Error::NotInState { evaluator: name.clone() });
         }
         if named.contains(name) {
             return Err(Error::ForgottenAndNamed { evaluator: name.clone() });

@@ -19,8 +19,10 @@ impl Table {
     /// let post: ArrayRef = Arc::new(StringArray::from(vec!["p1", "p2", "p3"]));
     /// let spam: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.2), None, Some(0.9)]));
     /// let batch = RecordBatch::try_from_iter([("post", post), ("spam", spam)])?;
-    /// let table = Table::from_batches(vec![batch.slice(0, 1), batch.slice(1, 2)], &Roles::default())?;
-    /// let ranking = rank(&table, &Ranker::Weights(vec![1.0]), RankOptions { k: 2, ..RankOptions::default() })?;
+    /// let batches = vec![batch.slice(0, 1), batch.slice(1, 2)];
+    /// let table = Table::from_batches(batches, &Roles::default())?;
+    /// let options = RankOptions { k: 2, ..RankOptions::default() };
+    /// let ranking = rank(&table, &Ranker::Weights(vec![1.0]), options)?;
     /// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
     /// assert_eq!(rows, [2, 0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -44,7 +46,11 @@ impl Table {
     /// let reading = ReadOptions { na: vec!["-99".into()], ..ReadOptions::default() };
     /// let table = Table::from_batches_as(vec![batch], &reading, &Roles::default())?;
     /// let mut scores = Vec::new();
-    /// table.scan(ScanRequest::default(), |mut part| Ok(part.batch.scores().to_vec()), |_, part| Ok(scores.extend(part)))?;
+    /// table.scan(
+    ///     ScanRequest::default(),
+    ///     |mut part| Ok(part.batch.scores().to_vec()),
+    ///     |_, part| Ok(scores.extend(part)),
+    /// )?;
     /// assert!(scores[1].is_nan());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -70,12 +76,14 @@ impl Table {
     /// use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
     /// use std::sync::Arc;
     ///
-    /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values((0..100).map(|row| f64::from(row) / 7.0)));
+    /// let scores = (0..100).map(|row| f64::from(row) / 7.0);
+    /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values(scores));
     /// let batch = RecordBatch::try_from_iter([("spam", spam)])?;
     /// let batches: Vec<_> = (0..100).map(|row| Ok(batch.slice(row, 1))).collect();
     /// let stream = RecordBatchIterator::new(batches, batch.schema());
     /// let table = Table::from_stream(stream, &Roles::default(), false)?;
-    /// let ranking = rank(&table, &Ranker::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
+    /// let options = RankOptions { k: 1, ..RankOptions::default() };
+    /// let ranking = rank(&table, &Ranker::Weights(vec![1.0]), options)?;
     /// assert_eq!((ranking.winners()[0].row, ranking.rows()), (99, 100));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

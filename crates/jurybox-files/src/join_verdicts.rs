@@ -20,7 +20,7 @@ const NAMED: usize = 5;
 ///
 /// ```
 /// let back = jurybox_files::JoinedVerdicts { picks: 10, verdicts: 4, waiting: 6, ..Default::default() };
-/// assert_eq!(back.strangers.count, 0);
+/// assert_eq!(back.unknown_items.count, 0);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct JoinedVerdicts {
@@ -31,17 +31,17 @@ pub struct JoinedVerdicts {
     /// Verdicts that the policy learnt from.
     pub used: u64,
     /// Verdicts that the policy does not learn from.
-    pub passed_over: u64,
+    pub ignored_rewards: u64,
     /// Verdicts that had been learnt before, and were not counted again.
-    pub already: u64,
+    pub learnt_before: u64,
     /// Verdicts on picks of rounds that the state has forgotten, and that were not counted.
-    pub forgotten: u64,
+    pub too_old: u64,
     /// Picks that have no verdict yet.
     pub waiting: u64,
     /// Items with verdicts that contradict each other; none of them was learnt.
     pub contradictory: ItemList,
     /// Items with a verdict that are not among the picks.
-    pub strangers: ItemList,
+    pub unknown_items: ItemList,
     /// Items picked more than once. A verdict is learnt once, with the first pick that it comes to: the earliest of those that come
     /// together.
     pub picked_twice: ItemList,
@@ -101,7 +101,7 @@ impl std::fmt::Display for ItemList {
 ///
 /// ```
 /// use jurybox::Jury;
-/// use jurybox_files::{Format, PickOptions, Roles, State, Table, choose, take_back};
+/// use jurybox_files::{Format, PickOptions, Roles, State, Table, choose, join_verdicts};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = |name: &str| dir.path().join(name);
@@ -109,19 +109,19 @@ impl std::fmt::Display for ItemList {
 /// std::fs::write(path("verdicts.csv"), "post,verdict\np3,1\np3,1\np9,0\n")?;
 /// let by_post = || Roles { key: Some("post".into()), ..Roles::default() };
 /// let hour = Table::open(&[path("hour.csv")], &by_post(), true)?;
-/// let mut state = State::from(Jury::new(&"lin-ucb".parse()?, hour.taken().evaluators().clone())?);
+/// let mut state = State::from(Jury::new(&"lin-ucb".parse()?, hour.roles().evaluators().clone())?);
 /// choose(&hour, &mut state, PickOptions { k: 2, ..PickOptions::default() })?.write(&hour, &path("picks.csv"), Format::Csv, false)?;
 ///
 /// let seated = state.jury.evaluators().as_slice().to_vec();
-/// let picks = Table::open(&[path("picks.csv")], &Roles { seated, ..by_post() }, false)?;
+/// let picks = Table::open(&[path("picks.csv")], &Roles { learnt_evaluators: seated, ..by_post() }, false)?;
 /// let verdicts = Roles { evaluators: vec!["verdict".into()], ..by_post() };
 /// let verdicts = Table::open(&[path("verdicts.csv")], &verdicts, true)?;
-/// let back = take_back(&mut state, &picks, &verdicts, false)?;
-/// assert_eq!((back.picks, back.used, back.waiting, back.strangers.to_string()), (2, 1, 1, "p9".into()));
-/// assert_eq!(take_back(&mut state, &picks, &verdicts, false)?.already, 1);
+/// let back = join_verdicts(&mut state, &picks, &verdicts, false)?;
+/// assert_eq!((back.picks, back.used, back.waiting, back.unknown_items.to_string()), (2, 1, 1, "p9".into()));
+/// assert_eq!(join_verdicts(&mut state, &picks, &verdicts, false)?.learnt_before, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn take_back(
+pub fn join_verdicts(
     state: &mut State,
     picks: &Table,
     verdicts: &Table,
@@ -134,7 +134,7 @@ pub fn take_back(
     let mut by_time: BTreeMap<u64, Vec<(PickedItem, f64, Option<Reviewer>)>> = BTreeMap::new();
     let mut learnt = after.memory.items();
     let of_tables = after.memory.verdicts_of_tables();
-    let rows = RowHasher::of(picks.taken().evaluators());
+    let rows = RowHasher::of(picks.roles().evaluators());
     let mut met: HashMap<Box<str>, JoinState> = HashMap::new();
     for pick in read_picks(picks)? {
         let first = !met.contains_key(&pick.id);
@@ -155,12 +155,12 @@ pub fn take_back(
         let Some(reward) = verdict.reward.filter(|_| !met.settled) else { continue };
         let whole = rows.verdict(&pick.id, &pick.scores, reward, verdict.reviewer);
         match known {
-            PickVerdict::Learnt if !again => back.already += 1,
+            PickVerdict::Learnt if !again => back.learnt_before += 1,
             PickVerdict::Elsewhere if !again => {
-                back.already += 1;
+                back.learnt_before += 1;
                 met.twice(&pick.id, &mut back);
             }
-            PickVerdict::New if !again && of_tables.contains(&whole) => back.already += 1,
+            PickVerdict::New if !again && of_tables.contains(&whole) => back.learnt_before += 1,
             PickVerdict::Forgotten if !again => {
                 // It may yet come to a pick of a round that is known.
                 met.forgotten = true;
@@ -179,11 +179,11 @@ pub fn take_back(
         }
         met.settled = true;
     }
-    back.forgotten = met.values().filter(|met| met.forgotten && !met.settled).count() as u64;
-    let mut strangers: Vec<_> = rewards.iter().filter(|(_, verdict)| !verdict.fits).collect();
-    strangers.sort_unstable_by_key(|(_, verdict)| verdict.row);
-    for (id, _) in strangers {
-        back.strangers.push(id);
+    back.too_old = met.values().filter(|met| met.forgotten && !met.settled).count() as u64;
+    let mut unknown_items: Vec<_> = rewards.iter().filter(|(_, verdict)| !verdict.fits).collect();
+    unknown_items.sort_unstable_by_key(|(_, verdict)| verdict.row);
+    for (id, _) in unknown_items {
+        back.unknown_items.push(id);
     }
     for (at, rows) in &by_time {
         let mut examples = Vec::new();
@@ -194,7 +194,7 @@ pub fn take_back(
         let Learnt { used, passed_over } =
             after.jury.learn_by(&examples, &reviewers, *at).map_err(|source| about(picks, rows, source))?;
         back.used += used;
-        back.passed_over += passed_over;
+        back.ignored_rewards += passed_over;
     }
     *state = after;
     Ok(back)

@@ -85,16 +85,16 @@ pub use format::parquet::panic_is_caught;
 pub use formula::without_formula;
 pub use score_view::ScoreView;
 pub use input::expand;
-pub use ranker::{Ranker, by_evaluator, seat};
+pub use ranker::{Ranker, by_evaluator, new_jury};
 pub use learning::{
     RowInput, LearnHost, VerdictOptions, LearnOptions, LearnResult, OpenAgain, OpenOnce, VerdictResult, LearnNotice, learn_rows, learn_verdicts,
 };
 pub use lock::FileLock;
 pub use long_format::LongFormat;
 pub use cell_number::Decimal;
-pub use own_columns::{is_answer, is_ours, names_items};
+pub use own_columns::{is_verdict_name, is_output_name, names_items};
 pub use pick_rows::{PickNote, PickedRound, pick_rows};
-pub use empty_files::{EmptyFile, part_quiet};
+pub use empty_files::{EmptyFile, split_empty_files};
 pub use rank::{RankOptions, Ranking, Winner, rank};
 pub use write_ranking::{score_all, score_rows};
 pub use read_options::ReadOptions;
@@ -113,7 +113,7 @@ pub use table::{BatchPosition, KeepRecords, Table, ScanRequest};
 pub use teach::{LearnCounts, teach};
 pub use terminal::{plain, push_line};
 pub use other_columns::OtherColumns;
-pub use join_verdicts::{ItemList, JoinedVerdicts, take_back};
+pub use join_verdicts::{ItemList, JoinedVerdicts, join_verdicts};
 pub use warning::{OddColumn, Warning};
 pub use progress::Progress;
 pub use write::{PendingFile, OutputLayout, FinishedFile, write_whole};

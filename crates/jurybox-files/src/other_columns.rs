@@ -20,10 +20,11 @@ use serde_json::Value;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
 /// let mut said = Vec::new();
 /// let want = ScanRequest { records: KeepRecords::All, ..ScanRequest::default() };
-/// table.scan(want, |part| Ok((part.batch.rows(), table.other_columns(&part, &["text".into()])?)), |_, (rows, cells)| {
-///     said.extend((0..rows).map(|row| cells.text(row, 0)));
-///     Ok(())
-/// })?;
+/// table.scan(
+///     want,
+///     |part| Ok((part.batch.rows(), table.other_columns(&part, &["text".into()])?)),
+///     |_, (rows, cells)| Ok(said.extend((0..rows).map(|row| cells.text(row, 0)))),
+/// )?;
 /// assert_eq!(said, ["hello", ""]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

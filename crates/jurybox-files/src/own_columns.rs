@@ -43,7 +43,8 @@ pub(crate) fn receipts_of_picks(columns: &[String]) -> Option<String> {
 /// Whether a name is one that rankings and picks write.
 ///
 /// ```
-/// assert!(jurybox_files::is_output_name("probability") && !jurybox_files::is_output_name("verdict"));
+/// assert!(jurybox_files::is_output_name("probability"));
+/// assert!(!jurybox_files::is_output_name("verdict"));
 /// ```
 pub fn is_output_name(name: &str) -> bool {
     OURS.contains(&name.trim_start_matches(BEFORE))
@@ -106,7 +107,8 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
 /// Whether a column is named like an id.
 ///
 /// ```
-/// assert!(jurybox_files::names_items("post_id") && !jurybox_files::names_items("created_at"));
+/// assert!(jurybox_files::names_items("post_id"));
+/// assert!(!jurybox_files::names_items("created_at"));
 /// ```
 pub fn names_items(name: &str) -> bool {
     names_things(name) == Some(LIKE_AN_ID)
@@ -116,7 +118,8 @@ pub fn names_items(name: &str) -> bool {
 /// know.
 ///
 /// ```
-/// assert!(jurybox_files::is_verdict_name("human_verdict") && !jurybox_files::is_verdict_name("spam"));
+/// assert!(jurybox_files::is_verdict_name("human_verdict"));
+/// assert!(!jurybox_files::is_verdict_name("spam"));
 /// ```
 pub fn is_verdict_name(name: &str) -> bool {
     const ANSWERS: [&str; 12] = [

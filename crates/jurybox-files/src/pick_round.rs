@@ -28,7 +28,7 @@ pub struct PickOptions {
     /// How many rows to pick; all of them where there are fewer. At the most, where it is said what they must be worth.
     pub k: usize,
     /// Pick as many as have an expected reward of at least that, and none where none has; refused where values are not expected rewards.
-    pub worth: Option<f64>,
+    pub min_reward: Option<f64>,
     /// The seed of the draws. What is drawn is a function of it and of the rows.
     pub seed: u64,
     /// The time of the round; where it is not said, one after the latest that the state has seen. A round that the state has seen
@@ -48,7 +48,7 @@ pub struct PickOptions {
 /// let path = dir.path().join("hour.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
 /// let table = Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
-/// let mut state = State::from(Jury::new(&"average".parse()?, table.taken().evaluators().clone())?);
+/// let mut state = State::from(Jury::new(&"average".parse()?, table.roles().evaluators().clone())?);
 /// let picking = choose(&table, &mut state, PickOptions { k: 2, ..PickOptions::default() })?;
 /// assert_eq!((picking.rows, picking.picks[0].row, picking.picks[1].row), (3, 2, 0));
 /// assert_eq!(state.jury.seen().items, 3);
@@ -129,7 +129,7 @@ pub struct PickedRow {
 ///
 /// A row without an id is refused: no verdict could find it. So is one whose id has been rounded: the verdict on another might.
 pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<Picking, Error> {
-    RankOptions { k: options.k, worth: options.worth, ..RankOptions::default() }.check()?;
+    RankOptions { k: options.k, min_reward: options.min_reward, ..RankOptions::default() }.check()?;
     let most = if state.jury.fit().without_looks().picks_by_values() { HELD } else { usize::MAX };
     let TableScores { ids, held, content, files: first_rows } = gather(table, most)?;
     let (content, repeated) = (content.name(), ids.repeated());
@@ -151,7 +151,7 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
         }
     }
     let mut fitted = if before.observes_first() { after.fit() } else { before.fit() };
-    if options.worth.is_some() {
+    if options.min_reward.is_some() {
         expect_rewards(&fitted)?;
         fitted = fitted.without_looks(); // a look is at what is not expected to be worth it
     }
@@ -192,7 +192,7 @@ type DrawnPicks = (Vec<jurybox::Pick>, RowProbabilities, Vec<f64>);
 /// How many are picked of rows with these values.
 fn many(values: &[f64], options: PickOptions) -> usize {
     let worth_it = |worth: f64| values.iter().filter(|&&value| value >= worth).count();
-    options.k.min(options.worth.map_or(values.len(), worth_it))
+    options.k.min(options.min_reward.map_or(values.len(), worth_it))
 }
 
 fn none(values: Vec<f64>) -> DrawnPicks {
@@ -239,7 +239,7 @@ fn by_values(
 fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Error> {
     let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
     let mut round = blank.clone();
-    table.scan_even(
+    table.scan_fixed_chunks(
         ScanRequest::default(),
         |chunk| {
             let mut seen = blank.clone();
@@ -265,7 +265,7 @@ fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Erro
 /// let by_post = Roles { key: Some("post".into()), ignore: vec!["verdict".into()], ..Roles::default() };
 /// std::fs::write(&path, "post,spam,abuse,verdict\np1,0.9,0.1,\np2,0.2,0.3,\n")?;
 /// let hour = Table::open(&[path.clone()], &by_post, true)?;
-/// let mut state = State::from(Jury::new(&"lin-ucb".parse()?, hour.taken().evaluators().clone())?);
+/// let mut state = State::from(Jury::new(&"lin-ucb".parse()?, hour.roles().evaluators().clone())?);
 /// choose(&hour, &mut state, PickOptions { k: 1, ..PickOptions::default() })?;
 /// std::fs::write(&path, "post,spam,abuse,verdict\np2,0.2,0.3,\np1,0.9,0.1,1\n")?;
 /// assert!(was_picked_from(&state, &Table::open(&[path], &by_post, true)?)?);
@@ -289,7 +289,7 @@ struct TableScores {
 }
 
 fn gather(table: &Table, most: usize) -> Result<TableScores, Error> {
-    let evaluators = table.taken().evaluators();
+    let evaluators = table.roles().evaluators();
     let blank = RowHasher::of(evaluators);
     let mut all = TableScores {
         ids: IdColumn::default(),
@@ -327,7 +327,7 @@ fn gather(table: &Table, most: usize) -> Result<TableScores, Error> {
 pub(crate) fn check_id(table: &Table, at: BatchPosition, row: usize, id: &str) -> Result<(), Error> {
     let path = table.sources[at.file].path();
     let place = RowPosition::Row(at.row_in_file + row as u64 + 1);
-    let column = table.taken().key().unwrap_or_default();
+    let column = table.roles().key().unwrap_or_default();
     if id.trim().is_empty() {
         return Err(Error::NoId { path: path.into(), place, column: column.into() });
     }
@@ -337,7 +337,7 @@ pub(crate) fn check_id(table: &Table, at: BatchPosition, row: usize, id: &str) -
 /// A name for a round, by what is in it: ids in their order, and scores. It begins with a letter: no reader takes it for a number.
 fn name(table: &Table, ids: &IdColumn, held: Option<&[f64]>, content: &str) -> String {
     let mut name = Fingerprint::new();
-    for evaluator in table.taken().evaluators().names() {
+    for evaluator in table.roles().evaluators().names() {
         name.text(evaluator);
     }
     for id in ids.iter() {

@@ -5,7 +5,7 @@
 
 use crate::pick_round::{PickOptions, Picking, choose};
 use crate::error::Error;
-use crate::ranker::seat;
+use crate::ranker::new_jury;
 use crate::rank::tell_apart;
 use crate::evaluator_change::{AllowedChange, EvaluatorChange, same_policy};
 use crate::state::State;
@@ -43,12 +43,12 @@ pub struct PickedRound {
 /// let two = PickOptions { k: 2, ..PickOptions::default() };
 /// let round = pick_rows(None, &table, Some(&"average".parse()?), two)?;
 /// assert_eq!((round.picking.picks.len(), round.state.jury.seen().items), (2, 3));
-/// let said: Vec<String> = round.remarks().iter().map(ToString::to_string).collect();
+/// let said: Vec<String> = round.notes().iter().map(ToString::to_string).collect();
 /// assert_eq!(said[0], "2 rows share their id with another row: a verdict will go to the first pick of them: p2");
 /// assert!(said[1].starts_with("`average` leaves nothing to chance"));
 ///
 /// let again = pick_rows(Some(&round.state), &table, None, two)?;
-/// assert_eq!(again.remarks()[0].to_string(), "these rows were seen before, and are not counted again");
+/// assert_eq!(again.notes()[0].to_string(), "these rows were seen before, and are not counted again");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pick_rows(
@@ -57,17 +57,17 @@ pub fn pick_rows(
     policy: Option<&Spec>,
     options: PickOptions,
 ) -> Result<PickedRound, Error> {
-    let evaluators = table.taken().evaluators();
+    let evaluators = table.roles().evaluators();
     let mut state = match before {
         None => {
-            let mut state = State::from(seat(&policy.cloned().unwrap_or_default(), evaluators)?);
-            state.memory.evaluators_by_rule(table.taken().by_rule);
+            let mut state = State::from(new_jury(&policy.cloned().unwrap_or_default(), evaluators)?);
+            state.memory.evaluators_by_rule(table.roles().by_rule);
             state
         }
         Some(before) => {
             let mut state = before.clone();
             policy.map_or(Ok(()), |asked| same_policy(&state.jury, asked))?;
-            EvaluatorChange::again(&mut state.jury, evaluators, AllowedChange::Same)?;
+            EvaluatorChange::apply(&mut state.jury, evaluators, AllowedChange::Same)?;
             state
         }
     };
@@ -84,45 +84,45 @@ impl PickedRound {
     }
 
     /// What a person should know of it.
-    pub fn remarks(&self) -> Vec<PickNote> {
+    pub fn notes(&self) -> Vec<PickNote> {
         let PickedRound { picking, options, .. } = self;
-        let mut remarks = Vec::new();
+        let mut notes = Vec::new();
         if picking.observed_before {
-            remarks.push(PickNote::ObservedBefore);
+            notes.push(PickNote::ObservedBefore);
         }
         if let Some(asked) = options.at.filter(|asked| *asked != picking.at) {
-            remarks.push(PickNote::TimeStays { at: picking.at, asked });
+            notes.push(PickNote::OtherTime { at: picking.at, asked });
         }
-        if options.worth.is_none() && options.k as u64 > picking.rows {
-            remarks.push(PickNote::FewRows { k: options.k, rows: picking.rows });
+        if options.min_reward.is_none() && options.k as u64 > picking.rows {
+            notes.push(PickNote::FewRows { k: options.k, rows: picking.rows });
         }
         if picking.by_values_alone
             && picking.rows > picking.picks.len() as u64
             && !tell_apart(&picking.values)
         {
-            remarks.push(PickNote::NoOrder { rows: picking.rows });
+            notes.push(PickNote::NoOrder { rows: picking.rows });
         }
-        if options.worth.is_some() && !self.calibrated() {
-            remarks.push(PickNote::NotCalibrated);
+        if options.min_reward.is_some() && !self.calibrated() {
+            notes.push(PickNote::NotCalibrated);
         }
         if picking.repeated.count > 0 {
-            remarks.push(PickNote::SameId(picking.repeated.clone()));
+            notes.push(PickNote::SharedIds(picking.repeated.clone()));
         }
         let are_all_picked = picking.picks.len() as u64 == picking.rows;
-        let is_by_lot = remarks.iter().any(|remark| matches!(remark, PickNote::NoOrder { .. }));
+        let is_by_lot = notes.iter().any(|note| matches!(note, PickNote::NoOrder { .. }));
         if self.is_first && !are_all_picked && !is_by_lot && !self.state.jury.fit().leaves_to_chance() {
-            remarks.push(PickNote::NothingToChance { policy: self.state.jury.spec().clone() });
+            notes.push(PickNote::NoRandomPicks { policy: self.state.jury.spec().clone() });
         }
-        remarks
+        notes
     }
 }
 
 /// Something to be told of picking, with words for it that know no flags and no keywords.
 ///
 /// ```
-/// let remark = jurybox_files::PickNote::FewRows { k: 9, rows: 4 };
-/// assert_eq!(remark.to_string(), "k = 9 is more than there are rows (4): all of them are picked");
-/// assert!(remark.is_warning());
+/// let note = jurybox_files::PickNote::FewRows { k: 9, rows: 4 };
+/// assert_eq!(note.to_string(), "k = 9 is more than there are rows (4): all of them are picked");
+/// assert!(note.is_warning());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -130,7 +130,7 @@ pub enum PickNote {
     /// The items have been observed before.
     ObservedBefore,
     /// The state has seen the round at another time than was asked for.
-    TimeStays {
+    OtherTime {
         /// The time it has.
         at: u64,
         /// The one that was asked for.
@@ -149,10 +149,10 @@ pub enum PickNote {
         rows: u64,
     },
     /// Rows whose id another row has too, and the first such ids.
-    SameId(ItemList),
+    SharedIds(ItemList),
     /// In the first round of a state: no row that is not picked could have been. Nothing will be
     /// known of what is missed.
-    NothingToChance {
+    NoRandomPicks {
         /// The policy of the state.
         policy: Spec,
     },
@@ -164,7 +164,7 @@ pub enum PickNote {
 impl PickNote {
     /// Whether a person should think about it before going on.
     pub fn is_warning(&self) -> bool {
-        !matches!(self, PickNote::ObservedBefore | PickNote::NothingToChance { .. })
+        !matches!(self, PickNote::ObservedBefore | PickNote::NoRandomPicks { .. })
     }
 }
 
@@ -174,7 +174,7 @@ impl fmt::Display for PickNote {
             PickNote::ObservedBefore => {
                 write!(f, "these rows were seen before, and are not counted again")
             }
-            PickNote::TimeStays { at, asked } => write!(
+            PickNote::OtherTime { at, asked } => write!(
                 f,
                 "the state has seen this round at {at}, and there it stays: asking for {asked} changes nothing"
             ),
@@ -184,13 +184,13 @@ impl fmt::Display for PickNote {
             PickNote::NoOrder { rows } => {
                 write!(f, "nothing tells the {rows} rows apart: which of them are picked is chance")
             }
-            PickNote::SameId(items) => write!(
+            PickNote::SharedIds(items) => write!(
                 f,
                 "{} share their id with another row: a verdict will go to the first pick of them: {}",
                 counted(items.count, "row"),
                 items.first.join(", ")
             ),
-            PickNote::NothingToChance { policy } => write!(
+            PickNote::NoRandomPicks { policy } => write!(
                 f,
                 "`{policy}` leaves nothing to chance: verdicts on its picks will not tell how much was missed, nor how much there is \
                  in all rows. A policy with random checks does, such as `adaptive(audit=1,slots=5)` with five of them in every round; a state keeps its policy, so begin with it"
@@ -231,13 +231,13 @@ mod tests {
         let table =
             Table::open(&[path], &Roles { key: Some("id".into()), ..Roles::default() }, true).unwrap();
         for (labels, calibrated) in [(10, false), (40, true)] {
-            let options = PickOptions { k: 3, worth: Some(0.5), ..PickOptions::default() };
+            let options = PickOptions { k: 3, min_reward: Some(0.5), ..PickOptions::default() };
             let round = pick_rows(Some(&taught(labels)), &table, None, options).unwrap();
             assert_eq!(round.calibrated(), calibrated);
-            assert_eq!(round.remarks().contains(&PickNote::NotCalibrated), !calibrated);
+            assert_eq!(round.notes().contains(&PickNote::NotCalibrated), !calibrated);
             let plain = PickOptions { k: 3, ..PickOptions::default() };
             let round = pick_rows(Some(&taught(labels)), &table, None, plain).unwrap();
-            assert!(!round.remarks().contains(&PickNote::NotCalibrated));
+            assert!(!round.notes().contains(&PickNote::NotCalibrated));
         }
     }
 }

@@ -18,9 +18,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// std::fs::write(&path, "spam\n0.9\n0.2\n")?;
 /// let seen = Arc::new(Mutex::new(Vec::new()));
 /// let list = seen.clone();
-/// let table = Table::open(&[path], &Roles::default(), false)?.on_progress(move |progress| list.lock().unwrap().push(progress));
+/// let table = Table::open(&[path], &Roles::default(), false)?
+///     .on_progress(move |progress| list.lock().unwrap().push(progress));
 /// table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(()))?;
-/// assert_eq!(seen.lock().unwrap().last(), Some(&Progress::Rows { rows: 2, bytes: 13, of: Some(13) }));
+/// let last = Progress::Rows { rows: 2, bytes: 13, of: Some(13) };
+/// assert_eq!(seen.lock().unwrap().last(), Some(&last));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +136,8 @@ impl Table {
     /// let table = Table::open(&[path], &Roles::default(), false)?.stop_when(stop.clone());
     /// assert!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).is_ok());
     /// stop.store(true, Ordering::Relaxed);
-    /// assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err().code(), "stopped");
+    /// let error = table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err();
+    /// assert_eq!(error.code(), "stopped");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -160,9 +163,9 @@ impl Table {
     /// let heard = Arc::new(Mutex::new(Vec::new()));
     /// let ear = heard.clone();
     /// let table = Table::open(&[path], &Roles::default(), false)?
-    ///     .on_warning(move |warning| ear.lock().unwrap().push(warning.to_string()));
+    ///     .on_warning(move |warning| ear.lock().unwrap().push(warning.code()));
     /// table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(()))?;
-    /// assert!(heard.lock().unwrap()[0].ends_with("1 of 31 cells are no numbers, and count as missing: `high` (line 32)"));
+    /// assert_eq!(*heard.lock().unwrap(), ["odd-cells"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

@@ -26,7 +26,7 @@ pub struct RankOptions {
     /// How many rows to keep, within each group where there are groups; at the most, where it is said what they must be worth.
     pub k: usize,
     /// Keep only rows whose expected reward is at least that; refused where values are not expected rewards.
-    pub worth: Option<f64>,
+    pub min_reward: Option<f64>,
     /// The seed of the tie rule.
     pub seed: u64,
     /// Whether to say what each evaluator contributed.
@@ -43,10 +43,10 @@ impl RankOptions {
     /// ```
     pub fn check(&self) -> Result<(), Error> {
         if self.k == 0 {
-            return Err(Error::NoneWanted);
+            return Err(Error::ZeroRows);
         }
-        match self.worth.filter(|worth| !worth.is_finite()) {
-            Some(worth) => Err(Error::NoWorth { worth }),
+        match self.min_reward.filter(|min_reward| !min_reward.is_finite()) {
+            Some(min_reward) => Err(Error::BadMinReward { min_reward }),
             None => Ok(()),
         }
     }
@@ -61,8 +61,8 @@ impl RankOptions {
 /// let path = dir.path().join("scores.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
-/// let judge = Ranker::weights(table.taken().evaluators(), &[("spam".into(), 1.0), ("abuse".into(), 1.0)])?;
-/// let ranking = rank(&table, &judge, RankOptions { k: 2, ..RankOptions::default() })?;
+/// let ranker = Ranker::weights(table.roles().evaluators(), &[("spam".into(), 1.0), ("abuse".into(), 1.0)])?;
+/// let ranking = rank(&table, &ranker, RankOptions { k: 2, ..RankOptions::default() })?;
 /// assert_eq!(ranking.rows(), 3);
 /// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
 /// assert_eq!(rows, [2, 0]);
@@ -135,15 +135,15 @@ impl Ranking {
 }
 
 /// Ranks the rows of a table.
-pub fn rank(table: &Table, judge: &Ranker, options: RankOptions) -> Result<Ranking, Error> {
+pub fn rank(table: &Table, ranker: &Ranker, options: RankOptions) -> Result<Ranking, Error> {
     options.check()?;
-    if options.worth.is_some() {
-        judge.must_expect_rewards()?;
+    if options.min_reward.is_some() {
+        ranker.must_expect_rewards()?;
     }
-    let least = options.worth.unwrap_or(f64::NEG_INFINITY);
+    let least = options.min_reward.unwrap_or(f64::NEG_INFINITY);
     let floor = ValueFloor::new(least);
-    let by_number = table.sources.iter().any(|source| source.by_number());
-    let (form, desks) = (judge.form(), BufferPool::<ValueBuffers>::default());
+    let by_number = table.sources.iter().any(|source| source.is_seekable());
+    let (form, buffers) = (ranker.form(), BufferPool::<ValueBuffers>::default());
     let want =
         ScanRequest { key: options.grouped, records: KeepRecords::Passing, form: form.as_ref(), ..ScanRequest::default() };
     // Where rows are fetched later, their scores are kept: those columns need not be read a second time.
@@ -155,9 +155,9 @@ pub fn rank(table: &Table, judge: &Ranker, options: RankOptions) -> Result<Ranki
     let rows = table.scan(
         want,
         |mut part| {
-            desks.with(|desk| {
-                judge.values(form.as_ref(), &mut part.batch, desk)?;
-                let values = &desk.values;
+            buffers.with(|buffer| {
+                ranker.values(form.as_ref(), &mut part.batch, buffer)?;
+                let values = &buffer.values;
                 let spreads = spreads_of(values, part.batch.keys(), options.grouped);
                 let chosen = if options.grouped {
                     best_of_groups(values, part.batch.keys(), options.k)
@@ -166,7 +166,7 @@ pub fn rank(table: &Table, judge: &Ranker, options: RankOptions) -> Result<Ranki
                 };
                 // A row without a value passes every floor, and is worth nothing that is known.
                 let chosen =
-                    chosen.into_iter().filter(|&row| options.worth.is_none() || values[row] >= least);
+                    chosen.into_iter().filter(|&row| options.min_reward.is_none() || values[row] >= least);
                 let keep = |row: usize| candidate(&part, row, values[row], with_scores);
                 Ok((chosen.map(keep).collect::<Result<Vec<_>, Error>>()?, spreads))
             })
@@ -189,7 +189,7 @@ pub fn rank(table: &Table, judge: &Ranker, options: RankOptions) -> Result<Ranki
         winners: best.winners(),
         records: best.kept,
         files,
-        evaluators: table.taken().evaluators.names().map(Into::into).collect(),
+        evaluators: table.roles().evaluators.names().map(Into::into).collect(),
         explained: options.explain,
         in_order: is_in_order(spreads.values()),
     };
@@ -198,7 +198,7 @@ pub fn rank(table: &Table, judge: &Ranker, options: RankOptions) -> Result<Ranki
     }
     for winner in ranking.winners.iter_mut().filter(|_| options.explain) {
         if let Some(candidate) = ranking.records.get(&winner.row) {
-            winner.contributions = judge.contributions(&candidate.scores)?;
+            winner.contributions = ranker.contributions(&candidate.scores)?;
         }
     }
     Ok(ranking)

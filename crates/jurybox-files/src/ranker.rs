@@ -11,9 +11,9 @@ use jurybox::{Contributions, Direction, Evaluators, Fitted, Form, Jury, Scores, 
 /// use jurybox::Evaluators;
 /// use jurybox_files::Ranker;
 /// let evaluators = Evaluators::new(["spam", "abuse"])?;
-/// let judge = Ranker::weights(&evaluators, &[("abuse".into(), 2.0)])?;
+/// let ranker = Ranker::weights(&evaluators, &[("abuse".into(), 2.0)])?;
 /// assert!(Ranker::weights(&evaluators, &[("spma".into(), 1.0)]).is_err());
-/// # let _ = judge;
+/// # let _ = ranker;
 /// # Ok::<(), jurybox_files::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -81,25 +81,25 @@ impl Ranker {
         &self,
         form: Option<&Form>,
         batch: &mut Batch,
-        desk: &mut ValueBuffers,
+        buffer: &mut ValueBuffers,
     ) -> Result<(), Error> {
         let Some(form) = form else {
-            desk.values.clear();
+            buffer.values.clear();
             match self {
                 Ranker::Weights(weights) => {
                     let rows = batch.scores().chunks_exact(weights.len());
-                    desk.values.extend(rows.map(|row| weighed(weights, row)));
+                    buffer.values.extend(rows.map(|row| weighed(weights, row)));
                 }
                 Ranker::Fitted(fitted) => {
                     let scores = fitted.scores(batch.scores())?;
-                    desk.values.extend_from_slice(fitted.values_with(&scores, &mut desk.scratch)?);
+                    buffer.values.extend_from_slice(fitted.values_with(&scores, &mut buffer.scratch)?);
                 }
             }
             return Ok(());
         };
-        batch.values(form, &mut desk.values);
+        batch.values(form, &mut buffer.values);
         // Rows with a gap have come out as NaN. They are put side by side, and valued together.
-        let ValueBuffers { values, gaps, rows, scratch } = desk;
+        let ValueBuffers { values, gaps, rows, scratch } = buffer;
         gaps.clear();
         gaps.extend((0..values.len()).filter(|&row| values[row].is_nan()));
         if gaps.is_empty() {
@@ -124,8 +124,8 @@ impl Ranker {
     ///
     /// ```
     /// use jurybox_files::Ranker;
-    /// let judge = Ranker::Weights(vec![1.0, 3.0]);
-    /// assert_eq!(judge.values_of(&[1.0, 2.0, f64::NAN, 3.0], 2)?, [7.0, 12.0]);
+    /// let ranker = Ranker::Weights(vec![1.0, 3.0]);
+    /// assert_eq!(ranker.values_of(&[1.0, 2.0, f64::NAN, 3.0], 2)?, [7.0, 12.0]);
     /// # Ok::<(), jurybox_files::Error>(())
     /// ```
     pub fn values_of(&self, rows: &[f64], width: usize) -> Result<Vec<f64>, Error> {
@@ -256,9 +256,9 @@ pub fn by_evaluator(
 ///
 /// ```
 /// let evaluators = jurybox::Evaluators::new(["a", "b"])?;
-/// assert_eq!(jurybox_files::seat(&"esag".parse()?, &evaluators)?.evaluators().len(), 2);
+/// assert_eq!(jurybox_files::new_jury(&"esag".parse()?, &evaluators)?.evaluators().len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn seat(spec: &Spec, evaluators: &Evaluators) -> Result<Jury, Error> {
+pub fn new_jury(spec: &Spec, evaluators: &Evaluators) -> Result<Jury, Error> {
     Ok(Jury::new(spec, evaluators.clone())?)
 }

@@ -14,7 +14,12 @@ use std::sync::Arc;
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("scores.txt");
 /// std::fs::write(&path, "p1;1,250;weg\np2;2,500;0,5\n")?;
-/// let reading = ReadOptions { header: Some(false), decimal: Decimal::Comma, na: vec!["weg".into()], ..ReadOptions::default() };
+/// let reading = ReadOptions {
+///     header: Some(false),
+///     decimal: Decimal::Comma,
+///     na: vec!["weg".into()],
+///     ..ReadOptions::default()
+/// };
 /// let table = Table::open_as(&[path], &reading, &Roles::default(), false)?;
 /// assert_eq!(table.roles().evaluators().to_string(), "column2, column3");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -52,15 +52,15 @@ impl PickColumns {
 /// picked.
 pub(crate) fn read_picks(table: &Table) -> Result<Vec<PickedItem>, Error> {
     let ours = PickColumns::of(table)?;
-    let width = table.taken().evaluators().len();
+    let width = table.roles().evaluators().len();
     let mut picks: Vec<PickedItem> = Vec::new();
     table.scan(
         ScanRequest { key: true, records: KeepRecords::All, ..ScanRequest::default() },
         |mut part| {
-            let slab = table.sources[part.source].whole(&part, &table.show(part.source))?;
-            Ok((part.batch.take_scores(), part.batch.keys, slab))
+            let output = table.sources[part.source].whole_rows(&part, &table.output_columns(part.source))?;
+            Ok((part.batch.take_scores(), part.batch.keys, output))
         },
-        |at, (scores, ids, slab)| {
+        |at, (scores, ids, output)| {
             for (row, id) in ids.into_iter().enumerate() {
                 let place = RowPosition::Row(at.row_in_file + row as u64 + 1);
                 let path = table.sources[at.file].path();
@@ -71,7 +71,7 @@ pub(crate) fn read_picks(table: &Table) -> Result<Vec<PickedItem>, Error> {
                     column: column.into(),
                     value,
                 };
-                let Some(pick) = picked(&ours, &slab, row, &id, scores, (at.file, place))
+                let Some(pick) = picked(&ours, &output, row, &id, scores, (at.file, place))
                     .map_err(|(column, value)| refuse(&column, shortened(value)))?
                 else {
                     continue;
@@ -91,15 +91,15 @@ pub(crate) fn read_picks(table: &Table) -> Result<Vec<PickedItem>, Error> {
 /// The pick in a row, where it is one; otherwise which cell cannot be read.
 fn picked(
     ours: &PickColumns,
-    slab: &OutputRows,
+    output: &OutputRows,
     row: usize,
     id: &str,
     scores: &[f64],
     (file, place): (usize, RowPosition),
 ) -> Result<Option<PickedItem>, (String, String)> {
     let text = |column: &String| {
-        let at = slab.names.iter().position(|name| name == column);
-        at.map_or_else(String::new, |at| slab.columns[at].text(row))
+        let at = output.names.iter().position(|name| name == column);
+        at.map_or_else(String::new, |at| output.columns[at].text(row))
     };
     let receipt = text(&ours.receipt);
     if receipt.is_empty() || receipt == "null" {

@@ -35,9 +35,12 @@ pub enum RecordCell<R> {
 /// ```
 /// use jurybox_files::{RecordCell, Format, RecordTable};
 ///
+/// type Post = (u64, f64);
+/// let post = |post: &Post| Some(format!("p{}", post.0));
+/// let spam = |post: &Post| Some(post.1).filter(|spam| !spam.is_nan());
 /// let columns = vec![
-///     ("post".to_string(), RecordCell::Text(Box::new(|row: &(u64, f64)| Some(format!("p{}", row.0))))),
-///     ("spam".to_string(), RecordCell::Number(Box::new(|row: &(u64, f64)| Some(row.1).filter(|spam| !spam.is_nan())))),
+///     ("post".to_string(), RecordCell::Text(Box::new(post))),
+///     ("spam".to_string(), RecordCell::Number(Box::new(spam))),
 /// ];
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("posts.csv");

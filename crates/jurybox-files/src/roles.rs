@@ -36,13 +36,13 @@ pub struct Roles {
     pub evaluators: Vec<String>,
     /// The evaluators that a jury has learnt over: all of them where `evaluators` names none. One that has no column, or
     /// whose column is ignored, is a column of missing scores, with a [warning](crate::Warning), as long as another one has.
-    pub seated: Vec<Evaluator>,
+    pub learnt_evaluators: Vec<Evaluator>,
     /// Columns that name items.
     pub id: Vec<String>,
     /// Columns that are not evaluators; they travel along all the same.
     pub ignore: Vec<String>,
     /// What columns that are ignored are for, in a word: it is said of them instead.
-    pub called: Vec<(String, &'static str)>,
+    pub ignored_as: Vec<(String, &'static str)>,
     /// Evaluators, or the reward, where low means high.
     pub invert: Vec<String>,
     /// What a verdict was worth.
@@ -109,11 +109,11 @@ impl Roles {
     /// let number: ArrayRef = Arc::new(Int64Array::from_iter_values(101..106));
     /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.2, 0.1, 0.3, 0.9]));
     /// let first = RecordBatch::try_from_iter([("post", post), ("number", number), ("spam", spam)])?;
-    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.over(&[vec![first]], &ReadOptions::default())?;
-    /// assert_eq!(taken.read().collect::<Vec<_>>(), ["spam", "post"]);
+    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.resolve_batches(&[vec![first]], &ReadOptions::default())?;
+    /// assert_eq!(taken.columns_to_read().collect::<Vec<_>>(), ["spam", "post"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn over(&self, sources: &[Vec<RecordBatch>], reading: &ReadOptions) -> Result<ColumnRoles, Error> {
+    pub fn resolve_batches(&self, sources: &[Vec<RecordBatch>], reading: &ReadOptions) -> Result<ColumnRoles, Error> {
         let (path, notation) = (Path::new(crate::format::memory::NAME), reading.notation());
         let mut found = Vec::new();
         for first in sources {
@@ -122,24 +122,24 @@ impl Roles {
             arrow::look(&mut columns, first.iter(), &notation);
             found.extend(columns);
         }
-        let taken = self.take(path, &together(found.iter()))?;
+        let taken = self.resolve(path, &together(found.iter()))?;
         taken.has_one_of(path, found.iter().map(|found| found.name.as_str()))?;
         Ok(taken)
     }
 
     /// Every column that a person, or a jury, names.
-    pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn named_columns(&self) -> impl Iterator<Item = &str> {
         let named =
             [&self.evaluators, &self.id, &self.ignore, &self.invert, &self.context].into_iter().flatten();
         let named =
             named.chain([&self.reward, &self.probability, &self.key, &self.reviewer].into_iter().flatten());
         let turned = self.evaluators.iter().filter_map(|name| name.strip_prefix('-'));
-        named.map(String::as_str).chain(turned).chain(self.seated.iter().map(|seated| seated.name.as_str()))
+        named.map(String::as_str).chain(turned).chain(self.learnt_evaluators.iter().map(|seated| seated.name.as_str()))
     }
 
     /// Decides over the columns of a file.
-    pub(crate) fn take(&self, path: &Path, columns: &[ColumnInfo]) -> Result<ColumnRoles, Error> {
-        let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
+    pub(crate) fn resolve(&self, path: &Path, columns: &[ColumnInfo]) -> Result<ColumnRoles, Error> {
+        let seated = |name: &str| self.learnt_evaluators.iter().find(|seated| seated.name == name);
         let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
         let named = self.named(path, columns)?;
         for name in self.invert.iter().filter(|name| seated(name).is_none()) {
@@ -182,7 +182,7 @@ impl Roles {
             if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {
                 // A context is put behind the evaluators.
                 if ["id", "ignored"].contains(role) {
-                    let called = self.called.iter().find(|(other, _)| other == name && *role == "ignored");
+                    let called = self.ignored_as.iter().find(|(other, _)| other == name && *role == "ignored");
                     others.push((name.clone(), called.map_or(*role, |(_, word)| word)));
                 }
             } else if found.nested && (!listed.is_empty() || found.kind != ColumnKind::Number) {
@@ -190,7 +190,7 @@ impl Roles {
             } else if !listed.is_empty() {
                 let why = self.why_beside(found, |other| names.contains(other));
                 others.push((name.clone(), why));
-            } else if own_columns::looks_like_ours(name, |other| names.contains(other)) {
+            } else if own_columns::looks_like_output(name, |other| names.contains(other)) {
                 others.push((name.clone(), OURS));
             } else {
                 match why_not(found) {
@@ -227,7 +227,7 @@ impl Roles {
             probability: self.probability.clone(),
             key: self.key.clone(),
             reviewer: self.reviewer.clone(),
-            ours: numbers_of_ours(&others, columns),
+            numbers_like_output: numbers_like_output(&others, columns),
             warnings,
             labels,
             verdicts: self.verdicts,
@@ -242,7 +242,7 @@ impl Roles {
 
     /// The columns that were named, each with its one role.
     fn named(&self, path: &Path, columns: &[ColumnInfo]) -> Result<Vec<(String, &'static str)>, Error> {
-        let seated = |name: &str| self.seated.iter().any(|seated| seated.name == name);
+        let seated = |name: &str| self.learnt_evaluators.iter().any(|seated| seated.name == name);
         let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
         let mut named: Vec<(String, &'static str)> = Vec::new();
         for (names, role) in [(&self.id, "id"), (&self.ignore, "ignored")] {
@@ -277,7 +277,7 @@ impl Roles {
         let new = self.evaluators.is_empty()
             && found.kind == ColumnKind::Number
             && own_columns::names_things(&found.name).is_none()
-            && !own_columns::looks_like_ours(&found.name, is_there);
+            && !own_columns::looks_like_output(&found.name, is_there);
         if new { UNKNOWN } else { "not named" }
     }
 
@@ -298,10 +298,10 @@ impl Roles {
 
     /// The evaluators that were named, or else those of a jury; none where every numeric column is to be one.
     fn listed(&self, columns: &[ColumnInfo]) -> Result<Vec<Evaluator>, Error> {
-        let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
+        let seated = |name: &str| self.learnt_evaluators.iter().find(|seated| seated.name == name);
         let inverted = |name: &str| self.invert.iter().any(|other| other == name);
         let listed: Vec<Evaluator> = if self.evaluators.is_empty() {
-            self.seated.clone()
+            self.learnt_evaluators.clone()
         } else {
             self.evaluators
                 .iter()
@@ -325,7 +325,7 @@ impl Roles {
             low && seated(&listed.name).is_some_and(|seated| seated.direction == Direction::High)
         };
         if let Some(turned) = listed.iter().find(turned) {
-            return Err(Error::Turned { column: turned.name.clone() });
+            return Err(Error::DirectionChanged { column: turned.name.clone() });
         }
         Ok(listed)
     }
@@ -371,7 +371,7 @@ fn nearly_ids(
 }
 
 /// Columns of numbers that are no evaluators for nothing but their names.
-fn numbers_of_ours(others: &[(String, &'static str)], columns: &[ColumnInfo]) -> Vec<String> {
+fn numbers_like_output(others: &[(String, &'static str)], columns: &[ColumnInfo]) -> Vec<String> {
     let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == ColumnKind::Number);
     let ours = others.iter().filter(|(name, why)| *why == OURS && numeric(name));
     ours.map(|(name, _)| name.clone()).collect()

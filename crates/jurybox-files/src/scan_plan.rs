@@ -122,7 +122,8 @@ impl ScanPlan {
 ///
 /// ```
 /// assert_eq!(jurybox_files::group(" 7.0 "), jurybox_files::group("7"));
-/// assert!(jurybox_files::group("de") != jurybox_files::group("fr") && jurybox_files::group("").is_nan());
+/// assert_ne!(jurybox_files::group("de"), jurybox_files::group("fr"));
+/// assert!(jurybox_files::group("").is_nan());
 /// ```
 pub fn group(cell: &str) -> f64 {
     let name = id::of(cell);
@@ -133,7 +134,8 @@ pub fn group(cell: &str) -> f64 {
 ///
 /// ```
 /// assert_eq!(jurybox_files::reviewer(" 7.0 "), jurybox_files::reviewer("7"));
-/// assert!(jurybox_files::reviewer("ann") != jurybox_files::reviewer("bob") && jurybox_files::reviewer(" ").is_none());
+/// assert_ne!(jurybox_files::reviewer("ann"), jurybox_files::reviewer("bob"));
+/// assert!(jurybox_files::reviewer(" ").is_none());
 /// ```
 pub fn reviewer(cell: &str) -> Option<Reviewer> {
     let name = id::of(cell);

@@ -13,13 +13,19 @@ use crate::table::Table;
 /// use jurybox_files::{ScoreView, Roles, Table, ScanRequest};
 /// use std::sync::Arc;
 ///
-/// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values((0..20_000).map(f64::from)));
-/// let abuse: ArrayRef = Arc::new(Float64Array::from_iter_values((0..20_000).map(|row| 0.5 * f64::from(row))));
+/// let column = |scale: f64| -> ArrayRef {
+///     Arc::new(Float64Array::from_iter_values((0..20_000).map(|row| scale * f64::from(row))))
+/// };
+/// let (spam, abuse) = (column(1.0), column(0.5));
 /// let batch = RecordBatch::try_from_iter([("spam", spam), ("abuse", abuse)])?;
 /// let roles = Roles { evaluators: vec!["spam".into(), "abuse".into()], ..Roles::default() };
 /// let table = Table::from_batches(vec![batch], &roles)?;
 /// let mut scores = ScoreView::default();
-/// table.scan(ScanRequest::default(), |mut part| Ok(part.batch.take_score_view()), |_, part| Ok(scores.append(part)))?;
+/// table.scan(
+///     ScanRequest::default(),
+///     |mut part| Ok(part.batch.take_score_view()),
+///     |_, part| Ok(scores.append(part)),
+/// )?;
 /// let mut row = Vec::new();
 /// scores.push_row(12_345, &mut row);
 /// assert!(table.is_in_memory());

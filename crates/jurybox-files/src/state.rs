@@ -138,7 +138,7 @@ impl State {
 
     /// Writes it, whole or not at all, and only once it is certain that it can be read again.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        self.ready(path)?.publish()
+        self.prepare(path)?.publish()
     }
 
     /// The same up to the last step: for whoever has something to hand over before the state says that it was.
@@ -149,13 +149,13 @@ impl State {
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("model.json");
     /// let state = State::from(Jury::new(&"average".parse()?, Evaluators::new(["spam"])?)?);
-    /// let ready = state.ready(&path)?; // on disk, under no name
+    /// let ready = state.prepare(&path)?; // on disk, under no name
     /// assert!(!path.exists());
     /// ready.publish()?;
     /// assert_eq!(State::read(&path)?.jury.to_json(), state.jury.to_json());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn ready(&self, path: &Path) -> Result<FinishedFile, Error> {
+    pub fn prepare(&self, path: &Path) -> Result<FinishedFile, Error> {
         let fault = |e: serde_json::Error| Error::State {
             path: path.into(),
             source: jurybox::Error::State(e.to_string()),

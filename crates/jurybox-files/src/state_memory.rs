@@ -20,7 +20,7 @@ pub(crate) const MOST_VERDICTS: usize = 1 << 16;
 /// use jurybox::Evaluator;
 /// let mut memory = jurybox_files::StateMemory::default();
 /// memory.same_reward(&Evaluator::from("verdict"))?; // nothing was learnt yet: anything goes
-/// memory.saw_rewards(&Evaluator::from("verdict"), 0.0, 1.0);
+/// memory.add_rewards(&Evaluator::from("verdict"), 0.0, 1.0);
 /// assert_eq!(memory.same_reward(&Evaluator::from("clicks")).unwrap_err().code(), "other-reward");
 /// # Ok::<(), jurybox_files::Error>(())
 /// ```
@@ -97,7 +97,7 @@ impl StateMemory {
     }
 
     /// Takes note of rewards; says the range seen before where these reach beyond it by more than its width.
-    pub fn saw_rewards(&mut self, reward: &Evaluator, least: f64, greatest: f64) -> Option<(f64, f64)> {
+    pub fn add_rewards(&mut self, reward: &Evaluator, least: f64, greatest: f64) -> Option<(f64, f64)> {
         let Some(seen) = &mut self.reward else {
             let Evaluator { name, direction } = reward.clone();
             self.reward = Some(RememberedReward { name, direction, least, greatest });
@@ -254,7 +254,7 @@ impl StateMemory {
         if let Some(reward) = &other.reward {
             let named = Evaluator { name: reward.name.clone(), direction: reward.direction };
             self.same_reward(&named)?;
-            self.saw_rewards(&named, reward.least, reward.greatest);
+            self.add_rewards(&named, reward.least, reward.greatest);
         }
         for file in &other.files {
             self.learnt_file(file.clone());
@@ -363,8 +363,8 @@ mod tests {
     #[test]
     fn another_scale_is_noticed_and_a_wider_range_is_not() {
         let (mut memory, verdict) = (StateMemory::default(), Evaluator::from("verdict"));
-        assert_eq!(memory.saw_rewards(&verdict, 0.0, 1.0), None);
-        assert_eq!(memory.saw_rewards(&verdict, 0.0, 2.0), None);
-        assert_eq!(memory.saw_rewards(&verdict, 1.0, 100.0), Some((0.0, 2.0)));
+        assert_eq!(memory.add_rewards(&verdict, 0.0, 1.0), None);
+        assert_eq!(memory.add_rewards(&verdict, 0.0, 2.0), None);
+        assert_eq!(memory.add_rewards(&verdict, 1.0, 100.0), Some((0.0, 2.0)));
     }
 }

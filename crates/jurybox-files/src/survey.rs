@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::fixed_chunks::{BufferedChunks, chunk_rows};
 use crate::sampled_chunks::SampledChunks;
 use crate::table::{Table, ScanRequest};
-use crate::teach::{PerFileJury, show, show_all};
+use crate::teach::{PerFileJury, observe_batch, observe_all};
 use jurybox::Jury;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -41,7 +41,7 @@ pub struct SurveySize {
     /// How many of them were shown to the jury.
     pub shown: u64,
     /// In how many places they stand; 0 where all rows were shown.
-    pub places: u64,
+    pub chunks: u64,
     /// Whether a sample was looked at and found to differ too much from place to place: then every row was shown.
     pub uneven: bool,
 }
@@ -49,7 +49,7 @@ pub struct SurveySize {
 impl SurveySize {
     /// Whether what was measured rests on a sample.
     pub fn is_sample(&self) -> bool {
-        self.places > 0
+        self.chunks > 0
     }
 }
 
@@ -80,14 +80,14 @@ fn power_for(last: u64) -> u32 {
 /// not learn from scores. After an error the jury is as it was.
 ///
 /// ```
-/// use jurybox_files::{SurveyScope, Roles, Table, seat, survey};
+/// use jurybox_files::{SurveyScope, Roles, Table, new_jury, survey};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("scores.csv");
 /// std::fs::write(&path, "a,b\n1,2\n3,4\n5,6\n")?;
 /// let table = Table::open(&[path], &Roles::default(), true)?;
 /// for (policy, shown) in [("esag", 3), ("average", 0)] {
-///     let mut jury = seat(&policy.parse()?, table.taken().evaluators())?;
+///     let mut jury = new_jury(&policy.parse()?, table.roles().evaluators())?;
 ///     assert_eq!(survey(&table, &mut jury, SurveyScope::Sample)?.shown, shown);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -100,7 +100,7 @@ pub fn survey(table: &Table, jury: &mut Jury, look: SurveyScope) -> Result<Surve
             after.observe(&crate::ranker::scores(&[], jury.evaluators().len())?, at)?;
         }
         SurveySize::default()
-    } else if table.taken().key.is_some()
+    } else if table.roles().key.is_some()
         || look == SurveyScope::EveryRow
         || jury.evaluators().len() > WIDEST
         || table.sources.len() > MOST_FILES
@@ -117,7 +117,7 @@ pub fn survey(table: &Table, jury: &mut Jury, look: SurveyScope) -> Result<Surve
 }
 
 fn every_row(table: &Table, jury: &mut Jury) -> Result<SurveySize, Error> {
-    let rows = show_all(table, jury)?;
+    let rows = observe_all(table, jury)?;
     Ok(SurveySize { rows, shown: rows, ..SurveySize::default() })
 }
 
@@ -128,7 +128,7 @@ fn settle(table: &Table, jury: &mut Jury, places: SampledChunks, rows: u64) -> R
     }
     let (shown, count) = (places.rows(), places.len() as u64);
     places.merge_into(jury)?;
-    Ok(SurveySize { rows, shown, places: count, uneven: false })
+    Ok(SurveySize { rows, shown, chunks: count, uneven: false })
 }
 
 /// A table that says how many rows it has: only those of the sample are read.
@@ -173,7 +173,7 @@ fn by_number(table: &Table, jury: &mut Jury, rows: &[u64]) -> Result<SurveySize,
             let count = (range.end - range.start) as usize;
             for chunk in held.scores[..count * width].chunks(size as usize * width) {
                 let mut learnt = places.blank().clone();
-                show(&mut learnt, chunk, &[], &[], *source as u64)?;
+                observe_batch(&mut learnt, chunk, &[], &[], *source as u64)?;
                 places.add(*source, firsts[*source] + start, learnt, SampledChunks::measure(chunk, width))?;
                 start += size;
             }
@@ -220,7 +220,7 @@ fn as_it_comes(table: &Table, jury: &mut Jury) -> Result<SurveySize, Error> {
     let mut last = 0;
     // While nothing has been left out, what every row makes of the jury.
     let mut whole = PerFileJury::new(jury)?;
-    let rows = table.scan_even(
+    let rows = table.scan_fixed_chunks(
         ScanRequest::default(),
         |chunk| {
             // Whoever has not heard of the latest power does too much, never too little.
@@ -228,7 +228,7 @@ fn as_it_comes(table: &Table, jury: &mut Jury) -> Result<SurveySize, Error> {
                 return Ok(None);
             }
             let mut learnt = blank.clone();
-            show(&mut learnt, chunk.scores, &[], &[], chunk.file as u64)?;
+            observe_batch(&mut learnt, chunk.scores, &[], &[], chunk.file as u64)?;
             Ok(Some((learnt, SampledChunks::measure(chunk.scores, blank.evaluators().len()))))
         },
         |at, observed| {

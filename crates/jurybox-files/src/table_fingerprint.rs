@@ -23,11 +23,13 @@ pub(crate) const BY_ROWS: &str = "rows-";
 /// use jurybox_files::{TableFingerprint, Roles, Table};
 ///
 /// let dir = tempfile::tempdir()?;
-/// let by_post = Roles { key: Some("post".into()), reward: Some("verdict".into()), ..Roles::default() };
+/// let (key, reward) = (Some("post".into()), Some("verdict".into()));
+/// let by_post = Roles { key, reward, ..Roles::default() };
 /// let content = |name: &str, text: &str| {
 ///     let path = dir.path().join(name);
 ///     std::fs::write(&path, text)?;
-///     Ok::<_, Box<dyn std::error::Error>>(TableFingerprint::of(&Table::open(&[path], &by_post, true)?)?)
+///     let table = Table::open(&[path], &by_post, true)?;
+///     Ok::<_, Box<dyn std::error::Error>>(TableFingerprint::of(&table)?)
 /// };
 /// let rows = content("a.csv", "post,spam,verdict\np1,0.9,1\np2,0.2,0\n")?;
 /// assert_eq!(rows, content("b.csv", "verdict;spam;post\r\n0;0,2;p2\r\n1;0,9; p1\r\n")?);

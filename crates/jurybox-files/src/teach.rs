@@ -28,11 +28,11 @@ pub struct LearnCounts {
     /// Rewards that the policy learnt from.
     pub used: u64,
     /// Rewards that the policy does not learn from.
-    pub passed_over: u64,
+    pub ignored_rewards: u64,
     /// Rounds that came back after another had begun, and counted again.
-    pub scattered: u64,
+    pub reopened_rounds: u64,
     /// Rows whose verdicts the state had learnt before, and that were passed over.
-    pub already: u64,
+    pub learnt_before: u64,
     /// Rows of which the state had learnt the id before, with other scores or another verdict; they count.
     pub known_ids: ItemList,
     /// The least and the greatest reward, in the direction in which high is good.
@@ -40,15 +40,15 @@ pub struct LearnCounts {
     pub range: Option<(f64, f64)>,
     /// Scores that were the rewards.
     #[serde(skip)]
-    pub echoes: Leakage,
+    pub leakage: Leakage,
 }
 
 impl LearnCounts {
     fn add(&mut self, more: &LearnCounts) {
         self.labelled += more.labelled;
         self.used += more.used;
-        self.passed_over += more.passed_over;
-        self.echoes.merge(&more.echoes);
+        self.ignored_rewards += more.ignored_rewards;
+        self.leakage.merge(&more.leakage);
         if let Some((least, greatest)) = more.range {
             let (low, high) = self.range.unwrap_or((least, greatest));
             self.range = Some((low.min(least), high.max(greatest)));
@@ -73,7 +73,7 @@ impl LearnCounts {
 /// for (key, rounds) in [(None, 1), (Some("day".to_string()), 2)] {
 ///     roles.key = key;
 ///     let table = Table::open(std::slice::from_ref(&path), &roles, false)?;
-///     let mut jury = jurybox_files::seat(&"lin-ucb".parse()?, table.taken().evaluators())?;
+///     let mut jury = jurybox_files::new_jury(&"lin-ucb".parse()?, table.roles().evaluators())?;
 ///     let taught = teach(&table, &mut jury, 0)?;
 ///     assert_eq!((taught.rows, taught.labelled, taught.rounds), (3, 2, rounds));
 ///     assert_eq!(jury.seen().rounds, rounds);
@@ -81,28 +81,28 @@ impl LearnCounts {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<LearnCounts, Error> {
-    teach_but(table, jury, first, &[])
+    teach_except(table, jury, first, &[])
 }
 
 /// The same without some rows of each source, by their numbers there.
-pub(crate) fn teach_but(
+pub(crate) fn teach_except(
     table: &Table,
     jury: &mut Jury,
     first: u64,
     but: &[HashSet<u64>],
 ) -> Result<LearnCounts, Error> {
     let mut after = jury.clone();
-    let rewarded = table.taken().reward().is_some();
-    let mut taught = if table.taken().key.is_some() {
+    let rewarded = table.roles().reward().is_some();
+    let mut taught = if table.roles().key.is_some() {
         by_rounds(table, &mut after, first, rewarded, but)?
     } else {
         by_files(table, &mut after, first, rewarded, but)?
     };
-    taught.already = but.iter().map(|rows| rows.len() as u64).sum();
-    taught.rows -= taught.already;
+    taught.learnt_before = but.iter().map(|rows| rows.len() as u64).sum();
+    taught.rows -= taught.learnt_before;
     taught.rounds = after.seen().rounds - jury.seen().rounds;
-    let nothing = taught.labelled + taught.already == 0;
-    if let Some(reward) = table.taken().reward().filter(|_| nothing) {
+    let nothing = taught.labelled + taught.learnt_before == 0;
+    if let Some(reward) = table.roles().reward().filter(|_| nothing) {
         return Err(Error::NoReward { path: table.path().into(), column: reward.into() });
     }
     *jury = after;
@@ -110,9 +110,9 @@ pub(crate) fn teach_but(
 }
 
 /// Shows a jury the scores of every row, and no reward. Returns how many rows there were; after an error the jury is as it was.
-pub(crate) fn show_all(table: &Table, jury: &mut Jury) -> Result<u64, Error> {
+pub(crate) fn observe_all(table: &Table, jury: &mut Jury) -> Result<u64, Error> {
     let mut after = jury.clone();
-    let by = if table.taken().key.is_some() { by_rounds } else { by_files };
+    let by = if table.roles().key.is_some() { by_rounds } else { by_files };
     let rows = by(table, &mut after, 0, false, &[])?.rows;
     *jury = after;
     Ok(rows)
@@ -130,20 +130,20 @@ fn by_files(
     let mut taught = LearnCounts::default();
     let mut files = PerFileJury::new(jury)?;
     let blank = files.blank.clone();
-    taught.rows = table.scan_even(
+    taught.rows = table.scan_fixed_chunks(
         want,
         |chunk| {
             let mut jury = blank.clone();
             let at = first.saturating_add(chunk.file as u64);
             let shown = match but.get(chunk.file).filter(|rows| !rows.is_empty()) {
-                None => show(&mut jury, chunk.scores, chunk.rewards, chunk.reviewers, at)?,
+                None => observe_batch(&mut jury, chunk.scores, chunk.rewards, chunk.reviewers, at)?,
                 Some(known) => {
                     let NewRowsOfChunk { scores, rewards, reviewers } =
                         NewRowsOfChunk::of(&chunk, known, blank.evaluators().len());
                     if scores.is_empty() {
                         LearnCounts::default()
                     } else {
-                        show(&mut jury, &scores, &rewards, &reviewers, at)?
+                        observe_batch(&mut jury, &scores, &rewards, &reviewers, at)?
                     }
                 }
             };
@@ -238,9 +238,9 @@ fn by_rounds(
                     continue;
                 }
                 if round.as_ref() != Some(&key) {
-                    taught.scattered += u64::from(!begun.insert(hash_of(&key)));
+                    taught.reopened_rounds += u64::from(!begun.insert(hash_of(&key)));
                     if round.replace(key).is_some() {
-                        taught.add(&show(jury, &held, &rewarded, &reviewed, at)?);
+                        taught.add(&observe_batch(jury, &held, &rewarded, &reviewed, at)?);
                         at = at.saturating_add(1);
                     }
                     held.clear();
@@ -255,7 +255,7 @@ fn by_rounds(
         },
     )?;
     if round.is_some() {
-        taught.add(&show(jury, &held, &rewarded, &reviewed, at)?);
+        taught.add(&observe_batch(jury, &held, &rewarded, &reviewed, at)?);
     }
     Ok(taught)
 }
@@ -269,7 +269,7 @@ fn hash_of(key: &str) -> u64 {
 
 /// Shows one round; returns how many of its rows have a reward, and what was learnt from them. Reviewers are there for all rows or for
 /// none.
-pub(crate) fn show(
+pub(crate) fn observe_batch(
     jury: &mut Jury,
     values: &[f64],
     rewards: &[f64],
@@ -287,10 +287,10 @@ pub(crate) fn show(
     };
     let examples: Vec<Example<'_>> = rows.iter().map(example).collect();
     let by: Vec<Option<Reviewer>> = rows.iter().map(|&row| reviewers.get(row).copied().flatten()).collect();
-    let Learnt { used, passed_over } = jury.learn_by(&examples, &by, at)?;
-    let mut echoes = Leakage::default();
-    examples.iter().for_each(|example| echoes.see(example.scores, example.reward));
+    let Learnt { used, passed_over: ignored_rewards } = jury.learn_by(&examples, &by, at)?;
+    let mut leakage = Leakage::default();
+    examples.iter().for_each(|example| leakage.add(example.scores, example.reward));
     let rewards = || examples.iter().map(|example| example.reward);
     let range = rewards().reduce(f64::min).zip(rewards().reduce(f64::max));
-    Ok(LearnCounts { labelled: examples.len() as u64, used, passed_over, range, echoes, ..LearnCounts::default() })
+    Ok(LearnCounts { labelled: examples.len() as u64, used, ignored_rewards, range, leakage, ..LearnCounts::default() })
 }

@@ -30,13 +30,13 @@ impl Picking {
     ) -> Result<(), Error> {
         if !all {
             // What may fail by the table fails before a file is begun.
-            let slabs = self.slabs(table)?;
+            let outputs = self.output_rows(table)?;
             let mut writer = TableWriter::new(path, layout)?;
-            slabs.iter().try_for_each(|slab| writer.write(slab))?;
+            outputs.iter().try_for_each(|output| writer.write(output))?;
             return writer.finish();
         }
         let mut writer = TableWriter::new(path, layout)?;
-        self.every(table, |slab| writer.write(&slab))?;
+        self.every(table, |output| writer.write(&output))?;
         writer.finish()
     }
 
@@ -49,23 +49,23 @@ impl Picking {
     /// # let path = dir.path().join("hour.csv");
     /// # std::fs::write(&path, "post,spam\np1,0.9\np2,0.2\n")?;
     /// let table = Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
-    /// let mut state = State::from(Jury::new(&"average".parse()?, table.taken().evaluators().clone())?);
+    /// let mut state = State::from(Jury::new(&"average".parse()?, table.roles().evaluators().clone())?);
     /// let picking = choose(&table, &mut state, PickOptions { k: 1, ..PickOptions::default() })?;
     /// let rows = |all| picking.to_batches(&table, all).map(|batches| batches.iter().map(|batch| batch.num_rows()).sum());
     /// assert_eq!((rows(false)?, rows(true)?), (1, 2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn to_batches(&self, table: &Table, all: bool) -> Result<Vec<RecordBatch>, Error> {
-        let batch = |slab: &OutputRows| {
+        let batch = |output: &OutputRows| {
             let refused = |e: ArrowError| Error::Arrow { path: table.path().into(), reason: e.to_string() };
-            slab.batch().map_err(refused)
+            output.batch().map_err(refused)
         };
         if !all {
-            return self.slabs(table)?.iter().map(batch).collect();
+            return self.output_rows(table)?.iter().map(batch).collect();
         }
         let mut batches = Vec::new();
-        self.every(table, |slab| {
-            batches.push(batch(&slab)?);
+        self.every(table, |output| {
+            batches.push(batch(&output)?);
             Ok(())
         })?;
         Ok(batches)
@@ -76,15 +76,15 @@ impl Picking {
         let (places, probabilities) = (self.places(), self.probabilities()?);
         table.scan(
             ScanRequest { records: KeepRecords::All, ..ScanRequest::default() },
-            |part| table.sources[part.source].whole(&part, &table.show(part.source)),
-            |at, slab| {
-                let rows: Vec<u64> = (at.row..at.row + slab.rows as u64).collect();
+            |part| table.sources[part.source].whole_rows(&part, &table.output_columns(part.source)),
+            |at, output| {
+                let rows: Vec<u64> = (at.row..at.row + output.rows as u64).collect();
                 each(self.with_picks(
-                    &slab,
+                    &output,
                     &rows,
                     &places,
                     Some(&probabilities),
-                    table.show(at.file).numeric,
+                    table.output_columns(at.file).numeric,
                 ))
             },
         )?;
@@ -93,7 +93,7 @@ impl Picking {
 
     /// The picks as JSON objects, best first: what is written of each, under the same names.
     pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
-        Ok(self.slabs(table)?.iter().flat_map(OutputRows::objects).collect())
+        Ok(self.output_rows(table)?.iter().flat_map(OutputRows::objects).collect())
     }
 
     fn places(&self) -> HashMap<u64, usize> {
@@ -101,19 +101,19 @@ impl Picking {
     }
 
     /// The rows of the picks, one slab each, best first. Of a source that gives rows by their number only these are read.
-    fn slabs(&self, table: &Table) -> Result<Vec<OutputRows>, Error> {
+    fn output_rows(&self, table: &Table) -> Result<Vec<OutputRows>, Error> {
         let places = self.places();
         let by_number = |row: u64| {
             let source = self.files.iter().rposition(|&first| first <= row).unwrap_or(0);
             let number = row - self.files[source];
-            table.sources[source].by_number().then_some((source, number, StoredRow::None))
+            table.sources[source].is_seekable().then_some((source, number, StoredRow::None))
         };
         let mut kept: Vec<Option<(usize, u64, StoredRow)>> =
             self.picks.iter().map(|pick| by_number(pick.row)).collect();
         if kept.iter().any(Option::is_none) {
             keep_passing(table, &places, &mut kept)?;
         }
-        let mut slabs: Vec<Option<OutputRows>> = vec![None; self.picks.len()];
+        let mut outputs: Vec<Option<OutputRows>> = vec![None; self.picks.len()];
         for (number, source) in table.sources.iter().enumerate() {
             let here = |(place, kept): (usize, &Option<(usize, u64, StoredRow)>)| {
                 kept.as_ref().is_some_and(|(source, ..)| *source == number).then_some(place)
@@ -128,15 +128,15 @@ impl Picking {
             if rows.is_empty() {
                 continue;
             }
-            let show = table.show(number);
+            let show = table.output_columns(number);
             let fetched = source.fetch(&rows, &show)?;
             for (at, place) in mine.into_iter().enumerate() {
                 let row = [self.picks[place].row];
-                slabs[place] =
+                outputs[place] =
                     Some(self.with_picks(&fetched.slice(at, at + 1), &row, &places, None, show.numeric));
             }
         }
-        Ok(slabs.into_iter().flatten().collect())
+        Ok(outputs.into_iter().flatten().collect())
     }
 
     /// Rows with what is known of their picks: the probability of each from those of all rows, or from the receipts where these are picks
@@ -164,7 +164,7 @@ impl Picking {
             picked.iter().map(|pick| pick.map(|(_, pick)| pick.receipt.explored)).collect();
         let rounds = StringArray::from_iter_values(numbers.iter().map(|_| &self.round));
         let receipts = picked.iter().map(|pick| pick.map(|(_, pick)| pick.receipt.clone())).collect();
-        let mut slab = OutputRows { rows: rows.rows, ..OutputRows::default() };
+        let mut output = OutputRows { rows: rows.rows, ..OutputRows::default() };
         for (name, column) in [
             ("rank", OutputColumn::Array(Arc::new(ranks) as ArrayRef)),
             ("value", OutputColumn::Number(at(&self.values))),
@@ -175,13 +175,13 @@ impl Picking {
             ("row", OutputColumn::Count(numbers.iter().map(|row| row + 1).collect())),
             ("receipt", OutputColumn::Cells(Arc::new(ReceiptCells(receipts)))),
         ] {
-            slab.push(free_name(&rows.names, name), column);
+            output.push(free_name(&rows.names, name), column);
         }
         for (name, column) in rows.names.iter().zip(&rows.columns) {
             let read = numeric.get(name).map(|notation| column.as_read(rows.rows, notation));
-            slab.push(name, read.unwrap_or_else(|| column.clone()));
+            output.push(name, read.unwrap_or_else(|| column.clone()));
         }
-        slab
+        output
     }
 }
 
@@ -193,7 +193,7 @@ fn keep_passing(
 ) -> Result<(), Error> {
     table.scan(
         ScanRequest { records: KeepRecords::Passing, ..ScanRequest::default() },
-        |part| Ok((part.batch.rows(), part.rows_as_they_stand())),
+        |part| Ok((part.batch.rows(), part.stored_rows())),
         |at, (rows, (text, starts, arrays))| {
             let batch = Batch { rows, starts, ..Batch::default() };
             let part = ScanPart { batch, text: &text, arrays, source: at.file };

@@ -19,8 +19,8 @@ impl Ranking {
     /// Writes the winners with their rank and score, and the columns of their rows; the format is what the name says.
     pub fn write(&self, table: &Table, path: &Path, layout: impl Into<OutputLayout>) -> Result<(), Error> {
         let mut writer = TableWriter::new(path, layout)?;
-        for slab in self.slabs(table)? {
-            writer.write(&slab)?;
+        for output in self.output_rows(table)? {
+            writer.write(&output)?;
         }
         writer.finish()
     }
@@ -42,16 +42,16 @@ impl Ranking {
     /// ```
     pub fn to_batches(&self, table: &Table) -> Result<Vec<RecordBatch>, Error> {
         let refused = |e: ArrowError| Error::Arrow { path: table.path().into(), reason: e.to_string() };
-        self.slabs(table)?.iter().map(|slab| slab.batch().map_err(refused)).collect()
+        self.output_rows(table)?.iter().map(|output| output.batch().map_err(refused)).collect()
     }
 
     /// The winners as JSON objects: rank, score, row, the columns, and the contributions where they were asked for.
     pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
-        Ok(self.slabs(table)?.iter().flat_map(OutputRows::objects).collect())
+        Ok(self.output_rows(table)?.iter().flat_map(OutputRows::objects).collect())
     }
 
     /// The winners' rows in runs that come from one source.
-    fn slabs(&self, table: &Table) -> Result<Vec<OutputRows>, Error> {
+    fn output_rows(&self, table: &Table) -> Result<Vec<OutputRows>, Error> {
         let source_of = |row: u64| {
             // Sources without rows cannot be: the last one that begins at or before the row has it.
             self.files.iter().rposition(|&first| first <= row).unwrap_or(0)
@@ -69,38 +69,38 @@ impl Ranking {
             fetched.push(if rows.is_empty() {
                 OutputRows::default()
             } else {
-                source.fetch(rows, &table.show(at))?
+                source.fetch(rows, &table.output_columns(at))?
             });
         }
-        let (mut slabs, mut used) = (Vec::new(), vec![0; table.sources.len()]);
+        let (mut outputs, mut used) = (Vec::new(), vec![0; table.sources.len()]);
         for run in self.winners.chunk_by(|a, b| source_of(a.row) == source_of(b.row)) {
             let source = source_of(run[0].row);
             let (from, to) = (used[source], used[source] + run.len());
             used[source] = to;
-            slabs.push(self.with_ranks(&fetched[source].slice(from, to), run));
+            outputs.push(self.with_ranks(&fetched[source].slice(from, to), run));
         }
-        Ok(slabs)
+        Ok(outputs)
     }
 
     fn with_ranks(&self, rows: &OutputRows, run: &[Winner]) -> OutputRows {
-        let mut slab = OutputRows { rows: rows.rows, ..OutputRows::default() };
+        let mut output = OutputRows { rows: rows.rows, ..OutputRows::default() };
         let free = |name: &str| free_name(&rows.names, name);
-        slab.push(free("rank"), OutputColumn::Count(run.iter().map(|winner| winner.rank).collect()));
-        slab.push(free("score"), OutputColumn::Number(run.iter().map(|winner| finite(winner.score)).collect()));
+        output.push(free("rank"), OutputColumn::Count(run.iter().map(|winner| winner.rank).collect()));
+        output.push(free("score"), OutputColumn::Number(run.iter().map(|winner| finite(winner.score)).collect()));
         if self.explained {
             let told = |of: &dyn Fn(&Contributions) -> f64| -> OutputColumn {
                 let each = run.iter().map(|winner| winner.contributions.as_ref().map_or(f64::NAN, of));
                 OutputColumn::Number(each.map(finite).collect())
             };
-            slab.push(free("base"), told(&|why| why.base));
+            output.push(free("base"), told(&|why| why.base));
             for (at, evaluator) in self.evaluators.iter().enumerate() {
-                slab.push(free(&format!("by_{evaluator}")), told(&|why| why.each[at]));
+                output.push(free(&format!("by_{evaluator}")), told(&|why| why.each[at]));
             }
         }
         for (name, column) in rows.names.iter().zip(rows.columns.iter()) {
-            slab.push(name, column.clone());
+            output.push(name, column.clone());
         }
-        slab
+        output
     }
 }
 
@@ -120,22 +120,22 @@ pub(crate) fn finite(value: f64) -> f64 {
 /// assert_eq!(score_rows(&table, &Ranker::Weights(vec![2.0]))?, [1.8, 0.4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn score_rows(table: &Table, judge: &Ranker) -> Result<Vec<f64>, Error> {
-    let mut all = values_of_rows(table, judge)?;
+pub fn score_rows(table: &Table, ranker: &Ranker) -> Result<Vec<f64>, Error> {
+    let mut all = values_of_rows(table, ranker)?;
     all.iter_mut().for_each(|value| *value = finite(*value));
     Ok(all)
 }
 
 /// What every row is ranked by, in the order of the table.
-pub(crate) fn values_of_rows(table: &Table, judge: &Ranker) -> Result<Vec<f64>, Error> {
+pub(crate) fn values_of_rows(table: &Table, ranker: &Ranker) -> Result<Vec<f64>, Error> {
     let mut all = Vec::new();
-    let (form, desks) = (judge.form(), BufferPool::<ValueBuffers>::default());
+    let (form, buffers) = (ranker.form(), BufferPool::<ValueBuffers>::default());
     table.scan(
         ScanRequest { form: form.as_ref(), ..ScanRequest::default() },
         |mut part| {
-            desks.with(|desk| {
-                judge.values(form.as_ref(), &mut part.batch, desk)?;
-                Ok(std::mem::take(&mut desk.values))
+            buffers.with(|buffer| {
+                ranker.values(form.as_ref(), &mut part.batch, buffer)?;
+                Ok(std::mem::take(&mut buffer.values))
             })
         },
         |_, values| {
@@ -159,27 +159,27 @@ pub(crate) fn values_of_rows(table: &Table, judge: &Ranker) -> Result<Vec<f64>, 
 /// assert_eq!(std::fs::read_to_string(out)?, "score,post,spam\n1.8,p1,0.9\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn score_all(table: &Table, judge: &Ranker, path: &Path, layout: impl Into<OutputLayout>) -> Result<u64, Error> {
+pub fn score_all(table: &Table, ranker: &Ranker, path: &Path, layout: impl Into<OutputLayout>) -> Result<u64, Error> {
     let mut writer = TableWriter::new(path, layout)?;
-    let (form, desks) = (judge.form(), BufferPool::<ValueBuffers>::default());
+    let (form, buffers) = (ranker.form(), BufferPool::<ValueBuffers>::default());
     let want = ScanRequest { records: KeepRecords::All, form: form.as_ref(), ..ScanRequest::default() };
     let rows = table.scan(
         want,
         |mut part| {
-            let values = desks.with(|desk| {
-                judge.values(form.as_ref(), &mut part.batch, desk)?;
-                Ok::<_, Error>(std::mem::take(&mut desk.values))
+            let values = buffers.with(|buffer| {
+                ranker.values(form.as_ref(), &mut part.batch, buffer)?;
+                Ok::<_, Error>(std::mem::take(&mut buffer.values))
             })?;
-            let rows = table.sources[part.source].whole(&part, &table.show(part.source))?;
-            let mut slab = OutputRows { rows: rows.rows, ..OutputRows::default() };
+            let rows = table.sources[part.source].whole_rows(&part, &table.output_columns(part.source))?;
+            let mut output = OutputRows { rows: rows.rows, ..OutputRows::default() };
             let scores = values.into_iter().map(finite).collect();
-            slab.push(free_name(&rows.names, "score"), OutputColumn::Number(scores));
+            output.push(free_name(&rows.names, "score"), OutputColumn::Number(scores));
             for (name, column) in rows.names.into_iter().zip(rows.columns) {
-                slab.push(name, column);
+                output.push(name, column);
             }
-            Ok(slab)
+            Ok(output)
         },
-        |_, slab| writer.write(&slab),
+        |_, output| writer.write(&output),
     )?;
     writer.finish()?;
     Ok(rows)

@@ -240,7 +240,7 @@ fn blocks_end_where_records_end() {
     let lines = text.lines().count();
     let path = write(dir.path(), "bad.csv", text.as_bytes());
     let table = Table::open(&[path], &roles, false).unwrap();
-    let (table, told) = heard(table);
+    let (table, told) = collect_warnings(table);
     assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), 90_001);
     let told = told.lock().unwrap().join("");
     assert!(
@@ -270,7 +270,7 @@ fn a_full_disk_is_an_error() {
 }
 
 /// A table, and the warnings about it.
-fn on_warning(table: Table) -> (Table, Arc<Mutex<Vec<String>>>) {
+fn collect_warnings(table: Table) -> (Table, Arc<Mutex<Vec<String>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let list = told.clone();
     (table.on_warning(move |warning| list.lock().unwrap().push(warning.to_string())), told)
@@ -285,7 +285,7 @@ fn a_late_key_in_json_lines_is_told_of() {
     text.push_str("{\"a\": 1, \"b\": 2, \"late\": 3}\n");
     let path = write(dir.path(), "x.jsonl", text.as_bytes());
     let table = Table::open(&[path], &Roles::default(), false).unwrap();
-    let (table, told) = heard(table);
+    let (table, told) = collect_warnings(table);
     assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), 30_001);
     let told = told.lock().unwrap().join("");
     assert!(told.contains("line 30001") && told.contains("`late`"), "{told}");

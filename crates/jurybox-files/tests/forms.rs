@@ -146,7 +146,7 @@ fn rows_that_change_over_the_table_are_all_looked_at() {
         let fresh = || new_jury(&"adaptive".parse().unwrap(), table.roles().evaluators()).unwrap();
         let (mut looked, mut every) = (fresh(), fresh());
         let seen = survey(&table, &mut looked, SurveyScope::Sample).unwrap();
-        assert_eq!(seen, SurveySize { rows: ROWS as u64, shown: ROWS as u64, places: 0, uneven: true });
+        assert_eq!(seen, SurveySize { rows: ROWS as u64, shown: ROWS as u64, chunks: 0, uneven: true });
         survey(&table, &mut every, SurveyScope::EveryRow).unwrap();
         assert_eq!(looked.to_bytes(), every.to_bytes());
     }

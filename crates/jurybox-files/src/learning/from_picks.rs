@@ -1,15 +1,15 @@
 //! Verdicts that come back on picks, in the same files or in others.
 
-use super::{RowInput, LearnHost, LearnNotice, reward, tell_of_reviewers};
+use super::{RowInput, LearnHost, LearnNotice, reward, notify_of_reviewers};
 use crate::error::Error;
 use crate::cell_number::Decimal;
-use crate::own_columns::is_ours;
-use crate::empty_files::part_quiet;
+use crate::own_columns::is_output_name;
+use crate::empty_files::split_empty_files;
 use crate::read_options::ReadOptions;
 use crate::roles::Roles;
 use crate::state::State;
 use crate::table::Table;
-use crate::join_verdicts::{JoinedVerdicts, take_back};
+use crate::join_verdicts::{JoinedVerdicts, join_verdicts};
 use crate::warning::Warning;
 use jurybox::Direction;
 
@@ -51,20 +51,20 @@ pub struct VerdictResult {
 
 impl VerdictResult {
     /// What a person should know of it, now that it is over.
-    pub fn remarks(&self) -> Vec<LearnNotice> {
-        let JoinedVerdicts { already, passed_over, forgotten, .. } = self.back;
+    pub fn notices(&self) -> Vec<LearnNotice> {
+        let JoinedVerdicts { learnt_before, ignored_rewards: passed_over, too_old: forgotten, .. } = self.back;
         let policy = self.state.jury.spec().name().to_string();
         let counts = [
-            (already, LearnNotice::AlreadyLearnt { verdicts: already }),
-            (passed_over, LearnNotice::PassedOver { policy, picks: passed_over }),
-            (forgotten, LearnNotice::Forgotten { verdicts: forgotten }),
+            (learnt_before, LearnNotice::LearntBefore { verdicts: learnt_before }),
+            (passed_over, LearnNotice::IgnoredPicks { policy, picks: passed_over }),
+            (forgotten, LearnNotice::TooOld { verdicts: forgotten }),
         ];
-        let JoinedVerdicts { contradictory, strangers, picked_twice, known_ids, .. } = self.back.clone();
+        let JoinedVerdicts { contradictory, unknown_items, picked_twice, known_ids, .. } = self.back.clone();
         let items = [
             (contradictory.count, LearnNotice::Contradictory(contradictory)),
-            (strangers.count, LearnNotice::Strangers(strangers)),
+            (unknown_items.count, LearnNotice::UnknownItems(unknown_items)),
             (picked_twice.count, LearnNotice::PickedTwice(picked_twice)),
-            (known_ids.count, LearnNotice::KnownIds(known_ids)),
+            (known_ids.count, LearnNotice::ReusedIds(known_ids)),
         ];
         let some = counts.into_iter().chain(items).filter(|(count, _)| *count > 0);
         some.map(|(_, told)| told).chain(reward::outside(&self.state)).collect()
@@ -74,7 +74,7 @@ impl VerdictResult {
 /// Learns the verdicts on picks, each once; none where nobody has given one yet.
 ///
 /// Files without rows are passed over: a desk that was quiet this hour sends one. So are, where verdicts are a column of the picks,
-/// files of picks that nobody has written a verdict into. See [`take_back`] for how they are joined. After an error nothing has changed.
+/// files of picks that nobody has written a verdict into. See [`join_verdicts`] for how they are joined. After an error nothing has changed.
 ///
 /// ```
 /// use jurybox_files::{Format, RowInput, VerdictOptions, PickOptions, Roles, State, Table, choose, learn_verdicts};
@@ -84,7 +84,7 @@ impl VerdictResult {
 /// std::fs::write(path("hour.csv"), "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
 /// std::fs::write(path("verdicts.csv"), "post,verdict\np3,1\n")?;
 /// let hour = Table::open(&[path("hour.csv")], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
-/// let mut state = State::from(jurybox_files::seat(&"lin-ucb".parse()?, hour.taken().evaluators())?);
+/// let mut state = State::from(jurybox_files::new_jury(&"lin-ucb".parse()?, hour.roles().evaluators())?);
 /// choose(&hour, &mut state, PickOptions { k: 2, ..PickOptions::default() })?.write(&hour, &path("picks.csv"), Format::Csv, false)?;
 ///
 /// let how = VerdictOptions { id: "post".into(), reward: "verdict".into(), ..VerdictOptions::default() };
@@ -102,7 +102,7 @@ pub fn learn_verdicts(
 ) -> Result<Option<VerdictResult>, Error> {
     let reward = reward::directed(&how.reward, &how.invert, Some(before))?;
     let evaluators = before.jury.evaluators();
-    if how.together && (is_ours(&reward.name) || evaluators.names().any(|known| known == reward.name)) {
+    if how.together && (is_output_name(&reward.name) || evaluators.names().any(|known| known == reward.name)) {
         return Err(Error::NotAVerdict { column: reward.name });
     }
     // What a person says of how numbers are written is about theirs: the scores of picks are as we wrote them.
@@ -112,22 +112,22 @@ pub fn learn_verdicts(
         ReadOptions::default()
     };
     let key = || Some(how.id.clone());
-    let of_picks = Roles { key: key(), seated: evaluators.as_slice().to_vec(), ..Roles::default() };
+    let of_picks = Roles { key: key(), learnt_evaluators: evaluators.as_slice().to_vec(), ..Roles::default() };
     // An hour without rows has picks without rows.
     let picks = match picks {
         RowInput::Files(paths) => {
-            let (busy, quiet) = part_quiet(paths, &ours);
+            let (busy, quiet) = split_empty_files(paths, &ours);
             if busy.is_empty() && !quiet.is_empty() {
-                host.tell(LearnNotice::NoVerdicts);
+                host.notify(LearnNotice::NoVerdicts);
                 return Ok(None);
             }
             RowInput::Files(busy)
         }
         other => other,
     };
-    let picks = host.hold(picks.open(&ours, &of_picks)?, worth_telling);
+    let picks = host.prepare(picks.open(&ours, &of_picks)?, worth_telling);
     for warning in picks.warnings().iter().filter(|warning| worth_telling(warning)) {
-        host.tell(LearnNotice::Warning(warning.clone()));
+        host.notify(LearnNotice::Warning(warning.clone()));
     }
     let roles = Roles {
         key: key(),
@@ -139,14 +139,14 @@ pub fn learn_verdicts(
         ..Roles::default()
     };
     let Some(verdicts) = given_yet(verdicts, &roles, how)? else {
-        host.tell(LearnNotice::NoVerdicts);
+        host.notify(LearnNotice::NoVerdicts);
         return Ok(None);
     };
-    let verdicts = host.hold(verdicts, |_| true);
-    verdicts.warnings().iter().for_each(|warning| host.tell(LearnNotice::Warning(warning.clone())));
-    tell_of_reviewers(&before.jury, how.reviewer.as_deref(), host);
+    let verdicts = host.prepare(verdicts, |_| true);
+    verdicts.warnings().iter().for_each(|warning| host.notify(LearnNotice::Warning(warning.clone())));
+    notify_of_reviewers(&before.jury, how.reviewer.as_deref(), host);
     let mut state = before.clone();
-    let back = take_back(&mut state, &picks, &verdicts, how.again)?;
+    let back = join_verdicts(&mut state, &picks, &verdicts, how.again)?;
     reward::remember(&mut state, &reward, back.range, host);
     Ok(Some(VerdictResult { state, back }))
 }

@@ -23,14 +23,14 @@ pub use from_picks::{VerdictOptions, VerdictResult, learn_verdicts};
 pub use notice::LearnNotice;
 
 use crate::error::Error;
-use crate::ranker::seat;
-use crate::empty_files::{EmptyFile, part_quiet};
+use crate::ranker::new_jury;
+use crate::empty_files::{EmptyFile, split_empty_files};
 use crate::read_options::ReadOptions;
 use crate::roles::Roles;
-use crate::evaluator_change::{AllowedChange, EvaluatorChange, kept, same_policy};
+use crate::evaluator_change::{AllowedChange, EvaluatorChange, without_forgotten, same_policy};
 use crate::state::State;
 use crate::table::Table;
-use crate::teach::{LearnCounts, teach_but};
+use crate::teach::{LearnCounts, teach_except};
 use crate::join_verdicts::ItemList;
 use crate::warning::Warning;
 use jurybox::{Direction, Evaluator, Jury, Spec};
@@ -86,10 +86,10 @@ pub enum RowInput<'a> {
 /// struct Log(Vec<String>);
 ///
 /// impl LearnHost for Log {
-///     fn hold(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
+///     fn prepare(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
 ///         table.with_threads(2)
 ///     }
-///     fn tell(&mut self, told: LearnNotice) {
+///     fn notify(&mut self, notice: LearnNotice) {
 ///         self.0.push(told.to_string());
 ///     }
 /// }
@@ -105,18 +105,18 @@ pub enum RowInput<'a> {
 pub trait LearnHost {
     /// Takes a table in hand before it is read: how many threads, who watches it and may stop it, and who
     /// [hears](Table::heard) of it what is worth telling.
-    fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table;
+    fn prepare(&self, table: Table, worth: fn(&Warning) -> bool) -> Table;
 
     /// Is told something, in the order in which it is found.
-    fn tell(&mut self, told: LearnNotice);
+    fn notify(&mut self, notice: LearnNotice);
 }
 
 impl LearnHost for () {
-    fn hold(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
+    fn prepare(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
         table
     }
 
-    fn tell(&mut self, _told: LearnNotice) {}
+    fn notify(&mut self, _notice: LearnNotice) {}
 }
 
 /// How to learn from rows.
@@ -161,27 +161,27 @@ impl LearnResult {
     /// std::fs::write(&path, "day,spam,abuse\nmon,0.9,0.1\ntue,0.2,0.3\nmon,0.8,0.1\n")?;
     /// let how = LearnOptions { roles: Roles { key: Some("day".into()), ..Roles::default() }, ..LearnOptions::default() };
     /// let lesson = learn_rows(None, RowInput::Files(vec![path]), &how, &mut ())?.expect("nothing was known");
-    /// assert!(lesson.remarks()[0].to_string().starts_with("1 round came back after another had begun"));
+    /// assert!(lesson.notices()[0].to_string().starts_with("1 round came back after another had begun"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn remarks(&self) -> Vec<LearnNotice> {
-        let LearnCounts { scattered: rounds, passed_over: rewards, already, .. } = self.taught;
+    pub fn notices(&self) -> Vec<LearnNotice> {
+        let LearnCounts { reopened_rounds: rounds, ignored_rewards: rewards, learnt_before, .. } = self.taught;
         let policy = || self.state.jury.spec().name().to_string();
-        let mut remarks = Vec::new();
-        if already > 0 {
-            remarks.push(LearnNotice::KnownVerdicts { rows: already });
+        let mut notices = Vec::new();
+        if learnt_before > 0 {
+            notices.push(LearnNotice::LearntVerdicts { rows: learnt_before });
         }
         if self.taught.known_ids.count > 0 {
-            remarks.push(LearnNotice::KnownIds(self.taught.known_ids.clone()));
+            notices.push(LearnNotice::ReusedIds(self.taught.known_ids.clone()));
         }
         if rounds > 0 {
-            remarks.push(LearnNotice::Scattered { rounds });
+            notices.push(LearnNotice::ReopenedRounds { rounds });
         }
         if rewards > 0 {
-            remarks.push(LearnNotice::WithoutReceipt { policy: policy(), rewards });
+            notices.push(LearnNotice::MissingReceipts { policy: policy(), rewards });
         }
-        remarks.extend(reward::outside(&self.state));
-        remarks
+        notices.extend(reward::outside(&self.state));
+        notices
     }
 }
 
@@ -246,39 +246,39 @@ pub fn learn_rows(
     }
     let (table, new) = match given {
         RowInput::Once(open) => {
-            roles.seated = kept(known, &how.drop, &roles.evaluators)?;
+            roles.learnt_evaluators = without_forgotten(known, &how.drop, &roles.evaluators)?;
             (open(&how.reading, &roles, false)?, NewInput::Unnamed)
         }
         RowInput::Again(open) => {
             let Some(new) = NewRows::of(open, before, how, &roles, host)? else { return Ok(None) };
-            roles.seated = kept(known, &how.drop, &roles.evaluators)?;
+            roles.learnt_evaluators = without_forgotten(known, &how.drop, &roles.evaluators)?;
             (new.open(how, &roles)?, NewInput::Rows(new))
         }
         RowInput::Files(paths) => {
             let named = !paths.is_empty();
-            let (paths, quiet) = part_quiet(paths, &how.reading);
-            quiet.into_iter().for_each(|EmptyFile { path, .. }| host.tell(LearnNotice::NoRows { path }));
+            let (paths, quiet) = split_empty_files(paths, &how.reading);
+            quiet.into_iter().for_each(|EmptyFile { path, .. }| host.notify(LearnNotice::EmptyFile { path }));
             let mut new = NewFiles::of(paths, before, how, &roles, host)?;
             let sources = new.open(before, how, host)?;
             if sources.is_empty() && named {
                 return Ok(None);
             }
             // Only now: who is forgotten is not there any more when the same is asked once more.
-            roles.seated = kept(known, &how.drop, &roles.evaluators)?;
+            roles.learnt_evaluators = without_forgotten(known, &how.drop, &roles.evaluators)?;
             (Table::over(sources, new.paths(), &how.reading, &roles)?, NewInput::Files(new))
         }
     };
-    let table = host.hold(table, |_| true);
-    host.tell(LearnNotice::Taken(table.taken().clone()));
+    let table = host.prepare(table, |_| true);
+    host.notify(LearnNotice::Columns(table.roles().clone()));
     if roles.id.is_empty() && !how.again && before.is_some_and(|state| state.memory.knows_rounds()) {
-        host.tell(LearnNotice::WithoutIds);
+        host.notify(LearnNotice::MissingIds);
     }
-    table.warnings().iter().for_each(|warning| host.tell(LearnNotice::Warning(warning.clone())));
+    table.warnings().iter().for_each(|warning| host.notify(LearnNotice::Warning(warning.clone())));
     if let Some(column) = table.receipts_of_picks() {
-        return Err(Error::ArePicks { path: table.path().into(), column });
+        return Err(Error::UnexpectedPicks { path: table.path().into(), column });
     }
-    let mut state = seated(before, &table, how, host)?;
-    tell_of_reviewers(&state.jury, table.taken().reviewer(), host);
+    let mut state = state_to_teach(before, &table, how, host)?;
+    notify_of_reviewers(&state.jury, table.roles().reviewer(), host);
     let first = how.at.unwrap_or(state.jury.seen().next_time());
     let (mut known, mut known_ids) = new.known();
     let same: usize = known.iter().map(HashSet::len).sum();
@@ -287,7 +287,7 @@ pub fn learn_rows(
         known = Vec::new();
         known_ids.count += same as u64;
     }
-    let mut taught = teach_but(&table, &mut state.jury, first, &known)?;
+    let mut taught = teach_except(&table, &mut state.jury, first, &known)?;
     taught.known_ids = known_ids;
     let evaluators = state.jury.evaluators();
     let LearntNames { tables, verdicts } = match new {
@@ -302,16 +302,16 @@ pub fn learn_rows(
     }
     if let Some(reward) = &reward {
         reward::remember(&mut state, reward, taught.range, host);
-        reward::tell_echoes(&state.jury, reward, &taught, host);
+        reward::notify_leakage(&state.jury, reward, &taught, host);
     }
     Ok(Some(LearnResult { state, taught }))
 }
 
 /// Tells of it where a policy has no use for who judged.
-fn tell_of_reviewers(jury: &Jury, column: Option<&str>, host: &mut dyn LearnHost) {
+fn notify_of_reviewers(jury: &Jury, column: Option<&str>, host: &mut dyn LearnHost) {
     if let Some(column) = column.filter(|_| !jury.tells_reviewers_apart()) {
         let policy = jury.spec().name().to_string();
-        host.tell(LearnNotice::ReviewersUnheard { policy, column: column.into() });
+        host.notify(LearnNotice::ReviewersIgnored { policy, column: column.into() });
     }
 }
 
@@ -335,24 +335,24 @@ impl NewInput<'_> {
 }
 
 /// A copy of the state with the table's evaluators seated, or a new one.
-fn seated(
+fn state_to_teach(
     before: Option<&State>,
     table: &Table,
     how: &LearnOptions,
     host: &mut dyn LearnHost,
 ) -> Result<State, Error> {
-    let evaluators = table.taken().evaluators();
+    let evaluators = table.roles().evaluators();
     let Some(before) = before else {
-        let mut state = State::from(seat(&how.policy.clone().unwrap_or_default(), evaluators)?);
-        state.memory.evaluators_by_rule(table.taken().by_rule);
+        let mut state = State::from(new_jury(&how.policy.clone().unwrap_or_default(), evaluators)?);
+        state.memory.evaluators_by_rule(table.roles().by_rule);
         return Ok(state);
     };
     let mut state = before.clone();
     if !how.roles.evaluators.is_empty() {
         state.memory.evaluators_by_rule(false);
     }
-    let seated = EvaluatorChange::again(&mut state.jury, evaluators, AllowedChange::Change { forget: &how.drop })?;
-    seated.joined.into_iter().for_each(|evaluator| host.tell(LearnNotice::Joins { evaluator }));
-    seated.left.into_iter().for_each(|evaluator| host.tell(LearnNotice::Leaves { evaluator }));
+    let change = EvaluatorChange::apply(&mut state.jury, evaluators, AllowedChange::Replace { forget: &how.drop })?;
+    change.added.into_iter().for_each(|evaluator| host.notify(LearnNotice::EvaluatorAdded { evaluator }));
+    change.removed.into_iter().for_each(|evaluator| host.notify(LearnNotice::EvaluatorRemoved { evaluator }));
     Ok(state)
 }

@@ -79,7 +79,7 @@ impl NewFiles {
     ) -> Result<bool, Error> {
         let Some(name) = name else { return Ok(true) };
         if is_learnt(state, name) || self.files.iter().any(|other| other.by_bytes.as_ref() == Some(name)) {
-            host.tell(LearnNotice::Known { path: path.into() });
+            host.notify(LearnNotice::LearntFile { path: path.into() });
             return Ok(false);
         }
         if is_picked_from(state, name) {
@@ -106,7 +106,7 @@ impl NewFiles {
                 && how.reading.long.is_none()
                 && !self.are_piped() =>
             {
-                Table::open_as(&self.paths(), &how.reading, roles, true)?.taken().evaluators().clone()
+                Table::open_as(&self.paths(), &how.reading, roles, true)?.roles().evaluators().clone()
             }
             None => return Ok(()),
         };
@@ -123,7 +123,7 @@ impl NewFiles {
                     other.looked.as_ref().is_some_and(|other| other.content.rewards == *name)
                 };
                 if is_learnt(state, name) || new.iter().any(twin) || looked.is_known() {
-                    host.tell(LearnNotice::KnownRows { path: file.path });
+                    host.notify(LearnNotice::LearntRows { path: file.path });
                     continue;
                 }
                 items.extend(&looked.verdicts);
@@ -151,7 +151,7 @@ impl NewFiles {
         let mut sources = Vec::new();
         for file in std::mem::take(&mut self.files) {
             match Table::sources(std::slice::from_ref(&file.path), &how.reading, piped) {
-                Err(Error::NoRows { path, .. }) => host.tell(LearnNotice::NoRows { path }),
+                Err(Error::NoRows { path, .. }) => host.notify(LearnNotice::EmptyFile { path }),
                 opened => {
                     sources.extend(opened?);
                     self.files.push(file);
@@ -265,7 +265,7 @@ impl<'a> NewRows<'a> {
             return Err(Error::PickedFrom { path: memory::NAME.into() });
         }
         if is_learnt(state, &looked.content.rewards) || looked.is_known() {
-            host.tell(LearnNotice::KnownRows { path: memory::NAME.into() });
+            host.notify(LearnNotice::LearntRows { path: memory::NAME.into() });
             return Ok(None);
         }
         Ok(Some(NewRows { open, looked: Some((over.clone(), looked)) }))
@@ -328,7 +328,7 @@ fn look(
     host: &dyn LearnHost,
 ) -> Option<RowScan> {
     let roles = Roles {
-        seated: evaluators.as_slice().to_vec(),
+        learnt_evaluators: evaluators.as_slice().to_vec(),
         key: Some(one_id(&how.roles)?.clone()),
         reward: how.roles.reward.clone(),
         labels: how.roles.labels.clone(),
@@ -338,7 +338,7 @@ fn look(
     let table = open(&roles).ok().filter(|table| table.receipts_of_picks().is_none())?;
     // Long tables are made wide together, and then have other rows than each of them alone.
     let verdicts = how.reading.long.is_none().then_some(verdicts);
-    RowScan::at(&host.hold(table, |_| false), verdicts).ok()
+    RowScan::at(&host.prepare(table, |_| false), verdicts).ok()
 }
 
 /// Whether a state has learnt what goes by this name.

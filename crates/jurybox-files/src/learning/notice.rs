@@ -11,7 +11,7 @@ use std::path::PathBuf;
 ///
 /// ```
 /// use jurybox_files::LearnNotice;
-/// let told = LearnNotice::Known { path: "monday.csv".into() };
+/// let told = LearnNotice::LearntFile { path: "monday.csv".into() };
 /// assert_eq!(told.to_string(), "monday.csv: learnt already, and not counted again");
 /// assert!(!told.is_warning());
 /// ```
@@ -19,31 +19,31 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum LearnNotice {
     /// Which column was taken as what.
-    Taken(ColumnRoles),
+    Columns(ColumnRoles),
     /// What a person should know of a table.
     Warning(Warning),
     /// A file has been learnt, and is passed over.
-    Known {
+    LearntFile {
         /// The file.
         path: PathBuf,
     },
     /// The rows of a file have been learnt from another one, and it is passed over.
-    KnownRows {
+    LearntRows {
         /// The file.
         path: PathBuf,
     },
     /// A file has columns and no rows, and is passed over.
-    NoRows {
+    EmptyFile {
         /// The file.
         path: PathBuf,
     },
     /// An evaluator is new to the state.
-    Joins {
+    EvaluatorAdded {
         /// Its name.
         evaluator: String,
     },
     /// An evaluator of the state is forgotten.
-    Leaves {
+    EvaluatorRemoved {
         /// Its name.
         evaluator: String,
     },
@@ -57,70 +57,70 @@ pub enum LearnNotice {
         here: (f64, f64),
     },
     /// Every score of an evaluator is the reward of its row: it may be the verdict itself.
-    IsTheReward {
+    LeakedReward {
         /// Its name.
         evaluator: String,
         /// The column of the reward.
         reward: String,
     },
     /// Rounds came back after another had begun.
-    Scattered {
+    ReopenedRounds {
         /// How many.
         rounds: u64,
     },
     /// Rewards that the policy does not learn from, because they have no receipt.
-    WithoutReceipt {
+    MissingReceipts {
         /// The policy's name.
         policy: String,
         /// How many.
         rewards: u64,
     },
     /// Rewards lay outside the range that the policy was told; all that the state has seen.
-    Outside {
+    OutOfRange {
         /// The policy with its options.
         policy: String,
         /// How many.
         rewards: u64,
     },
     /// Verdicts name their reviewers, and the policy makes no use of it.
-    ReviewersUnheard {
+    ReviewersIgnored {
         /// The policy's name.
         policy: String,
         /// The column of reviewers.
         column: String,
     },
     /// The state has picked, and these rows have no ids by which to tell whether it was from them.
-    WithoutIds,
+    MissingIds,
     /// Nobody has given a verdict yet.
     NoVerdicts,
     /// Verdicts that have been learnt before.
-    AlreadyLearnt {
+    LearntBefore {
         /// How many.
         verdicts: u64,
     },
     /// Rows with verdicts that have been learnt before: the same id, scores, verdict and reviewer.
-    KnownVerdicts {
+    LearntVerdicts {
         /// How many.
         rows: u64,
     },
     /// Rows of which the id was learnt before, with other scores or another verdict.
-    KnownIds(ItemList),
+    ReusedIds(ItemList),
     /// Picks that the policy does not learn from.
-    PassedOver {
+    IgnoredPicks {
         /// The policy's name.
         policy: String,
         /// How many.
         picks: u64,
     },
     /// Verdicts on picks of rounds that the state has forgotten.
-    Forgotten {
+    TooOld {
         /// How many.
         verdicts: u64,
     },
     /// Items with verdicts that contradict each other.
     Contradictory(ItemList),
     /// Items with a verdict that were not picked.
-    Strangers(ItemList),
+    UnknownItems(ItemList),
     /// Items that were picked more than once.
     PickedTwice(ItemList),
 }
@@ -130,28 +130,28 @@ impl LearnNotice {
     pub fn is_warning(&self) -> bool {
         match self {
             LearnNotice::Warning(_)
-            | LearnNotice::NoRows { .. }
+            | LearnNotice::EmptyFile { .. }
             | LearnNotice::OtherScale { .. }
-            | LearnNotice::IsTheReward { .. }
-            | LearnNotice::Scattered { .. }
-            | LearnNotice::WithoutIds
-            | LearnNotice::WithoutReceipt { .. }
-            | LearnNotice::Outside { .. }
-            | LearnNotice::ReviewersUnheard { .. }
-            | LearnNotice::Forgotten { .. }
-            | LearnNotice::KnownIds(_)
+            | LearnNotice::LeakedReward { .. }
+            | LearnNotice::ReopenedRounds { .. }
+            | LearnNotice::MissingIds
+            | LearnNotice::MissingReceipts { .. }
+            | LearnNotice::OutOfRange { .. }
+            | LearnNotice::ReviewersIgnored { .. }
+            | LearnNotice::TooOld { .. }
+            | LearnNotice::ReusedIds(_)
             | LearnNotice::Contradictory(_)
-            | LearnNotice::Strangers(_)
+            | LearnNotice::UnknownItems(_)
             | LearnNotice::PickedTwice(_) => true,
-            LearnNotice::Taken(_)
-            | LearnNotice::Known { .. }
-            | LearnNotice::KnownRows { .. }
-            | LearnNotice::Joins { .. }
-            | LearnNotice::Leaves { .. }
+            LearnNotice::Columns(_)
+            | LearnNotice::LearntFile { .. }
+            | LearnNotice::LearntRows { .. }
+            | LearnNotice::EvaluatorAdded { .. }
+            | LearnNotice::EvaluatorRemoved { .. }
             | LearnNotice::NoVerdicts
-            | LearnNotice::AlreadyLearnt { .. }
-            | LearnNotice::KnownVerdicts { .. }
-            | LearnNotice::PassedOver { .. } => false,
+            | LearnNotice::LearntBefore { .. }
+            | LearnNotice::LearntVerdicts { .. }
+            | LearnNotice::IgnoredPicks { .. } => false,
         }
     }
 }
@@ -159,54 +159,54 @@ impl LearnNotice {
 impl fmt::Display for LearnNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LearnNotice::Taken(taken) => write!(f, "{taken}"),
+            LearnNotice::Columns(taken) => write!(f, "{taken}"),
             LearnNotice::Warning(warning) => write!(f, "{warning}"),
-            LearnNotice::Known { path } => write!(f, "{}: learnt already, and not counted again", path.display()),
-            LearnNotice::KnownRows { path } => {
+            LearnNotice::LearntFile { path } => write!(f, "{}: learnt already, and not counted again", path.display()),
+            LearnNotice::LearntRows { path } => {
                 write!(f, "{}: the same rows were learnt already, and not counted again", path.display())
             }
-            LearnNotice::NoRows { path } => write!(f, "{}: there are columns but no rows", path.display()),
-            LearnNotice::Joins { evaluator } => {
+            LearnNotice::EmptyFile { path } => write!(f, "{}: there are columns but no rows", path.display()),
+            LearnNotice::EvaluatorAdded { evaluator } => {
                 write!(f, "`{evaluator}` joins: what was learnt before is learnt without it")
             }
-            LearnNotice::Leaves { evaluator } => {
+            LearnNotice::EvaluatorRemoved { evaluator } => {
                 write!(f, "`{evaluator}` leaves: what was learnt of it is forgotten")
             }
             LearnNotice::OtherScale { reward, before: (low, high), here: (least, greatest) } => write!(
                 f,
                 "`{reward}` lay within {low} to {high} until now, and here within {least} to {greatest}: is that another scale?"
             ),
-            LearnNotice::IsTheReward { evaluator, reward } => write!(
+            LearnNotice::LeakedReward { evaluator, reward } => write!(
                 f,
                 "`{evaluator}` is `{reward}` in every row: if it is only known once somebody has looked, leave it out, or all that is learnt is to trust it"
             ),
-            LearnNotice::Scattered { rounds } => write!(
+            LearnNotice::ReopenedRounds { rounds } => write!(
                 f,
                 "{} came back after another had begun, and counted again: sort the rows by their rounds",
                 counted(*rounds, "round")
             ),
-            LearnNotice::WithoutReceipt { policy, rewards } => write!(
+            LearnNotice::MissingReceipts { policy, rewards } => write!(
                 f,
                 "`{policy}` does not learn from rewards without a receipt: {rewards} were passed over"
             ),
-            LearnNotice::Outside { policy, rewards } => write!(
+            LearnNotice::OutOfRange { policy, rewards } => write!(
                 f,
                 "{} outside the range that `{policy}` was told, moved to its ends",
                 counted(*rewards, "reward")
             ),
-            LearnNotice::ReviewersUnheard { policy, column } => write!(
+            LearnNotice::ReviewersIgnored { policy, column } => write!(
                 f,
                 "`{policy}` does not tell reviewers apart: `{column}` is passed over, and every verdict counts alike. `adaptive` learns how severe and how noisy each of them is"
             ),
-            LearnNotice::WithoutIds => write!(
+            LearnNotice::MissingIds => write!(
                 f,
                 "the state has seen items by picking from them; without the column of their ids nobody can tell whether these rows are among them, and then they count twice: name it (`id`)"
             ),
             LearnNotice::NoVerdicts => write!(f, "no verdicts yet: nothing is learnt"),
-            LearnNotice::AlreadyLearnt { verdicts } => {
+            LearnNotice::LearntBefore { verdicts } => {
                 write!(f, "{} learnt already, and not counted again", counted(*verdicts, "verdict"))
             }
-            LearnNotice::KnownVerdicts { rows } => {
+            LearnNotice::LearntVerdicts { rows } => {
                 let have = if *rows == 1 { "has" } else { "have" };
                 write!(
                     f,
@@ -214,7 +214,7 @@ impl fmt::Display for LearnNotice {
                     counted(*rows, "row")
                 )
             }
-            LearnNotice::KnownIds(items) => {
+            LearnNotice::ReusedIds(items) => {
                 let (has, counts) =
                     if items.count == 1 { ("has", "it counts") } else { ("have", "they count") };
                 write!(
@@ -223,10 +223,10 @@ impl fmt::Display for LearnNotice {
                     counted(items.count, "row")
                 )
             }
-            LearnNotice::PassedOver { policy, picks } => {
+            LearnNotice::IgnoredPicks { policy, picks } => {
                 write!(f, "`{policy}` does not learn from {picks} of these picks")
             }
-            LearnNotice::Forgotten { verdicts } => write!(
+            LearnNotice::TooOld { verdicts } => write!(
                 f,
                 "{} on picks so old that the state does not know whether it has learnt them: not counted",
                 counted(*verdicts, "verdict")
@@ -237,7 +237,7 @@ impl fmt::Display for LearnNotice {
                 ["has", "have"],
                 "verdicts that contradict each other, none of which is learnt",
             ),
-            LearnNotice::Strangers(items) => {
+            LearnNotice::UnknownItems(items) => {
                 about(f, items, ["has a verdict and is", "have a verdict and are"], "not among the picks")
             }
             LearnNotice::PickedTwice(items) => about(

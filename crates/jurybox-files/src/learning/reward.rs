@@ -30,24 +30,24 @@ pub(super) fn remember(
     host: &mut dyn LearnHost,
 ) {
     let Some((least, greatest)) = range else { return };
-    if let Some(before) = state.memory.saw_rewards(reward, least, greatest) {
-        host.tell(LearnNotice::OtherScale { reward: reward.name.clone(), before, here: (least, greatest) });
+    if let Some(before) = state.memory.add_rewards(reward, least, greatest) {
+        host.notify(LearnNotice::OtherScale { reward: reward.name.clone(), before, here: (least, greatest) });
     }
 }
 
 /// Tells of evaluators that are the reward under another name. Rewards that are all the same say nothing of that.
-pub(super) fn tell_echoes(jury: &Jury, reward: &Evaluator, taught: &LearnCounts, host: &mut dyn LearnHost) {
+pub(super) fn notify_leakage(jury: &Jury, reward: &Evaluator, taught: &LearnCounts, host: &mut dyn LearnHost) {
     if taught.range.is_none_or(|(least, greatest)| least == greatest) {
         return;
     }
-    for evaluator in taught.echoes.found().filter_map(|at| jury.evaluators().names().nth(at)) {
+    for evaluator in taught.leakage.evaluators().filter_map(|at| jury.evaluators().names().nth(at)) {
         let evaluator = evaluator.to_owned();
-        host.tell(LearnNotice::IsTheReward { evaluator, reward: reward.name.clone() });
+        host.notify(LearnNotice::LeakedReward { evaluator, reward: reward.name.clone() });
     }
 }
 
 /// How many rewards the policy could not take as they are.
 pub(super) fn outside(state: &State) -> Option<LearnNotice> {
     let rewards = state.jury.seen().outside;
-    (rewards > 0).then(|| LearnNotice::Outside { policy: state.jury.spec().to_string(), rewards })
+    (rewards > 0).then(|| LearnNotice::OutOfRange { policy: state.jury.spec().to_string(), rewards })
 }

@@ -71,7 +71,7 @@ pub(super) fn advise(report: &Report, gathered: &ReportData) -> Vec<Advice> {
     } * NEXT_TO_NOTHING;
     // Which amount it is, where there is one, may be told by an evaluator that does not tell whether there is one. Of yes and no there is
     // nothing more to tell.
-    let family = report.evaluators.iter().filter(|about| about.by_ranks).count();
+    let family = report.evaluators.iter().filter(|about| about.rank_correlation).count();
     let tells_amounts = |at: usize| {
         if gathered.outcomes.two().is_some() {
             return false;
@@ -85,7 +85,7 @@ pub(super) fn advise(report: &Report, gathered: &ReportData) -> Vec<Advice> {
         () if report.first_of(about).is_some() => Advice::Duplicate,
         () if report.rewarded() && report.labelled < LEAST_LABELS => Advice::Undecided,
         () if report.rewarded() => match by_rewards(about, mute_below) {
-            Advice::Mute if about.by_ranks && tells_amounts(at) => Advice::Undecided,
+            Advice::Mute if about.rank_correlation && tells_amounts(at) => Advice::Undecided,
             advice => advice,
         },
         () if report.policy.of_state => report.policy.weights.get(at).map_or(Advice::Undecided, |weight| {
@@ -102,7 +102,7 @@ pub(super) fn advise(report: &Report, gathered: &ReportData) -> Vec<Advice> {
 
 fn by_rewards(about: &EvaluatorReport, mute_below: f64) -> Advice {
     // Where tails are heavy, the intervals of weights are too narrow to go by.
-    let weight = about.weight.filter(|_| !about.by_ranks);
+    let weight = about.weight.filter(|_| !about.rank_correlation);
     let helps = weight.is_some_and(|weight| weight.low > 0.0);
     let counts_against = weight.is_some_and(|weight| weight.high < 0.0);
     match about.relation {
@@ -112,7 +112,7 @@ fn by_rewards(about: &EvaluatorReport, mute_below: f64) -> Advice {
         Relation::Against if helps => Advice::Keep,
         Relation::Against => Advice::Invert,
         Relation::BesideOthers => Advice::Keep,
-        Relation::NotSeen if about.bent => Advice::Keep,
+        Relation::NotSeen if about.nonlinear => Advice::Keep,
         Relation::NotSeen
             if about.weight.is_some()
                 && about.correlation.is_some_and(|correlation| next_to_nothing(correlation, mute_below)) =>
@@ -167,7 +167,7 @@ impl Report {
     /// The first of the evaluators that are one with this one, where it is not that itself.
     pub(super) fn first_of(&self, about: &EvaluatorReport) -> Option<&EvaluatorReport> {
         let first =
-            self.evaluators.iter().find(|e| e.name == about.name || about.one_with.contains(&e.name))?;
+            self.evaluators.iter().find(|e| e.name == about.name || about.copies.contains(&e.name))?;
         (first.name != about.name).then_some(first)
     }
 }

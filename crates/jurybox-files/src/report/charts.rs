@@ -92,7 +92,7 @@ impl Report {
         let rewarded = self.labelled > 0;
         let mut curves: Vec<Curve> = Vec::new();
         for catch in &self.top {
-            let point = (catch.k as f64, catch.reward.unwrap_or(catch.caught));
+            let point = (catch.k as f64, catch.reward.unwrap_or(catch.found));
             match curves.iter_mut().find(|curve| curve.name == catch.name) {
                 Some(curve) => curve.points.push(point),
                 None => curves.push(Curve::new(&catch.name, vec![point])),
@@ -151,8 +151,8 @@ impl Report {
                 String::new()
             }
         );
-        let bent = order.iter().skip(CURVES).filter(|&&at| self.evaluators[at].bent).take(CURVES);
-        for about in order.iter().take(CURVES).chain(bent).map(|&at| &self.evaluators[at]) {
+        let nonlinear = order.iter().skip(CURVES).filter(|&&at| self.evaluators[at].nonlinear).take(CURVES);
+        for about in order.iter().take(CURVES).chain(nonlinear).map(|&at| &self.evaluators[at]) {
             let mut curve =
                 Curve::new(&about.name, about.curve.iter().map(|bin| (bin.score, bin.reward)).collect());
             curve.band = about.curve.iter().map(|bin| (bin.score, bin.low, bin.high)).collect();

@@ -6,7 +6,7 @@ use super::rank_correlation::HeavyTails;
 use super::duplicate_scores::DuplicateScores;
 use super::{CurveBin, TopCount, Relation, Report};
 use crate::error::Error;
-use crate::ranker::{scores, seat};
+use crate::ranker::{scores, new_jury};
 use jurybox::toolbox::{Standard, student_quantile};
 use jurybox::{Evaluators, Example, Spec};
 
@@ -38,7 +38,7 @@ pub(super) fn curves(gathered: &ReportData, report: &mut Report) {
         pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let parts = parts(&pairs);
         about.curve = bins(&parts, two);
-        about.bent =
+        about.nonlinear =
             matches!(about.relation, Relation::NotSeen | Relation::BesideOthers) && differ(&parts, family);
     }
 }
@@ -129,7 +129,7 @@ pub(super) fn wilson(share: f64, n: f64) -> (f64, f64) {
 ///
 /// Learning happens on one half of the sample and ranking on the other, both ways round, so that no row is judged by
 /// its own reward; rows with the same scores are in one half, so that none is judged by a copy's either.
-pub(super) fn catches(gathered: &ReportData, twins: &DuplicateScores, names: &Evaluators) -> Result<Vec<TopCount>, Error> {
+pub(super) fn catches(gathered: &ReportData, duplicate_scores: &DuplicateScores, names: &Evaluators) -> Result<Vec<TopCount>, Error> {
     let sample = gathered.sample_as_written();
     let rewarded = gathered.labelled > 0;
     let rows: Vec<usize> =
@@ -143,12 +143,12 @@ pub(super) fn catches(gathered: &ReportData, twins: &DuplicateScores, names: &Ev
         ("drawn at random".into(), vec![0.0; rows.len()]),
         ("plain mean".into(), plain_means(sample, &rows, names)?),
         ("z-mean".into(), z_means(sample, &rows, names.len())),
-        ("esag".into(), by_policy(sample, twins, &rows, names, &esag, rewarded)?),
+        ("esag".into(), by_policy(sample, duplicate_scores, &rows, names, &esag, rewarded)?),
     ];
     if default.name() != "esag" {
         ways.push((
             format!("{default} (default)"),
-            by_policy(sample, twins, &rows, names, &default, rewarded)?,
+            by_policy(sample, duplicate_scores, &rows, names, &default, rewarded)?,
         ));
     }
     for (_, values) in &mut ways {
@@ -180,7 +180,7 @@ pub(super) fn catches(gathered: &ReportData, twins: &DuplicateScores, names: &Ev
                 reward: rewarded.then_some(expected.reward),
                 low: ends.map(|(low, _)| low),
                 high: ends.map(|(_, high)| high),
-                caught: expected.caught,
+                found: expected.found,
                 recall: largest.map(|largest| expected.largest / largest),
             }
         }));
@@ -197,7 +197,7 @@ fn row_of(sample: &RowSample, row: usize) -> &[f64] {
 /// The two halves are valued by two juries, whose values need not share a scale: each row's value is its place in its half.
 fn by_policy(
     sample: &RowSample,
-    twins: &DuplicateScores,
+    duplicate_scores: &DuplicateScores,
     rows: &[usize],
     names: &Evaluators,
     spec: &Spec,
@@ -208,8 +208,8 @@ fn by_policy(
     let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
     let span = if high > low { high - low } else { 1.0 };
     for side in [false, true] {
-        let mut jury = seat(spec, names)?;
-        let of = |half: bool| (0..rows.len()).filter(move |&at| twins.half(sample, rows[at]) == half);
+        let mut jury = new_jury(spec, names)?;
+        let of = |half: bool| (0..rows.len()).filter(move |&at| duplicate_scores.half(sample, rows[at]) == half);
         let table =
             |half: bool| -> Vec<f64> { of(half).flat_map(|at| row_of(sample, rows[at])).copied().collect() };
         jury.observe(&scores(&table(!side), names.len())?, 0)?;
@@ -230,7 +230,7 @@ fn by_policy(
 /// The mean of each row's scores, as the policy `average` has it: nothing is learnt, so there is nothing to keep apart.
 fn plain_means(sample: &RowSample, rows: &[usize], names: &Evaluators) -> Result<Vec<f64>, Error> {
     let table: Vec<f64> = rows.iter().flat_map(|&row| row_of(sample, row)).copied().collect();
-    Ok(seat(&Spec::new("average"), names)?.fit().values(&scores(&table, names.len())?)?)
+    Ok(new_jury(&Spec::new("average"), names)?.fit().values(&scores(&table, names.len())?)?)
 }
 
 /// The share of values below each, equals counted half: equal values stay equal.
@@ -289,7 +289,7 @@ mod tests {
     fn a_curve_is_told_from_a_flat_one() {
         let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(2);
         for kind in ["even", "yes or no", "skewed"] {
-            let (mut flat, mut bent) = (0, 0);
+            let (mut flat, mut nonlinear) = (0, 0);
             for _ in 0..400 {
                 let mut scores: Vec<f64> = (0..200).map(|_| rng.random::<f64>() - 0.5).collect();
                 scores.sort_by(f64::total_cmp);
@@ -301,10 +301,10 @@ mod tests {
                 let pairs: Vec<(f64, f64)> = scores.iter().map(|&x| (x, noise())).collect();
                 flat += usize::from(differ(&parts(&pairs), 1));
                 let pairs: Vec<(f64, f64)> = pairs.iter().map(|&(x, y)| (x, 6.0 * x * x + y)).collect();
-                bent += usize::from(differ(&parts(&pairs), 1));
+                nonlinear += usize::from(differ(&parts(&pairs), 1));
             }
             // 20 of 400 by chance; more than 38 come once in thirty thousand times.
-            assert!(flat <= 38 && bent > 300, "{kind}: {flat} {bent}");
+            assert!(flat <= 38 && nonlinear > 300, "{kind}: {flat} {nonlinear}");
         }
     }
 

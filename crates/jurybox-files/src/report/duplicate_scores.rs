@@ -27,15 +27,15 @@ impl DuplicateScores {
                 .fold(0, |hash: u64, x| (hash.rotate_left(5) ^ x).wrapping_mul(0x9e37_79b9_7f4a_7c15))
         };
         order.sort_by_cached_key(|(row, at)| (key(row), *at));
-        let mut twins = DuplicateScores { first: (0..order.len()).collect(), rows: 0 };
+        let mut duplicate_scores = DuplicateScores { first: (0..order.len()).collect(), rows: 0 };
         let same = |a: &[f64], b: &[f64]| a.iter().map(bits).eq(b.iter().map(bits));
         for alike in order.chunk_by(|a, b| same(a.0, b.0)).filter(|alike| alike.len() > 1) {
-            twins.rows += alike.len();
+            duplicate_scores.rows += alike.len();
             if alike.len() * COARSE <= order.len() {
-                alike.iter().for_each(|(_, at)| twins.first[*at] = alike[0].1);
+                alike.iter().for_each(|(_, at)| duplicate_scores.first[*at] = alike[0].1);
             }
         }
-        twins
+        duplicate_scores
     }
 
     /// Which half a row is in: that of the first of its twins.

@@ -7,7 +7,7 @@ const NEAR: f64 = 0.9;
 
 /// Every set of evaluators that are one.
 pub(super) fn groups_that_are_one(report: &Report) -> Vec<Vec<usize>> {
-    let one = |i: usize, j: usize| report.evaluators[i].one_with.contains(&report.evaluators[j].name);
+    let one = |i: usize, j: usize| report.evaluators[i].copies.contains(&report.evaluators[j].name);
     groups(report.evaluators.len(), one)
 }
 
@@ -18,7 +18,7 @@ pub(super) fn groups_of_near_duplicates(report: &Report) -> Vec<Vec<usize>> {
 
 /// Whether the errors of two evaluators go together, and they are not one.
 pub(super) fn are_near(report: &Report, i: usize, j: usize) -> bool {
-    let one = || report.evaluators[i].one_with.contains(&report.evaluators[j].name);
+    let one = || report.evaluators[i].copies.contains(&report.evaluators[j].name);
     i != j && report.error_correlation[i][j] > NEAR && !one()
 }
 

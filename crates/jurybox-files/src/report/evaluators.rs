@@ -45,11 +45,11 @@ pub(super) fn evaluators(
             noise: None,
             weight: None,
             correlation: None,
-            by_ranks: false,
+            rank_correlation: false,
             relation: Relation::Unknown,
-            bent: false,
+            nonlinear: false,
             sign: copies.place[j].map_or(1.0, |(_, sign)| sign),
-            one_with: copies.others(j).into_iter().map(|i| names[i].clone()).collect(),
+            copies: copies.others(j).into_iter().map(|i| names[i].clone()).collect(),
             curve: Vec::new(),
         };
         if rewarded {
@@ -116,11 +116,11 @@ fn intervals(gathered: &ReportData, copies: &CopyGroups, rewarded: bool, list: &
         let mine = |list: &Option<Vec<Option<Interval>>>| Some(list.as_ref()?[place]?.times(sign));
         about.weight = mine(&weights);
         about.correlation = mine(&correlations);
-        about.by_ranks = about.correlation.is_some() && tails.by_ranks(j);
-        if about.by_ranks {
+        about.rank_correlation = about.correlation.is_some() && tails.rank_correlation(j);
+        if about.rank_correlation {
             about.correlation = rank_correlation::correlation(&gathered.sample, j, family);
         }
-        about.relation = if about.by_ranks {
+        about.relation = if about.rank_correlation {
             // A weight is made of values, and its interval too narrow.
             Relation::of(about.correlation)
         } else if rewarded {

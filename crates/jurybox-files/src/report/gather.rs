@@ -114,8 +114,8 @@ impl ReportData {
     }
 
     fn pass(table: &Table, silent: &[usize]) -> Result<ReportData, Error> {
-        let width = table.taken().evaluators().len();
-        let rewarded = table.taken().reward().is_some();
+        let width = table.roles().evaluators().len();
+        let rewarded = table.roles().reward().is_some();
         let mut gathered = ReportData {
             rows: 0,
             labelled: 0,
@@ -127,12 +127,12 @@ impl ReportData {
             as_written: None,
             repeated_items: 0,
         };
-        let named = !table.taken().id().is_empty();
+        let named = !table.roles().id().is_empty();
         let (mut seen, mut of_items) = (IdCounts::default(), (gathered.scores.clone(), gathered.labels.clone()));
         let want = ScanRequest { reward: rewarded, ids: named, upright: true, ..ScanRequest::default() };
         // Rows that the sample would not keep stay where they are: those of all chunks on their way would be many.
         let below = AtomicU64::new(gathered.sample.below);
-        gathered.rows = table.scan_even(
+        gathered.rows = table.scan_fixed_chunks(
             want,
             |chunk| {
                 let mut heard = Cow::Borrowed(chunk.scores);

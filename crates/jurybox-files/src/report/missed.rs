@@ -16,9 +16,9 @@ const CHANCE: f64 = 4.0;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MissedEstimate {
     /// Rows that were looked at.
-    pub looked_at: u64,
+    pub reviewed: u64,
     /// The sum of their rewards.
-    pub caught: f64,
+    pub found: f64,
     /// What the others are worth together, as estimated from those that were looked at by lot.
     pub missed: f64,
     /// The most that it can be: it is more at any time at all, however often the report is made of a table that grows, in at most 5 of
@@ -38,15 +38,15 @@ pub struct MissedEstimate {
 #[derive(Debug, Default)]
 struct MissedSums {
     /// Rewards above 0 and their probabilities, of rows that were looked at by lot.
-    found: Vec<(f64, f64)>,
+    positive: Vec<(f64, f64)>,
     /// Rows that could be looked at by lot.
     by_lot: u64,
     least: f64,
-    looked_at: u64,
-    caught: f64,
+    reviewed: u64,
+    found: f64,
     /// Of those that were looked at by lot.
-    caught_by_lot: f64,
-    looked_at_by_lot: u64,
+    found_by_lot: f64,
+    reviewed_by_lot: u64,
     unknown: u64,
     expected: f64,
     variance: f64,
@@ -71,11 +71,11 @@ impl MissedEstimate {
         )?;
         // A file of what was looked at alone would have missed nothing.
         let most = sums.expected + CHANCE * sums.variance.sqrt() + 0.01 * sums.expected;
-        if sums.looked_at_by_lot as f64 > most {
+        if sums.reviewed_by_lot as f64 > most {
             let reason = format!(
                 "{} by lot, where the probabilities say about {:.0}: rows that nobody looked at were left out of the file, and what was \
                  missed is among those; put them in",
-                counted(sums.looked_at_by_lot, "reward"),
+                counted(sums.reviewed_by_lot, "reward"),
                 sums.expected
             );
             return Err(bad(table, last, 0, reason));
@@ -85,15 +85,15 @@ impl MissedEstimate {
 
     /// The figure in words.
     pub(super) fn sentence(&self) -> String {
-        let MissedEstimate { looked_at, caught, missed, missed_at_most, share, share_at_most, .. } = self;
+        let MissedEstimate { reviewed, found, missed, missed_at_most, share, share_at_most, .. } = self;
         let estimate =
             share.map_or(String::new(), |share| format!("; about {:.1}% by estimate", 100.0 * share));
         format!(
             "Missed: at most {:.1}% of what there was to find was not looked at (95%, however often this is asked){estimate}. {} found in {}, \
              and at most {} missed (about {}).",
             100.0 * share_at_most,
-            short(*caught),
-            counted(*looked_at, "row"),
+            short(*found),
+            counted(*reviewed, "row"),
             short(*missed_at_most),
             short(*missed)
         )
@@ -134,8 +134,8 @@ impl MissedSums {
             if !(0.0..=1.0).contains(&reward) {
                 return Err(format!("what was missed is told of rewards from 0 to 1, and here is {reward}"));
             }
-            self.looked_at += 1;
-            self.caught += reward;
+            self.reviewed += 1;
+            self.found += reward;
         }
         if probability < 1.0 && probability > 0.0 {
             self.by_lot += 1;
@@ -143,9 +143,9 @@ impl MissedSums {
             self.expected += probability;
             self.variance += probability * (1.0 - probability);
             if !reward.is_nan() {
-                self.looked_at_by_lot += 1;
-                self.caught_by_lot += reward;
-                self.found.extend((reward > 0.0).then_some((reward, probability)));
+                self.reviewed_by_lot += 1;
+                self.found_by_lot += reward;
+                self.positive.extend((reward > 0.0).then_some((reward, probability)));
             }
         } else if reward.is_nan() {
             self.unknown += 1;
@@ -156,19 +156,19 @@ impl MissedSums {
     fn missed(self) -> MissedEstimate {
         let (items, unknown) = (self.by_lot as f64, self.unknown as f64);
         // Of rows by lot, those that were looked at are known.
-        let others = items - self.looked_at_by_lot as f64;
-        let missed = (self.found.iter().map(|(reward, p)| reward / p).sum::<f64>() - self.caught_by_lot)
+        let others = items - self.reviewed_by_lot as f64;
+        let missed = (self.positive.iter().map(|(reward, p)| reward / p).sum::<f64>() - self.found_by_lot)
             .clamp(0.0, others);
-        let most = items * greatest_mean(self.found.iter().copied(), items, self.least, RISK);
-        let missed_at_most = (most - self.caught_by_lot).clamp(missed, others) + unknown;
-        let share = |missed: f64| missed / (missed + self.caught);
-        let lacking = self.expected - self.looked_at_by_lot as f64;
+        let most = items * greatest_mean(self.positive.iter().copied(), items, self.least, RISK);
+        let missed_at_most = (most - self.found_by_lot).clamp(missed, others) + unknown;
+        let share = |missed: f64| missed / (missed + self.found);
+        let lacking = self.expected - self.reviewed_by_lot as f64;
         MissedEstimate {
-            looked_at: self.looked_at,
-            caught: self.caught,
+            reviewed: self.reviewed,
+            found: self.found,
             missed,
             missed_at_most,
-            share: (missed + self.caught > 0.0).then(|| share(missed)),
+            share: (missed + self.found > 0.0).then(|| share(missed)),
             share_at_most: if missed_at_most > 0.0 { share(missed_at_most) } else { 0.0 },
             unknown: self.unknown,
             verdicts_missing: lacking > CHANCE * self.variance.sqrt() + 0.01 * self.expected,
@@ -180,7 +180,7 @@ fn bad(table: &Table, at: BatchPosition, row: usize, reason: String) -> Error {
     Error::BadProbability {
         path: table.path_of(at.file).into(),
         place: RowPosition::Row(at.row_in_file + row as u64 + 1),
-        column: table.taken().probability().unwrap_or_default().into(),
+        column: table.roles().probability().unwrap_or_default().into(),
         reason,
     }
 }
@@ -202,7 +202,7 @@ mod tests {
         let mut rows = vec![(1.0, 1.0), (0.0, 1.0), (1.0, 0.5), (0.0, 0.5), (0.0, 0.5), (0.0, 0.5)];
         rows.extend([(f64::NAN, 0.5); 4]);
         let found = of(&rows);
-        assert_eq!((found.looked_at, found.caught, found.missed), (6, 2.0, 1.0));
+        assert_eq!((found.reviewed, found.found, found.missed), (6, 2.0, 1.0));
         assert_eq!(found.share, Some(1.0 / 3.0));
         // So few rule nothing out: all four may be.
         assert_eq!((found.missed_at_most, found.share_at_most), (4.0, 4.0 / 6.0));
@@ -237,11 +237,11 @@ mod tests {
                     let seen = rng.random::<f64>() < probability;
                     sums.take(if seen { harmful } else { f64::NAN }, probability).unwrap();
                 }
-                let now = MissedSums { found: sums.found.clone(), ..sums };
-                let caught = now.caught;
-                let found = now.missed();
-                ever |= found.share_at_most + 1e-12 < (all - caught) / all;
-                at_most += if day == 29 { found.share_at_most / months as f64 } else { 0.0 };
+                let now = MissedSums { positive: sums.positive.clone(), ..sums };
+                let reviewed = now.found;
+                let estimate = now.missed();
+                ever |= estimate.share_at_most + 1e-12 < (all - reviewed) / all;
+                at_most += if day == 29 { estimate.share_at_most / months as f64 } else { 0.0 };
             }
             broken += u64::from(ever);
         }

@@ -63,7 +63,7 @@ pub struct Report {
     /// Rows in the sample from which the curves and the top K come.
     pub sampled: usize,
     /// Of these, rows whose scores another has too, in every column.
-    pub twins: usize,
+    pub duplicate_scores: usize,
     /// Items that several rows are about, by their ids; about as many where there are more than a hundred thousand ids.
     pub repeated_items: u64,
     /// Whether gains, noise, weights and error correlations come from rewards, or from the scores alone.
@@ -150,13 +150,13 @@ pub struct EvaluatorReport {
     #[serde(serialize_with = "as_value")]
     pub correlation: Option<Interval>,
     /// Whether that is the correlation of ranks: where the scores or the rewards have heavy tails.
-    pub by_ranks: bool,
+    pub rank_correlation: bool,
     /// What the two intervals say.
     pub relation: Relation,
     /// Where the intervals show no straight line of its own: whether its curve shows a relation beyond chance.
-    pub bent: bool,
+    pub nonlinear: bool,
     /// Others that are one with it: the same scores in other units.
-    pub one_with: Vec<String>,
+    pub copies: Vec<String>,
     /// -1 where it is the first of those upside down.
     #[serde(skip)]
     sign: f64,
@@ -229,7 +229,7 @@ pub struct TopCount {
     /// The share of the K best rewards among them; the default policy's K where rewards are not known. A row that ties with
     /// the K-th best is as good as any other that does, and rows with the smallest reward of all count for nothing: with
     /// yes and no, it is the share of the yes among the K, or of all the yes where there are fewer than K.
-    pub caught: f64,
+    pub found: f64,
     /// With two different rewards: the share of all rows with the larger one that is among the K.
     pub recall: Option<f64>,
 }
@@ -252,17 +252,17 @@ pub struct TopCount {
 /// ```
 pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
     let gathered = ReportData::read(table)?;
-    if let Some(column) = table.taken().reward().filter(|_| gathered.labelled == 0) {
+    if let Some(column) = table.roles().reward().filter(|_| gathered.labelled == 0) {
         return Err(Error::NoReward { path: table.path().into(), column: column.into() });
     }
     // Scores are read upright, so that the report speaks of `-name` as of any other evaluator.
-    let names: Vec<String> = table.taken().evaluators.as_slice().iter().map(spoken).collect();
+    let names: Vec<String> = table.roles().evaluators.as_slice().iter().map(spoken).collect();
     let (evaluators, errors, from) = evaluators::evaluators(&gathered, &names);
     let policy = match state {
         Some(jury) => policy::of_state(jury, &evaluators),
         None => policy::of_sample(&gathered.sample, &evaluators)?,
     };
-    let twins = duplicate_scores::DuplicateScores::among(&gathered.sample);
+    let duplicate_scores = duplicate_scores::DuplicateScores::among(&gathered.sample);
     let mut report = Report {
         files: table.sources.iter().map(|source| source.path().display().to_string()).collect(),
         made_by: concat!("jurybox ", env!("CARGO_PKG_VERSION")).into(),
@@ -270,9 +270,9 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
         summary: Vec::new(),
         rows: gathered.rows,
         labelled: gathered.labelled,
-        reward: table.taken().reward().map(Into::into),
+        reward: table.roles().reward().map(Into::into),
         sampled: gathered.sample.rewards.len(),
-        twins: twins.rows,
+        duplicate_scores: duplicate_scores.rows,
         repeated_items: gathered.repeated_items,
         from,
         effective_evaluators: evaluators::effective(&errors, &evaluators),
@@ -280,19 +280,19 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
         evaluators,
         policy,
         top: Vec::new(),
-        missed: table.taken().probability().map(|_| MissedEstimate::of(table)).transpose()?,
-        reviewers: table.taken().reviewer().map_or(Ok(Vec::new()), |_| reviewers::of(table, state))?,
+        missed: table.roles().probability().map(|_| MissedEstimate::of(table)).transpose()?,
+        reviewers: table.roles().reviewer().map_or(Ok(Vec::new()), |_| reviewers::of(table, state))?,
         warnings: Vec::new(),
     };
     curves::curves(&gathered, &mut report);
-    report.top = curves::catches(&gathered, &twins, &Evaluators::new(&names)?)?;
+    report.top = curves::catches(&gathered, &duplicate_scores, &Evaluators::new(&names)?)?;
     for (at, advice) in advice::advise(&report, &gathered).into_iter().enumerate() {
         report.evaluators[at].advice = advice;
     }
     report.summary = summary::sentences(&report, &gathered);
     report.warnings = warnings::warnings(&report, &gathered);
     report.warnings.extend(report.missed.iter().flat_map(MissedEstimate::warnings));
-    if let Some(column) = table.taken().reviewer().filter(|_| report.reviewers.is_empty()) {
+    if let Some(column) = table.roles().reviewer().filter(|_| report.reviewers.is_empty()) {
         report.warnings.push(format!(
             "No reviewer in `{column}` can be compared with another: that takes rewards that differ, and several verdicts each by two reviewers or more."
         ));

@@ -75,6 +75,6 @@ impl Report {
 
     /// How many rows have a twin, in words.
     pub(super) fn twins_said(&self) -> String {
-        format!("{} of {} rows have a twin with the same scores", self.twins, self.sampled)
+        format!("{} of {} rows have a twin with the same scores", self.duplicate_scores, self.sampled)
     }
 }

@@ -3,7 +3,7 @@
 use super::gather::RowSample;
 use super::{EvaluatorReport, LearntWeight, PolicyReport};
 use crate::error::Error;
-use crate::ranker::{scores, seat};
+use crate::ranker::{scores, new_jury};
 use jurybox::options::Fraction;
 use jurybox::{Evaluators, Example, Jury, Spec};
 use jurybox_draw::counted;
@@ -27,7 +27,7 @@ pub(super) fn of_state(jury: &Jury, evaluators: &[EvaluatorReport]) -> PolicyRep
 /// told once, by the intervals of its weight and correlation, and not a second time under the policy's assumptions.
 pub(super) fn of_sample(sample: &RowSample, evaluators: &[EvaluatorReport]) -> Result<PolicyReport, Error> {
     let names = Evaluators::new(evaluators.iter().map(|about| &about.name))?;
-    let mut jury = seat(&Spec::default(), &names)?;
+    let mut jury = new_jury(&Spec::default(), &names)?;
     jury.observe(&scores(&sample.scores, sample.width)?, 0)?;
     let known = sample.rows().zip(&sample.rewards).filter(|(_, reward)| !reward.is_nan());
     let examples: Vec<Example<'_>> =
@@ -97,10 +97,10 @@ fn capital(words: &str) -> String {
 /// parts can be large and cancel. No interval of the parts is one of the sum.
 fn together(weights: &[LearntWeight], evaluators: &[EvaluatorReport]) -> Vec<LearntWeight> {
     let one = |(about, weight): (&EvaluatorReport, &LearntWeight)| {
-        if about.one_with.is_empty() {
+        if about.copies.is_empty() {
             return *weight;
         }
-        let mine = |other: &EvaluatorReport| other.name == about.name || about.one_with.contains(&other.name);
+        let mine = |other: &EvaluatorReport| other.name == about.name || about.copies.contains(&other.name);
         let parts = evaluators.iter().zip(weights).filter(|(other, _)| mine(other));
         let mean = parts.map(|(other, weight)| about.sign * other.sign * weight.mean).sum();
         LearntWeight { mean, low: None, high: None }

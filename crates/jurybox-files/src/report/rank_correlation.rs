@@ -34,7 +34,7 @@ impl HeavyTails {
     }
 
     /// Whether a correlation with the reward is that of ranks.
-    pub(super) fn by_ranks(&self, evaluator: usize) -> bool {
+    pub(super) fn rank_correlation(&self, evaluator: usize) -> bool {
         self.reward || self.scores.get(evaluator).is_some_and(|&heavy| heavy)
     }
 }

@@ -3,7 +3,7 @@
 use super::text::{clipped, interval};
 use super::{Report, as_estimate};
 use crate::error::Error;
-use crate::ranker::seat;
+use crate::ranker::new_jury;
 use crate::table::{Table, ScanRequest};
 use crate::teach::teach;
 use crate::terminal::push_line;
@@ -41,7 +41,7 @@ pub(super) fn of(table: &Table, state: Option<&Jury>) -> Result<Vec<ReviewerRepo
     };
     let mut standings = state.map_or_else(Vec::new, of);
     if standings.is_empty() {
-        let mut jury = seat(&Spec::default(), table.taken().evaluators())?;
+        let mut jury = new_jury(&Spec::default(), table.roles().evaluators())?;
         teach(table, &mut jury, 0)?;
         standings = of(&jury);
     }

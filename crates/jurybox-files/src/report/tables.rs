@@ -166,9 +166,9 @@ impl Report {
                         let interval = catch.low.zip(catch.high).map_or(String::new(), |(low, high)| {
                             format!(" [{}, {}]", short(low), short(high))
                         });
-                        format!("{}{interval} ({:.0}%{recall})", short(reward), 100.0 * catch.caught)
+                        format!("{}{interval} ({:.0}%{recall})", short(reward), 100.0 * catch.found)
                     }
-                    None => format!("{:.0}%", 100.0 * catch.caught),
+                    None => format!("{:.0}%", 100.0 * catch.found),
                 });
                 let _ = write!(html, "<td>{cell}</td>");
             }
@@ -180,7 +180,7 @@ impl Report {
              rewards they hold (a tie with the K-th best is as good, the smallest reward never counts) and, with yes and no, \
              how many of all the yes; tied scores are averaged over their orders. What is learnt from rewards is learnt on \
              one half of the rows and judged on the other, so that no row is judged by its own reward";
-            if self.twins > 0 {
+            if self.duplicate_scores > 0 {
                 let _ = write!(
                     html,
                     "; {}, and unless so many are alike that scores are plainly coarse, they are in one half",

@@ -24,7 +24,7 @@ pub(super) struct ExpectedTop {
     /// Mean reward of the K.
     pub(super) reward: f64,
     /// Share of the best rows that could be among K rows that is among them.
-    pub(super) caught: f64,
+    pub(super) found: f64,
     /// How many of the rows with the largest reward are among them.
     pub(super) largest: f64,
 }
@@ -62,7 +62,7 @@ impl TopByReward {
         let drawn = self.k - surely.rows;
         let share = drawn as f64 / perhaps.rows as f64;
         let above = surely.above as f64 + share * perhaps.above as f64;
-        let caught = if self.level_counts {
+        let found = if self.level_counts {
             let room = self.k - self.above;
             let level = capped(perhaps.rows, perhaps.level, drawn, |hits| (surely.level + hits).min(room));
             (above + level) / self.k as f64
@@ -71,7 +71,7 @@ impl TopByReward {
         };
         ExpectedTop {
             reward: (surely.reward + share * perhaps.reward) / self.k as f64,
-            caught,
+            found,
             largest: surely.largest as f64 + share * perhaps.largest as f64,
         }
     }
@@ -177,19 +177,19 @@ mod tests {
         let rewards = [1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
         // The last yes first: every pick is a yes, so all is caught, and a quarter to a half of all there are.
         let values = [1.0, 0.0, 2.0, 3.0, 0.5, 0.4, 4.0, 0.3];
-        assert_eq!(expected(&values, &rewards, 2), ExpectedTop { reward: 1.0, caught: 1.0, largest: 2.0 });
+        assert_eq!(expected(&values, &rewards, 2), ExpectedTop { reward: 1.0, found: 1.0, largest: 2.0 });
         // More picks than there are: a share of all of them, and no credit for the picks that had to be a no.
         let few = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
-        assert_eq!(expected(&values, &few, 4).caught, 0.0);
-        assert_eq!(expected(&[9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0], &few, 4).caught, 0.5);
+        assert_eq!(expected(&values, &few, 4).found, 0.0);
+        assert_eq!(expected(&[9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0], &few, 4).found, 0.5);
     }
 
     #[test]
     fn a_tie_with_the_kth_best_counts_only_for_the_places_left() {
         // One five, six fours; of the best three one is the five. Three fours are two thirds of such a three.
         let rewards = [5.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 1.0];
-        assert_eq!(expected(&[0.0, 9.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).caught, 2.0 / 3.0);
-        assert_eq!(expected(&[9.0, 0.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).caught, 1.0);
+        assert_eq!(expected(&[0.0, 9.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).found, 2.0 / 3.0);
+        assert_eq!(expected(&[9.0, 0.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).found, 1.0);
     }
 
     #[test]
@@ -199,20 +199,20 @@ mod tests {
         let best = TopByReward::new(&rewards, 3).unwrap();
         // By hand: the row valued 2 and every pair of the five that tie.
         let tied = [0, 1, 2, 4, 5];
-        let (mut caught, mut reward, mut pairs) = (0.0, 0.0, 0.0);
+        let (mut found, mut reward, mut pairs) = (0.0, 0.0, 0.0);
         for (a, &i) in tied.iter().enumerate() {
             for &j in &tied[..a] {
                 let picks = [rewards[3], rewards[i], rewards[j]];
                 let fives = picks.iter().filter(|&&r| r == 5.0).count();
                 let fours = picks.iter().filter(|&&r| r == 4.0).count();
-                caught += (fives + fours.min(2)) as f64 / 3.0;
+                found += (fives + fours.min(2)) as f64 / 3.0;
                 reward += picks.iter().sum::<f64>() / 3.0;
                 pairs += 1.0;
             }
         }
-        let found = best.by(&values, &rewards);
+        let expected = best.by(&values, &rewards);
         assert!(
-            (found.caught - caught / pairs).abs() < 1e-12 && (found.reward - reward / pairs).abs() < 1e-12
+            (expected.found - found / pairs).abs() < 1e-12 && (expected.reward - reward / pairs).abs() < 1e-12
         );
     }
 
@@ -220,8 +220,8 @@ mod tests {
     fn without_ties_it_is_the_share_of_the_top_k() {
         let rewards = [0.1, 0.7, 0.3, 0.9, 0.5, 0.2];
         // Of 0.9, 0.7 and 0.5 the first three rows hold one.
-        assert_eq!(expected(&[6.0, 5.0, 4.0, 3.0, 2.0, 1.0], &rewards, 3).caught, 1.0 / 3.0);
-        assert_eq!(expected(&rewards, &rewards, 3).caught, 1.0);
+        assert_eq!(expected(&[6.0, 5.0, 4.0, 3.0, 2.0, 1.0], &rewards, 3).found, 1.0 / 3.0);
+        assert_eq!(expected(&rewards, &rewards, 3).found, 1.0);
         assert!(TopByReward::new(&[2.0; 5], 2).is_none(), "where all are equal there is nothing to catch");
     }
 

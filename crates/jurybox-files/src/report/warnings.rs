@@ -41,7 +41,7 @@ pub(super) fn warnings(report: &Report, gathered: &ReportData) -> Vec<String> {
     }
     list.extend(narrow(report, gathered));
     list.extend(repeated(report));
-    list.extend(twins(report));
+    list.extend(duplicate_scores(report));
     list.extend(selection_bias::picked(gathered, report));
     if report.from.starts_with("nothing") {
         list.push(
@@ -159,7 +159,7 @@ fn related(about: &EvaluatorReport, report: &Report) -> Option<(&'static str, St
     let rewarded = report.rewarded();
     let (name, against) = (&about.name, if rewarded { "the reward" } else { "the other evaluators" });
     let figure = match (about.correlation, about.weight) {
-        (Some(correlation), _) if about.by_ranks => format!("correlation of ranks {}", said(correlation)),
+        (Some(correlation), _) if about.rank_correlation => format!("correlation of ranks {}", said(correlation)),
         (Some(correlation), _) => format!("correlation {}", said(correlation)),
         (None, Some(weight)) => format!("weight {}", said(weight)),
         (None, None) => String::new(),
@@ -172,14 +172,14 @@ fn related(about: &EvaluatorReport, report: &Report) -> Option<(&'static str, St
             ),
         )),
         Relation::NotSeen => Some((
-            if about.bent {
+            if about.nonlinear {
                 "show no straight-line relation beyond chance, but their curves show one"
             } else {
                 "show no straight-line relation beyond chance"
             },
             format!(
                 "`{name}` shows no straight-line relation to {against} beyond chance ({figure}){}.",
-                bent(about)
+                nonlinear(about)
             ),
         )),
         Relation::BesideOthers => Some((
@@ -188,7 +188,7 @@ fn related(about: &EvaluatorReport, report: &Report) -> Option<(&'static str, St
                 "`{name}` alone shows no straight-line relation to the reward beyond chance ({figure}), but beside the others it \
                  does (weight {}){}.",
                 about.weight.map_or_else(String::new, said),
-                bent(about)
+                nonlinear(about)
             ),
         )),
         Relation::With if all_but_the_reward(about) => Some((
@@ -202,8 +202,8 @@ fn related(about: &EvaluatorReport, report: &Report) -> Option<(&'static str, St
 }
 
 /// Where a line shows nothing and the curve does.
-fn bent(about: &EvaluatorReport) -> &'static str {
-    if about.bent { ", but its curve shows one: see there" } else { "" }
+fn nonlinear(about: &EvaluatorReport) -> &'static str {
+    if about.nonlinear { ", but its curve shows one: see there" } else { "" }
 }
 
 /// Where intervals hold less often than they should.
@@ -240,8 +240,8 @@ pub(super) fn narrow(report: &Report, gathered: &ReportData) -> Vec<String> {
 }
 
 /// Rows that have the scores of another.
-fn twins(report: &Report) -> Option<String> {
-    (report.twins as f64 > MANY_TWINS * report.sampled as f64).then(|| {
+fn duplicate_scores(report: &Report) -> Option<String> {
+    (report.duplicate_scores as f64 > MANY_TWINS * report.sampled as f64).then(|| {
         format!(
             "{}: coarse scores, or copies of rows. Copies are fewer witnesses than they are rows: intervals are too narrow then.",
             report.twins_said()

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Reading options in use, one selected by a byte.
 fn reading(case: &[u8]) -> ReadOptions {
-    let long = || LongFormat { item: "post".into(), ranker: "judge".into(), grade: "spam".into() };
+    let long = || LongFormat { item: "post".into(), judge: "judge".into(), grade: "spam".into() };
     match case.len() % 6 {
         0 => ReadOptions { decimal: Decimal::Comma, ..ReadOptions::default() },
         1 => ReadOptions { header: Some(false), na: vec!["-99".into(), "x".into()], ..ReadOptions::default() },

@@ -25,8 +25,9 @@ use std::sync::Arc;
 ///
 /// let whole: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
 /// let broken: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));
-/// let batches = vec![RecordBatch::try_from_iter([("spam", whole)])?, RecordBatch::try_from_iter([("spam", broken.clone())])?];
-/// let batches = jurybox_files::of_one_type(batches)?;
+/// let first = RecordBatch::try_from_iter([("spam", whole)])?;
+/// let second = RecordBatch::try_from_iter([("spam", broken.clone())])?;
+/// let batches = jurybox_files::of_one_type(vec![first, second])?;
 /// assert_eq!(batches[0].schema(), batches[1].schema());
 /// assert_eq!(batches[0].column(0).data_type(), broken.data_type());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
