@@ -17,8 +17,8 @@ impl LearnHost for Listener {
     }
 
     fn notify(&mut self, notice: LearnNotice) {
-        let sign = if told.is_warning() { "! " } else { "" };
-        self.0.push(format!("{sign}{told}"));
+        let sign = if notice.is_warning() { "! " } else { "" };
+        self.0.push(format!("{sign}{notice}"));
     }
 }
 
@@ -207,7 +207,7 @@ fn verdicts_need_a_column_of_their_own() {
 fn pick(folder: &Folder, from: &str, to: &str, before: Option<&State>) -> State {
     let seated = before.map_or(Vec::new(), |state| state.jury.evaluators().as_slice().to_vec());
     let ignore = vec!["verdict".into()];
-    let roles = Roles { key: Some("post".into()), ignore, seated, ..Roles::default() };
+    let roles = Roles { key: Some("post".into()), ignore, learnt_evaluators: seated, ..Roles::default() };
     let table = Table::open(&[folder.path(from)], &roles, true).unwrap();
     let policy = "lin-ucb".parse().unwrap();
     let round =

@@ -233,7 +233,7 @@ fn nested_fields_have_names_and_keys_may_come_late() {
 fn long_tables_are_made_wide() {
     let folder = Folder::new();
     let text = "text,item,judge,grade,verdict\nhi,x,gpt,4/5,yes\nhi,x,claude,3/5,\n,y,claude,,no\nho,y,gpt,1/5,\nho,y,gpt,3/5,yes\n,,gpt,1,\n";
-    let long = LongFormat { item: "item".into(), ranker: "judge".into(), grade: "grade".into() };
+    let long = LongFormat { item: "item".into(), judge: "judge".into(), grade: "grade".into() };
     let reading = ReadOptions { long: Some(long), ..ReadOptions::default() };
     let roles = Roles { reward: Some("verdict".into()), ..Roles::default() };
     let found = read_as(&folder.file("long.csv", text), &reading, &roles).unwrap();

@@ -1,8 +1,9 @@
 //! File formats: one folder per format, each implementing the [`RowSource`] trait.
 //!
-//! A [`RowSource`] is one file, or one table in memory. It lists its columns, cuts its rows into units
-//! of work, parses a unit into batches for a [`ScanPlan`], and returns whole rows for output. Column
-//! roles, threads, row order, ranking and learning are handled above it, for every format alike.
+//! A [`RowSource`] is one file, or one table in memory. It lists its columns, cuts its rows into
+//! units of work, parses a unit into batches for a [`ScanPlan`], and returns whole rows for output.
+//! Column roles, threads, row order, ranking and learning are handled above it, for every format
+//! alike.
 //!
 //! To add a format, make a folder here with its `ABOUT` and add one line to the table below.
 
