@@ -60,13 +60,12 @@ pub(crate) fn looks_like_output(name: &str, is_column: impl Fn(&str) -> bool) ->
 }
 
 /// The reason given for columns that are taken for ids.
-const LIKE_AN_ID: &str = "named like an id";
 
 /// Why a column is taken for an identifier, time or place by its name; `None` if it is not. Such a
 /// column is no evaluator unless the user says so.
-pub(crate) fn names_things(name: &str) -> Option<&'static str> {
+pub(crate) fn names_things(name: &str) -> Option<NotEvaluator> {
     if name.starts_with(UNNAMED) || (name.starts_with("__index_level_") && name.ends_with("__")) {
-        return Some("an index without a name");
+        return Some(NotEvaluator::UnnamedIndex);
     }
     let last = name.rsplit(SEPARATORS).next().unwrap_or(name);
     let is = |word: &str| last.eq_ignore_ascii_case(word);
@@ -77,13 +76,13 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     let named = camel
         || ["id", "ids", "uid", "uuid", "guid", "pk", "idx", "index", "key"].iter().any(|word| is(word));
     if named {
-        return Some(LIKE_AN_ID);
+        return Some(NotEvaluator::NamedLikeId);
     }
     // `created_at` and `createdAt`, but not `at` alone.
     let moment = name.len() > 2 && (name.ends_with("_at") || name.ends_with("_AT"))
         || last.strip_suffix("At").is_some_and(|rest| rest.ends_with(char::is_lowercase));
     if moment || ["timestamp", "ts", "datetime", "date", "year", "epoch"].iter().any(|word| is(word)) {
-        return Some("named like a time");
+        return Some(NotEvaluator::NamedLikeTime);
     }
     let place = [
         "zip",
@@ -101,7 +100,7 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
     let two = name.to_ascii_lowercase();
     let two =
         ["zip_code", "postal_code", "post_code", "phone_number"].iter().any(|words| two.ends_with(words));
-    (two || place.iter().any(|word| is(word))).then_some("named like a place or a telephone")
+    (two || place.iter().any(|word| is(word))).then_some(NotEvaluator::NamedLikePlace)
 }
 
 /// Whether a column is named like an id.
@@ -111,7 +110,7 @@ pub(crate) fn names_things(name: &str) -> Option<&'static str> {
 /// assert!(!jurybox_files::names_items("created_at"));
 /// ```
 pub fn names_items(name: &str) -> bool {
-    names_things(name) == Some(LIKE_AN_ID)
+    names_things(name) == Some(NotEvaluator::NamedLikeId)
 }
 
 /// Whether a column is named like a verdict, which reviewers must not see and evaluators must not
