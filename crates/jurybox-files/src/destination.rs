@@ -103,7 +103,7 @@ fn follow(path: &Path, mut each: impl FnMut(&Path)) -> Result<PathBuf, Error> {
             Err(_) => return Ok(at),
         }
     }
-    Err(Error::io(path, "write", std::io::Error::other("its links go round in circles")))
+    Err(Error::io(path, "write", std::io::Error::other("its symbolic links form a loop")))
 }
 
 /// The folder of a file; `.` for a bare file name.
@@ -119,8 +119,8 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (&["orc"], "an ORC file"),
     (&["avro"], "an Avro file"),
     (&["db", "sqlite", "duckdb"], "a database"),
-    (&["zip", "xz", "bz2"], "another way to compress"),
-    (&["pkl", "pickle", "npy", "h5"], "a file of Python's"),
+    (&["zip", "xz", "bz2"], "an archive or another compression"),
+    (&["pkl", "pickle", "npy", "h5"], "a Python or HDF5 file"),
 ];
 
 /// Errors if the ending names a format that cannot be written, as the file would hold another one.
@@ -160,7 +160,7 @@ fn same_file(a: &Path, b: &Path) -> bool {
     match (std::fs::metadata(a), std::fs::metadata(b)) {
         (Ok(one), Ok(other)) => is_same(a, &one, b, &other),
         // Two names that will be the same file once it is written.
-        (Err(_), Err(_)) => to_be(a).is_some_and(|a| to_be(b) == Some(a)),
+        (Err(_), Err(_)) => future_path(a).is_some_and(|a| future_path(b) == Some(a)),
         _ => false,
     }
 }
@@ -177,7 +177,7 @@ fn is_same(a: &Path, _: &Metadata, b: &Path, _: &Metadata) -> bool {
 }
 
 /// The canonical path of a file that does not exist yet.
-fn to_be(path: &Path) -> Option<PathBuf> {
+fn future_path(path: &Path) -> Option<PathBuf> {
     let file = followed(path).ok()?;
     Some(folder_of(&file).canonicalize().ok()?.join(file.file_name()?))
 }

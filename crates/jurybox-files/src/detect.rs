@@ -9,20 +9,20 @@ use std::collections::HashSet;
 pub(crate) const ROWS: usize = 1000;
 
 /// Number of cells whose hashes are kept, to tell whether two columns identify rows together.
-const KEPT: usize = 256;
+const KEPT_HASHES: usize = 256;
 
 /// Minimum number of distinct whole numbers taken for identifiers; fewer may be distinct by chance.
-const DISTINCT: usize = 30;
+const MIN_DISTINCT: usize = 30;
 
 /// Per this many identifiers, one may be missing, and one repeated if they are in order.
-const FEW: usize = 20;
+const IDS_PER_FLAW: usize = 20;
 
 /// Minimum number of rows for whole numbers that count up by one to be row numbers, and for large
 /// ones to be timestamps.
-const COUNTING: usize = 5;
+const MIN_COUNTING: usize = 5;
 
 /// Whole numbers from here on are seconds since 1970, dates such as 20260301, or telephone numbers.
-const LONG: f64 = 10_000_000.0;
+const FIRST_LARGE: f64 = 10_000_000.0;
 
 /// Statistics of a column's first cells.
 #[derive(Debug, Default)]
@@ -99,7 +99,7 @@ impl ColumnDetector {
     }
 
     fn keep(&mut self, hash: u64) {
-        if self.cells.len() < KEPT {
+        if self.cells.len() < KEPT_HASHES {
             self.cells.push((hash >> 32) as u32);
         }
     }
@@ -149,7 +149,7 @@ impl ColumnDetector {
     }
 }
 
-/// Statistics that tell identifiers, and numbers as large as timestamps, from scores.
+/// Statistics that distinguish identifiers and timestamps from scores.
 #[derive(Debug, Default)]
 struct WholeNumbers {
     numbers: usize,
@@ -174,7 +174,7 @@ struct WholeNumbers {
 impl WholeNumbers {
     fn see(&mut self, value: f64) {
         self.numbers += 1;
-        self.long += usize::from(value >= LONG && value.fract() == 0.0);
+        self.long += usize::from(value >= FIRST_LARGE && value.fract() == 0.0);
         if self.ended {
             return;
         }
@@ -184,7 +184,7 @@ impl WholeNumbers {
         // Beyond 2^53, different ids may be the same double, so they count as different.
         let exact = value.abs() < (1_u64 << 53) as f64;
         self.repeated += usize::from(exact && !self.seen.insert(value.to_bits()));
-        if self.repeated > ROWS / FEW {
+        if self.repeated > ROWS / IDS_PER_FLAW {
             return self.end();
         }
         if self.rows > 0 {
@@ -211,7 +211,7 @@ impl WholeNumbers {
     fn kind(&self) -> ColumnKind {
         if self.names_things() {
             ColumnKind::Serial
-        } else if self.long == self.numbers && self.numbers >= COUNTING {
+        } else if self.long == self.numbers && self.numbers >= MIN_COUNTING {
             ColumnKind::Long
         } else {
             ColumnKind::Number
@@ -224,10 +224,10 @@ impl WholeNumbers {
     /// ids often are and scores are not.
     fn names_things(&self) -> bool {
         let in_order = (self.rises == 0) != (self.falls == 0);
-        let few = if in_order { 1 + self.rows / FEW } else { 2 };
-        let counting = if self.flaws().is_none() { COUNTING } else { 2 * COUNTING };
-        let plainly = self.repeated <= few && self.missing <= 1.max(self.rows / FEW);
-        !self.ended && plainly && (self.rows >= DISTINCT || (self.rows >= counting && !self.jumps))
+        let few = if in_order { 1 + self.rows / IDS_PER_FLAW } else { 2 };
+        let counting = if self.flaws().is_none() { MIN_COUNTING } else { 2 * MIN_COUNTING };
+        let plainly = self.repeated <= few && self.missing <= 1.max(self.rows / IDS_PER_FLAW);
+        !self.ended && plainly && (self.rows >= MIN_DISTINCT || (self.rows >= counting && !self.jumps))
     }
 
     /// The numbers of missing and repeated values; `None` if there are none.

@@ -21,10 +21,10 @@ pub(crate) fn of(cell: &str) -> Cow<'_, str> {
 
 /// Normalises an id that has no blanks around it.
 pub(crate) fn alike(id: &str) -> Cow<'_, str> {
-    // Two bytes tell for nearly every id that it needs no change.
+    // For nearly every id, two bytes show that it needs no change.
     match id.as_bytes() {
         [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't' | b' ', ..] => {
-            moment(id.as_bytes()).map_or(Cow::Borrowed(id), Cow::Owned)
+            normalized_time(id.as_bytes()).map_or(Cow::Borrowed(id), Cow::Owned)
         }
         // Booleans as written by pandas and R.
         b"True" | b"TRUE" => Cow::Borrowed("true"),
@@ -42,7 +42,7 @@ fn whole(text: &str) -> Option<&str> {
 }
 
 /// The limit from which two whole numbers may be the same double: 2^53.
-const ROUNDED: f64 = 9_007_199_254_740_992.0;
+const ROUNDING_LIMIT: f64 = 9_007_199_254_740_992.0;
 
 /// Whether a cell holds a number that was stored as a double too large to be exact, such as
 /// `9007199254740996.0` or `1.2e+18`. Digits alone were never a double.
@@ -51,7 +51,7 @@ pub(crate) fn is_rounded(cell: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E');
     // An `e` without a point or a plus sign may belong to a hexadecimal number.
     let of_a_double = id.ends_with(".0") || (id.contains(['e', 'E']) && id.contains(['.', '+']));
-    of_a_double && id.bytes().all(plain) && id.parse::<f64>().is_ok_and(|number| number.abs() >= ROUNDED)
+    of_a_double && id.bytes().all(plain) && id.parse::<f64>().is_ok_and(|number| number.abs() >= ROUNDING_LIMIT)
 }
 
 /// Errors if the id in a cell has been rounded.
@@ -65,13 +65,13 @@ pub(crate) fn check(path: &Path, place: RowPosition, column: &str, cell: &str) -
 
 /// A date with a time of day as ISO 8601, in UTC if it has a zone. Midnight without a zone becomes
 /// the date alone.
-fn moment(text: &[u8]) -> Option<String> {
+fn normalized_time(text: &[u8]) -> Option<String> {
     let (year, month, day) = (digits(&text[..4])?, digits(&text[5..7])?, digits(&text[8..10])?);
-    let (hour, rest) = two(&text[11..])?;
-    let (minute, mut rest) = two(rest.strip_prefix(b":")?)?;
+    let (hour, rest) = two_digits(&text[11..])?;
+    let (minute, mut rest) = two_digits(rest.strip_prefix(b":")?)?;
     let mut second = 0;
     if let Some(after) = rest.strip_prefix(b":") {
-        (second, rest) = two(after)?;
+        (second, rest) = two_digits(after)?;
     }
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
         return None;
@@ -107,14 +107,14 @@ fn zone(text: &[u8]) -> Option<(bool, i64)> {
         [b'-', rest @ ..] => (-1, rest),
         _ => return None,
     };
-    let (hours, rest) = two(rest)?;
+    let (hours, rest) = two_digits(rest)?;
     let rest = rest.strip_prefix(b":").unwrap_or(rest);
-    let (minutes, rest) = if rest.is_empty() { (0, rest) } else { two(rest)? };
+    let (minutes, rest) = if rest.is_empty() { (0, rest) } else { two_digits(rest)? };
     rest.is_empty().then_some((true, sign * (hours * 60 + minutes)))
 }
 
 /// The number in the next two digits, and the text after them.
-fn two(text: &[u8]) -> Option<(i64, &[u8])> {
+fn two_digits(text: &[u8]) -> Option<(i64, &[u8])> {
     let (number, rest) = text.split_at_checked(2)?;
     Some((digits(number)?, rest))
 }

@@ -2,7 +2,7 @@
 //! evaluator.
 
 /// Minimum number of judged rows; in fewer, scores may equal the rewards by chance.
-const FEW: u64 = 10;
+const MIN_ROWS: u64 = 10;
 
 /// Counts, per evaluator, of judged rows with a score, and of those where the score equals the
 /// reward or its negative.
@@ -38,8 +38,8 @@ impl Leakage {
     /// least ten rows.
     pub fn evaluators(&self) -> impl Iterator<Item = usize> {
         let each = self.0.iter().enumerate();
-        let echoed = |[all, same, turned]: &[u64; 3]| *all >= FEW && (same == all || turned == all);
-        each.filter(move |(_, counts)| echoed(counts)).map(|(evaluator, _)| evaluator)
+        let is_leaked = |[all, same, turned]: &[u64; 3]| *all >= MIN_ROWS && (same == all || turned == all);
+        each.filter(move |(_, counts)| is_leaked(counts)).map(|(evaluator, _)| evaluator)
     }
 }
 

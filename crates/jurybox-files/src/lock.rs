@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Interval between attempts to take a lock.
-const AGAIN: Duration = Duration::from_millis(20);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Waiting time before the caller is told; most locks are released by then.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Waiting time before the caller is notified; most locks are released by then.
+const NOTICE_AFTER: Duration = Duration::from_millis(500);
 
 /// The exclusive right to change a file, held until dropped or until the process ends.
 ///
@@ -47,9 +47,9 @@ impl FileLock {
     /// takes a while.
     pub fn of(path: &Path, at_most: Duration, waiting: impl FnOnce()) -> Result<FileLock, Error> {
         let DestinationKind::ToFile { path: file, about } = DestinationKind::of(path)? else { return Ok(FileLock { _held: None }) };
-        let beside = beside(&file);
-        let failed = |source| Error::Io { path: beside.clone(), doing: "lock", source };
-        let file = open(&beside, about.as_ref()).map_err(failed)?;
+        let lock_path = lock_path(&file);
+        let failed = |source| Error::Io { path: lock_path.clone(), doing: "lock", source };
+        let file = open(&lock_path, about.as_ref()).map_err(failed)?;
         let begun = Instant::now();
         let mut waiting = Some(waiting);
         loop {
@@ -62,23 +62,23 @@ impl FileLock {
             if waited >= at_most {
                 return Err(Error::Locked { path: path.into(), seconds: at_most.as_secs() });
             }
-            if waited >= PATIENCE
+            if waited >= NOTICE_AFTER
                 && let Some(waiting) = waiting.take()
             {
                 waiting();
             }
-            std::thread::sleep(AGAIN.min(at_most.saturating_sub(waited)));
+            std::thread::sleep(RETRY_INTERVAL.min(at_most.saturating_sub(waited)));
         }
     }
 }
 
 /// Opens the lock file, or creates it with the owner and permissions in `about`.
-fn open(beside: &Path, about: Option<&Metadata>) -> io::Result<File> {
+fn open(lock_path: &Path, about: Option<&Metadata>) -> io::Result<File> {
     // Checked before opening it, so that links are not followed.
-    match std::fs::symlink_metadata(beside) {
-        Ok(found) if !found.is_file() => return Err(io::Error::other("it is not a plain file")),
+    match std::fs::symlink_metadata(lock_path) {
+        Ok(found) if !found.is_file() => return Err(io::Error::other("it is not a regular file")),
         Ok(_) => {}
-        Err(_) => match OpenOptions::new().read(true).write(true).create_new(true).open(beside) {
+        Err(_) => match OpenOptions::new().read(true).write(true).create_new(true).open(lock_path) {
             Ok(file) => {
                 if let Some(about) = about {
                     copy_owner(about, &file)?;
@@ -91,13 +91,13 @@ fn open(beside: &Path, about: Option<&Metadata>) -> io::Result<File> {
         },
     }
     // Read access is enough for a lock, except on some network file systems.
-    match open_plain(beside, Some(OpenOptions::new().read(true).write(true))) {
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => open_plain(beside, None),
+    match open_plain(lock_path, Some(OpenOptions::new().read(true).write(true))) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => open_plain(lock_path, None),
         opened => opened,
     }
 }
 
-fn beside(path: &Path) -> PathBuf {
+fn lock_path(path: &Path) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     folder_of(path).join(format!(".{name}.lock"))
 }

@@ -220,15 +220,13 @@ impl WideBuilder {
             )));
         }
         if !self.repeated.is_empty() {
-            let count = self.repeated.len();
-            warnings.push(told(format!(
-                "grades that were given more than once, and whose mean is taken: {count}"
-            )));
+            let count = counted(self.repeated.len() as u64, "grade");
+            warnings.push(told(format!("{count} given more than once: the mean is used")));
         }
         for other in self.others.iter().filter(|other| other.contradicted > 0) {
             let OtherColumn { name, contradicted, .. } = other;
             let what = format!(
-                "column `{name}` has other values in {} of the same item: the first is taken",
+                "column `{name}` differs within an item in {}: the first value is used",
                 counted(*contradicted, "row")
             );
             warnings.push(told(what));

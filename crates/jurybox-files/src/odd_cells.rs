@@ -7,12 +7,12 @@ use crate::warning::{OddColumn, Warning};
 use std::path::Path;
 
 /// A column with more than one odd cell in this many is refused. Fewer count as missing.
-const SHARE: u64 = 20;
+const ODD_LIMIT: u64 = 20;
 /// The limit that applies instead if bad rows are skipped: up to half the cells may be odd.
-const HALF: u64 = 2;
+const ODD_LIMIT_WHEN_SKIPPING: u64 = 2;
 
 /// Maximum number of odd cells quoted in a message.
-const NAMED: usize = 3;
+const QUOTED: usize = 3;
 
 /// Maximum number of late keys quoted in a message.
 pub(crate) const LATE: usize = 8;
@@ -53,14 +53,14 @@ impl ColumnTally {
 
     fn name(&mut self, place: RowPosition, text: &[u8]) {
         self.odd += 1;
-        if self.first.len() < NAMED {
+        if self.first.len() < QUOTED {
             self.name_once(place, shown(text));
         }
     }
 
     /// Adds a cell to the quoted ones, unless one with the same text is quoted already.
     fn name_once(&mut self, place: RowPosition, text: String) {
-        if self.first.len() < NAMED && self.first.iter().all(|(_, named)| *named != text) {
+        if self.first.len() < QUOTED && self.first.iter().all(|(_, named)| *named != text) {
             self.first.push((place, text));
         }
     }
@@ -138,7 +138,7 @@ impl SourceTally {
     /// The warnings about a source that was read to its end. Errors if too many cells of a column
     /// are odd; with `spares`, up to half may be.
     pub(crate) fn judge(self, path: &Path, plan: &ScanPlan, spares: bool) -> Result<Vec<Warning>, Error> {
-        let share = if spares { HALF } else { SHARE };
+        let share = if spares { ODD_LIMIT_WHEN_SKIPPING } else { ODD_LIMIT };
         let mut warnings = Vec::new();
         for (column, tally) in self.tallies.iter().enumerate() {
             let name = &plan.names[column];
@@ -181,11 +181,11 @@ mod tests {
     #[test]
     fn one_cell_in_twenty_may_be_odd() {
         let tally = |missing, odd| ColumnTally { missing, odd, first: vec![(RowPosition::Line(3), "high".into())] };
-        let judge = |tally: ColumnTally| tally.judge(Path::new("a.csv"), "spam", 100, Some(SHARE), false);
+        let judge = |tally: ColumnTally| tally.judge(Path::new("a.csv"), "spam", 100, Some(ODD_LIMIT), false);
         assert!(judge(tally(100, 0)).unwrap().is_none());
         assert_eq!(
             judge(tally(0, 5)).unwrap().unwrap().to_string(),
-            "a.csv, column `spam`: 5 of 100 cells are no numbers, and count as missing: `high` (line 3)"
+            "a.csv, column `spam`: 5 of 100 cells are not numbers, and count as missing: `high` (line 3)"
         );
         // The share is of the cells that are not missing.
         assert_eq!(judge(tally(1, 5)).unwrap_err().code(), "odd-cells");

@@ -12,7 +12,7 @@ pub(crate) fn open_plain(path: &Path, options: Option<&OpenOptions>) -> io::Resu
     let mut options = options.cloned().unwrap_or_else(|| OpenOptions::new().read(true).clone());
     without_waiting(&mut options);
     let file = options.open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a plain file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
 #[cfg(unix)]

@@ -18,14 +18,14 @@ use serde_json::Value;
 /// let path = dir.path().join("scores.csv");
 /// std::fs::write(&path, "post,text,spam\np1,hello,0.9\np2,,0.2\n")?;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
-/// let mut said = Vec::new();
+/// let mut texts = Vec::new();
 /// let want = ScanRequest { records: KeepRecords::All, ..ScanRequest::default() };
 /// table.scan(
 ///     want,
 ///     |part| Ok((part.batch.rows(), table.other_columns(&part, &["text".into()])?)),
-///     |_, (rows, cells)| Ok(said.extend((0..rows).map(|row| cells.text(row, 0)))),
+///     |_, (rows, cells)| Ok(texts.extend((0..rows).map(|row| cells.text(row, 0)))),
 /// )?;
-/// assert_eq!(said, ["hello", ""]);
+/// assert_eq!(texts, ["hello", ""]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -115,20 +115,20 @@ mod tests {
             let table = Table::open(&[path], &Roles::default(), false).unwrap();
             let asked = ["lang", "nothing", "text", "lang", "text"].map(String::from);
             let want = ScanRequest { records: KeepRecords::All, ..ScanRequest::default() };
-            let mut said = Vec::new();
+            let mut cells_read = Vec::new();
             table
                 .scan(
                     want,
                     |part| table.other_columns(&part, &asked),
                     |_, cells| {
-                        said.extend((0..asked.len()).map(|at| (cells.text(0, at), cells.json(0, at))));
+                        cells_read.extend((0..asked.len()).map(|at| (cells.text(0, at), cells.json(0, at))));
                         Ok(())
                     },
                 )
                 .unwrap();
-            let texts: Vec<&str> = said.iter().map(|(text, _)| text.as_str()).collect();
+            let texts: Vec<&str> = cells_read.iter().map(|(text, _)| text.as_str()).collect();
             assert_eq!(texts, ["en", "", "hello", "en", "hello"], "{name}");
-            assert!(said[1].1.is_null() && said[4].1 == "hello", "{name}: {said:?}");
+            assert!(cells_read[1].1.is_null() && cells_read[4].1 == "hello", "{name}: {cells_read:?}");
         }
     }
 }

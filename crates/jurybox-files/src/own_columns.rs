@@ -1,4 +1,6 @@
-//! Columns that Jurybox writes, and column names that tell identifiers and verdicts.
+//! Names of the columns that Jurybox writes, and recognition of ids and verdicts by column name.
+
+use crate::roles::NotEvaluator;
 
 /// The columns that rankings, scores and picks add to a row.
 pub(crate) const OURS: &[&str] =
@@ -11,13 +13,13 @@ pub(crate) const UNNAMED: &str = "Unnamed: ";
 const SEPARATORS: [char; 6] = ['_', '-', ' ', '.', ':', '/'];
 
 /// Prefix of an added column whose name the input uses already.
-const BEFORE: &str = "jurybox_";
+const PREFIX: &str = "jurybox_";
 
 /// The name, prefixed until the input has no such column.
 pub(crate) fn free_name(taken: &[String], name: &str) -> String {
     let mut name = name.to_string();
     while taken.contains(&name) {
-        name = format!("{BEFORE}{name}");
+        name = format!("{PREFIX}{name}");
     }
     name
 }
@@ -29,7 +31,7 @@ pub(crate) fn written_name(columns: &[String], name: &str) -> Option<String> {
     let mut name = name.to_string();
     while columns.contains(&name) {
         found = Some(name.clone());
-        name = format!("{BEFORE}{name}");
+        name = format!("{PREFIX}{name}");
     }
     found
 }
@@ -47,19 +49,17 @@ pub(crate) fn receipts_of_picks(columns: &[String]) -> Option<String> {
 /// assert!(!jurybox_files::is_output_name("verdict"));
 /// ```
 pub fn is_output_name(name: &str) -> bool {
-    OURS.contains(&name.trim_start_matches(BEFORE))
+    OURS.contains(&name.trim_start_matches(PREFIX))
 }
 
 /// Whether a column is probably one that Jurybox wrote: by its name, as `by_x` beside a column `x`,
 /// or as part of an exported queue.
 pub(crate) fn looks_like_output(name: &str, is_column: impl Fn(&str) -> bool) -> bool {
-    let bare = name.trim_start_matches(BEFORE);
-    // An exported queue, told by the columns beside it: its payload may hold numbers.
+    let bare = name.trim_start_matches(PREFIX);
+    // The payload of an exported queue, recognised by the columns beside it, may hold numbers.
     let shown = bare.starts_with("payload.") && is_column("verdicts") && is_column("model_id");
     is_output_name(name) || shown || bare.strip_prefix("by_").is_some_and(is_column)
 }
-
-/// The reason given for columns that are taken for ids.
 
 /// Why a column is taken for an identifier, time or place by its name; `None` if it is not. Such a
 /// column is no evaluator unless the user says so.

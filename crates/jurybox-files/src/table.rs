@@ -317,7 +317,7 @@ impl Table {
     }
 
     /// A hash of each source's content, independent of file name and compression. `None` for
-    /// sources without a file and for those that can be read only once.
+    /// sources without a file and for pipes.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table};
@@ -359,8 +359,8 @@ fn missing_columns(source: &dyn RowSource, column_roles: &ColumnRoles) -> Result
     });
     let reward = column_roles.reward().map(|column| (column, "rewards"));
     let probability = column_roles.probability.as_deref().map(|column| (column, "probabilities"));
-    let key = column_roles.key.as_deref().map(|column| (column, "names of items, rounds or groups"));
-    let reviewer = column_roles.reviewer.as_deref().map(|column| (column, "names of reviewers"));
+    let key = column_roles.key.as_deref().map(|column| (column, "ids, rounds or groups"));
+    let reviewer = column_roles.reviewer.as_deref().map(|column| (column, "reviewers"));
     let wanted = evaluators.chain(reward).chain(probability).chain(key).chain(reviewer);
     let warning = |(column, what): (&str, &'static str)| {
         let (path, column) = (source.path().into(), column.to_string());

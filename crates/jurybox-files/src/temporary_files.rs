@@ -1,4 +1,4 @@
-//! Temporary output files, and removal of those that killed runs left behind.
+//! Temporary output files, and removal of the leftovers of killed runs.
 //!
 //! A run holds a lock on its temporary file, which the system releases when the process ends. An
 //! unlocked one is therefore abandoned, and the next run that writes to the folder removes it.

@@ -22,19 +22,19 @@ pub(crate) fn checked(labels: &[(String, f64)]) -> Result<VerdictLabels, Error> 
         let word = word.trim();
         let refused = |why: &'static str| Error::Label { word: word.into(), why };
         if word.is_empty() {
-            return Err(refused("there is no word: an empty cell has no verdict"));
+            return Err(refused("the word is empty, and an empty cell means that there is no verdict"));
         }
         if value.is_nan() || value.abs() > LIMIT {
-            return Err(refused("it is worth a number within ±1e100"));
+            return Err(refused("its reward must be a number within ±1e100"));
         }
         match cell_number::parse(word.as_bytes()) {
             ParsedCell::Number(number) if number != *value => {
-                return Err(refused("it is a number, or yes or no, and stands for itself"));
+                return Err(refused("it is a number, yes or no, and has a value already"));
             }
             _ => {}
         }
         if read.iter().any(|(other, before)| is_the_word(other, word.as_bytes()) && before != value) {
-            return Err(refused("it is said twice, with two numbers"));
+            return Err(refused("it is given twice with different numbers"));
         }
         read.push((word.into(), *value));
     }
@@ -65,7 +65,7 @@ mod tests {
                 labels.iter().map(|(word, value)| ((*word).to_string(), *value)).collect();
             checked(&labels).unwrap_err().to_string()
         };
-        assert_eq!(refused(&[(" ", 1.0)]), "label ``: there is no word: an empty cell has no verdict");
+        assert_eq!(refused(&[(" ", 1.0)]), "label ``: the word is empty, and an empty cell means that there is no verdict");
         assert!(refused(&[("2", 1.0)]).contains("stands for itself"));
         assert!(refused(&[("yes", 0.0)]).contains("stands for itself"));
         assert!(refused(&[("a", f64::NAN)]).contains("within"));

@@ -245,7 +245,7 @@ fn blocks_end_where_records_end() {
     let told = told.lock().unwrap().join("");
     assert!(
         told.ends_with(&format!(
-            "1 of 90001 cells are no numbers, and count as missing: `oops` (line {lines})"
+            "1 of 90001 cells are not numbers, and count as missing: `oops` (line {lines})"
         )),
         "{told}"
     );

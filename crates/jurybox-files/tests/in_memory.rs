@@ -322,7 +322,7 @@ fn what_cannot_be_used_is_named_by_its_row() {
         (error.code(), error.to_string().as_str()),
         (
             "odd-cells",
-            "table in memory, column `hour`: 30000 of 30000 cells are no numbers, more than one in twenty: `hour 0` (row 1), \
+            "table in memory, column `hour`: 30000 of 30000 cells are not numbers, more than one in twenty: `hour 0` (row 1), \
              `hour 1` (row 1001), `hour 2` (row 2001)"
         )
     );

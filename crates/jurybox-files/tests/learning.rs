@@ -70,12 +70,12 @@ fn the_same_rows_in_one_call_are_learnt_once() {
     assert_eq!(
         host.0,
         [
-            format!("{}: learnt already, and not counted again", folder.path("day.csv").display()),
+            format!("{}: skipped, because it was learnt before", folder.path("day.csv").display()),
             format!(
-                "{}: the same rows were learnt already, and not counted again",
+                "{}: skipped, because the same rows were learnt before",
                 folder.path("turned.csv").display()
             ),
-            "evaluators: a, b; reward: verdict; travelling along: post (id)".into(),
+            "Scores: a, b. Id: post. Reward: verdict.".into(),
         ]
     );
     // The state equals one that learnt the files one by one.
@@ -119,7 +119,7 @@ fn who_is_forgotten_is_told_and_may_be_asked_for_once_more() {
     let mut without_b = LearnOptions { drop: vec!["b".into()], ..how() };
     let mut host = Listener::default();
     let lesson = learn_rows(Some(&first), folder.files(["2.csv"]), &without_b, &mut host).unwrap().unwrap();
-    assert_eq!(host.0.last().unwrap(), "`b` leaves: what was learnt of it is forgotten");
+    assert_eq!(host.0.last().unwrap(), "dropped evaluator `b`: what was learnt about it is forgotten");
     assert_eq!(first.jury.evaluators().len(), 2);
     // A repeated run has nothing to do and no reason to warn.
     assert!(learn_rows(Some(&lesson.state), folder.files(["2.csv"]), &without_b, &mut ()).unwrap().is_none());
@@ -150,7 +150,7 @@ fn rows_in_memory_that_have_ids_are_known_again() {
         let mut host = Listener::default();
         assert!(learn_rows(Some(&first), again, &how(), &mut host).unwrap().is_none());
         assert!(
-            host.0[0].ends_with(": the same rows were learnt already, and not counted again"),
+            host.0[0].ends_with(": skipped, because the same rows were learnt before"),
             "{host:?}"
         );
     }

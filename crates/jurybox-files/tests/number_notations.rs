@@ -86,7 +86,7 @@ fn a_few_odd_cells_count_as_missing_and_are_told_wherever_they_are() {
             assert_eq!(found.scores.iter().filter(|score| score.is_nan()).count(), 1);
             assert!(found.scores[at].is_nan());
             let says =
-                format!("1 of 30000 cells are no numbers, and count as missing: `oops` (line {})", at + 2);
+                format!("1 of 30000 cells are not numbers, and count as missing: `oops` (line {})", at + 2);
             assert!(found.warnings[0].ends_with(&says), "{:?}", found.warnings);
         }
     }
@@ -129,8 +129,7 @@ fn ids_row_numbers_and_indices_are_no_evaluators_unless_asked_for() {
     let found = read(&path);
     assert_eq!(
         found.evaluators,
-        "evaluators: a; travelling along: Unnamed: 0 (an index without a name), post_id (named like an id), \
-         nr (distinct whole numbers, like an id), country (one word in every row)"
+        "Scores: a. Not used: Unnamed: 0, post_id, nr (distinct whole numbers, like an id), country."
     );
     let names = ["Unnamed: 0", "nr", "country"].map(String::from).to_vec();
     let asked = Roles { evaluators: names, ..Roles::default() };
@@ -151,7 +150,7 @@ fn what_a_person_says_of_the_file_holds() {
     };
     let found = read_as(&path, &reading, &Roles::default()).unwrap();
     assert!(same(&found.scores, &[1234.0, MISSING, 2500.0, 7.0]), "{found:?}");
-    assert!(found.evaluators.starts_with("evaluators: column2, column3; travelling along: column1"));
+    assert!(found.evaluators.starts_with("Scores: column2, column3. Not used: column1."));
     // A misleading file name, and a user who overrides it.
     let lines = folder.file("a.parquet.txt", "{\"a\":0.5}\n{\"a\":0.7}\n");
     assert!(same(&read(&lines).scores, &[0.5, 0.7]));
@@ -212,7 +211,7 @@ fn nested_fields_have_names_and_keys_may_come_late() {
         "{\"id\":\"x\",\"scores\":{\"gpt\":0.5,\"by\":{\"claude\":\"4/5\"}},\"a.b\":1.5}\n{\"id\":\"y\",\"scores\":null}\n",
     );
     let found = read(&nested);
-    assert!(found.evaluators.starts_with("evaluators: scores.gpt, scores.by.claude, a.b; "), "{found:?}");
+    assert!(found.evaluators.starts_with("Scores: scores.gpt, scores.by.claude, a.b. "), "{found:?}");
     assert!(same(&found.scores, &[0.5, 0.8, 1.5, MISSING, MISSING, MISSING]), "{found:?}");
     let mut late: String = (0..3000).fold(String::new(), |mut lines, row| {
         let _ = writeln!(lines, "{{\"a\":0.{row}}}");
@@ -239,14 +238,14 @@ fn long_tables_are_made_wide() {
     let found = read_as(&folder.file("long.csv", text), &reading, &roles).unwrap();
     assert_eq!(
         found.evaluators,
-        "6 grades of 2 items by 2 judges, made wide in memory; evaluators: gpt, claude; reward: verdict; \
-         travelling along: item (text), text (text)"
+        "6 grades of 2 items by 2 judges, made wide in memory. Scores: gpt, claude. Reward: verdict. \
+         Not used: item, text."
     );
     assert!(same(&found.scores, &[0.8, 0.6, 0.4, MISSING]), "{found:?}");
     assert!(same(&found.rewards, &[1.0, 0.0]), "{found:?}");
     let said = found.warnings.join("\n");
     for part in
-        ["1 row without an item or a judge", "whose mean is taken: 1", "`verdict` has other values in 1 row"]
+        ["1 row without an item or a judge", "1 grade given more than once", "`verdict` differs within an item in 1 row"]
     {
         assert!(said.contains(part), "{said}");
     }
@@ -284,8 +283,8 @@ fn a_column_that_is_empty_at_first_and_has_values_later_is_told() {
     });
     let path = folder.file("noon.csv", rows);
     let found = read(&path);
-    assert!(found.evaluators.ends_with("new (empty)"), "{found:?}");
-    let says = "it is no evaluator; 1000 cells further down have a value: `0.7` (line 2002)";
+    assert!(found.evaluators.ends_with("new (empty)."), "{found:?}");
+    let says = "its first rows are empty; 1000 cells further down have a value: `0.7` (line 2002)";
     assert!(found.warnings[0].contains(says), "{:?}", found.warnings);
     let asked = Roles { evaluators: vec!["a".into(), "new".into()], ..Roles::default() };
     let found = read_as(&path, &ReadOptions::default(), &asked).unwrap();

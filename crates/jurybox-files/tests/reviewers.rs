@@ -89,7 +89,7 @@ fn a_state_remembers_its_contexts() {
     let seated = state.jury.evaluators().as_slice().to_vec();
     let table = Table::open(&[path], &Roles { learnt_evaluators: seated, ..Roles::default() }, false).unwrap();
     assert!(
-        table.roles().to_string().starts_with("evaluators: a, b; context: language;"),
+        table.roles().to_string().starts_with("Scores: a, b. Context: language."),
         "{}",
         table.roles()
     );

@@ -151,7 +151,7 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
     }
 
     /// A hash of the content, independent of file name and compression. `None` for sources without
-    /// a file and for those that can be read only once.
+    /// a file and for pipes.
     fn fingerprint(&self) -> Result<Option<String>, Error> {
         Ok(None)
     }

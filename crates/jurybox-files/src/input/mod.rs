@@ -11,7 +11,7 @@ mod utf16;
 
 pub(crate) use json_items::is_json;
 
-use crate::error::Error;
+use crate::error::{Error, ForeignKind};
 use crate::fingerprint::of_contents;
 pub(crate) use crate::format::Format;
 use crate::format::blocks::LONGEST;
@@ -110,7 +110,7 @@ impl InputFile {
             return Err(Error::Empty { path: path.into() });
         }
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let (format, items) = told(path, &name, &head, reading)?;
+        let (format, items) = detect_format(path, &name, &head, reading)?;
         Ok(InputFile {
             path: path.into(),
             format,
@@ -131,7 +131,7 @@ impl InputFile {
         if head.is_empty() {
             return Err(Error::Empty { path });
         }
-        let (format, items) = told(&path, "", &head, &reading)?;
+        let (format, items) = detect_format(&path, "", &head, &reading)?;
         if !again && format.info().streams {
             let origin = InputOrigin::Once(Mutex::new(Some(head)));
             return Ok(InputFile { path, format, reading, items, origin, size: None });
@@ -285,7 +285,7 @@ type TextReader = Box<dyn Read + Send>;
 
 /// Decompresses a stream and converts UTF-16 to UTF-8.
 fn decoded(raw: TextReader) -> io::Result<TextReader> {
-    let (head, text) = peeked(decompressed(raw)?)?;
+    let (head, text) = with_first_bytes(decompressed(raw)?)?;
     Ok(match utf16::order(&head) {
         Some(order) => Box::new(utf16::Utf8::new(text, order)),
         None => text,
@@ -293,14 +293,14 @@ fn decoded(raw: TextReader) -> io::Result<TextReader> {
 }
 
 /// The first four bytes of a stream, and a reader of the whole stream.
-fn peeked(mut raw: TextReader) -> io::Result<(Vec<u8>, TextReader)> {
+fn with_first_bytes(mut raw: TextReader) -> io::Result<(Vec<u8>, TextReader)> {
     let mut head = Vec::new();
     raw.by_ref().take(4).read_to_end(&mut head)?;
     Ok((head.clone(), Box::new(Cursor::new(head).chain(raw))))
 }
 
 pub(crate) fn decompressed(raw: TextReader) -> io::Result<TextReader> {
-    let (head, whole) = peeked(raw)?;
+    let (head, whole) = with_first_bytes(raw)?;
     Ok(if head.starts_with(GZIP) {
         // Buffered, because the decoder would otherwise read byte by byte.
         Box::new(flate2::bufread::MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, whole)))
@@ -315,9 +315,9 @@ pub(crate) fn decompressed(raw: TextReader) -> io::Result<TextReader> {
 ///
 /// The user's choice wins; then Parquet's magic number; then the name, unless its ending is one of
 /// plain text (`.csv`, `.txt`); then the first bytes.
-fn told(path: &Path, name: &str, head: &[u8], reading: &ReadOptions) -> Result<(Format, bool), Error> {
+fn detect_format(path: &Path, name: &str, head: &[u8], reading: &ReadOptions) -> Result<(Format, bool), Error> {
     let foreign = |head: &[u8]| match foreign::foreign(head) {
-        Some(what) => Err(Error::Foreign { path: path.into(), what }),
+        Some(kind) => Err(Error::Foreign { path: path.into(), kind }),
         None => Ok(()),
     };
     foreign(head)?;
@@ -338,7 +338,7 @@ fn told(path: &Path, name: &str, head: &[u8], reading: &ReadOptions) -> Result<(
     if Format::of_text(&text) == Format::Parquet {
         return Err(Error::Foreign {
             path: path.into(),
-            what: "a Parquet file that was compressed as a whole",
+            kind: ForeignKind::Other("a Parquet file that was compressed as a whole"),
         });
     }
     // A file with the ending of a text file may still hold JSON.

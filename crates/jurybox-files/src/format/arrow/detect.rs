@@ -51,7 +51,7 @@ pub(crate) fn look<'a>(
     }
 }
 
-/// Adds the cells of an array to what was seen of a column.
+/// Adds the cells of an array to the statistics of a column.
 fn see(look: &mut ColumnDetector, array: &ArrayRef, notation: &Notation) {
     match array.data_type() {
         DataType::Null => (0..array.len()).for_each(|_| look.see_stored(ParsedCell::Missing)),

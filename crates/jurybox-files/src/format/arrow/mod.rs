@@ -130,7 +130,7 @@ fn read(
             let place = RowPosition::Row((before + row) as u64 + 1);
             tally.take(path, place, plan, column, cell, text.as_bytes())
         })?;
-        // Of numeric arrays, only those that are missing throughout are counted.
+        // In numeric arrays, missing cells are counted only if all cells are missing.
         if is_numeric(array.data_type()) && found.is_missing() {
             tally.missing += found.len() as u64;
         }
@@ -220,7 +220,7 @@ pub(crate) fn output_rows(arrays: &RecordBatch, show: &OutputColumns<'_>) -> Out
 /// The rows of several batches, in the given order. Row numbers count across the batches.
 pub(crate) fn reordered(batches: &[RecordBatch], order: &[u64]) -> Result<RecordBatch, ArrowError> {
     let Some(first) = batches.first() else {
-        return Err(ArrowError::InvalidArgumentError("rows that were there are gone".into()));
+        return Err(ArrowError::InvalidArgumentError("rows disappeared while the table was read".into()));
     };
     let whole = arrow_select::concat::concat_batches(&first.schema(), batches)?;
     arrow_select::take::take_record_batch(&whole, &arrow_array::UInt64Array::from(order.to_vec()))

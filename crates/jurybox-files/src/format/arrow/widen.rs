@@ -104,7 +104,7 @@ fn cast(array: &ArrayRef, wide: &DataType) -> ArrayRef {
                 values.into_iter().enumerate().map(|(row, value)| array.is_valid(row).then_some(value));
             Arc::new(cells.collect::<Float64Array>())
         }
-        DataType::Timestamp(unit, zone) => stamps(array, *unit, zone.clone()),
+        DataType::Timestamp(unit, zone) => cast_timestamps(array, *unit, zone.clone()),
         _ => {
             // Empty text stays empty text; an empty cell of another type (NaN) becomes missing.
             let kept = is_text(array.data_type());
@@ -115,7 +115,7 @@ fn cast(array: &ArrayRef, wide: &DataType) -> ArrayRef {
 }
 
 /// Converts timestamps to another unit; values that overflow become missing.
-fn stamps(array: &ArrayRef, unit: TimeUnit, zone: Option<Arc<str>>) -> ArrayRef {
+fn cast_timestamps(array: &ArrayRef, unit: TimeUnit, zone: Option<Arc<str>>) -> ArrayRef {
     let DataType::Timestamp(from, _) = array.data_type() else { return array.clone() };
     let times = per_second(unit) / per_second(*from);
     let value = |row: usize| {

@@ -1,7 +1,7 @@
 //! Detection of a CSV file's header: column names, delimiter, and lines to skip before it.
 
 use super::cells::cells;
-use crate::error::{Error, RowPosition};
+use crate::error::{Error, ForeignKind, RowPosition};
 use crate::format::blocks::record_end;
 use crate::format::{MOST_COLUMNS, distinct};
 use crate::cell_number::{self, ParsedCell};
@@ -45,13 +45,13 @@ const DELIMITERS: &[u8] = b",\t;|";
 
 impl HeaderOptions {
     /// Where the header starts, and its delimiter.
-    fn begin(self, text: &[u8]) -> (usize, u8) {
+    fn start_and_delimiter(self, text: &[u8]) -> (usize, u8) {
         let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
-        let (start, said) = match excels(&text[start..]) {
+        let (start, said) = match excel_separator(&text[start..]) {
             Some((delimiter, length)) => (start + length, Some(delimiter)),
             None => (start, None),
         };
-        let first = start + lines_of_comments(&text[start..]);
+        let first = start + comment_bytes(&text[start..]);
         let delimiter = self.delimiter.or(said).unwrap_or_else(|| delimiter(&text[first..]));
         // A line that starts with `#` may be the header itself: it then has as many cells as the
         // first line without `#`.
@@ -72,18 +72,18 @@ impl HeaderOptions {
 
     /// Whether a text holds a complete header and a complete row.
     pub(super) fn is_enough(self, text: &[u8]) -> bool {
-        let (start, delimiter) = self.begin(text);
+        let (start, delimiter) = self.start_and_delimiter(text);
         record_end(text, start, delimiter).is_some_and(|end| record_end(text, end, delimiter).is_some())
     }
 
     /// Reads the header at the start of a text.
     pub(super) fn read(self, path: &Path, text: &[u8]) -> Result<Header, Error> {
-        let (start, delimiter) = self.begin(text);
+        let (start, delimiter) = self.start_and_delimiter(text);
         let end = record_end(text, start, delimiter).unwrap_or(text.len());
         let record = &text[start..end];
         if memchr(b'\n', text).is_none() && memchr(b'\r', record.trim_ascii_end()).is_some() {
-            let what = "text whose lines end in a carriage return alone, as on old Macs";
-            return Err(Error::Foreign { path: path.into(), what });
+            let kind = ForeignKind::Other("text whose lines end in a carriage return alone, as on old Macs");
+            return Err(Error::Foreign { path: path.into(), kind });
         }
         std::str::from_utf8(record)
             .map_err(|_| Error::NotUtf8 { path: path.into(), place: RowPosition::Line(1) })?;
@@ -110,7 +110,7 @@ impl HeaderOptions {
 
 /// The delimiter that a first line such as `sep=;` (written and read by Excel) declares, and the
 /// line's length in bytes.
-fn excels(text: &[u8]) -> Option<(u8, usize)> {
+fn excel_separator(text: &[u8]) -> Option<(u8, usize)> {
     let end = memchr(b'\n', text)?;
     match text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]) {
         [s, e, p, b'=', delimiter]
@@ -123,7 +123,7 @@ fn excels(text: &[u8]) -> Option<(u8, usize)> {
 }
 
 /// Total length in bytes of the leading lines that start with `#`.
-fn lines_of_comments(text: &[u8]) -> usize {
+fn comment_bytes(text: &[u8]) -> usize {
     let mut at = 0;
     while text[at..].starts_with(b"#") {
         match memchr(b'\n', &text[at..]) {

@@ -24,9 +24,9 @@ pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, plan: &ScanPlan) -
     let mut sink = RecordParser { path, delimiter, plan, plain, scores: Vec::new(), batch: &mut batch, line: 1 };
     sink.scores.reserve(block.len() / 64 * plan.evaluators);
     if memchr(b'"', block).is_some() {
-        sink.records(block, |sink, at| sink.careful_record(block, at))?;
+        sink.records(block, |sink, at| sink.quoted_record(block, at))?;
     } else {
-        sink.records(block, |sink, at| sink.plain_record(block, at))?;
+        sink.records(block, |sink, at| sink.unquoted_record(block, at))?;
     }
     let scores = std::mem::take(&mut sink.scores);
     batch.scores = BatchLayout::Rows(scores);
@@ -70,13 +70,13 @@ impl RecordParser<'_> {
 
     /// Parses the record at `start` in a block without quotes; returns where the next one starts.
     #[inline]
-    fn plain_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
+    fn unquoted_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
         self.open_row(start);
         let row = self.scores.len() - self.plan.evaluators;
         let (mut at, last) = (start, self.plan.uses.len() - 1);
         for (column, &what) in self.plan.uses.iter().enumerate() {
             let end = if let ColumnUse::Score { evaluator, sign } = what {
-                let (value, end) = self.plain_number(block, at, column)?;
+                let (value, end) = self.unquoted_number(block, at, column)?;
                 self.scores[row + evaluator] = value * sign;
                 end
             } else {
@@ -100,7 +100,7 @@ impl RecordParser<'_> {
 
     /// The number at `at`, and where its cell ends.
     #[inline]
-    fn plain_number(&mut self, block: &[u8], at: usize, column: usize) -> Result<(f64, usize), Error> {
+    fn unquoted_number(&mut self, block: &[u8], at: usize, column: usize) -> Result<(f64, usize), Error> {
         if self.plain[column]
             && let Ok((value, length)) = fast_float2::parse_partial::<f64, _>(&block[at..])
             && value.abs() <= LIMIT
@@ -120,12 +120,12 @@ impl RecordParser<'_> {
     }
 
     /// Parses the record at `start` in a block with quotes; returns where the next one starts.
-    fn careful_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
+    fn quoted_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
         let end = match record_end(block, start, self.delimiter) {
             Some(end) => end,
             // Only the last record of a file may lack its line end. An open quote swallows all that
             // follows.
-            None if closed(&block[start..], self.delimiter) => block.len(),
+            None if quotes_are_closed(&block[start..], self.delimiter) => block.len(),
             None => return Err(Error::OpenQuote { path: self.path.into(), place: RowPosition::Line(self.line) }),
         };
         self.cells_of(&block[start..end], start)?;
@@ -219,7 +219,7 @@ fn blank_line(text: &[u8]) -> Option<usize> {
 }
 
 /// Whether every quote that the last record of a file opens is closed.
-fn closed(record: &[u8], delimiter: u8) -> bool {
+fn quotes_are_closed(record: &[u8], delimiter: u8) -> bool {
     let mut at = 0;
     loop {
         if record.get(at) == Some(&b'"') {

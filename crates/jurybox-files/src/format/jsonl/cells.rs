@@ -1,4 +1,4 @@
-//! Output cells of JSON lines, as they were written in the input.
+//! Output cells of JSON lines, unchanged from the input.
 
 use super::parse::{plain, read};
 use crate::output_rows::FormatCells;
@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Float64Array, StringArray};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// Cells as they were written; `None` where the key was absent.
+/// Cells as raw JSON; `None` where the key was absent.
 #[derive(Debug)]
 pub(super) struct JsonCells {
     pub(super) cells: Vec<Option<Box<RawValue>>>,
@@ -27,7 +27,7 @@ impl FormatCells for JsonCells {
     fn array(&self) -> ArrayRef {
         let cells = self.cells.iter().map(Option::as_deref);
         if let Some(notation) = &self.numeric {
-            // As they were read: true and false are 1 and 0.
+            // Parsed as on reading: true and false are 1 and 0.
             let number = |raw: &RawValue| match read(notation, raw.get()) {
                 ParsedCell::Number(value) => Some(value),
                 _ => None,

@@ -12,8 +12,8 @@ pub(super) type Fields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
 /// Reads the keys and values of one object.
 pub(super) fn fields(text: &[u8]) -> Result<Fields<'_>, serde_json::Error> {
-    struct BatchCallback;
-    impl<'de> Visitor<'de> for BatchCallback {
+    struct FieldsVisitor;
+    impl<'de> Visitor<'de> for FieldsVisitor {
         type Value = Fields<'de>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -24,7 +24,7 @@ pub(super) fn fields(text: &[u8]) -> Result<Fields<'_>, serde_json::Error> {
             let (mut fields, mut seen) = (Fields::new(), HashSet::new());
             while let Some((key, value)) = map.next_entry::<JsonKey<'de>, &RawValue>()? {
                 if !seen.insert(key.0.clone()) {
-                    return Err(de::Error::custom(format!("the key `{}` stands twice", key.0)));
+                    return Err(de::Error::custom(format!("the key `{}` occurs twice", key.0)));
                 }
                 fields.push((key.0, value));
                 if fields.len() > MOST_COLUMNS {
@@ -35,7 +35,7 @@ pub(super) fn fields(text: &[u8]) -> Result<Fields<'_>, serde_json::Error> {
         }
     }
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let fields = (&mut deserializer).deserialize_map(BatchCallback)?;
+    let fields = (&mut deserializer).deserialize_map(FieldsVisitor)?;
     deserializer.end()?;
     Ok(fields)
 }

@@ -49,8 +49,8 @@ struct JsonLines {
 
 impl JsonLines {
     fn open(input: InputFile) -> Result<JsonLines, Error> {
-        let begun = input.beginning(has_a_line)?;
-        if !begun.whole && !has_a_line(&begun.text) {
+        let begun = input.beginning(has_complete_line)?;
+        if !begun.whole && !has_complete_line(&begun.text) {
             let (path, place) = (input.path.clone(), RowPosition::Line(1));
             return Err(Error::LongRecord { path, place, limit: LONGEST });
         }
@@ -88,7 +88,7 @@ impl JsonLines {
 
     /// Searches the whole file for a field that the first lines do not have; returns its path of
     /// keys.
-    fn late(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
+    fn find_late_field(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
         let last = name.rsplit('.').next().unwrap_or(name);
         let mut cut = self.units(&Arc::default())?;
         let mut unit = WorkUnit::default();
@@ -152,7 +152,7 @@ impl RowSource for JsonLines {
         let way = if self.input.is_once() {
             Some(name.split('.').map(Into::into).collect())
         } else {
-            self.late(name)?
+            self.find_late_field(name)?
         };
         if let Some(way) = way {
             self.columns.push(ColumnInfo { nested: way.len() > 1, ..ColumnInfo::new(name.into(), ColumnKind::Empty) });
@@ -186,7 +186,7 @@ impl RowSource for JsonLines {
 }
 
 /// Whether a text holds a complete line that is not blank.
-fn has_a_line(text: &[u8]) -> bool {
+fn has_complete_line(text: &[u8]) -> bool {
     parse::lines(text).next().is_some_and(|(_, _, line)| line.ends_with(b"\n"))
 }
 
@@ -210,7 +210,7 @@ fn columns(input: &InputFile, begun: &InputStart) -> Result<JsonColumns, Error> 
         let fields = fields::fields(line).map_err(|e| refuse(parse::reason(&e)))?;
         if number == 1 && begun.whole && is_by_columns(&fields) && lines_after(&begun.text, line) == 0 {
             return Err(refuse(
-                "it is one object that holds columns, and rows are wanted: one object each".into(),
+                "the file is one object with a field per column, but one object per row is needed".into(),
             ));
         }
         head.see(&fields, &[], path)?;

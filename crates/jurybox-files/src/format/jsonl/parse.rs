@@ -188,10 +188,10 @@ impl<'de> Visitor<'de> for FieldVisitor<'_, '_, 'de> {
             if let Some(column) = column
                 && self.cells[column].replace(value).is_some()
             {
-                return Err(de::Error::custom(format!("the key `{key}` stands twice")));
+                return Err(de::Error::custom(format!("the key `{key}` occurs twice")));
             }
             if goes_on && is_object(value) {
-                within(way, self.plan, (value, &key), self.cells, self.stranger).map_err(de::Error::custom)?;
+                visit_nested(way, self.plan, (value, &key), self.cells, self.stranger).map_err(de::Error::custom)?;
             }
         }
         Ok(())
@@ -200,7 +200,7 @@ impl<'de> Visitor<'de> for FieldVisitor<'_, '_, 'de> {
 
 /// Collects the requested values of a nested object, whose dotted name is given. Numbers under
 /// unknown keys are passed to `stranger`.
-fn within<'de>(
+fn visit_nested<'de>(
     ways: &FieldPaths,
     plan: &ScanPlan,
     (object, name): (&'de RawValue, &str),
@@ -218,7 +218,7 @@ fn within<'de>(
             cells[column] = Some(value);
         }
         if way.wants(plan) && is_object(value) {
-            within(way, plan, (value, &format!("{name}.{key}")), cells, stranger)?;
+            visit_nested(way, plan, (value, &format!("{name}.{key}")), cells, stranger)?;
         }
     }
     Ok(())

@@ -196,7 +196,7 @@ fn parse(
 }
 
 fn whole(part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
-    let gone = || Error::from(ArrowError::InvalidArgumentError("rows that were there are gone".into()));
+    let gone = || Error::from(ArrowError::InvalidArgumentError("rows disappeared while the table was read".into()));
     Ok(arrow::output_rows(part.arrays.as_ref().ok_or_else(gone)?, show))
 }
 

@@ -12,23 +12,23 @@ use ::parquet::file::statistics::Statistics;
 use arrow_array::RecordBatch;
 
 /// Bytes, summed over all columns, of the rows that are looked at.
-const BYTES: i64 = 1 << 24;
+const SAMPLE_BYTES: i64 = 1 << 24;
 
 /// The minimum number of rows that are looked at, however long their text is.
-const FEWEST: usize = 32;
+const MIN_ROWS: usize = 32;
 
 /// Sets the column kinds from the first rows. Read errors are left to the pass, which meets them
 /// again.
 pub(super) fn look(columns: &mut [ColumnInfo], from: &ParquetInput<'_>, notation: &Notation) {
     let groups = from.metadata.metadata().row_groups();
     for (column, found) in columns.iter_mut().enumerate() {
-        if let Some(range) = groups.first().and_then(|group| broken_numbers(from.metadata, group, column)) {
+        if let Some(range) = groups.first().and_then(|group| range_of_fractions(from.metadata, group, column)) {
             (found.range, found.fractions) = (Some(range), true);
         }
     }
     let looked_at = |&column: &usize| {
         columns[column].data_type.as_ref().is_some_and(arrow::is_looked_at)
-            && groups.first().is_none_or(|group| broken_numbers(from.metadata, group, column).is_none())
+            && groups.first().is_none_or(|group| range_of_fractions(from.metadata, group, column).is_none())
     };
     let wanted: Vec<usize> = (0..columns.len()).filter(looked_at).collect();
     if wanted.is_empty() {
@@ -59,13 +59,13 @@ fn rows_of(metadata: &ArrowReaderMetadata, group: &RowGroupMetaData, wanted: &[u
     let chunks = wanted.iter().filter_map(|&column| chunk(metadata, group, column));
     let bytes: i64 = chunks.map(|chunk| chunk.uncompressed_size().max(0)).fold(0, i64::saturating_add);
     let each = bytes / group.num_rows().max(1);
-    usize::try_from(BYTES / each.max(1)).unwrap_or(ROWS).clamp(FEWEST, ROWS)
+    usize::try_from(SAMPLE_BYTES / each.max(1)).unwrap_or(ROWS).clamp(MIN_ROWS, ROWS)
 }
 
 /// The minimum and maximum of a column whose statistics show a fraction and no missing value.
 ///
 /// Such a column holds measurements, not identifiers, so that its cells need not be looked at.
-fn broken_numbers(
+fn range_of_fractions(
     metadata: &ArrowReaderMetadata,
     group: &RowGroupMetaData,
     column: usize,

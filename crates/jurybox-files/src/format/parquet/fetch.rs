@@ -48,7 +48,7 @@ pub(super) fn rows(
             .map(|part| scope.spawn(move || part.iter().map(fetch).collect::<Result<Vec<_>, Error>>()))
             .collect();
         let joined = workers.into_iter().map(|worker| {
-            worker.join().unwrap_or_else(|_| Err(broken(path, &"a thread that was reading it stopped")))
+            worker.join().unwrap_or_else(|_| Err(broken(path, &"a reading thread panicked")))
         });
         joined.collect::<Result<Vec<_>, Error>>()
     })?;
@@ -57,6 +57,6 @@ pub(super) fn rows(
     if found == rows.len() {
         Ok(batches)
     } else {
-        Err(broken(path, &format!("{} rows were asked for and {found} found", rows.len())))
+        Err(broken(path, &format!("{} rows were requested and {found} found", rows.len())))
     }
 }

@@ -111,7 +111,7 @@ impl RowSource for Parquet {
     }
 
     fn rows(&self) -> Option<u64> {
-        // From the row groups, which are what is read, not from the total that the file states.
+        // Summed over the row groups, because the total in the file may be wrong.
         let groups = self.metadata.metadata().row_groups().iter();
         groups
             .map(|group| u64::try_from(group.num_rows()).ok())
@@ -133,7 +133,7 @@ impl RowSource for Parquet {
     }
 
     fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
-        let gone = || broken(self.path(), &"rows that were there are gone");
+        let gone = || broken(self.path(), &"rows disappeared while the table was read");
         Ok(arrow::output_rows(part.arrays.as_ref().ok_or_else(gone)?, show))
     }
 

@@ -72,7 +72,7 @@ impl PageNumbers {
         let rows = usize::try_from(group.num_rows()).unwrap_or(0);
         let whole = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
         let packed = matches!(chunk.compression(), Compression::ZSTD(_));
-        // With compression declared as none, the reader returns pages as they are stored.
+        // With compression declared as none, the reader returns compressed pages.
         let as_they_are = || chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build();
         let chunk = if packed { &as_they_are()? } else { chunk };
         let reader = SerializedPageReader::new(file.clone(), chunk, rows, None)?;
@@ -153,7 +153,7 @@ impl PageNumbers {
             };
             let count = count as usize;
             if count > self.rows {
-                return Err(damaged("a page announces more rows than its row group has"));
+                return Err(damaged("a page declares more rows than its row group has"));
             }
             let mut present = count;
             if self.optional {
@@ -164,7 +164,7 @@ impl PageNumbers {
                 Encoding::PLAIN => plain(self.physical, &values, present)?,
                 Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => self.looked_up(&values, present)?,
                 other => {
-                    return Err(damaged(&format!("a page is encoded as {other}, which was not announced")));
+                    return Err(damaged(&format!("a page is encoded as {other}, which its column does not declare")));
                 }
             };
             return if present == count { Ok(numbers) } else { with_gaps(&levels, count, &numbers) };
@@ -187,7 +187,7 @@ impl PageNumbers {
             })?;
         }
         if unknown || list.len() != count {
-            return Err(damaged("a page refers to what is not in its dictionary"));
+            return Err(damaged("a page refers to values that are not in its dictionary"));
         }
         Ok(NumberColumn::Own(list))
     }
@@ -231,7 +231,7 @@ fn with_gaps(levels: &[u8], count: usize, numbers: &NumberColumn) -> Result<Numb
 fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usize)) -> Result<()> {
     let short = || damaged("a page ends within its levels or indices");
     if width > 32 {
-        return Err(damaged("a page announces indices of more than 32 bits"));
+        return Err(damaged("a page declares indices of more than 32 bits"));
     }
     let mut left = count;
     while left > 0 {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Runs a read and converts a panic to an error: on some damaged files the Parquet reader panics.
 pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
-    let damaged = |_| Err(ParquetError::General("it is damaged".into()));
+    let damaged = |_| Err(ParquetError::General("the file is damaged".into()));
     let before = GUARDED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged);
     GUARDED.set(before);
@@ -25,10 +25,10 @@ thread_local! {
 /// program's panic hook can then stay silent.
 ///
 /// ```
-/// let speak = std::panic::take_hook();
+/// let report = std::panic::take_hook();
 /// std::panic::set_hook(Box::new(move |panic| {
 ///     if !jurybox_files::panic_is_caught() {
-///         speak(panic);
+///         report(panic);
 ///     }
 /// }));
 /// assert!(!jurybox_files::panic_is_caught());

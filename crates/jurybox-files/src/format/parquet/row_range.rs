@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows per unit of work.
+/// Minimum number of rows per unit of work, unless the row group is smaller.
 const RANGE_ROWS: usize = 1 << 17;
 /// Rows decoded at a time, so that their columns stay in the cache.
 pub(super) const BATCH: usize = 1 << 13;
@@ -32,7 +32,7 @@ pub(super) fn row_ranges(metadata: &ArrowReaderMetadata, size: Option<u64>) -> V
     let mut first = 0;
     for (group, about) in metadata.metadata().row_groups().iter().enumerate() {
         let rows = usize::try_from(about.num_rows()).unwrap_or(0);
-        // A row group slightly larger than a unit stays whole.
+        // A row group of less than twice the minimum stays whole.
         let pieces = (rows / RANGE_ROWS).max(1);
         for piece in 0..pieces {
             let (start, end) = (rows * piece / pieces, rows * (piece + 1) / pieces);
@@ -113,7 +113,7 @@ impl ParquetInput<'_> {
         if row == range.rows as u64 {
             Ok(())
         } else {
-            Err(broken(path, &format!("{} rows were announced and {row} found", range.rows)))
+            Err(broken(path, &format!("{} rows were expected and {row} found", range.rows)))
         }
     }
 

@@ -34,7 +34,7 @@ impl TableSink for ParquetSink {
         let refused = |e: ParquetError| failed(&self.path, e);
         let arrays = output
             .batch()
-            .and_then(|batch| of_its_types(&batch))
+            .and_then(|batch| with_supported_types(&batch))
             .map_err(|e| Error::Parquet { path: self.path.clone(), reason: e.to_string() })?;
         if let Some(aside) = self.aside.take() {
             let level = ZstdLevel::try_new(3).map_err(refused)?;
@@ -62,11 +62,11 @@ impl TableSink for ParquetSink {
 }
 
 /// Converts columns of types that Parquet lacks to text, as CSV output does.
-fn of_its_types(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    if batch.columns().iter().all(|array| has_a_type(array.data_type())) {
+fn with_supported_types(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    if batch.columns().iter().all(|array| is_supported(array.data_type())) {
         return Ok(batch.clone());
     }
-    let of = |array: &ArrayRef| if has_a_type(array.data_type()) { array.clone() } else { as_text(array) };
+    let of = |array: &ArrayRef| if is_supported(array.data_type()) { array.clone() } else { as_text(array) };
     let arrays: Vec<ArrayRef> = batch.columns().iter().map(of).collect();
     let schema = batch.schema();
     let names = schema.fields().iter().map(|field| field.name());
@@ -74,29 +74,29 @@ fn of_its_types(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
 }
 
 /// Whether Parquet can hold a column of this type.
-fn has_a_type(data_type: &DataType) -> bool {
+fn is_supported(data_type: &DataType) -> bool {
     match data_type {
         DataType::Union(..) | DataType::Interval(IntervalUnit::MonthDayNano) => false,
-        DataType::Dictionary(_, values) => is_listed(values),
+        DataType::Dictionary(_, values) => is_supported_dictionary(values),
         DataType::RunEndEncoded(_, values) => {
             let values = values.data_type();
-            *values != DataType::Null && !values.is_nested() && has_a_type(values)
+            *values != DataType::Null && !values.is_nested() && is_supported(values)
         }
         DataType::List(field)
         | DataType::LargeList(field)
         | DataType::FixedSizeList(field, _)
         | DataType::ListView(field)
         | DataType::LargeListView(field)
-        | DataType::Map(field, _) => has_a_type(field.data_type()),
+        | DataType::Map(field, _) => is_supported(field.data_type()),
         DataType::Struct(fields) => {
-            !fields.is_empty() && fields.iter().all(|field| has_a_type(field.data_type()))
+            !fields.is_empty() && fields.iter().all(|field| is_supported(field.data_type()))
         }
         _ => true,
     }
 }
 
 /// Whether a dictionary of these values can be written, and read back by common Parquet readers.
-fn is_listed(values: &DataType) -> bool {
+fn is_supported_dictionary(values: &DataType) -> bool {
     use DataType::{
         Binary, Decimal128, Decimal256, FixedSizeBinary, Float16, Interval, LargeBinary, LargeUtf8, Utf8,
     };
