@@ -90,6 +90,7 @@ impl MissingWords {
         !self.numbers.is_empty()
     }
 
+    /// Whether a number means "missing".
     pub(crate) fn is_missing(&self, value: f64) -> bool {
         self.numbers.contains(&value)
     }
@@ -127,6 +128,7 @@ impl Notation {
         }
     }
 
+    /// Parses a number by its decimal mark; `None` if it is none, or ambiguous.
     fn number(&self, cell: &[u8]) -> Option<f64> {
         if self.decimal == Decimal::Either || self.decimal == Decimal::Point {
             if let Ok(value) = fast_float2::parse::<f64, _>(cell) {
@@ -278,6 +280,7 @@ const MISSING: &[&str] = &[
     "<na>", "-nan", "missing", "#n/a", "#na", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!",
 ];
 
+/// Whether a cell is empty or a built-in word for "missing".
 fn is_missing(cell: &[u8]) -> bool {
     cell.is_empty()
         || (cell.len() <= 8 && MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes())))

@@ -1,15 +1,15 @@
-//! Which column was taken as what, and how that is told.
+//! The roles that the columns of a table were found to have, and the sentence that shows them.
 
 use crate::error::Error;
 use crate::verdict_labels::VerdictLabels;
 use crate::own_columns;
-use crate::roles::{EMPTY, OURS, UNKNOWN};
+use crate::roles::{NotEvaluator, Role};
 use crate::warning::Warning;
 use jurybox::{Direction, Evaluator, Evaluators};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Which column was taken as what.
+/// The roles of the columns of a table.
 ///
 /// ```no_run
 /// # let table = jurybox_files::Table::open(&["scores.csv".into()], &jurybox_files::Roles::default(), false)?;
@@ -23,29 +23,31 @@ pub struct ColumnRoles {
     pub(crate) probability: Option<String>,
     pub(crate) key: Option<String>,
     pub(crate) reviewer: Option<String>,
-    /// Columns that only travel along, and why.
-    pub(crate) others: Vec<(String, &'static str)>,
-    /// Those of numbers that are passed over for their names alone.
+    /// The role of `key`, for messages.
+    pub(crate) key_role: Role,
+    /// Columns that are only written out, with the reason why they are not evaluators.
+    pub(crate) others: Vec<(String, NotEvaluator)>,
+    /// Numeric columns that are left out only because they are named like output.
     pub(crate) numbers_like_output: Vec<String>,
-    /// Evaluators whose columns are not to be read: their scores are missing.
+    /// Evaluators whose columns are ignored, so that their scores are missing.
     pub(crate) unread: Vec<String>,
-    /// Columns that name items.
+    /// Columns that hold the ids of items.
     pub(crate) id: Vec<String>,
-    /// Whether rows are wanted for their texts.
+    /// Whether rows are read for their texts, so that no evaluator needs a column.
     pub(crate) texts: bool,
-    /// Whether nobody said who the evaluators are, and every column of numbers was to be one.
+    /// Whether the evaluators were found by rule: nobody named them, and no jury has learnt any.
     pub(crate) by_rule: bool,
-    /// What was made of a long table, in a few words.
+    /// How a long table was made wide, in words.
     pub(crate) widened: Option<String>,
     pub(crate) warnings: Vec<Warning>,
-    /// What words in the column of verdicts are worth.
+    /// Numbers for words in the column of verdicts.
     pub(crate) labels: VerdictLabels,
-    /// Whether that is the column of the one evaluator.
+    /// Whether the verdicts are read as the scores of the only evaluator.
     pub(crate) verdicts: bool,
 }
 
 impl ColumnRoles {
-    /// The evaluators, named after their columns, with their directions.
+    /// The evaluators with their directions; their names are those of the columns.
     pub fn evaluators(&self) -> &Evaluators {
         &self.evaluators
     }
@@ -55,23 +57,23 @@ impl ColumnRoles {
         self.reward.as_ref().map(|reward| reward.name.as_str())
     }
 
-    /// The column of logged probabilities.
+    /// The column of probabilities with which items were picked.
     pub fn probability(&self) -> Option<&str> {
         self.probability.as_deref()
     }
 
-    /// The column of groups or rounds.
+    /// The column of groups, rounds or ids by which rows are grouped.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }
 
-    /// The column that says who gave the verdict.
+    /// The column of reviewers who gave the verdicts.
     pub fn reviewer(&self) -> Option<&str> {
         self.reviewer.as_deref()
     }
 
-    /// Columns of numbers that go by names of ours, and are no evaluators for no other reason. Where the first of ours is
-    /// there as well, the rows are what `rank` or `pick` wrote, and these are what they look like.
+    /// Numeric columns that are left out only because they have names that rankings and picks
+    /// write. Empty if there is a column `rank`: then `rank` or `pick` did write the table.
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
@@ -85,11 +87,11 @@ impl ColumnRoles {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn named_like_output(&self) -> impl Iterator<Item = &str> {
-        let written = self.others.iter().any(|(name, why)| name == own_columns::OURS[0] && *why == OURS);
+        let written = self.others.iter().any(|(name, why)| name == own_columns::OURS[0] && *why == NotEvaluator::NamedLikeOutput);
         self.numbers_like_output.iter().filter(move |_| !written).map(String::as_str)
     }
 
-    /// Columns that look like evaluators to whoever has none yet, and that a jury does not know.
+    /// Numeric columns that would be evaluators if the state had not learnt others.
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
@@ -104,18 +106,18 @@ impl ColumnRoles {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn unknown_to_jury(&self) -> impl Iterator<Item = &str> {
-        self.others.iter().filter(|(_, why)| *why == UNKNOWN).map(|(name, _)| name.as_str())
+        self.others.iter().filter(|(_, why)| *why == NotEvaluator::UnknownToState).map(|(name, _)| name.as_str())
     }
 
-    /// Every column that may be read: those of the evaluators, then the reward, the probability, the key and the reviewer, and those that are
-    /// watched because their first rows are empty.
+    /// The columns that a pass may read: evaluators, reward, probability, key and reviewer, then
+    /// columns whose first rows are empty, to warn of values further down.
     pub fn columns_to_read(&self) -> impl Iterator<Item = &str> {
         let evaluators = self.evaluators.names().filter(|name| !self.is_unread(name));
         let named = evaluators.chain(self.reward()).chain(self.probability()).chain(self.key());
         named.chain(self.reviewer()).chain(self.empty_columns())
     }
 
-    /// What a person should know of what was taken as what: columns that may be numbers, and nobody knows which.
+    /// Warnings about the roles, such as numbers that can be read in two ways.
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
@@ -135,12 +137,12 @@ impl ColumnRoles {
 }
 
 impl ColumnRoles {
-    /// Columns that are no evaluators because they are empty where they were looked at.
+    /// Columns that are not evaluators because their first rows are empty.
     pub(crate) fn empty_columns(&self) -> impl Iterator<Item = &str> {
-        self.others.iter().filter(|(_, why)| *why == EMPTY).map(|(name, _)| name.as_str())
+        self.others.iter().filter(|(_, why)| *why == NotEvaluator::Empty).map(|(name, _)| name.as_str())
     }
 
-    /// Refuses a source that has none of the evaluators: there is nothing to go by.
+    /// Errors if a source has no column of any evaluator.
     pub(crate) fn has_one_of<'a>(
         &self,
         path: &Path,
@@ -154,12 +156,12 @@ impl ColumnRoles {
         Err(Error::NoneOfTheEvaluators { path: path.into(), evaluators })
     }
 
-    /// The columns that name items.
+    /// The columns that hold the ids of items.
     pub fn id(&self) -> &[String] {
         &self.id
     }
 
-    /// The column of verdicts, in which words may stand.
+    /// The column of verdicts, which may hold words: the reward, or the only evaluator.
     pub(crate) fn verdicts(&self) -> Option<&str> {
         self.reward().or_else(|| self.evaluators.names().next().filter(|_| self.verdicts))
     }
@@ -177,7 +179,7 @@ impl ColumnRoles {
         scores.chain(self.reward()).chain(self.probability()).collect()
     }
 
-    /// Whether a column is read at all, or names items.
+    /// Whether a column has any role but that of an ignored one.
     pub(crate) fn reads(&self, name: &str) -> bool {
         let is = |column: Option<&str>| column == Some(name);
         self.is_number(name)
@@ -187,35 +189,35 @@ impl ColumnRoles {
             || self.id.iter().any(|id| id == name)
     }
 
-    /// Whether a column says which group an item belongs to.
+    /// Whether a column is a context.
     pub(crate) fn is_context(&self, name: &str) -> bool {
         self.evaluators.as_slice().iter().any(|one| one.name == name && one.direction == Direction::Context)
     }
 
-    /// The evaluator whose scores are read from a column.
+    /// The position of the evaluator whose scores are read from a column.
     pub(crate) fn read_as(&self, name: &str) -> Option<usize> {
         self.evaluators.position(name).filter(|_| !self.is_unread(name))
     }
 
-    /// Whether the column of an evaluator is not to be read.
+    /// Whether the column of an evaluator is ignored.
     pub(crate) fn is_unread(&self, name: &str) -> bool {
         self.unread.iter().any(|other| other == name)
     }
 }
 
-/// A column as a person would name it: with `-` before it where low means high.
+/// The name of an evaluator as options take it: with a `-` before it if low scores mean high.
 pub(crate) fn spoken(evaluator: &Evaluator) -> String {
     let minus = if evaluator.direction == Direction::Low { "-" } else { "" };
     format!("{minus}{}", evaluator.name)
 }
 
-/// The same in a list: a name with a comma stands in quotes, as a person would write it.
+/// The name of an evaluator for a list: in quotes if it has a comma.
 fn listed(evaluator: &Evaluator) -> String {
     let name = spoken(evaluator);
     if name.contains(',') { format!("\"{name}\"") } else { name }
 }
 
-/// A list that a person reads to the end: of many, the first and how many more there are.
+/// A list of names; of a long one the first names and how many more there are.
 fn few(names: impl ExactSizeIterator<Item = String>) -> String {
     let (all, shown) = (names.len(), if names.len() > LISTED { LISTED - 4 } else { LISTED });
     let list = names.take(shown).collect::<Vec<_>>().join(", ");
@@ -223,35 +225,46 @@ fn few(names: impl ExactSizeIterator<Item = String>) -> String {
 }
 
 impl std::fmt::Display for ColumnRoles {
+    /// `Scores: toxicity, spam. Id: post_id. Not used: author_id, lang.`
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(widened) = &self.widened {
-            write!(f, "{widened}; ")?;
+            write!(f, "{widened}. ")?;
         }
         let (contexts, evaluators): (Vec<&Evaluator>, Vec<&Evaluator>) =
             self.evaluators.as_slice().iter().partition(|one| one.direction == Direction::Context);
-        write!(f, "evaluators: {}", few(evaluators.into_iter().map(listed)))?;
+        write!(f, "Scores: {}.", few(evaluators.into_iter().map(listed)))?;
+        let mut ids: Vec<String> = self.id.clone();
+        ids.extend(self.key.clone().filter(|key| self.key_role == Role::Id && !self.id.contains(key)));
+        if !ids.is_empty() {
+            write!(f, " Id: {}.", few(ids.into_iter()))?;
+        }
+        if let Some(key) = self.key.as_ref().filter(|_| self.key_role != Role::Id) {
+            write!(f, " Grouped by: {key}.")?;
+        }
         if !contexts.is_empty() {
-            write!(f, "; context: {}", few(contexts.into_iter().map(listed)))?;
+            write!(f, " Context: {}.", few(contexts.into_iter().map(listed)))?;
         }
         if let Some(reward) = &self.reward {
-            write!(f, "; reward: {}", spoken(reward))?;
+            write!(f, " Reward: {}.", spoken(reward))?;
         }
         if let Some(probability) = &self.probability {
-            write!(f, "; probability: {probability}")?;
-        }
-        if let Some(key) = &self.key {
-            write!(f, "; rows put together by: {key}")?;
+            write!(f, " Probability: {probability}.")?;
         }
         if let Some(reviewer) = &self.reviewer {
-            write!(f, "; reviewer: {reviewer}")?;
+            write!(f, " Reviewer: {reviewer}.")?;
         }
-        if !self.others.is_empty() {
-            let others = self.others.iter().map(|(name, why)| format!("{name} ({why})"));
-            write!(f, "; travelling along: {}", few(others))?;
+        let others: Vec<String> = self
+            .others
+            .iter()
+            .filter(|(_, why)| *why != NotEvaluator::Id)
+            .map(|(name, why)| if why.is_surprising() { format!("{name} ({why})") } else { name.clone() })
+            .collect();
+        if !others.is_empty() {
+            write!(f, " Not used: {}.", few(others.into_iter()))?;
         }
         Ok(())
     }
 }
 
-/// How many columns are listed by name at the most.
+/// The longest list of columns that is shown in full.
 const LISTED: usize = 16;

@@ -23,6 +23,8 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
+    /// Resolves an output path. A device or pipe is opened for appending; a write-protected file is
+    /// an error.
     pub(crate) fn of(path: &Path) -> Result<Destination, Error> {
         let failed = |e| Error::io(path, "write", e);
         Ok(match DestinationKind::of(path)? {
@@ -50,6 +52,7 @@ pub(crate) enum DestinationKind {
 }
 
 impl DestinationKind {
+    /// Resolves an output path without opening it. Errors on a folder.
     pub(crate) fn of(path: &Path) -> Result<DestinationKind, Error> {
         if path.as_os_str() == "-" || leads_through(path, &STDOUT)? {
             return Ok(DestinationKind::ToStdout);
@@ -93,6 +96,7 @@ pub fn followed(path: &Path) -> Result<PathBuf, Error> {
     follow(path, |_| {})
 }
 
+/// Follows symbolic links to the file, calling `each` with every path on the way.
 fn follow(path: &Path, mut each: impl FnMut(&Path)) -> Result<PathBuf, Error> {
     let mut at = path.to_path_buf();
     for _ in 0..MOST_LINKS {

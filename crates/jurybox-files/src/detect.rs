@@ -47,6 +47,7 @@ pub(crate) struct ColumnDetector {
 }
 
 impl ColumnDetector {
+    /// Adds a text cell.
     pub(crate) fn see(&mut self, cell: &[u8], notation: &Notation) {
         let cell = cell.trim_ascii();
         let read = notation.read(cell);
@@ -134,6 +135,7 @@ impl ColumnDetector {
         self.no == 0 && self.whole.missing > 0
     }
 
+    /// The column `name` with what was detected.
     pub(crate) fn found(&self, name: String) -> ColumnInfo {
         // A single `12,50` does not turn every `4,103` into a decimal.
         let seen = self.decimal_commas > 0 && self.decimal_commas >= self.either;

@@ -62,8 +62,8 @@ impl EvaluatorChange {
             AllowedChange::Subset if evaluators.as_slice().iter().all(known) => {}
             AllowedChange::Same | AllowedChange::Subset => {
                 return Err(Error::OtherEvaluators {
-                    learnt: before.to_string(),
-                    here: evaluators.to_string(),
+                    learnt: Box::new(before),
+                    here: Box::new(evaluators.clone()),
                 });
             }
             AllowedChange::Replace { forget } => {

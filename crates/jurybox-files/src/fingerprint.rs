@@ -33,6 +33,7 @@ impl Fingerprint {
         self.bytes(&bits.to_le_bytes());
     }
 
+    /// The hash of the data so far.
     pub(crate) fn value(&self) -> u64 {
         self.0.finish()
     }

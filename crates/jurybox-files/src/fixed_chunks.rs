@@ -45,6 +45,7 @@ pub(crate) struct BufferedChunks {
 }
 
 impl BufferedChunks {
+    /// Appends the rows of a batch.
     pub(crate) fn push(&mut self, part: &ScanPart<'_>) {
         self.rows += part.batch.rows();
         part.batch.push_rows(&mut self.scores);
@@ -119,6 +120,8 @@ struct UnitSlice {
 }
 
 impl LeftoverRows {
+    /// Assigns chunks to a unit with the rows `mine`, and keeps the rows after them for the next
+    /// unit.
     fn take(&mut self, source: usize, mine: &BufferedChunks, width: usize, size: usize) -> UnitSlice {
         let mut rest = None;
         if self.at.file != source {

@@ -34,6 +34,7 @@ impl IdColumn {
         self.ends.len()
     }
 
+    /// The id of a row, as written.
     pub(crate) fn get(&self, row: usize) -> &str {
         let begin = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.text[begin..self.ends[row]]

@@ -8,6 +8,7 @@ use crate::fingerprint::Fingerprint;
 pub(crate) struct ItemHash(u64);
 
 impl ItemHash {
+    /// The hash of an id.
     pub(crate) fn of(id: &str) -> ItemHash {
         let mut name = Fingerprint::new();
         name.text(id);

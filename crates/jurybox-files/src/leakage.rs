@@ -27,6 +27,7 @@ impl Leakage {
         }
     }
 
+    /// Adds the counts of other rows.
     pub(crate) fn merge(&mut self, more: &Leakage) {
         self.0.resize(more.0.len().max(self.0.len()), [0; 3]);
         for (counts, more) in self.0.iter_mut().zip(&more.0) {

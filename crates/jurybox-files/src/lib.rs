@@ -77,7 +77,7 @@ pub use pick_round::{PickOptions, PickedRow, Picking, choose, was_picked_from};
 pub use table_fingerprint::TableFingerprint;
 pub use destination::{followed, refuse_overwriting};
 pub use leakage::Leakage;
-pub use error::{Error, RowPosition};
+pub use error::{Error, ForeignKind, RowPosition};
 pub use fingerprint::fingerprint;
 pub use format::Format;
 pub use format::arrow::{group_codes, json as cell_json, of_one_type};
@@ -103,7 +103,7 @@ pub use report::{
     Advice, CurveBin, TopCount, EvaluatorReport, LearntWeight, MissedEstimate, PolicyReport, Relation, Report, ReviewerReport,
     report,
 };
-pub use roles::{Roles, ColumnRoles};
+pub use roles::{ColumnRoles, NotEvaluator, Role, Roles};
 pub use scan::ScanPart;
 pub use evaluator_change::{AllowedChange, EvaluatorChange, same_policy, without_contexts};
 pub use record_table::{RecordCell, RecordTable};

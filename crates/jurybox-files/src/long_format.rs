@@ -145,6 +145,7 @@ impl WideBuilder {
         }
     }
 
+    /// Adds one row of the long table.
     fn take(
         &mut self,
         item: Box<str>,

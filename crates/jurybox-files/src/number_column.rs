@@ -165,6 +165,7 @@ impl NumberColumn {
     }
 }
 
+/// Writes `number(row)` of each row to the first element of every `step` in `places`.
 fn gather(rows: &[usize], places: &mut [f64], step: usize, number: impl Fn(usize) -> f64) {
     for (places, &row) in places.chunks_mut(step).zip(rows) {
         places[0] = number(row);

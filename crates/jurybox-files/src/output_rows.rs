@@ -69,6 +69,7 @@ impl OutputColumn {
 }
 
 impl OutputRows {
+    /// Appends a column.
     pub(crate) fn push(&mut self, name: impl Into<String>, column: OutputColumn) {
         self.names.push(name.into());
         self.columns.push(column);

@@ -53,6 +53,7 @@ pub(crate) struct ProgressWatch {
 }
 
 impl ProgressWatch {
+    /// Calls the progress callback, if there is one.
     pub(crate) fn tell(&self, progress: Progress) {
         if let Some(watch) = &self.told {
             watch(progress);

@@ -11,6 +11,7 @@ pub(crate) struct SampledChunks {
     list: Vec<SampledChunk>,
 }
 
+/// The part of a sampled chunk that lies in one file.
 struct SampledChunk {
     file: usize,
     /// Its first row, counted over all files.
@@ -42,6 +43,7 @@ impl SampledChunks {
         &self.blank
     }
 
+    /// The moments of row-major scores with `width` evaluators.
     pub(crate) fn measure(scores: &[f64], width: usize) -> ScoreMoments {
         let mut measured = ScoreMoments { rows: (scores.len() / width) as u64, scores: vec![[0.0; 3]; width] };
         for row in scores.chunks_exact(width) {

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+/// The queue of units, shared by the threads.
 struct UnitQueue<U> {
     units: U,
     next: u64,
@@ -90,6 +91,7 @@ fn next<U, W>(
     Some((state.next - 1, taken))
 }
 
+/// Folds the results in order as they arrive, and makes room for more units.
 fn drain<U, T>(
     receiver: &Receiver<(u64, Result<T, Error>)>,
     gate: &Mutex<UnitQueue<U>>,

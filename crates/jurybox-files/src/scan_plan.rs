@@ -166,6 +166,7 @@ pub struct Batch {
     pub(crate) starts: Vec<usize>,
 }
 
+/// Scores by row or by column.
 #[derive(Debug)]
 pub(crate) enum BatchLayout {
     Rows(Vec<f64>),
@@ -337,6 +338,7 @@ pub(crate) fn begin_sums(sums: &mut Vec<Vec<f64>>, form: &Form, rows: usize, beg
 /// Rows transposed at a time, so that they stay in the cache while every column is written.
 const STRETCH: usize = 256;
 
+/// The error for a cell that is not a usable number.
 #[cold]
 pub(crate) fn bad_number(path: &Path, place: RowPosition, column: &str, cell: ParsedCell, text: &[u8]) -> Error {
     let (path, column, value) = (path.to_path_buf(), column.to_string(), shown(text));

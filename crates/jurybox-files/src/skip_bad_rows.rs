@@ -33,6 +33,7 @@ impl SkippedRows {
         self.struck.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).ok().map(|_| *line)
     }
 
+    /// Records the errors of skipped rows.
     pub(crate) fn note(&self, refused: impl IntoIterator<Item = Error>) {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).extend(refused);
     }

@@ -80,7 +80,7 @@ fn read_bounded(path: &Path) -> io::Result<String> {
         use std::os::unix::fs::FileTypeExt;
         let kind = about.file_type();
         if kind.is_char_device() || kind.is_block_device() {
-            return Err(io::Error::other("it is not a plain file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
     }
     let mut text = String::new();

@@ -140,6 +140,7 @@ impl Table {
         Ok(table)
     }
 
+    /// Makes a table of sources, resolving the roles of their columns.
     pub(crate) fn of(
         mut sources: Vec<Box<dyn RowSource>>,
         reading: &ReadOptions,
@@ -316,8 +317,8 @@ impl Table {
         refuse_overwriting(&self.inputs, out)
     }
 
-    /// A hash of each source's content, independent of file name and compression. `None` for
-    /// sources without a file and for pipes.
+    /// A hash of each source's content, independent of file name and compression. `None` without
+    /// a file, and if the source can be read only once.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table};

@@ -140,6 +140,7 @@ pub(crate) struct RowHasher {
 }
 
 impl RowHasher {
+    /// An empty hash of rows scored by these evaluators.
     pub(crate) fn of(evaluators: &Evaluators) -> RowHasher {
         let names: Vec<&str> = evaluators.names().collect();
         let mut columns: Vec<usize> = (0..names.len()).collect();
@@ -149,6 +150,7 @@ impl RowHasher {
         RowHasher { columns, head, rows: 0, sum: 0 }
     }
 
+    /// Adds a row.
     pub(crate) fn add(&mut self, id: &str, scores: &[f64], reward: Option<f64>) {
         let mut row = Fingerprint::new();
         row.text(&id::of(id));

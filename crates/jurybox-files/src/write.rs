@@ -34,6 +34,7 @@ pub struct PendingFile {
     to: OutputTarget,
 }
 
+/// The target of an output.
 #[derive(Debug)]
 enum OutputTarget {
     File(BufWriter<NamedTempFile>),
@@ -280,6 +281,7 @@ pub(crate) struct CompressedWriter {
     by: Compressor,
 }
 
+/// The compression of an output, if any.
 enum Compressor {
     Nothing(PendingFile),
     Gzip(flate2::write::GzEncoder<PendingFile>),

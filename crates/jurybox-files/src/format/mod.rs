@@ -150,8 +150,8 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// A hash of the content, independent of file name and compression. `None` for sources without
-    /// a file and for pipes.
+    /// A hash of the content, independent of file name and compression. `None` without a file,
+    /// and if the source can be read only once.
     fn fingerprint(&self) -> Result<Option<String>, Error> {
         Ok(None)
     }
@@ -231,6 +231,7 @@ pub(crate) struct RowRange {
 pub(crate) struct ThreadCache(Option<Box<dyn Any + Send>>);
 
 impl ThreadCache {
+    /// The cached value of type `T`, created on first use.
     pub(crate) fn of<T: Any + Send + Default>(&mut self) -> &mut T {
         if !self.0.as_ref().is_some_and(|kept| kept.is::<T>()) {
             self.0 = None;

@@ -55,6 +55,7 @@ impl<R: Read> JsonItems<R> {
         }
     }
 
+    /// Processes one byte of the JSON text.
     fn take(&mut self, byte: u8) -> io::Result<()> {
         if self.quoted {
             // A line end within a string is invalid JSON: it becomes a NUL, which the parser

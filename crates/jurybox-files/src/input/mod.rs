@@ -39,6 +39,7 @@ pub(crate) struct InputFile {
     pub(crate) size: Option<u64>,
 }
 
+/// The origin of the bytes.
 #[derive(Debug)]
 enum InputOrigin {
     /// A file on disk, with its identity when it was opened.
@@ -299,6 +300,7 @@ fn with_first_bytes(mut raw: TextReader) -> io::Result<(Vec<u8>, TextReader)> {
     Ok((head.clone(), Box::new(Cursor::new(head).chain(raw))))
 }
 
+/// Decompresses gzip and zstd; other streams are passed through.
 pub(crate) fn decompressed(raw: TextReader) -> io::Result<TextReader> {
     let (head, whole) = with_first_bytes(raw)?;
     Ok(if head.starts_with(GZIP) {

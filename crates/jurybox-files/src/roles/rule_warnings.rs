@@ -1,6 +1,6 @@
-//! What should be doubted of evaluators that nobody named: they were taken for some because they are numbers.
+//! Warnings about columns that became evaluators, or did not, by rule and not by name.
 
-use super::VERDICT;
+use super::NotEvaluator;
 use crate::column_info::{ColumnInfo, ColumnKind};
 use crate::own_columns;
 use crate::warning::Warning;
@@ -8,35 +8,37 @@ use jurybox::{Direction, Evaluator};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Whole numbers up to here are counts or percentages that stand beside shares in many tables.
+/// The greatest whole numbers that are not warned of beside scores from 0 to 1: many tables have
+/// counts or percentages.
 const LARGE: f64 = 100.0;
 
-/// A table of fewer rows may look like a long one by chance.
+/// The fewest rows of a long table: smaller tables may look like one by chance.
 const LEAST_ROWS: usize = 6;
-/// Nobody has more judges in a long table than this, and each of them has graded half of the items or more.
+
+/// The most judges of a long table.
 const MOST_JUDGES: usize = 64;
 
-/// What to say of evaluators that were taken by rule, and of columns that were not for their names; `doubted` are those that were taken
-/// all the same.
-pub(super) fn of_evaluators(
+/// The warnings about `evaluators` that nobody named. Columns named like a verdict are in `others`
+/// if they were left out, and in `doubted` if they became evaluators because there are no others.
+pub(super) fn warnings(
     path: &Path,
     evaluators: &[Evaluator],
-    others: &[(String, &'static str)],
+    others: &[(String, NotEvaluator)],
     doubted: &[String],
     columns: &[ColumnInfo],
 ) -> Vec<Warning> {
-    let left = others.iter().filter(|(_, why)| *why == VERDICT).map(|(column, _)| (column, false));
+    let left = others.iter().filter(|(_, why)| *why == NotEvaluator::NamedLikeVerdict).map(|(column, _)| (column, false));
     let named = left.chain(doubted.iter().map(|column| (column, true)));
-    let warning = |(column, taken): (&String, bool)| {
+    let warning = |(column, is_evaluator): (&String, bool)| {
         let (path, column) = (path.into(), column.clone());
-        Warning::NamedLikeAVerdict { path, column, taken }
+        Warning::NamedLikeAVerdict { path, column, is_evaluator }
     };
     let mut warnings: Vec<Warning> = named.map(warning).collect();
     let is_evaluator = |found: &ColumnInfo| {
         evaluators.iter().any(|one| one.name == found.name && one.direction != Direction::Context)
     };
     let is_left_over =
-        |found: &ColumnInfo| others.iter().any(|(name, why)| *name == found.name && *why != "ignored");
+        |found: &ColumnInfo| others.iter().any(|(name, why)| *name == found.name && *why != NotEvaluator::Ignored);
     warnings.extend(other_scale(path, columns.iter().filter(|found| is_evaluator(found))));
     let columns: Vec<&ColumnInfo> =
         columns.iter().filter(|found| is_evaluator(found) || is_left_over(found)).collect();
@@ -44,7 +46,7 @@ pub(super) fn of_evaluators(
     warnings
 }
 
-/// Counts beside shares: followers from 50 to 26053, where other scores are from 0 to 1.
+/// Warns of counts beside shares, such as 50 to 26053 followers where other scores are from 0 to 1.
 fn other_scale<'a>(path: &Path, evaluators: impl Iterator<Item = &'a ColumnInfo> + Clone) -> Option<Warning> {
     let ranged = evaluators.filter_map(|found| Some((found, found.range?)));
     let is_share =
@@ -57,12 +59,13 @@ fn other_scale<'a>(path: &Path, evaluators: impl Iterator<Item = &'a ColumnInfo>
     (!columns.is_empty()).then(|| Warning::OtherScale { path: path.into(), columns })
 }
 
-/// Two columns that name every row together, each of whose values stands beside half of the other's or more, and one score: a long table.
+/// Warns of what looks like a long table: one score, and two columns that together identify every
+/// row, where the values of one occur with at least half of the values of the other.
 fn looks_long(path: &Path, columns: &[&ColumnInfo], is_evaluator: impl Fn(&ColumnInfo) -> bool) -> Option<Warning> {
     let names =
         |found: &ColumnInfo| matches!(found.kind, ColumnKind::Text | ColumnKind::Number | ColumnKind::Serial) && !found.fractions;
     let rows = columns.iter().map(|found| found.cells.len()).max().filter(|rows| *rows >= LEAST_ROWS)?;
-    // A table with more columns is not long, and would take long to look through.
+    // Wider tables are not long ones, and comparing all pairs of their columns takes long.
     if columns.len() > 32 {
         return None;
     }

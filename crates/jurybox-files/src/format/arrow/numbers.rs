@@ -125,6 +125,7 @@ fn stored(array: &ArrayRef, take: &mut TextHandler<'_>) -> Result<NumberColumn, 
     }))
 }
 
+/// Reads the numbers of an array from its text.
 fn cell_by_cell(array: &ArrayRef, notation: &Notation, take: &mut TextHandler<'_>) -> Result<Vec<f64>, Error> {
     let mut values = Vec::with_capacity(array.len());
     each_text(array, |row, cell| {

@@ -10,6 +10,7 @@ pub(super) fn cells(record: &[u8], delimiter: u8) -> CellIter<'_> {
     CellIter { rest: Some(record.strip_suffix(b"\r").unwrap_or(record)), delimiter }
 }
 
+/// The iterator over the cells of a record.
 pub(super) struct CellIter<'a> {
     rest: Option<&'a [u8]>,
     delimiter: u8,
@@ -40,6 +41,7 @@ impl<'a> Iterator for CellIter<'a> {
     }
 }
 
+/// The content of a quoted cell, with doubled quotes made single.
 fn unescaped(inside: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(inside.len());
     let mut at = 0;

@@ -33,6 +33,7 @@ pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, plan: &ScanPlan) -
     Ok(batch)
 }
 
+/// The state of parsing one block.
 struct RecordParser<'a> {
     path: &'a Path,
     delimiter: u8,

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::write::{PendingFile, TableSink, CompressedWriter};
 use std::path::Path;
 
+/// The writer of CSV tables.
 pub(super) struct CsvSink {
     out: CompressedWriter,
     /// Whether the header has yet to be written.

@@ -79,6 +79,7 @@ pub(super) struct FieldPaths {
 }
 
 impl FieldPaths {
+    /// Adds the path to a column.
     pub(super) fn add(&mut self, way: &[String], column: usize) {
         match way.split_first() {
             None => self.column = Some(column),

@@ -260,6 +260,7 @@ struct JsonHead {
 }
 
 impl JsonHead {
+    /// Adds the fields of an object whose own path of keys is `before`.
     fn see(&mut self, fields: &fields::Fields<'_>, before: &[String], path: &Path) -> Result<(), Error> {
         for (key, value) in fields {
             let way = [before, &[key.to_string()]].concat();

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::write::{PendingFile, TableSink, CompressedWriter};
 use std::path::Path;
 
+/// The writer of JSON lines.
 pub(super) struct JsonSink {
     out: CompressedWriter,
 }
@@ -29,6 +30,7 @@ impl TableSink for JsonSink {
     }
 }
 
+/// Appends one row as a JSON object. Missing columns are omitted.
 fn record(out: &mut String, output: &OutputRows, row: usize) {
     out.push('{');
     let mut first = true;

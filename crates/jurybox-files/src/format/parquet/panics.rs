@@ -47,6 +47,7 @@ pub(super) fn unreadable(path: &Path, file: &PositionedFile, error: &ParquetErro
     broken(path, error)
 }
 
+/// The error of an unreadable Parquet file.
 pub(super) fn broken(path: &Path, error: &impl ToString) -> Error {
     Error::Parquet { path: path.into(), reason: error.to_string() }
 }

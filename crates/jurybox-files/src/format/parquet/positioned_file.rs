@@ -20,6 +20,7 @@ impl PositionedFile {
         Ok(PositionedFile { file: Arc::new(file), length })
     }
 
+    /// A reader that starts at byte `at`.
     pub(super) fn from(&self, at: u64) -> PositionedReader {
         PositionedReader { file: self.file.clone(), at }
     }

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 /// Bytes in memory after which a row group is written out.
 const LARGEST: usize = 64 << 20;
 
+/// The writer of Parquet tables.
 pub(super) struct ParquetSink {
     path: PathBuf,
     /// The output file, until the first rows determine the column types.
