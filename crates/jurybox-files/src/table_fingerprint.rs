@@ -48,7 +48,7 @@ pub struct TableFingerprint {
 impl TableFingerprint {
     /// Computes the hashes. The table's key must be the id of its items.
     pub fn of(table: &Table) -> Result<TableFingerprint, Error> {
-        Ok(RowScan::at(table, None)?.content)
+        Ok(RowScan::of(table, None)?.content)
     }
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct RowScan {
 
 impl RowScan {
     /// Scans a table. Verdicts are hashed and compared only if known ones are given.
-    pub(crate) fn at(table: &Table, verdicts: Option<KnownVerdicts<'_>>) -> Result<RowScan, Error> {
+    pub(crate) fn of(table: &Table, verdicts: Option<KnownVerdicts<'_>>) -> Result<RowScan, Error> {
         let evaluators = table.roles().evaluators();
         let width = evaluators.len();
         let rewarded = table.roles().reward().is_some();

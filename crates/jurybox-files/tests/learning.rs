@@ -247,7 +247,7 @@ fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
         assert!(lesson.taught.learnt_before > 0, "{:?}", lesson.taught);
         assert_eq!(lesson.taught.used + lesson.taught.learnt_before, 6);
         assert!(
-            lesson.notices()[0].to_string().ends_with("learnt already, and not counted again"),
+            lesson.notices()[0].to_string().ends_with("learnt before, and not counted again"),
             "{:?}",
             lesson.notices()
         );

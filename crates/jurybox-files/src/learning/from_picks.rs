@@ -1,4 +1,4 @@
-//! Verdicts that come back on picks, in the same files or in others.
+//! Learning from the verdicts on picks, which are in the files of the picks or in others.
 
 use super::{RowInput, LearnHost, LearnNotice, reward, notify_of_reviewers};
 use crate::error::Error;
@@ -6,7 +6,7 @@ use crate::cell_number::Decimal;
 use crate::own_columns::is_output_name;
 use crate::empty_files::split_empty_files;
 use crate::read_options::ReadOptions;
-use crate::roles::Roles;
+use crate::roles::{Role, Roles};
 use crate::state::State;
 use crate::table::Table;
 use crate::join_verdicts::{JoinedVerdicts, join_verdicts};
@@ -22,42 +22,42 @@ use jurybox::Direction;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct VerdictOptions {
-    /// How the verdicts are written.
+    /// How the files of verdicts are written.
     pub reading: ReadOptions,
-    /// The column of ids, by which they are joined.
+    /// The column of ids by which verdicts are joined to picks.
     pub id: String,
     /// The column of verdicts.
     pub reward: String,
-    /// What words in it are worth.
+    /// Numbers for words in the column of verdicts.
     pub labels: Vec<(String, f64)>,
-    /// The column beside it that says who gave them.
+    /// The column of reviewers who gave the verdicts.
     pub reviewer: Option<String>,
-    /// Columns where low means high, as somebody said; a state remembers the direction of its reward.
+    /// Columns where low means high. The state knows the direction of its own reward.
     pub invert: Vec<String>,
-    /// Whether the verdicts are a column of the picks themselves: they are the same rows, given twice.
+    /// Whether the verdicts are a column of the picks, so that both inputs are the same rows.
     pub together: bool,
-    /// Whether to learn also what the state has learnt already.
+    /// Whether to count verdicts again that the state has learnt before.
     pub again: bool,
 }
 
-/// What became of verdicts that came back: by [`learn_verdicts`].
+/// The result of [`learn_verdicts`].
 #[derive(Debug, Clone)]
 pub struct VerdictResult {
-    /// The state after it.
+    /// The state after learning.
     pub state: State,
-    /// What became of them.
+    /// Counts of picks and verdicts.
     pub back: JoinedVerdicts,
 }
 
 impl VerdictResult {
-    /// What a person should know of it, now that it is over.
+    /// Notices about the result, to be shown at the end.
     pub fn notices(&self) -> Vec<LearnNotice> {
-        let JoinedVerdicts { learnt_before, ignored_rewards: passed_over, too_old: forgotten, .. } = self.back;
+        let JoinedVerdicts { learnt_before, ignored_rewards, too_old, .. } = self.back;
         let policy = self.state.jury.spec().name().to_string();
         let counts = [
             (learnt_before, LearnNotice::LearntBefore { verdicts: learnt_before }),
-            (passed_over, LearnNotice::IgnoredPicks { policy, picks: passed_over }),
-            (forgotten, LearnNotice::TooOld { verdicts: forgotten }),
+            (ignored_rewards, LearnNotice::IgnoredPicks { policy, picks: ignored_rewards }),
+            (too_old, LearnNotice::TooOld { verdicts: too_old }),
         ];
         let JoinedVerdicts { contradictory, unknown_items, picked_twice, known_ids, .. } = self.back.clone();
         let items = [
@@ -67,14 +67,14 @@ impl VerdictResult {
             (known_ids.count, LearnNotice::ReusedIds(known_ids)),
         ];
         let some = counts.into_iter().chain(items).filter(|(count, _)| *count > 0);
-        some.map(|(_, told)| told).chain(reward::outside(&self.state)).collect()
+        some.map(|(_, notice)| notice).chain(reward::out_of_range(&self.state)).collect()
     }
 }
 
-/// Learns the verdicts on picks, each once; none where nobody has given one yet.
+/// Learns the verdicts on picks, each once. Returns `None` if there are no verdicts yet.
 ///
-/// Files without rows are passed over: a desk that was quiet this hour sends one. So are, where verdicts are a column of the picks,
-/// files of picks that nobody has written a verdict into. See [`join_verdicts`] for how they are joined. After an error nothing has changed.
+/// Skips files without rows, and picks without the column of verdicts if both are in the same files.
+/// See [`join_verdicts`] for how they are joined.
 ///
 /// ```
 /// use jurybox_files::{Format, RowInput, VerdictOptions, PickOptions, Roles, State, Table, choose, learn_verdicts};
@@ -105,32 +105,33 @@ pub fn learn_verdicts(
     if how.together && (is_output_name(&reward.name) || evaluators.names().any(|known| known == reward.name)) {
         return Err(Error::NotAVerdict { column: reward.name });
     }
-    // What a person says of how numbers are written is about theirs: the scores of picks are as we wrote them.
+    // The scores of picks are in Jurybox's own notation; the options are about the verdicts.
     let ours = if how.together {
         ReadOptions { decimal: Decimal::default(), na: Vec::new(), ..how.reading.clone() }
     } else {
         ReadOptions::default()
     };
     let key = || Some(how.id.clone());
-    let of_picks = Roles { key: key(), learnt_evaluators: evaluators.as_slice().to_vec(), ..Roles::default() };
-    // An hour without rows has picks without rows.
+    let of_picks = Roles { key: key(), key_role: Role::Id, learnt_evaluators: evaluators.as_slice().to_vec(), ..Roles::default() };
+    // Picks from an empty file are an empty file.
     let picks = match picks {
         RowInput::Files(paths) => {
-            let (busy, quiet) = split_empty_files(paths, &ours);
-            if busy.is_empty() && !quiet.is_empty() {
+            let (filled, empty) = split_empty_files(paths, &ours);
+            if filled.is_empty() && !empty.is_empty() {
                 host.notify(LearnNotice::NoVerdicts);
                 return Ok(None);
             }
-            RowInput::Files(busy)
+            RowInput::Files(filled)
         }
         other => other,
     };
-    let picks = host.prepare(picks.open(&ours, &of_picks)?, worth_telling);
-    for warning in picks.warnings().iter().filter(|warning| worth_telling(warning)) {
+    let picks = host.prepare(picks.open(&ours, &of_picks)?, is_shown);
+    for warning in picks.warnings().iter().filter(|warning| is_shown(warning)) {
         host.notify(LearnNotice::Warning(warning.clone()));
     }
     let roles = Roles {
         key: key(),
+        key_role: Role::Id,
         reviewer: how.reviewer.clone(),
         evaluators: vec![reward.name.clone()],
         labels: how.labels.clone(),
@@ -138,7 +139,7 @@ pub fn learn_verdicts(
         invert: (reward.direction == Direction::Low).then(|| reward.name.clone()).into_iter().collect(),
         ..Roles::default()
     };
-    let Some(verdicts) = given_yet(verdicts, &roles, how)? else {
+    let Some(verdicts) = open_verdicts(verdicts, &roles, how)? else {
         host.notify(LearnNotice::NoVerdicts);
         return Ok(None);
     };
@@ -152,7 +153,7 @@ pub fn learn_verdicts(
 }
 
 impl RowInput<'_> {
-    /// Opens them, to be read once.
+    /// Opens the input as a table that is read once.
     fn open(self, reading: &ReadOptions, roles: &Roles) -> Result<Table, Error> {
         match self {
             RowInput::Files(paths) => Table::open_as(&paths, reading, roles, false),
@@ -162,14 +163,14 @@ impl RowInput<'_> {
     }
 }
 
-/// What is worth telling of picks. Which evaluators had no scores for them was said when they were picked, and one that joined since
-/// cannot have any: a desk that learns every hour would be told of it every hour.
-fn worth_telling(warning: &Warning) -> bool {
+/// Whether a warning about picks is shown. Evaluators without scores were reported when the picks
+/// were made, or were added later.
+fn is_shown(warning: &Warning) -> bool {
     !["missing-column", "no-values"].contains(&warning.code())
 }
 
-/// The verdicts; none where nobody has given one.
-fn given_yet(verdicts: RowInput<'_>, roles: &Roles, how: &VerdictOptions) -> Result<Option<Table>, Error> {
+/// The table of verdicts, or `None` if there are none yet.
+fn open_verdicts(verdicts: RowInput<'_>, roles: &Roles, how: &VerdictOptions) -> Result<Option<Table>, Error> {
     let mut paths = match verdicts {
         RowInput::Files(paths) => paths,
         once @ (RowInput::Once(_) | RowInput::Again(_)) => {
@@ -181,9 +182,9 @@ fn given_yet(verdicts: RowInput<'_>, roles: &Roles, how: &VerdictOptions) -> Res
     };
     while !paths.is_empty() {
         let without = match Table::open_as(&paths, &how.reading, roles, false) {
-            // A desk that was quiet this hour sends a file without rows.
+            // An hour without verdicts has a file without rows.
             Err(Error::NoRows { path, .. } | Error::Empty { path }) if paths.contains(&path) => path,
-            // Picks that people have not written a verdict into have no column for it: another file has it.
+            // Picks without verdicts lack the column, which another file has.
             Err(Error::NoneOfTheEvaluators { path, .. }) if how.together && paths.contains(&path) => path,
             Err(Error::NoneOfTheEvaluators { path, .. }) => {
                 return Err(Error::NoVerdictColumn { path, column: how.reward.clone() });

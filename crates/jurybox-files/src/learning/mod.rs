@@ -1,18 +1,19 @@
-//! Learning as a whole: from rows and their rewards, or from the verdicts that come back on picks.
+//! Learning a state from rows with rewards, or from the verdicts on picks.
 //!
-//! One room for all who learn: the command, the Python package, and whoever comes next. What they have in common is here: which files are
-//! new (by their bytes, and by their rows), which way the reward points, who is seated, what is remembered so that nothing counts
-//! twice. What they have of their own stays with them: where a state is kept and who may change it, and how things are said.
+//! The command line and the Python package share this code: it finds the files and rows that are
+//! new, checks the reward and the evaluators against the state, and remembers what was learnt, so
+//! that nothing counts twice. Callers keep the state file and show the messages.
 //!
-//! | comes in | |
+//! | input | |
 //! |---|---|
-//! | a [`State`], or none | it is not changed: what is learnt is a new one |
-//! | [`RowInput`] | the rows: files, or a table that can be had once and has no file |
-//! | [`LearnOptions`], [`VerdictOptions`] | how they are written, which column is what, policy, time, who is forgotten, whether to count again |
-//! | a [`LearnHost`] | takes every table in hand that is opened, and is told things when they are known |
+//! | [`State`] | learnt before, or `None`; it is not changed |
+//! | [`RowInput`] | the rows: files, or tables in memory |
+//! | [`LearnOptions`], [`VerdictOptions`] | roles of columns, policy, time, evaluators to drop |
+//! | [`LearnHost`] | prepares each table before it is read, and receives notices |
 //!
-//! Out come the new state with what was learnt ([`LearnResult`], [`VerdictResult`]), or nothing where nothing was new. What a person should know
-//! is [`LearnNotice`] as it is found, as data with words for it; what is known only at the end is in their `remarks`.
+//! The result is a new state with counts ([`LearnResult`], [`VerdictResult`]), or `None` if nothing
+//! was new. Messages are [`LearnNotice`]s: the host receives them as they arise, and the results
+//! have those that are known only at the end.
 
 mod new_rows;
 mod from_picks;
@@ -38,10 +39,11 @@ use new_rows::{LearntNames, NewFiles, NewRows};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// Opens a table that can be opened once: it is told how the rows are written, which column is what, and whether they are read again.
+/// Callback that opens a table once. Its arguments: the notation of the rows, the roles of columns,
+/// and whether the rows will be read a second time.
 pub type OpenOnce<'a> = Box<dyn FnOnce(&ReadOptions, &Roles, bool) -> Result<Table, Error> + 'a>;
 
-/// Opens a table as often as it is asked to, in the same way.
+/// Callback that opens a table any number of times, with the arguments of [`OpenOnce`].
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
@@ -51,34 +53,32 @@ pub type OpenOnce<'a> = Box<dyn FnOnce(&ReadOptions, &Roles, bool) -> Result<Tab
 /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.9, 0.2]));
 /// let batch = RecordBatch::try_from_iter([("spam", spam)])?;
 /// let open: OpenAgain<'_> = Box::new(move |reading, roles, _again| Table::from_batches_as(vec![batch.clone()], reading, roles));
-/// let lesson = learn_rows(None, RowInput::Again(open), &LearnOptions::default(), &mut ())?.expect("nothing was known");
+/// let lesson = learn_rows(None, RowInput::Again(open), &LearnOptions::default(), &mut ())?.expect("the rows are new");
 /// assert_eq!(lesson.state.jury.seen().items, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub type OpenAgain<'a> = Box<dyn Fn(&ReadOptions, &Roles, bool) -> Result<Table, Error> + 'a>;
 
-/// Rows, as they are given.
+/// Rows to learn from.
 ///
 /// ```
 /// use jurybox_files::{RowInput, Table};
 ///
 /// let files = RowInput::Files(vec!["monday.csv".into(), "-".into()]);
-/// // A table of one's own, opened when it is known which of its columns are needed.
+/// // A table in memory, opened when it is known which of its columns are needed.
 /// let frame = RowInput::Once(Box::new(|reading, roles, _again| Table::from_batches_as(Vec::new(), reading, roles)));
 /// # drop((files, frame));
 /// ```
 pub enum RowInput<'a> {
-    /// Files, pipes among them: each is known again.
+    /// Files and pipes. Those that were learnt before are recognised.
     Files(Vec<PathBuf>),
-    /// Rows that have no file and can be had once, and so are not known again: a stream.
+    /// Rows of a stream, which are not recognised when they come again.
     Once(OpenOnce<'a>),
-    /// Rows that have no file and can be had again, because they are in memory: those that have one column of ids are known again.
+    /// Rows in memory. They are recognised when they come again if they have one column of ids.
     Again(OpenAgain<'a>),
 }
 
-/// Whoever has something learnt.
-///
-/// `()` is one that shows nothing and listens to nothing.
+/// The caller's side of learning: it prepares tables and receives notices. `()` does neither.
 ///
 /// ```
 /// use jurybox_files::{RowInput, LearnHost, LearnOptions, Table, LearnNotice, Warning, learn_rows};
@@ -86,7 +86,7 @@ pub enum RowInput<'a> {
 /// struct Log(Vec<String>);
 ///
 /// impl LearnHost for Log {
-///     fn prepare(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
+///     fn prepare(&self, table: Table, _shown: fn(&Warning) -> bool) -> Table {
 ///         table.with_threads(2)
 ///     }
 ///     fn notify(&mut self, notice: LearnNotice) {
@@ -99,27 +99,27 @@ pub enum RowInput<'a> {
 /// std::fs::write(&path, "spam,abuse\n0.9,0.1\n0.2,0.3\n")?;
 /// let mut log = Log(Vec::new());
 /// learn_rows(None, RowInput::Files(vec![path]), &LearnOptions::default(), &mut log)?;
-/// assert_eq!(log.0, ["evaluators: spam, abuse"]);
+/// assert_eq!(log.0, ["Scores: spam, abuse."]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LearnHost {
-    /// Takes a table in hand before it is read: how many threads, who watches it and may stop it, and who
-    /// [hears](Table::heard) of it what is worth telling.
-    fn prepare(&self, table: Table, worth: fn(&Warning) -> bool) -> Table;
+    /// Prepares a table before it is read: its threads, progress and [warnings](Table::on_warning),
+    /// of which only those that pass `shown` are shown.
+    fn prepare(&self, table: Table, shown: fn(&Warning) -> bool) -> Table;
 
-    /// Is told something, in the order in which it is found.
+    /// Receives the notices in the order in which they arise.
     fn notify(&mut self, notice: LearnNotice);
 }
 
 impl LearnHost for () {
-    fn prepare(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
+    fn prepare(&self, table: Table, _shown: fn(&Warning) -> bool) -> Table {
         table
     }
 
     fn notify(&mut self, _notice: LearnNotice) {}
 }
 
-/// How to learn from rows.
+/// Options for [`learn_rows`].
 ///
 /// ```
 /// use jurybox_files::{LearnOptions, Roles};
@@ -130,38 +130,39 @@ impl LearnHost for () {
 pub struct LearnOptions {
     /// How the rows are written.
     pub reading: ReadOptions,
-    /// Which column is what. The key is the round of each row; without one each file is a round. Who is seated is the state's to say.
+    /// Roles of columns. The key is the round of each row; without it each file is a round.
+    /// `learnt_evaluators` and `learnt_reward` are overwritten with those of the state.
     pub roles: Roles,
-    /// The policy that learns; none for that of the state, or the default.
+    /// The policy. `None` is that of the state, or the default one.
     pub policy: Option<Spec>,
-    /// The time of the first round; none for one after the latest that the state has seen.
+    /// The time of the first round. `None` is one after the latest round of the state.
     pub at: Option<u64>,
-    /// Evaluators of the state to forget.
+    /// Evaluators to drop from the state.
     pub drop: Vec<String>,
-    /// Whether to learn also what the state has learnt already.
+    /// Whether to count rows again that the state has learnt before.
     pub again: bool,
 }
 
-/// What was learnt from rows: by [`learn_rows`].
+/// The result of [`learn_rows`].
 #[derive(Debug, Clone)]
 pub struct LearnResult {
-    /// The state after it.
+    /// The state after learning.
     pub state: State,
-    /// What the rows taught.
+    /// Counts of rows, rounds and rewards.
     pub taught: LearnCounts,
 }
 
 impl LearnResult {
-    /// What a person should know of it, now that it is over.
+    /// Notices about the result, to be shown at the end.
     ///
     /// ```
-    /// # use jurybox_files::{RowInput, LearnOptions, Roles, learn_rows};
+    /// # use jurybox_files::{LearnNotice, LearnOptions, Roles, RowInput, learn_rows};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("week.csv");
     /// std::fs::write(&path, "day,spam,abuse\nmon,0.9,0.1\ntue,0.2,0.3\nmon,0.8,0.1\n")?;
     /// let how = LearnOptions { roles: Roles { key: Some("day".into()), ..Roles::default() }, ..LearnOptions::default() };
-    /// let lesson = learn_rows(None, RowInput::Files(vec![path]), &how, &mut ())?.expect("nothing was known");
-    /// assert!(lesson.notices()[0].to_string().starts_with("1 round came back after another had begun"));
+    /// let lesson = learn_rows(None, RowInput::Files(vec![path]), &how, &mut ())?.expect("the rows are new");
+    /// assert!(matches!(lesson.notices()[0], LearnNotice::ReopenedRounds { rounds: 1 }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn notices(&self) -> Vec<LearnNotice> {
@@ -180,24 +181,28 @@ impl LearnResult {
         if rewards > 0 {
             notices.push(LearnNotice::MissingReceipts { policy: policy(), rewards });
         }
-        notices.extend(reward::outside(&self.state));
+        notices.extend(reward::out_of_range(&self.state));
         notices
     }
 }
 
-/// Of rows whose ids are known, so few with other scores or another verdict, or less than one in so many, are corrected ones. Of more, ids come back as new items.
+/// With fewer rows than this whose known id has other scores or another verdict, or with a smaller
+/// share than one in [`ONE_IN`], the rows are corrections. With more, ids are reused for new items.
 const FEW_CORRECTED: u64 = 3;
+/// See [`FEW_CORRECTED`].
 const ONE_IN: u64 = 50;
 
-/// Learns from rows; none where all of them have been learnt already, or where files have columns and no rows.
+/// Learns from rows. Returns `None` if all were learnt before, or if there are none.
 ///
-/// Of files, those are passed over that the state has learnt: the same bytes, compressed or not, under whatever name, and through a pipe; and,
-/// where they have one column of ids, the same rows in another order or format, in memory as well. Of other tables with one column of ids those rows
-/// are passed over whose verdict was learnt before, from a table or with a pick: the same id, scores, reward and reviewer; where only the
-/// id is the same the row counts, and that is told. A state has no room for every row without a verdict that it was shown: these count
-/// with every table that they are in. Rows that were
-/// picked from are refused, because they have been seen: verdicts on them come [with the picks](learn_verdicts). After an error nothing has
-/// changed.
+/// Skips files that the state has learnt: the same bytes, whatever their name or compression, or
+/// with one column of ids the same rows in any order and format.
+///
+/// In other tables with one column of ids, rows are skipped whose id, scores, reward and reviewer
+/// were learnt before, from a table or with a pick. Rows of which only the id was learnt are
+/// counted, and reported. Rows without a verdict are not remembered, and count in every table.
+///
+/// Errors on rows that the state has picked from, because it has observed them: their verdicts are
+/// learnt [with the picks](learn_verdicts).
 ///
 /// ```
 /// use jurybox_files::{RowInput, LearnOptions, Roles, learn_rows};
@@ -211,7 +216,7 @@ const ONE_IN: u64 = 50;
 ///     policy: Some("lin-ucb".parse()?),
 ///     ..LearnOptions::default()
 /// };
-/// let lesson = learn_rows(None, file("monday.csv"), &how, &mut ())?.expect("nothing was known");
+/// let lesson = learn_rows(None, file("monday.csv"), &how, &mut ())?.expect("the rows are new");
 /// assert_eq!((lesson.taught.used, lesson.state.jury.seen().used), (2, 2));
 /// assert!(learn_rows(Some(&lesson.state), file("sorted.csv"), &how, &mut ())?.is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -235,7 +240,7 @@ pub fn learn_rows(
     }
     roles.learnt_reward = before.and_then(|state| state.memory.reward()).map(|reward| reward.name);
     let known = before.map_or(&[][..], |state| state.jury.evaluators().as_slice());
-    // Who names the evaluators means those with scores: the contexts of a state stay.
+    // Named evaluators replace those with scores. The contexts of the state stay.
     if !roles.evaluators.is_empty() {
         let left_out = |one: &&Evaluator| {
             let named = [&roles.evaluators, &roles.context, &how.drop];
@@ -256,14 +261,14 @@ pub fn learn_rows(
         }
         RowInput::Files(paths) => {
             let named = !paths.is_empty();
-            let (paths, quiet) = split_empty_files(paths, &how.reading);
-            quiet.into_iter().for_each(|EmptyFile { path, .. }| host.notify(LearnNotice::EmptyFile { path }));
+            let (paths, empty) = split_empty_files(paths, &how.reading);
+            empty.into_iter().for_each(|EmptyFile { path, .. }| host.notify(LearnNotice::EmptyFile { path }));
             let mut new = NewFiles::of(paths, before, how, &roles, host)?;
             let sources = new.open(before, how, host)?;
             if sources.is_empty() && named {
                 return Ok(None);
             }
-            // Only now: who is forgotten is not there any more when the same is asked once more.
+            // Not earlier: when a learnt file comes again, a dropped evaluator is already gone.
             roles.learnt_evaluators = without_forgotten(known, &how.drop, &roles.evaluators)?;
             (Table::over(sources, new.paths(), &how.reading, &roles)?, NewInput::Files(new))
         }
@@ -283,7 +288,7 @@ pub fn learn_rows(
     let (mut known, mut known_ids) = new.known();
     let same: usize = known.iter().map(HashSet::len).sum();
     if known_ids.count >= FEW_CORRECTED && known_ids.count * ONE_IN > same as u64 {
-        // Ids come back as new items: those that look as they did before are new as well, and left out they would be missed.
+        // Ids are reused for new items, so rows that look the same are new items as well.
         known = Vec::new();
         known_ids.count += same as u64;
     }
@@ -296,7 +301,7 @@ pub fn learn_rows(
         NewInput::Unnamed => LearntNames::default(),
     };
     tables.into_iter().for_each(|name| state.memory.learnt_file(name));
-    // A policy that learns from none of these rewards may yet learn from the same ones with their receipts.
+    // A policy that used none of these rewards may still learn from them with their receipts.
     if taught.used > 0 {
         state.memory.learnt_verdicts_of_table(&verdicts);
     }
@@ -307,7 +312,7 @@ pub fn learn_rows(
     Ok(Some(LearnResult { state, taught }))
 }
 
-/// Tells of it where a policy has no use for who judged.
+/// Reports a column of reviewers that the policy does not use.
 fn notify_of_reviewers(jury: &Jury, column: Option<&str>, host: &mut dyn LearnHost) {
     if let Some(column) = column.filter(|_| !jury.tells_reviewers_apart()) {
         let policy = jury.spec().name().to_string();
@@ -315,16 +320,17 @@ fn notify_of_reviewers(jury: &Jury, column: Option<&str>, host: &mut dyn LearnHo
     }
 }
 
-/// What is learnt, for the names by which a state will know it again.
+/// The rows that are learnt, with the fingerprints by which the state remembers them.
 enum NewInput<'a> {
     Files(NewFiles),
     Rows(NewRows<'a>),
-    /// A stream is gone when it has been learnt.
+    /// A stream, which has no fingerprint.
     Unnamed,
 }
 
 impl NewInput<'_> {
-    /// The rows of each source that were learnt before, and those of which nothing but the id was.
+    /// For each source the rows that were learnt before; and the rows of all sources of which only
+    /// the id was.
     fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match self {
             NewInput::Files(files) => files.known(),
@@ -334,7 +340,7 @@ impl NewInput<'_> {
     }
 }
 
-/// A copy of the state with the table's evaluators seated, or a new one.
+/// A copy of the state with the evaluators of the table, or a new state.
 fn state_to_teach(
     before: Option<&State>,
     table: &Table,

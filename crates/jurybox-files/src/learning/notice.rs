@@ -1,4 +1,5 @@
-//! What is to be told of learning: facts, with words for them that know no flags and no keywords.
+//! What learning reports while it runs and at its end. The messages name no options, because the
+//! command line and the Python package have different ones.
 
 use crate::roles::ColumnRoles;
 use crate::join_verdicts::ItemList;
@@ -7,114 +8,114 @@ use jurybox_draw::counted;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Something to be told of learning.
+/// Something that learning reports.
 ///
 /// ```
 /// use jurybox_files::LearnNotice;
-/// let told = LearnNotice::LearntFile { path: "monday.csv".into() };
-/// assert_eq!(told.to_string(), "monday.csv: learnt already, and not counted again");
-/// assert!(!told.is_warning());
+/// let notice = LearnNotice::LearntFile { path: "monday.csv".into() };
+/// assert_eq!(notice.to_string(), "monday.csv: skipped, because it was learnt before");
+/// assert!(!notice.is_warning());
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum LearnNotice {
-    /// Which column was taken as what.
+    /// The roles of the columns of a table.
     Columns(ColumnRoles),
-    /// What a person should know of a table.
+    /// A warning about a table.
     Warning(Warning),
-    /// A file has been learnt, and is passed over.
+    /// A file was skipped, because it was learnt before.
     LearntFile {
         /// The file.
         path: PathBuf,
     },
-    /// The rows of a file have been learnt from another one, and it is passed over.
+    /// A file was skipped, because its rows were learnt from another one.
     LearntRows {
         /// The file.
         path: PathBuf,
     },
-    /// A file has columns and no rows, and is passed over.
+    /// A file was skipped, because it has columns but no rows.
     EmptyFile {
         /// The file.
         path: PathBuf,
     },
-    /// An evaluator is new to the state.
+    /// An evaluator was added to the state.
     EvaluatorAdded {
         /// Its name.
         evaluator: String,
     },
-    /// An evaluator of the state is forgotten.
+    /// An evaluator was dropped from the state.
     EvaluatorRemoved {
         /// Its name.
         evaluator: String,
     },
-    /// Rewards lie far beyond those that were learnt before.
+    /// Rewards are far outside of the range that was learnt before.
     OtherScale {
         /// The column of the reward.
         reward: String,
-        /// The least and the greatest until now.
+        /// The least and the greatest reward before.
         before: (f64, f64),
-        /// The least and the greatest here.
+        /// The least and the greatest reward now.
         here: (f64, f64),
     },
-    /// Every score of an evaluator is the reward of its row: it may be the verdict itself.
+    /// Every score of an evaluator equals the reward of its row, so it may be the verdict itself.
     LeakedReward {
         /// Its name.
         evaluator: String,
         /// The column of the reward.
         reward: String,
     },
-    /// Rounds came back after another had begun.
+    /// Rows of a round came after another round had begun, and were learnt as a new round.
     ReopenedRounds {
-        /// How many.
+        /// The number of rounds.
         rounds: u64,
     },
-    /// Rewards that the policy does not learn from, because they have no receipt.
+    /// Rewards without a receipt, which the policy cannot learn from.
     MissingReceipts {
         /// The policy's name.
         policy: String,
-        /// How many.
+        /// The number of rewards.
         rewards: u64,
     },
-    /// Rewards lay outside the range that the policy was told; all that the state has seen.
+    /// Rewards outside of the range given to the policy, counted over the whole state.
     OutOfRange {
         /// The policy with its options.
         policy: String,
-        /// How many.
+        /// The number of rewards.
         rewards: u64,
     },
-    /// Verdicts name their reviewers, and the policy makes no use of it.
+    /// Verdicts name their reviewers, but the policy does not distinguish them.
     ReviewersIgnored {
         /// The policy's name.
         policy: String,
         /// The column of reviewers.
         column: String,
     },
-    /// The state has picked, and these rows have no ids by which to tell whether it was from them.
+    /// The state has picked from rows, and these have no ids to tell whether they are the same.
     MissingIds,
-    /// Nobody has given a verdict yet.
+    /// There are no verdicts yet.
     NoVerdicts,
-    /// Verdicts that have been learnt before.
+    /// Verdicts on picks that were learnt before, and were not counted again.
     LearntBefore {
-        /// How many.
+        /// The number of verdicts.
         verdicts: u64,
     },
-    /// Rows with verdicts that have been learnt before: the same id, scores, verdict and reviewer.
+    /// Rows whose id, scores, verdict and reviewer were learnt before; they were not counted again.
     LearntVerdicts {
-        /// How many.
+        /// The number of rows.
         rows: u64,
     },
-    /// Rows of which the id was learnt before, with other scores or another verdict.
+    /// Rows whose id was learnt before with other scores or another verdict; they were counted.
     ReusedIds(ItemList),
-    /// Picks that the policy does not learn from.
+    /// Picks with verdicts that the policy does not learn from.
     IgnoredPicks {
         /// The policy's name.
         policy: String,
-        /// How many.
+        /// The number of picks.
         picks: u64,
     },
-    /// Verdicts on picks of rounds that the state has forgotten.
+    /// Verdicts on picks of rounds that the state no longer remembers.
     TooOld {
-        /// How many.
+        /// The number of verdicts.
         verdicts: u64,
     },
     /// Items with verdicts that contradict each other.
@@ -126,7 +127,7 @@ pub enum LearnNotice {
 }
 
 impl LearnNotice {
-    /// Whether a person should think about it before believing a result.
+    /// Whether it is a warning, and not only information.
     pub fn is_warning(&self) -> bool {
         match self {
             LearnNotice::Warning(_)
@@ -159,67 +160,67 @@ impl LearnNotice {
 impl fmt::Display for LearnNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LearnNotice::Columns(taken) => write!(f, "{taken}"),
+            LearnNotice::Columns(roles) => write!(f, "{roles}"),
             LearnNotice::Warning(warning) => write!(f, "{warning}"),
-            LearnNotice::LearntFile { path } => write!(f, "{}: learnt already, and not counted again", path.display()),
+            LearnNotice::LearntFile { path } => write!(f, "{}: skipped, because it was learnt before", path.display()),
             LearnNotice::LearntRows { path } => {
-                write!(f, "{}: the same rows were learnt already, and not counted again", path.display())
+                write!(f, "{}: skipped, because the same rows were learnt before", path.display())
             }
-            LearnNotice::EmptyFile { path } => write!(f, "{}: there are columns but no rows", path.display()),
+            LearnNotice::EmptyFile { path } => write!(f, "{}: skipped, because it has columns but no rows", path.display()),
             LearnNotice::EvaluatorAdded { evaluator } => {
-                write!(f, "`{evaluator}` joins: what was learnt before is learnt without it")
+                write!(f, "added evaluator `{evaluator}`: it has no scores for what was learnt before")
             }
             LearnNotice::EvaluatorRemoved { evaluator } => {
-                write!(f, "`{evaluator}` leaves: what was learnt of it is forgotten")
+                write!(f, "dropped evaluator `{evaluator}`: what was learnt about it is forgotten")
             }
             LearnNotice::OtherScale { reward, before: (low, high), here: (least, greatest) } => write!(
                 f,
-                "`{reward}` lay within {low} to {high} until now, and here within {least} to {greatest}: is that another scale?"
+                "rewards in `{reward}` were from {low} to {high} before and are from {least} to {greatest} now: check that the scale is the same"
             ),
             LearnNotice::LeakedReward { evaluator, reward } => write!(
                 f,
-                "`{evaluator}` is `{reward}` in every row: if it is only known once somebody has looked, leave it out, or all that is learnt is to trust it"
+                "`{evaluator}` equals the reward `{reward}` in every row: if it is known only after the review, ignore it, or nothing else is learnt"
             ),
             LearnNotice::ReopenedRounds { rounds } => write!(
                 f,
-                "{} came back after another had begun, and counted again: sort the rows by their rounds",
+                "{} had rows after another round had begun, and counted as new rounds: sort the rows by round",
                 counted(*rounds, "round")
             ),
             LearnNotice::MissingReceipts { policy, rewards } => write!(
                 f,
-                "`{policy}` does not learn from rewards without a receipt: {rewards} were passed over"
+                "`{policy}` does not learn from rewards without a receipt: {rewards} were ignored"
             ),
             LearnNotice::OutOfRange { policy, rewards } => write!(
                 f,
-                "{} outside the range that `{policy}` was told, moved to its ends",
+                "{} outside the range of `{policy}`, counted as its nearest end",
                 counted(*rewards, "reward")
             ),
             LearnNotice::ReviewersIgnored { policy, column } => write!(
                 f,
-                "`{policy}` does not tell reviewers apart: `{column}` is passed over, and every verdict counts alike. `adaptive` learns how severe and how noisy each of them is"
+                "`{policy}` does not distinguish reviewers: `{column}` is ignored, and all verdicts count alike. `adaptive` learns how severe and how noisy each reviewer is"
             ),
             LearnNotice::MissingIds => write!(
                 f,
-                "the state has seen items by picking from them; without the column of their ids nobody can tell whether these rows are among them, and then they count twice: name it (`id`)"
+                "the state has picked from rows before. If these are among them, they count twice: name the column of ids (`id`), so that they are recognised"
             ),
-            LearnNotice::NoVerdicts => write!(f, "no verdicts yet: nothing is learnt"),
+            LearnNotice::NoVerdicts => write!(f, "no verdicts yet: nothing was learnt"),
             LearnNotice::LearntBefore { verdicts } => {
-                write!(f, "{} learnt already, and not counted again", counted(*verdicts, "verdict"))
+                let were = if *verdicts == 1 { "was" } else { "were" };
+                write!(f, "{} {were} learnt before, and not counted again", counted(*verdicts, "verdict"))
             }
             LearnNotice::LearntVerdicts { rows } => {
-                let have = if *rows == 1 { "has" } else { "have" };
+                let were = if *rows == 1 { "was" } else { "were" };
                 write!(
                     f,
-                    "{} {have} ids, scores and verdicts that were learnt already, and not counted again",
+                    "{} with the same id, scores and verdict {were} learnt before, and not counted again",
                     counted(*rows, "row")
                 )
             }
             LearnNotice::ReusedIds(items) => {
-                let (has, counts) =
-                    if items.count == 1 { ("has", "it counts") } else { ("have", "they count") };
+                let has = if items.count == 1 { "has" } else { "have" };
                 write!(
                     f,
-                    "{} {has} an id that was learnt before, and other scores or another verdict as far as is known: {items}; where that is the same item, {counts} twice: leave it out. Where ids come back as new items, all is well",
+                    "{} {has} an id that was learnt before with other scores or another verdict: {items}. If the item is the same, it counts twice: remove the row. If ids are reused for new items, nothing needs to be done",
                     counted(items.count, "row")
                 )
             }
@@ -228,14 +229,14 @@ impl fmt::Display for LearnNotice {
             }
             LearnNotice::TooOld { verdicts } => write!(
                 f,
-                "{} on picks so old that the state does not know whether it has learnt them: not counted",
+                "{} on picks too old for the state to know whether it has learnt them: not counted",
                 counted(*verdicts, "verdict")
             ),
             LearnNotice::Contradictory(items) => about(
                 f,
                 items,
                 ["has", "have"],
-                "verdicts that contradict each other, none of which is learnt",
+                "verdicts that contradict each other; none of them was learnt",
             ),
             LearnNotice::UnknownItems(items) => {
                 about(f, items, ["has a verdict and is", "have a verdict and are"], "not among the picks")
@@ -244,7 +245,7 @@ impl fmt::Display for LearnNotice {
                 f,
                 items,
                 ["was", "were"],
-                "picked more than once; a verdict counts once, with the first pick that it comes to",
+                "picked more than once; a verdict counts once, with the earliest pick",
             ),
         }
     }

@@ -1,4 +1,5 @@
-//! The reward of a state: which way it points, on which scale it lies, and what a policy could not take as it was.
+//! Checks of rewards against those that a state has learnt: direction, range, and leakage into
+//! scores.
 
 use super::{LearnHost, LearnNotice};
 use crate::error::Error;
@@ -6,23 +7,24 @@ use crate::state::State;
 use crate::teach::LearnCounts;
 use jurybox::{Evaluator, Jury};
 
-/// The reward with its direction: as it was said, or as the state remembers it. Another one than the state's is refused.
+/// The reward with its direction: inverted if `invert` names it, else as in the state. Errors if it
+/// is not the reward of the state.
 pub(super) fn directed(name: &str, invert: &[String], state: Option<&State>) -> Result<Evaluator, Error> {
     let Some(memory) = state.map(|state| &state.memory) else {
-        return Ok(said(name, invert).unwrap_or_else(|| name.into()));
+        return Ok(inverted(name, invert).unwrap_or_else(|| name.into()));
     };
     let learnt = || memory.reward().filter(|learnt| learnt.name == name);
-    let reward = said(name, invert).or_else(learnt).unwrap_or_else(|| name.into());
+    let reward = inverted(name, invert).or_else(learnt).unwrap_or_else(|| name.into());
     memory.same_reward(&reward)?;
     Ok(reward)
 }
 
-/// The reward turned round, where somebody said so.
-fn said(name: &str, invert: &[String]) -> Option<Evaluator> {
-    invert.iter().any(|inverted| inverted == name).then(|| Evaluator::low(name))
+/// The inverted reward, if `invert` names it.
+fn inverted(name: &str, invert: &[String]) -> Option<Evaluator> {
+    invert.iter().any(|other| other == name).then(|| Evaluator::low(name))
 }
 
-/// Remembers the reward and its range; tells where that looks like another scale.
+/// Adds the reward and its range to the state, and reports a range that looks like another scale.
 pub(super) fn remember(
     state: &mut State,
     reward: &Evaluator,
@@ -35,7 +37,7 @@ pub(super) fn remember(
     }
 }
 
-/// Tells of evaluators that are the reward under another name. Rewards that are all the same say nothing of that.
+/// Reports evaluators whose scores equal the rewards. Rewards that are all the same show nothing.
 pub(super) fn notify_leakage(jury: &Jury, reward: &Evaluator, taught: &LearnCounts, host: &mut dyn LearnHost) {
     if taught.range.is_none_or(|(least, greatest)| least == greatest) {
         return;
@@ -46,8 +48,8 @@ pub(super) fn notify_leakage(jury: &Jury, reward: &Evaluator, taught: &LearnCoun
     }
 }
 
-/// How many rewards the policy could not take as they are.
-pub(super) fn outside(state: &State) -> Option<LearnNotice> {
+/// The notice about rewards outside of the range given to the policy.
+pub(super) fn out_of_range(state: &State) -> Option<LearnNotice> {
     let rewards = state.jury.seen().outside;
     (rewards > 0).then(|| LearnNotice::OutOfRange { policy: state.jury.spec().to_string(), rewards })
 }
