@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_day_of_an_era_has_its_date_and_comes_after_the_one_before() {
+    fn every_day_of_an_era_converts_both_ways() {
         let mut before = date_of(-1001);
         for days in -1000..146_097 + 1000 {
             let (year, month, day) = date_of(days);

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_as_people_write_them() {
+    fn common_notations_are_read() {
         for (text, value) in [
             ("yes", 1.0),
             ("No", 0.0),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_two_numbers_is_read_only_when_a_person_or_the_column_says_which() {
+    fn ambiguous_numbers_need_an_option_or_the_column() {
         let read = |decimal, text: &str| Notation { decimal, ..Notation::default() }.read(text.as_bytes());
         for (text, either, seen, comma, point) in [
             ("1,234", None, Some(1.234), Some(1.234), Some(1234.0)),
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_of_shares_has_no_number_of_another_scale() {
+    fn numbers_beyond_one_are_odd_among_shares() {
         let shares = Notation { shares: true, ..Notation::default() };
         for (text, value) in [("13%", 0.13), ("0.2", 0.2), ("1", 1.0), ("-3%", -0.03), ("150%", 1.5)] {
             assert_eq!(shares.read(text.as_bytes()), ParsedCell::Number(value), "{text}");
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_calls_missing_is_missing_also_as_a_number() {
+    fn numbers_can_mean_missing() {
         let na = Arc::new(MissingWords::new(&["-99".into(), "k.A.".into(), "fällt aus".into()]));
         let notation = Notation { na, ..Notation::default() };
         for text in ["-99", " -99.0", "k.A.", "K.A.", "FÄLLT AUS"] {

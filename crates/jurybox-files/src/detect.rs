@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_is_what_most_of_its_cells_are() {
+    fn a_column_is_of_its_most_frequent_kind() {
         assert_eq!(kind(&["", "NA"]), ColumnKind::Empty);
         assert_eq!(kind(&["1.5", "high", "2"]), ColumnKind::Number);
         assert_eq!(kind(&["a", "b", "2"]), ColumnKind::Text);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_that_are_all_long_are_no_scores() {
+    fn large_whole_numbers_are_no_scores() {
         assert_eq!(kind(&["1767225600", "1767225660", "1767225600", "1767225601", "1767225660"]), ColumnKind::Long);
         assert_eq!(kind(&["20260301", "20260302", "20260302", "20260303", "20260303"]), ColumnKind::Long);
         assert_eq!(kind(&["20260301", "20260302", "20260302", "7", "20260303"]), ColumnKind::Number);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn rounded_numbers_are_scores_however_large() {
+    fn large_rounded_numbers_are_scores() {
         let of = |cell: &dyn Fn(u64) -> String| {
             let cells: Vec<String> = (1..60).map(cell).collect();
             kind(&cells.iter().map(String::as_str).collect::<Vec<_>>())
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_and_distinct_whole_numbers_name_things() {
+    fn counting_and_distinct_whole_numbers_are_identifiers() {
         let cells = |values: Vec<u64>| -> Vec<String> { values.iter().map(ToString::to_string).collect() };
         let of = |values: Vec<u64>| kind(&cells(values).iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(of((7..12).collect()), ColumnKind::Serial);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_empty_or_comes_twice_does_not_make_scores_of_names() {
+    fn a_gap_or_a_repetition_does_not_turn_identifiers_into_scores() {
         let looked = |cells: &[String]| {
             let mut look = ColumnDetector::default();
             cells.iter().for_each(|cell| look.see(cell.as_bytes(), &Notation::default()));

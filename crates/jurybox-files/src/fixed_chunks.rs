@@ -220,7 +220,7 @@ mod tests {
     use std::fmt::Write;
 
     #[test]
-    fn chunks_end_at_the_same_rows_whatever_the_blocks_and_the_threads() {
+    fn chunks_do_not_depend_on_blocks_and_threads() {
         // 300 evaluators: chunks of 436 rows, about twenty blocks of text.
         let dir = tempfile::tempdir().unwrap();
         let header: Vec<String> = (0..300).map(|j| format!("e{j}")).collect();

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_begin_a_formula_is_text_and_numbers_stay() {
+    fn formulas_become_text_and_numbers_stay() {
         for cell in
             ["=cmd|' /C calc'!A0", "+SUM(A1)", "-2+3", "@x", "\tx", "\rx", "\n=x", "＝x", "-", "=", "--1"]
         {

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_that_were_doubles_too_large_to_be_exact_are_told_from_digits() {
+    fn rounded_doubles_are_distinguished_from_digits() {
         for cell in [
             "9007199254740992.0",
             " -9007199254740996.0 ",
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_and_whole_numbers_are_one_id_however_they_are_written() {
+    fn times_and_whole_numbers_are_one_id_in_every_notation() {
         for (cell, id) in [
             ("2026-03-01 09:30:00", "2026-03-01T09:30:00"),
             ("2026-03-01T09:30:00.000000", "2026-03-01T09:30:00"),

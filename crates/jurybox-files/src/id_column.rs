@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_stay_in_their_order_and_shared_ones_are_counted_by_what_they_mean() {
+    fn ids_keep_their_order_and_equal_ones_are_counted() {
         let mut ids = IdColumn::of(["p1", "", "p2"]);
         ids.append(&IdColumn::of([" p2 ", "x", "2026-03-01 09:30:00", "p1", "2026-03-01T09:30:00.000", "p2"]));
         assert_eq!((ids.len(), ids.get(0), ids.get(1), ids.get(3)), (9, "p1", "", " p2 "));

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reward_under_another_name_is_known_whatever_is_missing() {
+    fn a_leaked_reward_is_found_despite_gaps() {
         let seen = |rows: std::ops::Range<u32>| {
             let mut leakage = Leakage::default();
             for i in rows {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vote_for_or_against_is_no_echo_of_rewards_of_the_same_size() {
+    fn votes_are_not_leaked_rewards_of_the_same_size() {
         let mut leakage = Leakage::default();
         for i in 0..40 {
             let sign = |yes: bool| if yes { 1.0 } else { -1.0 };

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_holds_the_same_numbers() {
+    fn every_storage_holds_the_same_numbers() {
         let list = [0.5, -2.0, f64::NAN, 1e30];
         let doubles: Vec<u8> = list.iter().flat_map(|x| x.to_le_bytes()).collect();
         let floats: Vec<u8> = list.iter().flat_map(|&x| (x as f32).to_le_bytes()).collect();

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_that_say_the_same_are_named_once() {
+    fn equal_cells_are_quoted_once() {
         let met = |words: &[&str]| {
             let mut tally = ColumnTally::default();
             words.iter().zip(2..).for_each(|(word, line)| tally.name(RowPosition::Line(line), word.as_bytes()));

@@ -104,7 +104,7 @@ mod tests {
     /// A column may be requested twice. One that the table lacks has no cells, and the others keep
     /// theirs.
     #[test]
-    fn a_column_may_be_asked_for_several_times() {
+    fn a_column_may_be_requested_repeatedly() {
         let dir = tempfile::tempdir().unwrap();
         for (name, rows) in [
             ("a.csv", "post,text,lang,spam\np1,hello,en,0.9\n"),

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_known_by_their_names() {
+    fn verdict_columns_are_recognised_by_name() {
         for name in ["verdict", "Reward", "human_label", "ground-truth", "final decision"] {
             assert!(is_verdict_name(name), "{name}");
         }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_under_a_free_name_is_found_again() {
+    fn columns_with_prefixed_names_are_found_again() {
         let mut columns: Vec<String> = vec!["rank".into(), "jurybox_rank".into()];
         let name = free_name(&columns, "rank");
         columns.push(name.clone());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_known_by_their_names() {
+    fn ids_are_recognised_by_name() {
         for name in [
             "id",
             "ID",
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn by_alone_is_not_ours() {
+    fn a_by_column_alone_is_not_an_output_column() {
         let ours = |name| looks_like_output(name, |other| ["spam", "by_spam", "by_hand"].contains(&other));
         assert!(ours("by_spam") && ours("jurybox_score"));
         assert!(!ours("by_hand") && !ours("spam"));

@@ -43,7 +43,7 @@ impl SampledChunks {
         &self.blank
     }
 
-    /// The moments of row-major scores with `width` evaluators.
+    /// The moments of row-major scores with `width` evaluators, by Welford's algorithm.
     pub(crate) fn measure(scores: &[f64], width: usize) -> ScoreMoments {
         let mut measured = ScoreMoments { rows: (scores.len() / width) as u64, scores: vec![[0.0; 3]; width] };
         for row in scores.chunks_exact(width) {

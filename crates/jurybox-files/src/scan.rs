@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn order_is_kept_and_an_error_ends_it_whatever_the_threads() {
+    fn order_is_kept_and_an_error_ends_the_pass() {
         for threads in [1, 2, 7] {
             assert_eq!(run(threads, 1000), ((0..100).collect(), None));
             assert_eq!(run(threads, 40), ((0..40).collect(), Some("no file is named".into())));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relay_goes_by_number_and_a_panic_leaves_nobody_waiting() {
+    fn a_handoff_keeps_order_and_a_panic_blocks_no_thread() {
         for panics in [None, Some(30)] {
             let relay = OrderedHandoff::new(Vec::new());
             let counter = AtomicU64::new(0);

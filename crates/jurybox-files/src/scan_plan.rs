@@ -367,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_without_the_keys_that_were_asked_for_are_refused() {
+    fn batches_without_requested_keys_are_refused() {
         let plan = ScanPlan {
             uses: vec![ColumnUse::Score { evaluator: 0, sign: 1.0 }, ColumnUse::Key],
             names: vec!["a".into(), "g".into()],

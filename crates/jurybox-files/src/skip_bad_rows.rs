@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_goes_and_its_lines_stay() {
+    fn removed_records_keep_their_lines() {
         assert_eq!(without("a,b\nc,d\ne,f\n", 2), "a,b\n\ne,f\n");
         assert_eq!(without("a,\"b\nc\"\nd,e\n", 2), "\n\nd,e\n");
         assert_eq!(without("a,\"b\nc\"\nd,e", 3), "a,\"b\nc\"\n\n");

@@ -57,7 +57,7 @@ impl TableFingerprint {
 pub(crate) struct KnownVerdicts<'a> {
     /// Hashes of items' ids, and of verdicts with their whole rows.
     pub(crate) items: &'a HashSet<ItemHash>,
-    /// Whether to negate rewards: hashes are of rewards with high as good.
+    /// Whether to negate rewards, because hashes are of rewards where high is good.
     pub(crate) turned: bool,
 }
 
@@ -67,7 +67,8 @@ pub(crate) struct RowScan {
     pub(crate) rows: u64,
     /// Hashes of items and verdicts, in pairs, for the state to remember.
     pub(crate) verdicts: Vec<ItemHash>,
-    /// Rows with a verdict learnt before: same id, scores, reward and reviewer.
+    /// Numbers of the rows, within their files, whose verdict was learnt before: same id, scores,
+    /// reward and reviewer.
     pub(crate) known: HashSet<u64>,
     /// Rows whose id alone is known.
     pub(crate) known_ids: ItemList,

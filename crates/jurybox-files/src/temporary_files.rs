@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_holds_is_swept_and_what_is_being_written_stays() {
+    fn abandoned_files_are_removed_and_open_ones_stay() {
         let dir = tempfile::tempdir().unwrap();
         let left = dir.path().join(".jurybox-killed.part");
         let other = dir.path().join(".notes.part");

@@ -47,7 +47,7 @@ mod tests {
     use crate::cell_number::Notation;
 
     #[test]
-    fn words_are_worth_what_was_said() {
+    fn words_have_their_rewards() {
         let labels =
             [("remove".into(), 1.0), (" Kéep ".into(), 0.0), ("none".into(), -0.5), ("yes".into(), 1.0)];
         let notation = Notation { labels: checked(&labels).unwrap(), ..Notation::default() };
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_read_in_two_ways_is_refused() {
+    fn ambiguous_labels_are_refused() {
         let refused = |labels: &[(&str, f64)]| {
             let labels: Vec<(String, f64)> =
                 labels.iter().map(|(word, value)| ((*word).to_string(), *value)).collect();

@@ -122,7 +122,7 @@ proptest! {
 
     /// Tables read back cell by cell, for all line ends, formats and numbers of threads.
     #[test]
-    fn random_tables_come_back(rows in rows(), crlf in any::<bool>()) {
+    fn random_tables_read_back(rows in rows(), crlf in any::<bool>()) {
         let dir = tempfile::tempdir().unwrap();
         let roles = evaluators(&rows);
         let text = csv(&rows, if crlf { "\r\n" } else { "\n" });
@@ -155,7 +155,7 @@ proptest! {
 
     /// The top K equals that of a plain sort, with and without groups, for any number of threads.
     #[test]
-    fn the_top_k_is_that_of_a_sort(rows in rows(), k in 1..20_usize) {
+    fn the_top_k_equals_a_sort(rows in rows(), k in 1..20_usize) {
         let dir = tempfile::tempdir().unwrap();
         let path = write(dir.path(), "x.csv", csv(&rows, "\n").as_bytes());
         let ranker = Ranker::Weights(vec![1.0; rows.scores[0].len()]);
@@ -279,7 +279,7 @@ fn collect_warnings(table: Table) -> (Table, Arc<Mutex<Vec<String>>>) {
 /// A key that first appears below the rows that are looked at is not written through, and a warning
 /// names it with its line.
 #[test]
-fn a_late_key_in_json_lines_is_told_of() {
+fn a_late_key_in_json_lines_raises_a_warning() {
     let dir = tempfile::tempdir().unwrap();
     let mut text = "{\"a\": 1, \"b\": 2}\n".repeat(30_000);
     text.push_str("{\"a\": 1, \"b\": 2, \"late\": 3}\n");

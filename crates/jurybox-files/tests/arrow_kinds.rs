@@ -188,7 +188,7 @@ fn written(column: &ArrayRef) -> (String, serde_json::Value, DataType) {
 }
 
 #[test]
-fn every_kind_is_written_as_its_value() {
+fn every_type_is_written_as_its_value() {
     for (column, says) in kinds() {
         let (cell, json, back) = written(&column);
         assert_eq!(cell, says, "{}", column.data_type());
@@ -208,7 +208,7 @@ fn every_kind_is_written_as_its_value() {
 }
 
 #[test]
-fn every_kind_inside_another_is_written_as_its_value() {
+fn every_nested_type_is_written_as_its_value() {
     for (column, says) in kinds() {
         let (_, alone, _) = written(&column);
         for outer in inside(&column) {
@@ -228,7 +228,7 @@ fn every_kind_inside_another_is_written_as_its_value() {
 
 /// Run-end encoded scores equal plain ones, including gaps.
 #[test]
-fn scores_in_runs_are_numbers() {
+fn run_end_encoded_scores_are_numbers() {
     let scores = runs::<Int32Type>(&Float64Array::from(vec![Some(0.5), None, Some(2.0)]));
     let name: ArrayRef = Arc::new(StringArray::from(vec!["p", "q", "r", "s"]));
     let batch =

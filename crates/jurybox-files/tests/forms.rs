@@ -69,7 +69,7 @@ fn tables(folder: &Path, scores: &[Option<f64>], group: usize) -> Vec<Table> {
 }
 
 #[test]
-fn a_value_is_that_of_the_row_alone_for_every_policy_and_format() {
+fn values_do_not_depend_on_other_rows_or_the_format() {
     const ROWS: usize = 12_000;
     let folder = tempfile::tempdir().unwrap();
     let scores = with_late_gaps(ROWS);
@@ -108,7 +108,7 @@ fn a_value_is_that_of_the_row_alone_for_every_policy_and_format() {
 }
 
 #[test]
-fn a_sample_is_of_the_same_rows_in_every_format_and_small_tables_are_looked_at_as_a_whole() {
+fn samples_have_the_same_rows_in_every_format_and_small_tables_are_read_whole() {
     let folder = tempfile::tempdir().unwrap();
     for (rows, places) in [(262_144, 0), (300_001, 9)] {
         let scores: Vec<Option<f64>> =
@@ -133,7 +133,7 @@ fn a_sample_is_of_the_same_rows_in_every_format_and_small_tables_are_looked_at_a
 }
 
 #[test]
-fn rows_that_change_over_the_table_are_all_looked_at() {
+fn tables_that_change_along_the_rows_are_read_whole() {
     const ROWS: usize = 290_000;
     // Sorted by one evaluator; and an evaluator that ends half way.
     let sorted =
@@ -155,7 +155,7 @@ fn rows_that_change_over_the_table_are_all_looked_at() {
 /// Files that end within a chunk: the sampled chunks are the same in text and Parquet, and a file
 /// of one row is no chunk of its own.
 #[test]
-fn places_go_on_from_file_to_file_and_rewards_are_not_looked_at() {
+fn chunks_continue_in_the_next_file_and_rewards_are_not_sampled() {
     let folder = tempfile::tempdir().unwrap();
     let scores: Vec<Option<f64>> = (0..300_001 * J).map(|at| Some(chance(at / J, at % J))).collect();
     let parts = [&scores[..150_000 * J], &scores[150_000 * J..150_001 * J], &scores[150_001 * J..]];

@@ -139,7 +139,7 @@ fn learnt(policy: &str) -> jurybox::Jury {
 }
 
 #[test]
-fn rankings_are_the_same_rows_and_the_same_bits() {
+fn rankings_are_bitwise_the_same() {
     let judges = [
         Ranker::Weights(vec![0.7, 0.2, -0.01]),
         Ranker::jury(&learnt("adaptive")),
@@ -184,7 +184,7 @@ fn every_row_is_scored_the_same() {
 }
 
 #[test]
-fn what_is_learnt_is_the_same_state() {
+fn learnt_states_are_the_same() {
     for (policy, key) in [
         ("adaptive", false),
         ("adaptive(forget=true)", true),
@@ -201,7 +201,7 @@ fn what_is_learnt_is_the_same_state() {
 }
 
 #[test]
-fn reports_are_the_same_document() {
+fn reports_are_the_same() {
     same(&roles(false), |table, _| {
         let mut report = report(table, None).unwrap();
         report.files.clear();
@@ -211,7 +211,7 @@ fn reports_are_the_same_document() {
 
 /// Columns of every numeric type are read exactly, with their nulls, as from Parquet.
 #[test]
-fn every_kind_of_number_is_a_number() {
+fn every_numeric_type_is_read_as_numbers() {
     let mut dictionary: PrimitiveDictionaryBuilder<Int8Type, Float64Type> = PrimitiveDictionaryBuilder::new();
     [Some(0.5), None, Some(0.25), Some(0.5)].into_iter().for_each(|value| dictionary.append_option(value));
     let mut words: StringDictionaryBuilder<Int8Type> = StringDictionaryBuilder::new();
@@ -296,7 +296,7 @@ fn every_kind_of_number_is_a_number() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named_by_its_row() {
+fn unusable_cells_are_reported_with_their_row() {
     let batch = batch();
     let double = |row: usize, value: f64| {
         let values = (0..1000).map(|at| if at == row { value } else { 1.0 });

@@ -82,7 +82,7 @@ fn picks_are_those_of_all_scores_at_once_in_every_format() {
 /// Picks carry the same probabilities, to the last bit, with and without those of all rows. That
 /// holds with ties at the border and with exploration.
 #[test]
-fn receipts_say_what_is_reckoned_for_all_rows() {
+fn receipts_have_the_probabilities_of_all_rows() {
     let mut scores = scores();
     // Every hundredth row repeats the scores of the one before, and the first thousand are equal.
     for row in (100..ROWS).step_by(100) {

@@ -111,7 +111,7 @@ fn a_direction_is_remembered_and_another_reward_is_refused() {
 }
 
 #[test]
-fn who_is_forgotten_is_told_and_may_be_asked_for_once_more() {
+fn forgotten_evaluators_are_reported_and_can_be_added_again() {
     let folder = Folder::new();
     write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
     write(&folder.path("2.csv"), 2, 0..10, [0, 1, 2, 3]);
@@ -134,7 +134,7 @@ fn who_is_forgotten_is_told_and_may_be_asked_for_once_more() {
 /// A table in memory is recognised by its rows, like the file of the same rows. Of a grown table
 /// only the new rows count.
 #[test]
-fn rows_in_memory_that_have_ids_are_known_again() {
+fn rows_in_memory_with_ids_are_recognised() {
     let folder = Folder::new();
     write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
     write(&folder.path("turned.csv"), 1, (0..10).rev(), [3, 2, 1, 0]);
@@ -166,7 +166,7 @@ fn rows_in_memory_that_have_ids_are_known_again() {
 }
 
 #[test]
-fn streams_are_not_known_again() {
+fn streams_are_not_recognised() {
     let folder = Folder::new();
     write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
     let once = || {
@@ -265,7 +265,7 @@ fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
 
 /// A customer on another day is another row, and so is a row judged by another reviewer.
 #[test]
-fn an_id_that_comes_back_with_something_else_counts_and_is_told() {
+fn an_id_that_returns_with_other_scores_counts_and_is_reported() {
     let folder = Folder::new();
     fs::write(folder.path("mon.csv"), "post,a,b,verdict,who\nc1,1,2,1,ann\nc2,3,4,0,ann\nc3,3,1,0,bob\n")
         .unwrap();
@@ -297,7 +297,7 @@ fn an_id_that_comes_back_with_something_else_counts_and_is_told() {
 /// Customers, most of whom look the same on Tuesday as on Monday. Only the others would be learnt
 /// without special care.
 #[test]
-fn where_ids_come_back_as_new_items_all_of_them_count() {
+fn returning_ids_of_new_items_all_count() {
     let folder = Folder::new();
     let day = |flagged: std::ops::Range<usize>| {
         let row = |n: usize| format!("c{n},{},0,{}\n", u8::from(flagged.contains(&n)), u8::from(n == 2));

@@ -74,7 +74,7 @@ fn words_shares_and_decimal_commas_are_scores_and_rewards() {
 }
 
 #[test]
-fn a_few_odd_cells_count_as_missing_and_are_told_wherever_they_are() {
+fn a_few_odd_cells_count_as_missing_and_raise_a_warning() {
     let folder = Folder::new();
     for at in [3, 900, 2500, 29_999] {
         let rows: String = (0..30_000).fold("post,a\n".into(), |mut rows, row| {
@@ -93,7 +93,7 @@ fn a_few_odd_cells_count_as_missing_and_are_told_wherever_they_are() {
 }
 
 #[test]
-fn many_odd_cells_are_an_error_that_names_the_first_ones_wherever_they_are() {
+fn many_odd_cells_are_an_error_that_quotes_the_first_ones() {
     let folder = Folder::new();
     for first in [0, 1500] {
         let rows: String = (0..3000).fold("post,a\n".into(), |mut rows, row| {
@@ -120,7 +120,7 @@ fn many_odd_cells_are_an_error_that_names_the_first_ones_wherever_they_are() {
 }
 
 #[test]
-fn ids_row_numbers_and_indices_are_no_evaluators_unless_asked_for() {
+fn ids_and_row_numbers_are_no_evaluators_unless_named() {
     let folder = Folder::new();
     let path = folder.file(
         "a.csv",
@@ -138,7 +138,7 @@ fn ids_row_numbers_and_indices_are_no_evaluators_unless_asked_for() {
 }
 
 #[test]
-fn what_a_person_says_of_the_file_holds() {
+fn reading_options_win_over_detection() {
     let folder = Folder::new();
     let path = folder.file("a.dat", "p^1.234^-99\nq^2.500^7\n");
     let reading = ReadOptions {
@@ -159,7 +159,7 @@ fn what_a_person_says_of_the_file_holds() {
 }
 
 #[test]
-fn files_are_what_they_are_whatever_their_names() {
+fn formats_are_detected_despite_file_names() {
     let folder = Folder::new();
     let text = "post;spam\np;0,5\nq;0,7\n";
     let units = |order: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(order).collect::<Vec<u8>>();
@@ -252,7 +252,7 @@ fn long_tables_are_made_wide() {
 }
 
 #[test]
-fn a_thousand_columns_are_read_and_a_hundred_thousand_refused() {
+fn a_thousand_columns_are_read_and_a_hundred_thousand_are_refused() {
     let folder = Folder::new();
     let names = |count: usize| (0..count).map(|at| format!("e{at}")).collect::<Vec<_>>();
     let row = |count: usize| vec!["0.5"; count].join(",");
@@ -275,7 +275,7 @@ fn a_thousand_columns_are_read_and_a_hundred_thousand_refused() {
 }
 
 #[test]
-fn a_column_that_is_empty_at_first_and_has_values_later_is_told() {
+fn late_values_of_an_empty_column_raise_a_warning() {
     let folder = Folder::new();
     let rows: String = (0..3000).fold("a,new\n".into(), |mut rows, row| {
         let _ = writeln!(rows, "0.5,{}", if row >= 2000 { "0.7" } else { "" });
@@ -311,7 +311,7 @@ fn a_column_has_one_scale() {
 
 /// One `12,50` among thousands does not make them decimals; many do.
 #[test]
-fn what_most_commas_are_decides_over_those_that_may_be_either() {
+fn the_majority_decides_what_a_comma_means() {
     let folder = Folder::new();
     let views = |decimals: usize| {
         let cell = |row| if row < decimals { "\"12,50\"" } else { "\"4,103\"" };

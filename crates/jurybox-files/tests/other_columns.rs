@@ -138,7 +138,7 @@ fn into_csv_as_text() {
 }
 
 #[test]
-fn into_parquet_as_they_are() {
+fn into_parquet_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     for path in written(dir.path(), "out.parquet") {
         let file = std::fs::File::open(path).unwrap();

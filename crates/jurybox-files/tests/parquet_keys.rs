@@ -125,7 +125,7 @@ fn of_ids(path: &Path, verdicts: &Path) -> String {
 }
 
 #[test]
-fn a_key_of_any_type_groups_rounds_names_and_joins_as_in_csv() {
+fn a_key_of_any_type_behaves_as_in_csv() {
     let groups: Vec<u8> = (0..ROWS).map(|row| row / 4).collect();
     let ids: Vec<u8> = (0..ROWS).map(|row| row + 3).collect();
     for ((kind, groups, group_texts), (_, ids, id_texts)) in kinds(&groups).into_iter().zip(kinds(&ids)) {
@@ -151,7 +151,7 @@ fn refused(path: &Path) -> Error {
 }
 
 #[test]
-fn ids_that_a_float_has_no_room_for_are_refused() {
+fn ids_beyond_the_precision_of_a_float_are_refused() {
     let near = |limit: f64| move |row: u8| limit + 2.0 * f64::from(row) - 16.0;
     let (doubles, floats) = (near(9_007_199_254_740_992.0), near(16_777_216.0));
     let rows = || 0..ROWS;
@@ -193,7 +193,7 @@ fn ids_that_a_float_has_no_room_for_are_refused() {
 }
 
 #[test]
-fn a_key_of_truths_groups_as_in_csv() {
+fn a_boolean_key_groups_as_in_csv() {
     let truths: Vec<bool> = (0..ROWS).map(|row| row % 3 == 0).collect();
     let texts: Vec<String> = truths.iter().map(ToString::to_string).collect();
     let dir = tempfile::tempdir().unwrap();

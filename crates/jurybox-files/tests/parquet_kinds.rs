@@ -80,7 +80,7 @@ fn kinds() -> Vec<(&'static str, WriterPropertiesBuilder)> {
 }
 
 #[test]
-fn every_way_of_writing_gives_the_same_numbers() {
+fn every_encoding_gives_the_same_numbers() {
     let dir = tempfile::tempdir().unwrap();
     let mut scored = Vec::new();
     for (kind, properties) in kinds() {
@@ -118,7 +118,7 @@ fn every_way_of_writing_gives_the_same_numbers() {
 }
 
 #[test]
-fn an_infinite_score_is_named_by_its_row_wherever_its_page_is() {
+fn an_infinite_score_is_reported_with_its_row() {
     let dir = tempfile::tempdir().unwrap();
     for (page, weighed) in [(10, true), (10, false), (10_000, true), (10_000, false)] {
         let path = dir.path().join("scores.parquet");
@@ -147,7 +147,7 @@ fn an_infinite_score_is_named_by_its_row_wherever_its_page_is() {
 }
 
 #[test]
-fn a_damaged_file_is_refused_or_read_whole_never_a_panic() {
+fn a_damaged_file_is_refused_or_read_without_panic() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("scores.parquet");
     for (kind, properties) in kinds() {

@@ -91,7 +91,7 @@ fn halves_learnt_apart_and_merged_rank_as_the_whole() {
 }
 
 #[test]
-fn a_report_tells_a_story_about_every_evaluator() {
+fn a_report_describes_every_evaluator() {
     each(|set, path| {
         let report = report(&table(set, path, None), None).unwrap();
         assert_eq!(

@@ -46,7 +46,7 @@ fn evaluator<'a>(report: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn a_yes_that_was_caught_counts_as_caught() {
+fn found_positives_are_counted() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     // A quarter of 800 are a yes, and the evaluators' mean separates them perfectly.
     let rows: Vec<Vec<f64>> = (0..800)
@@ -68,7 +68,7 @@ fn a_yes_that_was_caught_counts_as_caught() {
 }
 
 #[test]
-fn scores_that_all_tie_catch_what_chance_does() {
+fn tied_scores_find_as_many_as_chance() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     // The verdicts are sorted: breaking ties by row number would find all of them or none.
     let rows: Vec<Vec<f64>> =
@@ -84,7 +84,7 @@ fn scores_that_all_tie_catch_what_chance_does() {
 
 /// Every interval of a report, with its words about the evaluator.
 #[test]
-fn the_words_say_what_the_interval_shows() {
+fn words_agree_with_the_intervals() {
     let (mut seen, mut unseen) = (0, 0);
     for seed in 0..40 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -155,7 +155,7 @@ fn copies_are_one_evaluator() {
 }
 
 #[test]
-fn an_evaluator_that_others_add_up_to_has_no_weight_of_its_own() {
+fn a_sum_of_other_evaluators_has_no_weight() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let rows: Vec<Vec<f64>> = (0..500)
         .map(|_| {
@@ -172,7 +172,7 @@ fn an_evaluator_that_others_add_up_to_has_no_weight_of_its_own() {
 }
 
 #[test]
-fn rows_that_were_picked_are_called_picked() {
+fn picked_rows_are_reported_as_picked() {
     let picked = |by_score: bool| {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let rows: Vec<Vec<f64>> = (0..2000)
@@ -191,7 +191,7 @@ fn rows_that_were_picked_are_called_picked() {
 }
 
 #[test]
-fn scores_that_are_missing_where_it_matters_are_named() {
+fn informative_gaps_are_reported() {
     let mut rng = ChaCha8Rng::seed_from_u64(8);
     let rows: Vec<Vec<f64>> = (0..1000)
         .map(|_| {
@@ -208,7 +208,7 @@ fn scores_that_are_missing_where_it_matters_are_named() {
 }
 
 #[test]
-fn a_curve_is_never_sure_of_a_handful() {
+fn curves_of_few_rows_have_wide_intervals() {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     let rows: Vec<Vec<f64>> = (0..200)
         .map(|_| {
@@ -227,7 +227,7 @@ fn a_curve_is_never_sure_of_a_handful() {
 
 /// Copies of rows in both halves would leak the rewards of the judged rows.
 #[test]
-fn copies_of_rows_do_not_flatter_what_is_learnt() {
+fn copies_of_rows_do_not_inflate_learnt_quality() {
     let (mut learnt, mut chance) = (0.0, 0.0);
     for seed in 0..8 {
         let mut rng = ChaCha8Rng::seed_from_u64(100 + seed);
@@ -255,7 +255,7 @@ fn copies_of_rows_do_not_flatter_what_is_learnt() {
 }
 
 #[test]
-fn a_bent_relation_is_not_called_none() {
+fn a_nonlinear_relation_is_recognised() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     let rows: Vec<Vec<f64>> = (0..500)
         .map(|_| {
@@ -279,7 +279,7 @@ fn a_bent_relation_is_not_called_none() {
 }
 
 #[test]
-fn intervals_that_are_too_narrow_are_said_to_be() {
+fn too_narrow_intervals_raise_a_warning() {
     let mut rng = ChaCha8Rng::seed_from_u64(12);
     let rows: Vec<Vec<f64>> = (0..300)
         .map(|i| vec![(1.2 * normal(&mut rng)).exp(), normal(&mut rng), f64::from(i % 50 == 0)])
@@ -313,7 +313,7 @@ fn copies_have_one_learnt_weight() {
 }
 
 #[test]
-fn near_duplicates_are_named_group_by_group() {
+fn near_duplicates_are_listed_by_group() {
     let mut rng = ChaCha8Rng::seed_from_u64(14);
     let rows: Vec<Vec<f64>> = (0..500)
         .map(|_| {
@@ -331,7 +331,7 @@ fn near_duplicates_are_named_group_by_group() {
 }
 
 #[test]
-fn a_name_that_no_terminal_can_show_is_shortened() {
+fn an_overlong_name_is_shortened() {
     let name = "x".repeat(70_000);
     let rows: Vec<Vec<f64>> = (0..40).map(|i| vec![f64::from(i % 7), f64::from(i % 5)]).collect();
     assert!(made(&[&name, "verdict"], &rows).to_table().contains("xxx…"));
@@ -359,7 +359,7 @@ fn a_rule_that_fires_in_a_few_rows_has_no_weight() {
 /// A rule that writes 1 or nothing is treated like one that writes 0 where this is silent, except
 /// for its coverage.
 #[test]
-fn rules_that_write_one_or_nothing_are_read_as_they_are_ranked() {
+fn rules_that_write_one_or_nothing_count_gaps_as_silence() {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     let rows: Vec<Vec<f64>> = (0..6000)
         .map(|_| {
@@ -391,7 +391,7 @@ fn rules_that_write_one_or_nothing_are_read_as_they_are_ranked() {
 /// A rule that seldom fires has two scores, not heavy tails, and yes and no are no amounts. Where
 /// it tells nothing, it is muted.
 #[test]
-fn a_rare_rule_that_tells_nothing_of_yes_and_no_is_muted() {
+fn a_rare_rule_without_signal_is_muted() {
     for seed in 0..5 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let rows: Vec<Vec<f64>> = (0..4000)

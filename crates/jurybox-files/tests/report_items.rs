@@ -33,7 +33,7 @@ fn made(text: &str, id: &[&str]) -> Report {
 }
 
 #[test]
-fn rows_of_one_item_are_one_witness() {
+fn rows_of_one_item_count_as_one_observation() {
     let (mut sure, mut sure_of_rows) = (0, 0);
     for seed in 0..40 {
         let text = noise(127, 8, seed);
@@ -67,7 +67,7 @@ fn ids_that_do_not_repeat_change_nothing() {
 
 /// The same item counts in every format and for any number of threads.
 #[test]
-fn items_are_the_same_however_rows_are_kept() {
+fn item_counts_are_the_same_in_every_format() {
     let dir = tempfile::tempdir().unwrap();
     let csv = dir.path().join("a.csv");
     std::fs::write(&csv, noise(300, 3, 6)).unwrap();

@@ -50,7 +50,7 @@ fn order(report: &Report) -> Vec<&str> {
 }
 
 #[test]
-fn the_head_says_which_file_when_and_by_what() {
+fn the_head_names_file_time_and_version() {
     let rows = yes_or_no(&[1.0, 0.0], 300, 3.0, 1);
     let report =
         made(&["a", "b", "verdict"], &rows, None).dated(UNIX_EPOCH + Duration::from_secs(1_794_787_867));
@@ -65,7 +65,7 @@ fn the_head_says_which_file_when_and_by_what() {
 }
 
 #[test]
-fn two_sentences_say_what_to_do() {
+fn two_sentences_give_advice() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let rows: Vec<Vec<f64>> = yes_or_no(&[1.5, 1.0, -1.2, 0.0], 6000, 3.0, 2)
         .into_iter()
@@ -99,7 +99,7 @@ fn two_sentences_say_what_to_do() {
 
 /// The evaluator with the steepest slope has the largest weight, but is not the most trusted.
 #[test]
-fn the_order_is_that_of_use() {
+fn evaluators_are_ordered_by_usefulness() {
     let rows = yes_or_no(&[-3.0, 0.6, 1.2, 0.0], 2000, 2.0, 4);
     let report = made(&["against", "fair", "good", "idle", "verdict"], &rows, None);
     assert_eq!(order(&report)[..3], ["good", "fair", "against"]);
@@ -112,7 +112,7 @@ fn the_order_is_that_of_use() {
 
 /// The advice, beside the intervals that it follows from.
 #[test]
-fn advice_goes_no_further_than_the_intervals() {
+fn advice_follows_from_the_intervals() {
     let mut counts = std::collections::BTreeMap::new();
     for seed in 0..30 {
         let rows = if seed % 3 == 0 { 4000 } else { 200 };
@@ -148,7 +148,7 @@ fn advice_goes_no_further_than_the_intervals() {
 /// One verdict in a hundred: a score that is a whole standard deviation higher there correlates at
 /// only 0.1.
 #[test]
-fn a_rare_verdict_mutes_nobody_who_sees_it() {
+fn a_rare_verdict_mutes_no_useful_evaluator() {
     let rows = yes_or_no(&[0.7, 0.0], 3000, 100.0, 5);
     let report = made(&["sees", "idle", "verdict"], &rows, None);
     assert!(report.evaluators[0].correlation.unwrap().mean < 0.1);
@@ -158,7 +158,7 @@ fn a_rare_verdict_mutes_nobody_who_sees_it() {
 /// One row in ten has an amount, and a few large ones carry the correlation of the values, which
 /// ranks show. An evaluator that tells only how large an amount is matters too.
 #[test]
-fn who_finds_amounts_is_not_muted() {
+fn evaluators_that_predict_amounts_are_not_muted() {
     let mut muted = [0; 4];
     for seed in 0..20 {
         let mut rng = ChaCha8Rng::seed_from_u64(400 + seed);
@@ -187,7 +187,7 @@ fn who_finds_amounts_is_not_muted() {
 
 /// Rows that were picked by a score show less of its effect than there is.
 #[test]
-fn rows_that_were_picked_mute_nobody() {
+fn picked_rows_mute_no_evaluator() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let rows: Vec<Vec<f64>> = yes_or_no(&[1.0, 0.0, 0.0], 20_000, 3.0, 7)
         .into_iter()
@@ -207,7 +207,7 @@ fn rows_that_were_picked_mute_nobody() {
 }
 
 #[test]
-fn without_rewards_nobody_is_trusted() {
+fn without_rewards_no_evaluator_is_trusted() {
     let rows: Vec<Vec<f64>> =
         yes_or_no(&[2.0, 2.0, 2.0, 0.0], 1000, 2.0, 8).into_iter().map(|row| row[..4].to_vec()).collect();
     let report = made(&["a", "b", "c", "idle"], &rows, None);
@@ -250,7 +250,7 @@ fn many_evaluators_are_summed_up() {
 
 /// A state that was taught the opposite of the rows: `--state` asks for its weights.
 #[test]
-fn with_a_state_the_weights_are_the_states() {
+fn with_a_state_the_weights_are_its_own() {
     let rows = yes_or_no(&[1.0, 0.5], 400, 2.0, 10);
     let mut jury = Jury::new(&"adaptive".parse().unwrap(), Evaluators::new(["a", "b"]).unwrap()).unwrap();
     let taught: Vec<Vec<f64>> = yes_or_no(&[-2.0, 1.0], 300, 2.0, 11);
@@ -280,7 +280,7 @@ fn with_a_state_the_weights_are_the_states() {
 }
 
 #[test]
-fn one_is_counted_as_one() {
+fn a_single_evaluator_is_counted_as_one() {
     let mut jury = Jury::new(&"adaptive".parse().unwrap(), Evaluators::new(["a", "b"]).unwrap()).unwrap();
     jury.observe(&Scores::new(&[0.5, 0.2], 2).unwrap(), 0).unwrap();
     jury.learn(&[Example { scores: &[0.5, 0.2], reward: 1.0, receipt: None }], 0).unwrap();

@@ -65,7 +65,7 @@ fn learnt(path: PathBuf) -> State {
 }
 
 #[test]
-fn reviewers_and_contexts_are_read_alike_from_every_format() {
+fn reviewers_and_contexts_are_read_the_same_from_every_format() {
     let dir = tempfile::tempdir().unwrap();
     let state = learnt(csv(dir.path()));
     assert_eq!(state.jury.to_bytes(), learnt(jsonl(dir.path())).jury.to_bytes());
@@ -96,7 +96,7 @@ fn a_state_remembers_its_contexts() {
 }
 
 #[test]
-fn verdicts_that_come_back_name_their_reviewers() {
+fn returned_verdicts_name_their_reviewers() {
     let dir = tempfile::tempdir().unwrap();
     let hour = csv(dir.path());
     let by_post = Roles {

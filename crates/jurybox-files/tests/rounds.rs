@@ -43,7 +43,7 @@ fn learnt(paths: &[PathBuf], policy: &str, key: Option<&str>, threads: usize) ->
 }
 
 #[test]
-fn a_file_is_a_round_whatever_its_format_and_the_threads() {
+fn a_file_is_a_round_in_every_format() {
     let dir = tempfile::tempdir().unwrap();
     let files = files(dir.path());
     for path in &files {
@@ -61,7 +61,7 @@ fn a_file_is_a_round_whatever_its_format_and_the_threads() {
 }
 
 #[test]
-fn rounds_of_a_column_are_learnt_in_their_order_whatever_the_format() {
+fn rounds_of_a_column_are_learnt_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let files = files(dir.path());
     // This policy forgets, so its state would reveal another order or other rounds.

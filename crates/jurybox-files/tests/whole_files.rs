@@ -98,7 +98,7 @@ fn too_many_columns_are_refused_with_the_limit() {
 }
 
 #[test]
-fn what_a_jury_knows_may_be_named_or_ignored_though_the_file_lacks_it() {
+fn a_known_evaluator_may_be_named_or_ignored_without_a_column() {
     let dir = tempfile::tempdir().unwrap();
     let path = file(dir.path(), "today.csv", "post,a,b\np,1,high\nq,3,low\n");
     let seated: Vec<Evaluator> = vec!["a".into(), "b".into(), Evaluator::low("c")];

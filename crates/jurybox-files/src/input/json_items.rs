@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn items_come_one_a_line() {
+    fn items_are_written_one_per_line() {
         for (text, says) in [
             ("[{\"a\":1},{\"a\":[2,{}]}]\n", "{\"a\":1}\n{\"a\":[2,{}]}\n"),
             ("\u{feff} [ {\"a\":\n1} ,\n{\"b\":\"],[\\\"\"} ] ", "{\"a\": 1}\n{\"b\":\"],[\\\"\"}\n"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_told_by_its_beginning() {
+    fn json_is_detected_by_its_start() {
         assert_eq!(is_json(b"{\"a\":1}\n{\"a\":2}\n"), Some(false));
         assert_eq!(is_json(b"{\n\"a\":1}\n"), Some(true));
         assert_eq!(is_json(b"[\n {\"a\":1}]\n"), Some(true));

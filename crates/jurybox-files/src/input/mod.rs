@@ -44,7 +44,7 @@ pub(crate) struct InputFile {
 enum InputOrigin {
     /// A file on disk, with its identity when it was opened.
     File(FileIdentity),
-    /// A copy of standard input on disk, which can be read again.
+    /// A copy of standard input or of a pipe on disk, which can be read again.
     Kept(File),
     /// Standard input, to be read once: the bytes that were looked at, before the rest.
     Once(Mutex<Option<Vec<u8>>>),
@@ -89,7 +89,8 @@ const LOOK: usize = 1 << 18;
 const MOST_LOOK: usize = LONGEST + LOOK;
 
 impl InputFile {
-    /// Opens a path or `-`. If standard input will be read `again`, it is copied to disk first.
+    /// Opens a path or `-`. Pipes are copied to disk first, and so is standard input if it will be
+    /// read `again` or holds Parquet.
     pub(crate) fn open(path: &Path, reading: &ReadOptions, again: bool) -> Result<InputFile, Error> {
         if path.as_os_str() == "-" {
             return Self::stdin(reading, again);
@@ -99,7 +100,7 @@ impl InputFile {
             return Err(Error::Directory { path: path.into() });
         }
         if !about.is_file() {
-            // A named pipe or `/dev/fd/3`: it can be read once, like standard input.
+            // A named pipe or `/dev/fd/3`: it can be read only once, so it is copied to disk.
             let mut pipe = File::open(path).map_err(|e| Error::io(path, "open the file", e))?;
             return Self::stream(path, &mut pipe, reading, true);
         }

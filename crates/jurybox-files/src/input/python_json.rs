@@ -98,7 +98,7 @@ mod tests {
 
     /// Without a line end nothing could be returned, and memory would fill up.
     #[test]
-    fn a_line_without_end_is_given_out_before_it_fills_the_memory() {
+    fn an_endless_line_is_returned_before_it_fills_the_memory() {
         let mut endless = PythonJson::new(io::repeat(b'1'));
         let mut first = [0; 16];
         assert_eq!(endless.read(&mut first).unwrap(), 16);
@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_bare_is_json_and_what_is_text_stays() {
+    fn constants_are_replaced_outside_strings() {
         assert_eq!(read(r#"{"a": NaN, "b":[NaN,-Infinity]}"#), r#"{"a": null, "b":[null,-1e999]}"#);
         assert_eq!(read("{\"NaN\": \"NaN \\\" NaN\"}\n"), "{\"NaN\": \"NaN \\\" NaN\"}\n");
         assert_eq!(read("{\"a\": \"open\n{\"b\":NaN}\n"), "{\"a\": \"open\n{\"b\":null}\n");
     }
 
     #[test]
-    fn it_does_not_matter_where_reading_is_cut() {
+    fn results_do_not_depend_on_read_sizes() {
         let text = format!("{{\"a\":\"{}\",\"b\":NaN}}\n", "x".repeat(997)).repeat(300);
         assert_eq!(read(&text), text.replace("NaN", "null"));
         assert_eq!(read(""), "");

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn both_orders_are_read_and_what_is_cut_is_refused() {
+    fn both_byte_orders_are_read_and_truncated_text_is_refused() {
         let text = "post;spam\np\u{1f600};0,5\n";
         for (order, bytes) in [
             (ByteOrder::Little, text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()),

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_judged_by_its_cells_however_it_is_stored() {
+    fn text_is_judged_by_its_cells_in_every_type() {
         let cells = vec![Some("0.5"), None, Some("timeout"), Some("0,25"), Some("80%")];
         let dictionary: DictionaryArray<Int8Type> = cells.iter().copied().collect();
         for array in [
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_name_things_are_known_by_their_values_not_by_their_type() {
+    fn identifiers_are_recognised_by_value_not_by_type() {
         assert_eq!(kind(Arc::new(Float64Array::from_iter_values((7..12).map(f64::from)))), ColumnKind::Serial);
         assert_eq!(kind(Arc::new(Float64Array::from(vec![0.5, 1.5, 2.5, 3.5, 4.5]))), ColumnKind::Number);
         let large = UInt64Array::from_iter_values((0..40).map(|n| (1 << 63) + n * n));

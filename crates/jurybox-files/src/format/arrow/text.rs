@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_and_times_are_the_calendars() {
+    fn dates_and_times_are_iso_8601() {
         for (days, says) in
             [(0, "1970-01-01"), (-1, "1969-12-31"), (19_782, "2024-02-29"), (11_016, "2000-02-29")]
         {

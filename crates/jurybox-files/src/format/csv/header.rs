@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_before_the_header_is_passed_over() {
+    fn lines_before_the_header_are_skipped() {
         let says = HeaderOptions { delimiter: None, header: None };
         let read = |text: &str| says.read(Path::new("a.csv"), text.as_bytes()).unwrap();
         for (text, names, delimiter, lines) in [
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_separated_by_what_fits_the_first_two_records() {
+    fn the_delimiter_fits_the_first_two_records() {
         for (text, says) in [
             ("a,b\n1,2\n", b','),
             ("a;b\n0,5;0,7\n", b';'),

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_used_again_and_what_is_too_large_or_damaged_is_refused() {
+    fn memory_is_reused_and_oversized_or_damaged_pages_are_refused() {
         let mut memory = PageMemory::default();
         let text = b"all the same, all the same, all the same".repeat(100);
         let packed = zstd::bulk::compress(&text, 3).unwrap();

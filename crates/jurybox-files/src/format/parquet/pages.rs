@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_and_packed_bits_are_those_of_the_format() {
+    fn runs_and_packed_bits_follow_the_specification() {
         // The specification's example: 0 to 7 in three bits each.
         let packed = [0b0000_0011, 0b1000_1000, 0b1100_0110, 0b1111_1010];
         assert_eq!(expanded(&packed, 3, 8).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
