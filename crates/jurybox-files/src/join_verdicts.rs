@@ -1,4 +1,4 @@
-//! Verdicts that come back: joined to their picks by id, each learnt once.
+//! Joining of verdicts to their picks by id, to learn each once.
 
 use crate::scan_plan::reviewer;
 use crate::pick_round::check_id;
@@ -13,10 +13,10 @@ use crate::table::{Table, ScanRequest};
 use jurybox::{Example, Learnt, Reviewer};
 use std::collections::{BTreeMap, HashMap};
 
-/// How many ids are named where something is to be said of them.
+/// The most ids that a list names.
 const NAMED: usize = 5;
 
-/// What became of verdicts.
+/// Counts of picks and verdicts after a join.
 ///
 /// ```
 /// let back = jurybox_files::JoinedVerdicts { picks: 10, verdicts: 4, waiting: 6, ..Default::default() };
@@ -24,35 +24,35 @@ const NAMED: usize = 5;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct JoinedVerdicts {
-    /// Items that were picked.
+    /// Picked items.
     pub picks: u64,
-    /// Items with a verdict, picked or not.
+    /// Items with a verdict, whether picked or not.
     pub verdicts: u64,
-    /// Verdicts that the policy learnt from.
+    /// Verdicts from which the policy has learnt.
     pub used: u64,
-    /// Verdicts that the policy does not learn from.
+    /// Verdicts from which the policy does not learn.
     pub ignored_rewards: u64,
-    /// Verdicts that had been learnt before, and were not counted again.
+    /// Verdicts that were learnt before, and were not counted again.
     pub learnt_before: u64,
-    /// Verdicts on picks of rounds that the state has forgotten, and that were not counted.
+    /// Verdicts on picks of rounds that the state no longer remembers; they were not counted.
     pub too_old: u64,
-    /// Picks that have no verdict yet.
+    /// Picked items without a verdict yet.
     pub waiting: u64,
-    /// Items with verdicts that contradict each other; none of them was learnt.
+    /// Items with contradictory verdicts, none of which was learnt.
     pub contradictory: ItemList,
-    /// Items with a verdict that are not among the picks.
+    /// Items with a verdict that were not picked.
     pub unknown_items: ItemList,
-    /// Items picked more than once. A verdict is learnt once, with the first pick that it comes to: the earliest of those that come
-    /// together.
+    /// Items that were picked more than once. A verdict is learnt once, with the earliest pick.
     pub picked_twice: ItemList,
-    /// Items whose id was learnt from a table before, with other scores or another verdict; their verdicts count.
+    /// Items whose id was learnt from a table with other scores or another verdict. Their verdicts
+    /// were counted.
     pub known_ids: ItemList,
-    /// The least and the greatest reward that was learnt, in the direction in which high is good.
+    /// The least and the greatest learnt reward, negated if low means high.
     #[serde(skip)]
     pub range: Option<(f64, f64)>,
 }
 
-/// Some items: how many, and the first few by their ids.
+/// A number of items with the ids of the first few.
 ///
 /// ```
 /// let items = jurybox_files::ItemList { count: 1, first: vec!["p7".into()] };
@@ -60,9 +60,9 @@ pub struct JoinedVerdicts {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ItemList {
-    /// How many.
+    /// The number of items.
     pub count: u64,
-    /// The first few.
+    /// The ids of the first five.
     pub first: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl ItemList {
         }
     }
 
-    /// The items of another, behind these.
+    /// Appends the items of `more`.
     pub(crate) fn join(&mut self, more: &ItemList) {
         self.count += more.count;
         let room = NAMED.saturating_sub(self.first.len());
@@ -90,14 +90,15 @@ impl std::fmt::Display for ItemList {
     }
 }
 
-/// Teaches a state the verdicts on picks, joined by the tables' keys, blanks around them left out.
+/// Lets a state learn the verdicts on picks. They are joined by the keys of both tables, without
+/// blanks around them. After an error the state is unchanged.
 ///
-/// `picks` is what [`Picking::write`](crate::Picking::write) wrote; the one evaluator of `verdicts` is the reward, and who gave it is in
-/// its column of reviewers, where it has one. Verdicts may
-/// come late, partly and more than once; each is learnt once, with the scores, the receipt and the time of its pick. Those
-/// that the state has learnt already are counted once more only if that is said by `again`; so is the verdict on an item that
-/// was picked in several rounds, whether their picks come together or one after the other, and the verdict that was learnt from a
-/// table with the same id, scores and reviewer. After an error the state is as it was.
+/// `picks` was written by [`Picking::write`](crate::Picking::write). The only evaluator of `verdicts`
+/// holds the rewards; it may have a column of reviewers.
+///
+/// Verdicts may come late, in parts and repeatedly. Each is learnt once, with the scores, receipt and
+/// time of its pick. An item picked in several rounds counts once, and so does a verdict that was
+/// learnt from a table with the same id, scores and reviewer. `again` counts learnt ones once more.
 ///
 /// ```
 /// use jurybox::Jury;
@@ -130,7 +131,7 @@ pub fn join_verdicts(
     let mut back = JoinedVerdicts::default();
     let mut rewards = read_verdicts(verdicts, &mut back)?;
     let mut after = state.clone();
-    // What keeps time is taught time by time.
+    // Verdicts are learnt in the order of time, as policies that forget need it.
     let mut by_time: BTreeMap<u64, Vec<(PickedItem, f64, Option<Reviewer>)>> = BTreeMap::new();
     let mut learnt = after.memory.items();
     let of_tables = after.memory.verdicts_of_tables();
@@ -150,8 +151,8 @@ pub fn join_verdicts(
             back.waiting += u64::from(first && !came_before);
             continue;
         };
-        verdict.fits = true;
-        // Contradictory ones have been told of, and what is settled goes to no other pick.
+        verdict.is_picked = true;
+        // Contradictory verdicts are not learnt, and a settled verdict goes to no other pick.
         let Some(reward) = verdict.reward.filter(|_| !met.settled) else { continue };
         let whole = rows.verdict(&pick.id, &pick.scores, reward, verdict.reviewer);
         match known {
@@ -162,7 +163,7 @@ pub fn join_verdicts(
             }
             PickVerdict::New if !again && of_tables.contains(&whole) => back.learnt_before += 1,
             PickVerdict::Forgotten if !again => {
-                // It may yet come to a pick of a round that is known.
+                // Another pick of the item may be in a round that the state remembers.
                 met.forgotten = true;
                 continue;
             }
@@ -180,7 +181,7 @@ pub fn join_verdicts(
         met.settled = true;
     }
     back.too_old = met.values().filter(|met| met.forgotten && !met.settled).count() as u64;
-    let mut unknown_items: Vec<_> = rewards.iter().filter(|(_, verdict)| !verdict.fits).collect();
+    let mut unknown_items: Vec<_> = rewards.iter().filter(|(_, verdict)| !verdict.is_picked).collect();
     unknown_items.sort_unstable_by_key(|(_, verdict)| verdict.row);
     for (id, _) in unknown_items {
         back.unknown_items.push(id);
@@ -200,26 +201,27 @@ pub fn join_verdicts(
     Ok(back)
 }
 
-/// What has become of an item while its picks go by.
+/// The state of an item while its picks are joined.
 #[derive(Default)]
 struct JoinState {
-    /// Whether its verdict has gone to a pick, now or before.
+    /// Whether its verdict was joined to a pick, now or before.
     settled: bool,
-    /// Whether a pick of it was in a round that has been forgotten.
+    /// Whether one of its picks is in a round that the state no longer remembers.
     forgotten: bool,
-    /// Whether it has been told of as picked more than once.
-    told: bool,
+    /// Whether it was reported as picked more than once.
+    reported: bool,
 }
 
 impl JoinState {
+    /// Reports the item as picked more than once, if it was not reported before.
     fn twice(&mut self, id: &str, back: &mut JoinedVerdicts) {
-        if !std::mem::replace(&mut self.told, true) {
+        if !std::mem::replace(&mut self.reported, true) {
             back.picked_twice.push(id);
         }
     }
 }
 
-/// An error about one of these examples, with the place and the id of its pick.
+/// An error of learning, with the row and the id of its pick.
 fn about(picks: &Table, rows: &[(PickedItem, f64, Option<Reviewer>)], source: jurybox::Error) -> Error {
     use jurybox::Error::{Receipt, Reward, Score};
     let (example, reason) = match &source {
@@ -237,16 +239,17 @@ fn about(picks: &Table, rows: &[(PickedItem, f64, Option<Reviewer>)], source: ju
 
 /// The verdict on an item.
 struct ItemVerdict {
-    /// What it was worth; none where verdicts contradict each other.
+    /// The reward; `None` if verdicts contradict each other.
     reward: Option<f64>,
-    /// Who gave it, as the first row that has it says.
+    /// The reviewer in the first row with the verdict.
     reviewer: Option<Reviewer>,
-    /// The first row that has it.
+    /// The number of that row.
     row: u64,
     /// Whether the item was picked.
-    fits: bool,
+    is_picked: bool,
 }
 
+/// The verdicts by id. Contradictory ones are added to `back`.
 fn read_verdicts(table: &Table, back: &mut JoinedVerdicts) -> Result<HashMap<Box<str>, ItemVerdict>, Error> {
     let mut verdicts: HashMap<Box<str>, ItemVerdict> = HashMap::new();
     table.scan(
@@ -254,7 +257,7 @@ fn read_verdicts(table: &Table, back: &mut JoinedVerdicts) -> Result<HashMap<Box
         |mut part| Ok((part.batch.take_scores(), part.batch.keys, part.batch.reviewers)),
         |at, (rewards, ids, reviewers)| {
             let rows = ids.into_iter().zip(rewards).enumerate();
-            // An empty cell is a verdict that has not been given yet.
+            // An empty cell is a verdict that is not given yet.
             for (row, (id, reward)) in rows.filter(|(_, (_, reward))| !reward.is_nan()) {
                 check_id(table, at, row, &id)?;
                 let id: Box<str> = id::of(&id).into();
@@ -262,7 +265,7 @@ fn read_verdicts(table: &Table, back: &mut JoinedVerdicts) -> Result<HashMap<Box
                     None => {
                         let reviewer = reviewers.get(row).and_then(|name| reviewer(name));
                         let row = at.row + row as u64;
-                        verdicts.insert(id, ItemVerdict { reward: Some(reward), reviewer, row, fits: false });
+                        verdicts.insert(id, ItemVerdict { reward: Some(reward), reviewer, row, is_picked: false });
                     }
                     Some(known) if known.reward.is_some_and(|before| before != reward) => {
                         known.reward = None;

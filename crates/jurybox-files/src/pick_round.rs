@@ -1,4 +1,4 @@
-//! Picks from a table: one round, chosen as the policy chooses, with its draws and their probabilities.
+//! Picking one round from a table: the policy's choice, with the probability of every row.
 
 use crate::table_fingerprint::{TableFingerprint, RowHasher};
 use crate::error::{Error, RowPosition};
@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How to pick.
+/// Options for [`choose`].
 ///
 /// ```
 /// let options = jurybox_files::PickOptions { k: 10, ..Default::default() };
@@ -25,16 +25,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PickOptions {
-    /// How many rows to pick; all of them where there are fewer. At the most, where it is said what they must be worth.
+    /// How many rows to pick; all if there are fewer. With `min_reward`, the most rows to pick.
     pub k: usize,
-    /// Pick as many as have an expected reward of at least that, and none where none has; refused where values are not expected rewards.
+    /// Pick only rows with an expected reward of at least this. Errors if the policy's values are not
+    /// expected rewards.
     pub min_reward: Option<f64>,
-    /// The seed of the draws. What is drawn is a function of it and of the rows.
+    /// Seed of the random draws, which depend on it and on the rows.
     pub seed: u64,
-    /// The time of the round; where it is not said, one after the latest that the state has seen. A round that the state has seen
-    /// keeps the time it had.
+    /// The time of the round. `None` is one after the latest round of the state. A round that the
+    /// state has observed keeps its time.
     pub at: Option<u64>,
-    /// Whether only to choose, and leave the state as it is.
+    /// Whether to leave the state as it is.
     pub only_choose: bool,
 }
 
@@ -60,45 +61,46 @@ pub struct PickOptions {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Picking {
-    /// How many rows there were to pick from.
+    /// The number of rows in the round.
     pub rows: u64,
-    /// The name of the round: that of its items and their scores, whatever the format.
+    /// The name of the round: a hash of its ids and scores, the same for every file format.
     pub round: String,
-    /// Its time.
+    /// The time of the round.
     pub at: u64,
-    /// Whether its items had been observed before.
+    /// Whether the state had observed the items before.
     pub observed_before: bool,
-    /// The picks, best first, explored ones last.
+    /// The picks, best first, explorations last.
     pub picks: Vec<PickedRow>,
-    /// How many rows have an id that another row of the round has too, and the first such ids.
+    /// Rows whose id another row of the round has as well.
     pub repeated: ItemList,
-    /// Whether the picks go by the values of the rows alone, and none is left to chance.
+    /// Whether the picks depend on the values of the rows alone, without any random draw.
     pub(crate) by_values_alone: bool,
     /// The first row of each source.
     pub(crate) files: Vec<u64>,
-    /// For every row: what it was ranked by.
+    /// The value of every row.
     pub(crate) values: Vec<f64>,
-    /// What tells of every row the probability that it was to be picked.
+    /// The pick probability of every row.
     pub(crate) chances: RowProbabilities,
 }
 
-/// The probability of every row. Those of the picks are on their receipts, and few ask for the others: where values tell them, they are
-/// reckoned for whoever does.
+/// The pick probabilities of all rows. Receipts have those of the picks; the others are computed on
+/// request if the values determine them.
 #[derive(Debug, Clone)]
 pub(crate) enum RowProbabilities {
-    /// Picking needed them all.
+    /// Computed while picking.
     Known(Vec<f64>),
-    /// Picks of so many, by their values alone.
+    /// Determined by the values of the rows and by the number of picks.
     ByValues(Fitted, usize),
 }
 
 impl Picking {
-    /// For every row: what it was ranked by.
+    /// The value of every row, in the order of the table.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// For every row: the probability that it was to be picked. Reckoned here: that of a pick is on its receipt.
+    /// The pick probability of every row, in the order of the table. May be computed by this call;
+    /// the receipt of a pick has its probability already.
     pub fn probabilities(&self) -> Result<Cow<'_, [f64]>, Error> {
         Ok(match &self.chances {
             RowProbabilities::Known(all) => Cow::Borrowed(all),
@@ -107,36 +109,41 @@ impl Picking {
     }
 }
 
-/// A row that was picked.
+/// A picked row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PickedRow {
     /// Its number over all files, from 0.
     pub row: u64,
     /// Its id.
     pub id: Box<str>,
-    /// What the policy needs back.
+    /// The receipt, which the policy needs to learn from the verdict.
     pub receipt: Receipt,
 }
 
-/// Picks from a table whose key is the id of its items, and shows them to the state, once.
+/// Picks from a table, as one round, and lets the state observe its items. The table's key is the id
+/// of its items.
 ///
-/// All rows are one round. What is held in memory of each is its id and three numbers; its scores only where they are few (a million
-/// in all), or where the policy goes by more than the value of each item (`rand`, `exp4p`, `adaptive(draws=...)`). Otherwise the
-/// table is gone over again for them, and `adaptive` takes no looks at what one evaluator scores highest. The items are observed before or after choosing, as the policy asks for; a round that the
-/// state has observed already is known again by its ids and scores, keeps the time it had, and is not observed a second time, in
-/// whatever order its rows are. Nor are the rows of files that were picked from before, or learnt from as they are, though the jury have other evaluators now,
-/// and the round another name.
+/// An item is observed once. A round that the state has observed is recognised by its ids and scores
+/// in any order, and keeps its time. Files that the state has picked or learnt from are recognised
+/// as well, even if its evaluators have changed. The policy decides whether it observes the items
+/// before or after it chooses.
 ///
-/// A row without an id is refused: no verdict could find it. So is one whose id has been rounded: the verdict on another might.
+/// Memory holds the id and three numbers of each row. It also holds the scores if they are at most a
+/// million, or if the policy needs more than one value per item (`rand`, `exp4p`,
+/// `adaptive(draws=...)`). Otherwise the table is read twice, and `adaptive` does not probe the items
+/// that a single evaluator scores highest.
+///
+/// Errors on a row without an id, which no verdict could match, and on an id that was rounded, which
+/// a wrong verdict could match.
 pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<Picking, Error> {
     RankOptions { k: options.k, min_reward: options.min_reward, ..RankOptions::default() }.check()?;
     let most = if state.jury.fit().without_looks().picks_by_values() { HELD } else { usize::MAX };
     let TableScores { ids, held, content, files: first_rows } = gather(table, most)?;
     let (content, repeated) = (content.name(), ids.repeated());
-    let round = name(table, &ids, held.as_deref(), &content);
+    let round = round_name(table, &ids, held.as_deref(), &content);
     let known = state.memory.round(&round);
     let files = table.fingerprints()?;
-    // A file that was learnt from was observed, too.
+    // A file that was learnt from was observed as well.
     let knows = |file: &str| state.memory.knows_picked_file(file) || state.memory.knows_file(file);
     let observed_before = known.is_some_and(|(_, observed)| observed)
         || files.iter().all(|file| file.as_deref().is_some_and(knows))
@@ -153,9 +160,9 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     let mut fitted = if before.observes_first() { after.fit() } else { before.fit() };
     if options.min_reward.is_some() {
         expect_rewards(&fitted)?;
-        fitted = fitted.without_looks(); // a look is at what is not expected to be worth it
+        fitted = fitted.without_looks(); // a probe may be below the minimum reward
     }
-    let mut rng = ChaCha8Rng::seed_from_u64(draws(&round, options.seed));
+    let mut rng = ChaCha8Rng::seed_from_u64(seed_of_round(&round, options.seed));
     let (chosen, chances, values) = match held {
         Some(held) => by_scores(&fitted, &held, options, &mut rng)?,
         None => by_values(table, &fitted.without_looks(), options, &mut rng)?,
@@ -186,19 +193,21 @@ pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<
     })
 }
 
-/// Picks, with what tells the probability of every row, and its value.
+/// Picks, with the pick probability and the value of every row.
 type DrawnPicks = (Vec<jurybox::Pick>, RowProbabilities, Vec<f64>);
 
-/// How many are picked of rows with these values.
-fn many(values: &[f64], options: PickOptions) -> usize {
-    let worth_it = |worth: f64| values.iter().filter(|&&value| value >= worth).count();
-    options.k.min(options.min_reward.map_or(values.len(), worth_it))
+/// The number of rows to pick from rows with these values.
+fn pick_count(values: &[f64], options: PickOptions) -> usize {
+    let at_least = |reward: f64| values.iter().filter(|&&value| value >= reward).count();
+    options.k.min(options.min_reward.map_or(values.len(), at_least))
 }
 
-fn none(values: Vec<f64>) -> DrawnPicks {
+/// No picks: every row has the probability 0.
+fn no_picks(values: Vec<f64>) -> DrawnPicks {
     (Vec::new(), RowProbabilities::Known(vec![0.0; values.len()]), values)
 }
 
+/// Picks by the scores of all rows, which are in memory.
 fn by_scores(
     fitted: &Fitted,
     held: &[f64],
@@ -207,9 +216,9 @@ fn by_scores(
 ) -> Result<DrawnPicks, Error> {
     let scores = scores(held, fitted.evaluators().len())?;
     let values = fitted.values(&scores)?;
-    let k = many(&values, options);
+    let k = pick_count(&values, options);
     if k == 0 {
-        return Ok(none(values));
+        return Ok(no_picks(values));
     }
     let chosen = fitted.choose(&scores, k, rng)?;
     let chances = if fitted.picks_by_values() {
@@ -220,6 +229,7 @@ fn by_scores(
     Ok((chosen, chances, values))
 }
 
+/// Picks by the values of the rows, for which the table is read again.
 fn by_values(
     table: &Table,
     fitted: &Fitted,
@@ -227,15 +237,16 @@ fn by_values(
     rng: &mut ChaCha8Rng,
 ) -> Result<DrawnPicks, Error> {
     let values = values_of_rows(table, &Ranker::Fitted(fitted.clone()))?;
-    let k = many(&values, options);
+    let k = pick_count(&values, options);
     if k == 0 {
-        return Ok(none(values));
+        return Ok(no_picks(values));
     }
     let chosen = fitted.choose_by_values(&values, k, rng)?;
     Ok((chosen, RowProbabilities::ByValues(fitted.clone(), k), values))
 }
 
-/// Shows a jury all rows as one round, chunks of them apart: the same to the last bit whatever the format and the threads.
+/// Lets a jury observe all rows as one round, in fixed chunks, so that the result is the same to the
+/// last bit for every format and any number of threads.
 fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Error> {
     let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
     let mut round = blank.clone();
@@ -253,8 +264,8 @@ fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Erro
     Ok(())
 }
 
-/// Whether a state has picked from these very rows, whatever their order, and whatever else the file has gained since: a column of
-/// verdicts, say. The key of the table is the id of its items.
+/// Whether the state has picked from these rows, in any order and with whatever new columns, such as
+/// verdicts. The table's key is the id of its items.
 ///
 /// ```
 /// use jurybox::Jury;
@@ -275,19 +286,20 @@ pub fn was_picked_from(state: &State, table: &Table) -> Result<bool, Error> {
     Ok(state.memory.knows_rounds() && state.memory.knows_picked_file(&TableFingerprint::of(table)?.scores))
 }
 
-/// So many scores of a round are held at the most, where the policy can do without them.
+/// The most scores of a round that are kept in memory for a policy that does not need them.
 const HELD: usize = 1 << 20;
 
-/// What is kept of all rows.
+/// The ids, scores and fingerprint of a table.
 struct TableScores {
     ids: IdColumn,
-    /// All scores, where they are not too many.
+    /// All scores, unless they are too many.
     held: Option<Vec<f64>>,
     content: RowHasher,
     /// The first row of each source.
     files: Vec<u64>,
 }
 
+/// Reads the ids and scores of a table; scores only if they are at most `most`.
 fn gather(table: &Table, most: usize) -> Result<TableScores, Error> {
     let evaluators = table.roles().evaluators();
     let blank = RowHasher::of(evaluators);
@@ -323,7 +335,8 @@ fn gather(table: &Table, most: usize) -> Result<TableScores, Error> {
     Ok(all)
 }
 
-/// Refuses a row of a batch that no verdict could find by its id, or that might be found by another's.
+/// Errors if the id of a row is empty, so that no verdict matches it, or rounded, so that a wrong
+/// verdict may.
 pub(crate) fn check_id(table: &Table, at: BatchPosition, row: usize, id: &str) -> Result<(), Error> {
     let path = table.sources[at.file].path();
     let place = RowPosition::Row(at.row_in_file + row as u64 + 1);
@@ -334,8 +347,9 @@ pub(crate) fn check_id(table: &Table, at: BatchPosition, row: usize, id: &str) -
     id::check(path, place, column, id)
 }
 
-/// A name for a round, by what is in it: ids in their order, and scores. It begins with a letter: no reader takes it for a number.
-fn name(table: &Table, ids: &IdColumn, held: Option<&[f64]>, content: &str) -> String {
+/// The name of a round: a hash of its ids, in their order, and scores. It begins with a letter, so
+/// that no reader takes it for a number.
+fn round_name(table: &Table, ids: &IdColumn, held: Option<&[f64]>, content: &str) -> String {
     let mut name = Fingerprint::new();
     for evaluator in table.roles().evaluators().names() {
         name.text(evaluator);
@@ -350,8 +364,8 @@ fn name(table: &Table, ids: &IdColumn, held: Option<&[f64]>, content: &str) -> S
     format!("r{:016x}", name.value())
 }
 
-/// What the draws of a round begin with: another round, other draws.
-fn draws(round: &str, seed: u64) -> u64 {
+/// The seed of the random draws of a round, which differs from round to round.
+fn seed_of_round(round: &str, seed: u64) -> u64 {
     let mut draws = Fingerprint::new();
     draws.text(round);
     draws.bytes(&seed.to_le_bytes());

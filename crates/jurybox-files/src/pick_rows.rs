@@ -1,7 +1,7 @@
-//! Picking as a whole: who is seated, what is picked, and what a person should know of it.
+//! Picking from a table with a state, or with a new one, and notes about the result.
 //!
-//! One room for all who pick: the command, the Python package, and whoever comes next. What they have of their own stays with them: where
-//! a state is kept and who may change it, where picks are written, and how things are said.
+//! The command line and the Python package share this code. They keep the state file, write the
+//! picks and show the notes.
 
 use crate::pick_round::{PickOptions, Picking, choose};
 use crate::error::Error;
@@ -15,26 +15,27 @@ use jurybox::Spec;
 use jurybox_draw::counted;
 use std::fmt;
 
-/// A round that was picked from: by [`pick_rows`].
+/// The result of [`pick_rows`].
 #[derive(Debug, Clone)]
 pub struct PickedRound {
-    /// The state after it; as it was before where it was only to choose, but for one that was begun.
+    /// The state after picking. With [`only_choose`](PickOptions::only_choose) it has observed nothing.
     pub state: State,
     /// The picks.
     pub picking: Picking,
     options: PickOptions,
-    /// Whether it is the first round of the state.
+    /// Whether the state had picked from no round before.
     is_first: bool,
     calibrated: bool,
 }
 
-/// Picks from a table whose key is the id of its items, as [`choose`] does, by a state or by one that is begun.
+/// Picks from a table with [`choose`], using the state `before` or a new one. The table's key is the
+/// id of its items.
 ///
-/// A state is picked by with its own policy, another one is refused; and by its own evaluators. It is not changed: what the
-/// picking makes of it is a new one, for whoever has handed over the picks.
+/// Errors if `policy` or the table's evaluators are not those of the state. The state is not
+/// changed: the result has a new one, to be saved once the picks are delivered.
 ///
 /// ```
-/// use jurybox_files::{PickOptions, Roles, Table, pick_rows};
+/// use jurybox_files::{PickNote, PickOptions, Roles, Table, pick_rows};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("hour.csv");
@@ -43,12 +44,10 @@ pub struct PickedRound {
 /// let two = PickOptions { k: 2, ..PickOptions::default() };
 /// let round = pick_rows(None, &table, Some(&"average".parse()?), two)?;
 /// assert_eq!((round.picking.picks.len(), round.state.jury.seen().items), (2, 3));
-/// let said: Vec<String> = round.notes().iter().map(ToString::to_string).collect();
-/// assert_eq!(said[0], "2 rows share their id with another row: a verdict will go to the first pick of them: p2");
-/// assert!(said[1].starts_with("`average` leaves nothing to chance"));
+/// assert!(matches!(&round.notes()[..], [PickNote::SharedIds(_), PickNote::NoRandomPicks { .. }]));
 ///
 /// let again = pick_rows(Some(&round.state), &table, None, two)?;
-/// assert_eq!(again.notes()[0].to_string(), "these rows were seen before, and are not counted again");
+/// assert_eq!(again.notes()[0], PickNote::ObservedBefore);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pick_rows(
@@ -78,12 +77,12 @@ pub fn pick_rows(
 }
 
 impl PickedRound {
-    /// Whether the values of the rows are calibrated: what the state that they were picked by had learnt says so.
+    /// Whether the values of the rows are calibrated. See [`State::is_calibrated`].
     pub fn calibrated(&self) -> bool {
         self.calibrated
     }
 
-    /// What a person should know of it.
+    /// Notes about the result.
     pub fn notes(&self) -> Vec<PickNote> {
         let PickedRound { picking, options, .. } = self;
         let mut notes = Vec::new();
@@ -109,15 +108,16 @@ impl PickedRound {
             notes.push(PickNote::SharedIds(picking.repeated.clone()));
         }
         let are_all_picked = picking.picks.len() as u64 == picking.rows;
-        let is_by_lot = notes.iter().any(|note| matches!(note, PickNote::NoOrder { .. }));
-        if self.is_first && !are_all_picked && !is_by_lot && !self.state.jury.fit().leaves_to_chance() {
+        let is_random = notes.iter().any(|note| matches!(note, PickNote::NoOrder { .. }));
+        if self.is_first && !are_all_picked && !is_random && !self.state.jury.fit().leaves_to_chance() {
             notes.push(PickNote::NoRandomPicks { policy: self.state.jury.spec().clone() });
         }
         notes
     }
 }
 
-/// Something to be told of picking, with words for it that know no flags and no keywords.
+/// A note about picks. The messages name no options, because the command line and the Python package
+/// have different ones.
 ///
 /// ```
 /// let note = jurybox_files::PickNote::FewRows { k: 9, rows: 4 };
@@ -127,42 +127,42 @@ impl PickedRound {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum PickNote {
-    /// The items have been observed before.
+    /// The state has observed the items before.
     ObservedBefore,
-    /// The state has seen the round at another time than was asked for.
+    /// The state has observed the round at another time than the requested one.
     OtherTime {
-        /// The time it has.
+        /// The time of the round.
         at: u64,
-        /// The one that was asked for.
+        /// The requested time.
         asked: u64,
     },
-    /// More picks are asked for than there are rows.
+    /// There are fewer rows than requested picks.
     FewRows {
-        /// How many.
+        /// The number of requested picks.
         k: usize,
-        /// How many rows there are.
+        /// The number of rows.
         rows: u64,
     },
-    /// All rows have the same value: the picks are as good as drawn by lot.
+    /// All rows have the same value, so that the picks are random.
     NoOrder {
-        /// How many rows there are.
+        /// The number of rows.
         rows: u64,
     },
-    /// Rows whose id another row has too, and the first such ids.
+    /// Rows whose id another row has as well.
     SharedIds(ItemList),
-    /// In the first round of a state: no row that is not picked could have been. Nothing will be
-    /// known of what is missed.
+    /// The first round of a state whose policy makes no random picks. What is missed can then never
+    /// be estimated.
     NoRandomPicks {
         /// The policy of the state.
         policy: Spec,
     },
-    /// Values are held against what a row must be worth, and were learnt where not every row had a label: whether these were
-    /// drawn at random is not known.
+    /// A minimum reward is compared with values that may not be calibrated: not every row that the
+    /// state has observed has a label, and these may not be a random sample.
     NotCalibrated,
 }
 
 impl PickNote {
-    /// Whether a person should think about it before going on.
+    /// Whether it is a warning, and not only information.
     pub fn is_warning(&self) -> bool {
         !matches!(self, PickNote::ObservedBefore | PickNote::NoRandomPicks { .. })
     }
@@ -172,32 +172,34 @@ impl fmt::Display for PickNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PickNote::ObservedBefore => {
-                write!(f, "these rows were seen before, and are not counted again")
+                write!(f, "the state has observed these rows before, and does not count them again")
             }
             PickNote::OtherTime { at, asked } => write!(
                 f,
-                "the state has seen this round at {at}, and there it stays: asking for {asked} changes nothing"
+                "the state has observed this round at time {at}, which stays: the time {asked} is ignored"
             ),
             PickNote::FewRows { k, rows } => {
-                write!(f, "k = {k} is more than there are rows ({rows}): all of them are picked")
+                write!(f, "k = {k}, but there are only {rows} rows: all of them are picked")
             }
             PickNote::NoOrder { rows } => {
-                write!(f, "nothing tells the {rows} rows apart: which of them are picked is chance")
+                write!(f, "all {rows} rows have the same value: the picks are random")
             }
             PickNote::SharedIds(items) => write!(
                 f,
-                "{} share their id with another row: a verdict will go to the first pick of them: {}",
+                "{} share their id with another row: a verdict counts for the first pick of them: {}",
                 counted(items.count, "row"),
                 items.first.join(", ")
             ),
             PickNote::NoRandomPicks { policy } => write!(
                 f,
-                "`{policy}` leaves nothing to chance: verdicts on its picks will not tell how much was missed, nor how much there is \
-                 in all rows. A policy with random checks does, such as `adaptive(audit=1,slots=5)` with five of them in every round; a state keeps its policy, so begin with it"
+                "`{policy}` makes no random picks: verdicts on its picks cannot show how much was missed, nor how much there is in \
+                 all rows. A policy with random checks can, such as `adaptive(audit=1,slots=5)` with five of them in every \
+                 round. A state keeps its policy, so choose it now"
             ),
             PickNote::NotCalibrated => f.write_str(
-                "not every row that the state has seen has a label, and whether those were drawn at random is not known: its values \
-                 rank, but may not be calibrated, and how many of these rows are worth as much is not known. Rows that are drawn at random and reviewed can be counted",
+                "not every row that the state has observed has a label, and the labelled ones may not be a random sample: its values \
+                 rank rows, but may not be calibrated, so that rows may be above or below the minimum reward by mistake. \
+                 Review a random sample to count them",
             ),
         }
     }
@@ -209,7 +211,7 @@ mod tests {
     use crate::roles::Roles;
     use jurybox::{Evaluators, Example, Jury};
 
-    /// A state that has seen 40 items, and labels of the first so many.
+    /// A state that has observed 40 items, and `labels` labels of those with the highest scores.
     fn taught(labels: usize) -> State {
         let mut state = State::from(Jury::new(&Spec::default(), Evaluators::new(["a"]).unwrap()).unwrap());
         let items: Vec<f64> = (0..40).map(f64::from).collect();
@@ -221,8 +223,7 @@ mod tests {
         state
     }
 
-    /// What rows must be worth is held against values, which can be counted on where all labels are known, and not where some were
-    /// chosen.
+    /// Values are calibrated if all labels are known, but not if the labelled items were chosen.
     #[test]
     fn chosen_labels_are_not_calibrated() {
         let dir = tempfile::tempdir().unwrap();

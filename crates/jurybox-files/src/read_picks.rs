@@ -1,4 +1,4 @@
-//! Picks as they were written, read back: who was picked, when, with which scores and which receipt.
+//! Reading of picks that were written before: ids, rounds, scores and receipts.
 
 use crate::pick_round::check_id;
 use crate::output_rows::OutputRows;
@@ -9,23 +9,24 @@ use crate::table::{KeepRecords, Table, ScanRequest};
 use jurybox::{Receipt, Seen};
 use std::collections::HashSet;
 
-/// As much of a cell as a message shows.
+/// The most characters of a cell that a message shows.
 const SHOWN: usize = 60;
 
+/// A pick that was read back.
 pub(crate) struct PickedItem {
     pub(crate) id: Box<str>,
     pub(crate) round: String,
     pub(crate) at: u64,
-    /// Its row in the round: one item may be picked by several runs over the same rows.
+    /// Row number in the round, from 1. It tells apart picks of rows that share an id.
     pub(crate) row: u64,
     pub(crate) receipt: Receipt,
     pub(crate) scores: Vec<f64>,
-    /// Where it was read: which file of the table, and which row there, from 1.
+    /// The file of the table from which it was read, and the row there.
     pub(crate) file: usize,
     pub(crate) place: RowPosition,
 }
 
-/// The names under which our columns are in a table of picks.
+/// The names of the columns that `pick` has added to a table.
 struct PickColumns {
     round: String,
     at: String,
@@ -48,8 +49,8 @@ impl PickColumns {
     }
 }
 
-/// The picks of a table in the order of their time, each once though a file be named twice; rows without a receipt were not
-/// picked.
+/// The picks of a table in the order of their time, each once even if a file is named twice. Rows
+/// without a receipt were not picked.
 pub(crate) fn read_picks(table: &Table) -> Result<Vec<PickedItem>, Error> {
     let ours = PickColumns::of(table)?;
     let width = table.roles().evaluators().len();
@@ -88,7 +89,8 @@ pub(crate) fn read_picks(table: &Table) -> Result<Vec<PickedItem>, Error> {
     Ok(picks)
 }
 
-/// The pick in a row, where it is one; otherwise which cell cannot be read.
+/// The pick in a row, or `None` if the row was not picked. The error has the column and the cell that
+/// cannot be read.
 fn picked(
     ours: &PickColumns,
     output: &OutputRows,
@@ -123,12 +125,12 @@ fn picked(
     }))
 }
 
-/// A whole number, also as a program writes it that takes every number for a fraction: `7.0`.
+/// Parses a whole number, also one that a program wrote as a float: `7.0`.
 fn whole_number(text: &str) -> Option<u64> {
     text.strip_suffix(".0").unwrap_or(text).parse().ok()
 }
 
-/// What a message shows of a cell.
+/// The beginning of a cell, for a message.
 fn shortened(cell: String) -> String {
     match cell.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}… ({} bytes)", &cell[..end], cell.len()),

@@ -1,4 +1,4 @@
-//! What a state was taught with, so that nothing is counted twice and no two rewards are mixed.
+//! The record of what a state has learnt and picked from, so that nothing counts twice.
 
 use crate::table_fingerprint::BY_ROWS;
 use crate::error::Error;
@@ -7,19 +7,19 @@ use jurybox::{Direction, Evaluator, Seen};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
-/// How many files, and how many rounds of picks, are remembered: a round every hour for half a year.
+/// The most files, and the most rounds of picks, that are remembered: half a year of hourly rounds.
 const MOST: usize = 4096;
-/// A file goes by two names: by its bytes, and by its rows.
+/// The most fingerprints of files. Each file has two: of its bytes, and of its rows.
 const MOST_NAMES: usize = 2 * MOST;
-/// How many verdicts of tables are remembered one by one: about 26 bytes each in the file.
+/// The most verdicts of tables that are remembered: about 26 bytes each in the state file.
 pub(crate) const MOST_VERDICTS: usize = 1 << 16;
 
-/// What a state was taught with: the reward, the files, and the rounds that were picked from.
+/// The record of what a state has learnt and picked from: its reward, files and rounds.
 ///
 /// ```
 /// use jurybox::Evaluator;
 /// let mut memory = jurybox_files::StateMemory::default();
-/// memory.same_reward(&Evaluator::from("verdict"))?; // nothing was learnt yet: anything goes
+/// memory.same_reward(&Evaluator::from("verdict"))?; // nothing was learnt yet, so any reward will do
 /// memory.add_rewards(&Evaluator::from("verdict"), 0.0, 1.0);
 /// assert_eq!(memory.same_reward(&Evaluator::from("clicks")).unwrap_err().code(), "other-reward");
 /// # Ok::<(), jurybox_files::Error>(())
@@ -34,12 +34,14 @@ pub struct StateMemory {
     picked_files: VecDeque<String>,
     /// Rounds that were picked from, oldest first.
     rounds: VecDeque<RememberedRound>,
-    /// The latest time of a round that has been forgotten, where there is one: what became of its picks is not known any more.
+    /// The latest time of a round that was dropped to make room. Whether the verdicts on its picks
+    /// were learnt is no longer known.
     forgotten: Option<u64>,
-    /// Whether nobody has said who the evaluators are: every column of numbers that the first table had.
+    /// Whether the evaluators were found by rule: all numeric columns of the first table.
     #[serde(default)]
     by_rule: bool,
-    /// The verdicts that were learnt from tables, each by its id and by all that is in its row, oldest first.
+    /// The verdicts that were learnt from tables, oldest first. Each has two hashes: of its id, and of
+    /// its whole row.
     #[serde(default, with = "on_one_line")]
     verdicts: VecDeque<ItemHash>,
 }
@@ -49,7 +51,7 @@ pub struct StateMemory {
 struct RememberedReward {
     name: String,
     direction: Direction,
-    /// The least and the greatest seen, in the direction in which high is good.
+    /// The least and the greatest reward, negated if low means high.
     least: f64,
     greatest: f64,
 }
@@ -61,21 +63,22 @@ struct RememberedRound {
     at: u64,
     /// Whether its items were observed.
     observed: bool,
-    /// The items whose verdicts were learnt with a pick of this round, and their places in it.
+    /// Hashes of the items whose verdicts were learnt with a pick of this round: of their ids, of
+    /// their positions in the round, and of their rows.
     #[serde(with = "on_one_line")]
     learnt: BTreeSet<ItemHash>,
 }
 
-/// What is known of the verdict on an item that was picked.
+/// Whether the verdict on a picked item was learnt before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PickVerdict {
-    /// It has not been learnt.
+    /// It was not learnt.
     New,
-    /// It has, with a pick of this round.
+    /// It was learnt with a pick of this round.
     Learnt,
-    /// It has, with a pick of another round.
+    /// It was learnt with a pick of another round.
     Elsewhere,
-    /// The round has been forgotten, and with it what was learnt of it.
+    /// Unknown, because the state no longer remembers the round.
     Forgotten,
 }
 
@@ -86,7 +89,7 @@ impl StateMemory {
         Some(Evaluator { name: reward.name.clone(), direction: reward.direction })
     }
 
-    /// Refuses another reward than the one that was learnt, or the same one turned round.
+    /// Errors if `reward` is not the learnt one, or has another direction.
     pub fn same_reward(&self, reward: &Evaluator) -> Result<(), Error> {
         match self.reward() {
             Some(learnt) if learnt != *reward => {
@@ -96,7 +99,8 @@ impl StateMemory {
         }
     }
 
-    /// Takes note of rewards; says the range seen before where these reach beyond it by more than its width.
+    /// Extends the range of learnt rewards. Returns the previous range if the new rewards exceed it by
+    /// more than its width.
     pub fn add_rewards(&mut self, reward: &Evaluator, least: f64, greatest: f64) -> Option<(f64, f64)> {
         let Some(seen) = &mut self.reward else {
             let Evaluator { name, direction } = reward.clone();
@@ -107,42 +111,44 @@ impl StateMemory {
         let width = before.1 - before.0;
         seen.least = seen.least.min(least);
         seen.greatest = seen.greatest.max(greatest);
-        // A single value, or a few alike, say nothing about the scale.
+        // Rewards that are all the same say nothing about the scale.
         let beyond = width > 0.0 && (least < before.0 - width || greatest > before.1 + width);
         beyond.then_some(before)
     }
 
-    /// Whether nobody has said who the evaluators are: then a column of numbers that comes later may be meant for one.
+    /// Whether the evaluators were found by rule. A numeric column that is new may then be meant as
+    /// an evaluator.
     pub fn took_evaluators_by_rule(&self) -> bool {
         self.by_rule
     }
 
-    /// Remembers whether somebody has said who the evaluators are.
+    /// Sets whether the evaluators were found by rule.
     pub(crate) fn evaluators_by_rule(&mut self, by_rule: bool) {
         self.by_rule = by_rule;
     }
 
-    /// Whether a file was learnt from.
+    /// Whether a file with this fingerprint was learnt.
     pub fn knows_file(&self, fingerprint: &str) -> bool {
         self.files.iter().any(|known| known == fingerprint)
     }
 
-    /// Remembers a file; the oldest makes room.
+    /// Remembers the fingerprint of a learnt file. Drops the oldest if there are too many.
     pub fn learnt_file(&mut self, fingerprint: String) {
         remember(&mut self.files, fingerprint);
     }
 
-    /// Whether a file was picked from, and its items were observed then.
+    /// Whether a file with this fingerprint was picked from, so that its items were observed.
     pub fn knows_picked_file(&self, fingerprint: &str) -> bool {
         self.picked_files.iter().any(|known| known == fingerprint)
     }
 
-    /// Remembers a file that was picked from; the oldest makes room.
+    /// Remembers the fingerprint of a file that was picked from. Drops the oldest if there are too
+    /// many.
     pub(crate) fn picked_from_file(&mut self, fingerprint: String) {
         remember(&mut self.picked_files, fingerprint);
     }
 
-    /// Whether anything was picked from.
+    /// Whether the state has picked from any round.
     ///
     /// ```
     /// assert!(!jurybox_files::StateMemory::default().knows_rounds());
@@ -151,13 +157,13 @@ impl StateMemory {
         !self.rounds.is_empty()
     }
 
-    /// The time of a round that was picked from, and whether its items were observed.
+    /// The time of a remembered round, and whether its items were observed.
     pub(crate) fn round(&self, name: &str) -> Option<(u64, bool)> {
         let round = self.rounds.iter().find(|round| round.name == name)?;
         Some((round.at, round.observed))
     }
 
-    /// Remembers a round that was picked from; the oldest makes room.
+    /// Remembers a round that was picked from. Drops the oldest if there are too many.
     pub(crate) fn picked_from(&mut self, name: &str, at: u64, observed: bool) {
         if let Some(round) = self.rounds.iter_mut().find(|round| round.name == name) {
             round.observed |= observed;
@@ -171,12 +177,12 @@ impl StateMemory {
         }
     }
 
-    /// Every item whose verdict was learnt.
+    /// The hashes of all items whose verdicts were learnt with picks.
     pub(crate) fn items(&self) -> HashSet<ItemHash> {
         self.rounds.iter().flat_map(|round| &round.learnt).copied().collect()
     }
 
-    /// What is known of the verdict on an item that was picked in a round; `items` are those learnt in any.
+    /// Whether the verdict on a pick was learnt before. `items` are the hashes of all learnt items.
     pub(crate) fn verdict(
         &self,
         round: &str,
@@ -185,19 +191,20 @@ impl StateMemory {
         items: &HashSet<ItemHash>,
     ) -> PickVerdict {
         let round = self.rounds.iter().find(|known| known.name == round);
-        // An id may have changed on its way through a spreadsheet (`007`, `7`): the place in its round has not.
+        // A spreadsheet may have changed the id (`007` to `7`), but not the position in the round.
         if round.is_some_and(|round| round.learnt.contains(&item) || round.learnt.contains(&place)) {
             PickVerdict::Learnt
         } else if items.contains(&item) {
             PickVerdict::Elsewhere
         } else if round.is_none() && self.forgotten.is_some_and(|latest| at <= latest) {
-            // At the time of the latest that was forgotten there may have been several.
+            // Several rounds may have the time of the latest one that was dropped.
             PickVerdict::Forgotten
         } else {
             PickVerdict::New
         }
     }
 
+    /// Remembers a learnt verdict by its hashes.
     pub(crate) fn learnt_verdict(&mut self, round: &str, at: u64, items: impl IntoIterator<Item = ItemHash>) {
         self.picked_from(round, at, false);
         if let Some(round) = self.rounds.iter_mut().find(|known| known.name == round) {
@@ -205,12 +212,13 @@ impl StateMemory {
         }
     }
 
-    /// The verdicts that were learnt from tables.
+    /// The hashes of verdicts that were learnt from tables.
     pub(crate) fn verdicts_of_tables(&self) -> HashSet<ItemHash> {
         self.verdicts.iter().copied().collect()
     }
 
-    /// Remembers verdicts of a table, each by two names; the oldest make room.
+    /// Remembers verdicts of a table, each by two hashes: of its id, and of its row. Drops the oldest
+    /// if there are too many.
     pub(crate) fn learnt_verdicts_of_table(&mut self, verdicts: &[ItemHash]) {
         let mut known = self.verdicts_of_tables();
         for two in verdicts.chunks_exact(2) {
@@ -222,7 +230,7 @@ impl StateMemory {
         self.verdicts.drain(..beyond);
     }
 
-    /// How many verdicts both were taught with: those of tables, and those of picks that a table of the other has too.
+    /// The number of verdicts that both states have learnt, from tables or from picks.
     pub fn shared_verdicts(&self, other: &StateMemory) -> usize {
         let whole =
             |of: &StateMemory| of.verdicts.iter().skip(1).step_by(2).copied().collect::<HashSet<ItemHash>>();
@@ -231,9 +239,9 @@ impl StateMemory {
         both(&mine, &theirs) + both(&other.items(), &mine) + both(&self.items(), &theirs)
     }
 
-    /// How many files and rounds both were taught with.
+    /// The number of files and rounds that both states have learnt.
     pub fn shared(&self, other: &StateMemory) -> usize {
-        // By their bytes or by their rows, whichever are more.
+        // Files have two fingerprints, of which one may be missing. The larger count is right.
         let (by_rows, by_bytes): (Vec<&String>, Vec<&String>) = self
             .files
             .iter()
@@ -242,14 +250,14 @@ impl StateMemory {
         let files = by_rows.len().max(by_bytes.len());
         let items = other.items();
         let both = |round: &&RememberedRound| {
-            let twin = || other.rounds.iter().find(|twin| twin.name == round.name);
-            round.observed && twin().is_some_and(|twin| twin.observed)
+            let same = || other.rounds.iter().find(|other| other.name == round.name);
+            round.observed && same().is_some_and(|other| other.observed)
                 || round.learnt.iter().any(|item| items.contains(item))
         };
         files + self.rounds.iter().filter(both).count()
     }
 
-    /// Adds what another remembers.
+    /// Adds the record of another state. Errors if its reward is another one.
     pub fn merge(&mut self, other: &StateMemory) -> Result<(), Error> {
         if let Some(reward) = &other.reward {
             let named = Evaluator { name: reward.name.clone(), direction: reward.direction };
@@ -274,7 +282,7 @@ impl StateMemory {
         Ok(())
     }
 
-    /// What is wrong with one that came from outside.
+    /// What is wrong with a record that was read from a file, or `None`.
     pub(crate) fn fault(&self) -> Option<String> {
         if self.files.len().max(self.picked_files.len()) > MOST_NAMES || self.rounds.len() > MOST {
             return Some(format!("it remembers more than {MOST} files or rounds"));
@@ -296,7 +304,7 @@ impl StateMemory {
     }
 }
 
-/// Adds a fingerprint; the oldest makes room.
+/// Adds a fingerprint, and drops the oldest if there are too many.
 fn remember(list: &mut VecDeque<String>, fingerprint: String) {
     if !list.contains(&fingerprint) {
         list.push_back(fingerprint);
@@ -322,7 +330,7 @@ mod tests {
             one.learnt_verdict("r1", 7, [ItemHash::of(id)]);
         }
         other.learnt_verdict("r1", 7, [ItemHash::of("p2")]);
-        assert_eq!(one.shared(&other), 0); // one has observed the round, the other has learnt of another pick
+        assert_eq!(one.shared(&other), 0); // one has observed the round, the other has learnt another pick
         one.merge(&other).unwrap();
         for id in ["p1", "p2", "p5", "p64"] {
             assert_eq!(known(&one, "r1", 7, id), PickVerdict::Learnt);
@@ -335,7 +343,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<StateMemory>(&text).unwrap(), one);
     }
 
-    /// The latest that was forgotten is forgotten too: its verdicts are not new ones.
+    /// Verdicts at the time of the latest dropped round are not taken for new ones.
     #[test]
     fn what_is_forgotten_is_known_to_be() {
         let mut memory = StateMemory::default();

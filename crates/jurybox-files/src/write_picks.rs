@@ -1,4 +1,4 @@
-//! Picks on their way out: the rows with rank, value, probability and receipt.
+//! Output of picks: their rows with rank, value, probability and receipt.
 
 use crate::scan_plan::Batch;
 use crate::pick_round::{PickedRow, Picking};
@@ -19,8 +19,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Picking {
-    /// Writes the picks, best first, with all columns of their rows; the format is what the name says. With `all`, every row
-    /// in the order of the table, with its probability whether it was picked or not: a log.
+    /// Writes the picks, best first, with all columns of their rows. The name gives the format.
+    ///
+    /// With `all`, writes a log: every row in the order of the table with its pick probability.
     pub fn write(
         &self,
         table: &Table,
@@ -29,7 +30,7 @@ impl Picking {
         all: bool,
     ) -> Result<(), Error> {
         if !all {
-            // What may fail by the table fails before a file is begun.
+            // The table is read first, so that its errors leave no file behind.
             let outputs = self.output_rows(table)?;
             let mut writer = TableWriter::new(path, layout)?;
             outputs.iter().try_for_each(|output| writer.write(output))?;
@@ -40,7 +41,7 @@ impl Picking {
         writer.finish()
     }
 
-    /// What [`write`](Self::write) would write, as record batches.
+    /// The output of [`write`](Self::write) as record batches.
     ///
     /// ```
     /// # use jurybox::Jury;
@@ -71,7 +72,7 @@ impl Picking {
         Ok(batches)
     }
 
-    /// Every row with what is known of its pick, in the order of the table, as it streams by.
+    /// Calls `each` with all rows and their picks, batch by batch in the order of the table.
     fn every(&self, table: &Table, mut each: impl FnMut(OutputRows) -> Result<(), Error>) -> Result<(), Error> {
         let (places, probabilities) = (self.places(), self.probabilities()?);
         table.scan(
@@ -91,16 +92,18 @@ impl Picking {
         Ok(())
     }
 
-    /// The picks as JSON objects, best first: what is written of each, under the same names.
+    /// The picks as JSON objects, best first, with the column names that [`write`](Self::write) uses.
     pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
         Ok(self.output_rows(table)?.iter().flat_map(OutputRows::objects).collect())
     }
 
+    /// Positions of the picks by row number.
     fn places(&self) -> HashMap<u64, usize> {
         self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect()
     }
 
-    /// The rows of the picks, one slab each, best first. Of a source that gives rows by their number only these are read.
+    /// The rows of the picks, best first, one output each. Reads only these rows if the source allows
+    /// it, and the whole source otherwise.
     fn output_rows(&self, table: &Table) -> Result<Vec<OutputRows>, Error> {
         let places = self.places();
         let by_number = |row: u64| {
@@ -139,9 +142,9 @@ impl Picking {
         Ok(outputs.into_iter().flatten().collect())
     }
 
-    /// Rows with what is known of their picks: the probability of each from those of all rows, or from the receipts where these are picks
-    /// and nothing else. Scores are written as they were read, so that whoever reads the picks need not be told how the table was
-    /// written.
+    /// Adds the columns of picks to `rows`. Probabilities are those of all rows, or those of the
+    /// receipts if `probabilities` is `None`. Scores are written in plain notation, so that picks can
+    /// be read without the options for the table.
     pub(crate) fn with_picks(
         &self,
         rows: &OutputRows,
@@ -185,7 +188,7 @@ impl Picking {
     }
 }
 
-/// Keeps the rows of picks that cannot be had again once they have gone by.
+/// Reads the table for the rows of picks that cannot be fetched by number.
 fn keep_passing(
     table: &Table,
     places: &HashMap<u64, usize>,
@@ -208,13 +211,15 @@ fn keep_passing(
     Ok(())
 }
 
-/// Receipts in a table: objects in JSON lines, JSON as text elsewhere; nothing for a row that was not picked.
+/// A column of receipts: JSON objects in JSON lines, JSON text elsewhere, missing for rows that were
+/// not picked.
 #[derive(Debug)]
 struct ReceiptCells(Vec<Option<Receipt>>);
 
 impl ReceiptCells {
+    /// The receipt of a row as JSON; `None` if it was not picked.
     fn document(&self, row: usize) -> Option<String> {
-        // A receipt is plain data, which serde_json cannot fail on.
+        // A receipt is plain data, so that this cannot fail.
         self.0[row].as_ref().and_then(|receipt| serde_json::to_string(receipt).ok())
     }
 }

@@ -90,7 +90,7 @@ pub enum RowInput<'a> {
 ///         table.with_threads(2)
 ///     }
 ///     fn notify(&mut self, notice: LearnNotice) {
-///         self.0.push(told.to_string());
+///         self.0.push(notice.to_string());
 ///     }
 /// }
 ///
