@@ -18,11 +18,11 @@ pub(crate) struct UnitResult<T> {
     /// The number of lines (of text) or rows in the unit.
     pub(crate) lines: u64,
     /// The caller's result for its rows.
-    pub(crate) made: T,
+    pub(crate) result: T,
     /// Missing and odd cells, and unknown keys.
-    pub(crate) met: SourceTally,
+    pub(crate) tally: SourceTally,
     /// The errors of the rows that were skipped.
-    pub(crate) refused: Vec<Error>,
+    pub(crate) skipped: Vec<Error>,
     pub(crate) error: Option<Error>,
 }
 
@@ -91,34 +91,34 @@ impl Table {
             let begun = begin(numbered);
             let (source, plan) = (&self.sources[numbered.source], &asks[numbered.source]);
             let lines = source.lines(&numbered.unit);
-            let (unit, mut met, mut refused) = (&mut numbered.unit, SourceTally::default(), Vec::new());
-            let (made, error) = run(begun, &mut |each| {
+            let (unit, mut tally, mut skipped) = (&mut numbered.unit, SourceTally::default(), Vec::new());
+            let (result, error) = run(begun, &mut |each| {
                 loop {
-                    let mut handed = false;
+                    let mut has_passed_on = false;
                     let parsed = source.parse(unit, plan, &mut |mut parsed| {
-                        handed = true;
+                        has_passed_on = true;
                         plan.complete(&mut parsed.batch);
                         plan.check(source.path(), &parsed.batch)?;
-                        met.take(&mut parsed.batch);
+                        tally.take(&mut parsed.batch);
                         let (batch, text, arrays) = (parsed.batch, parsed.text, parsed.arrays);
                         each(ScanPart { batch, text, arrays, source: numbered.source })
                     });
                     // Parses again without the bad row, if skipping is on and no batch has been
                     // passed on yet.
                     match parsed {
-                        Err(error) if !handed => match self.skipped.line_of(&error) {
-                            Some(line) if source.remove_record(unit, line) => refused.push(error),
+                        Err(error) if !has_passed_on => match self.skipped.line_of(&error) {
+                            Some(line) if source.remove_record(unit, line) => skipped.push(error),
                             _ => return Err(error),
                         },
                         parsed => return parsed,
                     }
                 }
             });
-            UnitResult { source: numbered.source, lines, made, met, refused, error }
+            UnitResult { source: numbered.source, lines, result, tally, skipped, error }
         };
         // The position of the folded source, in lines of text or in rows.
         let (mut source, mut place) = (0, self.sources[0].lines_before());
-        let mut met = vec![SourceTally::default(); self.sources.len()];
+        let mut tally = vec![SourceTally::default(); self.sources.len()];
         in_order(self.threads(), units, AllUnits::take, run, |done: UnitResult<T>| {
             if done.source != source {
                 source = done.source;
@@ -127,12 +127,12 @@ impl Table {
             if self.is_stopped() {
                 return Err(Error::Stopped);
             }
-            let rows = fold(source, done.made)?;
+            let rows = fold(source, done.result)?;
             if let Some(error) = done.error {
                 return Err(error.moved_down(place));
             }
-            self.skipped.note(done.refused.into_iter().map(|error| error.moved_down(place)));
-            met[source].add(done.met, place);
+            self.skipped.note(done.skipped.into_iter().map(|error| error.moved_down(place)));
+            tally[source].add(done.tally, place);
             place += done.lines;
             let bytes = bytes.load(Ordering::Relaxed);
             self.watch.tell(Progress::Rows { rows, bytes, of });
@@ -143,8 +143,8 @@ impl Table {
             return Ok(());
         }
         let mut warnings = Vec::new();
-        let judged = self.sources.iter().zip(&asks).zip(met).try_for_each(|((source, plan), met)| {
-            warnings.extend(met.judge(source.path(), plan, self.skipped.most > 0)?);
+        let judged = self.sources.iter().zip(&asks).zip(tally).try_for_each(|((source, plan), tally)| {
+            warnings.extend(tally.judge(source.path(), plan, self.skipped.most > 0)?);
             Ok(())
         });
         // Warnings found before an error are still reported.

@@ -33,7 +33,7 @@ pub enum Progress {
         rows: u64,
         /// Bytes read from disk so far.
         bytes: u64,
-        /// Total size of all files in bytes; `None` for pipes.
+        /// Total size of all files in bytes; `None` if unknown.
         of: Option<u64>,
     },
     /// In a replay.

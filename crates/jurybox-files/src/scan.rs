@@ -32,14 +32,14 @@ pub(crate) fn in_order<U: Send, W: Default, T: Send>(
     let threads = threads.max(1);
     let ahead = 4 * threads as u64;
     let gate = Mutex::new(UnitQueue { units, next: 0, folded: 0, ended: false });
-    let moved = Condvar::new();
+    let changed = Condvar::new();
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(threads);
         for _ in 0..threads {
-            let (sender, gate, moved, take, work) = (sender.clone(), &gate, &moved, &take, &work);
+            let (sender, gate, changed, take, work) = (sender.clone(), &gate, &changed, &take, &work);
             scope.spawn(move || {
                 let mut unit = W::default();
-                while let Some((number, taken)) = next(gate, moved, ahead, take, &mut unit) {
+                while let Some((number, taken)) = next(gate, changed, ahead, take, &mut unit) {
                     let done = taken.map(|()| work(&mut unit));
                     if sender.send((number, done)).is_err() {
                         break;
@@ -48,10 +48,10 @@ pub(crate) fn in_order<U: Send, W: Default, T: Send>(
             });
         }
         drop::<SyncSender<_>>(sender);
-        let outcome = drain(&receiver, &gate, &moved, &mut fold);
+        let outcome = drain(&receiver, &gate, &changed, &mut fold);
         // Wake up all threads that wait for work or for room.
         lock(&gate).ended = true;
-        moved.notify_all();
+        changed.notify_all();
         drop(receiver);
         outcome
     })
@@ -64,14 +64,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The number of the next unit, once there is room for it. An error in taking it ends the queue.
 fn next<U, W>(
     gate: &Mutex<UnitQueue<U>>,
-    moved: &Condvar,
+    changed: &Condvar,
     ahead: u64,
     take: &impl Fn(&mut U, &mut W) -> Result<bool, Error>,
     unit: &mut W,
 ) -> Option<(u64, Result<(), Error>)> {
     let mut state = lock(gate);
     while !state.ended && state.next >= state.folded + ahead {
-        state = moved.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state = changed.wait(state).unwrap_or_else(PoisonError::into_inner);
     }
     if state.ended {
         return None;
@@ -95,7 +95,7 @@ fn next<U, W>(
 fn drain<U, T>(
     receiver: &Receiver<(u64, Result<T, Error>)>,
     gate: &Mutex<UnitQueue<U>>,
-    moved: &Condvar,
+    changed: &Condvar,
     fold: &mut impl FnMut(T) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let (mut early, mut number) = (BTreeMap::new(), 0);
@@ -106,7 +106,7 @@ fn drain<U, T>(
             number += 1;
         }
         lock(gate).folded = number;
-        moved.notify_all();
+        changed.notify_all();
     }
     Ok(())
 }
@@ -114,7 +114,7 @@ fn drain<U, T>(
 /// A value handed from unit to unit in their order, whichever threads process them.
 pub(crate) struct OrderedHandoff<C> {
     state: Mutex<HandoffState<C>>,
-    moved: Condvar,
+    changed: Condvar,
 }
 
 struct HandoffState<C> {
@@ -127,12 +127,12 @@ struct HandoffState<C> {
 
 impl<C> OrderedHandoff<C> {
     pub(crate) fn new(carried: C) -> Self {
-        OrderedHandoff { state: Mutex::new(HandoffState { next: 0, dropped: false, carried }), moved: Condvar::new() }
+        OrderedHandoff { state: Mutex::new(HandoffState { next: 0, dropped: false, carried }), changed: Condvar::new() }
     }
 
     /// The turn of a unit. It must be taken, because later units wait for it.
     pub(crate) fn turn(&self, number: u64) -> HandoffTurn<'_, C> {
-        HandoffTurn { relay: self, number, taken: false }
+        HandoffTurn { handoff: self, number, taken: false }
     }
 
     pub(crate) fn into_inner(self) -> C {
@@ -142,7 +142,7 @@ impl<C> OrderedHandoff<C> {
 
 /// The turn of one unit to use the handed-on value.
 pub(crate) struct HandoffTurn<'a, C> {
-    relay: &'a OrderedHandoff<C>,
+    handoff: &'a OrderedHandoff<C>,
     number: u64,
     taken: bool,
 }
@@ -151,17 +151,17 @@ impl<C> HandoffTurn<'_, C> {
     /// Waits for the turn and runs `act`. `None` if the turn cannot come because a thread has
     /// panicked.
     pub(crate) fn take<R>(mut self, act: impl FnOnce(&mut C) -> R) -> Option<R> {
-        let mut leg = lock(&self.relay.state);
-        while leg.next != self.number && !leg.dropped {
-            leg = self.relay.moved.wait(leg).unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.handoff.state);
+        while state.next != self.number && !state.dropped {
+            state = self.handoff.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         self.taken = true;
-        if leg.dropped {
+        if state.dropped {
             return None;
         }
-        let result = act(&mut leg.carried);
-        leg.next += 1;
-        self.relay.moved.notify_all();
+        let result = act(&mut state.carried);
+        state.next += 1;
+        self.handoff.changed.notify_all();
         Some(result)
     }
 }
@@ -169,8 +169,8 @@ impl<C> HandoffTurn<'_, C> {
 impl<C> Drop for HandoffTurn<'_, C> {
     fn drop(&mut self) {
         if !self.taken {
-            lock(&self.relay.state).dropped = true;
-            self.relay.moved.notify_all();
+            lock(&self.handoff.state).dropped = true;
+            self.handoff.changed.notify_all();
         }
     }
 }
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn a_handoff_keeps_order_and_a_panic_blocks_no_thread() {
         for panics in [None, Some(30)] {
-            let relay = OrderedHandoff::new(Vec::new());
+            let handoff = OrderedHandoff::new(Vec::new());
             let counter = AtomicU64::new(0);
             let work = || {
                 loop {
@@ -269,7 +269,7 @@ mod tests {
                     if number >= 100 {
                         break;
                     }
-                    let turn = relay.turn(number);
+                    let turn = handoff.turn(number);
                     std::thread::sleep(std::time::Duration::from_micros((number % 7) * 50));
                     if panics == Some(number) {
                         // As after a panic: the turn is dropped.
@@ -279,7 +279,7 @@ mod tests {
                 }
             };
             std::thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(work))));
-            let list = relay.into_inner();
+            let list = handoff.into_inner();
             assert!(list.iter().copied().eq(0..list.len() as u64));
             assert!(if panics.is_some() { list.len() <= 30 } else { list.len() == 100 });
         }

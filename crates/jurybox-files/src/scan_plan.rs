@@ -209,9 +209,9 @@ impl Batch {
             BatchLayout::Columns(columns) => {
                 let begin = out.len();
                 out.resize(begin + self.rows * self.evaluators, 0.0);
-                for (at, stretch) in out[begin..].chunks_mut(STRETCH * self.evaluators).enumerate() {
+                for (at, tile) in out[begin..].chunks_mut(TILE_ROWS * self.evaluators).enumerate() {
                     for (j, column) in columns.iter().enumerate() {
-                        column.spread(at * STRETCH, &mut stretch[j..], self.evaluators);
+                        column.spread(at * TILE_ROWS, &mut tile[j..], self.evaluators);
                     }
                 }
             }
@@ -290,10 +290,10 @@ impl Batch {
         begin_sums(&mut sums, form, self.rows, 0.0);
         match &self.scores {
             BatchLayout::Rows(rows) => {
-                for (at, stretch) in rows.chunks(STRETCH * self.evaluators).enumerate() {
+                for (at, tile) in rows.chunks(TILE_ROWS * self.evaluators).enumerate() {
                     for evaluator in 0..self.evaluators {
-                        let scores = stretch.chunks_exact(self.evaluators).map(|row| row[evaluator]);
-                        form.add(evaluator, scores, &mut sums[form.lane(evaluator)][at * STRETCH..]);
+                        let scores = tile.chunks_exact(self.evaluators).map(|row| row[evaluator]);
+                        form.add(evaluator, scores, &mut sums[form.lane(evaluator)][at * TILE_ROWS..]);
                     }
                 }
             }
@@ -336,7 +336,7 @@ pub(crate) fn begin_sums(sums: &mut Vec<Vec<f64>>, form: &Form, rows: usize, beg
 }
 
 /// Rows transposed at a time, so that they stay in the cache while every column is written.
-const STRETCH: usize = 256;
+const TILE_ROWS: usize = 256;
 
 /// The error for a cell that is not a usable number.
 #[cold]

@@ -37,7 +37,7 @@ pub struct ScoreView {
     /// The number of the first row of each batch.
     firsts: Vec<usize>,
     /// By batch, the scores of each evaluator.
-    row_ranges: Vec<Vec<NumberColumn>>,
+    batches: Vec<Vec<NumberColumn>>,
     rows: usize,
 }
 
@@ -50,7 +50,7 @@ impl ScoreView {
     /// Appends the following rows.
     pub fn append(&mut self, next: ScoreView) {
         self.firsts.extend(next.firsts.into_iter().map(|first| self.rows + first));
-        self.row_ranges.extend(next.row_ranges);
+        self.batches.extend(next.batches);
         self.rows += next.rows;
     }
 
@@ -63,8 +63,8 @@ impl ScoreView {
     pub fn take_column(&mut self, evaluator: usize) -> Vec<f64> {
         let mut column = Vec::with_capacity(self.rows);
         let ends = self.firsts.iter().skip(1).copied().chain([self.rows]);
-        for ((&first, end), stretch) in self.firsts.iter().zip(ends).zip(&mut self.row_ranges) {
-            let numbers = stretch.remove(evaluator);
+        for ((&first, end), batch) in self.firsts.iter().zip(ends).zip(&mut self.batches) {
+            let numbers = batch.remove(evaluator);
             column.extend((0..end - first).map(|place| numbers.get(place)));
         }
         column
@@ -74,7 +74,7 @@ impl ScoreView {
     pub fn push_row(&self, row: usize, out: &mut Vec<f64>) {
         let at = self.firsts.partition_point(|&first| first <= row).saturating_sub(1);
         let place = row - self.firsts[at];
-        out.extend(self.row_ranges[at].iter().map(|numbers| numbers.get(place)));
+        out.extend(self.batches[at].iter().map(|numbers| numbers.get(place)));
     }
 }
 
@@ -88,7 +88,7 @@ impl Batch {
                 (0..self.evaluators).map(|j| NumberColumn::Own(column(j))).collect()
             }
         };
-        ScoreView { firsts: vec![0], row_ranges: vec![columns], rows: self.rows }
+        ScoreView { firsts: vec![0], batches: vec![columns], rows: self.rows }
     }
 }
 

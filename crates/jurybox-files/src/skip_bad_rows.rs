@@ -10,9 +10,9 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct SkippedRows {
     pub(crate) most: usize,
     /// Rows skipped so far, by all threads.
-    struck: AtomicUsize,
+    count: AtomicUsize,
     /// Their errors, in row order.
-    refused: Mutex<Vec<Error>>,
+    errors: Mutex<Vec<Error>>,
 }
 
 impl SkippedRows {
@@ -29,13 +29,13 @@ impl SkippedRows {
             return None;
         };
         let RowPosition::Line(line) = place else { return None };
-        let room = |struck: usize| (struck < self.most).then_some(struck + 1);
-        self.struck.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).ok().map(|_| *line)
+        let room = |count: usize| (count < self.most).then_some(count + 1);
+        self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).ok().map(|_| *line)
     }
 
     /// Records the errors of skipped rows.
-    pub(crate) fn note(&self, refused: impl IntoIterator<Item = Error>) {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).extend(refused);
+    pub(crate) fn note(&self, errors: impl IntoIterator<Item = Error>) {
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner).extend(errors);
     }
 }
 
@@ -66,7 +66,7 @@ impl Table {
 
     /// The errors of the rows skipped since the last call, in row order.
     pub fn skipped_rows(&self) -> Vec<Error> {
-        std::mem::take(&mut self.skipped.refused.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.skipped.errors.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -161,8 +161,8 @@ impl RowHasher {
         self.sum = self.sum.wrapping_add(row.value());
     }
 
-    /// The hash of the verdict on a row, from its id, scores, reviewer and reward (with high as
-    /// good).
+    /// The hash of the verdict on a row, from its id, scores, reviewer and reward, where high
+    /// rewards are good.
     pub(crate) fn verdict(&self, id: &str, scores: &[f64], reward: f64, by: Option<Reviewer>) -> ItemHash {
         let mut name = Fingerprint::new();
         name.text(&id::of(id));

@@ -183,7 +183,8 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
 #[derive(Debug)]
 pub struct FinishedFile {
     aside: PendingFile,
-    /// The text for a target that is written directly, held back until [`publish`](Ready::publish).
+    /// The text for a target that is written directly, held back until
+    /// [`publish`](FinishedFile::publish).
     text: Option<String>,
 }
 

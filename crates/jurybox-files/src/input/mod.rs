@@ -2,7 +2,8 @@
 //!
 //! Compression (gz, zst) and encoding (UTF-8, UTF-16) are detected from the first bytes, not from
 //! the file name. The format comes from the user, from Parquet's magic number, from the name, or
-//! from the first bytes, in this order. A file type that cannot be read is refused by its name.
+//! from the first bytes, in this order. Files of other known types are refused with an error that
+//! names the type.
 
 mod foreign;
 mod json_items;
@@ -35,7 +36,7 @@ pub(crate) struct InputFile {
     /// Whether it is JSON that must be converted to lines. Positions in it then count items.
     pub(crate) items: bool,
     origin: InputOrigin,
-    /// Size on disk in bytes; `None` for a pipe.
+    /// Size on disk in bytes; `None` for standard input that is read once.
     pub(crate) size: Option<u64>,
 }
 

@@ -43,7 +43,7 @@ impl<R: Read> PythonJson<R> {
             self.ended = read? == 0;
             let whole = match memchr::memrchr(b'\n', &self.begun[before..]) {
                 Some(end) => before + end + 1,
-                // A line over the maximum length is passed on, to be refused by the parser.
+                // A line over the maximum length is passed on, to be refused later.
                 None if self.ended || self.begun.len() > LONGEST => self.begun.len(),
                 None => continue,
             };

@@ -44,7 +44,7 @@ pub struct ScanRequest<'a> {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeepRecords {
-    /// None: only numbers and keys are read.
+    /// No rows: only numbers and keys are read.
     #[default]
     None,
     /// Rows that cannot be fetched after the pass: those of text and of streams.

@@ -1,4 +1,4 @@
-//! JSON lines on their way out: an object a row.
+//! JSON lines output: one object per row.
 
 use crate::output_rows::OutputRows;
 use crate::error::Error;

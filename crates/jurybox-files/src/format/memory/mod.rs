@@ -25,8 +25,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The name of a table in memory in messages.
 pub(crate) const NAME: &str = "table in memory";
 
-/// Rows per unit of work, and rows per batch: the columns of a batch fit the cache.
-const STRETCH: usize = 1 << 16;
+/// Rows per unit of work.
+const UNIT_ROWS: usize = 1 << 16;
+
+/// Rows per batch, so that its columns stay in the cache while they are used.
 const BATCH: usize = 1 << 13;
 
 /// A table whose record batches are all at hand.
@@ -240,7 +242,7 @@ struct MemoryUnits {
 
 impl UnitReader for MemoryUnits {
     fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
-        let rows = STRETCH.min(self.rows - self.next);
+        let rows = UNIT_ROWS.min(self.rows - self.next);
         unit.range = RowRange { row_group: 0, start: self.next, rows, bytes: self.width * rows as u64 };
         self.next += rows;
         self.bytes.fetch_add(unit.range.bytes, Ordering::Relaxed);

@@ -170,9 +170,9 @@ struct ParquetUnits {
 
 impl UnitReader for ParquetUnits {
     fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
-        let Some(stretch) = self.list.next() else { return Ok(false) };
-        unit.range = stretch;
-        self.bytes.fetch_add(stretch.bytes, Ordering::Relaxed);
+        let Some(range) = self.list.next() else { return Ok(false) };
+        unit.range = range;
+        self.bytes.fetch_add(range.bytes, Ordering::Relaxed);
         Ok(true)
     }
 }
