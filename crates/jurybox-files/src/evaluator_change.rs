@@ -1,9 +1,10 @@
-//! Whether what a state has learnt fits what is asked of it now: one answer for all that rank, pick, learn and replay by it.
+//! Checks of evaluators and policies against those of a state, for ranking, picking, learning and
+//! replay; and changes of a jury's evaluators.
 
 use crate::error::Error;
 use jurybox::{Evaluator, Evaluators, Jury, Spec};
 
-/// Which other evaluators a jury may be given than those it has learnt over.
+/// The changes of its evaluators that a jury accepts.
 ///
 /// ```
 /// use jurybox_files::AllowedChange;
@@ -11,43 +12,44 @@ use jurybox::{Evaluator, Evaluators, Jury, Spec};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllowedChange<'a> {
-    /// None: a round is picked from by all of them, in their order.
+    /// No change, not even of the order: picking uses all evaluators.
     Same,
-    /// Some of them, in any order.
+    /// Evaluators may be missing, and the order may change.
     Subset,
-    /// Others beside them; of its own, only these may be left out, and are forgotten.
+    /// Evaluators may be added; only those in `forget` may be removed.
     Replace {
-        /// Their names.
+        /// Names of evaluators to forget.
         forget: &'a [String],
     },
 }
 
-/// Who came and who left when a jury was given other evaluators.
+/// The evaluators that a change has added and removed.
 ///
 /// ```
 /// use jurybox::{Evaluators, Jury};
 /// use jurybox_files::{AllowedChange, EvaluatorChange};
 ///
 /// let mut jury = Jury::new(&"lin-ucb".parse()?, Evaluators::new(["spam", "abuse"])?)?;
-/// let other = Evaluators::new(["abuse", "newcomer"])?;
-/// let refused = EvaluatorChange::apply(&mut jury, &other, AllowedChange::Replace { forget: &[] }).unwrap_err();
-/// assert_eq!(refused.code(), "would-forget");
-/// let change = EvaluatorChange::apply(&mut jury, &other, AllowedChange::Replace { forget: &["spam".into()] })?;
-/// assert_eq!((&change.added[..], &change.removed[..]), (&["newcomer".into()][..], &["spam".into()][..]));
+/// let other = Evaluators::new(["abuse", "fraud"])?;
+/// let none = AllowedChange::Replace { forget: &[] };
+/// assert_eq!(EvaluatorChange::apply(&mut jury, &other, none).unwrap_err().code(), "would-forget");
+/// let spam = AllowedChange::Replace { forget: &["spam".into()] };
+/// let change = EvaluatorChange::apply(&mut jury, &other, spam)?;
+/// assert_eq!((change.added, change.removed), (vec!["fraud".into()], vec!["spam".into()]));
 /// assert_eq!(jury.evaluators(), &other);
-/// assert_eq!(EvaluatorChange::apply(&mut jury, &Evaluators::new(["spam"])?, AllowedChange::Subset).unwrap_err().code(), "other-evaluators");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EvaluatorChange {
-    /// Newcomers, which begin with nothing.
+    /// Names of new evaluators, about which nothing is learnt.
     pub added: Vec<String>,
-    /// Those of which nothing is known any more.
+    /// Names of evaluators about which everything is forgotten.
     pub removed: Vec<String>,
 }
 
 impl EvaluatorChange {
-    /// Gives a jury these evaluators in place of its own, as far as it may be. After an error it is as it was.
+    /// Gives a jury other evaluators. Errors if the change is not allowed, and leaves the jury
+    /// unchanged.
     pub fn apply(jury: &mut Jury, evaluators: &Evaluators, may: AllowedChange<'_>) -> Result<EvaluatorChange, Error> {
         let before = jury.evaluators().clone();
         if before == *evaluators {
@@ -76,7 +78,8 @@ impl EvaluatorChange {
         Ok(change)
     }
 
-    /// The same for a history that a jury is held against: it may lack evaluators, and contexts that a jury does not know are not for it.
+    /// Gives a jury the evaluators of a table of past rows, which may be missing some. Ignores the
+    /// contexts of the table if the jury has none.
     ///
     /// ```
     /// use jurybox::{Evaluator, Evaluators, Jury};
@@ -96,7 +99,8 @@ impl EvaluatorChange {
     }
 }
 
-/// Leaves a jury with what its groups share, for whoever shows that; says which columns its contexts were.
+/// Removes the contexts of a jury, so that it has the weights that its groups share. Returns the names
+/// of the contexts.
 ///
 /// ```
 /// use jurybox::{Evaluator, Evaluators, Jury};
@@ -115,7 +119,8 @@ pub fn without_contexts(jury: &mut Jury) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// The evaluators of a state without those that are to be forgotten, which `named` may not name again.
+/// The evaluators in `known` without those in `forget`. Errors if one to forget is unknown or in
+/// `named`, and if none is left.
 pub(crate) fn without_forgotten(
     known: &[Evaluator],
     forget: &[String],
@@ -134,8 +139,8 @@ pub(crate) fn without_forgotten(
     if kept.is_empty() && !known.is_empty() { Err(Error::AllForgotten) } else { Ok(kept) }
 }
 
-/// Refuses a policy or options other than those that a jury has learnt by. What a spec turns round ends up in the evaluators, so
-/// that asking for the same again is asking for the same.
+/// Errors if `asked` is not the policy of the jury, with the same options. Inverted evaluators are
+/// compared as well: a jury keeps them as directions of its evaluators.
 ///
 /// ```
 /// use jurybox::{Evaluators, Jury};

@@ -6,7 +6,7 @@
 use crate::pick_round::{PickOptions, Picking, choose};
 use crate::error::Error;
 use crate::ranker::new_jury;
-use crate::rank::tell_apart;
+use crate::rank::have_order;
 use crate::evaluator_change::{AllowedChange, EvaluatorChange, same_policy};
 use crate::state::State;
 use crate::table::Table;
@@ -18,7 +18,7 @@ use std::fmt;
 /// The result of [`pick_rows`].
 #[derive(Debug, Clone)]
 pub struct PickedRound {
-    /// The state after picking. With [`only_choose`](PickOptions::only_choose) it has observed nothing.
+    /// The state after picking: unchanged, or new, with [`only_choose`](PickOptions::only_choose).
     pub state: State,
     /// The picks.
     pub picking: Picking,
@@ -97,7 +97,7 @@ impl PickedRound {
         }
         if picking.by_values_alone
             && picking.rows > picking.picks.len() as u64
-            && !tell_apart(&picking.values)
+            && !have_order(&picking.values)
         {
             notes.push(PickNote::NoOrder { rows: picking.rows });
         }

@@ -1,8 +1,8 @@
-//! The top K of a table: one pass, in memory of order K.
+//! Ranking: the top K rows of a table in one pass, with memory of order K.
 //!
-//! Each thread values its rows and sends on only those that may still be among the best: not below the K-th best value
-//! that is known by then, nor below the K-th best of the batch. Rows that cannot be read again travel with their record; of
-//! the others, the columns that were not needed for ranking are read for the K winners only.
+//! Each thread computes the values of its rows and passes on those that may still be among the best:
+//! not below the K-th best value so far, nor below the K-th best of the batch. Rows of streams are
+//! passed on with their records. Other rows are fetched by number afterwards, the K winners only.
 
 use crate::error::Error;
 use crate::format::StoredRow;
@@ -15,7 +15,7 @@ use jurybox::{Contributions, TopK};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a ranking is to be.
+/// Options for [`rank`].
 ///
 /// ```
 /// let options = jurybox_files::RankOptions { k: 10, ..Default::default() };
@@ -23,20 +23,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RankOptions {
-    /// How many rows to keep, within each group where there are groups; at the most, where it is said what they must be worth.
+    /// How many rows to keep, of each group if there are groups. With `min_reward`, the most rows.
     pub k: usize,
-    /// Keep only rows whose expected reward is at least that; refused where values are not expected rewards.
+    /// Keep only rows with an expected reward of at least this. Errors if values are not expected
+    /// rewards.
     pub min_reward: Option<f64>,
-    /// The seed of the tie rule.
+    /// Seed of the order of rows with the same value.
     pub seed: u64,
-    /// Whether to say what each evaluator contributed.
+    /// Whether to compute the contribution of each evaluator.
     pub explain: bool,
-    /// Whether to rank within the groups that the table's key column names.
+    /// Whether to rank within the groups of the table's key column.
     pub grouped: bool,
 }
 
 impl RankOptions {
-    /// Refuses what cannot be asked, before anything is read; [`rank`] does so too.
+    /// Errors on impossible options, before anything is read. [`rank`] checks them as well.
     ///
     /// ```
     /// assert!(jurybox_files::RankOptions::default().check().is_err()); // k = 0
@@ -80,21 +81,23 @@ pub struct Ranking {
     in_order: bool,
 }
 
-/// A row among the best.
+/// A row of a ranking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Winner {
-    /// Its number over all files, from 0.
+    /// Row number over all files, from 0.
     pub row: u64,
-    /// Its place, from 1; within its group where there are groups.
+    /// Rank from 1, within its group if there are groups.
     pub rank: u64,
-    /// What it was ranked by.
+    /// The value by which it is ranked.
     pub score: f64,
     /// Its group.
     pub group: Option<Box<str>>,
-    /// What each evaluator adds to it, where that was asked for and can be told of a row alone.
+    /// The contributions of the evaluators, if requested and if the value of a row does not depend on
+    /// other rows.
     pub contributions: Option<Contributions>,
 }
 
+/// A row that may be among the best.
 #[derive(Debug)]
 pub(crate) struct Candidate {
     row: usize,
@@ -105,13 +108,13 @@ pub(crate) struct Candidate {
 }
 
 impl Ranking {
-    /// How many rows were ranked.
+    /// The number of ranked rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Whether the rows are in an order at all. They are in none where no two of those that have a score differ in value, in no
-    /// group: those then share the first rank.
+    /// Whether the rows have an order. They have none if all values are equal, in every group; rows
+    /// with a value then share the first rank.
     ///
     /// ```
     /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
@@ -128,7 +131,7 @@ impl Ranking {
         self.in_order
     }
 
-    /// The best rows, best first; group after group where there are groups.
+    /// The best rows, best first, group by group if there are groups.
     pub fn winners(&self) -> &[Winner] {
         &self.winners
     }
@@ -146,11 +149,11 @@ pub fn rank(table: &Table, ranker: &Ranker, options: RankOptions) -> Result<Rank
     let (form, buffers) = (ranker.form(), BufferPool::<ValueBuffers>::default());
     let want =
         ScanRequest { key: options.grouped, records: KeepRecords::Passing, form: form.as_ref(), ..ScanRequest::default() };
-    // Where rows are fetched later, their scores are kept: those columns need not be read a second time.
+    // The scores of rows that are fetched later are kept, to not read their columns twice.
     let with_scores = options.explain || by_number;
     let mut best =
         TopRows { options, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
-    let mut spreads: HashMap<Option<Box<str>>, ValueRange> = HashMap::new();
+    let mut ranges: HashMap<Option<Box<str>>, ValueRange> = HashMap::new();
     let mut files = vec![0; table.sources.len()];
     let rows = table.scan(
         want,
@@ -158,22 +161,22 @@ pub fn rank(table: &Table, ranker: &Ranker, options: RankOptions) -> Result<Rank
             buffers.with(|buffer| {
                 ranker.values(form.as_ref(), &mut part.batch, buffer)?;
                 let values = &buffer.values;
-                let spreads = spreads_of(values, part.batch.keys(), options.grouped);
+                let ranges = ranges_of(values, part.batch.keys(), options.grouped);
                 let chosen = if options.grouped {
                     best_of_groups(values, part.batch.keys(), options.k)
                 } else {
                     best_of(values, options.k, floor.get())
                 };
-                // A row without a value passes every floor, and is worth nothing that is known.
+                // A row without a value passes every floor, but has no expected reward.
                 let chosen =
                     chosen.into_iter().filter(|&row| options.min_reward.is_none() || values[row] >= least);
                 let keep = |row: usize| candidate(&part, row, values[row], with_scores);
-                Ok((chosen.map(keep).collect::<Result<Vec<_>, Error>>()?, spreads))
+                Ok((chosen.map(keep).collect::<Result<Vec<_>, Error>>()?, ranges))
             })
         },
         |at, (candidates, of_batch)| {
-            for (group, spread) in of_batch {
-                spreads.entry(group).or_default().join(&spread);
+            for (group, range) in of_batch {
+                ranges.entry(group).or_default().join(&range);
             }
             let at = BatchPosition { row: table.first + at.row, ..at };
             files[at.file] = at.row - at.row_in_file;
@@ -191,7 +194,7 @@ pub fn rank(table: &Table, ranker: &Ranker, options: RankOptions) -> Result<Rank
         files,
         evaluators: table.roles().evaluators.names().map(Into::into).collect(),
         explained: options.explain,
-        in_order: is_in_order(spreads.values()),
+        in_order: is_in_order(ranges.values()),
     };
     if !ranking.in_order {
         share_ranks(&mut ranking.winners);
@@ -204,11 +207,11 @@ pub fn rank(table: &Table, ranker: &Ranker, options: RankOptions) -> Result<Rank
     Ok(ranking)
 }
 
-/// How far the values of some rows are apart.
+/// The range of the values of some rows.
 #[derive(Debug, Clone, Copy)]
 struct ValueRange {
     rows: u64,
-    /// How many have a value at all.
+    /// Rows with a finite value.
     valued: u64,
     least: f64,
     greatest: f64,
@@ -235,39 +238,39 @@ impl ValueRange {
         (self.least, self.greatest) = (self.least.min(other.least), self.greatest.max(other.greatest));
     }
 
-    /// Whether they tell rows apart; none where there is only one row, which nothing need tell apart.
-    fn tells(&self) -> Option<bool> {
+    /// Whether the values put the rows in an order; `None` for a single row.
+    fn has_order(&self) -> Option<bool> {
         (self.rows > 1).then_some(self.valued == 1 || self.least < self.greatest)
     }
 }
 
-/// The spread of values, in each group where there are groups.
-fn spreads_of(values: &[f64], keys: &[Box<str>], grouped: bool) -> HashMap<Option<Box<str>>, ValueRange> {
-    let mut spreads = HashMap::new();
+/// The ranges of values, by group if there are groups.
+fn ranges_of(values: &[f64], keys: &[Box<str>], grouped: bool) -> HashMap<Option<Box<str>>, ValueRange> {
+    let mut ranges = HashMap::new();
     if grouped {
         for (value, key) in values.iter().zip(keys) {
-            spreads.entry(Some(key.clone())).or_insert_with(ValueRange::default).see(*value);
+            ranges.entry(Some(key.clone())).or_insert_with(ValueRange::default).see(*value);
         }
     } else {
-        let mut spread = ValueRange::default();
-        values.iter().for_each(|value| spread.see(*value));
-        spreads.insert(None, spread);
+        let mut range = ValueRange::default();
+        values.iter().for_each(|value| range.see(*value));
+        ranges.insert(None, range);
     }
-    spreads
+    ranges
 }
 
-/// Whether values tell rows apart, in one group at least.
-fn is_in_order<'a>(spreads: impl Iterator<Item = &'a ValueRange>) -> bool {
-    let told: Vec<bool> = spreads.filter_map(ValueRange::tells).collect();
-    told.is_empty() || told.contains(&true)
+/// Whether the rows of at least one group have an order.
+fn is_in_order<'a>(ranges: impl Iterator<Item = &'a ValueRange>) -> bool {
+    let ordered: Vec<bool> = ranges.filter_map(ValueRange::has_order).collect();
+    ordered.is_empty() || ordered.contains(&true)
 }
 
-/// Whether the values of one round tell its items apart.
-pub(crate) fn tell_apart(values: &[f64]) -> bool {
-    is_in_order(spreads_of(values, &[], false).values())
+/// Whether values put their rows in an order.
+pub(crate) fn have_order(values: &[f64]) -> bool {
+    is_in_order(ranges_of(values, &[], false).values())
 }
 
-/// Gives rows of one value the same rank.
+/// Gives rows with the same value the same rank.
 fn share_ranks(winners: &mut [Winner]) {
     for at in 1..winners.len() {
         let (before, this) = (&winners[at - 1], &winners[at]);
@@ -277,7 +280,8 @@ fn share_ranks(winners: &mut [Winner]) {
     }
 }
 
-/// A value below which no row can be among the best any more: known to all threads, only ever raised.
+/// The value below which no row can be among the best any more. It is shared by all threads and only
+/// rises.
 struct ValueFloor(AtomicU64);
 
 impl ValueFloor {
@@ -294,7 +298,7 @@ impl ValueFloor {
     }
 }
 
-/// Rows not below the floor nor below the k-th best of the batch; ties stay in.
+/// The rows that are not below the floor, nor below the k-th best of the batch. Ties stay in.
 fn best_of(values: &[f64], k: usize, floor: f64) -> Vec<usize> {
     let above = |floor: f64| {
         let rows = values.iter().enumerate();
@@ -312,6 +316,7 @@ fn best_of(values: &[f64], k: usize, floor: f64) -> Vec<usize> {
     above(kth)
 }
 
+/// The rows that are not below the k-th best of their group in the batch.
 fn best_of_groups(values: &[f64], keys: &[Box<str>], k: usize) -> Vec<usize> {
     let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
     for (row, key) in keys.iter().enumerate() {
@@ -322,7 +327,7 @@ fn best_of_groups(values: &[f64], keys: &[Box<str>], k: usize) -> Vec<usize> {
         let part: Vec<f64> = members.iter().map(|&row| values[row]).collect();
         rows.extend(best_of(&part, k, f64::NEG_INFINITY).into_iter().map(|at| members[at]));
     }
-    // The order in which a hash map gives its groups is chance.
+    // A hash map yields its groups in random order.
     rows.sort_unstable();
     rows
 }
@@ -342,12 +347,14 @@ fn candidate(part: &ScanPart<'_>, row: usize, value: f64, with_scores: bool) -> 
     })
 }
 
-/// The best so far, and what is kept of each.
+/// The best rows so far, by group.
 struct TopRows {
     options: RankOptions,
     groups: Vec<(Option<Box<str>>, TopK)>,
     by_key: HashMap<Option<Box<str>>, usize>,
+    /// Candidates by row number; some are no longer among the best.
     kept: HashMap<u64, Candidate>,
+    /// The number of candidates above which those that are no longer among the best are dropped.
     room: usize,
 }
 
@@ -363,7 +370,7 @@ impl TopRows {
             self.groups[group].1.push(row, candidate.value);
             self.kept.insert(row, candidate);
         }
-        // Rows that have fallen out are forgotten now and then: memory stays of the order of what is kept.
+        // Drops rows that are no longer among the best, so that memory stays of order K.
         if self.kept.len() > self.room {
             let mut still: HashMap<u64, Candidate> = HashMap::new();
             for (_, top) in &mut self.groups {
@@ -376,6 +383,7 @@ impl TopRows {
         }
     }
 
+    /// The K-th best value so far, if there is one group.
     fn floor(&self) -> f64 {
         self.groups.first().map_or(f64::NEG_INFINITY, |(_, top)| top.threshold())
     }

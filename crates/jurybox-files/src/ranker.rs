@@ -1,11 +1,11 @@
-//! What rows are ranked by: a jury, or weights that a person gives.
+//! The values by which rows are ranked: predictions of a fitted jury, or sums with fixed weights.
 
 use crate::scan_plan::Batch;
 use crate::error::Error;
 use crate::cell_number::LIMIT;
 use jurybox::{Contributions, Direction, Evaluators, Fitted, Form, Jury, Scores, Scratch, Spec};
 
-/// What rows are ranked by.
+/// The source of the values by which rows are ranked.
 ///
 /// ```
 /// use jurybox::Evaluators;
@@ -18,20 +18,20 @@ use jurybox::{Contributions, Direction, Evaluators, Fitted, Form, Jury, Scores, 
 /// ```
 #[derive(Debug, Clone)]
 pub enum Ranker {
-    /// What a policy has learnt.
+    /// A fitted jury.
     Fitted(Fitted),
-    /// One fixed weight per evaluator, for its scores as they stand. A row with missing scores is ranked on those it has,
-    /// their weights scaled up.
+    /// One fixed weight per evaluator, for its scores as they are read. If a row lacks scores, the
+    /// weights of the others are scaled up.
     Weights(Vec<f64>),
 }
 
 impl Ranker {
-    /// A jury as it is now.
+    /// The current fit of a jury.
     pub fn jury(jury: &Jury) -> Ranker {
         Ranker::Fitted(jury.fit())
     }
 
-    /// Fixed weights by evaluator, each in the evaluator's direction; those not named get none.
+    /// Fixed weights by evaluator, negated where low means high. Evaluators not listed get 0.
     pub fn weights(evaluators: &Evaluators, pairs: &[(String, f64)]) -> Result<Ranker, Error> {
         let weights = by_evaluator(evaluators, pairs, Some(0.0))?;
         let turned = weights
@@ -41,7 +41,7 @@ impl Ranker {
         Ok(Ranker::Weights(turned.collect()))
     }
 
-    /// Whether the policy leaves some of its picks to chance, which a plain list by value does not.
+    /// Whether the policy makes some of its picks at random, which a ranking by value does not.
     ///
     /// ```
     /// use jurybox::{Evaluators, Jury};
@@ -59,7 +59,7 @@ impl Ranker {
         }
     }
 
-    /// Refuses where the values of rows are not expected rewards, on the reward's own scale.
+    /// Errors if the values of rows are not expected rewards.
     pub(crate) fn must_expect_rewards(&self) -> Result<(), Error> {
         match self {
             Ranker::Weights(_) => Err(Error::NotRewards { policy: None }),
@@ -67,7 +67,7 @@ impl Ranker {
         }
     }
 
-    /// How the values of complete rows add up over their scores, where they do.
+    /// The additive form of the values of complete rows, if they have one.
     pub(crate) fn form(&self) -> Option<Form> {
         match self {
             Ranker::Weights(weights) => Some(Form::weighted(weights)),
@@ -75,8 +75,8 @@ impl Ranker {
         }
     }
 
-    /// The value of each row of a batch, by this judge's own form where it has one. To the last bit, a row's value is the same
-    /// whatever the layout of its batch and whatever stands beside it.
+    /// Computes the values of a batch into `buffer.values`, by the additive form if there is one. The
+    /// value of a row is the same to the last bit in any batch.
     pub(crate) fn values(
         &self,
         form: Option<&Form>,
@@ -98,7 +98,7 @@ impl Ranker {
             return Ok(());
         };
         batch.values(form, &mut buffer.values);
-        // Rows with a gap have come out as NaN. They are put side by side, and valued together.
+        // The form gives NaN for rows with missing scores. They are gathered and computed together.
         let ValueBuffers { values, gaps, rows, scratch } = buffer;
         gaps.clear();
         gaps.extend((0..values.len()).filter(|&row| values[row].is_nan()));
@@ -120,7 +120,7 @@ impl Ranker {
         Ok(())
     }
 
-    /// The values of a few rows, whose scores follow each other; NaN = missing.
+    /// The values of row-major `rows` with `width` scores each; NaN is a missing score.
     ///
     /// ```
     /// use jurybox_files::Ranker;
@@ -137,7 +137,8 @@ impl Ranker {
         }
     }
 
-    /// What each evaluator adds to the value of a row; none where a value is a question about all rows together.
+    /// The contribution of each evaluator to the value of a row. `None` if the value depends on other
+    /// rows.
     ///
     /// ```
     /// use jurybox_files::Ranker;
@@ -158,7 +159,7 @@ impl Ranker {
         }
     }
 
-    /// The weights of the evaluators, where there are any.
+    /// The weights of the evaluators, if the policy has weights.
     pub fn present_weights(&self) -> Option<Vec<f64>> {
         match self {
             Ranker::Weights(weights) => Some(weights.clone()),
@@ -167,7 +168,7 @@ impl Ranker {
     }
 }
 
-/// Refuses a fit whose values are not expected rewards, on the reward's own scale.
+/// Errors if the values of a fit are not expected rewards.
 pub(crate) fn expect_rewards(fitted: &Fitted) -> Result<(), Error> {
     if fitted.values_are_rewards() {
         return Ok(());
@@ -175,28 +176,30 @@ pub(crate) fn expect_rewards(fitted: &Fitted) -> Result<(), Error> {
     Err(Error::NotRewards { policy: Some(fitted.spec().to_string()) })
 }
 
-/// Memory to value batches in, used again.
+/// Buffers for the values of a batch, reused between batches.
 #[derive(Debug, Default)]
 pub(crate) struct ValueBuffers {
-    /// The value of each row of the batch that was last valued.
+    /// The value of each row of the last batch.
     pub(crate) values: Vec<f64>,
     gaps: Vec<usize>,
     rows: Vec<f64>,
     scratch: Scratch,
 }
 
+/// Row-major scores with `width` evaluators.
 pub(crate) fn scores(values: &[f64], width: usize) -> Result<Scores<'_>, Error> {
     Ok(Scores::new(values, width)?)
 }
 
-/// The weighted sum over the scores that are there, scaled up to all weights; last of all where none is.
+/// The weighted sum of the present scores, scaled up for the missing ones; minus infinity if there are
+/// none.
 fn weighed(weights: &[f64], scores: &[f64]) -> f64 {
     let present = weights.iter().zip(scores).filter(|(_, x)| !x.is_nan());
     let scale = scale(weights, scores);
     if scale.is_finite() { present.map(|(w, x)| w * x).sum::<f64>() * scale } else { f64::NEG_INFINITY }
 }
 
-/// What the weights of the present scores are multiplied by to make up for the missing ones; infinite where none is there.
+/// The factor by which weights are scaled up for missing scores; infinite if there are no scores.
 fn scale(weights: &[f64], scores: &[f64]) -> f64 {
     let (mut present, mut all) = (0.0, 0.0);
     for (w, x) in weights.iter().zip(scores) {
@@ -212,8 +215,8 @@ fn scale(weights: &[f64], scores: &[f64]) -> f64 {
     }
 }
 
-/// One number per evaluator from `name=value` pairs; `rest` for those not named, or an error without it. The one place where weights
-/// and noise levels come in: none that is no number, or beyond where scores may reach, gets past it.
+/// One number per evaluator from `name=value` pairs, with `rest` for evaluators not named. Errors if
+/// one is missing and `rest` is `None`, or if a number is NaN or outside of ±1e100.
 ///
 /// ```
 /// let evaluators = jurybox::Evaluators::new(["a", "b"])?;
@@ -237,7 +240,7 @@ pub fn by_evaluator(
                 evaluators: evaluators.names().map(Into::into).collect(),
             });
         };
-        // As far as scores may reach: their products stay finite. NaN is within nothing.
+        // Within the limit of scores, products stay finite. NaN fails the comparison.
         if value.abs() > LIMIT || value.is_nan() {
             return Err(Error::UnusableNumber { evaluator: name.clone(), value: *value });
         }
@@ -252,7 +255,7 @@ pub fn by_evaluator(
     all.collect()
 }
 
-/// A jury over a table's evaluators.
+/// A new jury with the evaluators of a table.
 ///
 /// ```
 /// let evaluators = jurybox::Evaluators::new(["a", "b"])?;

@@ -1,7 +1,7 @@
 //! Scores observed in sampled chunks of a table, and a test whether the chunks are alike.
 
 use crate::error::Error;
-use crate::survey::PLACE;
+use crate::survey::CHUNK_ROWS;
 use crate::teach::PerFileJury;
 use jurybox::Jury;
 
@@ -67,10 +67,10 @@ impl SampledChunks {
         learnt: Jury,
         measured: ScoreMoments,
     ) -> Result<(), Error> {
-        match self.list.last_mut().filter(|place| place.file == file && place.row / PLACE == row / PLACE) {
-            Some(place) => {
-                place.measured.merge(&measured);
-                place.learnt.merge_same_round(&learnt)?;
+        match self.list.last_mut().filter(|chunk| chunk.file == file && chunk.row / CHUNK_ROWS == row / CHUNK_ROWS) {
+            Some(chunk) => {
+                chunk.measured.merge(&measured);
+                chunk.learnt.merge_same_round(&learnt)?;
             }
             None => self.list.push(SampledChunk { file, row, learnt, measured }),
         }
@@ -79,7 +79,7 @@ impl SampledChunks {
 
     /// Drops the chunks whose first row is not wanted.
     pub(crate) fn keep(&mut self, wanted: impl Fn(u64) -> bool) {
-        self.list.retain(|place| wanted(place.row));
+        self.list.retain(|chunk| wanted(chunk.row));
     }
 
     /// The number of chunks; a chunk that spans two files counts once.
@@ -89,7 +89,7 @@ impl SampledChunks {
 
     /// The number of rows in all chunks.
     pub(crate) fn rows(&self) -> u64 {
-        self.list.iter().map(|place| place.measured.rows).sum()
+        self.list.iter().map(|chunk| chunk.measured.rows).sum()
     }
 
     /// Whether the chunks vary so little that a sample of them represents the table.
@@ -109,7 +109,7 @@ impl SampledChunks {
                 }
                 merge(&mut all, here);
                 // The table may end within the last chunk; a short one varies by chance.
-                if 2 * rows < PLACE {
+                if 2 * rows < CHUNK_ROWS {
                     continue;
                 }
                 shares.push(here[0] / rows as f64);
@@ -129,8 +129,8 @@ impl SampledChunks {
     /// Merges the sample into the jury, each file as one round.
     pub(crate) fn merge_into(self, jury: &mut Jury) -> Result<(), Error> {
         let mut files = PerFileJury::new(jury)?;
-        for place in &self.list {
-            files.take(place.file, &place.learnt)?;
+        for chunk in &self.list {
+            files.take(chunk.file, &chunk.learnt)?;
         }
         *jury = files.finish()?;
         Ok(())
@@ -140,7 +140,7 @@ impl SampledChunks {
 impl SampledChunk {
     /// Whether two pieces belong to one chunk, which may continue in the next file.
     fn is_of(&self, other: &SampledChunk) -> bool {
-        self.row / PLACE == other.row / PLACE
+        self.row / CHUNK_ROWS == other.row / CHUNK_ROWS
     }
 }
 

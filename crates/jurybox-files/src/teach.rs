@@ -1,4 +1,4 @@
-//! Learning from files: what counts as a round, and in which order rows are shown.
+//! Learning from the rows of a table, round by round.
 
 use crate::scan_plan::reviewer;
 use crate::leakage::Leakage;
@@ -11,7 +11,7 @@ use jurybox::{Example, Jury, Learnt, Reviewer};
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
-/// What a table teaches a jury.
+/// Counts of what a jury has learnt from a table.
 ///
 /// ```
 /// let learnt = jurybox_files::LearnCounts { rows: 10, labelled: 4, ..Default::default() };
@@ -19,26 +19,26 @@ use std::hash::{Hash, Hasher};
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
 pub struct LearnCounts {
-    /// Rounds that the rows were shown in.
+    /// Rounds into which the rows were divided.
     pub rounds: u64,
-    /// Rows that were observed.
+    /// Rows that the jury has observed.
     pub rows: u64,
     /// Rows with a reward.
     pub labelled: u64,
-    /// Rewards that the policy learnt from.
+    /// Rewards from which the policy has learnt.
     pub used: u64,
-    /// Rewards that the policy does not learn from.
+    /// Rewards from which the policy does not learn.
     pub ignored_rewards: u64,
-    /// Rounds that came back after another had begun, and counted again.
+    /// Rounds with rows after another round had begun, which were learnt as new rounds.
     pub reopened_rounds: u64,
-    /// Rows whose verdicts the state had learnt before, and that were passed over.
+    /// Rows that were skipped, because their verdicts were learnt before.
     pub learnt_before: u64,
-    /// Rows of which the state had learnt the id before, with other scores or another verdict; they count.
+    /// Rows whose id was learnt before with other scores or another verdict. They were counted.
     pub known_ids: ItemList,
-    /// The least and the greatest reward, in the direction in which high is good.
+    /// The least and the greatest reward, negated if low means high.
     #[serde(skip)]
     pub range: Option<(f64, f64)>,
-    /// Scores that were the rewards.
+    /// Evaluators whose scores equal the rewards.
     #[serde(skip)]
     pub leakage: Leakage,
 }
@@ -56,12 +56,15 @@ impl LearnCounts {
     }
 }
 
-/// Shows a jury every row of a table, and the rewards where the table has them.
+/// Lets a jury learn from every row of a table, and from the rewards if the table has them. `first` is
+/// the time of the first round. After an error the jury is unchanged.
 ///
-/// Where the table has a column of rounds, each run of rows with the same value in it is a round, and rounds are shown in
-/// their order, which is what a policy that forgets needs; the rows of one round are held in memory. Otherwise each file
-/// is one round, chunks of its rows are learnt apart and merged. Either way the state depends, to the last bit, neither on
-/// the number of threads nor on the format or how the rows are cut into batches. After an error the jury is as it was.
+/// With a column of rounds, each run of rows with the same value is a round. Rounds are learnt in
+/// their order, as policies that forget need it; the rows of one round are held in memory. Without
+/// it, each file is a round, learnt in chunks that are merged.
+///
+/// The result is the same to the last bit for any number of threads, every format and all batch
+/// sizes.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table, teach};
@@ -84,7 +87,7 @@ pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<LearnCounts, 
     teach_except(table, jury, first, &[])
 }
 
-/// The same without some rows of each source, by their numbers there.
+/// [`teach`] without the rows in `but`, which are row numbers in each source.
 pub(crate) fn teach_except(
     table: &Table,
     jury: &mut Jury,
@@ -109,7 +112,8 @@ pub(crate) fn teach_except(
     Ok(taught)
 }
 
-/// Shows a jury the scores of every row, and no reward. Returns how many rows there were; after an error the jury is as it was.
+/// Lets a jury observe the scores of every row, without rewards. Returns the number of rows. After an
+/// error the jury is unchanged.
 pub(crate) fn observe_all(table: &Table, jury: &mut Jury) -> Result<u64, Error> {
     let mut after = jury.clone();
     let by = if table.roles().key.is_some() { by_rounds } else { by_files };
@@ -118,7 +122,7 @@ pub(crate) fn observe_all(table: &Table, jury: &mut Jury) -> Result<u64, Error> 
     Ok(rows)
 }
 
-/// Every file a round, chunks of its rows in parallel.
+/// Learns each file as a round, its chunks in parallel.
 fn by_files(
     table: &Table,
     jury: &mut Jury,
@@ -158,7 +162,7 @@ fn by_files(
     Ok(taught)
 }
 
-/// The rows of a chunk that are left.
+/// The rows of a chunk without those that were learnt before.
 #[derive(Default)]
 struct NewRowsOfChunk {
     scores: Vec<f64>,
@@ -180,7 +184,7 @@ impl NewRowsOfChunk {
     }
 }
 
-/// A jury to which chunks of files are added in their order: those of one file are one round.
+/// A jury that merges chunks in order, those of one file as one round.
 pub(crate) struct PerFileJury {
     jury: Jury,
     blank: Jury,
@@ -194,7 +198,7 @@ impl PerFileJury {
         Ok(PerFileJury { jury: jury.clone(), file: 0, of_file: blank.clone(), blank })
     }
 
-    /// Adds what was learnt of a chunk by a jury that had seen nothing.
+    /// Merges `learnt`, a blank jury that has learnt one chunk of `file`.
     pub(crate) fn take(&mut self, file: usize, learnt: &Jury) -> Result<(), Error> {
         if file != self.file {
             self.file = file;
@@ -211,7 +215,7 @@ impl PerFileJury {
     }
 }
 
-/// Rounds as the column of rounds says, one after the other.
+/// Learns rounds by the column of rounds, one after the other.
 fn by_rounds(
     table: &Table,
     jury: &mut Jury,
@@ -260,14 +264,14 @@ fn by_rounds(
     Ok(taught)
 }
 
-/// Enough of a round's name to know it again.
+/// A hash of a round's name, to recognise it.
 fn hash_of(key: &str) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Shows one round; returns how many of its rows have a reward, and what was learnt from them. Reviewers are there for all rows or for
+/// Lets a jury observe one round, and learn from its rewards. `reviewers` has one entry per row, or
 /// none.
 pub(crate) fn observe_batch(
     jury: &mut Jury,

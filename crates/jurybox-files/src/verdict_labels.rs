@@ -66,8 +66,8 @@ mod tests {
             checked(&labels).unwrap_err().to_string()
         };
         assert_eq!(refused(&[(" ", 1.0)]), "label ``: the word is empty, and an empty cell means that there is no verdict");
-        assert!(refused(&[("2", 1.0)]).contains("stands for itself"));
-        assert!(refused(&[("yes", 0.0)]).contains("stands for itself"));
+        assert!(refused(&[("2", 1.0)]).contains("has a value already"));
+        assert!(refused(&[("yes", 0.0)]).contains("has a value already"));
         assert!(refused(&[("a", f64::NAN)]).contains("within"));
         assert!(refused(&[("keep", 1.0), ("Keep", 0.0)]).contains("twice"));
     }

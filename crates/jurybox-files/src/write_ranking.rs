@@ -1,4 +1,4 @@
-//! Rankings on their way out: the winners' rows with rank, score and contributions; or every row with its score.
+//! Output of rankings: the best rows with rank, score and contributions, or every row with its score.
 
 use crate::output_rows::{OutputColumn, OutputRows};
 use crate::error::Error;
@@ -14,9 +14,8 @@ use arrow_schema::ArrowError;
 use jurybox::Contributions;
 use std::path::Path;
 
-/// Writing a ranking out.
 impl Ranking {
-    /// Writes the winners with their rank and score, and the columns of their rows; the format is what the name says.
+    /// Writes the best rows with rank, score and all columns. The name gives the format.
     pub fn write(&self, table: &Table, path: &Path, layout: impl Into<OutputLayout>) -> Result<(), Error> {
         let mut writer = TableWriter::new(path, layout)?;
         for output in self.output_rows(table)? {
@@ -25,8 +24,8 @@ impl Ranking {
         writer.finish()
     }
 
-    /// The winners as record batches, as Parquet would have them: for whoever takes Arrow. A batch holds neighbours in the
-    /// ranking that come from one source; where sources have other types for a column, so have the batches.
+    /// The best rows as record batches. A batch has neighbours in the ranking from one source, so that
+    /// a column can have different types in different batches.
     ///
     /// ```
     /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
@@ -45,18 +44,18 @@ impl Ranking {
         self.output_rows(table)?.iter().map(|output| output.batch().map_err(refused)).collect()
     }
 
-    /// The winners as JSON objects: rank, score, row, the columns, and the contributions where they were asked for.
+    /// The best rows as JSON objects: rank, score, contributions if requested, and all columns.
     pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
         Ok(self.output_rows(table)?.iter().flat_map(OutputRows::objects).collect())
     }
 
-    /// The winners' rows in runs that come from one source.
+    /// The best rows, in runs from one source.
     fn output_rows(&self, table: &Table) -> Result<Vec<OutputRows>, Error> {
         let source_of = |row: u64| {
-            // Sources without rows cannot be: the last one that begins at or before the row has it.
+            // Every source has rows, so the last one that begins at or before the row has it.
             self.files.iter().rposition(|&first| first <= row).unwrap_or(0)
         };
-        // Each source is asked once for all its winners, in their order.
+        // Each source fetches all its rows at once.
         let mut wanted: Vec<Vec<RowRequest<'_>>> = table.sources.iter().map(|_| Vec::new()).collect();
         for winner in &self.winners {
             let source = source_of(winner.row);
@@ -82,19 +81,20 @@ impl Ranking {
         Ok(outputs)
     }
 
+    /// Adds the columns of the ranking to `rows`.
     fn with_ranks(&self, rows: &OutputRows, run: &[Winner]) -> OutputRows {
         let mut output = OutputRows { rows: rows.rows, ..OutputRows::default() };
         let free = |name: &str| free_name(&rows.names, name);
         output.push(free("rank"), OutputColumn::Count(run.iter().map(|winner| winner.rank).collect()));
         output.push(free("score"), OutputColumn::Number(run.iter().map(|winner| finite(winner.score)).collect()));
         if self.explained {
-            let told = |of: &dyn Fn(&Contributions) -> f64| -> OutputColumn {
+            let contribution = |of: &dyn Fn(&Contributions) -> f64| -> OutputColumn {
                 let each = run.iter().map(|winner| winner.contributions.as_ref().map_or(f64::NAN, of));
                 OutputColumn::Number(each.map(finite).collect())
             };
-            output.push(free("base"), told(&|why| why.base));
+            output.push(free("base"), contribution(&|why| why.base));
             for (at, evaluator) in self.evaluators.iter().enumerate() {
-                output.push(free(&format!("by_{evaluator}")), told(&|why| why.each[at]));
+                output.push(free(&format!("by_{evaluator}")), contribution(&|why| why.each[at]));
             }
         }
         for (name, column) in rows.names.iter().zip(rows.columns.iter()) {
@@ -104,12 +104,12 @@ impl Ranking {
     }
 }
 
-/// A row without a single score has no value: missing, not minus infinity.
+/// The value for output: NaN instead of minus infinity, which is the value of a row without scores.
 pub(crate) fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
 }
 
-/// The score of every row, in the order of the table; NaN where a row has none.
+/// The value of every row, in the order of the table; NaN for rows without scores.
 ///
 /// ```
 /// # use jurybox_files::{Ranker, Roles, Table, score_rows};
@@ -126,7 +126,7 @@ pub fn score_rows(table: &Table, ranker: &Ranker) -> Result<Vec<f64>, Error> {
     Ok(all)
 }
 
-/// What every row is ranked by, in the order of the table.
+/// The value of every row, in the order of the table; minus infinity for rows without scores.
 pub(crate) fn values_of_rows(table: &Table, ranker: &Ranker) -> Result<Vec<f64>, Error> {
     let mut all = Vec::new();
     let (form, buffers) = (ranker.form(), BufferPool::<ValueBuffers>::default());
@@ -146,7 +146,7 @@ pub(crate) fn values_of_rows(table: &Table, ranker: &Ranker) -> Result<Vec<f64>,
     Ok(all)
 }
 
-/// Writes every row with its score, in the order of the table, as it streams by. Returns how many there were.
+/// Writes every row with its score, in the order of the table. Returns the number of rows.
 ///
 /// ```
 /// # use jurybox_files::{Format, Ranker, Roles, Table, score_all};
