@@ -280,7 +280,7 @@ fn an_id_that_returns_with_other_scores_counts_and_is_reported() {
     let second = learn_rows(Some(&first.state), folder.files(["tue.csv"]), &how, &mut ()).unwrap().unwrap();
     assert_eq!((second.taught.used, second.taught.learnt_before, second.taught.known_ids.count), (3, 0, 3));
     assert!(
-        told(&second)[0].starts_with("3 rows have an id that was learnt before, "),
+        told(&second)[0].starts_with("3 rows have an id that was learnt before "),
         "{:?}",
         told(&second)
     );

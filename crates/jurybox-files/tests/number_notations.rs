@@ -197,7 +197,7 @@ fn formats_are_detected_despite_file_names() {
         read_as(&columns, &ReadOptions::default(), &Roles::default())
             .unwrap_err()
             .to_string()
-            .contains("holds columns")
+            .contains("a field per column")
     );
     let cut = folder.file("f.json", "[{\"a\":0.5},{\"a\":0.7}");
     assert_eq!(read_as(&cut, &ReadOptions::default(), &Roles::default()).unwrap_err().code(), "truncated");
@@ -221,7 +221,7 @@ fn nested_fields_have_names_and_keys_may_come_late() {
     let late = folder.file("late.jsonl", late);
     let found = read(&late);
     assert_eq!(found.scores.len(), 3001);
-    assert!(found.warnings[0].ends_with("do not travel along: `b` (line 3001)"), "{:?}", found.warnings);
+    assert!(found.warnings[0].ends_with("are not written out: `b` (line 3001)"), "{:?}", found.warnings);
     let roles = |name: &str| Roles { evaluators: vec!["a".into(), name.into()], ..Roles::default() };
     let found = read_as(&late, &ReadOptions::default(), &roles("b.c")).unwrap();
     assert_eq!(found.scores[6001], 7.0);

@@ -59,12 +59,12 @@ fn found_positives_are_counted() {
     for (k, share) in [(10, 0.05), (100, 0.5), (300, 1.0)] {
         let mean = catch(&report, "plain mean", k);
         let best = catch(&report, "best possible", k);
-        assert_eq!((&mean["reward"], &mean["caught"]), (&best["reward"], &1.0.into()), "{mean}");
+        assert_eq!((&mean["reward"], &mean["found"]), (&best["reward"], &1.0.into()), "{mean}");
         assert_eq!(mean["recall"], share, "{mean}");
     }
     let random = catch(&report, "drawn at random", 300);
     // A quarter of 300 are a yes by chance: 75 of 200.
-    assert_eq!((&random["reward"], &random["caught"]), (&0.25.into(), &0.375.into()), "{random}");
+    assert_eq!((&random["reward"], &random["found"]), (&0.25.into(), &0.375.into()), "{random}");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn tied_scores_find_as_many_as_chance() {
     for k in [10, 100] {
         let mean = catch(&report, "plain mean", k);
         assert!((mean["reward"].as_f64().unwrap() - 0.1).abs() < 1e-12, "{mean}");
-        assert_eq!(mean["caught"], catch(&report, "drawn at random", k)["caught"], "{mean}");
+        assert_eq!(mean["found"], catch(&report, "drawn at random", k)["found"], "{mean}");
     }
 }
 
@@ -137,7 +137,7 @@ fn copies_are_one_evaluator() {
     let alone = document(&["a", "b", "c", "d"], &alone);
     for report in [&with, &without] {
         let (a, copy) = (evaluator(report, "a"), evaluator(report, "copy"));
-        assert_eq!((&a["one_with"][0], &copy["one_with"][0]), (&"copy".into(), &"a".into()), "{a} {copy}");
+        assert_eq!((&a["copies"][0], &copy["copies"][0]), (&"copy".into(), &"a".into()), "{a} {copy}");
         // One weight, reported twice, with the interval of that one.
         let number = |of: &Value, what: &str| of["weight"][what].as_f64().unwrap();
         assert_eq!(number(a, "value"), -number(copy, "value"), "the copy is upside down");
@@ -273,7 +273,7 @@ fn a_nonlinear_relation_is_recognised() {
     );
     assert!(said("`noise`").contains("no straight-line relation") && !said("`noise`").contains("curve"));
     assert_eq!(
-        (&evaluator(&report, "s0")["bent"], &evaluator(&report, "noise")["bent"]),
+        (&evaluator(&report, "s0")["nonlinear"], &evaluator(&report, "noise")["nonlinear"]),
         (&true.into(), &false.into())
     );
 }
@@ -404,8 +404,8 @@ fn a_rare_rule_without_signal_is_muted() {
             .collect();
         let report = document(&["good", "seldom", "tailed", "verdict"], &rows);
         let (seldom, tailed) = (evaluator(&report, "seldom"), evaluator(&report, "tailed"));
-        assert_eq!((&seldom["by_ranks"], &seldom["advice"]), (&false.into(), &"mute".into()), "{seed}");
-        assert_eq!((&tailed["by_ranks"], &tailed["advice"]), (&true.into(), &"mute".into()), "{seed}");
+        assert_eq!((&seldom["rank_correlation"], &seldom["advice"]), (&false.into(), &"mute".into()), "{seed}");
+        assert_eq!((&tailed["rank_correlation"], &tailed["advice"]), (&true.into(), &"mute".into()), "{seed}");
     }
 }
 
