@@ -100,7 +100,7 @@ pub use write_ranking::{score_all, score_rows};
 pub use read_options::ReadOptions;
 pub use state_memory::StateMemory;
 pub use report::{
-    Advice, CurveBin, TopCount, EvaluatorReport, LearntWeight, MissedEstimate, PolicyReport, Relation, Report, ReviewerReport,
+    Advice, Basis, CurveBin, TopCount, EvaluatorReport, LearntWeight, MissedEstimate, PolicyReport, Relation, Report, ReviewerReport,
     report,
 };
 pub use roles::{ColumnRoles, NotEvaluator, Role, Roles};

@@ -2,7 +2,7 @@
 
 mod sets;
 
-use jurybox_files::{Ranker, RankOptions, Relation, Roles, Table, rank, report, new_jury, teach};
+use jurybox_files::{Basis, Ranker, RankOptions, Relation, Roles, Table, rank, report, new_jury, teach};
 use sets::{each, names, table};
 use std::io::Write;
 
@@ -96,7 +96,7 @@ fn a_report_describes_every_evaluator() {
         let report = report(&table(set, path, None), None).unwrap();
         assert_eq!(
             (report.rows, report.labelled, report.from),
-            (set.rows, set.rows, "rewards"),
+            (set.rows, set.rows, Basis::Rewards),
             "{}",
             set.file
         );

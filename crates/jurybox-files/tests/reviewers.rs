@@ -147,7 +147,7 @@ fn a_report_shows_reviewers_by_name() {
     assert_eq!(report.reviewers.iter().map(|about| about.verdicts).sum::<u64>(), ROWS as u64);
     let text = report.to_table();
     assert!(
-        text.contains("\nreviewer") && text.contains("\nbob") && text.contains("(nobody named)"),
+        text.contains("\nreviewer") && text.contains("\nbob") && text.contains("(no name)"),
         "{text}"
     );
     assert!(report.to_html().contains("<h2>The reviewers</h2>"));

@@ -1,17 +1,17 @@
-//! What a person would rather look at than read: who is of use, what a top K would catch, who errs alike, the curves.
+//! The charts of a report's page: overview, top K, error correlations and reliability curves.
 
 use super::{Advice, EvaluatorReport, Report};
 use jurybox_draw::{Bar, Bars, Colour, Curve, Frame, HeatMap, Plot, Scale, escaped, short};
 use std::fmt::Write;
 
-/// A map of more evaluators cannot be read, and its page not be opened.
+/// The most evaluators of the map of error correlations.
 const MAPPED: usize = 24;
-/// Curves that are drawn large; the others stand small in the table.
+/// The most reliability curves; the table has small ones of all evaluators.
 const CURVES: usize = 12;
 
 impl Report {
-    /// Whom to trust, at a glance: how each goes with the reward, with its interval, in the colour of what to do about it.
-    pub(super) fn glance(&self) -> String {
+    /// A bar chart of correlations or weights with their intervals, coloured by advice.
+    pub(super) fn overview_chart(&self) -> String {
         let rewarded = self.rewarded();
         let bar = |at: usize| {
             let about = &self.evaluators[at];
@@ -35,32 +35,32 @@ impl Report {
         }
         let what = match () {
             () if rewarded => {
-                "Correlation with the reward, with the interval that holds for all of them together in about 95 of 100 reports"
+                "Correlation with the reward. The intervals hold for all evaluators together in about 95 of 100 reports"
             }
             () if self.policy.of_state => {
-                "What one standard deviation of each score adds, by what the state has learnt, with its policy's own intervals \
-                 where it knows them"
+                "What one standard deviation of each score adds to the value of an item, as the state has learnt it, with the \
+                 intervals of its policy if it has any"
             }
             () => {
-                "The evaluator's say when all are combined by how well they agree, with its interval. Agreement is not truth"
+                "The weight of each evaluator if all are combined by how well they agree, with its interval. Agreement is not truth"
             }
         };
         let left_out = match folded.len() {
             0 => String::new(),
             n => {
                 format!(
-                    " Shown are the first of every kind; {n} more are listed below. Of all, {}.",
+                    " The first evaluators of each kind are shown; {n} more are listed below. All evaluators: {}.",
                     self.kinds()
                 )
             }
         };
         format!(
-            "<figure>{}<figcaption>{what}. A whisker that crosses the line may be zero.{left_out}</figcaption></figure>",
+            "<figure>{}<figcaption>{what}. If a whisker crosses the line, the value may be zero.{left_out}</figcaption></figure>",
             Bars { bars }.to_html()
         )
     }
 
-    /// How many evaluators there are of every kind of advice.
+    /// The number of evaluators with each advice.
     fn kinds(&self) -> String {
         let mut counts: Vec<(Advice, usize)> = Vec::new();
         for at in self.by_use() {
@@ -75,27 +75,28 @@ impl Report {
         counts.join("; ")
     }
 
-    /// What a top K would catch, as lines over K and as figures.
-    pub(super) fn catches(&self) -> String {
+    /// The section on the top K: chart and table.
+    pub(super) fn top_counts(&self) -> String {
         if self.top.is_empty() {
             return String::new();
         }
         let title = if self.labelled > 0 {
-            "What a top K would catch"
+            "What a top K would find"
         } else {
-            "How far other rankings agree with the default policy"
+            "Agreement of other rankings with the default policy"
         };
-        format!("<h2>{title}</h2>{}{}", self.catch_plot(), self.catch_table())
+        format!("<h2>{title}</h2>{}{}", self.top_chart(), self.top_table())
     }
 
-    fn catch_plot(&self) -> String {
+    /// Mean rewards of the top K over K, or without rewards the agreement.
+    fn top_chart(&self) -> String {
         let rewarded = self.labelled > 0;
         let mut curves: Vec<Curve> = Vec::new();
-        for catch in &self.top {
-            let point = (catch.k as f64, catch.reward.unwrap_or(catch.found));
-            match curves.iter_mut().find(|curve| curve.name == catch.name) {
+        for top in &self.top {
+            let point = (top.k as f64, top.reward.unwrap_or(top.found));
+            match curves.iter_mut().find(|curve| curve.name == top.name) {
                 Some(curve) => curve.points.push(point),
-                None => curves.push(Curve::new(&catch.name, vec![point])),
+                None => curves.push(Curve::new(&top.name, vec![point])),
             }
         }
         if curves.iter().any(|curve| curve.points.len() < 2) {
@@ -112,6 +113,7 @@ impl Report {
         format!("<figure>{}</figure>", plot.to_html())
     }
 
+    /// The section on error correlations.
     pub(super) fn redundancy(&self) -> String {
         let names: Vec<String> = self.evaluators.iter().map(|e| e.name.clone()).collect();
         if names.len() < 2 {
@@ -120,24 +122,25 @@ impl Report {
         let map = HeatMap::new(&names, |i, j| self.error_correlation[i][j]).strongest(MAPPED).ordered();
         let left_out = match names.len().saturating_sub(MAPPED) {
             0 => String::new(),
-            _ => format!(" Shown are the {MAPPED} evaluators that go together most with another."),
+            _ => format!(" The {MAPPED} evaluators with the strongest correlations are shown."),
         };
         let worth = self.effective_evaluators.map_or(String::new(), |n| {
-            format!("By their errors, the {} are worth <b>{n:.1}</b> independent ones. ", self.telling())
+            format!("The {} count as <b>{n:.1}</b> independent evaluators. ", self.related_summary())
         });
         format!(
-            "<h2>Redundancy</h2><p>{worth}The map shows how their errors go together: 1 means two voices with one \
-             opinion, 0 that each adds its own; alike ones stand side by side.{left_out}</p><figure>{}</figure>",
+            "<h2>Redundancy</h2><p>{worth}The map shows the correlations of errors: at 1, two evaluators make the same \
+             errors; at 0, independent ones. Similar evaluators are next to each other.{left_out}</p><figure>{}</figure>",
             map.to_html()
         )
     }
 
+    /// The section on reliability curves.
     pub(super) fn curves(&self) -> String {
         let held = if self.labelled > 0 { "mean reward" } else { "others (z)" };
         let order = self.by_use();
         let mut html = format!(
-            "<h2>Reliability</h2><p>{} A reliable evaluator's curve rises steadily; a flat stretch means that scores \
-             there say nothing.{}</p><div class=\"grid\">",
+            "<h2>Reliability</h2><p>{} The curve of a reliable evaluator rises steadily. Where it is flat, scores say \
+             nothing.{}</p><div class=\"grid\">",
             if self.labelled > 0 {
                 "The mean reward over tenths of each evaluator's scores, each with its own 95% interval."
             } else {
@@ -145,7 +148,7 @@ impl Report {
             },
             if order.len() > CURVES {
                 format!(
-                    " Shown are the {CURVES} evaluators of most use, and those whose curve alone shows a relation."
+                    " The {CURVES} most useful evaluators are shown, and those whose relation only the curve shows."
                 )
             } else {
                 String::new()
@@ -174,13 +177,13 @@ impl Report {
         html + "</div>"
     }
 
-    /// Every evaluator has one look throughout the page.
+    /// The line style of an evaluator, the same throughout the page.
     pub(super) fn style(&self, about: &EvaluatorReport) -> Option<usize> {
         self.evaluators.iter().position(|other| other.name == about.name)
     }
 }
 
-/// Green to trust, amber and red to look after, grey for what says nothing.
+/// The colour of an advice: green for trust, amber and red for problems, grey for the rest.
 fn colour(advice: Advice) -> Colour {
     match advice {
         Advice::Trust => Colour::Good,

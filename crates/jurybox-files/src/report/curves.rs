@@ -1,4 +1,4 @@
-//! What needs rows rather than moments: reliability curves, and what a top K would catch.
+//! Reliability curves and the top K, which are computed from the sample.
 
 use super::top_count::TopByReward;
 use super::gather::{ReportData, RowSample};
@@ -10,16 +10,17 @@ use crate::ranker::{scores, new_jury};
 use jurybox::toolbox::{Standard, student_quantile};
 use jurybox::{Evaluators, Example, Spec};
 
-/// Bins of a curve.
+/// The number of bins of a curve.
 const BINS: usize = 10;
-/// Rows to a bin on average, below which the curve is not tested.
+/// The least mean number of rows per bin for the test of a curve.
 const LEAST_TO_A_BIN: usize = 5;
-/// The way of ranking that knows all rewards.
+/// The name of the ranking by the rewards themselves.
 const BEST_POSSIBLE: &str = "best possible";
 
-/// Mean reward over tenths of each evaluator's scores; without rewards, the mean standardised score of the others.
-pub(super) fn curves(gathered: &ReportData, report: &mut Report) {
-    let sample = &gathered.sample;
+/// Adds to each evaluator its reliability curve: mean rewards over tenths of its scores or, without
+/// rewards, mean standardised scores of the others. Tests for nonlinear relations.
+pub(super) fn curves(data: &ReportData, report: &mut Report) {
+    let sample = &data.sample;
     let rewarded = report.labelled > 0;
     let standard: Vec<(f64, f64)> = report.evaluators.iter().map(|e| (e.mean, e.deviation)).collect();
     let others = |row: &[f64], j: usize| {
@@ -30,7 +31,7 @@ pub(super) fn curves(gathered: &ReportData, report: &mut Report) {
         sum / count
     };
     let family = report.evaluators.iter().filter(|about| about.deviation > 0.0).count();
-    let two = gathered.outcomes.two().filter(|_| rewarded);
+    let two = data.outcomes.two().filter(|_| rewarded);
     for (j, about) in report.evaluators.iter_mut().enumerate() {
         let pairs = sample.rows().zip(&sample.rewards);
         let pairs = pairs.map(|(row, &reward)| (row[j], if rewarded { reward } else { others(row, j) }));
@@ -43,7 +44,7 @@ pub(super) fn curves(gathered: &ReportData, report: &mut Report) {
     }
 }
 
-/// About equal numbers of rows to a bin; equal scores are never parted.
+/// Splits sorted pairs into bins of about equal size, keeping equal scores together.
 fn parts(pairs: &[(f64, f64)]) -> Vec<&[(f64, f64)]> {
     let (mut parts, mut start): (Vec<&[(f64, f64)]>, usize) = (Vec::new(), 0);
     for bin in 1..=BINS {
@@ -59,20 +60,20 @@ fn parts(pairs: &[(f64, f64)]) -> Vec<&[(f64, f64)]> {
     parts
 }
 
-/// Mean score and mean reward.
+/// The mean score and the mean reward of a bin.
 fn means(part: &[(f64, f64)]) -> (f64, f64) {
     let n = part.len() as f64;
     (part.iter().map(|p| p.0).sum::<f64>() / n, part.iter().map(|p| p.1).sum::<f64>() / n)
 }
 
-/// The squares of the rewards around their mean.
+/// The sum of squared deviations of the rewards of a bin.
 fn square(part: &[(f64, f64)]) -> f64 {
     let (_, reward) = means(part);
     part.iter().map(|p| (p.1 - reward).powi(2)).sum()
 }
 
-/// Whether the bins' mean rewards differ by more than chance would have them differ in 5 of 100 reports at any of `family`
-/// curves: the test of Fisher's F, its quantile by Paulson's approximation.
+/// Whether the mean rewards of bins differ beyond chance: a one-way analysis of variance at level 5%,
+/// divided by `family` curves (Bonferroni). The F quantile is Paulson's approximation (1942).
 fn differ(parts: &[&[(f64, f64)]], family: usize) -> bool {
     let rows: usize = parts.iter().map(|part| part.len()).sum();
     if parts.len() < 3 || rows < LEAST_TO_A_BIN * parts.len() {
@@ -87,7 +88,7 @@ fn differ(parts: &[&[(f64, f64)]], family: usize) -> bool {
     }
     let root = (between / above / (within / below)).cbrt();
     let (a, b) = (2.0 / (9.0 * above), 2.0 / (9.0 * below));
-    // No spread within the bins at all is an infinite F.
+    // Without variance within the bins, F is infinite.
     let z = if root.is_finite() {
         ((1.0 - b) * root - (1.0 - a)) / (b * root * root + a).sqrt()
     } else {
@@ -96,7 +97,7 @@ fn differ(parts: &[&[(f64, f64)]], family: usize) -> bool {
     z > student_quantile(1.0 - 0.05 / family.max(1) as f64, f64::MAX)
 }
 
-/// Bins with their intervals. `two` are the rewards where there are just two.
+/// Bins with their 95% intervals. `two` has the rewards if there are exactly two.
 fn bins(parts: &[&[(f64, f64)]], two: Option<(f64, f64)>) -> Vec<CurveBin> {
     let rows: usize = parts.iter().map(|part| part.len()).sum();
     let freedom = (rows.saturating_sub(parts.len()) as f64).max(1.0);
@@ -108,7 +109,7 @@ fn bins(parts: &[&[(f64, f64)]], two: Option<(f64, f64)>) -> Vec<CurveBin> {
             let (low, high) = wilson((reward - least) / (most - least), n);
             (least + (most - least) * low, least + (most - least) * high)
         } else {
-            // One row's worth of what the bins have in common: a handful that agrees by luck is not certain.
+            // Adds the pooled variance of one row, as a few equal rewards would look certain.
             let half = student_quantile(0.975, n - 1.0) * ((square(part) + pooled) / n / n).sqrt();
             (reward - half, reward + half)
         };
@@ -117,7 +118,7 @@ fn bins(parts: &[&[(f64, f64)]], two: Option<(f64, f64)>) -> Vec<CurveBin> {
     parts.iter().map(bin).collect()
 }
 
-/// Wilson's 95% interval of a share: it holds for a handful, and for no case at all.
+/// Wilson's score interval of a share at 95%, which holds for small `n` and for shares of 0 and 1.
 pub(super) fn wilson(share: f64, n: f64) -> (f64, f64) {
     let z2 = 1.96_f64.powi(2);
     let centre = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);
@@ -125,13 +126,13 @@ pub(super) fn wilson(share: f64, n: f64) -> (f64, f64) {
     ((centre - half).max(0.0), (centre + half).min(1.0))
 }
 
-/// What the top K by each way of ranking would catch.
+/// What the top K by each way of ranking would find.
 ///
-/// Learning happens on one half of the sample and ranking on the other, both ways round, so that no row is judged by
-/// its own reward; rows with the same scores are in one half, so that none is judged by a copy's either.
-pub(super) fn catches(gathered: &ReportData, duplicate_scores: &DuplicateScores, names: &Evaluators) -> Result<Vec<TopCount>, Error> {
-    let sample = gathered.sample_as_written();
-    let rewarded = gathered.labelled > 0;
+/// Policies learn from one half of the sample and rank the other, both ways (cross-fitting), so that no
+/// row is ranked by its own reward. Rows with the same scores are in the same half.
+pub(super) fn top_counts(data: &ReportData, duplicate_scores: &DuplicateScores, names: &Evaluators) -> Result<Vec<TopCount>, Error> {
+    let sample = data.sample_as_written();
+    let rewarded = data.labelled > 0;
     let rows: Vec<usize> =
         (0..sample.rewards.len()).filter(|&row| !rewarded || !sample.rewards[row].is_nan()).collect();
     if rows.len() < 20 {
@@ -152,10 +153,10 @@ pub(super) fn catches(gathered: &ReportData, duplicate_scores: &DuplicateScores,
         ));
     }
     for (_, values) in &mut ways {
-        // A row without a score comes last, and minus zero is zero.
+        // Rows without scores come last, and minus zero becomes zero.
         values.iter_mut().for_each(|v| *v = if v.is_nan() { f64::NEG_INFINITY } else { *v + 0.0 });
     }
-    // Without rewards the others are held against the last way, which is no contender then.
+    // Without rewards, the others are compared with the last ranking, which is then not listed.
     let truth: Vec<f64> = if rewarded {
         let rewards: Vec<f64> = rows.iter().map(|&row| sample.rewards[row] + 0.0).collect();
         ways.push((BEST_POSSIBLE.into(), rewards.clone()));
@@ -164,16 +165,16 @@ pub(super) fn catches(gathered: &ReportData, duplicate_scores: &DuplicateScores,
         ways.pop().map(|(_, values)| values).unwrap_or_default()
     };
     let largest =
-        gathered.outcomes.two().map(|(_, most)| truth.iter().filter(|&&r| r == most).count() as f64);
-    // A few large rewards carry the mean: on made-up tables of amounts, intervals held in 60 to 82 of 100.
-    let is_heavy = HeavyTails::of(gathered).reward;
-    let mut catches = Vec::new();
+        data.outcomes.two().map(|(_, most)| truth.iter().filter(|&&r| r == most).count() as f64);
+    // With heavy tails, the intervals held in only 60 to 82 of 100 simulations.
+    let is_heavy = HeavyTails::of(data).reward;
+    let mut counts = Vec::new();
     for k in [10, 30, 100, 300, 1000, 3000].into_iter().filter(|&k| 2 * k <= rows.len()) {
         let Some(best) = TopByReward::new(&truth, k) else { continue };
-        catches.extend(ways.iter().map(|(name, values)| {
-            let expected = best.by(values, &truth);
+        counts.extend(ways.iter().map(|(name, values)| {
+            let expected = best.expected(values, &truth);
             let sure = rewarded && name != BEST_POSSIBLE && !is_heavy;
-            let ends = sure.then(|| best.interval(values, &truth, gathered.outcomes.two()));
+            let ends = sure.then(|| best.interval(values, &truth, data.outcomes.two()));
             TopCount {
                 name: name.clone(),
                 k,
@@ -185,16 +186,18 @@ pub(super) fn catches(gathered: &ReportData, duplicate_scores: &DuplicateScores,
             }
         }));
     }
-    Ok(catches)
+    Ok(counts)
 }
 
+/// The scores of a row of the sample.
 fn row_of(sample: &RowSample, row: usize) -> &[f64] {
     &sample.scores[row * sample.width..(row + 1) * sample.width]
 }
 
-/// Values of rows by a policy that has learnt from the other half of them.
+/// The values of rows by a policy that has learnt from the other half.
 ///
-/// The two halves are valued by two juries, whose values need not share a scale: each row's value is its place in its half.
+/// The values of two juries may have different scales, so that each is replaced by its rank within its
+/// half.
 fn by_policy(
     sample: &RowSample,
     duplicate_scores: &DuplicateScores,
@@ -227,13 +230,14 @@ fn by_policy(
     Ok(values)
 }
 
-/// The mean of each row's scores, as the policy `average` has it: nothing is learnt, so there is nothing to keep apart.
+/// The mean of each row's scores, by the policy `average`. It learns nothing, so that no halves are
+/// needed.
 fn plain_means(sample: &RowSample, rows: &[usize], names: &Evaluators) -> Result<Vec<f64>, Error> {
     let table: Vec<f64> = rows.iter().flat_map(|&row| row_of(sample, row)).copied().collect();
     Ok(new_jury(&Spec::new("average"), names)?.fit().values(&scores(&table, names.len())?)?)
 }
 
-/// The share of values below each, equals counted half: equal values stay equal.
+/// The share of smaller values, with equal ones counted half.
 fn shares_below(values: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().map(|v| v + 0.0).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -256,7 +260,7 @@ mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng};
 
-    /// Scores from 0 to 1; rewards around the score's square, of three kinds.
+    /// Simulates scores from 0 to 1, and rewards of three kinds around the square of the score.
     #[test]
     fn the_intervals_of_a_curve_hold_what_they_promise() {
         let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
@@ -284,7 +288,7 @@ mod tests {
         }
     }
 
-    /// Bins are called different by chance no more often than they should be, and a parabola is found.
+    /// Tests the false positive rate on flat curves, and the power on a parabola.
     #[test]
     fn a_curve_is_told_from_a_flat_one() {
         let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(2);
@@ -303,7 +307,7 @@ mod tests {
                 let pairs: Vec<(f64, f64)> = pairs.iter().map(|&(x, y)| (x, 6.0 * x * x + y)).collect();
                 nonlinear += usize::from(differ(&parts(&pairs), 1));
             }
-            // 20 of 400 by chance; more than 38 come once in thirty thousand times.
+            // 20 of 400 are expected by chance; more than 38 have a probability of 1 in 30,000.
             assert!(flat <= 38 && nonlinear > 300, "{kind}: {flat} {nonlinear}");
         }
     }

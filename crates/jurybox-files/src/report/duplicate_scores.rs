@@ -1,24 +1,26 @@
-//! Rows with the same scores in every column: copies of a row, or scores that are coarse.
+//! Rows with the same scores in every column: repeated rows, or coarse scores.
 //!
-//! Whoever has learnt the reward of a copy knows that of the row, so that twins must not be parted between the rows that are
-//! learnt from and those that are judged.
+//! They must be in the same half for cross-fitting: a policy that has learnt the reward of a repeated
+//! row knows the reward of the other.
 
 use super::gather::RowSample;
 
-/// Scores that more than one in so many rows have are coarse, not copied: their rows are dealt out one by one.
+/// Scores that more than one row in 20 has are coarse, not repeated. Their rows are assigned one by
+/// one.
 const COARSE: usize = 20;
 
-/// Which sampled rows have the same scores.
+/// The rows of the sample with the same scores.
 pub(super) struct DuplicateScores {
-    /// For each row, the first row of its scores; itself where these are coarse.
+    /// For each row the first row with the same scores, or itself if these are coarse.
     first: Vec<usize>,
-    /// How many rows have a twin.
+    /// The number of rows with the same scores as another one.
     pub(super) rows: usize,
 }
 
 impl DuplicateScores {
+    /// Finds the rows with the same scores.
     pub(super) fn among(sample: &RowSample) -> DuplicateScores {
-        // A missing score is a missing score whatever its bits, and minus zero is zero.
+        // All NaNs are equal, and minus zero equals zero.
         let bits = |x: &f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
         let mut order: Vec<(&[f64], usize)> = sample.rows().zip(0..).collect();
         let key = |row: &[f64]| {
@@ -38,7 +40,7 @@ impl DuplicateScores {
         duplicate_scores
     }
 
-    /// Which half a row is in: that of the first of its twins.
+    /// The half of a row, which is that of the first row with the same scores.
     pub(super) fn half(&self, sample: &RowSample, row: usize) -> bool {
         sample.half(self.first[row])
     }

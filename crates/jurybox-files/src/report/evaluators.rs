@@ -1,43 +1,48 @@
-//! From moments to gains, noise, weights and redundancy.
+//! Gains, noise, weights and error correlations of evaluators, from moments.
+//!
+//! Weights are coefficients of a linear regression of the reward on the scores. Without rewards, a
+//! one-factor model is fitted to the scores.
 
 use super::copies::CopyGroups;
-use super::few_rows::rest_on_few;
+use super::few_rows::depends_on_few_rows;
 use super::gather::{GROUPS, ReportData};
-use super::jackknife::{CORRELATION, STRAIGHT, jackknife, merged};
+use super::jackknife::{FISHER, IDENTITY, jackknife, merged};
 use super::rank_correlation::{self, HeavyTails};
-use super::{Advice, EvaluatorReport, Relation};
+use super::{Advice, Basis, EvaluatorReport, Relation};
 use crate::linear::inverse;
 use jurybox::Interval;
 use jurybox::estimate::{Factor, Moments};
 
-/// By how much the others may inflate the variance of a weight: beyond, they determine the evaluator all but wholly.
+/// The largest variance inflation factor of a weight. Beyond it, the other evaluators nearly
+/// determine this one.
 const MOST_INFLATED: f64 = 1000.0;
-/// The least share of noise under which the one-factor model is at its border, where its intervals mean nothing.
+/// The least share of noise in the variance of an evaluator. Below it, the one-factor model is at the
+/// border of its parameters, where intervals mean nothing.
 const BORDER: f64 = 1e-3;
 
-/// What is said of every evaluator, the correlations of their errors, and where both come from.
+/// The reports of all evaluators, the correlations of their errors, and the basis of both.
 pub(super) fn evaluators(
-    gathered: &ReportData,
+    data: &ReportData,
     names: &[String],
-) -> (Vec<EvaluatorReport>, Vec<Vec<f64>>, &'static str) {
+) -> (Vec<EvaluatorReport>, Vec<Vec<f64>>, Basis) {
     let width = names.len();
-    let scores = merged(&gathered.scores, GROUPS);
-    let labels = merged(&gathered.labels, GROUPS);
+    let scores = merged(&data.scores, GROUPS);
+    let labels = merged(&data.labels, GROUPS);
     let rewarded = labels.count(width, width) >= 3.0 && variance(&labels, width) > 0.0;
     let copies = CopyGroups::among(&scores, width);
-    let factor = Factor::fit(&scores.of(&copies.speakers)).ok();
-    // What an evaluator shares with the others: its loading in its own standard deviations.
+    let factor = Factor::fit(&scores.of(&copies.representatives)).ok();
+    // The standardised loading of an evaluator on the factor.
     let share = |j: usize| {
         let (factor, (place, sign)) = (factor.as_ref()?, copies.place[j]?);
-        known(sign * factor.loadings()[place] / variance(&scores, copies.speakers[place]).sqrt())
+        known(sign * factor.loadings()[place] / variance(&scores, copies.representatives[place]).sqrt())
     };
     let mut list: Vec<EvaluatorReport> = Vec::new();
     for (j, name) in names.iter().enumerate() {
         let mut about = EvaluatorReport {
             name: name.clone(),
             advice: Advice::Undecided,
-            coverage: gathered.scored[j] / (gathered.rows.max(1)) as f64,
-            silence_is_read: gathered.scored[j] < scores.count(j, j),
+            coverage: data.scored[j] / (data.rows.max(1)) as f64,
+            missing_is_zero: data.scored[j] < scores.count(j, j),
             mean: scores.mean(j),
             deviation: variance(&scores, j).sqrt(),
             gain: None,
@@ -65,7 +70,7 @@ pub(super) fn evaluators(
         }
         list.push(about);
     }
-    intervals(gathered, &copies, rewarded, &mut list);
+    intervals(data, &copies, rewarded, &mut list);
     let share = |j: usize| share(j).unwrap_or(0.0);
     let errors = (0..width).map(|i| {
         (0..width)
@@ -81,35 +86,31 @@ pub(super) fn evaluators(
             .collect()
     });
     let from = match () {
-        () if rewarded => "rewards",
-        () if factor.is_some() => "scores alone, by the one-factor model",
-        () if gathered.labelled > 2 => {
-            "nothing: all rewards are the same, and the scores do not move together enough to tell signal from noise"
-        }
-        () => {
-            "nothing: too few rewards, and the scores do not move together enough to tell signal from noise"
-        }
+        () if rewarded => Basis::Rewards,
+        () if factor.is_some() => Basis::Scores,
+        () if data.labelled > 2 => Basis::EqualRewards,
+        () => Basis::FewRewards,
     };
     (list, errors.collect(), from)
 }
 
-/// Weights and correlations with their intervals, and what these say.
-fn intervals(gathered: &ReportData, copies: &CopyGroups, rewarded: bool, list: &mut [EvaluatorReport]) {
-    let speakers = &copies.speakers;
+/// Adds weights, correlations and relations with their intervals to `list`.
+fn intervals(data: &ReportData, copies: &CopyGroups, rewarded: bool, list: &mut [EvaluatorReport]) {
+    let representatives = &copies.representatives;
     let of = |groups: &[Moments], columns: &[usize]| -> Vec<Moments> {
         groups.iter().map(|group| group.of(columns)).collect()
     };
     let (weights, correlations) = if rewarded {
-        let columns: Vec<usize> = speakers.iter().copied().chain([list.len()]).collect();
-        let labels = of(&gathered.labels, &columns);
+        let columns: Vec<usize> = representatives.iter().copied().chain([list.len()]).collect();
+        let labels = of(&data.labels, &columns);
         (
-            jackknife(&labels, regression, STRAIGHT).map(|weights| told_by_many(&labels, weights)),
-            jackknife(&labels, |moments| Some(with_the_last(moments)), CORRELATION),
+            jackknife(&labels, regression, IDENTITY).map(|weights| without_few_rows(&labels, weights)),
+            jackknife(&labels, |moments| Some(correlations_with_last(moments)), FISHER),
         )
     } else {
-        (jackknife(&of(&gathered.scores, speakers), one_factor, STRAIGHT), None)
+        (jackknife(&of(&data.scores, representatives), one_factor, IDENTITY), None)
     };
-    let tails = HeavyTails::of(gathered);
+    let tails = HeavyTails::of(data);
     let family = correlations.iter().flatten().flatten().count();
     for (j, (about, place)) in list.iter_mut().zip(&copies.place).enumerate() {
         let Some((place, sign)) = *place else { continue };
@@ -118,10 +119,10 @@ fn intervals(gathered: &ReportData, copies: &CopyGroups, rewarded: bool, list: &
         about.correlation = mine(&correlations);
         about.rank_correlation = about.correlation.is_some() && tails.rank_correlation(j);
         if about.rank_correlation {
-            about.correlation = rank_correlation::correlation(&gathered.sample, j, family);
+            about.correlation = rank_correlation::correlation(&data.sample, j, family);
         }
         about.relation = if about.rank_correlation {
-            // A weight is made of values, and its interval too narrow.
+            // With heavy tails, the interval of the weight is too narrow.
             Relation::of(about.correlation)
         } else if rewarded {
             Relation::of_both(about.correlation, about.weight)
@@ -132,7 +133,7 @@ fn intervals(gathered: &ReportData, copies: &CopyGroups, rewarded: bool, list: &
 }
 
 impl Relation {
-    /// What one interval says.
+    /// The relation that one interval shows.
     fn of(estimate: Option<Interval>) -> Relation {
         match estimate {
             None => Relation::Unknown,
@@ -142,7 +143,7 @@ impl Relation {
         }
     }
 
-    /// What the interval of the correlation says, and where it says nothing that of the weight.
+    /// The relation that the correlation shows or, if it shows none, the weight.
     fn of_both(correlation: Option<Interval>, weight: Option<Interval>) -> Relation {
         match (Relation::of(correlation), Relation::of(weight)) {
             (Relation::NotSeen, Relation::With | Relation::Against) => Relation::BesideOthers,
@@ -151,6 +152,7 @@ impl Relation {
     }
 }
 
+/// A finite value, or `None`.
 fn known(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
@@ -164,7 +166,8 @@ pub(super) fn correlation(moments: &Moments, i: usize, j: usize) -> f64 {
     (moments.covariance(i, j).unwrap_or(f64::NAN) / scale).clamp(-1.0, 1.0)
 }
 
-/// The correlation of what two columns say beyond what they share with a third; unknown where one says nothing beyond it.
+/// The partial correlation of two columns, given their correlations with a third. NaN if one of them
+/// is determined by the third.
 fn partial(moments: &Moments, i: usize, j: usize, with_i: f64, with_j: f64) -> f64 {
     let left = ((1.0 - with_i * with_i) * (1.0 - with_j * with_j)).sqrt();
     if left < 1e-9 {
@@ -173,23 +176,23 @@ fn partial(moments: &Moments, i: usize, j: usize, with_i: f64, with_j: f64) -> f
     ((correlation(moments, i, j) - with_i * with_j) / left).clamp(-1.0, 1.0)
 }
 
-/// The correlation of every column with the last.
-fn with_the_last(moments: &Moments) -> Vec<f64> {
+/// The correlation of every column with the last one.
+fn correlations_with_last(moments: &Moments) -> Vec<f64> {
     let width = moments.evaluators() - 1;
     (0..width).map(|j| correlation(moments, j, width)).collect()
 }
 
-/// Coefficients of the reward (the last column) on the other columns, each in its own standard deviations. NaN for a
-/// column that never varies here, or that the others all but determine.
+/// The coefficients of a linear regression of the last column, the reward, on the standardised other
+/// columns. NaN for a column that is constant or nearly determined by the others.
 fn regression(moments: &Moments) -> Option<Vec<f64>> {
     let width = moments.evaluators() - 1;
-    // As many rows as columns would be fitted exactly, whatever they say.
+    // A regression on too few rows fits them exactly.
     if moments.count(width, width) < (varying(moments).len() + 3) as f64 {
         return None;
     }
     let scale = variance(moments, width).sqrt();
     let mut weights = vec![f64::NAN; width];
-    for (i, row) in beyond_the_others(moments)? {
+    for (i, row) in unique_parts(moments)? {
         weights[i] = scale
             * row
                 .iter()
@@ -202,49 +205,51 @@ fn regression(moments: &Moments) -> Option<Vec<f64>> {
     Some(weights)
 }
 
-/// The columns but the last that vary.
+/// The columns that vary, without the last one.
 fn varying(moments: &Moments) -> Vec<usize> {
     (0..moments.evaluators() - 1).filter(|&j| variance(moments, j) > 0.0).collect()
 }
 
-/// Of each column but the last that others do not all but determine: by what all columns, in their own standard deviations, are multiplied in what
-/// it has of its own, up to a factor.
+/// For each column that the others do not nearly determine: the factors of all columns in the part
+/// that is not explained by the others, in standard deviations and up to a common factor.
 type UniqueParts = Vec<(usize, Vec<(usize, f64)>)>;
 
-fn beyond_the_others(moments: &Moments) -> Option<UniqueParts> {
+/// The unique parts of all columns but the last: rows of the inverse correlation matrix.
+fn unique_parts(moments: &Moments) -> Option<UniqueParts> {
     let varies = varying(moments);
     let n = varies.len();
     let mut matrix = vec![0.0; n * n];
     for (a, &i) in varies.iter().enumerate() {
         for (b, &j) in varies.iter().enumerate() {
-            // A hair more than one on the diagonal: columns that determine each other are told by their inflation.
+            // A small ridge keeps the matrix invertible; copies show in their variance inflation.
             let value = if i == j { 1.0 + 1e-6 } else { correlation(moments, i, j) };
             matrix[a * n + b] = if value.is_nan() { 0.0 } else { value };
         }
     }
     let inverse = inverse(&matrix, n)?;
-    // Gaps can make correlations that no complete table could have; then the inflation is negative.
+    // With missing scores, the matrix may not be positive definite, and the inflation negative.
     let known = (0..n).filter(|a| (0.0..MOST_INFLATED).contains(&inverse[a * n + a]));
     let row = |a: usize| varies.iter().copied().zip(inverse[a * n..].iter().copied()).collect();
     Some(known.map(|a| (varies[a], row(a))).collect())
 }
 
-/// The intervals of weights, but of those that a few groups of rows tell.
-fn told_by_many(groups: &[Moments], mut weights: Vec<Option<Interval>>) -> Vec<Option<Interval>> {
+/// The weights, without those that depend on a few rows.
+fn without_few_rows(groups: &[Moments], mut weights: Vec<Option<Interval>>) -> Vec<Option<Interval>> {
     let all = merged(groups, groups.len());
-    for (i, row) in beyond_the_others(&all).into_iter().flatten() {
+    for (i, row) in unique_parts(&all).into_iter().flatten() {
         let mut factors = vec![0.0; weights.len()];
         row.iter().for_each(|&(j, factor)| factors[j] = factor / variance(&all, j).sqrt());
-        if rest_on_few(groups, &all, &factors) {
+        if depends_on_few_rows(groups, &all, &factors) {
             weights[i] = None;
         }
     }
     weights
 }
 
-/// The oracle's weights on standardised scores under the one-factor model; they sum to what the factor is worth.
+/// The optimal weights of standardised scores for predicting the factor of the one-factor model,
+/// scaled so that the weighted loadings sum to 1.
 ///
-/// `None` at the model's border, where it takes one evaluator for the truth.
+/// `None` at the border of the parameters, where one evaluator equals the factor.
 fn one_factor(moments: &Moments) -> Option<Vec<f64>> {
     let factor = Factor::fit(moments).ok()?;
     let share: Vec<f64> = (0..moments.evaluators())
@@ -258,21 +263,22 @@ fn one_factor(moments: &Moments) -> Option<Vec<f64>> {
     Some(share.iter().map(|&l| l / (1.0 - l * l) / total).collect())
 }
 
-/// How many evaluators with independent errors those are worth that go with the reward, or with the others where there is none: their
-/// number squared over the sum of squared error correlations. Errors of noise are independent too, and of no use.
+/// The effective number of evaluators with independent errors, among those that are related to the
+/// reward (without rewards: to each other). It is their number squared over the sum of squared error
+/// correlations.
 ///
-/// `None` of fewer than two, and where two of them never scored the same row: nobody knows then.
+/// `None` if fewer than two are related, and if two of them never scored the same row.
 pub(super) fn effective(errors: &[Vec<f64>], evaluators: &[EvaluatorReport]) -> Option<f64> {
-    let telling: Vec<usize> = (0..evaluators.len()).filter(|&j| evaluators[j].tells()).collect();
-    let pairs = telling.iter().flat_map(|&i| telling.iter().map(move |&j| (i, j)));
+    let related: Vec<usize> = (0..evaluators.len()).filter(|&j| evaluators[j].is_related()).collect();
+    let pairs = related.iter().flat_map(|&i| related.iter().map(move |&j| (i, j)));
     let sum: f64 = pairs.map(|(i, j)| errors[i][j].powi(2)).sum();
-    let count = telling.len() as f64;
+    let count = related.len() as f64;
     (count > 1.0 && sum > 0.0).then(|| count * count / sum)
 }
 
 impl EvaluatorReport {
-    /// Whether it goes with the reward, or with the others where there is none, beyond chance.
-    pub(super) fn tells(&self) -> bool {
+    /// Whether it is related to the reward beyond chance; without rewards, to the other evaluators.
+    pub(super) fn is_related(&self) -> bool {
         matches!(self.relation, Relation::With | Relation::Against | Relation::BesideOthers)
     }
 }

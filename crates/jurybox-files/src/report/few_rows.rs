@@ -1,21 +1,23 @@
-//! Does all that is known of a weight come from a few rows?
+//! Detection of weights that depend on a few rows.
 //!
-//! Where a rare rule fires in a few rows, the line goes through their mean whatever their rewards are: three that agree by chance would look certain,
-//! and leaving out groups of other rows changes nothing.
+//! If a rare rule fires in three rows whose rewards agree by chance, its weight would look certain:
+//! leaving out groups of other rows does not change it.
 
 use jurybox::estimate::Moments;
 
-/// So many groups are few, or one in so many rows where these are fewer,
+/// The number of groups that are few.
 const FEW: usize = 3;
+/// The number of rows per group that is few, if this gives fewer than [`FEW`] groups.
 const ONE_IN: f64 = 10.0;
-/// where they tell this share of all.
+/// The share of the sum of squares from which on a few groups determine a weight.
 const MOST: f64 = 0.8;
 
-/// Whether a few of the groups tell most of it, given the moments of all and by what the columns are multiplied.
-pub(super) fn rest_on_few(groups: &[Moments], all: &Moments, factors: &[f64]) -> bool {
+/// Whether a few groups have most of the sum of squares of the combination of columns with these
+/// `factors`. `all` are the moments of all groups.
+pub(super) fn depends_on_few_rows(groups: &[Moments], all: &Moments, factors: &[f64]) -> bool {
     let columns: Vec<usize> = (0..factors.len()).filter(|&j| factors[j] != 0.0).collect();
-    // The sum of squares around the mean of all.
-    let told = |group: &Moments| -> f64 {
+    // The sum of squares of a group around the mean of all.
+    let squares = |group: &Moments| -> f64 {
         let pairs =
             columns.iter().enumerate().flat_map(|(at, &i)| columns[..=at].iter().map(move |&j| (i, j)));
         let product = |(i, j): (usize, usize)| {
@@ -27,9 +29,9 @@ pub(super) fn rest_on_few(groups: &[Moments], all: &Moments, factors: &[f64]) ->
         };
         pairs.filter(|&(i, j)| group.count(i, j) > 0.0).map(product).sum()
     };
-    let mut told: Vec<f64> = groups.iter().map(told).collect();
-    told.sort_unstable_by(|a, b| b.total_cmp(a));
+    let mut squares: Vec<f64> = groups.iter().map(squares).collect();
+    squares.sort_unstable_by(|a, b| b.total_cmp(a));
     let rows = columns.iter().map(|&j| all.count(j, j)).fold(0.0, f64::max);
     let few = ((rows / ONE_IN).ceil() as usize).min(FEW);
-    told.iter().take(few).sum::<f64>() >= MOST * told.iter().sum::<f64>()
+    squares.iter().take(few).sum::<f64>() >= MOST * squares.iter().sum::<f64>()
 }

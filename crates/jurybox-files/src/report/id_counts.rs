@@ -1,16 +1,16 @@
-//! Items that several rows are about, by their ids: what is drawn independently is then the item, not the row.
+//! Detection of items with several rows. If there are any, items and not rows count as independent.
 
 use jurybox::toolbox::hash_number;
 use std::collections::HashMap;
 
-/// Ids kept at most; with more, an even part of them is.
+/// The most ids that are counted. Of more ids, a random part is.
 const MOST: usize = 100_000;
 
-/// How many rows each id has, of an even part of the ids.
+/// The number of rows per id, for a random part of the ids.
 #[derive(Debug)]
 pub(super) struct IdCounts {
     rows: HashMap<u64, u32>,
-    /// Ids whose hash is at most this are kept.
+    /// The largest hash of counted ids.
     below: u64,
 }
 
@@ -21,7 +21,7 @@ impl Default for IdCounts {
 }
 
 impl IdCounts {
-    /// Takes in the id of a row; 0 is none.
+    /// Counts the id of a row; 0 is no id.
     pub(super) fn learn(&mut self, id: u64) {
         if id == 0 || hash_number(1, id) > self.below {
             return;
@@ -33,10 +33,10 @@ impl IdCounts {
         }
     }
 
-    /// How many items have several rows; where there are very many ids, about.
+    /// The number of items with several rows; an estimate if only a part of the ids is counted.
     pub(super) fn repeated(&self) -> u64 {
         let found = self.rows.values().filter(|rows| **rows > 1).count() as u64;
-        // An even part of them is one in so many.
+        // The factor is the inverse of the counted share.
         found * (u64::MAX / self.below)
     }
 }

@@ -1,4 +1,4 @@
-//! What a policy makes of the evaluators: its weights, how sure it is of them, and what has changed.
+//! The weights, intervals and drift alarms of a policy, for the report.
 
 use super::gather::RowSample;
 use super::{EvaluatorReport, LearntWeight, PolicyReport};
@@ -8,7 +8,7 @@ use jurybox::options::Fraction;
 use jurybox::{Evaluators, Example, Jury, Spec};
 use jurybox_draw::counted;
 
-/// What a state says, whatever it was learnt from.
+/// The policy report of a state.
 pub(super) fn of_state(jury: &Jury, evaluators: &[EvaluatorReport]) -> PolicyReport {
     let seen = jury.seen();
     let from = format!(
@@ -18,13 +18,13 @@ pub(super) fn of_state(jury: &Jury, evaluators: &[EvaluatorReport]) -> PolicyRep
         counted(seen.used, "reward")
     );
     let count = evaluators.iter().filter(|about| about.deviation > 0.0).count().max(1) as f64;
-    // The level of the other intervals: all of them together.
+    // The level at which the intervals of all evaluators hold together with 95%.
     let level = Fraction::try_from(1.0 - 0.05 / count).ok();
-    PolicyReport { of_state: true, ..said(jury, level, from, evaluators) }
+    PolicyReport { of_state: true, ..policy_report(jury, level, from, evaluators) }
 }
 
-/// What the default policy makes of the sampled rows. Without intervals: how sure these rows make anyone of an evaluator is
-/// told once, by the intervals of its weight and correlation, and not a second time under the policy's assumptions.
+/// The policy report of the default policy, learnt from the sample. It has no intervals: the report
+/// has those of weights and correlations, which do not rest on the policy's model.
 pub(super) fn of_sample(sample: &RowSample, evaluators: &[EvaluatorReport]) -> Result<PolicyReport, Error> {
     let names = Evaluators::new(evaluators.iter().map(|about| &about.name))?;
     let mut jury = new_jury(&Spec::default(), &names)?;
@@ -35,10 +35,11 @@ pub(super) fn of_sample(sample: &RowSample, evaluators: &[EvaluatorReport]) -> R
     jury.learn(&examples, 0)?;
     let (rows, rewards) = (sample.rewards.len() as u64, examples.len() as u64);
     let from = format!("{} of this table, {}", counted(rows, "row"), counted(rewards, "reward"));
-    Ok(said(&jury, None, from, evaluators))
+    Ok(policy_report(&jury, None, from, evaluators))
 }
 
-fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[EvaluatorReport]) -> PolicyReport {
+/// The policy report of a jury, with intervals at `level` if the policy has them.
+fn policy_report(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[EvaluatorReport]) -> PolicyReport {
     let fitted = jury.fit();
     let intervals = level.and_then(|level| fitted.weight_intervals(level));
     let weights = match (&intervals, fitted.weights()) {
@@ -54,22 +55,22 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
         }
         (None, None) => Vec::new(),
     };
-    // Per standard deviation of the scores, so that evaluators in different units can be compared.
+    // Per standard deviation, so that evaluators in different units can be compared.
     let weights = weights.into_iter().zip(evaluators).map(|(w, about)| {
         let times = |x: f64| if about.deviation > 0.0 { x * about.deviation } else { 0.0 };
         LearntWeight { mean: times(w.mean), low: w.low.map(times), high: w.high.map(times) }
     });
-    let weights = together(&weights.collect::<Vec<_>>(), evaluators);
+    let weights = join_copies(&weights.collect::<Vec<_>>(), evaluators);
     let alarm = |alarm: &jurybox::Alarm| {
-        let whom = if alarm.evaluator.is_some() { "runs it" } else { "gives the verdicts" };
+        let whom = if alarm.evaluator.is_some() { "run it" } else { "give the verdicts" };
         capital(&alarm.sentence(jury.evaluators(), |at| format!("time {at}")))
-            + &format!(". Ask whoever {whom}.")
+            + &format!(". Ask those who {whom}.")
     };
     PolicyReport {
         name: jury.spec().to_string(),
         from,
         alarms: fitted.alarms().iter().map(alarm).chain(fitted.doubts().iter().map(sentence)).collect(),
-        // Once each, however many of its readings changed.
+        // Each evaluator once, however many alarms it has.
         changed: (0..evaluators.len())
             .filter(|&at| fitted.alarms().iter().any(|alarm| alarm.evaluator == Some(at)))
             .map(|at| evaluators[at].name.clone())
@@ -79,12 +80,12 @@ fn said(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[Evalua
     }
 }
 
-/// A doubt as a sentence.
-fn sentence(doubt: &jurybox::Doubt) -> String {
-    capital(&doubt.to_string()) + "."
+/// A diagnostic as a sentence.
+fn sentence(diagnostic: &jurybox::Doubt) -> String {
+    capital(&diagnostic.to_string()) + "."
 }
 
-/// The same with a capital letter.
+/// The words with a capital first letter.
 fn capital(words: &str) -> String {
     let mut letters = words.chars();
     letters
@@ -93,10 +94,10 @@ fn capital(words: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Evaluators that are one have one weight, what they add together: how it is split between them is nobody's knowledge, and the
-/// parts can be large and cancel. No interval of the parts is one of the sum.
-fn together(weights: &[LearntWeight], evaluators: &[EvaluatorReport]) -> Vec<LearntWeight> {
-    let one = |(about, weight): (&EvaluatorReport, &LearntWeight)| {
+/// Gives copies the sum of their weights, without an interval. The split between them is arbitrary, and
+/// the parts can be large and cancel.
+fn join_copies(weights: &[LearntWeight], evaluators: &[EvaluatorReport]) -> Vec<LearntWeight> {
+    let joined = |(about, weight): (&EvaluatorReport, &LearntWeight)| {
         if about.copies.is_empty() {
             return *weight;
         }
@@ -105,5 +106,5 @@ fn together(weights: &[LearntWeight], evaluators: &[EvaluatorReport]) -> Vec<Lea
         let mean = parts.map(|(other, weight)| about.sign * other.sign * weight.mean).sum();
         LearntWeight { mean, low: None, high: None }
     };
-    evaluators.iter().zip(weights).map(one).collect()
+    evaluators.iter().zip(weights).map(joined).collect()
 }

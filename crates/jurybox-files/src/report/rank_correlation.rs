@@ -1,45 +1,46 @@
-//! Spearman's rank correlation with the reward, where tails are heavy.
+//! Spearman's rank correlation with the reward, for columns with heavy tails (Spearman 1904).
 //!
-//! A few large amounts carry the sums that a correlation of the values is made of: it then says little of an evaluator that
-//! finds most of them, and its interval holds less often than it says. Ranks (of equal values, their mean) have no tails. The
-//! interval is the jackknife's, with all rows ranked anew whenever a group is left out (Spearman 1904; Efron 1982, ch. 3).
+//! With heavy tails, a few large values dominate an ordinary correlation, and its interval is too
+//! narrow. Ranks have no tails; tied values have their mean rank. The interval is a grouped jackknife:
+//! all rows are ranked anew without each group (Efron 1982, ch. 3).
 
 use super::gather::{GROUPS, ReportData, RowSample};
-use super::jackknife::{CORRELATION, around};
+use super::jackknife::{FISHER, around};
 use jurybox::Interval;
 
-/// The kurtosis (3 for a bell curve) from which on intervals are too narrow, by measurement.
+/// The kurtosis above which intervals are too narrow, by simulation. A normal distribution has 3.
 const HEAVY: f64 = 10.0;
-/// Rows of another reward than the most frequent, below which what they say by themselves is not known.
+/// The least number of rows with another reward than the most frequent one for a correlation.
 const FEW: usize = 20;
 
-/// Which columns have heavy tails.
+/// The columns with heavy tails.
 pub(super) struct HeavyTails {
     pub(super) scores: Vec<bool>,
     pub(super) reward: bool,
 }
 
 impl HeavyTails {
-    /// Of the columns of the sample. Two values have no tails: how many there are of the rarer one says it better.
-    pub(super) fn of(gathered: &ReportData) -> HeavyTails {
-        let sample = &gathered.sample;
+    /// The heavy-tailed columns of the sample. Columns of two values have no tails; the count of the
+    /// rarer one is checked elsewhere.
+    pub(super) fn of(data: &ReportData) -> HeavyTails {
+        let sample = &data.sample;
         let heavy = |j: usize| {
             let column: Vec<f64> = sample.rows().map(|row| row[j]).collect();
             !are_two(&column) && kurtosis(&column) > HEAVY
         };
         HeavyTails {
             scores: (0..sample.width).map(heavy).collect(),
-            reward: gathered.outcomes.two().is_none() && kurtosis(&sample.rewards) > HEAVY,
+            reward: data.outcomes.two().is_none() && kurtosis(&sample.rewards) > HEAVY,
         }
     }
 
-    /// Whether a correlation with the reward is that of ranks.
+    /// Whether the correlation of an evaluator with the reward is a rank correlation.
     pub(super) fn rank_correlation(&self, evaluator: usize) -> bool {
         self.reward || self.scores.get(evaluator).is_some_and(|&heavy| heavy)
     }
 }
 
-/// Whether there are no more than two different values; missing ones are left out.
+/// Whether there are at most two distinct values, without missing ones.
 fn are_two(values: &[f64]) -> bool {
     let known = || values.iter().filter(|x| !x.is_nan());
     let Some(first) = known().next() else { return true };
@@ -47,7 +48,7 @@ fn are_two(values: &[f64]) -> bool {
     known().all(|x| x == first || x == second)
 }
 
-/// The fourth moment over the square of the second; missing values are left out.
+/// The kurtosis, without missing values.
 fn kurtosis(values: &[f64]) -> f64 {
     let known = || values.iter().filter(|x| !x.is_nan());
     let count = known().count() as f64;
@@ -56,20 +57,21 @@ fn kurtosis(values: &[f64]) -> f64 {
     moment(4) / moment(2).powi(2)
 }
 
-/// The rank correlation of an evaluator with the reward over the sample, one of a family of so many intervals that are to hold
-/// together. None where it is not determined, by all rows or without some group of them.
+/// The rank correlation of an evaluator with the reward in the sample. Its interval is one of `family`
+/// that hold together. `None` if it is undefined for all rows, or without one of the groups.
 pub(super) fn correlation(sample: &RowSample, evaluator: usize, family: usize) -> Option<Interval> {
     among(sample, evaluator, family, |_| true)
 }
 
-/// The same among the rows whose reward is not the most frequent one: among amounts, what is not nought. None where these are few.
+/// The rank correlation among the rows whose reward is not the most frequent one, such as amounts
+/// other than 0. `None` if these are few.
 pub(super) fn correlation_of_the_rest(sample: &RowSample, evaluator: usize, family: usize) -> Option<Interval> {
     let (most, _) = most_frequent(&sample.rewards)?;
     let rest = sample.rewards.iter().filter(|reward| !reward.is_nan() && **reward != most).count();
     if rest < FEW { None } else { among(sample, evaluator, family, |reward| reward != most) }
 }
 
-/// The reward that most rows have, and the share of those with a reward that have it.
+/// The most frequent reward, and its share of all rewards.
 pub(super) fn most_frequent(rewards: &[f64]) -> Option<(f64, f64)> {
     let mut known: Vec<f64> =
         rewards.iter().filter(|reward| !reward.is_nan()).map(|reward| reward + 0.0).collect();
@@ -78,6 +80,7 @@ pub(super) fn most_frequent(rewards: &[f64]) -> Option<(f64, f64)> {
     Some((longest[0], longest.len() as f64 / known.len() as f64))
 }
 
+/// The rank correlation among the rows whose reward passes `counts`.
 fn among(sample: &RowSample, evaluator: usize, family: usize, counts: impl Fn(f64) -> bool) -> Option<Interval> {
     let rows = sample.rows().zip(&sample.rewards).enumerate();
     let pairs: Vec<ScorePair> = rows
@@ -99,16 +102,16 @@ fn among(sample: &RowSample, evaluator: usize, family: usize, counts: impl Fn(f6
     let whole = of(GROUPS);
     let filled = (0..GROUPS).filter(|&group| pairs.iter().any(|pair| pair.group == group));
     let without: Vec<f64> = filled.map(&mut of).collect();
-    around(whole, &without, family, CORRELATION)
+    around(whole, &without, family, FISHER)
 }
 
-/// A score and a reward, and the group they are left out with.
+/// A score and a reward, with their jackknife group.
 struct ScorePair {
     of: [f64; 2],
     group: usize,
 }
 
-/// The ranks of one side over all groups but one; those of equal values are their mean.
+/// Computes the ranks of one side without the group `without`; tied values have their mean rank.
 fn rank(pairs: &[ScorePair], order: &[usize], side: usize, without: usize, ranks: &mut [f64]) {
     let mut before = 0.0;
     for equal in order.chunk_by(|&a, &b| pairs[a].of[side] == pairs[b].of[side]) {
@@ -118,11 +121,11 @@ fn rank(pairs: &[ScorePair], order: &[usize], side: usize, without: usize, ranks
     }
 }
 
-/// The correlation of ranks over all groups but one; NaN where one side is the same throughout.
+/// The correlation of ranks without the group `without`; NaN if one side is constant.
 fn spearman(pairs: &[ScorePair], ranks: &[Vec<f64>; 2], without: usize) -> f64 {
     let there = || (0..pairs.len()).filter(|&at| pairs[at].group != without);
     let count = there().count() as f64;
-    // Ranks from 0 have this mean, ties or not.
+    // Ranks from 0 have this mean, with or without ties.
     let mean = 0.5 * (count - 1.0);
     let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
     for at in there() {
@@ -136,7 +139,7 @@ fn spearman(pairs: &[ScorePair], ranks: &[Vec<f64>; 2], without: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Against ranks that are written out by hand, with ties, and with a group left out.
+    /// Compares with ranks computed by hand, with ties, and without a group.
     #[test]
     fn ties_have_their_mean_rank() {
         let pair = |x: f64, y: f64, group: usize| ScorePair { of: [x, y], group };
@@ -145,7 +148,7 @@ mod tests {
         rank(&pairs, &[1, 3, 0, 2], 0, GROUPS, &mut ranks[0]);
         rank(&pairs, &[0, 1, 3, 2], 1, GROUPS, &mut ranks[1]);
         assert_eq!(ranks, [vec![2.5, 0.0, 2.5, 1.0], vec![0.5, 0.5, 3.0, 2.0]]);
-        // Around 1.5: x is 1, -1.5, 1, -0.5 and y is -1, -1, 1.5, 0.5.
+        // Around the mean 1.5: x is 1, -1.5, 1, -0.5 and y is -1, -1, 1.5, 0.5.
         assert!((spearman(&pairs, &ranks, GROUPS) - 1.75 / 4.5).abs() < 1e-12);
         rank(&pairs, &[1, 3, 0, 2], 0, 1, &mut ranks[0]);
         assert_eq!((ranks[0][0], ranks[0][3]), (1.5, 0.0));

@@ -1,4 +1,5 @@
-//! Are the rows that were measured like the rows that were not? Two ways in which they may not be.
+//! Selection bias: whether rows with a reward differ from rows without, and rows with a score from
+//! rows without.
 
 use super::Report;
 use super::gather::{GROUPS, ReportData, RowSample};
@@ -6,9 +7,9 @@ use super::jackknife::merged;
 use jurybox::toolbox::student_quantile;
 use jurybox_draw::short;
 
-/// Rows on each side below which nothing is said.
+/// The least number of rows on each side of a comparison.
 const LEAST: f64 = 10.0;
-/// Shifts below this share of a standard deviation are not worth a sentence, however sure they are.
+/// The least shift that is reported, in standard deviations.
 const SMALL: f64 = 0.1;
 
 /// Count, mean and variance of one side of a comparison.
@@ -19,24 +20,24 @@ struct SideMoments {
     variance: f64,
 }
 
-/// How far two sides lie apart in units of the error of their difference (Welch's or Student's, whichever is larger), and the bound that chance reaches in 5 of
-/// 100 reports at any of `family` comparisons.
+/// The difference of two means in standard errors (the larger of Welch's and Student's), and its
+/// critical value at level 5%, divided by `family` comparisons (Bonferroni).
 fn apart(a: SideMoments, b: SideMoments, family: usize) -> (f64, f64) {
     let each = a.variance / a.count + b.variance / b.count;
-    // Where one side has seen none of what is rare, it does not know how much it varies: then what both know together counts.
+    // A side without any rare values has too small a variance, so that the pooled one is used as well.
     let common = ((a.count - 1.0) * a.variance + (b.count - 1.0) * b.variance) / (a.count + b.count - 2.0);
     let error = each.max(common * (1.0 / a.count + 1.0 / b.count)).sqrt();
     let freedom = a.count.min(b.count) - 1.0;
     ((a.mean - b.mean) / error, student_quantile(1.0 - 0.025 / family.max(1) as f64, freedom))
 }
 
-/// The evaluator whose scores differ the most between rows with a reward and those without, and by how many standard
-/// deviations; `None` where none does beyond chance.
-pub(super) fn shift(gathered: &ReportData, report: &Report) -> Option<(usize, f64)> {
+/// The evaluator whose scores differ the most between rows with a reward and rows without, and the
+/// difference in standard deviations. `None` if none differs beyond chance.
+pub(super) fn shift(data: &ReportData, report: &Report) -> Option<(usize, f64)> {
     if report.reward.is_none() || report.labelled == report.rows {
         return None;
     }
-    let (scores, labels) = (merged(&gathered.scores, GROUPS), merged(&gathered.labels, GROUPS));
+    let (scores, labels) = (merged(&data.scores, GROUPS), merged(&data.labels, GROUPS));
     let width = report.evaluators.len();
     let shift = |j: usize| {
         let (n, m, v) = (scores.count(j, j), scores.mean(j), scores.covariance(j, j)?);
@@ -54,29 +55,29 @@ pub(super) fn shift(gathered: &ReportData, report: &Report) -> Option<(usize, f6
     (0..width).filter_map(shift).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
 }
 
-/// What rows with a reward are, beside those without.
-pub(super) fn picked(gathered: &ReportData, report: &Report) -> Option<String> {
+/// A warning on rows with a reward, compared with those without.
+pub(super) fn picked(data: &ReportData, report: &Report) -> Option<String> {
     let (labelled, rows) = (report.labelled, report.rows);
     if report.reward.is_none() || labelled == rows {
         return None;
     }
-    Some(match shift(gathered, report) {
+    Some(match shift(data, report) {
         Some((j, size)) => format!(
-            "The {labelled} of {rows} rows with a reward look as if they were picked: their `{}` is {} standard deviations {} \
-             than elsewhere. Gains, correlations, curves and the top K hold for rows like them, not for the table; rows drawn at \
-             random for review would tell of the rest.",
+            "The {labelled} of {rows} rows with a reward seem to be picked: their `{}` is {} standard deviations {} than that of \
+             the others. Gains, correlations, curves and the top K hold for rows like them, not for the table. Review a random \
+             sample to learn about the rest.",
             report.evaluators[j].name,
             short(size.abs()),
             if size > 0.0 { "higher" } else { "lower" }
         ),
         None => format!(
-            "{labelled} of {rows} rows have a reward, and everything measured against it is measured on those. Their scores \
-             look like those of the rest; whether something else chose them, only whoever did knows."
+            "{labelled} of {rows} rows have a reward, and all figures about rewards come from them. Their scores are like those of \
+             the others, but they may still have been chosen in another way."
         ),
     })
 }
 
-/// Evaluators whose scores are missing where the reward is another than elsewhere.
+/// Warnings on evaluators whose scores are missing where rewards are higher or lower.
 pub(super) fn missing(sample: &RowSample, report: &Report) -> Vec<(usize, String)> {
     let gappy: Vec<usize> = (0..report.evaluators.len())
         .filter(|&j| report.labelled > 0 && (1e-9..1.0).contains(&report.evaluators[j].coverage))
@@ -91,13 +92,13 @@ pub(super) fn missing(sample: &RowSample, report: &Report) -> Vec<(usize, String
         let square: f64 = rewards().map(|reward| (reward - mean).powi(2)).sum();
         SideMoments { count, mean, variance: square / (count - 1.0) }
     };
-    let told = |&j: &usize| {
+    let difference = |&j: &usize| {
         let (here, gone) = (side(j, true), side(j, false));
         let (z, bound) = apart(here, gone, gappy.len());
         (here.count.min(gone.count) >= LEAST && z.abs() > bound).then(|| {
             let said = format!(
-                "`{}` is missing where the reward is {}: {} on average, {} where it scored. Its gain and correlation are \
-                 those of the rows that it scored.",
+                "`{}` has no scores where the reward is {}: it is {} on average there, and {} in rows with a score. Gain and correlation \
+                 hold for rows with a score.",
                 report.evaluators[j].name,
                 if gone.mean > here.mean { "high" } else { "low" },
                 short(gone.mean),
@@ -106,5 +107,5 @@ pub(super) fn missing(sample: &RowSample, report: &Report) -> Vec<(usize, String
             (j, said)
         })
     };
-    gappy.iter().filter_map(told).collect()
+    gappy.iter().filter_map(difference).collect()
 }

@@ -1,8 +1,8 @@
-//! The moment at which a report was made, as ISO 8601 has it.
+//! Times in ISO 8601.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// `2026-11-16T00:31:07Z`. Moments before 1970 are 1970.
+/// A time such as `2026-11-16T00:31:07Z`; times before 1970 are 1970.
 pub(super) fn utc(moment: SystemTime) -> String {
     let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -15,7 +15,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Against what `date -u -d @N` says.
+    /// The expected values are those of `date -u -d @N`.
     #[test]
     fn moments_are_dates() {
         for (seconds, text) in [

@@ -1,36 +1,35 @@
-//! What a top K catches, ties and all.
+//! The expected rewards of a top K if scores and rewards have ties.
 //!
-//! Rewards tie (every yes or no does), and scores tie. Which of the tied rows come first is then nobody's merit, so it must
-//! not count: tied scores are averaged over every order they could come in, and a row that ties with the K-th best reward
-//! is as good a catch as any other that does.
+//! Tied scores are averaged over all their orders. Rows whose reward ties with the K-th best count
+//! alike.
 
 use super::curves::wilson;
 use jurybox::toolbox::student_quantile;
 
-/// The K best rows by reward, as far as rewards tell them apart.
+/// The K best rows by reward, with ties.
 pub(super) struct TopByReward {
     k: usize,
     /// The reward of the K-th best row.
     level: f64,
-    /// Rows strictly above that level.
+    /// The number of rows with a higher reward.
     above: usize,
-    /// Whether rows at the level count: not where nothing is worse, for then there is nothing to catch in them.
+    /// Whether rows at the level count. They do not if it is the smallest reward.
     level_counts: bool,
 }
 
-/// What is expected of a top K, over the orders in which its tied scores could come.
+/// The expected figures of a top K over the orders of tied scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ExpectedTop {
-    /// Mean reward of the K.
+    /// The mean reward of the K rows.
     pub(super) reward: f64,
-    /// Share of the best rows that could be among K rows that is among them.
+    /// The share of the best rows that is among the K rows.
     pub(super) found: f64,
-    /// How many of the rows with the largest reward are among them.
+    /// The number of rows with the largest reward among the K rows.
     pub(super) largest: f64,
 }
 
 impl TopByReward {
-    /// `None` where all rewards are equal: no row is better than another.
+    /// The K best of these rewards; `None` if all are equal, or if there are fewer than K.
     pub(super) fn new(rewards: &[f64], k: usize) -> Option<TopByReward> {
         let mut sorted = rewards.to_vec();
         sorted.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -40,8 +39,8 @@ impl TopByReward {
         (first > last).then_some(TopByReward { k, level, above, level_counts: level > last })
     }
 
-    /// What the K rows with the highest values catch.
-    pub(super) fn by(&self, values: &[f64], rewards: &[f64]) -> ExpectedTop {
+    /// The expected figures of the K rows with the highest values.
+    pub(super) fn expected(&self, values: &[f64], rewards: &[f64]) -> ExpectedTop {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(|a, b| b.total_cmp(a));
         let cut = sorted[self.k - 1];
@@ -64,7 +63,7 @@ impl TopByReward {
         let above = surely.above as f64 + share * perhaps.above as f64;
         let found = if self.level_counts {
             let room = self.k - self.above;
-            let level = capped(perhaps.rows, perhaps.level, drawn, |hits| (surely.level + hits).min(room));
+            let level = hypergeometric_mean(perhaps.rows, perhaps.level, drawn, |hits| (surely.level + hits).min(room));
             (above + level) / self.k as f64
         } else {
             above / self.above as f64
@@ -76,12 +75,13 @@ impl TopByReward {
         }
     }
 
-    /// The 95% interval of the mean reward of the K: over other rows like these, as many, of which the K best are taken in the same way.
-    /// `two` are the rewards where there are just two.
+    /// The 95% interval of the mean reward of the top K, for new rows of the same kind and number. `two`
+    /// has the rewards if there are exactly two.
     ///
-    /// The variance is that of the influence function of a mean above a quantile: rewards spread around the reward at the cut, since with
-    /// other rows the cut is elsewhere. Of two rewards the interval is Wilson's, of as many rows as have that variance; of others Student's,
-    /// with one row's worth of the spread of all rewards: a handful that agrees by luck is not certain.
+    /// The variance comes from the influence function of the mean above a quantile: deviations are from
+    /// the reward at the cut, which moves with the rows. For two rewards, the interval is Wilson's with
+    /// the number of rows that gives this variance. For others it is Student's, with the variance of one
+    /// row added, as a few equal rewards would look certain.
     pub(super) fn interval(&self, values: &[f64], rewards: &[f64], two: Option<(f64, f64)>) -> (f64, f64) {
         let (n, k) = (values.len() as f64, self.k as f64);
         let mut sorted = values.to_vec();
@@ -95,7 +95,8 @@ impl TopByReward {
             std::cmp::Ordering::Equal => share,
             std::cmp::Ordering::Less => 0.0,
         };
-        // The reward at the cut: of the rows that tie there, where they are many; else of rows within a few places of it.
+        // The mean reward at the cut: of the rows that tie there if they are many, else of rows close to
+        // it.
         let near = (self.k / 4).max(5);
         let place = |place: usize| sorted[place.min(sorted.len() - 1)];
         let (first, last) = if tied >= 2 * near {
@@ -130,6 +131,7 @@ impl TopByReward {
     }
 }
 
+/// Counts over rows above the cut, or tied with it.
 #[derive(Default)]
 struct TieCounts {
     rows: usize,
@@ -139,11 +141,12 @@ struct TieCounts {
     largest: usize,
 }
 
-/// The mean of `f(hits)` when `drawn` of `rows` rows are drawn, `marked` of which are hits (hypergeometric).
-fn capped(rows: usize, marked: usize, drawn: usize, f: impl Fn(usize) -> usize) -> f64 {
+/// The mean of `f(hits)` if `drawn` of `rows` rows are drawn, of which `marked` are hits: an expectation
+/// over a hypergeometric distribution.
+fn hypergeometric_mean(rows: usize, marked: usize, drawn: usize, f: impl Fn(usize) -> usize) -> f64 {
     let least = (drawn + marked).saturating_sub(rows);
     let most = drawn.min(marked);
-    // Weights relative to the likeliest number, outwards from it, so that neither end overflows.
+    // Weights are relative to that of the mode and computed outwards, so that none overflows.
     let mode = ((drawn + 1) * (marked + 1) / (rows + 2)).clamp(least, most);
     let up = |h: usize| {
         (marked - h) as f64 * (drawn - h) as f64 / ((h + 1) as f64 * (rows + h + 1 - marked - drawn) as f64)
@@ -169,16 +172,16 @@ mod tests {
     use super::*;
 
     fn expected(values: &[f64], rewards: &[f64], k: usize) -> ExpectedTop {
-        TopByReward::new(rewards, k).unwrap().by(values, rewards)
+        TopByReward::new(rewards, k).unwrap().expected(values, rewards)
     }
 
     #[test]
     fn any_yes_is_as_good_a_catch_as_another() {
         let rewards = [1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
-        // The last yes first: every pick is a yes, so all is caught, and a quarter to a half of all there are.
+        // Every pick is a yes, so that the share found is 1 whichever "yes" they are.
         let values = [1.0, 0.0, 2.0, 3.0, 0.5, 0.4, 4.0, 0.3];
         assert_eq!(expected(&values, &rewards, 2), ExpectedTop { reward: 1.0, found: 1.0, largest: 2.0 });
-        // More picks than there are: a share of all of them, and no credit for the picks that had to be a no.
+        // With more picks than "yes", the share is of all "yes".
         let few = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
         assert_eq!(expected(&values, &few, 4).found, 0.0);
         assert_eq!(expected(&[9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0], &few, 4).found, 0.5);
@@ -186,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_tie_with_the_kth_best_counts_only_for_the_places_left() {
-        // One five, six fours; of the best three one is the five. Three fours are two thirds of such a three.
+        // One 5 and six 4s: the best three are the 5 and two 4s, so that three 4s are two thirds of them.
         let rewards = [5.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 1.0];
         assert_eq!(expected(&[0.0, 9.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).found, 2.0 / 3.0);
         assert_eq!(expected(&[9.0, 0.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).found, 1.0);
@@ -197,7 +200,7 @@ mod tests {
         let rewards: [f64; 7] = [5.0, 4.0, 4.0, 4.0, 3.0, 2.0, 1.0];
         let values = [1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 0.0];
         let best = TopByReward::new(&rewards, 3).unwrap();
-        // By hand: the row valued 2 and every pair of the five that tie.
+        // By hand: the row with value 2, and every pair of the five tied rows.
         let tied = [0, 1, 2, 4, 5];
         let (mut found, mut reward, mut pairs) = (0.0, 0.0, 0.0);
         for (a, &i) in tied.iter().enumerate() {
@@ -210,7 +213,7 @@ mod tests {
                 pairs += 1.0;
             }
         }
-        let expected = best.by(&values, &rewards);
+        let expected = best.expected(&values, &rewards);
         assert!(
             (expected.found - found / pairs).abs() < 1e-12 && (expected.reward - reward / pairs).abs() < 1e-12
         );
@@ -219,14 +222,14 @@ mod tests {
     #[test]
     fn without_ties_it_is_the_share_of_the_top_k() {
         let rewards = [0.1, 0.7, 0.3, 0.9, 0.5, 0.2];
-        // Of 0.9, 0.7 and 0.5 the first three rows hold one.
+        // The first three rows have one of 0.9, 0.7 and 0.5.
         assert_eq!(expected(&[6.0, 5.0, 4.0, 3.0, 2.0, 1.0], &rewards, 3).found, 1.0 / 3.0);
         assert_eq!(expected(&rewards, &rewards, 3).found, 1.0);
-        assert!(TopByReward::new(&[2.0; 5], 2).is_none(), "where all are equal there is nothing to catch");
+        assert!(TopByReward::new(&[2.0; 5], 2).is_none(), "where all are equal there is nothing to top");
     }
 
-    /// Worlds of which each table is one: the interval holds what the top K come to over all of them, for yes and no, marks and amounts,
-    /// scores that say much and scores that tie.
+    /// Simulates tables with binary rewards, grades and amounts, and with strong and tied scores. The
+    /// interval must contain the mean over all tables.
     #[test]
     fn the_interval_of_a_top_k_holds_what_it_promises() {
         use rand::{RngExt, SeedableRng};
@@ -252,7 +255,7 @@ mod tests {
                         values.push(if kind == "ties" { (8.0 * x).floor() } else { x });
                     }
                     let Some(best) = TopByReward::new(&rewards, k) else { continue };
-                    sum += best.by(&values, &rewards).reward;
+                    sum += best.expected(&values, &rewards).reward;
                     ends.push(best.interval(&values, &rewards, two));
                 }
                 let truth = sum / ends.len() as f64;
@@ -268,7 +271,7 @@ mod tests {
 
     #[test]
     fn many_ties_do_not_overflow() {
-        let mean = capped(100_000, 50_000, 3000, |hits| hits);
+        let mean = hypergeometric_mean(100_000, 50_000, 3000, |hits| hits);
         assert!((mean / 1500.0 - 1.0).abs() < 1e-9, "{mean}");
     }
 }

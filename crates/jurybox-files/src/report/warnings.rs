@@ -1,92 +1,93 @@
-//! Warnings in plain words. What they say of an evaluator's relation to the reward is read off the intervals that are
-//! printed beside it, so that no sentence can contradict a figure.
+//! The warnings of a report. They follow from the intervals in the report, so that no sentence
+//! contradicts a figure.
 
-use super::evaluator_groups::{are_near, groups_of_near_duplicates, groups_that_are_one};
+use super::evaluator_groups::{are_near, near_duplicate_groups, copy_groups};
 use super::gather::ReportData;
 use super::rank_correlation::HeavyTails;
 use super::summary::listed;
-use super::{EvaluatorReport, Relation, Report, selection_bias};
+use super::{Basis, EvaluatorReport, Relation, Report, selection_bias};
 use jurybox::Interval;
 use jurybox_draw::{counted, short};
 
-/// Labels below which gains and weights are guesses.
+/// The number of rewards below which gains and weights are guesses.
 const FEW_LABELS: u64 = 100;
-/// The same for the rarer of two verdicts.
+/// The number of the rarer of two rewards below which gains and weights are guesses.
 const FEW_OF_A_KIND: u64 = 30;
-/// The same below which intervals are too narrow, by measurement.
+/// The number of the rarer of two rewards below which intervals are too narrow, by simulation.
 pub(super) const FEWEST_OF_A_KIND: u64 = 10;
-/// The share of rows with a twin from which on it is a warning.
-const MANY_TWINS: f64 = 0.03;
+/// The share of rows with the same scores as another one above which there is a warning.
+const MANY_DUPLICATES: f64 = 0.03;
 /// A correlation with the reward above which an evaluator may be the reward itself.
 const TOO_GOOD: f64 = 0.99;
 
-/// More warnings of one kind than that become one that counts them.
+/// The most warnings of one kind that are listed; more are joined into one.
 const MOST_OF_A_KIND: usize = 6;
-/// Names in a warning before the rest is counted.
+/// The most names in a warning.
 const NAMED: usize = 8;
 
-pub(super) fn warnings(report: &Report, gathered: &ReportData) -> Vec<String> {
+/// All warnings, in sentences.
+pub(super) fn warnings(report: &Report, data: &ReportData) -> Vec<String> {
     let mut list = report.policy.alarms.clone();
     if few_labels(report) {
         list.push(format!(
-            "Only {} a reward: gains, weights and curves are rough guesses. A few hundred are a good start.",
+            "Only {} a reward, so that gains, weights and curves are rough guesses. Aim for a few hundred.",
             if report.labelled == 1 { "1 row has".into() } else { format!("{} rows have", report.labelled) }
         ));
-    } else if let Some((value, count)) = gathered.outcomes.rarer().filter(|rarer| rarer.1 < FEW_OF_A_KIND) {
+    } else if let Some((value, count)) = data.outcomes.rarer().filter(|rarer| rarer.1 < FEW_OF_A_KIND) {
         list.push(format!(
-            "Only {count} of the {} rewards are {}: what is said of them rests on these few.",
+            "Only {count} of the {} rewards are {}, so that all figures depend on these few.",
             report.labelled,
             short(value)
         ));
     }
-    list.extend(narrow(report, gathered));
+    list.extend(narrow(report, data));
     list.extend(repeated(report));
     list.extend(duplicate_scores(report));
-    list.extend(selection_bias::picked(gathered, report));
-    if report.from.starts_with("nothing") {
+    list.extend(selection_bias::picked(data, report));
+    if matches!(report.from, Basis::EqualRewards | Basis::FewRewards) {
         list.push(
-            "The evaluators' scores do not move together enough to tell signal from noise by themselves: \
+            "The scores of the evaluators do not agree enough to tell signal from noise without rewards: \
              no gains, noise levels or weights can be given."
                 .into(),
         );
-    } else if report.from != "rewards" && report.evaluators.iter().all(|about| about.weight.is_none()) {
+    } else if !report.rewarded() && report.evaluators.iter().all(|about| about.weight.is_none()) {
         list.push(
-            "The one-factor model would take one evaluator for the truth itself, or does so when a few rows are left out: \
+            "The one-factor model explains one evaluator completely, or does so if a few rows are left out: \
              no weights can be given without rewards."
                 .into(),
         );
     }
     let mut kinds = GroupedWarnings::default();
     for (at, about) in report.evaluators.iter().enumerate() {
-        kinds.extend(at, scored(about));
-        kinds.extend(at, related(about, report));
+        kinds.extend(at, score_warning(about));
+        kinds.extend(at, relation_warning(about, report));
     }
-    kinds.tell(report, &mut list);
+    kinds.append_to(report, &mut list);
     list.extend(unweighed(report));
     let mut missing = GroupedWarnings::default();
-    for (at, said) in selection_bias::missing(&gathered.sample, report) {
-        missing.extend(at, Some(("are missing where the reward is another than elsewhere", said)));
+    for (at, said) in selection_bias::missing(&data.sample, report) {
+        missing.extend(at, Some(("have no scores where the reward is higher or lower", said)));
     }
-    missing.tell(report, &mut list);
+    missing.append_to(report, &mut list);
     copies(report, &mut list);
     near_duplicates(report, &mut list);
     if (report.sampled as u64) < report.rows && report.repeated_items == 0 {
         list.push(format!(
-            "The curves and the top K come from a random sample of {} of the {} rows; everything else from all of them.",
+            "The curves and the top K come from a random sample of {} of the {} rows, all other figures from all rows.",
             report.sampled, report.rows
         ));
     }
     list
 }
 
-/// Items with several rows, and what that means here.
+/// A warning on items with several rows.
 fn repeated(report: &Report) -> Option<String> {
     let items = report.repeated_items;
     let have = if items == 1 { "has" } else { "have" };
     (items > 0).then(|| {
         format!(
-            "{} {have} several rows, by the ids: intervals count items, not rows, and the curves and the top K have one row of \
-             each ({} of {} rows).",
+            "{} {have} several rows with the same id: intervals count items, not rows, and the curves and the top K use one row \
+             per item ({} of {} rows).",
             counted(items, "item"),
             report.sampled,
             report.rows
@@ -94,16 +95,18 @@ fn repeated(report: &Report) -> Option<String> {
     })
 }
 
-/// Whether there are too few rewards for more than guesses.
+/// Whether there are so few rewards that figures are rough guesses.
 pub(super) fn few_labels(report: &Report) -> bool {
     report.reward.is_some() && report.labelled < FEW_LABELS
 }
 
-/// Warnings about single evaluators, by kind: what many share is said once.
+/// Warnings about single evaluators, by kind. Each has the kind in words and, per evaluator, its
+/// position and sentence.
 #[derive(Default)]
 struct GroupedWarnings(Vec<(&'static str, Vec<(usize, String)>)>);
 
 impl GroupedWarnings {
+    /// Adds a warning about the evaluator at position `at`.
     fn extend(&mut self, at: usize, warning: Option<(&'static str, String)>) {
         let Some((kind, said)) = warning else { return };
         match self.0.iter_mut().find(|(other, _)| *other == kind) {
@@ -112,111 +115,112 @@ impl GroupedWarnings {
         }
     }
 
-    fn tell(self, report: &Report, list: &mut Vec<String>) {
-        // In the order of the evaluators, where each has a sentence of its own.
+    /// Appends the warnings to `list`; many of one kind become one.
+    fn append_to(self, report: &Report, list: &mut Vec<String>) {
+        // Single sentences are in the order of the evaluators.
         let (alone, many): (Vec<_>, Vec<_>) =
-            self.0.into_iter().partition(|(_, those)| those.len() <= MOST_OF_A_KIND);
-        let mut alone: Vec<(usize, String)> = alone.into_iter().flat_map(|(_, those)| those).collect();
+            self.0.into_iter().partition(|(_, members)| members.len() <= MOST_OF_A_KIND);
+        let mut alone: Vec<(usize, String)> = alone.into_iter().flat_map(|(_, members)| members).collect();
         alone.sort_by_key(|(at, _)| *at);
         list.extend(alone.into_iter().map(|(_, said)| said));
-        for (kind, those) in many {
-            let names: Vec<&str> = those.iter().map(|(at, _)| report.evaluators[*at].name.as_str()).collect();
+        for (kind, members) in many {
+            let names: Vec<&str> = members.iter().map(|(at, _)| report.evaluators[*at].name.as_str()).collect();
             list.push(format!("{} evaluators {kind}: {}.", names.len(), listed(&names, NAMED)));
         }
     }
 }
 
-/// Whether an evaluator says anything at all.
-fn scored(about: &EvaluatorReport) -> Option<(&'static str, String)> {
+/// A warning on the scores of an evaluator: none, constant, or few.
+fn score_warning(about: &EvaluatorReport) -> Option<(&'static str, String)> {
     let name = &about.name;
     if about.coverage == 0.0 {
-        Some(("gave no score at all", format!("`{name}` gave no score at all.")))
-    } else if about.silence_is_read {
+        Some(("have no scores", format!("`{name}` has no scores.")))
+    } else if about.missing_is_zero {
         let said = format!(
-            "`{name}` gives one score, on {:.0}% of the rows, or none: none counts as 0, as `adaptive` reads it.",
+            "`{name}` has the same score in {:.0}% of the rows and none in the others: missing scores count as 0, as in `adaptive`.",
             100.0 * about.coverage
         );
-        Some(("give one score or none: none counts as 0, as `adaptive` reads it", said))
+        Some(("have a single score, so that missing ones count as 0, as in `adaptive`", said))
     } else if about.deviation.is_nan() || about.deviation == 0.0 {
         let said =
-            format!("`{name}` never varies (always {}): it cannot tell items apart.", short(about.mean));
-        Some(("never vary, and cannot tell items apart", said))
+            format!("`{name}` is always {}, and so says nothing about items.", short(about.mean));
+        Some(("are constant, and so say nothing about items", said))
     } else if about.coverage < 0.5 {
-        let said = format!("`{name}` scored only {:.0}% of the rows.", 100.0 * about.coverage);
-        Some(("scored less than half of the rows", said))
+        let said = format!("`{name}` has scores in only {:.0}% of the rows.", 100.0 * about.coverage);
+        Some(("have scores in less than half of the rows", said))
     } else {
         None
     }
 }
 
-/// Whether an evaluator may be the reward itself.
-pub(super) fn all_but_the_reward(about: &EvaluatorReport) -> bool {
+/// Whether the correlation is so high that the evaluator may be the reward itself.
+pub(super) fn is_nearly_the_reward(about: &EvaluatorReport) -> bool {
     about.correlation.is_some_and(|correlation| correlation.low > TOO_GOOD)
 }
 
-/// What the intervals say of an evaluator and the reward, or the others where there are no rewards.
-fn related(about: &EvaluatorReport, report: &Report) -> Option<(&'static str, String)> {
+/// A warning on the relation of an evaluator to the reward; without rewards, to the other evaluators.
+fn relation_warning(about: &EvaluatorReport, report: &Report) -> Option<(&'static str, String)> {
     let rewarded = report.rewarded();
-    let (name, against) = (&about.name, if rewarded { "the reward" } else { "the other evaluators" });
+    let (name, against) = (&about.name, if rewarded { "the reward" } else { "the score of the others" });
     let figure = match (about.correlation, about.weight) {
-        (Some(correlation), _) if about.rank_correlation => format!("correlation of ranks {}", said(correlation)),
-        (Some(correlation), _) => format!("correlation {}", said(correlation)),
-        (None, Some(weight)) => format!("weight {}", said(weight)),
+        (Some(correlation), _) if about.rank_correlation => format!("rank correlation {}", with_interval(correlation)),
+        (Some(correlation), _) => format!("correlation {}", with_interval(correlation)),
+        (None, Some(weight)) => format!("weight {}", with_interval(weight)),
         (None, None) => String::new(),
     };
     match about.relation {
         Relation::Against => Some((
-            if rewarded { "go against the reward" } else { "go against the other evaluators" },
+            if rewarded { "fall as the reward rises" } else { "fall as the other evaluators rise" },
             format!(
-                "`{name}` goes against {against} ({figure}): low seems to mean high. If that is how it is meant, invert it."
+                "`{name}` falls as {against} rises ({figure}). If low scores are meant to be high rewards, invert it."
             ),
         )),
         Relation::NotSeen => Some((
             if about.nonlinear {
-                "show no straight-line relation beyond chance, but their curves show one"
+                "show no linear relation beyond chance, but their curves show one"
             } else {
-                "show no straight-line relation beyond chance"
+                "show no linear relation beyond chance"
             },
             format!(
-                "`{name}` shows no straight-line relation to {against} beyond chance ({figure}){}.",
+                "`{name}` shows no linear relation to {against} beyond chance ({figure}){}.",
                 nonlinear(about)
             ),
         )),
         Relation::BesideOthers => Some((
-            "show no straight-line relation alone, but do beside the others",
+            "show no linear relation alone, but one if the other scores are equal",
             format!(
-                "`{name}` alone shows no straight-line relation to the reward beyond chance ({figure}), but beside the others it \
-                 does (weight {}){}.",
-                about.weight.map_or_else(String::new, said),
+                "`{name}` alone shows no linear relation to the reward beyond chance ({figure}), but one if the other scores are \
+                 equal (weight {}){}.",
+                about.weight.map_or_else(String::new, with_interval),
                 nonlinear(about)
             ),
         )),
-        Relation::With if all_but_the_reward(about) => Some((
-            "all but are the reward",
+        Relation::With if is_nearly_the_reward(about) => Some((
+            "nearly equal the reward",
             format!(
-                "`{name}` all but is the reward ({figure}). If it is only known once somebody has looked, leave it out."
+                "`{name}` nearly equals the reward ({figure}). If it is known only after the review, leave it out."
             ),
         )),
         Relation::With | Relation::Unknown => None,
     }
 }
 
-/// Where a line shows nothing and the curve does.
+/// The addition to a sentence if only the curve shows a relation.
 fn nonlinear(about: &EvaluatorReport) -> &'static str {
-    if about.nonlinear { ", but its curve shows one: see there" } else { "" }
+    if about.nonlinear { ", but its curve shows one" } else { "" }
 }
 
-/// Where intervals hold less often than they should.
-pub(super) fn narrow(report: &Report, gathered: &ReportData) -> Vec<String> {
+/// Warnings on intervals that are too narrow.
+pub(super) fn narrow(report: &Report, data: &ReportData) -> Vec<String> {
     let mut list = Vec::new();
-    if let Some((value, count)) = gathered.outcomes.rarer().filter(|rarer| rarer.1 < FEWEST_OF_A_KIND) {
+    if let Some((value, count)) = data.outcomes.rarer().filter(|rarer| rarer.1 < FEWEST_OF_A_KIND) {
         list.push(format!(
-            "With only {count} rewards of {}, intervals are too narrow: on made-up tables like that those of a column held \
-             together in 83 to 86 of 100 reports, not in 95.",
+            "With only {count} rewards of {}, intervals are too narrow: in simulations, those of a column held together in 83 to 86 \
+             of 100 reports, not in 95.",
             short(value)
         ));
     }
-    let tails = HeavyTails::of(gathered);
+    let tails = HeavyTails::of(data);
     let heavy = report.evaluators.iter().zip(&tails.scores).filter(|(_, heavy)| **heavy);
     let names: Vec<&str> = heavy.map(|(about, _)| about.name.as_str()).collect();
     let mut who = listed(&names, NAMED);
@@ -230,84 +234,85 @@ pub(super) fn narrow(report: &Report, gathered: &ReportData) -> Vec<String> {
     }
     if !who.is_empty() {
         list.push(format!(
-            "{who} {have} heavy tails: a few rows carry the sums, and intervals of weights are too narrow. On made-up tables with \
-             lognormal scores and rewards they held together in 77 to 86 of 100 reports, not in 95. {}A logarithm may serve \
-             better.",
-            if report.rewarded() { "Correlations, and what to do, go by ranks there. " } else { "" }
+            "{who} {have} heavy tails: a few rows dominate, and intervals of weights are too narrow. In simulations with lognormal \
+             scores and rewards, they held together in 77 to 86 of 100 reports, not in 95. {}Consider taking logarithms.",
+            if report.rewarded() { "Correlations and advice use ranks there. " } else { "" }
         ));
     }
     list
 }
 
-/// Rows that have the scores of another.
+/// A warning on rows with the same scores as another one.
 fn duplicate_scores(report: &Report) -> Option<String> {
-    (report.duplicate_scores as f64 > MANY_TWINS * report.sampled as f64).then(|| {
+    (report.duplicate_scores as f64 > MANY_DUPLICATES * report.sampled as f64).then(|| {
         format!(
-            "{}: coarse scores, or copies of rows. Copies are fewer witnesses than they are rows: intervals are too narrow then.",
-            report.twins_said()
+            "{}: scores are coarse, or rows are repeated. Repeated rows make intervals too narrow.",
+            report.duplicates_summary()
         )
     })
 }
 
-/// Evaluators whose correlation is known, but not what they add to the others.
+/// A warning on evaluators with a correlation but without a weight.
 fn unweighed(report: &Report) -> Option<String> {
-    let those =
+    let members =
         report.evaluators.iter().filter(|about| about.correlation.is_some() && about.weight.is_none());
-    let names: Vec<&str> = those.map(|about| about.name.as_str()).collect();
+    let names: Vec<&str> = members.map(|about| about.name.as_str()).collect();
     let who = match names[..] {
         [] => return None,
         [one] => format!("`{one}` has"),
         _ => format!("Each of {} has", listed(&names, NAMED)),
     };
     Some(format!(
-        "{who} no weight of its own: the other evaluators all but determine it, or there are too few rewards for so many \
-         evaluators."
+        "{who} no weight: the other evaluators nearly determine it, or there are too few rewards for so many evaluators."
     ))
 }
 
-fn said(estimate: Interval) -> String {
+/// An estimate with its interval: `0.5, 0.4 to 0.6`.
+fn with_interval(estimate: Interval) -> String {
     format!("{}, {} to {}", short(estimate.mean), short(estimate.low), short(estimate.high))
 }
 
-/// Every set of evaluators that are one, once.
+/// A warning for each group of copies.
 fn copies(report: &Report, list: &mut Vec<String>) {
-    let groups = groups_that_are_one(report);
+    let groups = copy_groups(report);
     for group in groups.iter().take(MOST_OF_A_KIND) {
         list.push(format!(
-            "{} are one: each is the other in other units. Their weight is that of all of them together.",
+            "{} are copies of each other, up to their units. Their weight is that of all of them together.",
             listed(&names(report, group), NAMED)
         ));
     }
-    more_sets(groups.len(), "evaluators that are one", list);
+    more_groups(groups.len(), "copies", list);
 }
 
-/// Every set of evaluators that are linked by pairs whose errors go together, by itself.
+/// A warning for each group of near-duplicates.
 fn near_duplicates(report: &Report, list: &mut Vec<String>) {
-    let groups = groups_of_near_duplicates(report);
+    let groups = near_duplicate_groups(report);
     for group in groups.iter().take(MOST_OF_A_KIND) {
         let names = listed(&names(report, group), NAMED);
         if let [i, j] = group[..] {
             list.push(format!(
-                "{names} are near-duplicates: their errors correlate at {:.2}. Two voices, one opinion.",
+                "{names} are near-duplicates: the correlation of their errors is {:.2}.",
                 report.error_correlation[j][i]
             ));
         } else {
             let pairs = group.iter().flat_map(|&i| group.iter().map(move |&j| (i, j)));
             let pairs = pairs.filter(|&(i, j)| i < j && are_near(report, i, j)).count();
             list.push(format!(
-                "{names} are near-duplicates: in {pairs} pairs of them the errors correlate above 0.9. Many voices, one opinion."
+                "{names} are near-duplicates: in {pairs} pairs, the correlation of errors is above 0.9."
             ));
         }
     }
-    more_sets(groups.len(), "near-duplicates", list);
+    more_groups(groups.len(), "near-duplicates", list);
 }
 
+/// The names of a group of evaluators.
 fn names<'a>(report: &'a Report, group: &[usize]) -> Vec<&'a str> {
     group.iter().map(|&at| report.evaluators[at].name.as_str()).collect()
 }
 
-fn more_sets(sets: usize, of: &str, list: &mut Vec<String>) {
+/// Adds the number of groups that are not listed.
+fn more_groups(sets: usize, of: &str, list: &mut Vec<String>) {
     if sets > MOST_OF_A_KIND {
-        list.push(format!("There are {} of {of}.", counted((sets - MOST_OF_A_KIND) as u64, "more set")));
+        list.push(format!("There are {} of {of}.", counted((sets - MOST_OF_A_KIND) as u64, "more group")));
     }
 }
