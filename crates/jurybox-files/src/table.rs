@@ -200,7 +200,7 @@ impl Table {
 
     /// Numbers the rows from `first` on, for a table that is part of a larger one.
     ///
-    /// [Ranking](crate::rank) orders ties by row number, so that the best of separately ranked
+    /// [Ranking](fn@crate::rank) orders ties by row number, so that the best of separately ranked
     /// parts are the best of the whole.
     ///
     /// ```
