@@ -1,13 +1,18 @@
-//! Scores in files: read in streams, ranked, learnt from, replayed and reported on.
+//! Tables of scores in files and in memory: reading, ranking, picking, learning and reports.
 //!
-//! # The design in four sentences
+//! # Design
 //!
-//! A [`Table`] is one or more sources of rows (CSV, JSON lines, Parquet; plain, gz or zst; standard input; Arrow record
-//! batches in memory) and a decision about which column is what ([`Roles`], [`ColumnRoles`]). A [scan](Table::scan) is one pass over its rows in parallel, with results
-//! folded in the order of the rows, so that nothing depends on the number of threads and memory is bounded by the batch.
-//! A missing score is NaN and never zero, and so is every score of a column that is not there; a bad cell is an error that
-//! names the file, the line, the column and the value.
-//! What goes out is written aside and renamed when it is whole.
+//! A [`Table`] is one or more sources of rows: CSV, JSON lines or Parquet, plain or compressed, standard
+//! input, or Arrow record batches. [`Roles`] say what its columns are for, and a rule decides about
+//! the others ([`ColumnRoles`]).
+//!
+//! A [scan](Table::scan) is one pass over the rows, in parallel. Its results are folded in the order of
+//! rows, so that they do not depend on the number of threads, and memory is bounded by the batch.
+//!
+//! A missing score is NaN, never 0, and so are all scores of a missing column. A bad cell is an error
+//! that names file, line, column and value.
+//!
+//! Output goes to a temporary file, which is renamed when it is complete.
 #![forbid(unsafe_code)]
 
 mod scan_plan;
@@ -117,5 +122,5 @@ pub use join_verdicts::{ItemList, JoinedVerdicts, join_verdicts};
 pub use warning::{OddColumn, Warning};
 pub use progress::Progress;
 pub use write::{PendingFile, OutputLayout, FinishedFile, write_whole};
-// What is said of files counts rows, rounds and rewards, and so does whoever says more.
+// For callers that count rows, rounds and rewards in their own messages.
 pub use jurybox_draw::counted;
