@@ -64,7 +64,9 @@ impl ColumnKind {
     pub(crate) fn and(self, other: ColumnKind) -> ColumnKind {
         match (self, other) {
             (ColumnKind::Empty, other) => other,
-            (ColumnKind::Serial | ColumnKind::OneWord | ColumnKind::Long, ColumnKind::Number) => ColumnKind::Number,
+            (ColumnKind::Serial | ColumnKind::OneWord | ColumnKind::Long, ColumnKind::Number) => {
+                ColumnKind::Number
+            }
             (mine, _) => mine,
         }
     }

@@ -1,9 +1,9 @@
 //! The roles that the columns of a table were found to have, and the sentence that shows them.
 
 use crate::error::Error;
-use crate::verdict_labels::VerdictLabels;
 use crate::own_columns;
 use crate::roles::{NotEvaluator, Role};
+use crate::verdict_labels::VerdictLabels;
 use crate::warning::Warning;
 use jurybox::{Direction, Evaluator, Evaluators};
 use std::collections::HashSet;
@@ -12,7 +12,8 @@ use std::path::Path;
 /// The roles of the columns of a table.
 ///
 /// ```no_run
-/// # let table = jurybox_files::Table::open(&["scores.csv".into()], &jurybox_files::Roles::default(), false)?;
+/// # use jurybox_files::{Roles, Table};
+/// # let table = Table::open(&["scores.csv".into()], &Roles::default(), false)?;
 /// println!("{}", table.roles());
 /// # Ok::<(), jurybox_files::Error>(())
 /// ```
@@ -87,7 +88,10 @@ impl ColumnRoles {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn named_like_output(&self) -> impl Iterator<Item = &str> {
-        let written = self.others.iter().any(|(name, why)| name == own_columns::OURS[0] && *why == NotEvaluator::NamedLikeOutput);
+        let written = self
+            .others
+            .iter()
+            .any(|(name, why)| name == own_columns::OURS[0] && *why == NotEvaluator::NamedLikeOutput);
         self.numbers_like_output.iter().filter(move |_| !written).map(String::as_str)
     }
 
@@ -99,14 +103,23 @@ impl ColumnRoles {
     /// use std::sync::Arc;
     ///
     /// let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
-    /// let first = RecordBatch::try_from_iter(["spam", "late", "verdict"].map(|name| (name, numbers.clone())))?;
-    /// let roles = Roles { learnt_evaluators: vec!["spam".into()], learnt_reward: Some("verdict".into()), ..Roles::default() };
+    /// let first = RecordBatch::try_from_iter(
+    ///     ["spam", "late", "verdict"].map(|name| (name, numbers.clone())),
+    /// )?;
+    /// let roles = Roles {
+    ///     learnt_evaluators: vec!["spam".into()],
+    ///     learnt_reward: Some("verdict".into()),
+    ///     ..Roles::default()
+    /// };
     /// let taken = roles.resolve_batches(&[vec![first]], &ReadOptions::default())?;
     /// assert_eq!(taken.unknown_to_jury().collect::<Vec<_>>(), ["late"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn unknown_to_jury(&self) -> impl Iterator<Item = &str> {
-        self.others.iter().filter(|(_, why)| *why == NotEvaluator::UnknownToState).map(|(name, _)| name.as_str())
+        self.others
+            .iter()
+            .filter(|(_, why)| *why == NotEvaluator::UnknownToState)
+            .map(|(name, _)| name.as_str())
     }
 
     /// The columns that a pass may read: evaluators, reward, probability, key and reviewer, then

@@ -1,7 +1,7 @@
 //! Detection of what a column holds, from its first cells: numbers, text or identifiers.
 
-use crate::cell_number::{ParsedCell, Decimal, Notation, yes_or_no};
-use crate::roles::{IdFlaws, ColumnInfo, ColumnKind};
+use crate::cell_number::{Decimal, Notation, ParsedCell, yes_or_no};
+use crate::roles::{ColumnInfo, ColumnKind, IdFlaws};
 use jurybox::toolbox::{hash_number, hash_text};
 use std::collections::HashSet;
 
@@ -147,7 +147,16 @@ impl ColumnDetector {
         let kind = self.kind();
         let flaws = self.whole.flaws().filter(|_| kind == ColumnKind::Serial);
         let (range, fractions, cells) = (self.range, self.fractions, self.cells.clone());
-        ColumnInfo { decimal, no_shares, shares, range, fractions, cells, flaws, ..ColumnInfo::new(name, kind) }
+        ColumnInfo {
+            decimal,
+            no_shares,
+            shares,
+            range,
+            fractions,
+            cells,
+            flaws,
+            ..ColumnInfo::new(name, kind)
+        }
     }
 }
 
@@ -265,7 +274,10 @@ mod tests {
 
     #[test]
     fn large_whole_numbers_are_no_scores() {
-        assert_eq!(kind(&["1767225600", "1767225660", "1767225600", "1767225601", "1767225660"]), ColumnKind::Long);
+        assert_eq!(
+            kind(&["1767225600", "1767225660", "1767225600", "1767225601", "1767225660"]),
+            ColumnKind::Long
+        );
         assert_eq!(kind(&["20260301", "20260302", "20260302", "20260303", "20260303"]), ColumnKind::Long);
         assert_eq!(kind(&["20260301", "20260302", "20260302", "7", "20260303"]), ColumnKind::Number);
         assert_eq!(kind(&["20260301.5", "20260302", "20260302", "20260309", "20260303"]), ColumnKind::Number);
@@ -282,7 +294,10 @@ mod tests {
         // spreadsheet; an id in R's notation among others.
         assert_eq!(of(&|n| format!("1.2345678901234{:03}e+18", 7 * n)), ColumnKind::Serial);
         assert_eq!(of(&|n| format!("{}.{:05}E+12", n % 9 + 1, n * 791)), ColumnKind::Serial);
-        assert_eq!(of(&|n| if n == 30 { "1e+05".into() } else { (99_970 + n).to_string() }), ColumnKind::Serial);
+        assert_eq!(
+            of(&|n| if n == 30 { "1e+05".into() } else { (99_970 + n).to_string() }),
+            ColumnKind::Serial
+        );
     }
 
     #[test]

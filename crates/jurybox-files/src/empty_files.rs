@@ -1,12 +1,12 @@
 //! Files with a header and no rows: an hour without items must not make a job fail.
 
-use crate::pick_round::{RowProbabilities, Picking};
-use crate::output_rows::{OutputColumn, OutputRows};
 use crate::error::Error;
+use crate::join_verdicts::ItemList;
+use crate::output_rows::{OutputColumn, OutputRows};
+use crate::pick_round::{Picking, RowProbabilities};
 use crate::read_options::ReadOptions;
 use crate::roles::known;
 use crate::table::Table;
-use crate::join_verdicts::ItemList;
 use crate::write::{OutputLayout, TableWriter};
 use arrow_schema::DataType;
 use std::collections::HashMap;

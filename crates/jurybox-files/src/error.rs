@@ -244,7 +244,9 @@ pub enum Error {
         evaluator: String,
     },
     /// An evaluator that a state has learnt in the opposite direction.
-    #[error("the state was learnt with high scores of `{column}` meaning high; the direction cannot be changed")]
+    #[error(
+        "the state was learnt with high scores of `{column}` meaning high; the direction cannot be changed"
+    )]
     DirectionChanged {
         /// The evaluator.
         column: String,
@@ -421,7 +423,9 @@ pub enum Error {
         here: Box<Evaluators>,
     },
     /// An evaluator of the state that is missing from the named ones, but not named to be dropped.
-    #[error("the state would forget `{evaluator}`, which it has learnt: it is not among the named evaluators")]
+    #[error(
+        "the state would forget `{evaluator}`, which it has learnt: it is not among the named evaluators"
+    )]
     WouldForget {
         /// The evaluator.
         evaluator: String,

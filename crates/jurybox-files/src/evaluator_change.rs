@@ -32,7 +32,10 @@ pub enum AllowedChange<'a> {
 /// let mut jury = Jury::new(&"lin-ucb".parse()?, Evaluators::new(["spam", "abuse"])?)?;
 /// let other = Evaluators::new(["abuse", "fraud"])?;
 /// let none = AllowedChange::Replace { forget: &[] };
-/// assert_eq!(EvaluatorChange::apply(&mut jury, &other, none).unwrap_err().code(), "would-forget");
+/// assert_eq!(
+///     EvaluatorChange::apply(&mut jury, &other, none).unwrap_err().code(),
+///     "would-forget"
+/// );
 /// let spam = AllowedChange::Replace { forget: &["spam".into()] };
 /// let change = EvaluatorChange::apply(&mut jury, &other, spam)?;
 /// assert_eq!((change.added, change.removed), (vec!["fraud".into()], vec!["spam".into()]));
@@ -50,7 +53,11 @@ pub struct EvaluatorChange {
 impl EvaluatorChange {
     /// Gives a jury other evaluators. Errors if the change is not allowed, and leaves the jury
     /// unchanged.
-    pub fn apply(jury: &mut Jury, evaluators: &Evaluators, may: AllowedChange<'_>) -> Result<EvaluatorChange, Error> {
+    pub fn apply(
+        jury: &mut Jury,
+        evaluators: &Evaluators,
+        may: AllowedChange<'_>,
+    ) -> Result<EvaluatorChange, Error> {
         let before = jury.evaluators().clone();
         if before == *evaluators {
             return Ok(EvaluatorChange::default());
@@ -58,7 +65,8 @@ impl EvaluatorChange {
         let missing = |of: &Evaluators, from: &Evaluators| -> Vec<String> {
             of.names().filter(|name| from.position(name).is_none()).map(Into::into).collect()
         };
-        let change = EvaluatorChange { added: missing(evaluators, &before), removed: missing(&before, evaluators) };
+        let change =
+            EvaluatorChange { added: missing(evaluators, &before), removed: missing(&before, evaluators) };
         let known = |evaluator| before.as_slice().contains(evaluator);
         match may {
             AllowedChange::Subset if evaluators.as_slice().iter().all(known) => {}
@@ -99,13 +107,16 @@ impl EvaluatorChange {
     }
 }
 
-/// Removes the contexts of a jury, so that it has the weights that its groups share. Returns the names
-/// of the contexts.
+/// Removes the contexts of a jury, so that it has the weights that its groups share. Returns the
+/// names of the contexts.
 ///
 /// ```
 /// use jurybox::{Evaluator, Evaluators, Jury};
 ///
-/// let mut jury = Jury::new(&"adaptive".parse()?, Evaluators::new(["spam".into(), Evaluator::context("language")])?)?;
+/// let mut jury = Jury::new(
+///     &"adaptive".parse()?,
+///     Evaluators::new(["spam".into(), Evaluator::context("language")])?,
+/// )?;
 /// assert_eq!(jurybox_files::without_contexts(&mut jury)?, ["language"]);
 /// assert_eq!(jury.evaluators(), &Evaluators::new(["spam"])?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -148,7 +159,10 @@ pub(crate) fn without_forgotten(
 /// let asked = "adaptive(inverted=[1])".parse()?;
 /// let jury = Jury::new(&asked, Evaluators::new(["spam", "trust"])?)?;
 /// jurybox_files::same_policy(&jury, &asked)?;
-/// assert_eq!(jurybox_files::same_policy(&jury, &"esag".parse()?).unwrap_err().code(), "other-policy");
+/// assert_eq!(
+///     jurybox_files::same_policy(&jury, &"esag".parse()?).unwrap_err().code(),
+///     "other-policy"
+/// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn same_policy(jury: &Jury, asked: &Spec) -> Result<(), Error> {

@@ -4,11 +4,11 @@
 //! batches end at different rows; chunks end at the same rows in every format. A state learnt from
 //! a table is therefore bitwise the same from CSV, Parquet and memory.
 
-use crate::scan_plan::reviewer;
-use crate::error::Error;
 use crate::buffer_pool::BufferPool;
-use crate::scan::{ScanPart, OrderedHandoff};
-use crate::table::{BatchPosition, Table, ScanRequest};
+use crate::error::Error;
+use crate::scan::{OrderedHandoff, ScanPart};
+use crate::scan_plan::reviewer;
+use crate::table::{BatchPosition, ScanRequest, Table};
 use jurybox::Reviewer;
 
 /// Rows per chunk. It depends on the number of evaluators alone, which bounds a chunk's memory.
@@ -87,7 +87,15 @@ impl BufferedChunks {
         let ids = if self.ids.is_empty() { &[] } else { &self.ids[from..to] };
         let reviewers = if self.reviewers.is_empty() { &[] } else { &self.reviewers[from..to] };
         let scores = &self.scores[from * width..to * width];
-        FixedChunk { file: at.file, row: at.row, row_in_file: at.row_in_file, scores, rewards, ids, reviewers }
+        FixedChunk {
+            file: at.file,
+            row: at.row,
+            row_in_file: at.row_in_file,
+            scores,
+            rewards,
+            ids,
+            reviewers,
+        }
     }
 
     fn append(&mut self, chunk: &FixedChunk<'_>, width: usize) {
@@ -161,14 +169,21 @@ impl Table {
         let width = self.roles().evaluators.len();
         let size = chunk_rows(width);
         let relay = OrderedHandoff::new(LeftoverRows::default());
-        let make = |share: UnitSlice, mine: &BufferedChunks, made: &mut Vec<(BatchPosition, T)>| -> Result<(), Error> {
+        let make = |share: UnitSlice,
+                    mine: &BufferedChunks,
+                    made: &mut Vec<(BatchPosition, T)>|
+         -> Result<(), Error> {
             if let Some((at, rest)) = share.rest {
                 made.push((at, work(rest.chunk(at, 0, rest.rows, width))?));
             }
             let mut at = share.at;
             let mut step = |held: &BufferedChunks, from: usize| {
                 made.push((at, work(held.chunk(at, from, from + size, width))?));
-                at = BatchPosition { row: at.row + size as u64, row_in_file: at.row_in_file + size as u64, ..at };
+                at = BatchPosition {
+                    row: at.row + size as u64,
+                    row_in_file: at.row_in_file + size as u64,
+                    ..at
+                };
                 Ok::<(), Error>(())
             };
             if share.head.rows > 0 {

@@ -51,7 +51,9 @@ pub(crate) fn is_rounded(cell: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E');
     // An `e` without a point or a plus sign may belong to a hexadecimal number.
     let of_a_double = id.ends_with(".0") || (id.contains(['e', 'E']) && id.contains(['.', '+']));
-    of_a_double && id.bytes().all(plain) && id.parse::<f64>().is_ok_and(|number| number.abs() >= ROUNDING_LIMIT)
+    of_a_double
+        && id.bytes().all(plain)
+        && id.parse::<f64>().is_ok_and(|number| number.abs() >= ROUNDING_LIMIT)
 }
 
 /// Errors if the id in a cell has been rounded.

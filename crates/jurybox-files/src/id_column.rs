@@ -76,7 +76,14 @@ mod tests {
     #[test]
     fn ids_keep_their_order_and_equal_ones_are_counted() {
         let mut ids = IdColumn::of(["p1", "", "p2"]);
-        ids.append(&IdColumn::of([" p2 ", "x", "2026-03-01 09:30:00", "p1", "2026-03-01T09:30:00.000", "p2"]));
+        ids.append(&IdColumn::of([
+            " p2 ",
+            "x",
+            "2026-03-01 09:30:00",
+            "p1",
+            "2026-03-01T09:30:00.000",
+            "p2",
+        ]));
         assert_eq!((ids.len(), ids.get(0), ids.get(1), ids.get(3)), (9, "p1", "", " p2 "));
         let shared = ids.repeated();
         assert_eq!(shared.first, ["p1", "p2", "2026-03-01T09:30:00"]);

@@ -1,7 +1,7 @@
 //! Tables of Arrow record batches, in memory or from a stream.
 
 use crate::error::Error;
-use crate::format::memory::{self, MemoryTable, BatchStream};
+use crate::format::memory::{self, BatchStream, MemoryTable};
 use crate::read_options::ReadOptions;
 use crate::roles::Roles;
 use crate::table::Table;

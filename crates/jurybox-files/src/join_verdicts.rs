@@ -1,15 +1,15 @@
 //! Joining of verdicts to their picks by id, to learn each once.
 
-use crate::scan_plan::reviewer;
-use crate::pick_round::check_id;
-use crate::table_fingerprint::RowHasher;
 use crate::error::Error;
 use crate::id;
 use crate::item_hash::ItemHash;
+use crate::pick_round::check_id;
 use crate::read_picks::{PickedItem, read_picks};
-use crate::state_memory::PickVerdict;
+use crate::scan_plan::reviewer;
 use crate::state::State;
-use crate::table::{Table, ScanRequest};
+use crate::state_memory::PickVerdict;
+use crate::table::{ScanRequest, Table};
+use crate::table_fingerprint::RowHasher;
 use jurybox::{Example, Learnt, Reviewer};
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,7 +19,12 @@ const NAMED: usize = 5;
 /// Counts of picks and verdicts after a join.
 ///
 /// ```
-/// let back = jurybox_files::JoinedVerdicts { picks: 10, verdicts: 4, waiting: 6, ..Default::default() };
+/// let back = jurybox_files::JoinedVerdicts {
+///     picks: 10,
+///     verdicts: 4,
+///     waiting: 6,
+///     ..Default::default()
+/// };
 /// assert_eq!(back.unknown_items.count, 0);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -93,12 +98,13 @@ impl std::fmt::Display for ItemList {
 /// Lets a state learn the verdicts on picks. They are joined by the keys of both tables, without
 /// blanks around them. After an error the state is unchanged.
 ///
-/// `picks` was written by [`Picking::write`](crate::Picking::write). The only evaluator of `verdicts`
-/// holds the rewards; it may have a column of reviewers.
+/// `picks` was written by [`Picking::write`](crate::Picking::write). The only evaluator of
+/// `verdicts` holds the rewards; it may have a column of reviewers.
 ///
-/// Verdicts may come late, in parts and repeatedly. Each is learnt once, with the scores, receipt and
-/// time of its pick. An item picked in several rounds counts once, and so does a verdict that was
-/// learnt from a table with the same id, scores and reviewer. `again` counts learnt ones once more.
+/// Verdicts may come late, in parts and repeatedly. Each is learnt once, with the scores, receipt
+/// and time of its pick. An item picked in several rounds counts once, and so does a verdict that
+/// was learnt from a table with the same id, scores and reviewer. `again` counts learnt ones once
+/// more.
 ///
 /// ```
 /// use jurybox::Jury;
@@ -110,15 +116,28 @@ impl std::fmt::Display for ItemList {
 /// std::fs::write(path("verdicts.csv"), "post,verdict\np3,1\np3,1\np9,0\n")?;
 /// let by_post = || Roles { key: Some("post".into()), ..Roles::default() };
 /// let hour = Table::open(&[path("hour.csv")], &by_post(), true)?;
-/// let mut state = State::from(Jury::new(&"lin-ucb".parse()?, hour.roles().evaluators().clone())?);
-/// choose(&hour, &mut state, PickOptions { k: 2, ..PickOptions::default() })?.write(&hour, &path("picks.csv"), Format::Csv, false)?;
+/// let mut state =
+///     State::from(Jury::new(&"lin-ucb".parse()?, hour.roles().evaluators().clone())?);
+/// choose(&hour, &mut state, PickOptions { k: 2, ..PickOptions::default() })?.write(
+///     &hour,
+///     &path("picks.csv"),
+///     Format::Csv,
+///     false,
+/// )?;
 ///
 /// let seated = state.jury.evaluators().as_slice().to_vec();
-/// let picks = Table::open(&[path("picks.csv")], &Roles { learnt_evaluators: seated, ..by_post() }, false)?;
+/// let picks = Table::open(
+///     &[path("picks.csv")],
+///     &Roles { learnt_evaluators: seated, ..by_post() },
+///     false,
+/// )?;
 /// let verdicts = Roles { evaluators: vec!["verdict".into()], ..by_post() };
 /// let verdicts = Table::open(&[path("verdicts.csv")], &verdicts, true)?;
 /// let back = join_verdicts(&mut state, &picks, &verdicts, false)?;
-/// assert_eq!((back.picks, back.used, back.waiting, back.unknown_items.to_string()), (2, 1, 1, "p9".into()));
+/// assert_eq!(
+///     (back.picks, back.used, back.waiting, back.unknown_items.to_string()),
+///     (2, 1, 1, "p9".into())
+/// );
 /// assert_eq!(join_verdicts(&mut state, &picks, &verdicts, false)?.learnt_before, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -265,7 +284,10 @@ fn read_verdicts(table: &Table, back: &mut JoinedVerdicts) -> Result<HashMap<Box
                     None => {
                         let reviewer = reviewers.get(row).and_then(|name| reviewer(name));
                         let row = at.row + row as u64;
-                        verdicts.insert(id, ItemVerdict { reward: Some(reward), reviewer, row, is_picked: false });
+                        verdicts.insert(
+                            id,
+                            ItemVerdict { reward: Some(reward), reviewer, row, is_picked: false },
+                        );
                     }
                     Some(known) if known.reward.is_some_and(|before| before != reward) => {
                         known.reward = None;

@@ -2,15 +2,16 @@
 //!
 //! # Design
 //!
-//! A [`Table`] is one or more sources of rows: CSV, JSON lines or Parquet, plain or compressed, standard
-//! input, or Arrow record batches. [`Roles`] say what its columns are for, and a rule decides about
-//! the others ([`ColumnRoles`]).
+//! A [`Table`] is one or more sources of rows: CSV, JSON lines or Parquet, plain or compressed,
+//! standard input, or Arrow record batches. [`Roles`] say what its columns are for, and a rule
+//! decides about the others ([`ColumnRoles`]).
 //!
-//! A [scan](Table::scan) is one pass over the rows, in parallel. Its results are folded in the order of
-//! rows, so that they do not depend on the number of threads, and memory is bounded by the batch.
+//! A [scan](Table::scan) is one pass over the rows, in parallel. Its results are folded in the
+//! order of rows, so that they do not depend on the number of threads, and memory is bounded by the
+//! batch.
 //!
-//! A missing score is NaN, never 0, and so are all scores of a missing column. A bad cell is an error
-//! that names file, line, column and value.
+//! A missing score is NaN, never 0, and so are all scores of a missing column. A bad cell is an
+//! error that names file, line, column and value.
 //!
 //! Output goes to a temporary file, which is renamed when it is complete.
 #![forbid(unsafe_code)]

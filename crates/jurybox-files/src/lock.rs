@@ -46,7 +46,9 @@ impl FileLock {
     /// Waits for the lock of a file, for `at_most` that long. `waiting` is called once if that
     /// takes a while.
     pub fn of(path: &Path, at_most: Duration, waiting: impl FnOnce()) -> Result<FileLock, Error> {
-        let DestinationKind::ToFile { path: file, about } = DestinationKind::of(path)? else { return Ok(FileLock { _held: None }) };
+        let DestinationKind::ToFile { path: file, about } = DestinationKind::of(path)? else {
+            return Ok(FileLock { _held: None });
+        };
         let lock_path = lock_path(&file);
         let failed = |source| Error::Io { path: lock_path.clone(), doing: "lock", source };
         let file = open(&lock_path, about.as_ref()).map_err(failed)?;

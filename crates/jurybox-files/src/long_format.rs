@@ -8,7 +8,7 @@ use crate::format::memory::MemoryTable;
 use crate::format::{MOST_COLUMNS, RowSource};
 use crate::read_options::ReadOptions;
 use crate::roles::Roles;
-use crate::table::{KeepRecords, Table, ScanRequest};
+use crate::table::{KeepRecords, ScanRequest, Table};
 use crate::warning::Warning;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use jurybox_draw::counted;
@@ -53,7 +53,11 @@ pub(crate) struct WideTable {
 }
 
 /// Makes the rows of all sources wide.
-pub(crate) fn widen(sources: Vec<Box<dyn RowSource>>, reading: &ReadOptions, long: &LongFormat) -> Result<WideTable, Error> {
+pub(crate) fn widen(
+    sources: Vec<Box<dyn RowSource>>,
+    reading: &ReadOptions,
+    long: &LongFormat,
+) -> Result<WideTable, Error> {
     let Some(path) = sources.first().map(|source| source.path().to_path_buf()) else {
         return Err(Error::NoFiles);
     };

@@ -1,8 +1,8 @@
 //! Counting of cells that are not numbers in columns of numbers; too many of them are an error.
 
-use crate::scan_plan::{ScanPlan, Batch, ColumnUse, bad_number, shown};
-use crate::error::{Error, RowPosition};
 use crate::cell_number::ParsedCell;
+use crate::error::{Error, RowPosition};
+use crate::scan_plan::{Batch, ColumnUse, ScanPlan, bad_number, shown};
 use crate::warning::{OddColumn, Warning};
 use std::path::Path;
 
@@ -168,7 +168,10 @@ mod tests {
     fn equal_cells_are_quoted_once() {
         let met = |words: &[&str]| {
             let mut tally = ColumnTally::default();
-            words.iter().zip(2..).for_each(|(word, line)| tally.name(RowPosition::Line(line), word.as_bytes()));
+            words
+                .iter()
+                .zip(2..)
+                .for_each(|(word, line)| tally.name(RowPosition::Line(line), word.as_bytes()));
             tally
         };
         let mut tally = met(&["keep", "keep", "keep", "remove"]);
@@ -180,7 +183,8 @@ mod tests {
 
     #[test]
     fn one_cell_in_twenty_may_be_odd() {
-        let tally = |missing, odd| ColumnTally { missing, odd, first: vec![(RowPosition::Line(3), "high".into())] };
+        let tally =
+            |missing, odd| ColumnTally { missing, odd, first: vec![(RowPosition::Line(3), "high".into())] };
         let judge = |tally: ColumnTally| tally.judge(Path::new("a.csv"), "spam", 100, Some(ODD_LIMIT), false);
         assert!(judge(tally(100, 0)).unwrap().is_none());
         assert_eq!(

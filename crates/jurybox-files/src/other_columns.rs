@@ -1,10 +1,10 @@
 //! Cells of other columns in a batch, for callers that copy rows elsewhere.
 
-use crate::output_rows::{OutputColumn, OutputRows};
+use crate::cell_number::{Notation, ParsedCell};
+use crate::column_info::ColumnInfo;
 use crate::error::Error;
 use crate::format::OutputColumns;
-use crate::column_info::ColumnInfo;
-use crate::cell_number::{ParsedCell, Notation};
+use crate::output_rows::{OutputColumn, OutputRows};
 use crate::scan::ScanPart;
 use crate::table::Table;
 use serde_json::Value;
@@ -99,7 +99,7 @@ impl OtherColumns {
 
 #[cfg(test)]
 mod tests {
-    use crate::{KeepRecords, Roles, Table, ScanRequest};
+    use crate::{KeepRecords, Roles, ScanRequest, Table};
 
     /// A column may be requested twice. One that the table lacks has no cells, and the others keep
     /// theirs.

@@ -1,8 +1,8 @@
 //! Rows on their way to an output, with cells kept as in the input until the format needs them.
 
+use crate::cell_number::{self, Notation, ParsedCell};
 use crate::format::OutputColumns;
 use crate::format::arrow::{self, shortest};
-use crate::cell_number::{self, ParsedCell, Notation};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array, new_null_array};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::fmt;
@@ -63,7 +63,9 @@ impl OutputColumn {
         if cells.iter().all(|(_, plain)| *plain) && !notation.na.has_numbers() {
             return self.clone();
         }
-        let value = |(read, _): (ParsedCell, bool)| if let ParsedCell::Number(value) = read { value } else { f64::NAN };
+        let value = |(read, _): (ParsedCell, bool)| {
+            if let ParsedCell::Number(value) = read { value } else { f64::NAN }
+        };
         OutputColumn::Number(cells.into_iter().map(value).collect())
     }
 }
@@ -84,7 +86,11 @@ impl OutputRows {
 
     /// The output columns in order. `column` returns one by name; those it lacks are filled with
     /// missing cells.
-    pub(crate) fn new(rows: usize, show: &OutputColumns<'_>, mut column: impl FnMut(&str) -> Option<OutputColumn>) -> OutputRows {
+    pub(crate) fn new(
+        rows: usize,
+        show: &OutputColumns<'_>,
+        mut column: impl FnMut(&str) -> Option<OutputColumn>,
+    ) -> OutputRows {
         let mut output = OutputRows { rows, ..OutputRows::default() };
         for found in show.columns {
             let missing = || OutputColumn::Missing(rows, show.data_type(found));
@@ -138,11 +144,13 @@ impl OutputColumn {
     /// A cell for JSON lines; `None` to omit the key.
     pub(crate) fn json(&self, row: usize) -> Option<String> {
         Some(match self {
-            OutputColumn::Text { cells, numeric: Some(notation) } => match notation.read(cells[row].as_bytes()) {
-                ParsedCell::Number(value) => shortest(value),
-                ParsedCell::Missing => "null".into(),
-                _ => serde_json::Value::from(&*cells[row]).to_string(),
-            },
+            OutputColumn::Text { cells, numeric: Some(notation) } => {
+                match notation.read(cells[row].as_bytes()) {
+                    ParsedCell::Number(value) => shortest(value),
+                    ParsedCell::Missing => "null".into(),
+                    _ => serde_json::Value::from(&*cells[row]).to_string(),
+                }
+            }
             OutputColumn::Text { cells, numeric: None } => serde_json::Value::from(&*cells[row]).to_string(),
             OutputColumn::Cells(cells) => return cells.json(row),
             OutputColumn::Missing(..) => return None,

@@ -1,13 +1,13 @@
 //! Passes over the rows of a table: units of work on all threads, with results in row order.
 
-use crate::scan_plan::ScanPlan;
 use crate::error::Error;
 use crate::format::{UnitReader, WorkUnit};
-use crate::scan::{ScanPart, in_order};
-use crate::table::{BatchPosition, Table, ScanRequest};
 use crate::odd_cells::SourceTally;
-use crate::warning::together;
 use crate::progress::Progress;
+use crate::scan::{ScanPart, in_order};
+use crate::scan_plan::ScanPlan;
+use crate::table::{BatchPosition, ScanRequest, Table};
+use crate::warning::together;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,7 +83,8 @@ impl Table {
         run: impl Fn(B, &mut ParseUnit<'_>) -> (T, Option<Error>) + Sync,
         mut fold: impl FnMut(usize, T) -> Result<u64, Error>,
     ) -> Result<(), Error> {
-        let asks: Vec<ScanPlan> = self.sources.iter().map(|source| self.scan_plan(source.as_ref(), want)).collect();
+        let asks: Vec<ScanPlan> =
+            self.sources.iter().map(|source| self.scan_plan(source.as_ref(), want)).collect();
         let bytes = Arc::new(AtomicU64::new(0));
         let of = self.sources.iter().map(|source| source.size()).sum();
         let units = AllUnits { table: self, some, source: 0, number: 0, open: None, bytes: bytes.clone() };

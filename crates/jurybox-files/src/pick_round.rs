@@ -1,16 +1,16 @@
 //! Picking one round from a table: the policy's choice, with the probability of every row.
 
-use crate::table_fingerprint::{TableFingerprint, RowHasher};
 use crate::error::{Error, RowPosition};
 use crate::fingerprint::Fingerprint;
 use crate::id;
 use crate::id_column::IdColumn;
-use crate::ranker::{Ranker, expect_rewards, scores};
-use crate::rank::RankOptions;
-use crate::write_ranking::values_of_rows;
-use crate::state::State;
-use crate::table::{BatchPosition, Table, ScanRequest};
 use crate::join_verdicts::ItemList;
+use crate::rank::RankOptions;
+use crate::ranker::{Ranker, expect_rewards, scores};
+use crate::state::State;
+use crate::table::{BatchPosition, ScanRequest, Table};
+use crate::table_fingerprint::{RowHasher, TableFingerprint};
+use crate::write_ranking::values_of_rows;
 use jurybox::rand::SeedableRng;
 use jurybox::{Fitted, Jury, Receipt};
 use rand_chacha::ChaCha8Rng;
@@ -27,8 +27,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct PickOptions {
     /// How many rows to pick; all if there are fewer. With `min_reward`, the most rows to pick.
     pub k: usize,
-    /// Pick only rows with an expected reward of at least this. Errors if the policy's values are not
-    /// expected rewards.
+    /// Pick only rows with an expected reward of at least this. Errors if the policy's values are
+    /// not expected rewards.
     pub min_reward: Option<f64>,
     /// Seed of the random draws, which depend on it and on the rows.
     pub seed: u64,
@@ -48,8 +48,10 @@ pub struct PickOptions {
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("hour.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
-/// let table = Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
-/// let mut state = State::from(Jury::new(&"average".parse()?, table.roles().evaluators().clone())?);
+/// let table =
+///     Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
+/// let mut state =
+///     State::from(Jury::new(&"average".parse()?, table.roles().evaluators().clone())?);
 /// let picking = choose(&table, &mut state, PickOptions { k: 2, ..PickOptions::default() })?;
 /// assert_eq!((picking.rows, picking.picks[0].row, picking.picks[1].row), (3, 2, 0));
 /// assert_eq!(state.jury.seen().items, 3);
@@ -104,7 +106,9 @@ impl Picking {
     pub fn probabilities(&self) -> Result<Cow<'_, [f64]>, Error> {
         Ok(match &self.chances {
             RowProbabilities::Known(all) => Cow::Borrowed(all),
-            RowProbabilities::ByValues(fitted, k) => Cow::Owned(fitted.probabilities_by_values(&self.values, *k)?),
+            RowProbabilities::ByValues(fitted, k) => {
+                Cow::Owned(fitted.probabilities_by_values(&self.values, *k)?)
+            }
         })
     }
 }
@@ -120,21 +124,21 @@ pub struct PickedRow {
     pub receipt: Receipt,
 }
 
-/// Picks from a table, as one round, and lets the state observe its items. The table's key is the id
-/// of its items.
+/// Picks from a table, as one round, and lets the state observe its items. The table's key is the
+/// id of its items.
 ///
-/// An item is observed once. A round that the state has observed is recognised by its ids and scores
-/// in any order, and keeps its time. Files that the state has picked or learnt from are recognised
-/// as well, even if its evaluators have changed. The policy decides whether it observes the items
-/// before or after it chooses.
+/// An item is observed once. A round that the state has observed is recognised by its ids and
+/// scores in any order, and keeps its time. Files that the state has picked or learnt from are
+/// recognised as well, even if its evaluators have changed. The policy decides whether it observes
+/// the items before or after it chooses.
 ///
-/// Memory holds the id and three numbers of each row. It also holds the scores if they are at most a
-/// million, or if the policy needs more than one value per item (`rand`, `exp4p`,
-/// `adaptive(draws=...)`). Otherwise the table is read twice, and `adaptive` does not probe the items
-/// that a single evaluator scores highest.
+/// Memory holds the id and three numbers of each row. It also holds the scores if they are at most
+/// a million, or if the policy needs more than one value per item (`rand`, `exp4p`,
+/// `adaptive(draws=...)`). Otherwise the table is read twice, and `adaptive` does not probe the
+/// items that a single evaluator scores highest.
 ///
-/// Errors on a row without an id, which no verdict could match, and on an id that was rounded, which
-/// a wrong verdict could match.
+/// Errors on a row without an id, which no verdict could match, and on an id that was rounded,
+/// which a wrong verdict could match.
 pub fn choose(table: &Table, state: &mut State, options: PickOptions) -> Result<Picking, Error> {
     RankOptions { k: options.k, min_reward: options.min_reward, ..RankOptions::default() }.check()?;
     let most = if state.jury.fit().without_looks().picks_by_values() { HELD } else { usize::MAX };
@@ -245,8 +249,8 @@ fn by_values(
     Ok((chosen, RowProbabilities::ByValues(fitted.clone(), k), values))
 }
 
-/// Lets a jury observe all rows as one round, in fixed chunks, so that the result is the same to the
-/// last bit for every format and any number of threads.
+/// Lets a jury observe all rows as one round, in fixed chunks, so that the result is the same to
+/// the last bit for every format and any number of threads.
 fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Error> {
     let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
     let mut round = blank.clone();
@@ -264,8 +268,8 @@ fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Erro
     Ok(())
 }
 
-/// Whether the state has picked from these rows, in any order and with whatever new columns, such as
-/// verdicts. The table's key is the id of its items.
+/// Whether the state has picked from these rows, in any order and with whatever new columns, such
+/// as verdicts. The table's key is the id of its items.
 ///
 /// ```
 /// use jurybox::Jury;
@@ -273,10 +277,12 @@ fn observe_in_chunks(table: &Table, jury: &mut Jury, at: u64) -> Result<(), Erro
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("hour.csv");
-/// let by_post = Roles { key: Some("post".into()), ignore: vec!["verdict".into()], ..Roles::default() };
+/// let by_post =
+///     Roles { key: Some("post".into()), ignore: vec!["verdict".into()], ..Roles::default() };
 /// std::fs::write(&path, "post,spam,abuse,verdict\np1,0.9,0.1,\np2,0.2,0.3,\n")?;
 /// let hour = Table::open(&[path.clone()], &by_post, true)?;
-/// let mut state = State::from(Jury::new(&"lin-ucb".parse()?, hour.roles().evaluators().clone())?);
+/// let mut state =
+///     State::from(Jury::new(&"lin-ucb".parse()?, hour.roles().evaluators().clone())?);
 /// choose(&hour, &mut state, PickOptions { k: 1, ..PickOptions::default() })?;
 /// std::fs::write(&path, "post,spam,abuse,verdict\np2,0.2,0.3,\np1,0.9,0.1,1\n")?;
 /// assert!(was_picked_from(&state, &Table::open(&[path], &by_post, true)?)?);

@@ -3,14 +3,14 @@
 //! The command line and the Python package share this code. They keep the state file, write the
 //! picks and show the notes.
 
-use crate::pick_round::{PickOptions, Picking, choose};
 use crate::error::Error;
-use crate::ranker::new_jury;
-use crate::rank::have_order;
 use crate::evaluator_change::{AllowedChange, EvaluatorChange, same_policy};
+use crate::join_verdicts::ItemList;
+use crate::pick_round::{PickOptions, Picking, choose};
+use crate::rank::have_order;
+use crate::ranker::new_jury;
 use crate::state::State;
 use crate::table::Table;
-use crate::join_verdicts::ItemList;
 use jurybox::Spec;
 use jurybox_draw::counted;
 use std::fmt;
@@ -28,8 +28,8 @@ pub struct PickedRound {
     calibrated: bool,
 }
 
-/// Picks from a table with [`choose`], using the state `before` or a new one. The table's key is the
-/// id of its items.
+/// Picks from a table with [`choose`], using the state `before` or a new one. The table's key is
+/// the id of its items.
 ///
 /// Errors if `policy` or the table's evaluators are not those of the state. The state is not
 /// changed: the result has a new one, to be saved once the picks are delivered.
@@ -40,11 +40,15 @@ pub struct PickedRound {
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("hour.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np2,0.8,0.9\n")?;
-/// let table = Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
+/// let table =
+///     Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
 /// let two = PickOptions { k: 2, ..PickOptions::default() };
 /// let round = pick_rows(None, &table, Some(&"average".parse()?), two)?;
 /// assert_eq!((round.picking.picks.len(), round.state.jury.seen().items), (2, 3));
-/// assert!(matches!(&round.notes()[..], [PickNote::SharedIds(_), PickNote::NoRandomPicks { .. }]));
+/// assert!(matches!(
+///     &round.notes()[..],
+///     [PickNote::SharedIds(_), PickNote::NoRandomPicks { .. }]
+/// ));
 ///
 /// let again = pick_rows(Some(&round.state), &table, None, two)?;
 /// assert_eq!(again.notes()[0], PickNote::ObservedBefore);
@@ -116,12 +120,15 @@ impl PickedRound {
     }
 }
 
-/// A note about picks. The messages name no options, because the command line and the Python package
-/// have different ones.
+/// A note about picks. The messages name no options, because the command line and the Python
+/// package have different ones.
 ///
 /// ```
 /// let note = jurybox_files::PickNote::FewRows { k: 9, rows: 4 };
-/// assert_eq!(note.to_string(), "k = 9 is more than there are rows (4): all of them are picked");
+/// assert_eq!(
+///     note.to_string(),
+///     "k = 9, but there are only 4 rows: all of them are picked"
+/// );
 /// assert!(note.is_warning());
 /// ```
 #[derive(Debug, Clone, PartialEq)]

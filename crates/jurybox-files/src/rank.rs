@@ -1,16 +1,17 @@
 //! Ranking: the top K rows of a table in one pass, with memory of order K.
 //!
-//! Each thread computes the values of its rows and passes on those that may still be among the best:
-//! not below the K-th best value so far, nor below the K-th best of the batch. Rows of streams are
-//! passed on with their records. Other rows are fetched by number afterwards, the K winners only.
+//! Each thread computes the values of its rows and passes on those that may still be among the
+//! best: not below the K-th best value so far, nor below the K-th best of the batch. Rows of
+//! streams are passed on with their records. Other rows are fetched by number afterwards, the K
+//! winners only.
 
+use crate::buffer_pool::BufferPool;
 use crate::error::Error;
 use crate::format::StoredRow;
-use crate::ranker::{ValueBuffers, Ranker};
-use crate::buffer_pool::BufferPool;
-use crate::write_ranking::finite;
+use crate::ranker::{Ranker, ValueBuffers};
 use crate::scan::ScanPart;
-use crate::table::{BatchPosition, KeepRecords, Table, ScanRequest};
+use crate::table::{BatchPosition, KeepRecords, ScanRequest, Table};
+use crate::write_ranking::finite;
 use jurybox::{Contributions, TopK};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,13 +57,16 @@ impl RankOptions {
 /// The best rows of a table, best first.
 ///
 /// ```
-/// use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
+/// use jurybox_files::{RankOptions, Ranker, Roles, Table, rank};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("scores.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
-/// let ranker = Ranker::weights(table.roles().evaluators(), &[("spam".into(), 1.0), ("abuse".into(), 1.0)])?;
+/// let ranker = Ranker::weights(
+///     table.roles().evaluators(),
+///     &[("spam".into(), 1.0), ("abuse".into(), 1.0)],
+/// )?;
 /// let ranking = rank(&table, &ranker, RankOptions { k: 2, ..RankOptions::default() })?;
 /// assert_eq!(ranking.rows(), 3);
 /// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
@@ -92,8 +96,8 @@ pub struct Winner {
     pub score: f64,
     /// Its group.
     pub group: Option<Box<str>>,
-    /// The contributions of the evaluators, if requested and if the value of a row does not depend on
-    /// other rows.
+    /// The contributions of the evaluators, if requested and if the value of a row does not depend
+    /// on other rows.
     pub contributions: Option<Contributions>,
 }
 
@@ -121,10 +125,21 @@ impl Ranking {
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("scores.csv");
     /// std::fs::write(&path, "post,spam\np1,1\np2,\np3,1\n")?;
-    /// let table = Table::open(&[path], &Roles { evaluators: vec!["spam".into()], ..Roles::default() }, false)?;
-    /// let ranking = rank(&table, &Ranker::Weights(vec![1.0]), RankOptions { k: 3, ..RankOptions::default() })?;
+    /// let table = Table::open(
+    ///     &[path],
+    ///     &Roles { evaluators: vec!["spam".into()], ..Roles::default() },
+    ///     false,
+    /// )?;
+    /// let ranking = rank(
+    ///     &table,
+    ///     &Ranker::Weights(vec![1.0]),
+    ///     RankOptions { k: 3, ..RankOptions::default() },
+    /// )?;
     /// assert!(!ranking.is_in_order());
-    /// assert_eq!(ranking.winners().iter().map(|winner| winner.rank).collect::<Vec<_>>(), [1, 1, 3]);
+    /// assert_eq!(
+    ///     ranking.winners().iter().map(|winner| winner.rank).collect::<Vec<_>>(),
+    ///     [1, 1, 3]
+    /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_in_order(&self) -> bool {
@@ -147,8 +162,12 @@ pub fn rank(table: &Table, ranker: &Ranker, options: RankOptions) -> Result<Rank
     let floor = ValueFloor::new(least);
     let by_number = table.sources.iter().any(|source| source.is_seekable());
     let (form, buffers) = (ranker.form(), BufferPool::<ValueBuffers>::default());
-    let want =
-        ScanRequest { key: options.grouped, records: KeepRecords::Passing, form: form.as_ref(), ..ScanRequest::default() };
+    let want = ScanRequest {
+        key: options.grouped,
+        records: KeepRecords::Passing,
+        form: form.as_ref(),
+        ..ScanRequest::default()
+    };
     // The scores of rows that are fetched later are kept, to not read their columns twice.
     let with_scores = options.explain || by_number;
     let mut best =
@@ -280,8 +299,8 @@ fn share_ranks(winners: &mut [Winner]) {
     }
 }
 
-/// The value below which no row can be among the best any more. It is shared by all threads and only
-/// rises.
+/// The value below which no row can be among the best any more. It is shared by all threads and
+/// only rises.
 struct ValueFloor(AtomicU64);
 
 impl ValueFloor {

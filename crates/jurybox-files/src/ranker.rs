@@ -1,8 +1,8 @@
 //! The values by which rows are ranked: predictions of a fitted jury, or sums with fixed weights.
 
-use crate::scan_plan::Batch;
-use crate::error::Error;
 use crate::cell_number::LIMIT;
+use crate::error::Error;
+use crate::scan_plan::Batch;
 use jurybox::{Contributions, Direction, Evaluators, Fitted, Form, Jury, Scores, Scratch, Spec};
 
 /// The source of the values by which rows are ranked.
@@ -46,7 +46,9 @@ impl Ranker {
     /// ```
     /// use jurybox::{Evaluators, Jury};
     /// use jurybox_files::Ranker;
-    /// for (policy, explores) in [("average", false), ("eps-greedy(eps=0.1)", true), ("rand", true)] {
+    /// for (policy, explores) in
+    ///     [("average", false), ("eps-greedy(eps=0.1)", true), ("rand", true)]
+    /// {
     ///     let jury = Jury::new(&policy.parse()?, Evaluators::numbered(2)?)?;
     ///     assert_eq!(Ranker::jury(&jury).explores(), explores);
     /// }
@@ -75,8 +77,8 @@ impl Ranker {
         }
     }
 
-    /// Computes the values of a batch into `buffer.values`, by the additive form if there is one. The
-    /// value of a row is the same to the last bit in any batch.
+    /// Computes the values of a batch into `buffer.values`, by the additive form if there is one.
+    /// The value of a row is the same to the last bit in any batch.
     pub(crate) fn values(
         &self,
         form: Option<&Form>,
@@ -137,8 +139,8 @@ impl Ranker {
         }
     }
 
-    /// The contribution of each evaluator to the value of a row. `None` if the value depends on other
-    /// rows.
+    /// The contribution of each evaluator to the value of a row. `None` if the value depends on
+    /// other rows.
     ///
     /// ```
     /// use jurybox_files::Ranker;
@@ -191,8 +193,8 @@ pub(crate) fn scores(values: &[f64], width: usize) -> Result<Scores<'_>, Error> 
     Ok(Scores::new(values, width)?)
 }
 
-/// The weighted sum of the present scores, scaled up for the missing ones; minus infinity if there are
-/// none.
+/// The weighted sum of the present scores, scaled up for the missing ones; minus infinity if there
+/// are none.
 fn weighed(weights: &[f64], scores: &[f64]) -> f64 {
     let present = weights.iter().zip(scores).filter(|(_, x)| !x.is_nan());
     let scale = scale(weights, scores);
@@ -215,14 +217,15 @@ fn scale(weights: &[f64], scores: &[f64]) -> f64 {
     }
 }
 
-/// One number per evaluator from `name=value` pairs, with `rest` for evaluators not named. Errors if
-/// one is missing and `rest` is `None`, or if a number is NaN or outside of ±1e100.
+/// One number per evaluator from `name=value` pairs, with `rest` for evaluators not named. Errors
+/// if one is missing and `rest` is `None`, or if a number is NaN or outside of ±1e100.
 ///
 /// ```
 /// let evaluators = jurybox::Evaluators::new(["a", "b"])?;
 /// let sigma = jurybox_files::by_evaluator(&evaluators, &[("b".into(), 0.3)], None);
 /// assert_eq!(sigma.unwrap_err().code(), "no-value");
-/// let weights = jurybox_files::by_evaluator(&evaluators, &[("b".into(), f64::NAN)], Some(0.0));
+/// let weights =
+///     jurybox_files::by_evaluator(&evaluators, &[("b".into(), f64::NAN)], Some(0.0));
 /// assert_eq!(weights.unwrap_err().code(), "unusable-number");
 /// # Ok::<(), jurybox::Error>(())
 /// ```

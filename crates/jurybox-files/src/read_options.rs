@@ -1,8 +1,8 @@
 //! Options for reading files; whatever is not set is detected.
 
+use crate::cell_number::{Decimal, MissingWords, Notation};
 use crate::format::Format;
 use crate::long_format::LongFormat;
-use crate::cell_number::{Decimal, MissingWords, Notation};
 use crate::roles::ColumnInfo;
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! Reading of picks that were written before: ids, rounds, scores and receipts.
 
-use crate::pick_round::check_id;
-use crate::output_rows::OutputRows;
 use crate::error::{Error, RowPosition};
 use crate::id;
+use crate::output_rows::OutputRows;
 use crate::own_columns::written_name;
-use crate::table::{KeepRecords, Table, ScanRequest};
+use crate::pick_round::check_id;
+use crate::table::{KeepRecords, ScanRequest, Table};
 use jurybox::{Receipt, Seen};
 use std::collections::HashSet;
 
@@ -89,8 +89,8 @@ pub(crate) fn read_picks(table: &Table) -> Result<Vec<PickedItem>, Error> {
     Ok(picks)
 }
 
-/// The pick in a row, or `None` if the row was not picked. The error has the column and the cell that
-/// cannot be read.
+/// The pick in a row, or `None` if the row was not picked. The error has the column and the cell
+/// that cannot be read.
 fn picked(
     ours: &PickColumns,
     output: &OutputRows,

@@ -1,9 +1,9 @@
 //! Tables written row by row from records of the program, in any format.
 
-use crate::output_rows::{FormatCells, OutputColumn, OutputRows};
 use crate::error::Error;
+use crate::output_rows::{FormatCells, OutputColumn, OutputRows};
 use crate::own_columns::free_name;
-use crate::write::{PendingFile, OutputLayout, TableWriter};
+use crate::write::{OutputLayout, PendingFile, TableWriter};
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMicrosecondArray, UInt64Array,
 };
@@ -119,7 +119,9 @@ impl<R> RecordCell<R> {
             RecordCell::Time(get) => {
                 Arc::new(rows.iter().map(get).collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
             }
-            RecordCell::Json(get) => return OutputColumn::Cells(Arc::new(JsonTexts(rows.iter().map(get).collect()))),
+            RecordCell::Json(get) => {
+                return OutputColumn::Cells(Arc::new(JsonTexts(rows.iter().map(get).collect())));
+            }
         };
         OutputColumn::Array(array)
     }

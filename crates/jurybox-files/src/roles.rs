@@ -6,15 +6,15 @@ mod rule_warnings;
 
 pub use role::{NotEvaluator, Role};
 
-use crate::error::Error;
-use crate::format::arrow;
 use crate::column_info::together;
 pub(crate) use crate::column_info::{ColumnInfo, ColumnKind, IdFlaws};
-use crate::verdict_labels;
-use crate::own_columns;
-use crate::read_options::ReadOptions;
 pub use crate::column_roles::ColumnRoles;
 pub(crate) use crate::column_roles::spoken;
+use crate::error::Error;
+use crate::format::arrow;
+use crate::own_columns;
+use crate::read_options::ReadOptions;
+use crate::verdict_labels;
 use crate::warning::Warning;
 use arrow_array::RecordBatch;
 use jurybox::{Direction, Evaluator, Evaluators, nearest};
@@ -30,7 +30,8 @@ use std::path::Path;
 ///
 /// ```
 /// use jurybox_files::Roles;
-/// let roles = Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() };
+/// let roles =
+///     Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() };
 /// assert!(roles.evaluators.is_empty());
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -85,7 +86,8 @@ fn one_role_each(named: &[(String, Role)]) -> Result<(), Error> {
 
 impl Roles {
     /// Decides the roles of columns by the first rows of each source, of which it looks at a
-    /// thousand. Callers can then hand over only [the columns to read](ColumnRoles::columns_to_read).
+    /// thousand. Callers can then hand over only [the columns to
+    /// read](ColumnRoles::columns_to_read).
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -95,12 +97,18 @@ impl Roles {
     /// let post: ArrayRef = Arc::new(StringArray::from(vec!["p"; 5]));
     /// let number: ArrayRef = Arc::new(Int64Array::from_iter_values(101..106));
     /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.2, 0.1, 0.3, 0.9]));
-    /// let first = RecordBatch::try_from_iter([("post", post), ("number", number), ("spam", spam)])?;
-    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.resolve_batches(&[vec![first]], &ReadOptions::default())?;
+    /// let first =
+    ///     RecordBatch::try_from_iter([("post", post), ("number", number), ("spam", spam)])?;
+    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }
+    ///     .resolve_batches(&[vec![first]], &ReadOptions::default())?;
     /// assert_eq!(taken.columns_to_read().collect::<Vec<_>>(), ["spam", "post"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn resolve_batches(&self, sources: &[Vec<RecordBatch>], reading: &ReadOptions) -> Result<ColumnRoles, Error> {
+    pub fn resolve_batches(
+        &self,
+        sources: &[Vec<RecordBatch>],
+        reading: &ReadOptions,
+    ) -> Result<ColumnRoles, Error> {
         let (path, notation) = (Path::new(crate::format::memory::NAME), reading.notation());
         let mut found = Vec::new();
         for first in sources {
@@ -121,7 +129,10 @@ impl Roles {
         let named =
             named.chain([&self.reward, &self.probability, &self.key, &self.reviewer].into_iter().flatten());
         let turned = self.evaluators.iter().filter_map(|name| name.strip_prefix('-'));
-        named.map(String::as_str).chain(turned).chain(self.learnt_evaluators.iter().map(|seated| seated.name.as_str()))
+        named
+            .map(String::as_str)
+            .chain(turned)
+            .chain(self.learnt_evaluators.iter().map(|seated| seated.name.as_str()))
     }
 
     /// Decides the roles of `columns`.
@@ -190,7 +201,11 @@ impl Roles {
             }
         }
         if evaluators.is_empty() {
-            evaluators.extend(take_back(&mut others, columns, NotEvaluator::NamedLikeOutput).iter().map(|name| self.directed(name)));
+            evaluators.extend(
+                take_back(&mut others, columns, NotEvaluator::NamedLikeOutput)
+                    .iter()
+                    .map(|name| self.directed(name)),
+            );
         }
         let mut doubted = Vec::new();
         if evaluators.is_empty() {

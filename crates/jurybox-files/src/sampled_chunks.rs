@@ -45,7 +45,8 @@ impl SampledChunks {
 
     /// The moments of row-major scores with `width` evaluators, by Welford's algorithm.
     pub(crate) fn measure(scores: &[f64], width: usize) -> ScoreMoments {
-        let mut measured = ScoreMoments { rows: (scores.len() / width) as u64, scores: vec![[0.0; 3]; width] };
+        let mut measured =
+            ScoreMoments { rows: (scores.len() / width) as u64, scores: vec![[0.0; 3]; width] };
         for row in scores.chunks_exact(width) {
             for ([count, mean, square], &x) in
                 measured.scores.iter_mut().zip(row).filter(|(_, x)| !x.is_nan())
@@ -67,7 +68,11 @@ impl SampledChunks {
         learnt: Jury,
         measured: ScoreMoments,
     ) -> Result<(), Error> {
-        match self.list.last_mut().filter(|chunk| chunk.file == file && chunk.row / CHUNK_ROWS == row / CHUNK_ROWS) {
+        match self
+            .list
+            .last_mut()
+            .filter(|chunk| chunk.file == file && chunk.row / CHUNK_ROWS == row / CHUNK_ROWS)
+        {
             Some(chunk) => {
                 chunk.measured.merge(&measured);
                 chunk.learnt.merge_same_round(&learnt)?;

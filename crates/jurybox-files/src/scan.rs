@@ -5,9 +5,9 @@
 //! for any number of threads, and the first error in the file is the one reported. Threads may run
 //! ahead of `fold` by a limited number of units, which bounds the memory.
 
-use crate::scan_plan::Batch;
 use crate::error::Error;
 use crate::format::{StoredRow, memory};
+use crate::scan_plan::Batch;
 use arrow_array::RecordBatch;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -127,7 +127,10 @@ struct HandoffState<C> {
 
 impl<C> OrderedHandoff<C> {
     pub(crate) fn new(carried: C) -> Self {
-        OrderedHandoff { state: Mutex::new(HandoffState { next: 0, dropped: false, carried }), changed: Condvar::new() }
+        OrderedHandoff {
+            state: Mutex::new(HandoffState { next: 0, dropped: false, carried }),
+            changed: Condvar::new(),
+        }
     }
 
     /// The turn of a unit. It must be taken, because later units wait for it.
@@ -216,7 +219,11 @@ impl ScanPart<'_> {
             };
             return taken.map(StoredRow::Row).map_err(refused);
         }
-        Ok(if self.batch.starts.is_empty() { StoredRow::None } else { StoredRow::Text(self.text_of(row).into()) })
+        Ok(if self.batch.starts.is_empty() {
+            StoredRow::None
+        } else {
+            StoredRow::Text(self.text_of(row).into())
+        })
     }
 }
 

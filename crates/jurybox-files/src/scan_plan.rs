@@ -1,8 +1,8 @@
 //! Requests for columns in a pass, and the batches of rows that come back.
 
+use crate::cell_number::{Notation, ParsedCell};
 use crate::error::{Error, RowPosition};
 use crate::id;
-use crate::cell_number::{ParsedCell, Notation};
 use crate::number_column::NumberColumn;
 use crate::odd_cells::ColumnTally;
 use jurybox::toolbox::{code_of, hash_number, hash_text};
@@ -112,7 +112,11 @@ impl ScanPlan {
                 ColumnUse::Probability => batch.probabilities = vec![f64::NAN; batch.rows],
                 ColumnUse::Key => batch.keys = vec![Box::from(""); batch.rows],
                 ColumnUse::Reviewer => batch.reviewers = vec![Box::from(""); batch.rows],
-                ColumnUse::Score { .. } | ColumnUse::Group { .. } | ColumnUse::Id | ColumnUse::Skip | ColumnUse::Watch => {}
+                ColumnUse::Score { .. }
+                | ColumnUse::Group { .. }
+                | ColumnUse::Id
+                | ColumnUse::Skip
+                | ColumnUse::Watch => {}
             }
         }
     }
@@ -340,7 +344,13 @@ const TILE_ROWS: usize = 256;
 
 /// The error for a cell that is not a usable number.
 #[cold]
-pub(crate) fn bad_number(path: &Path, place: RowPosition, column: &str, cell: ParsedCell, text: &[u8]) -> Error {
+pub(crate) fn bad_number(
+    path: &Path,
+    place: RowPosition,
+    column: &str,
+    cell: ParsedCell,
+    text: &[u8],
+) -> Error {
     let (path, column, value) = (path.to_path_buf(), column.to_string(), shown(text));
     if cell == ParsedCell::Unusable {
         Error::Infinite { path, place, column, value }

@@ -1,7 +1,7 @@
 //! Random access to the scores of a table in memory, without a copy.
 
-use crate::scan_plan::{Batch, BatchLayout};
 use crate::number_column::NumberColumn;
+use crate::scan_plan::{Batch, BatchLayout};
 use crate::table::Table;
 
 /// Scores of rows, NaN where missing, that share the arrays of a table in memory.

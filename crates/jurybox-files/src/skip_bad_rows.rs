@@ -73,7 +73,11 @@ impl Table {
 /// Replaces the record that contains line `line` by blank lines, so that line numbers stay the
 /// same. False if there is no such line. `end` returns the end of the record that starts at a
 /// position.
-pub(crate) fn remove_record(text: &mut Vec<u8>, line: u64, end: impl Fn(&[u8], usize) -> Option<usize>) -> bool {
+pub(crate) fn remove_record(
+    text: &mut Vec<u8>,
+    line: u64,
+    end: impl Fn(&[u8], usize) -> Option<usize>,
+) -> bool {
     let line_end =
         |at: usize, text: &[u8]| memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |step| at + step + 1);
     let (mut at, mut number) = (0, 1);

@@ -15,8 +15,8 @@ const VERSION: u32 = 2;
 
 /// A jury with the record of what it has learnt: the content of a state file.
 ///
-/// In the file, the jury is a document under `jury`, as [`Jury::to_json`] writes it. A file with only
-/// such a document can be read as well; its record is empty.
+/// In the file, the jury is a document under `jury`, as [`Jury::to_json`] writes it. A file with
+/// only such a document can be read as well; its record is empty.
 ///
 /// ```
 /// use jurybox::{Evaluators, Jury};
@@ -64,7 +64,8 @@ impl From<Jury> for State {
     }
 }
 
-/// The largest state file, in bytes. Half a year of hourly rounds with hundreds of verdicts is less.
+/// The largest state file, in bytes. Half a year of hourly rounds with hundreds of verdicts is
+/// less.
 const LARGEST: u64 = 1 << 30;
 
 /// Reads a file or pipe. Errors on devices, which may be endless, and above [`LARGEST`] bytes.

@@ -1,8 +1,8 @@
 //! The record of what a state has learnt and picked from, so that nothing counts twice.
 
-use crate::table_fingerprint::BY_ROWS;
 use crate::error::Error;
 use crate::item_hash::{ItemHash, on_one_line};
+use crate::table_fingerprint::BY_ROWS;
 use jurybox::{Direction, Evaluator, Seen};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet, VecDeque};
@@ -19,7 +19,7 @@ pub(crate) const MOST_VERDICTS: usize = 1 << 16;
 /// ```
 /// use jurybox::Evaluator;
 /// let mut memory = jurybox_files::StateMemory::default();
-/// memory.same_reward(&Evaluator::from("verdict"))?; // nothing was learnt yet, so any reward will do
+/// memory.same_reward(&Evaluator::from("verdict"))?; // nothing was learnt yet
 /// memory.add_rewards(&Evaluator::from("verdict"), 0.0, 1.0);
 /// assert_eq!(memory.same_reward(&Evaluator::from("clicks")).unwrap_err().code(), "other-reward");
 /// # Ok::<(), jurybox_files::Error>(())
@@ -30,7 +30,8 @@ pub struct StateMemory {
     reward: Option<RememberedReward>,
     /// Fingerprints of the files that were learnt from, oldest first.
     files: VecDeque<String>,
-    /// Fingerprints of the files that were picked from and whose items were observed then, oldest first.
+    /// Fingerprints of the files that were picked from and whose items were observed then, oldest
+    /// first.
     picked_files: VecDeque<String>,
     /// Rounds that were picked from, oldest first.
     rounds: VecDeque<RememberedRound>,
@@ -40,8 +41,8 @@ pub struct StateMemory {
     /// Whether the evaluators were found by rule: all numeric columns of the first table.
     #[serde(default)]
     by_rule: bool,
-    /// The verdicts that were learnt from tables, oldest first. Each has two hashes: of its id, and of
-    /// its whole row.
+    /// The verdicts that were learnt from tables, oldest first. Each has two hashes: of its id, and
+    /// of its whole row.
     #[serde(default, with = "on_one_line")]
     verdicts: VecDeque<ItemHash>,
 }
@@ -99,8 +100,8 @@ impl StateMemory {
         }
     }
 
-    /// Extends the range of learnt rewards. Returns the previous range if the new rewards exceed it by
-    /// more than its width.
+    /// Extends the range of learnt rewards. Returns the previous range if the new rewards exceed it
+    /// by more than its width.
     pub fn add_rewards(&mut self, reward: &Evaluator, least: f64, greatest: f64) -> Option<(f64, f64)> {
         let Some(seen) = &mut self.reward else {
             let Evaluator { name, direction } = reward.clone();
@@ -217,8 +218,8 @@ impl StateMemory {
         self.verdicts.iter().copied().collect()
     }
 
-    /// Remembers verdicts of a table, each by two hashes: of its id, and of its row. Drops the oldest
-    /// if there are too many.
+    /// Remembers verdicts of a table, each by two hashes: of its id, and of its row. Drops the
+    /// oldest if there are too many.
     pub(crate) fn learnt_verdicts_of_table(&mut self, verdicts: &[ItemHash]) {
         let mut known = self.verdicts_of_tables();
         for two in verdicts.chunks_exact(2) {

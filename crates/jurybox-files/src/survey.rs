@@ -8,8 +8,8 @@
 use crate::error::Error;
 use crate::fixed_chunks::{BufferedChunks, chunk_rows};
 use crate::sampled_chunks::SampledChunks;
-use crate::table::{Table, ScanRequest};
-use crate::teach::{PerFileJury, observe_batch, observe_all};
+use crate::table::{ScanRequest, Table};
+use crate::teach::{PerFileJury, observe_all, observe_batch};
 use jurybox::Jury;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -81,7 +81,7 @@ fn power_for(last: u64) -> u32 {
 /// nothing if the policy does not learn from scores. After an error the jury is unchanged.
 ///
 /// ```
-/// use jurybox_files::{SurveyScope, Roles, Table, new_jury, survey};
+/// use jurybox_files::{Roles, SurveyScope, Table, new_jury, survey};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("scores.csv");

@@ -5,19 +5,19 @@
 mod scan_request;
 
 pub use self::scan_request::{KeepRecords, ScanRequest};
+use crate::cell_number::Notation;
+use crate::column_info;
 use crate::destination::{refuse_foreign, refuse_overwriting};
 use crate::error::Error;
 use crate::format::{Format, OutputColumns, RowSource};
-use crate::column_info;
 use crate::input::InputFile;
 use crate::long_format::{WideTable, widen};
-use crate::cell_number::Notation;
 use crate::own_columns::receipts_of_picks;
+use crate::progress::{ProgressWatch, WarningListener};
 use crate::read_options::ReadOptions;
-use crate::roles::{ColumnInfo, Roles, ColumnRoles};
+use crate::roles::{ColumnInfo, ColumnRoles, Roles};
 use crate::skip_bad_rows::SkippedRows;
 use crate::warning::{Warning, together};
-use crate::progress::{WarningListener, ProgressWatch};
 use jurybox::Direction;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -97,7 +97,12 @@ impl Table {
     }
 
     /// Opens files with reading options, such as a delimiter or words for "missing".
-    pub fn open_as(paths: &[PathBuf], reading: &ReadOptions, roles: &Roles, again: bool) -> Result<Table, Error> {
+    pub fn open_as(
+        paths: &[PathBuf],
+        reading: &ReadOptions,
+        roles: &Roles,
+        again: bool,
+    ) -> Result<Table, Error> {
         Table::over(Table::sources(paths, reading, again)?, paths.to_vec(), reading, roles)
     }
 

@@ -3,14 +3,14 @@
 //! A table that was sorted, or saved again by a spreadsheet, has the same hash, so that rows are
 //! neither learnt from nor picked twice.
 
-use crate::scan_plan::reviewer;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::id;
 use crate::item_hash::ItemHash;
-use crate::state_memory::MOST_VERDICTS;
-use crate::table::{Table, ScanRequest};
 use crate::join_verdicts::ItemList;
+use crate::scan_plan::reviewer;
+use crate::state_memory::MOST_VERDICTS;
+use crate::table::{ScanRequest, Table};
 use jurybox::{Evaluators, Reviewer};
 use std::collections::HashSet;
 
@@ -85,7 +85,12 @@ impl RowScan {
         let (mut scores, mut rewards) = (none.clone(), none.clone());
         let (mut found, mut known, mut known_ids) = (Vec::new(), HashSet::new(), ItemList::default());
         let rows = table.scan(
-            ScanRequest { key: true, reward: rewarded, reviewer: verdicts.is_some(), ..ScanRequest::default() },
+            ScanRequest {
+                key: true,
+                reward: rewarded,
+                reviewer: verdicts.is_some(),
+                ..ScanRequest::default()
+            },
             |mut part| {
                 let (mut scores, mut rewards) = (none.clone(), none.clone());
                 let values = part.batch.take_scores();

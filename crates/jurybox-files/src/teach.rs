@@ -1,12 +1,12 @@
 //! Learning from the rows of a table, round by round.
 
-use crate::scan_plan::reviewer;
-use crate::leakage::Leakage;
 use crate::error::Error;
 use crate::fixed_chunks::FixedChunk;
-use crate::ranker::scores;
-use crate::table::{Table, ScanRequest};
 use crate::join_verdicts::ItemList;
+use crate::leakage::Leakage;
+use crate::ranker::scores;
+use crate::scan_plan::reviewer;
+use crate::table::{ScanRequest, Table};
 use jurybox::{Example, Jury, Learnt, Reviewer};
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
@@ -56,8 +56,8 @@ impl LearnCounts {
     }
 }
 
-/// Lets a jury learn from every row of a table, and from the rewards if the table has them. `first` is
-/// the time of the first round. After an error the jury is unchanged.
+/// Lets a jury learn from every row of a table, and from the rewards if the table has them. `first`
+/// is the time of the first round. After an error the jury is unchanged.
 ///
 /// With a column of rounds, each run of rows with the same value is a round. Rounds are learnt in
 /// their order, as policies that forget need it; the rows of one round are held in memory. Without
@@ -76,7 +76,8 @@ impl LearnCounts {
 /// for (key, rounds) in [(None, 1), (Some("day".to_string()), 2)] {
 ///     roles.key = key;
 ///     let table = Table::open(std::slice::from_ref(&path), &roles, false)?;
-///     let mut jury = jurybox_files::new_jury(&"lin-ucb".parse()?, table.roles().evaluators())?;
+///     let mut jury =
+///         jurybox_files::new_jury(&"lin-ucb".parse()?, table.roles().evaluators())?;
 ///     let taught = teach(&table, &mut jury, 0)?;
 ///     assert_eq!((taught.rows, taught.labelled, taught.rounds), (3, 2, rounds));
 ///     assert_eq!(jury.seen().rounds, rounds);
@@ -112,8 +113,8 @@ pub(crate) fn teach_except(
     Ok(taught)
 }
 
-/// Lets a jury observe the scores of every row, without rewards. Returns the number of rows. After an
-/// error the jury is unchanged.
+/// Lets a jury observe the scores of every row, without rewards. Returns the number of rows. After
+/// an error the jury is unchanged.
 pub(crate) fn observe_all(table: &Table, jury: &mut Jury) -> Result<u64, Error> {
     let mut after = jury.clone();
     let by = if table.roles().key.is_some() { by_rounds } else { by_files };
@@ -296,5 +297,12 @@ pub(crate) fn observe_batch(
     examples.iter().for_each(|example| leakage.add(example.scores, example.reward));
     let rewards = || examples.iter().map(|example| example.reward);
     let range = rewards().reduce(f64::min).zip(rewards().reduce(f64::max));
-    Ok(LearnCounts { labelled: examples.len() as u64, used, ignored_rewards, range, leakage, ..LearnCounts::default() })
+    Ok(LearnCounts {
+        labelled: examples.len() as u64,
+        used,
+        ignored_rewards,
+        range,
+        leakage,
+        ..LearnCounts::default()
+    })
 }

@@ -1,7 +1,7 @@
 //! Rewards for verdicts that are words, as set by the user: `remove` is 1 and `keep` is 0.
 
+use crate::cell_number::{self, LIMIT, ParsedCell, is_the_word};
 use crate::error::Error;
-use crate::cell_number::{self, ParsedCell, LIMIT, is_the_word};
 use std::sync::Arc;
 
 /// Words, each with its reward.
@@ -65,7 +65,10 @@ mod tests {
                 labels.iter().map(|(word, value)| ((*word).to_string(), *value)).collect();
             checked(&labels).unwrap_err().to_string()
         };
-        assert_eq!(refused(&[(" ", 1.0)]), "label ``: the word is empty, and an empty cell means that there is no verdict");
+        assert_eq!(
+            refused(&[(" ", 1.0)]),
+            "label ``: the word is empty, and an empty cell means that there is no verdict"
+        );
         assert!(refused(&[("2", 1.0)]).contains("has a value already"));
         assert!(refused(&[("yes", 0.0)]).contains("has a value already"));
         assert!(refused(&[("a", f64::NAN)]).contains("within"));

@@ -1,15 +1,23 @@
 //! Warnings about tables: what was found odd though nothing failed.
 
+use crate::cell_number::{self, Notation, ParsedCell};
 use crate::error::RowPosition;
-use crate::cell_number::{self, ParsedCell, Notation};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// A warning about a table: a result is possible, but may not be what was meant.
 ///
 /// ```
-/// let warning = jurybox_files::Warning::MissingColumn { path: "mon.csv".into(), more: 2, column: "spam".into(), what: "scores" };
-/// assert_eq!(warning.to_string(), "mon.csv and 2 more files: there is no column `spam`: its scores are missing");
+/// let warning = jurybox_files::Warning::MissingColumn {
+///     path: "mon.csv".into(),
+///     more: 2,
+///     column: "spam".into(),
+///     what: "scores",
+/// };
+/// assert_eq!(
+///     warning.to_string(),
+///     "mon.csv and 2 more files: there is no column `spam`: its scores are missing"
+/// );
 /// assert_eq!(warning.code(), "missing-column");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -54,14 +62,16 @@ pub enum Warning {
         /// The first names in it.
         header: Vec<String>,
     },
-    /// A column that is not an evaluator because its cells, such as `1,234`, can be read in two ways.
+    /// A column that is not an evaluator because its cells, such as `1,234`, can be read in two
+    /// ways.
     TwoNumbers {
         /// The first file.
         path: PathBuf,
         /// The column.
         column: String,
     },
-    /// A column that is not an evaluator because it looks like ids, though some are empty or repeated.
+    /// A column that is not an evaluator because it looks like ids, though some are empty or
+    /// repeated.
     NearlyIds {
         /// The first file.
         path: PathBuf,
@@ -275,7 +285,14 @@ impl fmt::Display for Warning {
 /// ```
 /// use jurybox_files::{OddColumn, RowPosition};
 /// let first = vec![(RowPosition::Line(7), "high".to_string())];
-/// let odd = OddColumn { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false };
+/// let odd = OddColumn {
+///     path: "mon.csv".into(),
+///     column: "spam".into(),
+///     odd: 1,
+///     of: 90,
+///     first,
+///     is_reward: false,
+/// };
 /// assert_eq!(odd.first[0].1, "high");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -300,19 +317,39 @@ impl OddColumn {
     /// ```
     /// use jurybox_files::{OddColumn, RowPosition};
     /// let first = vec![(RowPosition::Line(7), "1,234".to_string())];
-    /// assert!(OddColumn { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false }.may_be_two_numbers());
+    /// assert!(
+    ///     OddColumn {
+    ///         path: "mon.csv".into(),
+    ///         column: "spam".into(),
+    ///         odd: 1,
+    ///         of: 90,
+    ///         first,
+    ///         is_reward: false
+    ///     }
+    ///     .may_be_two_numbers()
+    /// );
     /// ```
     pub fn may_be_two_numbers(&self) -> bool {
         !self.first.is_empty() && self.first.iter().all(|(_, cell)| Notation::is_either(cell.as_bytes()))
     }
 
-    /// Whether the first odd cells are numbers of another scale than the column: `20` among `13%`, or
-    /// `99%` among grades.
+    /// Whether the first odd cells are numbers of another scale than the column: `20` among `13%`,
+    /// or `99%` among grades.
     ///
     /// ```
     /// use jurybox_files::{OddColumn, RowPosition};
     /// let first = vec![(RowPosition::Line(7), "20".to_string())];
-    /// assert!(OddColumn { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false }.is_of_another_scale());
+    /// assert!(
+    ///     OddColumn {
+    ///         path: "mon.csv".into(),
+    ///         column: "spam".into(),
+    ///         odd: 1,
+    ///         of: 90,
+    ///         first,
+    ///         is_reward: false
+    ///     }
+    ///     .is_of_another_scale()
+    /// );
     /// ```
     pub fn is_of_another_scale(&self) -> bool {
         let number = |cell: &str| matches!(cell_number::parse(cell.as_bytes()), ParsedCell::Number(_));

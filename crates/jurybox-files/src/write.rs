@@ -1,11 +1,11 @@
 //! Writing of documents and tables: to a temporary file first, renamed once complete.
 
-use crate::output_rows::OutputRows;
 use crate::destination::Destination;
 use crate::error::Error;
 use crate::format::Format;
-use crate::terminal::TerminalOutput;
+use crate::output_rows::OutputRows;
 use crate::temporary_files;
+use crate::terminal::TerminalOutput;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -63,9 +63,10 @@ impl PendingFile {
                 let out = BufWriter::with_capacity(1 << 16, TerminalOutput::new());
                 PendingFile { path: "standard output".into(), to: OutputTarget::Stdout(out) }
             }
-            Destination::Through(file) => {
-                PendingFile { path: path.into(), to: OutputTarget::Through(BufWriter::with_capacity(1 << 16, file)) }
-            }
+            Destination::Through(file) => PendingFile {
+                path: path.into(),
+                to: OutputTarget::Through(BufWriter::with_capacity(1 << 16, file)),
+            },
             Destination::File { path, about } => {
                 let file = temporary_files::begin(&path, about.as_ref())?;
                 PendingFile { path, to: OutputTarget::File(BufWriter::with_capacity(1 << 16, file)) }
@@ -260,7 +261,12 @@ impl TableWriter {
         TableWriter::in_format(aside, Path::new(""), layout.format, layout.safe_csv)
     }
 
-    fn in_format(aside: PendingFile, name: &Path, format: Format, safe_csv: bool) -> Result<TableWriter, Error> {
+    fn in_format(
+        aside: PendingFile,
+        name: &Path,
+        format: Format,
+        safe_csv: bool,
+    ) -> Result<TableWriter, Error> {
         let sink = (format.info().create)(aside, name)?;
         Ok(TableWriter { sink, safe: safe_csv && format == Format::Csv })
     }
@@ -294,7 +300,9 @@ impl CompressedWriter {
         let path = aside.path().to_path_buf();
         let ending = name.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
         let by = match ending.as_deref() {
-            Some("gz") => Compressor::Gzip(flate2::write::GzEncoder::new(aside, flate2::Compression::default())),
+            Some("gz") => {
+                Compressor::Gzip(flate2::write::GzEncoder::new(aside, flate2::Compression::default()))
+            }
             Some("zst") => {
                 let encoder = zstd::stream::write::Encoder::new(aside, 3);
                 Compressor::Zstd(encoder.map_err(|e| Error::io(&path, "write", e))?)

@@ -1,16 +1,16 @@
 //! Output of picks: their rows with rank, value, probability and receipt.
 
-use crate::scan_plan::Batch;
-use crate::pick_round::{PickedRow, Picking};
-use crate::output_rows::{FormatCells, OutputColumn, OutputRows};
+use crate::cell_number::Notation;
 use crate::error::Error;
 use crate::format::{RowRequest, StoredRow};
-use crate::cell_number::Notation;
+use crate::output_rows::{FormatCells, OutputColumn, OutputRows};
 use crate::own_columns::free_name;
-use crate::write_ranking::finite;
+use crate::pick_round::{PickedRow, Picking};
 use crate::scan::ScanPart;
-use crate::table::{KeepRecords, Table, ScanRequest};
+use crate::scan_plan::Batch;
+use crate::table::{KeepRecords, ScanRequest, Table};
 use crate::write::{OutputLayout, TableWriter};
+use crate::write_ranking::finite;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::ArrowError;
 use jurybox::Receipt;
@@ -49,10 +49,16 @@ impl Picking {
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("hour.csv");
     /// # std::fs::write(&path, "post,spam\np1,0.9\np2,0.2\n")?;
-    /// let table = Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
-    /// let mut state = State::from(Jury::new(&"average".parse()?, table.roles().evaluators().clone())?);
+    /// let table =
+    ///     Table::open(&[path], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
+    /// let mut state =
+    ///     State::from(Jury::new(&"average".parse()?, table.roles().evaluators().clone())?);
     /// let picking = choose(&table, &mut state, PickOptions { k: 1, ..PickOptions::default() })?;
-    /// let rows = |all| picking.to_batches(&table, all).map(|batches| batches.iter().map(|batch| batch.num_rows()).sum());
+    /// let rows = |all| {
+    ///     picking
+    ///         .to_batches(&table, all)
+    ///         .map(|batches| batches.iter().map(|batch| batch.num_rows()).sum())
+    /// };
     /// assert_eq!((rows(false)?, rows(true)?), (1, 2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -73,7 +79,11 @@ impl Picking {
     }
 
     /// Calls `each` with all rows and their picks, batch by batch in the order of the table.
-    fn every(&self, table: &Table, mut each: impl FnMut(OutputRows) -> Result<(), Error>) -> Result<(), Error> {
+    fn every(
+        &self,
+        table: &Table,
+        mut each: impl FnMut(OutputRows) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let (places, probabilities) = (self.places(), self.probabilities()?);
         table.scan(
             ScanRequest { records: KeepRecords::All, ..ScanRequest::default() },
@@ -92,7 +102,8 @@ impl Picking {
         Ok(())
     }
 
-    /// The picks as JSON objects, best first, with the column names that [`write`](Self::write) uses.
+    /// The picks as JSON objects, best first, with the column names that [`write`](Self::write)
+    /// uses.
     pub fn to_json(&self, table: &Table) -> Result<Vec<serde_json::Value>, Error> {
         Ok(self.output_rows(table)?.iter().flat_map(OutputRows::objects).collect())
     }
@@ -102,8 +113,8 @@ impl Picking {
         self.picks.iter().enumerate().map(|(at, pick)| (pick.row, at)).collect()
     }
 
-    /// The rows of the picks, best first, one output each. Reads only these rows if the source allows
-    /// it, and the whole source otherwise.
+    /// The rows of the picks, best first, one output each. Reads only these rows if the source
+    /// allows it, and the whole source otherwise.
     fn output_rows(&self, table: &Table) -> Result<Vec<OutputRows>, Error> {
         let places = self.places();
         let by_number = |row: u64| {
@@ -143,8 +154,8 @@ impl Picking {
     }
 
     /// Adds the columns of picks to `rows`. Probabilities are those of all rows, or those of the
-    /// receipts if `probabilities` is `None`. Scores are written in plain notation, so that picks can
-    /// be read without the options for the table.
+    /// receipts if `probabilities` is `None`. Scores are written in plain notation, so that picks
+    /// can be read without the options for the table.
     pub(crate) fn with_picks(
         &self,
         rows: &OutputRows,
@@ -211,8 +222,8 @@ fn keep_passing(
     Ok(())
 }
 
-/// A column of receipts: JSON objects in JSON lines, JSON text elsewhere, missing for rows that were
-/// not picked.
+/// A column of receipts: JSON objects in JSON lines, JSON text elsewhere, missing for rows that
+/// were not picked.
 #[derive(Debug)]
 struct ReceiptCells(Vec<Option<Receipt>>);
 

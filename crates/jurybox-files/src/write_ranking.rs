@@ -1,13 +1,14 @@
-//! Output of rankings: the best rows with rank, score and contributions, or every row with its score.
+//! Output of rankings: the best rows with rank, score and contributions, or every row with its
+//! score.
 
-use crate::output_rows::{OutputColumn, OutputRows};
+use crate::buffer_pool::BufferPool;
 use crate::error::Error;
 use crate::format::RowRequest;
-use crate::ranker::{ValueBuffers, Ranker};
+use crate::output_rows::{OutputColumn, OutputRows};
 use crate::own_columns::free_name;
-use crate::buffer_pool::BufferPool;
 use crate::rank::{Ranking, Winner};
-use crate::table::{KeepRecords, Table, ScanRequest};
+use crate::ranker::{Ranker, ValueBuffers};
+use crate::table::{KeepRecords, ScanRequest, Table};
 use crate::write::{OutputLayout, TableWriter};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
@@ -24,8 +25,8 @@ impl Ranking {
         writer.finish()
     }
 
-    /// The best rows as record batches. A batch has neighbours in the ranking from one source, so that
-    /// a column can have different types in different batches.
+    /// The best rows as record batches. A batch has neighbours in the ranking from one source, so
+    /// that a column can have different types in different batches.
     ///
     /// ```
     /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
@@ -33,9 +34,14 @@ impl Ranking {
     /// # let path = dir.path().join("scores.csv");
     /// # std::fs::write(&path, "post,spam\np1,0.9\np2,0.2\n")?;
     /// let table = Table::open(&[path], &Roles::default(), false)?;
-    /// let ranking = rank(&table, &Ranker::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
+    /// let ranking = rank(
+    ///     &table,
+    ///     &Ranker::Weights(vec![1.0]),
+    ///     RankOptions { k: 1, ..RankOptions::default() },
+    /// )?;
     /// let batches = ranking.to_batches(&table)?;
-    /// let names: Vec<&str> = batches[0].schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+    /// let names: Vec<&str> =
+    ///     batches[0].schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
     /// assert_eq!(names, ["rank", "score", "post", "spam"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -86,7 +92,10 @@ impl Ranking {
         let mut output = OutputRows { rows: rows.rows, ..OutputRows::default() };
         let free = |name: &str| free_name(&rows.names, name);
         output.push(free("rank"), OutputColumn::Count(run.iter().map(|winner| winner.rank).collect()));
-        output.push(free("score"), OutputColumn::Number(run.iter().map(|winner| finite(winner.score)).collect()));
+        output.push(
+            free("score"),
+            OutputColumn::Number(run.iter().map(|winner| finite(winner.score)).collect()),
+        );
         if self.explained {
             let contribution = |of: &dyn Fn(&Contributions) -> f64| -> OutputColumn {
                 let each = run.iter().map(|winner| winner.contributions.as_ref().map_or(f64::NAN, of));
@@ -159,7 +168,12 @@ pub(crate) fn values_of_rows(table: &Table, ranker: &Ranker) -> Result<Vec<f64>,
 /// assert_eq!(std::fs::read_to_string(out)?, "score,post,spam\n1.8,p1,0.9\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn score_all(table: &Table, ranker: &Ranker, path: &Path, layout: impl Into<OutputLayout>) -> Result<u64, Error> {
+pub fn score_all(
+    table: &Table,
+    ranker: &Ranker,
+    path: &Path,
+    layout: impl Into<OutputLayout>,
+) -> Result<u64, Error> {
     let mut writer = TableWriter::new(path, layout)?;
     let (form, buffers) = (ranker.form(), BufferPool::<ValueBuffers>::default());
     let want = ScanRequest { records: KeepRecords::All, form: form.as_ref(), ..ScanRequest::default() };

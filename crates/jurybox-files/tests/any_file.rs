@@ -1,7 +1,9 @@
 //! Random tables in every format: no panic, the right number of rows, and the same result for any
 //! number of threads.
 
-use jurybox_files::{Format, Ranker, RankOptions, Roles, Table, ScanRequest, expand, rank, score_all, new_jury, teach};
+use jurybox_files::{
+    Format, RankOptions, Ranker, Roles, ScanRequest, Table, expand, new_jury, rank, score_all, teach,
+};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -212,7 +214,8 @@ fn halves_merged_rank_as_the_whole() {
         merged.merge(&learn(from_ref(&right))).unwrap();
         let order = |jury: jurybox::Jury| {
             let table = Table::open(from_ref(&whole), &roles, false).unwrap();
-            let ranking = rank(&table, &Ranker::jury(&jury), RankOptions { k: 300, ..RankOptions::default() });
+            let ranking =
+                rank(&table, &Ranker::jury(&jury), RankOptions { k: 300, ..RankOptions::default() });
             ranking.unwrap().winners().iter().map(|winner| winner.row).collect::<Vec<_>>()
         };
         assert_eq!(order(merged), order(learn(from_ref(&whole))), "{}", entry.name);

@@ -18,7 +18,7 @@ use arrow_array::{
     UInt8Array, UInt16Array, UInt32Array, UInt64Array, UnionArray,
 };
 use arrow_schema::{DataType, Field, IntervalUnit, UnionFields};
-use jurybox_files::{Format, Ranker, RankOptions, Roles, Table, rank};
+use jurybox_files::{Format, RankOptions, Ranker, Roles, Table, rank};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::sync::Arc;
 

@@ -2,7 +2,9 @@
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use jurybox::{Evaluators, Jury, Spec, policies};
-use jurybox_files::{Ranker, SurveyScope, RankOptions, Roles, SurveySize, Table, rank, new_jury, survey, teach};
+use jurybox_files::{
+    RankOptions, Ranker, Roles, SurveyScope, SurveySize, Table, new_jury, rank, survey, teach,
+};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use std::fmt::Write;

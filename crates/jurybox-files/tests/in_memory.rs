@@ -8,7 +8,7 @@ use arrow_array::{
     Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
 };
 use jurybox_files::{
-    Error, Format, Ranker, RankOptions, Roles, Table, ScanRequest, rank, report, score_all, new_jury, teach,
+    Error, Format, RankOptions, Ranker, Roles, ScanRequest, Table, new_jury, rank, report, score_all, teach,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;

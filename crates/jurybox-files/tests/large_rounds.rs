@@ -4,7 +4,7 @@
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use jurybox::rand::SeedableRng;
 use jurybox::{Example, Jury};
-use jurybox_files::{Ranker, PickOptions, Roles, State, Table, choose, score_all, new_jury, teach};
+use jurybox_files::{PickOptions, Ranker, Roles, State, Table, choose, new_jury, score_all, teach};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The whole of learning from files: notices, skipped rows, and states left unchanged.
 
 use jurybox_files::{
-    Error, Format, RowInput, LearnHost, VerdictOptions, LearnOptions, PickOptions, Roles, State, Table, LearnNotice, Warning,
-    learn_rows, learn_verdicts, pick_rows,
+    Error, Format, LearnHost, LearnNotice, LearnOptions, PickOptions, Roles, RowInput, State, Table,
+    VerdictOptions, Warning, learn_rows, learn_verdicts, pick_rows,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -149,10 +149,7 @@ fn rows_in_memory_with_ids_are_recognised() {
     for again in [in_memory("1.csv"), in_memory("turned.csv"), folder.files(["turned.csv"])] {
         let mut host = Listener::default();
         assert!(learn_rows(Some(&first), again, &how(), &mut host).unwrap().is_none());
-        assert!(
-            host.0[0].ends_with(": skipped, because the same rows were learnt before"),
-            "{host:?}"
-        );
+        assert!(host.0[0].ends_with(": skipped, because the same rows were learnt before"), "{host:?}");
     }
     let items = |given: RowInput<'_>, how: &LearnOptions| {
         learn_rows(Some(&first), given, how, &mut ()).unwrap().unwrap().state.jury.seen().items
@@ -187,7 +184,11 @@ fn verdicts_need_a_column_of_their_own() {
     fs::write(folder.path("found.csv"), "post,found\nd1n1,1\n").unwrap();
     fs::write(folder.path("other.csv"), "post,other\nd1n1,1\n").unwrap();
     let state = learn_rows(None, folder.files(["1.csv"]), &how(), &mut ()).unwrap().unwrap().state;
-    let how = |reward: &str| VerdictOptions { id: "post".into(), reward: reward.into(), ..VerdictOptions::default() };
+    let how = |reward: &str| VerdictOptions {
+        id: "post".into(),
+        reward: reward.into(),
+        ..VerdictOptions::default()
+    };
     let refuse = |verdicts: RowInput<'_>, how: &VerdictOptions| -> Error {
         learn_verdicts(&state, folder.files(["1.csv"]), verdicts, how, &mut ()).unwrap_err()
     };
@@ -273,17 +274,14 @@ fn an_id_that_returns_with_other_scores_counts_and_is_reported() {
         .unwrap();
     let mut how = how();
     how.roles.reviewer = Some("who".into());
-    let told =
-        |lesson: &jurybox_files::LearnResult| lesson.notices().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let told = |lesson: &jurybox_files::LearnResult| {
+        lesson.notices().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
     let first = learn_rows(None, folder.files(["mon.csv"]), &how, &mut ()).unwrap().unwrap();
     assert_eq!(told(&first), [""; 0]);
     let second = learn_rows(Some(&first.state), folder.files(["tue.csv"]), &how, &mut ()).unwrap().unwrap();
     assert_eq!((second.taught.used, second.taught.learnt_before, second.taught.known_ids.count), (3, 0, 3));
-    assert!(
-        told(&second)[0].starts_with("3 rows have an id that was learnt before "),
-        "{:?}",
-        told(&second)
-    );
+    assert!(told(&second)[0].starts_with("3 rows have an id that was learnt before "), "{:?}", told(&second));
     let both = learn_rows(None, folder.files(["mon.csv", "tue.csv"]), &how, &mut ()).unwrap().unwrap();
     assert_eq!((both.taught.used, told(&both)), (6, told(&second)));
     // In rounds of their own, too. An id twice in one table is a matter of that table.

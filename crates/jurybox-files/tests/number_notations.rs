@@ -1,6 +1,6 @@
 //! Notations of numbers in real files: which cells are read, missing or refused, and the messages.
 
-use jurybox_files::{Decimal, LongFormat, ReadOptions, Roles, Table, ScanRequest};
+use jurybox_files::{Decimal, LongFormat, ReadOptions, Roles, ScanRequest, Table};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -244,9 +244,11 @@ fn long_tables_are_made_wide() {
     assert!(same(&found.scores, &[0.8, 0.6, 0.4, MISSING]), "{found:?}");
     assert!(same(&found.rewards, &[1.0, 0.0]), "{found:?}");
     let said = found.warnings.join("\n");
-    for part in
-        ["1 row without an item or a judge", "1 grade given more than once", "`verdict` differs within an item in 1 row"]
-    {
+    for part in [
+        "1 row without an item or a judge",
+        "1 grade given more than once",
+        "`verdict` differs within an item in 1 row",
+    ] {
         assert!(said.contains(part), "{said}");
     }
 }

@@ -8,7 +8,7 @@ use arrow_array::{
     Float32Array, Float64Array, Int64Array, RecordBatch, StringArray, StructArray, Time32MillisecondArray,
     TimestampMicrosecondArray, UInt64Array,
 };
-use jurybox_files::{Format, Ranker, RankOptions, Roles, Table, rank, score_all};
+use jurybox_files::{Format, RankOptions, Ranker, Roles, Table, rank, score_all};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::path::{Path, PathBuf};

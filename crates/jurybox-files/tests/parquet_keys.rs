@@ -6,8 +6,8 @@ use arrow_array::{
 };
 use jurybox::Jury;
 use jurybox_files::{
-    Error, Format, RowInput, VerdictOptions, Ranker, OutputLayout, LearnOptions, PickOptions, RankOptions, Roles, State, Table,
-    ScanRequest, choose, learn_rows, learn_verdicts, rank,
+    Error, Format, LearnOptions, OutputLayout, PickOptions, RankOptions, Ranker, Roles, RowInput,
+    ScanRequest, State, Table, VerdictOptions, choose, learn_rows, learn_verdicts, rank,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
@@ -104,7 +104,8 @@ fn of_groups(path: &Path) -> String {
 fn of_rounds(path: &Path) -> String {
     let roles = Roles { key: Some("g".into()), reward: Some("v".into()), ..Roles::default() };
     let how = LearnOptions { roles, ..LearnOptions::default() };
-    let lesson = learn_rows(Some(&state()), RowInput::Files(vec![path.into()]), &how, &mut ()).unwrap().unwrap();
+    let lesson =
+        learn_rows(Some(&state()), RowInput::Files(vec![path.into()]), &how, &mut ()).unwrap().unwrap();
     let seen = lesson.state.jury.seen();
     assert_eq!((seen.items, seen.used), (u64::from(ROWS), u64::from(ROWS)), "{}", path.display());
     format!("{:?} {:?}", lesson.taught, lesson.state.jury.to_bytes())
@@ -179,7 +180,8 @@ fn ids_beyond_the_precision_of_a_float_are_refused() {
             // Also where they only tell which rows belong to one item.
             let roles = Roles { id: vec!["g".into()], ..Roles::default() };
             let table = Table::open(std::slice::from_ref(file), &roles, true).unwrap();
-            let read = table.scan(ScanRequest { ids: true, ..ScanRequest::default() }, |_| Ok(()), |_, ()| Ok(()));
+            let read =
+                table.scan(ScanRequest { ids: true, ..ScanRequest::default() }, |_| Ok(()), |_, ()| Ok(()));
             assert_eq!(read.unwrap_err().code(), "rounded-id", "{kind}, {}", file.display());
         }
     }

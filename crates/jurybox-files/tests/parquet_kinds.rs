@@ -1,7 +1,7 @@
 //! Numbers of a Parquet file are the same for all encodings, compressions, pages, nulls and types.
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch};
-use jurybox_files::{Ranker, RankOptions, Roles, Table, ScanRequest, rank};
+use jurybox_files::{RankOptions, Ranker, Roles, ScanRequest, Table, rank};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};

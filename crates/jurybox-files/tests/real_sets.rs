@@ -2,7 +2,7 @@
 
 mod sets;
 
-use jurybox_files::{Basis, Ranker, RankOptions, Relation, Roles, Table, rank, report, new_jury, teach};
+use jurybox_files::{Basis, RankOptions, Ranker, Relation, Roles, Table, new_jury, rank, report, teach};
 use sets::{each, names, table};
 use std::io::Write;
 
@@ -19,7 +19,8 @@ fn ranking_without_labels_finds_what_it_found_before() {
         let mut jury = new_jury(&jurybox::Spec::default(), unlabelled.roles().evaluators()).unwrap();
         teach(&unlabelled, &mut jury, 0).unwrap();
         let ranking =
-            rank(&unlabelled, &Ranker::jury(&jury), RankOptions { k: 100, ..RankOptions::default() }).unwrap();
+            rank(&unlabelled, &Ranker::jury(&jury), RankOptions { k: 100, ..RankOptions::default() })
+                .unwrap();
         assert_eq!((ranking.rows(), ranking.winners().len()), (set.rows, 100), "{}", set.file);
         let (mut rewards, mut sum) = (Vec::new(), 0.0);
         let want = jurybox_files::ScanRequest { reward: true, ..jurybox_files::ScanRequest::default() };

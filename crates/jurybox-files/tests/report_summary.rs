@@ -199,11 +199,7 @@ fn picked_rows_mute_no_evaluator() {
         .collect();
     let report = made(&["good", "idle", "verdict"], &rows, None);
     assert!(!advice(&report).contains(&Advice::Mute), "{:?}", report.summary);
-    assert!(
-        report.summary[1].contains("rows like those that were reviewed"),
-        "{:?}",
-        report.summary
-    );
+    assert!(report.summary[1].contains("rows like those that were reviewed"), "{:?}", report.summary);
 }
 
 #[test]

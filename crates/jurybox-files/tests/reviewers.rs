@@ -3,8 +3,8 @@
 use jurybox::Reviewer;
 use jurybox::options::Fraction;
 use jurybox_files::{
-    Error, Format, RowInput, VerdictOptions, LearnOptions, PickOptions, Roles, State, Table, choose, learn_rows,
-    learn_verdicts, report,
+    Error, Format, LearnOptions, PickOptions, Roles, RowInput, State, Table, VerdictOptions, choose,
+    learn_rows, learn_verdicts, report,
 };
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -87,12 +87,9 @@ fn a_state_remembers_its_contexts() {
     let path = csv(dir.path());
     let state = learnt(path.clone());
     let seated = state.jury.evaluators().as_slice().to_vec();
-    let table = Table::open(&[path], &Roles { learnt_evaluators: seated, ..Roles::default() }, false).unwrap();
-    assert!(
-        table.roles().to_string().starts_with("Scores: a, b. Context: language."),
-        "{}",
-        table.roles()
-    );
+    let table =
+        Table::open(&[path], &Roles { learnt_evaluators: seated, ..Roles::default() }, false).unwrap();
+    assert!(table.roles().to_string().starts_with("Scores: a, b. Context: language."), "{}", table.roles());
 }
 
 #[test]
@@ -106,8 +103,9 @@ fn returned_verdicts_name_their_reviewers() {
         ..Roles::default()
     };
     let table = Table::open(&[hour], &by_post, true).unwrap();
-    let mut state =
-        State::from(jurybox_files::new_jury(&"adaptive".parse().unwrap(), table.roles().evaluators()).unwrap());
+    let mut state = State::from(
+        jurybox_files::new_jury(&"adaptive".parse().unwrap(), table.roles().evaluators()).unwrap(),
+    );
     let picks = dir.path().join("picks.csv");
     let options = PickOptions { k: 60, ..PickOptions::default() };
     choose(&table, &mut state, options).unwrap().write(&table, &picks, Format::Csv, false).unwrap();
@@ -122,7 +120,8 @@ fn returned_verdicts_name_their_reviewers() {
         ..VerdictOptions::default()
     };
     let learn = |reviewer| {
-        let (picks, verdicts) = (RowInput::Files(vec![picks.clone()]), RowInput::Files(vec![verdicts.clone()]));
+        let (picks, verdicts) =
+            (RowInput::Files(vec![picks.clone()]), RowInput::Files(vec![verdicts.clone()]));
         learn_verdicts(&state, picks, verdicts, &how(reviewer), &mut ()).unwrap().expect("there are verdicts")
     };
     let level = Fraction::try_from(0.9).unwrap();
@@ -146,10 +145,7 @@ fn a_report_shows_reviewers_by_name() {
     assert_eq!(names, [Some("ann"), Some("bob"), Some("cid"), None]);
     assert_eq!(report.reviewers.iter().map(|about| about.verdicts).sum::<u64>(), ROWS as u64);
     let text = report.to_table();
-    assert!(
-        text.contains("\nreviewer") && text.contains("\nbob") && text.contains("(no name)"),
-        "{text}"
-    );
+    assert!(text.contains("\nreviewer") && text.contains("\nbob") && text.contains("(no name)"), "{text}");
     assert!(report.to_html().contains("<h2>The reviewers</h2>"));
     let mut text = std::fs::read_to_string(&path).unwrap();
     for name in [" ann ", " bob ", " cid ", "  "] {

@@ -1,7 +1,7 @@
 //! Rounds in `learn`: a file, or the values of the round column, never the batches of a file.
 
 use jurybox::Jury;
-use jurybox_files::{Format, Ranker, Roles, Table, score_all, new_jury, teach};
+use jurybox_files::{Format, Ranker, Roles, Table, new_jury, score_all, teach};
 use std::fmt::Write;
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 //! replacement.
 
 use jurybox::Evaluator;
-use jurybox_files::{Error, Roles, Table, ScanRequest};
+use jurybox_files::{Error, Roles, ScanRequest, Table};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -15,13 +15,13 @@ mod jsonl;
 pub(crate) mod memory;
 pub(crate) mod parquet;
 
-use crate::scan_plan::ScanPlan;
-use crate::output_rows::OutputRows;
+use crate::cell_number::Notation;
 use crate::error::Error;
 use crate::input::InputFile;
-use crate::cell_number::Notation;
+use crate::output_rows::OutputRows;
 use crate::roles::{ColumnInfo, ColumnRoles};
 use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
 use crate::warning::Warning;
 use crate::write::{PendingFile, TableSink};
 use arrow_array::RecordBatch;
@@ -166,7 +166,11 @@ pub(crate) trait RowSource: fmt::Debug + Send + Sync {
 
     /// Starts a pass over the given row ranges only, in order. Only sources with known `rows`
     /// support this; the default reads everything.
-    fn units_of_rows(&self, _rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+    fn units_of_rows(
+        &self,
+        _rows: &[Range<u64>],
+        bytes: &Arc<AtomicU64>,
+    ) -> Result<Box<dyn UnitReader + '_>, Error> {
         self.units(bytes)
     }
 

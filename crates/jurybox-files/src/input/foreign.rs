@@ -43,7 +43,10 @@ mod tests {
 
     #[test]
     fn files_are_known_by_their_first_bytes_and_headers_are_not_taken_for_them() {
-        assert_eq!(foreign(b"PK\x03\x04...xl/workbook.xml"), Some(ForeignKind::Spreadsheet("an Excel workbook")));
+        assert_eq!(
+            foreign(b"PK\x03\x04...xl/workbook.xml"),
+            Some(ForeignKind::Spreadsheet("an Excel workbook"))
+        );
         assert_eq!(foreign(b"PK\x03\x04...scores.csv"), Some(ForeignKind::ZipArchive));
         assert_eq!(foreign(b"\xfd7zXZ\0\0"), Some(ForeignKind::Compressed("xz")));
         assert_eq!(foreign(b"BZh91AY\x01\x02"), Some(ForeignKind::Compressed("bzip2")));

@@ -83,7 +83,10 @@ impl<R: Read> JsonItems<R> {
                     return Ok(());
                 }
                 _ if self.array == Some(true) => {
-                    return Err(io::Error::new(ErrorKind::InvalidData, "there is text after the end of the JSON array"));
+                    return Err(io::Error::new(
+                        ErrorKind::InvalidData,
+                        "there is text after the end of the JSON array",
+                    ));
                 }
                 _ => (self.within, self.begun) = (true, true),
             }

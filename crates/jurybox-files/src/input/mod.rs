@@ -17,8 +17,8 @@ use crate::fingerprint::of_contents;
 pub(crate) use crate::format::Format;
 use crate::format::blocks::LONGEST;
 use crate::open_regular::open_plain;
-use crate::read_options::ReadOptions;
 use crate::progress::CountingReader;
+use crate::read_options::ReadOptions;
 use std::fs::{File, Metadata};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -128,7 +128,12 @@ impl InputFile {
         Self::stream(Path::new("standard input"), &mut io::stdin().lock(), reading, again)
     }
 
-    fn stream(path: &Path, from: &mut impl Read, reading: &ReadOptions, again: bool) -> Result<InputFile, Error> {
+    fn stream(
+        path: &Path,
+        from: &mut impl Read,
+        reading: &ReadOptions,
+        again: bool,
+    ) -> Result<InputFile, Error> {
         let (path, reading) = (path.to_path_buf(), reading.clone());
         let head = peek(from).map_err(|e| Error::io(&path, "read", e))?;
         if head.is_empty() {
@@ -163,7 +168,9 @@ impl InputFile {
     /// Converts JSON to valid JSON lines: spread-out items, and the constants that Python writes.
     fn lines_of(&self, text: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
         match self.format {
-            Format::JsonLines if self.items => Box::new(python_json::PythonJson::new(json_items::JsonItems::new(text))),
+            Format::JsonLines if self.items => {
+                Box::new(python_json::PythonJson::new(json_items::JsonItems::new(text)))
+            }
             Format::JsonLines => Box::new(python_json::PythonJson::new(text)),
             Format::Csv | Format::Parquet => text,
         }
@@ -319,7 +326,12 @@ pub(crate) fn decompressed(raw: TextReader) -> io::Result<TextReader> {
 ///
 /// The user's choice wins; then Parquet's magic number; then the name, unless its ending is one of
 /// plain text (`.csv`, `.txt`); then the first bytes.
-fn detect_format(path: &Path, name: &str, head: &[u8], reading: &ReadOptions) -> Result<(Format, bool), Error> {
+fn detect_format(
+    path: &Path,
+    name: &str,
+    head: &[u8],
+    reading: &ReadOptions,
+) -> Result<(Format, bool), Error> {
     let foreign = |head: &[u8]| match foreign::foreign(head) {
         Some(kind) => Err(Error::Foreign { path: path.into(), kind }),
         None => Ok(()),

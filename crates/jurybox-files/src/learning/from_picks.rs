@@ -1,15 +1,15 @@
 //! Learning from the verdicts on picks, which are in the files of the picks or in others.
 
-use super::{RowInput, LearnHost, LearnNotice, reward, notify_of_reviewers};
-use crate::error::Error;
+use super::{LearnHost, LearnNotice, RowInput, notify_of_reviewers, reward};
 use crate::cell_number::Decimal;
-use crate::own_columns::is_output_name;
 use crate::empty_files::split_empty_files;
+use crate::error::Error;
+use crate::join_verdicts::{JoinedVerdicts, join_verdicts};
+use crate::own_columns::is_output_name;
 use crate::read_options::ReadOptions;
 use crate::roles::{Role, Roles};
 use crate::state::State;
 use crate::table::Table;
-use crate::join_verdicts::{JoinedVerdicts, join_verdicts};
 use crate::warning::Warning;
 use jurybox::Direction;
 
@@ -17,7 +17,11 @@ use jurybox::Direction;
 ///
 /// ```
 /// use jurybox_files::VerdictOptions;
-/// let how = VerdictOptions { id: "post".into(), reward: "verdict".into(), ..VerdictOptions::default() };
+/// let how = VerdictOptions {
+///     id: "post".into(),
+///     reward: "verdict".into(),
+///     ..VerdictOptions::default()
+/// };
 /// assert!(!how.together);
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -73,23 +77,44 @@ impl VerdictResult {
 
 /// Learns the verdicts on picks, each once. Returns `None` if there are no verdicts yet.
 ///
-/// Skips files without rows, and picks without the column of verdicts if both are in the same files.
-/// See [`join_verdicts`] for how they are joined.
+/// Skips files without rows, and picks without the column of verdicts if both are in the same
+/// files. See [`join_verdicts`] for how they are joined.
 ///
 /// ```
-/// use jurybox_files::{Format, RowInput, VerdictOptions, PickOptions, Roles, State, Table, choose, learn_verdicts};
+/// use jurybox_files::{
+///     Format, PickOptions, Roles, RowInput, State, Table, VerdictOptions, choose,
+///     learn_verdicts,
+/// };
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = |name: &str| dir.path().join(name);
 /// std::fs::write(path("hour.csv"), "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
 /// std::fs::write(path("verdicts.csv"), "post,verdict\np3,1\n")?;
-/// let hour = Table::open(&[path("hour.csv")], &Roles { key: Some("post".into()), ..Roles::default() }, true)?;
-/// let mut state = State::from(jurybox_files::new_jury(&"lin-ucb".parse()?, hour.roles().evaluators())?);
-/// choose(&hour, &mut state, PickOptions { k: 2, ..PickOptions::default() })?.write(&hour, &path("picks.csv"), Format::Csv, false)?;
+/// let hour = Table::open(
+///     &[path("hour.csv")],
+///     &Roles { key: Some("post".into()), ..Roles::default() },
+///     true,
+/// )?;
+/// let mut state =
+///     State::from(jurybox_files::new_jury(&"lin-ucb".parse()?, hour.roles().evaluators())?);
+/// choose(&hour, &mut state, PickOptions { k: 2, ..PickOptions::default() })?.write(
+///     &hour,
+///     &path("picks.csv"),
+///     Format::Csv,
+///     false,
+/// )?;
 ///
-/// let how = VerdictOptions { id: "post".into(), reward: "verdict".into(), ..VerdictOptions::default() };
-/// let (picks, verdicts) = (RowInput::Files(vec![path("picks.csv")]), RowInput::Files(vec![path("verdicts.csv")]));
-/// let returned = learn_verdicts(&state, picks, verdicts, &how, &mut ())?.expect("there is a verdict");
+/// let how = VerdictOptions {
+///     id: "post".into(),
+///     reward: "verdict".into(),
+///     ..VerdictOptions::default()
+/// };
+/// let (picks, verdicts) = (
+///     RowInput::Files(vec![path("picks.csv")]),
+///     RowInput::Files(vec![path("verdicts.csv")]),
+/// );
+/// let returned =
+///     learn_verdicts(&state, picks, verdicts, &how, &mut ())?.expect("there is a verdict");
 /// assert_eq!((returned.back.used, returned.state.jury.seen().used), (1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -102,7 +127,8 @@ pub fn learn_verdicts(
 ) -> Result<Option<VerdictResult>, Error> {
     let reward = reward::directed(&how.reward, &how.invert, Some(before))?;
     let evaluators = before.jury.evaluators();
-    if how.together && (is_output_name(&reward.name) || evaluators.names().any(|known| known == reward.name)) {
+    if how.together && (is_output_name(&reward.name) || evaluators.names().any(|known| known == reward.name))
+    {
         return Err(Error::NotAVerdict { column: reward.name });
     }
     // The scores of picks are in Jurybox's own notation; the options are about the verdicts.
@@ -112,7 +138,12 @@ pub fn learn_verdicts(
         ReadOptions::default()
     };
     let key = || Some(how.id.clone());
-    let of_picks = Roles { key: key(), key_role: Role::Id, learnt_evaluators: evaluators.as_slice().to_vec(), ..Roles::default() };
+    let of_picks = Roles {
+        key: key(),
+        key_role: Role::Id,
+        learnt_evaluators: evaluators.as_slice().to_vec(),
+        ..Roles::default()
+    };
     // Picks from an empty file are an empty file.
     let picks = match picks {
         RowInput::Files(paths) => {
@@ -170,7 +201,11 @@ fn is_shown(warning: &Warning) -> bool {
 }
 
 /// The table of verdicts, or `None` if there are none yet.
-fn open_verdicts(verdicts: RowInput<'_>, roles: &Roles, how: &VerdictOptions) -> Result<Option<Table>, Error> {
+fn open_verdicts(
+    verdicts: RowInput<'_>,
+    roles: &Roles,
+    how: &VerdictOptions,
+) -> Result<Option<Table>, Error> {
     let mut paths = match verdicts {
         RowInput::Files(paths) => paths,
         once @ (RowInput::Once(_) | RowInput::Again(_)) => {

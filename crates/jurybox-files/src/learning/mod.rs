@@ -15,24 +15,24 @@
 //! was new. Messages are [`LearnNotice`]s: the host receives them as they arise, and the results
 //! have those that are known only at the end.
 
-mod new_rows;
 mod from_picks;
-mod reward;
+mod new_rows;
 mod notice;
+mod reward;
 
 pub use from_picks::{VerdictOptions, VerdictResult, learn_verdicts};
 pub use notice::LearnNotice;
 
-use crate::error::Error;
-use crate::ranker::new_jury;
 use crate::empty_files::{EmptyFile, split_empty_files};
+use crate::error::Error;
+use crate::evaluator_change::{AllowedChange, EvaluatorChange, same_policy, without_forgotten};
+use crate::join_verdicts::ItemList;
+use crate::ranker::new_jury;
 use crate::read_options::ReadOptions;
 use crate::roles::Roles;
-use crate::evaluator_change::{AllowedChange, EvaluatorChange, without_forgotten, same_policy};
 use crate::state::State;
 use crate::table::Table;
 use crate::teach::{LearnCounts, teach_except};
-use crate::join_verdicts::ItemList;
 use crate::warning::Warning;
 use jurybox::{Direction, Evaluator, Jury, Spec};
 use new_rows::{LearntNames, NewFiles, NewRows};
@@ -47,13 +47,16 @@ pub type OpenOnce<'a> = Box<dyn FnOnce(&ReadOptions, &Roles, bool) -> Result<Tab
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
-/// use jurybox_files::{RowInput, LearnOptions, OpenAgain, Table, learn_rows};
+/// use jurybox_files::{LearnOptions, OpenAgain, RowInput, Table, learn_rows};
 /// use std::sync::Arc;
 ///
 /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.9, 0.2]));
 /// let batch = RecordBatch::try_from_iter([("spam", spam)])?;
-/// let open: OpenAgain<'_> = Box::new(move |reading, roles, _again| Table::from_batches_as(vec![batch.clone()], reading, roles));
-/// let lesson = learn_rows(None, RowInput::Again(open), &LearnOptions::default(), &mut ())?.expect("the rows are new");
+/// let open: OpenAgain<'_> = Box::new(move |reading, roles, _again| {
+///     Table::from_batches_as(vec![batch.clone()], reading, roles)
+/// });
+/// let lesson = learn_rows(None, RowInput::Again(open), &LearnOptions::default(), &mut ())?
+///     .expect("the rows are new");
 /// assert_eq!(lesson.state.jury.seen().items, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -66,7 +69,9 @@ pub type OpenAgain<'a> = Box<dyn Fn(&ReadOptions, &Roles, bool) -> Result<Table,
 ///
 /// let files = RowInput::Files(vec!["monday.csv".into(), "-".into()]);
 /// // A table in memory, opened when it is known which of its columns are needed.
-/// let frame = RowInput::Once(Box::new(|reading, roles, _again| Table::from_batches_as(Vec::new(), reading, roles)));
+/// let frame = RowInput::Once(Box::new(|reading, roles, _again| {
+///     Table::from_batches_as(Vec::new(), reading, roles)
+/// }));
 /// # drop((files, frame));
 /// ```
 pub enum RowInput<'a> {
@@ -81,7 +86,9 @@ pub enum RowInput<'a> {
 /// The caller's side of learning: it prepares tables and receives notices. `()` does neither.
 ///
 /// ```
-/// use jurybox_files::{RowInput, LearnHost, LearnOptions, Table, LearnNotice, Warning, learn_rows};
+/// use jurybox_files::{
+///     LearnHost, LearnNotice, LearnOptions, RowInput, Table, Warning, learn_rows,
+/// };
 ///
 /// struct Log(Vec<String>);
 ///
@@ -123,7 +130,10 @@ impl LearnHost for () {
 ///
 /// ```
 /// use jurybox_files::{LearnOptions, Roles};
-/// let how = LearnOptions { roles: Roles { reward: Some("verdict".into()), ..Roles::default() }, ..LearnOptions::default() };
+/// let how = LearnOptions {
+///     roles: Roles { reward: Some("verdict".into()), ..Roles::default() },
+///     ..LearnOptions::default()
+/// };
 /// assert!(!how.again);
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -160,13 +170,18 @@ impl LearnResult {
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("week.csv");
     /// std::fs::write(&path, "day,spam,abuse\nmon,0.9,0.1\ntue,0.2,0.3\nmon,0.8,0.1\n")?;
-    /// let how = LearnOptions { roles: Roles { key: Some("day".into()), ..Roles::default() }, ..LearnOptions::default() };
-    /// let lesson = learn_rows(None, RowInput::Files(vec![path]), &how, &mut ())?.expect("the rows are new");
+    /// let how = LearnOptions {
+    ///     roles: Roles { key: Some("day".into()), ..Roles::default() },
+    ///     ..LearnOptions::default()
+    /// };
+    /// let lesson = learn_rows(None, RowInput::Files(vec![path]), &how, &mut ())?
+    ///     .expect("the rows are new");
     /// assert!(matches!(lesson.notices()[0], LearnNotice::ReopenedRounds { rounds: 1 }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn notices(&self) -> Vec<LearnNotice> {
-        let LearnCounts { reopened_rounds: rounds, ignored_rewards: rewards, learnt_before, .. } = self.taught;
+        let LearnCounts { reopened_rounds: rounds, ignored_rewards: rewards, learnt_before, .. } =
+            self.taught;
         let policy = || self.state.jury.spec().name().to_string();
         let mut notices = Vec::new();
         if learnt_before > 0 {
@@ -205,18 +220,29 @@ const ONE_IN: u64 = 50;
 /// learnt [with the picks](learn_verdicts).
 ///
 /// ```
-/// use jurybox_files::{RowInput, LearnOptions, Roles, learn_rows};
+/// use jurybox_files::{LearnOptions, Roles, RowInput, learn_rows};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let file = |name: &str| RowInput::Files(vec![dir.path().join(name)]);
-/// std::fs::write(dir.path().join("monday.csv"), "post,spam,abuse,verdict\np1,0.9,0.1,1\np2,0.2,0.3,0\n")?;
-/// std::fs::write(dir.path().join("sorted.csv"), "post,spam,abuse,verdict\np2,0.2,0.3,0\np1,0.9,0.1,1\n")?;
+/// std::fs::write(
+///     dir.path().join("monday.csv"),
+///     "post,spam,abuse,verdict\np1,0.9,0.1,1\np2,0.2,0.3,0\n",
+/// )?;
+/// std::fs::write(
+///     dir.path().join("sorted.csv"),
+///     "post,spam,abuse,verdict\np2,0.2,0.3,0\np1,0.9,0.1,1\n",
+/// )?;
 /// let how = LearnOptions {
-///     roles: Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() },
+///     roles: Roles {
+///         id: vec!["post".into()],
+///         reward: Some("verdict".into()),
+///         ..Roles::default()
+///     },
 ///     policy: Some("lin-ucb".parse()?),
 ///     ..LearnOptions::default()
 /// };
-/// let lesson = learn_rows(None, file("monday.csv"), &how, &mut ())?.expect("the rows are new");
+/// let lesson =
+///     learn_rows(None, file("monday.csv"), &how, &mut ())?.expect("the rows are new");
 /// assert_eq!((lesson.taught.used, lesson.state.jury.seen().used), (2, 2));
 /// assert!(learn_rows(Some(&lesson.state), file("sorted.csv"), &how, &mut ())?.is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -357,7 +383,8 @@ fn state_to_teach(
     if !how.roles.evaluators.is_empty() {
         state.memory.evaluators_by_rule(false);
     }
-    let change = EvaluatorChange::apply(&mut state.jury, evaluators, AllowedChange::Replace { forget: &how.drop })?;
+    let change =
+        EvaluatorChange::apply(&mut state.jury, evaluators, AllowedChange::Replace { forget: &how.drop })?;
     change.added.into_iter().for_each(|evaluator| host.notify(LearnNotice::EvaluatorAdded { evaluator }));
     change.removed.into_iter().for_each(|evaluator| host.notify(LearnNotice::EvaluatorRemoved { evaluator }));
     Ok(state)

@@ -1,16 +1,16 @@
 //! Detection of rows that a state has learnt before: files by their bytes and by the content of
 //! their rows, rows in memory by their content.
 
-use super::{LearnHost, LearnOptions, OpenAgain, LearnNotice};
-use crate::table_fingerprint::{KnownVerdicts, RowScan};
+use super::{LearnHost, LearnNotice, LearnOptions, OpenAgain};
 use crate::error::Error;
 use crate::fingerprint::fingerprint;
 use crate::format::{RowSource, memory};
 use crate::item_hash::ItemHash;
+use crate::join_verdicts::ItemList;
 use crate::roles::Roles;
 use crate::state::State;
 use crate::table::Table;
-use crate::join_verdicts::ItemList;
+use crate::table_fingerprint::{KnownVerdicts, RowScan};
 use jurybox::Evaluators;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -89,8 +89,8 @@ impl NewFiles {
         Ok(true)
     }
 
-    /// Removes files whose rows were learnt before, in whatever order or format. Errors on rows that
-    /// the state has picked from, even if they have verdicts now.
+    /// Removes files whose rows were learnt before, in whatever order or format. Errors on rows
+    /// that the state has picked from, even if they have verdicts now.
     fn leave_out_known_rows(
         &mut self,
         state: Option<&State>,
@@ -100,8 +100,8 @@ impl NewFiles {
     ) -> Result<(), Error> {
         let over = match state {
             Some(state) => state.jury.evaluators().clone(),
-            // A new state has the evaluators of all files together, which long tables show only when
-            // they have been read. A single file is not compared with others.
+            // A new state has the evaluators of all files together, which long tables show only
+            // when they have been read. A single file is not compared with others.
             None if self.files.len() > 1
                 && one_id(roles).is_some()
                 && how.reading.long.is_none()
@@ -120,9 +120,8 @@ impl NewFiles {
                 if is_picked_from(state, &scan.content.scores) {
                     return Err(Error::PickedFrom { path: file.path });
                 }
-                let same_rows = |other: &NewFile| {
-                    other.scan.as_ref().is_some_and(|other| other.content.rewards == *name)
-                };
+                let same_rows =
+                    |other: &NewFile| other.scan.as_ref().is_some_and(|other| other.content.rewards == *name);
                 if is_learnt(state, name) || new.iter().any(same_rows) || scan.is_known() {
                     host.notify(LearnNotice::LearntRows { path: file.path });
                     continue;
@@ -203,8 +202,7 @@ impl NewFiles {
         for file in self.files {
             names.tables.extend(file.by_bytes);
             let verdicts = KnownVerdicts { items: &HashSet::new(), turned: is_turned(roles) };
-            let scan =
-                if named { file.scan } else { scan_file(&file.path, evaluators, verdicts, how, host) };
+            let scan = if named { file.scan } else { scan_file(&file.path, evaluators, verdicts, how, host) };
             let Some(scan) = scan else { continue };
             by_rows.push(scan.content.rewards);
             names.verdicts.extend(scan.verdicts);
@@ -309,7 +307,8 @@ impl<'a> NewRows<'a> {
     }
 }
 
-/// Scans the rows of a file. `None` if they have no ids, or if the file is too large to be read twice.
+/// Scans the rows of a file. `None` if they have no ids, or if the file is too large to be read
+/// twice.
 fn scan_file(
     path: &Path,
     evaluators: &Evaluators,

@@ -1,8 +1,8 @@
 //! What learning reports while it runs and at its end. The messages name no options, because the
 //! command line and the Python package have different ones.
 
-use crate::roles::ColumnRoles;
 use crate::join_verdicts::ItemList;
+use crate::roles::ColumnRoles;
 use crate::warning::Warning;
 use jurybox_draw::counted;
 use std::fmt;
@@ -162,11 +162,15 @@ impl fmt::Display for LearnNotice {
         match self {
             LearnNotice::Columns(roles) => write!(f, "{roles}"),
             LearnNotice::Warning(warning) => write!(f, "{warning}"),
-            LearnNotice::LearntFile { path } => write!(f, "{}: skipped, because it was learnt before", path.display()),
+            LearnNotice::LearntFile { path } => {
+                write!(f, "{}: skipped, because it was learnt before", path.display())
+            }
             LearnNotice::LearntRows { path } => {
                 write!(f, "{}: skipped, because the same rows were learnt before", path.display())
             }
-            LearnNotice::EmptyFile { path } => write!(f, "{}: skipped, because it has columns but no rows", path.display()),
+            LearnNotice::EmptyFile { path } => {
+                write!(f, "{}: skipped, because it has columns but no rows", path.display())
+            }
             LearnNotice::EvaluatorAdded { evaluator } => {
                 write!(f, "added evaluator `{evaluator}`: it has no scores for what was learnt before")
             }
@@ -186,10 +190,9 @@ impl fmt::Display for LearnNotice {
                 "{} had rows after another round had begun, and counted as new rounds: sort the rows by round",
                 counted(*rounds, "round")
             ),
-            LearnNotice::MissingReceipts { policy, rewards } => write!(
-                f,
-                "`{policy}` does not learn from rewards without a receipt: {rewards} were ignored"
-            ),
+            LearnNotice::MissingReceipts { policy, rewards } => {
+                write!(f, "`{policy}` does not learn from rewards without a receipt: {rewards} were ignored")
+            }
             LearnNotice::OutOfRange { policy, rewards } => write!(
                 f,
                 "{} outside the range of `{policy}`, counted as its nearest end",

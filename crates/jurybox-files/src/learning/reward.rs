@@ -38,7 +38,12 @@ pub(super) fn remember(
 }
 
 /// Reports evaluators whose scores equal the rewards. Rewards that are all the same show nothing.
-pub(super) fn notify_leakage(jury: &Jury, reward: &Evaluator, taught: &LearnCounts, host: &mut dyn LearnHost) {
+pub(super) fn notify_leakage(
+    jury: &Jury,
+    reward: &Evaluator,
+    taught: &LearnCounts,
+    host: &mut dyn LearnHost,
+) {
     if taught.range.is_none_or(|(least, greatest)| least == greatest) {
         return;
     }

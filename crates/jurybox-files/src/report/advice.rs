@@ -1,5 +1,5 @@
-//! Advice on each evaluator, and the order of their usefulness. Both follow from the intervals in the
-//! report, so that no advice claims more than a figure shows.
+//! Advice on each evaluator, and the order of their usefulness. Both follow from the intervals in
+//! the report, so that no advice claims more than a figure shows.
 
 use super::gather::ReportData;
 use super::{Basis, EvaluatorReport, Relation, Report, rank_correlation, selection_bias, warnings};
@@ -56,21 +56,21 @@ impl Advice {
 
 /// The advice on every evaluator, in their order.
 pub(super) fn advise(report: &Report, data: &ReportData) -> Vec<Advice> {
-    // No evaluator is muted if the reviewed rows were picked by their scores, which hides relations,
-    // or if there are only a few of one reward.
+    // No evaluator is muted if the reviewed rows were picked by their scores, which hides
+    // relations, or if there are only a few of one reward.
     let few = data.outcomes.rarer().is_some_and(|(_, count)| count < warnings::FEWEST_OF_A_KIND);
     let mute_below = match selection_bias::shift(data, report) {
         Some(_) => 0.0,
         None if few => 0.0,
         // The rarer a reward, the smaller the correlation that a small effect gives it.
         None => {
-            let share =
-                rank_correlation::most_frequent(&data.sample.rewards).map_or(0.5, |(_, share)| share.max(0.5));
+            let share = rank_correlation::most_frequent(&data.sample.rewards)
+                .map_or(0.5, |(_, share)| share.max(0.5));
             (share * (1.0 - share)).sqrt()
         }
     } * NEGLIGIBLE;
-    // An evaluator may predict the size of amounts, but not whether there is one. This does not apply
-    // to binary rewards.
+    // An evaluator may predict the size of amounts, but not whether there is one. This does not
+    // apply to binary rewards.
     let family = report.evaluators.iter().filter(|about| about.rank_correlation).count();
     let predicts_amounts = |at: usize| {
         if data.outcomes.two().is_some() {

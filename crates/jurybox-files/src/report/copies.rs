@@ -1,7 +1,7 @@
 //! Copies among evaluators: those whose scores are linear functions of each other.
 //!
-//! The split of a weight between copies is arbitrary, and to a model without rewards, copies look like
-//! independent evaluators that agree perfectly. So one evaluator represents all its copies.
+//! The split of a weight between copies is arbitrary, and to a model without rewards, copies look
+//! like independent evaluators that agree perfectly. So one evaluator represents all its copies.
 
 use super::evaluators::correlation;
 use jurybox::estimate::Moments;
@@ -38,9 +38,12 @@ impl CopyGroups {
             let first = order[..at].iter().copied().find(is_copy);
             representative[j] = Some(first.map_or((j, 1.0), |i| (i, correlation(scores, i, j).signum())));
         }
-        let representatives: Vec<usize> = varies.into_iter().filter(|&j| representative[j] == Some((j, 1.0))).collect();
+        let representatives: Vec<usize> =
+            varies.into_iter().filter(|&j| representative[j] == Some((j, 1.0))).collect();
         let place = representative.iter().map(|of| {
-            of.and_then(|(j, sign)| Some((representatives.iter().position(|&representative| representative == j)?, sign)))
+            of.and_then(|(j, sign)| {
+                Some((representatives.iter().position(|&representative| representative == j)?, sign))
+            })
         });
         CopyGroups { place: place.collect(), representatives }
     }

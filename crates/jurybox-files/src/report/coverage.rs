@@ -3,14 +3,14 @@
 //! The true value is the same estimate on hundreds of times as many rows.
 
 use super::EvaluatorReport;
-use super::gather::ReportData;
 use super::evaluators;
+use super::gather::ReportData;
 use jurybox::Interval;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A simulation: name, rows per report, evaluators, and the function that draws a row and its reward
-/// (NaN for none).
+/// A simulation: name, rows per report, evaluators, and the function that draws a row and its
+/// reward (NaN for none).
 struct SimulatedTable {
     name: &'static str,
     rows: usize,
@@ -87,7 +87,12 @@ const WORLDS: [SimulatedTable; 13] = [
         draw: |rng, row| (2.0 * (four(rng, row, normal) - 1.2)).round().clamp(0.0, 4.0),
     },
     SimulatedTable { name: WARNED[1], rows: 1000, width: 4, draw: amounts },
-    SimulatedTable { name: "scores with heavy tails", rows: 300, width: 4, draw: |rng, row| four(rng, row, heavy) },
+    SimulatedTable {
+        name: "scores with heavy tails",
+        rows: 300,
+        width: 4,
+        draw: |rng, row| four(rng, row, heavy),
+    },
     SimulatedTable {
         name: "rewards with heavy tails",
         rows: 300,

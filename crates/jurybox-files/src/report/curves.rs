@@ -1,12 +1,12 @@
 //! Reliability curves and the top K, which are computed from the sample.
 
-use super::top_count::TopByReward;
+use super::duplicate_scores::DuplicateScores;
 use super::gather::{ReportData, RowSample};
 use super::rank_correlation::HeavyTails;
-use super::duplicate_scores::DuplicateScores;
-use super::{CurveBin, TopCount, Relation, Report};
+use super::top_count::TopByReward;
+use super::{CurveBin, Relation, Report, TopCount};
 use crate::error::Error;
-use crate::ranker::{scores, new_jury};
+use crate::ranker::{new_jury, scores};
 use jurybox::toolbox::{Standard, student_quantile};
 use jurybox::{Evaluators, Example, Spec};
 
@@ -72,8 +72,8 @@ fn square(part: &[(f64, f64)]) -> f64 {
     part.iter().map(|p| (p.1 - reward).powi(2)).sum()
 }
 
-/// Whether the mean rewards of bins differ beyond chance: a one-way analysis of variance at level 5%,
-/// divided by `family` curves (Bonferroni). The F quantile is Paulson's approximation (1942).
+/// Whether the mean rewards of bins differ beyond chance: a one-way analysis of variance at level
+/// 5%, divided by `family` curves (Bonferroni). The F quantile is Paulson's approximation (1942).
 fn differ(parts: &[&[(f64, f64)]], family: usize) -> bool {
     let rows: usize = parts.iter().map(|part| part.len()).sum();
     if parts.len() < 3 || rows < LEAST_TO_A_BIN * parts.len() {
@@ -128,9 +128,13 @@ pub(super) fn wilson(share: f64, n: f64) -> (f64, f64) {
 
 /// What the top K by each way of ranking would find.
 ///
-/// Policies learn from one half of the sample and rank the other, both ways (cross-fitting), so that no
-/// row is ranked by its own reward. Rows with the same scores are in the same half.
-pub(super) fn top_counts(data: &ReportData, duplicate_scores: &DuplicateScores, names: &Evaluators) -> Result<Vec<TopCount>, Error> {
+/// Policies learn from one half of the sample and rank the other, both ways (cross-fitting), so
+/// that no row is ranked by its own reward. Rows with the same scores are in the same half.
+pub(super) fn top_counts(
+    data: &ReportData,
+    duplicate_scores: &DuplicateScores,
+    names: &Evaluators,
+) -> Result<Vec<TopCount>, Error> {
     let sample = data.sample_as_written();
     let rewarded = data.labelled > 0;
     let rows: Vec<usize> =
@@ -164,8 +168,7 @@ pub(super) fn top_counts(data: &ReportData, duplicate_scores: &DuplicateScores, 
     } else {
         ways.pop().map(|(_, values)| values).unwrap_or_default()
     };
-    let largest =
-        data.outcomes.two().map(|(_, most)| truth.iter().filter(|&&r| r == most).count() as f64);
+    let largest = data.outcomes.two().map(|(_, most)| truth.iter().filter(|&&r| r == most).count() as f64);
     // With heavy tails, the intervals held in only 60 to 82 of 100 simulations.
     let is_heavy = HeavyTails::of(data).reward;
     let mut counts = Vec::new();
@@ -196,8 +199,8 @@ fn row_of(sample: &RowSample, row: usize) -> &[f64] {
 
 /// The values of rows by a policy that has learnt from the other half.
 ///
-/// The values of two juries may have different scales, so that each is replaced by its rank within its
-/// half.
+/// The values of two juries may have different scales, so that each is replaced by its rank within
+/// its half.
 fn by_policy(
     sample: &RowSample,
     duplicate_scores: &DuplicateScores,
@@ -212,7 +215,8 @@ fn by_policy(
     let span = if high > low { high - low } else { 1.0 };
     for side in [false, true] {
         let mut jury = new_jury(spec, names)?;
-        let of = |half: bool| (0..rows.len()).filter(move |&at| duplicate_scores.half(sample, rows[at]) == half);
+        let of =
+            |half: bool| (0..rows.len()).filter(move |&at| duplicate_scores.half(sample, rows[at]) == half);
         let table =
             |half: bool| -> Vec<f64> { of(half).flat_map(|at| row_of(sample, rows[at])).copied().collect() };
         jury.observe(&scores(&table(!side), names.len())?, 0)?;

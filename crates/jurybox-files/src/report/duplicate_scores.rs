@@ -1,7 +1,7 @@
 //! Rows with the same scores in every column: repeated rows, or coarse scores.
 //!
-//! They must be in the same half for cross-fitting: a policy that has learnt the reward of a repeated
-//! row knows the reward of the other.
+//! They must be in the same half for cross-fitting: a policy that has learnt the reward of a
+//! repeated row knows the reward of the other.
 
 use super::gather::RowSample;
 

@@ -16,8 +16,8 @@ use jurybox::estimate::{Factor, Moments};
 /// The largest variance inflation factor of a weight. Beyond it, the other evaluators nearly
 /// determine this one.
 const MOST_INFLATED: f64 = 1000.0;
-/// The least share of noise in the variance of an evaluator. Below it, the one-factor model is at the
-/// border of its parameters, where intervals mean nothing.
+/// The least share of noise in the variance of an evaluator. Below it, the one-factor model is at
+/// the border of its parameters, where intervals mean nothing.
 const BORDER: f64 = 1e-3;
 
 /// The reports of all evaluators, the correlations of their errors, and the basis of both.
@@ -166,8 +166,8 @@ pub(super) fn correlation(moments: &Moments, i: usize, j: usize) -> f64 {
     (moments.covariance(i, j).unwrap_or(f64::NAN) / scale).clamp(-1.0, 1.0)
 }
 
-/// The partial correlation of two columns, given their correlations with a third. NaN if one of them
-/// is determined by the third.
+/// The partial correlation of two columns, given their correlations with a third. NaN if one of
+/// them is determined by the third.
 fn partial(moments: &Moments, i: usize, j: usize, with_i: f64, with_j: f64) -> f64 {
     let left = ((1.0 - with_i * with_i) * (1.0 - with_j * with_j)).sqrt();
     if left < 1e-9 {
@@ -182,8 +182,8 @@ fn correlations_with_last(moments: &Moments) -> Vec<f64> {
     (0..width).map(|j| correlation(moments, j, width)).collect()
 }
 
-/// The coefficients of a linear regression of the last column, the reward, on the standardised other
-/// columns. NaN for a column that is constant or nearly determined by the others.
+/// The coefficients of a linear regression of the last column, the reward, on the standardised
+/// other columns. NaN for a column that is constant or nearly determined by the others.
 fn regression(moments: &Moments) -> Option<Vec<f64>> {
     let width = moments.evaluators() - 1;
     // A regression on too few rows fits them exactly.
@@ -264,8 +264,8 @@ fn one_factor(moments: &Moments) -> Option<Vec<f64>> {
 }
 
 /// The effective number of evaluators with independent errors, among those that are related to the
-/// reward (without rewards: to each other). It is their number squared over the sum of squared error
-/// correlations.
+/// reward (without rewards: to each other). It is their number squared over the sum of squared
+/// error correlations.
 ///
 /// `None` if fewer than two are related, and if two of them never scored the same row.
 pub(super) fn effective(errors: &[Vec<f64>], evaluators: &[EvaluatorReport]) -> Option<f64> {

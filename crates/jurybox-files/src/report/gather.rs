@@ -4,7 +4,7 @@ use super::id_counts::IdCounts;
 use super::jackknife::merged;
 use crate::error::Error;
 use crate::ranker::scores;
-use crate::table::{Table, ScanRequest};
+use crate::table::{ScanRequest, Table};
 use jurybox::estimate::{Moments, Statistic};
 use jurybox::toolbox::hash_number;
 use std::borrow::Cow;
@@ -84,9 +84,9 @@ pub(super) struct RowSample {
 }
 
 impl ReportData {
-    /// Reads a table as `adaptive` does: if all scores of an evaluator are the same number other than
-    /// 0, as those of a rule that writes 1 or nothing, missing ones count as 0. This is known only at
-    /// the end, so that such a table is read twice.
+    /// Reads a table as `adaptive` does: if all scores of an evaluator are the same number other
+    /// than 0, as those of a rule that writes 1 or nothing, missing ones count as 0. This is known
+    /// only at the end, so that such a table is read twice.
     pub(super) fn read(table: &Table) -> Result<ReportData, Error> {
         let data = ReportData::pass(table, &[])?;
         let single_score = data.with_single_score();

@@ -1,8 +1,9 @@
-//! Grouped jackknife: confidence intervals from leaving out one group of rows at a time (Efron 1982).
+//! Grouped jackknife: confidence intervals from leaving out one group of rows at a time (Efron
+//! 1982).
 //!
 //! It assumes only that rows are drawn independently, not that they are normal, linear or of equal
-//! variance. The intervals of a column of the report are one family: they hold together in 95 of 100
-//! reports (Bonferroni), so that chance alone rarely makes any evaluator look related.
+//! variance. The intervals of a column of the report are one family: they hold together in 95 of
+//! 100 reports (Bonferroni), so that chance alone rarely makes any evaluator look related.
 
 use jurybox::Interval;
 use jurybox::estimate::{Moments, Statistic};
@@ -41,8 +42,14 @@ pub(super) fn jackknife(
     Some(estimates.collect())
 }
 
-/// The interval of an estimate, given the estimates without each group, as one of `family` intervals.
-pub(super) fn around(value: f64, without: &[f64], family: usize, (forward, backward): Transform) -> Option<Interval> {
+/// The interval of an estimate, given the estimates without each group, as one of `family`
+/// intervals.
+pub(super) fn around(
+    value: f64,
+    without: &[f64],
+    family: usize,
+    (forward, backward): Transform,
+) -> Option<Interval> {
     let n = without.len() as f64;
     let reach = student_quantile(1.0 - 0.025 / family.max(1) as f64, n - 1.0);
     let mean = without.iter().map(|&w| forward(w)).sum::<f64>() / n;

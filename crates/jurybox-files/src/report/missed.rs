@@ -4,7 +4,7 @@
 //! bound holds at all times at once: see [`greatest_mean`].
 
 use crate::error::{Error, RowPosition};
-use crate::table::{BatchPosition, Table, ScanRequest};
+use crate::table::{BatchPosition, ScanRequest, Table};
 use jurybox::toolbox::greatest_mean;
 use jurybox_draw::{counted, short};
 use serde::Serialize;
@@ -24,15 +24,15 @@ pub struct MissedEstimate {
     pub found: f64,
     /// The estimated sum of rewards of the other rows.
     pub missed: f64,
-    /// A 95% upper bound of the sum of rewards of the other rows. It holds at all times at once, so that
-    /// the report can be repeated as the table grows.
+    /// A 95% upper bound of the sum of rewards of the other rows. It holds at all times at once, so
+    /// that the report can be repeated as the table grows.
     pub missed_at_most: f64,
     /// The estimated share of all rewards that was missed; `None` if there are none.
     pub share: Option<f64>,
     /// A 95% upper bound of that share.
     pub share_at_most: f64,
-    /// Rows with a review probability of 0, or with one of 1 but without a reward. Each is counted as
-    /// missed in full.
+    /// Rows with a review probability of 0, or with one of 1 but without a reward. Each is counted
+    /// as missed in full.
     pub unknown: u64,
     /// Whether there are fewer rewards than the probabilities predict.
     pub verdicts_missing: bool,
@@ -131,12 +131,12 @@ impl MissedSums {
         }
         if !reward.is_nan() {
             if probability.is_nan() || probability == 0.0 {
-                return Err(
-                    "there is a reward, but no review probability".into()
-                );
+                return Err("there is a reward, but no review probability".into());
             }
             if !(0.0..=1.0).contains(&reward) {
-                return Err(format!("what was missed can be estimated only for rewards from 0 to 1, not {reward}"));
+                return Err(format!(
+                    "what was missed can be estimated only for rewards from 0 to 1, not {reward}"
+                ));
             }
             self.reviewed += 1;
             self.found += reward;
@@ -202,8 +202,8 @@ mod tests {
 
     #[test]
     fn certain_reviews_are_counted_and_random_ones_weighted() {
-        // Two rows reviewed for certain, and 4 of 8 at random. One of these 4 has reward 1, so that one
-        // more is expected in the others.
+        // Two rows reviewed for certain, and 4 of 8 at random. One of these 4 has reward 1, so that
+        // one more is expected in the others.
         let mut rows = vec![(1.0, 1.0), (0.0, 1.0), (1.0, 0.5), (0.0, 0.5), (0.0, 0.5), (0.0, 0.5)];
         rows.extend([(f64::NAN, 0.5); 4]);
         let found = of(&rows);
@@ -225,14 +225,15 @@ mod tests {
         assert!(of(&rows(100)).verdicts_missing && !of(&rows(180)).verdicts_missing);
     }
 
-    /// Reviews the best rows by a score, and others at random, on 30 days. The bound must hold after
-    /// every day in at least 95% of the months.
+    /// Reviews the best rows by a score, and others at random, on 30 days. The bound must hold
+    /// after every day in at least 95% of the months.
     #[test]
     fn the_bound_holds_on_every_day_of_a_month() {
         let (months, mut broken, mut at_most) = (400, 0, 0.0);
         for seed in 0..months {
             let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
-            let (mut sums, mut all, mut ever) = (MissedSums { least: 1.0, ..MissedSums::default() }, 0.0, false);
+            let (mut sums, mut all, mut ever) =
+                (MissedSums { least: 1.0, ..MissedSums::default() }, 0.0, false);
             for day in 0..30 {
                 for _ in 0..200 {
                     let score: f64 = rng.random();

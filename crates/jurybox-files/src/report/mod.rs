@@ -2,37 +2,37 @@
 //!
 //! One pass computes the moments of every pair of columns, in twenty groups of rows, and draws a
 //! sample of the rows. The moments give gains, noise, weights and redundancy; their intervals come
-//! from leaving out one group at a time (grouped jackknife). The sample gives reliability curves and
-//! what a top K would find.
+//! from leaving out one group at a time (grouped jackknife). The sample gives reliability curves
+//! and what a top K would find.
 //!
-//! Rows are assumed to be drawn independently. If several rows have the same id, items are: all rows
-//! of an item are in the same group, and the sample has one of them.
+//! Rows are assumed to be drawn independently. If several rows have the same id, items are: all
+//! rows of an item are in the same group, and the sample has one of them.
 
 mod advice;
 mod basis;
-mod evaluator_groups;
-mod top_count;
+mod charts;
 mod copies;
 #[cfg(test)]
 mod coverage;
-mod timestamp;
+mod curves;
+mod duplicate_scores;
+mod evaluator_groups;
+mod evaluators;
 mod few_rows;
 mod gather;
 mod id_counts;
 mod jackknife;
-mod policy;
 mod missed;
 mod page;
-mod charts;
+mod policy;
 mod rank_correlation;
 mod reviewers;
-mod curves;
 mod selection_bias;
-mod evaluators;
 mod summary;
 mod tables;
 mod text;
-mod duplicate_scores;
+mod timestamp;
+mod top_count;
 mod warnings;
 
 use crate::error::Error;
@@ -77,13 +77,13 @@ pub struct Report {
     pub evaluators: Vec<EvaluatorReport>,
     /// Correlations of the evaluators' errors; 1 on the diagonal.
     pub error_correlation: Vec<Vec<f64>>,
-    /// The number of independent evaluators that carry as much information as those that are related
-    /// to the reward (without rewards: to each other). `None` if fewer than two are.
+    /// The number of independent evaluators that carry as much information as those that are
+    /// related to the reward (without rewards: to each other). `None` if fewer than two are.
     pub effective_evaluators: Option<f64>,
     /// What a top K would find, by several ways of ranking.
     pub top: Vec<TopCount>,
-    /// What was found and what may have been missed, if the table has the review probability of each
-    /// row.
+    /// What was found and what may have been missed, if the table has the review probability of
+    /// each row.
     pub missed: Option<MissedEstimate>,
     /// The reviewers, if a column names them and there are several.
     pub reviewers: Vec<ReviewerReport>,
@@ -136,8 +136,8 @@ pub struct EvaluatorReport {
     /// writes 1 or nothing.
     #[serde(skip)]
     missing_is_zero: bool,
-    /// Mean score. If all scores of an evaluator are the same number other than 0, missing ones count
-    /// as 0, as in `adaptive`. This holds for all figures but the coverage and the top K.
+    /// Mean score. If all scores of an evaluator are the same number other than 0, missing ones
+    /// count as 0, as in `adaptive`. This holds for all figures but the coverage and the top K.
     pub mean: f64,
     /// Standard deviation of the scores.
     pub deviation: f64,
@@ -148,13 +148,13 @@ pub struct EvaluatorReport {
     pub offset: Option<f64>,
     /// The standard deviation of the scores around that line.
     pub noise: Option<f64>,
-    /// What one standard deviation of the score adds to the prediction, the other scores being equal.
-    /// For copies, the sum of their weights.
+    /// What one standard deviation of the score adds to the prediction, the other scores being
+    /// equal. For copies, the sum of their weights.
     #[serde(serialize_with = "as_value")]
     pub weight: Option<Interval>,
-    /// Correlation with the reward. The intervals of all evaluators hold together in about 95 of 100
-    /// reports. They hold in 91 with amounts or grades that are nearly all 0, and in 83 to 86 with less
-    /// than ten of the rarer of two rewards, of which [`Report::warnings`] has a warning.
+    /// Correlation with the reward. The intervals of all evaluators hold together in about 95 of
+    /// 100 reports. They hold in 91 with amounts or grades that are nearly all 0, and in 83 to 86
+    /// with less than ten of the rarer of two rewards, of which [`Report::warnings`] has a warning.
     #[serde(serialize_with = "as_value")]
     pub correlation: Option<Interval>,
     /// Whether it is Spearman's rank correlation, because scores or rewards have heavy tails.
@@ -190,8 +190,8 @@ fn as_estimate<S: serde::Serializer>(estimate: &Interval, serializer: S) -> Resu
     as_value(&Some(*estimate), serializer)
 }
 
-/// The relation of an evaluator to the reward that the intervals show. Without rewards, to the other
-/// evaluators.
+/// The relation of an evaluator to the reward that the intervals show. Without rewards, to the
+/// other evaluators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
@@ -239,8 +239,9 @@ pub struct TopCount {
     /// The share of the K best rewards that is found. Without rewards, the share of the default
     /// policy's top K.
     ///
-    /// Rows that tie with the K-th best count alike, and rows with the smallest reward do not count.
-    /// With binary rewards it is the share of "yes" among the K, or of all "yes" if there are fewer.
+    /// Rows that tie with the K-th best count alike, and rows with the smallest reward do not
+    /// count. With binary rewards it is the share of "yes" among the K, or of all "yes" if there
+    /// are fewer.
     pub found: f64,
     /// With two different rewards, the share of all rows with the larger one that is found.
     pub recall: Option<f64>,
@@ -253,7 +254,8 @@ pub struct TopCount {
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("scores.csv");
-/// let rows: String = (0..200).map(|i| format!("{},{},7,{}\n", i % 10, 20 - i % 10, i % 10)).collect();
+/// let rows: String =
+///     (0..200).map(|i| format!("{},{},7,{}\n", i % 10, 20 - i % 10, i % 10)).collect();
 /// std::fs::write(&path, format!("good,upside_down,constant,verdict\n{rows}"))?;
 /// let roles = Roles { reward: Some("verdict".into()), ..Roles::default() };
 /// let report = report(&Table::open(&[path], &roles, false)?, None)?;
@@ -320,7 +322,8 @@ impl Report {
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("scores.csv");
     /// # std::fs::write(&path, "a,b\n1,2\n3,5\n")?;
-    /// let report = report(&Table::open(&[path], &Roles::default(), false)?, None)?.dated(std::time::UNIX_EPOCH);
+    /// let report = report(&Table::open(&[path], &Roles::default(), false)?, None)?
+    ///     .dated(std::time::UNIX_EPOCH);
     /// assert_eq!(report.made_at.as_deref(), Some("1970-01-01T00:00:00Z"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

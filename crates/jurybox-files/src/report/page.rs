@@ -5,8 +5,8 @@ use super::{MissedEstimate, Report};
 use jurybox_draw::{counted, escaped, page, prose, warnings};
 use std::fmt::Write;
 
-/// The most evaluators that are shown with all figures and a chart. Of more evaluators, some of each
-/// kind of advice are shown and the others are folded away.
+/// The most evaluators that are shown with all figures and a chart. Of more evaluators, some of
+/// each kind of advice are shown and the others are folded away.
 const SHOWN: usize = 24;
 /// The most evaluators with the same advice that are shown.
 const OF_A_KIND: usize = 8;
@@ -16,7 +16,8 @@ impl Report {
     /// evaluators, the most useful are shown in full and the others are listed.
     pub fn to_html(&self) -> String {
         let mut body = format!("<p class=\"lead\">{}</p>", self.head());
-        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(MissedEstimate::sentence)) {
+        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(MissedEstimate::sentence))
+        {
             let _ = write!(body, "<p class=\"advice\">{}</p>", prose(&sentence));
         }
         body += &self.overview_chart();
@@ -58,7 +59,8 @@ impl Report {
         }
     }
 
-    /// The evaluators that are shown and those that are folded away, both in the order of usefulness.
+    /// The evaluators that are shown and those that are folded away, both in the order of
+    /// usefulness.
     pub(super) fn shown(&self) -> (Vec<usize>, Vec<usize>) {
         let order = self.by_use();
         if order.len() <= SHOWN {

@@ -3,7 +3,7 @@
 use super::gather::RowSample;
 use super::{EvaluatorReport, LearntWeight, PolicyReport};
 use crate::error::Error;
-use crate::ranker::{scores, new_jury};
+use crate::ranker::{new_jury, scores};
 use jurybox::options::Fraction;
 use jurybox::{Evaluators, Example, Jury, Spec};
 use jurybox_draw::counted;
@@ -39,7 +39,12 @@ pub(super) fn of_sample(sample: &RowSample, evaluators: &[EvaluatorReport]) -> R
 }
 
 /// The policy report of a jury, with intervals at `level` if the policy has them.
-fn policy_report(jury: &Jury, level: Option<Fraction>, from: String, evaluators: &[EvaluatorReport]) -> PolicyReport {
+fn policy_report(
+    jury: &Jury,
+    level: Option<Fraction>,
+    from: String,
+    evaluators: &[EvaluatorReport],
+) -> PolicyReport {
     let fitted = jury.fit();
     let intervals = level.and_then(|level| fitted.weight_intervals(level));
     let weights = match (&intervals, fitted.weights()) {
@@ -94,8 +99,8 @@ fn capital(words: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Gives copies the sum of their weights, without an interval. The split between them is arbitrary, and
-/// the parts can be large and cancel.
+/// Gives copies the sum of their weights, without an interval. The split between them is arbitrary,
+/// and the parts can be large and cancel.
 fn join_copies(weights: &[LearntWeight], evaluators: &[EvaluatorReport]) -> Vec<LearntWeight> {
     let joined = |(about, weight): (&EvaluatorReport, &LearntWeight)| {
         if about.copies.is_empty() {

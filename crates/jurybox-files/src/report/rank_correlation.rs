@@ -1,8 +1,8 @@
 //! Spearman's rank correlation with the reward, for columns with heavy tails (Spearman 1904).
 //!
 //! With heavy tails, a few large values dominate an ordinary correlation, and its interval is too
-//! narrow. Ranks have no tails; tied values have their mean rank. The interval is a grouped jackknife:
-//! all rows are ranked anew without each group (Efron 1982, ch. 3).
+//! narrow. Ranks have no tails; tied values have their mean rank. The interval is a grouped
+//! jackknife: all rows are ranked anew without each group (Efron 1982, ch. 3).
 
 use super::gather::{GROUPS, ReportData, RowSample};
 use super::jackknife::{FISHER, around};
@@ -20,8 +20,8 @@ pub(super) struct HeavyTails {
 }
 
 impl HeavyTails {
-    /// The heavy-tailed columns of the sample. Columns of two values have no tails; the count of the
-    /// rarer one is checked elsewhere.
+    /// The heavy-tailed columns of the sample. Columns of two values have no tails; the count of
+    /// the rarer one is checked elsewhere.
     pub(super) fn of(data: &ReportData) -> HeavyTails {
         let sample = &data.sample;
         let heavy = |j: usize| {
@@ -57,15 +57,20 @@ fn kurtosis(values: &[f64]) -> f64 {
     moment(4) / moment(2).powi(2)
 }
 
-/// The rank correlation of an evaluator with the reward in the sample. Its interval is one of `family`
-/// that hold together. `None` if it is undefined for all rows, or without one of the groups.
+/// The rank correlation of an evaluator with the reward in the sample. Its interval is one of
+/// `family` that hold together. `None` if it is undefined for all rows, or without one of the
+/// groups.
 pub(super) fn correlation(sample: &RowSample, evaluator: usize, family: usize) -> Option<Interval> {
     among(sample, evaluator, family, |_| true)
 }
 
 /// The rank correlation among the rows whose reward is not the most frequent one, such as amounts
 /// other than 0. `None` if these are few.
-pub(super) fn correlation_of_the_rest(sample: &RowSample, evaluator: usize, family: usize) -> Option<Interval> {
+pub(super) fn correlation_of_the_rest(
+    sample: &RowSample,
+    evaluator: usize,
+    family: usize,
+) -> Option<Interval> {
     let (most, _) = most_frequent(&sample.rewards)?;
     let rest = sample.rewards.iter().filter(|reward| !reward.is_nan() && **reward != most).count();
     if rest < FEW { None } else { among(sample, evaluator, family, |reward| reward != most) }
@@ -81,7 +86,12 @@ pub(super) fn most_frequent(rewards: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// The rank correlation among the rows whose reward passes `counts`.
-fn among(sample: &RowSample, evaluator: usize, family: usize, counts: impl Fn(f64) -> bool) -> Option<Interval> {
+fn among(
+    sample: &RowSample,
+    evaluator: usize,
+    family: usize,
+    counts: impl Fn(f64) -> bool,
+) -> Option<Interval> {
     let rows = sample.rows().zip(&sample.rewards).enumerate();
     let pairs: Vec<ScorePair> = rows
         .map(|(at, (row, &reward))| ScorePair { of: [row[evaluator], reward], group: at % GROUPS })

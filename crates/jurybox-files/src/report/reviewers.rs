@@ -4,7 +4,7 @@ use super::text::{clipped, interval};
 use super::{Report, as_estimate};
 use crate::error::Error;
 use crate::ranker::new_jury;
-use crate::table::{Table, ScanRequest};
+use crate::table::{ScanRequest, Table};
 use crate::teach::teach;
 use crate::terminal::push_line;
 use jurybox::options::Fraction;
@@ -24,16 +24,16 @@ pub struct ReviewerReport {
     /// reward, with a 95% interval. Its ends are infinite if there are too few verdicts.
     #[serde(serialize_with = "as_estimate")]
     pub severity: Interval,
-    /// The noise of a verdict relative to the median reviewer, with a 95% interval: 2 is twice as noisy.
-    /// It includes what no score shows of a row, which is the same for all reviewers.
+    /// The noise of a verdict relative to the median reviewer, with a 95% interval: 2 is twice as
+    /// noisy. It includes what no score shows of a row, which is the same for all reviewers.
     #[serde(serialize_with = "as_estimate")]
     pub noise: Interval,
     /// The weight of a verdict relative to the median reviewer.
     pub weight: f64,
 }
 
-/// The reviewers of a table, by the number of verdicts. Figures are those that `state` has learnt or, if
-/// it has none, those that the default policy learns from the table.
+/// The reviewers of a table, by the number of verdicts. Figures are those that `state` has learnt
+/// or, if it has none, those that the default policy learns from the table.
 pub(super) fn of(table: &Table, state: Option<&Jury>) -> Result<Vec<ReviewerReport>, Error> {
     let verdicts = counts(table)?;
     let of = |jury: &Jury| {

@@ -24,7 +24,8 @@ struct SideMoments {
 /// critical value at level 5%, divided by `family` comparisons (Bonferroni).
 fn apart(a: SideMoments, b: SideMoments, family: usize) -> (f64, f64) {
     let each = a.variance / a.count + b.variance / b.count;
-    // A side without any rare values has too small a variance, so that the pooled one is used as well.
+    // A side without any rare values has too small a variance, so that the pooled one is used as
+    // well.
     let common = ((a.count - 1.0) * a.variance + (b.count - 1.0) * b.variance) / (a.count + b.count - 2.0);
     let error = each.max(common * (1.0 / a.count + 1.0 / b.count)).sqrt();
     let freedom = a.count.min(b.count) - 1.0;
@@ -41,8 +42,11 @@ pub(super) fn shift(data: &ReportData, report: &Report) -> Option<(usize, f64)> 
     let width = report.evaluators.len();
     let shift = |j: usize| {
         let (n, m, v) = (scores.count(j, j), scores.mean(j), scores.covariance(j, j)?);
-        let with =
-            SideMoments { count: labels.count(j, j), mean: labels.mean(j), variance: labels.covariance(j, j)? };
+        let with = SideMoments {
+            count: labels.count(j, j),
+            mean: labels.mean(j),
+            variance: labels.covariance(j, j)?,
+        };
         let count = n - with.count;
         let mean = (n * m - with.count * with.mean) / count;
         let between = with.count * (with.mean - m).powi(2) + count * (mean - m).powi(2);

@@ -1,6 +1,6 @@
 //! The advice of a report in two sentences. Each clause repeats an [`Advice`] or a warning.
 
-use super::evaluator_groups::{near_duplicate_groups, copy_groups};
+use super::evaluator_groups::{copy_groups, near_duplicate_groups};
 use super::gather::ReportData;
 use super::{Advice, EvaluatorReport, Relation, Report, selection_bias, warnings};
 use jurybox_draw::{counted, short};
@@ -37,8 +37,11 @@ pub(super) fn listed<S: AsRef<str>>(names: &[S], most: usize) -> String {
 
 /// The two sentences: whom to trust, and what to be careful about.
 pub(super) fn sentences(report: &Report, data: &ReportData) -> Vec<String> {
-    let first =
-        if report.rewarded() || report.policy.of_state { trust_clauses(report) } else { agreement_clauses(report, data) };
+    let first = if report.rewarded() || report.policy.of_state {
+        trust_clauses(report)
+    } else {
+        agreement_clauses(report, data)
+    };
     let mut second = similar_clauses(report);
     let of = |advice| named(report, advice);
     second.extend(clause(&of(Advice::Changed), |names, _| format!("{names} changed: ask those who run it")));
@@ -78,8 +81,8 @@ fn named(report: &Report, advice: Advice) -> Vec<&str> {
     those.filter(|about| about.advice == advice).map(|about| about.name.as_str()).collect()
 }
 
-/// The names of trusted evaluators that are not shown to add anything to the others. Empty if none is
-/// shown to add anything.
+/// The names of trusted evaluators that are not shown to add anything to the others. Empty if none
+/// is shown to add anything.
 fn redundant_names(report: &Report) -> Vec<&str> {
     let order = report.by_use().into_iter().map(|at| &report.evaluators[at]);
     let trusted: Vec<&EvaluatorReport> = order.filter(|about| about.advice == Advice::Trust).collect();
@@ -91,7 +94,8 @@ fn redundant_names(report: &Report) -> Vec<&str> {
     redundant.map(|about| about.name.as_str()).collect()
 }
 
-/// A clause about some evaluators, if there are any. `say` gets the list of names and whether it is one.
+/// A clause about some evaluators, if there are any. `say` gets the list of names and whether it is
+/// one.
 fn clause(names: &[&str], say: impl Fn(String, bool) -> String) -> Option<String> {
     (!names.is_empty()).then(|| say(listed(names, NAMED), names.len() == 1))
 }
@@ -131,7 +135,11 @@ fn agreement_clauses(report: &Report, data: &ReportData) -> Vec<String> {
     };
     let why = match data.outcomes.only() {
         Some(value) if report.labelled > 1 => {
-            format!("all {} rewards are {}, so that no evaluator can be judged", report.labelled, short(value))
+            format!(
+                "all {} rewards are {}, so that no evaluator can be judged",
+                report.labelled,
+                short(value)
+            )
         }
         _ => "without rewards it is not known whom to trust".into(),
     };
@@ -170,9 +178,8 @@ fn similar_clauses(report: &Report) -> Vec<String> {
         clauses
     };
     let mut clauses = sets(copy_groups(report), &|names| format!("{names} are copies: keep one"));
-    clauses.extend(sets(near_duplicate_groups(report), &|names| {
-        format!("{names} make nearly the same errors")
-    }));
+    clauses
+        .extend(sets(near_duplicate_groups(report), &|names| format!("{names} make nearly the same errors")));
     clauses
 }
 

@@ -6,8 +6,8 @@ use jurybox::Interval;
 use jurybox_draw::{counted, short};
 
 impl Report {
-    /// The report as plain text: advice, evaluators in the order of usefulness, and warnings. With a
-    /// state, the weights are those that it has learnt.
+    /// The report as plain text: advice, evaluators in the order of usefulness, and warnings. With
+    /// a state, the weights are those that it has learnt.
     pub fn to_table(&self) -> String {
         let width =
             self.evaluators.iter().map(|e| clipped(&e.name).chars().count()).max().unwrap_or(0).max(9);
@@ -30,7 +30,8 @@ impl Report {
                 &format!("weights: what `{}` has learnt from {}", self.policy.name, self.policy.from),
             );
         }
-        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(MissedEstimate::sentence)) {
+        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(MissedEstimate::sentence))
+        {
             push_line(&mut text, &sentence);
         }
         push_line(
@@ -74,7 +75,10 @@ impl Report {
     /// The evaluators that [`Report::effective_evaluators`] counts, in words.
     pub(super) fn related_summary(&self) -> String {
         let with = if self.rewarded() { "the reward" } else { "the others" };
-        format!("{} that are related to {with}", self.evaluators.iter().filter(|about| about.is_related()).count())
+        format!(
+            "{} that are related to {with}",
+            self.evaluators.iter().filter(|about| about.is_related()).count()
+        )
     }
 
     /// The weight that the state has learnt or, without a state, the weight in these rows.

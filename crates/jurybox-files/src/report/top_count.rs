@@ -63,7 +63,9 @@ impl TopByReward {
         let above = surely.above as f64 + share * perhaps.above as f64;
         let found = if self.level_counts {
             let room = self.k - self.above;
-            let level = hypergeometric_mean(perhaps.rows, perhaps.level, drawn, |hits| (surely.level + hits).min(room));
+            let level = hypergeometric_mean(perhaps.rows, perhaps.level, drawn, |hits| {
+                (surely.level + hits).min(room)
+            });
             (above + level) / self.k as f64
         } else {
             above / self.above as f64
@@ -75,13 +77,13 @@ impl TopByReward {
         }
     }
 
-    /// The 95% interval of the mean reward of the top K, for new rows of the same kind and number. `two`
-    /// has the rewards if there are exactly two.
+    /// The 95% interval of the mean reward of the top K, for new rows of the same kind and number.
+    /// `two` has the rewards if there are exactly two.
     ///
-    /// The variance comes from the influence function of the mean above a quantile: deviations are from
-    /// the reward at the cut, which moves with the rows. For two rewards, the interval is Wilson's with
-    /// the number of rows that gives this variance. For others it is Student's, with the variance of one
-    /// row added, as a few equal rewards would look certain.
+    /// The variance comes from the influence function of the mean above a quantile: deviations are
+    /// from the reward at the cut, which moves with the rows. For two rewards, the interval is
+    /// Wilson's with the number of rows that gives this variance. For others it is Student's, with
+    /// the variance of one row added, as a few equal rewards would look certain.
     pub(super) fn interval(&self, values: &[f64], rewards: &[f64], two: Option<(f64, f64)>) -> (f64, f64) {
         let (n, k) = (values.len() as f64, self.k as f64);
         let mut sorted = values.to_vec();
@@ -95,8 +97,8 @@ impl TopByReward {
             std::cmp::Ordering::Equal => share,
             std::cmp::Ordering::Less => 0.0,
         };
-        // The mean reward at the cut: of the rows that tie there if they are many, else of rows close to
-        // it.
+        // The mean reward at the cut: of the rows that tie there if they are many, else of rows
+        // close to it.
         let near = (self.k / 4).max(5);
         let place = |place: usize| sorted[place.min(sorted.len() - 1)];
         let (first, last) = if tied >= 2 * near {
@@ -141,8 +143,8 @@ struct TieCounts {
     largest: usize,
 }
 
-/// The mean of `f(hits)` if `drawn` of `rows` rows are drawn, of which `marked` are hits: an expectation
-/// over a hypergeometric distribution.
+/// The mean of `f(hits)` if `drawn` of `rows` rows are drawn, of which `marked` are hits: an
+/// expectation over a hypergeometric distribution.
 fn hypergeometric_mean(rows: usize, marked: usize, drawn: usize, f: impl Fn(usize) -> usize) -> f64 {
     let least = (drawn + marked).saturating_sub(rows);
     let most = drawn.min(marked);
@@ -189,7 +191,8 @@ mod tests {
 
     #[test]
     fn a_tie_with_the_kth_best_counts_only_for_the_places_left() {
-        // One 5 and six 4s: the best three are the 5 and two 4s, so that three 4s are two thirds of them.
+        // One 5 and six 4s: the best three are the 5 and two 4s, so that three 4s are two thirds of
+        // them.
         let rewards = [5.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 1.0];
         assert_eq!(expected(&[0.0, 9.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).found, 2.0 / 3.0);
         assert_eq!(expected(&[9.0, 0.0, 8.0, 7.0, 1.0, 1.0, 1.0, 1.0], &rewards, 3).found, 1.0);
@@ -215,7 +218,8 @@ mod tests {
         }
         let expected = best.expected(&values, &rewards);
         assert!(
-            (expected.found - found / pairs).abs() < 1e-12 && (expected.reward - reward / pairs).abs() < 1e-12
+            (expected.found - found / pairs).abs() < 1e-12
+                && (expected.reward - reward / pairs).abs() < 1e-12
         );
     }
 
@@ -228,8 +232,8 @@ mod tests {
         assert!(TopByReward::new(&[2.0; 5], 2).is_none(), "where all are equal there is nothing to top");
     }
 
-    /// Simulates tables with binary rewards, grades and amounts, and with strong and tied scores. The
-    /// interval must contain the mean over all tables.
+    /// Simulates tables with binary rewards, grades and amounts, and with strong and tied scores.
+    /// The interval must contain the mean over all tables.
     #[test]
     fn the_interval_of_a_top_k_holds_what_it_promises() {
         use rand::{RngExt, SeedableRng};

@@ -1,7 +1,7 @@
 //! The warnings of a report. They follow from the intervals in the report, so that no sentence
 //! contradicts a figure.
 
-use super::evaluator_groups::{are_near, near_duplicate_groups, copy_groups};
+use super::evaluator_groups::{are_near, copy_groups, near_duplicate_groups};
 use super::gather::ReportData;
 use super::rank_correlation::HeavyTails;
 use super::summary::listed;
@@ -124,7 +124,8 @@ impl GroupedWarnings {
         alone.sort_by_key(|(at, _)| *at);
         list.extend(alone.into_iter().map(|(_, said)| said));
         for (kind, members) in many {
-            let names: Vec<&str> = members.iter().map(|(at, _)| report.evaluators[*at].name.as_str()).collect();
+            let names: Vec<&str> =
+                members.iter().map(|(at, _)| report.evaluators[*at].name.as_str()).collect();
             list.push(format!("{} evaluators {kind}: {}.", names.len(), listed(&names, NAMED)));
         }
     }
@@ -142,8 +143,7 @@ fn score_warning(about: &EvaluatorReport) -> Option<(&'static str, String)> {
         );
         Some(("have a single score, so that missing ones count as 0, as in `adaptive`", said))
     } else if about.deviation.is_nan() || about.deviation == 0.0 {
-        let said =
-            format!("`{name}` is always {}, and so says nothing about items.", short(about.mean));
+        let said = format!("`{name}` is always {}, and so says nothing about items.", short(about.mean));
         Some(("are constant, and so say nothing about items", said))
     } else if about.coverage < 0.5 {
         let said = format!("`{name}` has scores in only {:.0}% of the rows.", 100.0 * about.coverage);
@@ -158,12 +158,15 @@ pub(super) fn is_nearly_the_reward(about: &EvaluatorReport) -> bool {
     about.correlation.is_some_and(|correlation| correlation.low > TOO_GOOD)
 }
 
-/// A warning on the relation of an evaluator to the reward; without rewards, to the other evaluators.
+/// A warning on the relation of an evaluator to the reward; without rewards, to the other
+/// evaluators.
 fn relation_warning(about: &EvaluatorReport, report: &Report) -> Option<(&'static str, String)> {
     let rewarded = report.rewarded();
     let (name, against) = (&about.name, if rewarded { "the reward" } else { "the score of the others" });
     let figure = match (about.correlation, about.weight) {
-        (Some(correlation), _) if about.rank_correlation => format!("rank correlation {}", with_interval(correlation)),
+        (Some(correlation), _) if about.rank_correlation => {
+            format!("rank correlation {}", with_interval(correlation))
+        }
         (Some(correlation), _) => format!("correlation {}", with_interval(correlation)),
         (None, Some(weight)) => format!("weight {}", with_interval(weight)),
         (None, None) => String::new(),

@@ -93,7 +93,8 @@ pub enum NotEvaluator {
 }
 
 impl NotEvaluator {
-    /// Whether a person may wonder why the column is not used, so that lists of unused columns say it.
+    /// Whether a person may wonder why the column is not used, so that lists of unused columns say
+    /// it.
     pub(crate) fn is_surprising(self) -> bool {
         matches!(
             self,

@@ -27,7 +27,10 @@ pub(super) fn warnings(
     doubted: &[String],
     columns: &[ColumnInfo],
 ) -> Vec<Warning> {
-    let left = others.iter().filter(|(_, why)| *why == NotEvaluator::NamedLikeVerdict).map(|(column, _)| (column, false));
+    let left = others
+        .iter()
+        .filter(|(_, why)| *why == NotEvaluator::NamedLikeVerdict)
+        .map(|(column, _)| (column, false));
     let named = left.chain(doubted.iter().map(|column| (column, true)));
     let warning = |(column, is_evaluator): (&String, bool)| {
         let (path, column) = (path.into(), column.clone());
@@ -37,8 +40,9 @@ pub(super) fn warnings(
     let is_evaluator = |found: &ColumnInfo| {
         evaluators.iter().any(|one| one.name == found.name && one.direction != Direction::Context)
     };
-    let is_left_over =
-        |found: &ColumnInfo| others.iter().any(|(name, why)| *name == found.name && *why != NotEvaluator::Ignored);
+    let is_left_over = |found: &ColumnInfo| {
+        others.iter().any(|(name, why)| *name == found.name && *why != NotEvaluator::Ignored)
+    };
     warnings.extend(other_scale(path, columns.iter().filter(|found| is_evaluator(found))));
     let columns: Vec<&ColumnInfo> =
         columns.iter().filter(|found| is_evaluator(found) || is_left_over(found)).collect();
@@ -49,8 +53,9 @@ pub(super) fn warnings(
 /// Warns of counts beside shares, such as 50 to 26053 followers where other scores are from 0 to 1.
 fn other_scale<'a>(path: &Path, evaluators: impl Iterator<Item = &'a ColumnInfo> + Clone) -> Option<Warning> {
     let ranged = evaluators.filter_map(|found| Some((found, found.range?)));
-    let is_share =
-        |found: &ColumnInfo, (least, greatest): (f64, f64)| found.fractions && least >= 0.0 && greatest <= 1.0;
+    let is_share = |found: &ColumnInfo, (least, greatest): (f64, f64)| {
+        found.fractions && least >= 0.0 && greatest <= 1.0
+    };
     ranged.clone().find(|(found, range)| is_share(found, *range))?;
     let large = ranged.filter(|(found, (_, greatest))| !found.fractions && *greatest > LARGE);
     let columns: Vec<(String, String)> = large
@@ -61,9 +66,14 @@ fn other_scale<'a>(path: &Path, evaluators: impl Iterator<Item = &'a ColumnInfo>
 
 /// Warns of what looks like a long table: one score, and two columns that together identify every
 /// row, where the values of one occur with at least half of the values of the other.
-fn looks_long(path: &Path, columns: &[&ColumnInfo], is_evaluator: impl Fn(&ColumnInfo) -> bool) -> Option<Warning> {
-    let names =
-        |found: &ColumnInfo| matches!(found.kind, ColumnKind::Text | ColumnKind::Number | ColumnKind::Serial) && !found.fractions;
+fn looks_long(
+    path: &Path,
+    columns: &[&ColumnInfo],
+    is_evaluator: impl Fn(&ColumnInfo) -> bool,
+) -> Option<Warning> {
+    let names = |found: &ColumnInfo| {
+        matches!(found.kind, ColumnKind::Text | ColumnKind::Number | ColumnKind::Serial) && !found.fractions
+    };
     let rows = columns.iter().map(|found| found.cells.len()).max().filter(|rows| *rows >= LEAST_ROWS)?;
     // Wider tables are not long ones, and comparing all pairs of their columns takes long.
     if columns.len() > 32 {

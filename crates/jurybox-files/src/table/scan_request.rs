@@ -1,10 +1,10 @@
 //! The parts of a row that a pass reads, and their assignment to the columns of a source.
 
 use super::Table;
-use crate::scan_plan::{ScanPlan, ColumnUse};
-use crate::format::RowSource;
 use crate::cell_number::Notation;
+use crate::format::RowSource;
 use crate::roles::ColumnInfo;
+use crate::scan_plan::{ColumnUse, ScanPlan};
 use jurybox::{Direction, Evaluator, Form};
 use std::collections::HashMap;
 
@@ -86,7 +86,8 @@ impl Table {
         let mut uses = vec![ColumnUse::Skip; names.len()];
         let mut lacking = Vec::new();
         for (column, what) in wanted {
-            let unread = matches!(what, ColumnUse::Score { .. } | ColumnUse::Group { .. }) && column_roles.is_unread(column);
+            let unread = matches!(what, ColumnUse::Score { .. } | ColumnUse::Group { .. })
+                && column_roles.is_unread(column);
             match places.get(column).copied().filter(|_| !unread) {
                 // A column has one use; the evaluators are assigned first.
                 Some(at) if uses[at] == ColumnUse::Skip => uses[at] = what,
@@ -111,6 +112,15 @@ impl Table {
             }
         };
         let notations = source.columns().iter().map(notation).collect();
-        ScanPlan { uses, names, notations, evaluators: column_roles.evaluators.len(), rewards, records, lacking, form }
+        ScanPlan {
+            uses,
+            names,
+            notations,
+            evaluators: column_roles.evaluators.len(),
+            rewards,
+            records,
+            lacking,
+            form,
+        }
     }
 }

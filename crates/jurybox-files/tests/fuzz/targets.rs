@@ -2,7 +2,9 @@
 
 use jurybox::rand::SeedableRng;
 use jurybox::{Evaluators, Example, Jury, Spec};
-use jurybox_files::{Decimal, Error, Format, Ranker, LongFormat, ReadOptions, Roles, State, Table, ScanRequest, score_all};
+use jurybox_files::{
+    Decimal, Error, Format, LongFormat, Ranker, ReadOptions, Roles, ScanRequest, State, Table, score_all,
+};
 use rand_chacha::ChaCha8Rng;
 use std::path::Path;
 
@@ -11,7 +13,9 @@ fn reading(case: &[u8]) -> ReadOptions {
     let long = || LongFormat { item: "post".into(), judge: "judge".into(), grade: "spam".into() };
     match case.len() % 6 {
         0 => ReadOptions { decimal: Decimal::Comma, ..ReadOptions::default() },
-        1 => ReadOptions { header: Some(false), na: vec!["-99".into(), "x".into()], ..ReadOptions::default() },
+        1 => {
+            ReadOptions { header: Some(false), na: vec!["-99".into(), "x".into()], ..ReadOptions::default() }
+        }
         2 => ReadOptions { long: Some(long()), ..ReadOptions::default() },
         _ => ReadOptions::default(),
     }

@@ -2,8 +2,8 @@
 
 use super::numbers::{is_numeric, is_text, numbers};
 use super::text::each_text;
+use crate::cell_number::{self, Notation, ParsedCell};
 use crate::detect::{ColumnDetector, ROWS};
-use crate::cell_number::{self, ParsedCell, Notation};
 use crate::roles::ColumnInfo;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -112,15 +112,24 @@ mod tests {
             assert_eq!(kind(array), ColumnKind::Number);
         }
         assert_eq!(kind(Arc::new(StringArray::from(vec!["a", "2", "b"]))), ColumnKind::Text);
-        assert_eq!(kind(Arc::new(StringArray::from(vec![None::<&str>, Some("n/a"), None]))), ColumnKind::Empty);
-        assert_eq!(kind(Arc::new(StringArray::from(vec!["1,234", "2,500", "7,100"]))), ColumnKind::TwoNumbers);
+        assert_eq!(
+            kind(Arc::new(StringArray::from(vec![None::<&str>, Some("n/a"), None]))),
+            ColumnKind::Empty
+        );
+        assert_eq!(
+            kind(Arc::new(StringArray::from(vec!["1,234", "2,500", "7,100"]))),
+            ColumnKind::TwoNumbers
+        );
         let nothing = DictionaryArray::<Int8Type>::from_iter([None::<&str>, None, None]);
         assert_eq!(kind(Arc::new(nothing)), ColumnKind::Empty);
     }
 
     #[test]
     fn identifiers_are_recognised_by_value_not_by_type() {
-        assert_eq!(kind(Arc::new(Float64Array::from_iter_values((7..12).map(f64::from)))), ColumnKind::Serial);
+        assert_eq!(
+            kind(Arc::new(Float64Array::from_iter_values((7..12).map(f64::from)))),
+            ColumnKind::Serial
+        );
         assert_eq!(kind(Arc::new(Float64Array::from(vec![0.5, 1.5, 2.5, 3.5, 4.5]))), ColumnKind::Number);
         let large = UInt64Array::from_iter_values((0..40).map(|n| (1 << 63) + n * n));
         assert_eq!(kind(Arc::new(large)), ColumnKind::Serial);

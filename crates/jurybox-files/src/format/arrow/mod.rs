@@ -14,12 +14,12 @@ use text::{each_text, key};
 pub use widen::of_one_type;
 
 use super::{OutputColumns, distinct};
-use crate::scan_plan::{ScanPlan, Batch, BatchLayout, ColumnUse, begin_sums, group};
-use crate::output_rows::{OutputColumn, OutputRows};
 use crate::error::{Error, RowPosition};
 use crate::number_column::NumberColumn;
-use crate::roles::{ColumnInfo, ColumnKind};
 use crate::odd_cells::ColumnTally;
+use crate::output_rows::{OutputColumn, OutputRows};
+use crate::roles::{ColumnInfo, ColumnKind};
+use crate::scan_plan::{Batch, BatchLayout, ColumnUse, ScanPlan, begin_sums, group};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema};
 use std::path::Path;
@@ -185,7 +185,13 @@ pub fn group_codes(column: &str, array: &ArrayRef) -> Result<Vec<f64>, Error> {
 }
 
 /// Counts the cells of a column that had no values in the rows that were looked at.
-fn watch(path: &Path, pieces: &[ArrayRef], plan: &ScanPlan, column: usize, tally: &mut ColumnTally) -> Result<(), Error> {
+fn watch(
+    path: &Path,
+    pieces: &[ArrayRef],
+    plan: &ScanPlan,
+    column: usize,
+    tally: &mut ColumnTally,
+) -> Result<(), Error> {
     let mut before = 0;
     for array in pieces {
         if array.logical_null_count() < array.len() {
@@ -214,7 +220,9 @@ pub(crate) fn infinite(path: &Path, column: &str, row: usize, value: f64) -> Err
 
 /// Arrays as the columns of `show`.
 pub(crate) fn output_rows(arrays: &RecordBatch, show: &OutputColumns<'_>) -> OutputRows {
-    OutputRows::new(arrays.num_rows(), show, |name| arrays.column_by_name(name).cloned().map(OutputColumn::Array))
+    OutputRows::new(arrays.num_rows(), show, |name| {
+        arrays.column_by_name(name).cloned().map(OutputColumn::Array)
+    })
 }
 
 /// The rows of several batches, in the given order. Row numbers count across the batches.

@@ -1,8 +1,8 @@
 //! Reading numbers from Arrow arrays, and writing them back.
 
 use super::text::{each_text, looked_up};
+use crate::cell_number::{Notation, ParsedCell};
 use crate::error::Error;
-use crate::cell_number::{ParsedCell, Notation};
 use crate::number_column::NumberColumn;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -61,7 +61,11 @@ pub(crate) fn of_numbers(data_type: &DataType, values: &[f64]) -> ArrayRef {
 pub(super) type TextHandler<'a> = dyn FnMut(usize, ParsedCell, &str) -> Result<f64, Error> + 'a;
 
 /// The numbers of an array, NaN where missing. Doubles and floats without nulls are not copied.
-pub(super) fn numbers(array: &ArrayRef, notation: &Notation, take: &mut TextHandler<'_>) -> Result<NumberColumn, Error> {
+pub(super) fn numbers(
+    array: &ArrayRef,
+    notation: &Notation,
+    take: &mut TextHandler<'_>,
+) -> Result<NumberColumn, Error> {
     if !is_numeric(array.data_type()) {
         return Ok(NumberColumn::Own(cell_by_cell(array, notation, take)?));
     }
@@ -126,7 +130,11 @@ fn stored(array: &ArrayRef, take: &mut TextHandler<'_>) -> Result<NumberColumn, 
 }
 
 /// Reads the numbers of an array from its text.
-fn cell_by_cell(array: &ArrayRef, notation: &Notation, take: &mut TextHandler<'_>) -> Result<Vec<f64>, Error> {
+fn cell_by_cell(
+    array: &ArrayRef,
+    notation: &Notation,
+    take: &mut TextHandler<'_>,
+) -> Result<Vec<f64>, Error> {
     let mut values = Vec::with_capacity(array.len());
     each_text(array, |row, cell| {
         values.push(take(row, notation.read(cell.as_bytes()), cell)?);

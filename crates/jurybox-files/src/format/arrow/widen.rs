@@ -2,7 +2,7 @@
 
 use super::numbers::{is_text, numbers};
 use super::text::text;
-use crate::cell_number::{ParsedCell, Notation};
+use crate::cell_number::{Notation, ParsedCell};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,

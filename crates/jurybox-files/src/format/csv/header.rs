@@ -1,10 +1,10 @@
 //! Detection of a CSV file's header: column names, delimiter, and lines to skip before it.
 
 use super::cells::cells;
+use crate::cell_number::{self, ParsedCell};
 use crate::error::{Error, ForeignKind, RowPosition};
 use crate::format::blocks::record_end;
 use crate::format::{MOST_COLUMNS, distinct};
-use crate::cell_number::{self, ParsedCell};
 use memchr::{memchr, memchr_iter};
 use std::path::Path;
 

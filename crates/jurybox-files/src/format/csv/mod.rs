@@ -5,15 +5,18 @@ mod header;
 mod parse;
 mod write;
 
-use super::blocks::{RecordEnds, LONGEST, TextUnits, record_end};
-use super::{FormatInfo, UnitReader, BatchCallback, RowRequest, Format, ParsedBatch, StoredRow, OutputColumns, RowSource, WorkUnit};
-use crate::scan_plan::ScanPlan;
-use crate::output_rows::{OutputColumn, OutputRows};
-use crate::error::{Error, RowPosition};
-use crate::input::{InputStart, InputFile};
+use super::blocks::{LONGEST, RecordEnds, TextUnits, record_end};
+use super::{
+    BatchCallback, Format, FormatInfo, OutputColumns, ParsedBatch, RowRequest, RowSource, StoredRow,
+    UnitReader, WorkUnit,
+};
 use crate::detect::{ColumnDetector, ROWS};
+use crate::error::{Error, RowPosition};
+use crate::input::{InputFile, InputStart};
+use crate::output_rows::{OutputColumn, OutputRows};
 use crate::roles::ColumnInfo;
 use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
 use crate::skip_bad_rows::remove_record;
 use crate::warning::Warning;
 use header::Header;
@@ -53,7 +56,11 @@ impl Csv {
     }
 
     /// Converts records to the columns of `show`.
-    fn output_rows<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &OutputColumns<'_>) -> OutputRows {
+    fn output_rows<'a>(
+        &self,
+        records: impl ExactSizeIterator<Item = &'a [u8]>,
+        show: &OutputColumns<'_>,
+    ) -> OutputRows {
         let rows = records.len();
         let mut cells: Vec<Vec<Box<str>>> = vec![Vec::with_capacity(rows); self.columns.len()];
         for record in records {
@@ -66,7 +73,10 @@ impl Csv {
             self.columns.iter().enumerate().map(|(at, found)| (&*found.name, at)).collect();
         OutputRows::new(rows, show, |name| {
             let at = *places.get(name)?;
-            Some(OutputColumn::Text { cells: std::mem::take(&mut cells[at]), numeric: show.notation_of(name) })
+            Some(OutputColumn::Text {
+                cells: std::mem::take(&mut cells[at]),
+                numeric: show.notation_of(name),
+            })
         })
     }
 }

@@ -4,11 +4,11 @@
 //! numbers in place and only the requested columns. A block with quotes is parsed cell by cell.
 
 use super::cells::cells;
-use crate::scan_plan::{ScanPlan, Batch, BatchLayout, ColumnUse, group};
+use crate::cell_number::{LIMIT, Notation};
 use crate::error::{Error, RowPosition};
 use crate::format::blocks::{closing_quote, record_end};
 use crate::id;
-use crate::cell_number::{LIMIT, Notation};
+use crate::scan_plan::{Batch, BatchLayout, ColumnUse, ScanPlan, group};
 use memchr::{memchr, memchr_iter, memchr2};
 use std::path::Path;
 
@@ -21,7 +21,8 @@ pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, plan: &ScanPlan) -
     let mut batch =
         Batch { tallies: plan.tallies(), starts_lines: true, ..Batch::new(plan, BatchLayout::default()) };
     let plain = plan.notations.iter().map(Notation::is_plain).collect();
-    let mut sink = RecordParser { path, delimiter, plan, plain, scores: Vec::new(), batch: &mut batch, line: 1 };
+    let mut sink =
+        RecordParser { path, delimiter, plan, plain, scores: Vec::new(), batch: &mut batch, line: 1 };
     sink.scores.reserve(block.len() / 64 * plan.evaluators);
     if memchr(b'"', block).is_some() {
         sink.records(block, |sink, at| sink.quoted_record(block, at))?;
@@ -127,7 +128,9 @@ impl RecordParser<'_> {
             // Only the last record of a file may lack its line end. An open quote swallows all that
             // follows.
             None if quotes_are_closed(&block[start..], self.delimiter) => block.len(),
-            None => return Err(Error::OpenQuote { path: self.path.into(), place: RowPosition::Line(self.line) }),
+            None => {
+                return Err(Error::OpenQuote { path: self.path.into(), place: RowPosition::Line(self.line) });
+            }
         };
         self.cells_of(&block[start..end], start)?;
         self.line += memchr_iter(b'\n', &block[start..end]).count() as u64;
@@ -194,7 +197,14 @@ impl RecordParser<'_> {
     /// Reads a whole cell as a number.
     fn number(&mut self, column: usize, cell: &[u8]) -> Result<f64, Error> {
         let read = self.plan.notations[column].read(cell);
-        self.batch.tallies[column].take(self.path, RowPosition::Line(self.line), self.plan, column, read, cell)
+        self.batch.tallies[column].take(
+            self.path,
+            RowPosition::Line(self.line),
+            self.plan,
+            column,
+            read,
+            cell,
+        )
     }
 
     #[cold]

@@ -1,8 +1,8 @@
 //! CSV output: a header, then records, with quotes only where needed.
 
-use crate::output_rows::OutputRows;
 use crate::error::Error;
-use crate::write::{PendingFile, TableSink, CompressedWriter};
+use crate::output_rows::OutputRows;
+use crate::write::{CompressedWriter, PendingFile, TableSink};
 use std::path::Path;
 
 /// The writer of CSV tables.

@@ -1,8 +1,8 @@
 //! Output cells of JSON lines, unchanged from the input.
 
 use super::parse::{plain, read};
+use crate::cell_number::{Notation, ParsedCell};
 use crate::output_rows::FormatCells;
-use crate::cell_number::{ParsedCell, Notation};
 use arrow_array::{ArrayRef, Float64Array, StringArray};
 use serde_json::value::RawValue;
 use std::sync::Arc;

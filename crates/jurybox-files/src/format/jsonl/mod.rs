@@ -5,16 +5,19 @@ mod fields;
 mod parse;
 mod write;
 
-use super::blocks::{RecordEnds, LONGEST, TextUnits};
-use super::{FormatInfo, UnitReader, BatchCallback, RowRequest, Format, MOST_COLUMNS, ParsedBatch, OutputColumns, RowSource, WorkUnit, distinct};
-use crate::scan_plan::ScanPlan;
-use crate::output_rows::{OutputColumn, OutputRows};
-use crate::error::{Error, RowPosition};
-use crate::input::{InputStart, InputFile, is_json};
-use crate::detect::{ColumnDetector, ROWS};
+use super::blocks::{LONGEST, RecordEnds, TextUnits};
+use super::{
+    BatchCallback, Format, FormatInfo, MOST_COLUMNS, OutputColumns, ParsedBatch, RowRequest, RowSource,
+    UnitReader, WorkUnit, distinct,
+};
 use crate::cell_number::Notation;
+use crate::detect::{ColumnDetector, ROWS};
+use crate::error::{Error, RowPosition};
+use crate::input::{InputFile, InputStart, is_json};
+use crate::output_rows::{OutputColumn, OutputRows};
 use crate::roles::{ColumnInfo, ColumnKind};
 use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
 use crate::skip_bad_rows::remove_record;
 use cells::JsonCells;
 use fields::FieldPaths;
@@ -60,7 +63,11 @@ impl JsonLines {
 
     /// Converts lines to the columns of `show`. All of them were parsed before, so a line that
     /// fails here counts as empty.
-    fn output_rows<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &OutputColumns<'_>) -> OutputRows {
+    fn output_rows<'a>(
+        &self,
+        records: impl ExactSizeIterator<Item = &'a [u8]>,
+        show: &OutputColumns<'_>,
+    ) -> OutputRows {
         let rows = records.len();
         let known: HashMap<&str, &[String]> =
             self.columns.iter().zip(&self.ways).map(|(found, way)| (&*found.name, &**way)).collect();
@@ -155,7 +162,10 @@ impl RowSource for JsonLines {
             self.find_late_field(name)?
         };
         if let Some(way) = way {
-            self.columns.push(ColumnInfo { nested: way.len() > 1, ..ColumnInfo::new(name.into(), ColumnKind::Empty) });
+            self.columns.push(ColumnInfo {
+                nested: way.len() > 1,
+                ..ColumnInfo::new(name.into(), ColumnKind::Empty)
+            });
             self.ways.push(way);
         }
         Ok(())

@@ -1,11 +1,11 @@
 //! Parsing a block of JSON lines into scores.
 
 use super::fields::{FieldPaths, fields, is_object};
-use crate::scan_plan::{ScanPlan, Batch, BatchLayout, ColumnUse, group};
+use crate::cell_number::{self, Notation, ParsedCell};
 use crate::error::{Error, RowPosition};
 use crate::id;
-use crate::cell_number::{self, ParsedCell, Notation};
 use crate::odd_cells::LATE;
+use crate::scan_plan::{Batch, BatchLayout, ColumnUse, ScanPlan, group};
 use memchr::memchr_iter;
 use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -101,7 +101,12 @@ pub(super) fn parse(wanted: &WantedFields<'_>, block: &[u8], plan: &ScanPlan) ->
             let cell = read(&plan.notations[column], text);
             let number = batch.tallies[column].take(path, place, plan, column, cell, text.as_bytes())?;
             match *what {
-                ColumnUse::Skip | ColumnUse::Key | ColumnUse::Id | ColumnUse::Group { .. } | ColumnUse::Reviewer | ColumnUse::Watch => {}
+                ColumnUse::Skip
+                | ColumnUse::Key
+                | ColumnUse::Id
+                | ColumnUse::Group { .. }
+                | ColumnUse::Reviewer
+                | ColumnUse::Watch => {}
                 ColumnUse::Score { evaluator, sign } => scores[row + evaluator] = number * sign,
                 ColumnUse::Reward { sign } => batch.rewards.push(number * sign),
                 ColumnUse::Probability => batch.probabilities.push(number),
@@ -191,7 +196,8 @@ impl<'de> Visitor<'de> for FieldVisitor<'_, '_, 'de> {
                 return Err(de::Error::custom(format!("the key `{key}` occurs twice")));
             }
             if goes_on && is_object(value) {
-                visit_nested(way, self.plan, (value, &key), self.cells, self.stranger).map_err(de::Error::custom)?;
+                visit_nested(way, self.plan, (value, &key), self.cells, self.stranger)
+                    .map_err(de::Error::custom)?;
             }
         }
         Ok(())

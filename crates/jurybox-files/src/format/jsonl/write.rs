@@ -1,8 +1,8 @@
 //! JSON lines output: one object per row.
 
-use crate::output_rows::OutputRows;
 use crate::error::Error;
-use crate::write::{PendingFile, TableSink, CompressedWriter};
+use crate::output_rows::OutputRows;
+use crate::write::{CompressedWriter, PendingFile, TableSink};
 use std::path::Path;
 
 /// The writer of JSON lines.

@@ -8,13 +8,15 @@ mod stream;
 pub(crate) use stream::BatchStream;
 
 use super::arrow;
-use super::{UnitReader, BatchCallback, RowRequest, Format, ParsedBatch, OutputColumns, RowSource, RowRange, WorkUnit};
-use crate::scan_plan::ScanPlan;
-use crate::output_rows::OutputRows;
-use crate::error::Error;
+use super::{
+    BatchCallback, Format, OutputColumns, ParsedBatch, RowRange, RowRequest, RowSource, UnitReader, WorkUnit,
+};
 use crate::cell_number::Notation;
+use crate::error::Error;
+use crate::output_rows::OutputRows;
 use crate::roles::ColumnInfo;
 use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{ArrowError, SchemaRef};
 use std::ops::Range;
@@ -123,7 +125,11 @@ impl RowSource for MemoryTable {
         Some(self.firsts[self.batches.len()] as u64)
     }
 
-    fn units_of_rows(&self, rows: &[Range<u64>], _bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+    fn units_of_rows(
+        &self,
+        rows: &[Range<u64>],
+        _bytes: &Arc<AtomicU64>,
+    ) -> Result<Box<dyn UnitReader + '_>, Error> {
         Ok(Box::new(SelectedRanges(rows.iter().rev().cloned().collect())))
     }
 
@@ -198,7 +204,8 @@ fn parse(
 }
 
 fn whole(part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
-    let gone = || Error::from(ArrowError::InvalidArgumentError("rows disappeared while the table was read".into()));
+    let gone =
+        || Error::from(ArrowError::InvalidArgumentError("rows disappeared while the table was read".into()));
     Ok(arrow::output_rows(part.arrays.as_ref().ok_or_else(gone)?, show))
 }
 

@@ -1,14 +1,16 @@
 //! A table read once from a stream of record batches, with memory bounded by the batch.
 
 use super::{NAME, parse, row_bytes, same_columns, whole};
-use crate::scan_plan::ScanPlan;
-use crate::output_rows::OutputRows;
-use crate::error::Error;
-use crate::format::{UnitReader, BatchCallback, RowRequest, Format, StoredRow, OutputColumns, RowSource, WorkUnit, arrow};
-use crate::detect::ROWS;
 use crate::cell_number::Notation;
+use crate::detect::ROWS;
+use crate::error::Error;
+use crate::format::{
+    BatchCallback, Format, OutputColumns, RowRequest, RowSource, StoredRow, UnitReader, WorkUnit, arrow,
+};
+use crate::output_rows::OutputRows;
 use crate::roles::ColumnInfo;
 use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use std::fmt;
@@ -81,7 +83,13 @@ impl RowSource for BatchStream {
     fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
         let reader = reader.ok_or_else(|| Error::ReadOnce { path: NAME.into() })?;
-        Ok(Box::new(StreamUnits { reader, schema: &self.schema, batches: 0, held: None, bytes: bytes.clone() }))
+        Ok(Box::new(StreamUnits {
+            reader,
+            schema: &self.schema,
+            batches: 0,
+            held: None,
+            bytes: bytes.clone(),
+        }))
     }
 
     fn lines(&self, unit: &WorkUnit) -> u64 {

@@ -1,15 +1,15 @@
 //! Reading a unit column by column from its pages, and assembling batches of rows.
 
-use super::panics::{broken, guarded};
-use super::pages::PageNumbers;
 use super::page_memory::PageMemory;
+use super::pages::PageNumbers;
+use super::panics::{broken, guarded};
 use super::row_range::BATCH;
-use crate::scan_plan::{ScanPlan, Batch, BatchLayout, ColumnUse, begin_sums};
 use crate::error::Error;
 use crate::format::arrow::infinite;
 use crate::format::{BatchCallback, ParsedBatch, RowRange};
 use crate::number_column::NumberColumn;
 use crate::odd_cells::ColumnTally;
+use crate::scan_plan::{Batch, BatchLayout, ColumnUse, ScanPlan, begin_sums};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -98,6 +98,11 @@ fn place(numbers: NumberColumn, what: ColumnUse, scores: &mut [Option<NumberColu
         ColumnUse::Reward { sign } => batch.rewards = numbers.signed(sign).into_vec(),
         ColumnUse::Probability => batch.probabilities = numbers.into_vec(),
         // Unreachable: `pages` leaves these columns to the Arrow reader.
-        ColumnUse::Skip | ColumnUse::Group { .. } | ColumnUse::Key | ColumnUse::Id | ColumnUse::Reviewer | ColumnUse::Watch => {}
+        ColumnUse::Skip
+        | ColumnUse::Group { .. }
+        | ColumnUse::Key
+        | ColumnUse::Id
+        | ColumnUse::Reviewer
+        | ColumnUse::Watch => {}
     }
 }

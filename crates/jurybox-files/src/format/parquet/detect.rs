@@ -2,9 +2,9 @@
 
 use super::panics::guarded;
 use super::row_range::ParquetInput;
-use crate::format::arrow;
-use crate::detect::ROWS;
 use crate::cell_number::Notation;
+use crate::detect::ROWS;
+use crate::format::arrow;
 use crate::roles::ColumnInfo;
 use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, RowSelection, RowSelector};
 use ::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
@@ -22,7 +22,8 @@ const MIN_ROWS: usize = 32;
 pub(super) fn look(columns: &mut [ColumnInfo], from: &ParquetInput<'_>, notation: &Notation) {
     let groups = from.metadata.metadata().row_groups();
     for (column, found) in columns.iter_mut().enumerate() {
-        if let Some(range) = groups.first().and_then(|group| range_of_fractions(from.metadata, group, column)) {
+        if let Some(range) = groups.first().and_then(|group| range_of_fractions(from.metadata, group, column))
+        {
             (found.range, found.fractions) = (Some(range), true);
         }
     }

@@ -47,9 +47,9 @@ pub(super) fn rows(
             .chunks(share)
             .map(|part| scope.spawn(move || part.iter().map(fetch).collect::<Result<Vec<_>, Error>>()))
             .collect();
-        let joined = workers.into_iter().map(|worker| {
-            worker.join().unwrap_or_else(|_| Err(broken(path, &"a reading thread panicked")))
-        });
+        let joined = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|_| Err(broken(path, &"a reading thread panicked"))));
         joined.collect::<Result<Vec<_>, Error>>()
     })?;
     let batches: Vec<RecordBatch> = fetched.into_iter().flatten().flatten().collect();

@@ -1,30 +1,32 @@
 //! Parquet: read by position, one range of a row group at a time, and only the requested columns.
 
-mod fetch;
-mod panics;
-mod detect;
-mod pages;
-mod positioned_file;
-mod page_memory;
-mod row_range;
 mod column_strip;
+mod detect;
+mod fetch;
+mod page_memory;
+mod pages;
+mod panics;
+mod positioned_file;
+mod row_range;
 mod write;
 
 pub use panics::panic_is_caught;
 
 use super::arrow;
-use super::{FormatInfo, UnitReader, BatchCallback, RowRequest, Format, OutputColumns, RowSource, RowRange, WorkUnit};
-use crate::scan_plan::ScanPlan;
-use crate::output_rows::{OutputColumn, OutputRows};
+use super::{
+    BatchCallback, Format, FormatInfo, OutputColumns, RowRange, RowRequest, RowSource, UnitReader, WorkUnit,
+};
 use crate::error::Error;
 use crate::input::InputFile;
+use crate::output_rows::{OutputColumn, OutputRows};
 use crate::roles::ColumnInfo;
 use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
 use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use ::parquet::file::reader::Length;
+use page_memory::PageMemory;
 use panics::{broken, guarded, unreadable};
 use positioned_file::PositionedFile;
-use page_memory::PageMemory;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -118,7 +120,11 @@ impl RowSource for Parquet {
             .try_fold(0, |sum: u64, rows| sum.checked_add(rows?))
     }
 
-    fn units_of_rows(&self, rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+    fn units_of_rows(
+        &self,
+        rows: &[Range<u64>],
+        bytes: &Arc<AtomicU64>,
+    ) -> Result<Box<dyn UnitReader + '_>, Error> {
         let list = row_range::selected_ranges(&self.metadata, rows).into_iter();
         Ok(Box::new(ParquetUnits { list, bytes: bytes.clone() }))
     }

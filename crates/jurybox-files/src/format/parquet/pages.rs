@@ -4,8 +4,8 @@
 //! the usual ones for scores. All other columns are read through Arrow arrays. Format:
 //! <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
 
-use super::positioned_file::PositionedFile;
 use super::page_memory::PageMemory;
+use super::positioned_file::PositionedFile;
 use crate::number_column::NumberColumn;
 use ::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use ::parquet::basic::{Compression, Encoding, Type};
@@ -164,7 +164,9 @@ impl PageNumbers {
                 Encoding::PLAIN => plain(self.physical, &values, present)?,
                 Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => self.looked_up(&values, present)?,
                 other => {
-                    return Err(damaged(&format!("a page is encoded as {other}, which its column does not declare")));
+                    return Err(damaged(&format!(
+                        "a page is encoded as {other}, which its column does not declare"
+                    )));
                 }
             };
             return if present == count { Ok(numbers) } else { with_gaps(&levels, count, &numbers) };
@@ -206,9 +208,9 @@ fn plain(physical: Type, bytes: &Bytes, count: usize) -> Result<NumberColumn> {
         Type::INT32 => NumberColumn::Own(
             bytes.as_chunks().0.iter().map(|&bytes| f64::from(i32::from_le_bytes(bytes))).collect(),
         ),
-        _ => {
-            NumberColumn::Own(bytes.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes) as f64).collect())
-        }
+        _ => NumberColumn::Own(
+            bytes.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes) as f64).collect(),
+        ),
     })
 }
 

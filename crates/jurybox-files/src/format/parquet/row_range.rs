@@ -1,14 +1,14 @@
 //! Row ranges of a Parquet file: cutting row groups into units, and reading one of them.
 
-use super::panics::{broken, guarded};
-use super::detect;
-use super::pages::PageNumbers;
-use super::positioned_file::PositionedFile;
-use super::page_memory::PageMemory;
 use super::column_strip;
-use crate::scan_plan::{ScanPlan, ColumnUse};
+use super::detect;
+use super::page_memory::PageMemory;
+use super::pages::PageNumbers;
+use super::panics::{broken, guarded};
+use super::positioned_file::PositionedFile;
 use crate::error::Error;
 use crate::format::{BatchCallback, ParsedBatch, RowRange, arrow};
+use crate::scan_plan::{ColumnUse, ScanPlan};
 use ::parquet::arrow::ProjectionMask;
 use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
@@ -94,8 +94,7 @@ impl ParquetInput<'_> {
         }
         if !plan.records
             && !plan.has_missing_numbers()
-            && let Some(pages) =
-                guarded(|| self.pages(range, &wanted, plan)).map_err(|e| broken(path, &e))?
+            && let Some(pages) = guarded(|| self.pages(range, &wanted, plan)).map_err(|e| broken(path, &e))?
         {
             return column_strip::read(path, pages, range, plan, memory, each);
         }
@@ -128,7 +127,14 @@ impl ParquetInput<'_> {
     ) -> Result<Option<Vec<(usize, PageNumbers)>>, ParquetError> {
         // Pages give numbers, and keys are text even where numbers are stored. Arrays convert them.
         if wanted.iter().any(|&column| {
-            matches!(plan.uses[column], ColumnUse::Key | ColumnUse::Id | ColumnUse::Group { .. } | ColumnUse::Reviewer | ColumnUse::Watch)
+            matches!(
+                plan.uses[column],
+                ColumnUse::Key
+                    | ColumnUse::Id
+                    | ColumnUse::Group { .. }
+                    | ColumnUse::Reviewer
+                    | ColumnUse::Watch
+            )
         }) {
             return Ok(None);
         }

@@ -1,8 +1,8 @@
 //! Parquet output.
 
-use crate::output_rows::OutputRows;
 use crate::error::Error;
 use crate::format::arrow::as_text;
+use crate::output_rows::OutputRows;
 use crate::write::{PendingFile, TableSink};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, IntervalUnit};
