@@ -24,7 +24,7 @@ pub struct ColumnRoles {
     pub(crate) probability: Option<String>,
     pub(crate) key: Option<String>,
     pub(crate) reviewer: Option<String>,
-    /// The role of `key`, for messages.
+    /// The role under which `key` is shown.
     pub(crate) key_role: Role,
     /// Columns that are only written out, with the reason why they are not evaluators.
     pub(crate) others: Vec<(String, NotEvaluator)>,
@@ -83,8 +83,8 @@ impl ColumnRoles {
     ///
     /// let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
     /// let first = RecordBatch::try_from_iter([("spam", numbers.clone()), ("score", numbers)])?;
-    /// let taken = Roles::default().resolve_batches(&[vec![first]], &ReadOptions::default())?;
-    /// assert_eq!(taken.named_like_output().collect::<Vec<_>>(), ["score"]);
+    /// let roles = Roles::default().resolve_batches(&[vec![first]], &ReadOptions::default())?;
+    /// assert_eq!(roles.named_like_output().collect::<Vec<_>>(), ["score"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn named_like_output(&self) -> impl Iterator<Item = &str> {
@@ -111,8 +111,8 @@ impl ColumnRoles {
     ///     learnt_reward: Some("verdict".into()),
     ///     ..Roles::default()
     /// };
-    /// let taken = roles.resolve_batches(&[vec![first]], &ReadOptions::default())?;
-    /// assert_eq!(taken.unknown_to_jury().collect::<Vec<_>>(), ["late"]);
+    /// let roles = roles.resolve_batches(&[vec![first]], &ReadOptions::default())?;
+    /// assert_eq!(roles.unknown_to_jury().collect::<Vec<_>>(), ["late"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn unknown_to_jury(&self) -> impl Iterator<Item = &str> {
@@ -140,8 +140,8 @@ impl ColumnRoles {
     /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.9]));
     /// let views: ArrayRef = Arc::new(StringArray::from(vec!["1,234", "7,100"]));
     /// let first = RecordBatch::try_from_iter([("spam", spam), ("views", views)])?;
-    /// let taken = Roles::default().resolve_batches(&[vec![first]], &ReadOptions::default())?;
-    /// assert_eq!(taken.warnings()[0].code(), "two-numbers");
+    /// let roles = Roles::default().resolve_batches(&[vec![first]], &ReadOptions::default())?;
+    /// assert_eq!(roles.warnings()[0].code(), "two-numbers");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn warnings(&self) -> &[Warning] {

@@ -56,13 +56,13 @@ pub struct Roles {
     pub labels: Vec<(String, f64)>,
     /// Whether the verdicts are read as the scores of the only evaluator, not as rewards.
     pub verdicts: bool,
-    /// The reward that a jury has learnt. Its column is never an evaluator.
+    /// The reward that a jury has learnt, which is the reason why its column is not used.
     pub learnt_reward: Option<String>,
     /// The column of probabilities with which items were picked.
     pub probability: Option<String>,
     /// The column by which rows are grouped: groups, rounds or ids of items.
     pub key: Option<String>,
-    /// The role of `key`, for messages: [`Role::Group`] or [`Role::Id`].
+    /// The role under which `key` is shown: [`Role::Group`] or [`Role::Id`].
     pub key_role: Role,
     /// The column of reviewers who gave the verdicts.
     pub reviewer: Option<String>,
@@ -99,9 +99,9 @@ impl Roles {
     /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.2, 0.1, 0.3, 0.9]));
     /// let first =
     ///     RecordBatch::try_from_iter([("post", post), ("number", number), ("spam", spam)])?;
-    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }
+    /// let roles = Roles { key: Some("post".into()), ..Roles::default() }
     ///     .resolve_batches(&[vec![first]], &ReadOptions::default())?;
-    /// assert_eq!(taken.columns_to_read().collect::<Vec<_>>(), ["spam", "post"]);
+    /// assert_eq!(roles.columns_to_read().collect::<Vec<_>>(), ["spam", "post"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn resolve_batches(
@@ -117,9 +117,9 @@ impl Roles {
             arrow::look(&mut columns, first.iter(), &notation);
             found.extend(columns);
         }
-        let taken = self.resolve(path, &together(found.iter()))?;
-        taken.has_one_of(path, found.iter().map(|found| found.name.as_str()))?;
-        Ok(taken)
+        let roles = self.resolve(path, &together(found.iter()))?;
+        roles.has_one_of(path, found.iter().map(|found| found.name.as_str()))?;
+        Ok(roles)
     }
 
     /// Every column that these roles name.
@@ -132,15 +132,15 @@ impl Roles {
         named
             .map(String::as_str)
             .chain(turned)
-            .chain(self.learnt_evaluators.iter().map(|seated| seated.name.as_str()))
+            .chain(self.learnt_evaluators.iter().map(|learnt| learnt.name.as_str()))
     }
 
     /// Decides the roles of `columns`.
     pub(crate) fn resolve(&self, path: &Path, columns: &[ColumnInfo]) -> Result<ColumnRoles, Error> {
-        let seated = |name: &str| self.learnt_evaluators.iter().find(|seated| seated.name == name);
+        let learnt = |name: &str| self.learnt_evaluators.iter().find(|learnt| learnt.name == name);
         let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
         let named = self.named(path, columns)?;
-        for name in self.invert.iter().filter(|name| seated(name).is_none()) {
+        for name in self.invert.iter().filter(|name| learnt(name).is_none()) {
             known(name)?;
         }
         if let Some((word, _)) = self.labels.first().filter(|_| self.reward.is_none() && !self.verdicts) {
@@ -151,7 +151,7 @@ impl Roles {
         let listed = self.listed(columns)?;
         let (mut evaluators, mut unread) = (Vec::new(), Vec::new());
         for evaluator in &listed {
-            if seated(&evaluator.name).is_none() {
+            if learnt(&evaluator.name).is_none() {
                 known(&evaluator.name)?;
             }
             let has_role = |(other, role): &&(String, Role)| *other == evaluator.name && *role != Role::Id;
@@ -248,27 +248,27 @@ impl Roles {
 
     /// The named columns with their roles. Errors on unknown columns.
     fn named(&self, path: &Path, columns: &[ColumnInfo]) -> Result<Vec<(String, Role)>, Error> {
-        let seated = |name: &str| self.learnt_evaluators.iter().any(|seated| seated.name == name);
+        let learnt = |name: &str| self.learnt_evaluators.iter().any(|learnt| learnt.name == name);
         let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
         let mut named: Vec<(String, Role)> = Vec::new();
         for (names, role) in [(&self.id, Role::Id), (&self.ignore, Role::Ignored)] {
             for name in names {
                 // An evaluator of the jury can be ignored even if it has no column here.
-                let of_jury = role == Role::Ignored && seated(name);
+                let of_jury = role == Role::Ignored && learnt(name);
                 named.push((if of_jury { name.clone() } else { known(name)? }, role));
             }
         }
         for (name, role) in [
             (&self.reward, Role::Reward),
             (&self.probability, Role::Probability),
-            (&self.key, self.key_role),
+            (&self.key, Role::Group),
             (&self.reviewer, Role::Reviewer),
         ] {
             if let Some(name) = name {
                 named.push((known(name)?, role));
             }
         }
-        for name in self.context.iter().filter(|name| !seated(name)) {
+        for name in self.context.iter().filter(|name| !learnt(name)) {
             named.push((known(name)?, Role::Context));
         }
         one_role_each(&named)?;
@@ -292,7 +292,7 @@ impl Roles {
         for name in &self.context {
             match evaluators.iter().find(|evaluator| evaluator.name == *name) {
                 None => evaluators.push(Evaluator::context(name)),
-                Some(seated) if seated.direction == Direction::Context => {}
+                Some(learnt) if learnt.direction == Direction::Context => {}
                 Some(_) => {
                     let column = name.clone();
                     return Err(Error::TwoRoles { column, one: Role::Evaluator, other: Role::Context });
@@ -304,7 +304,7 @@ impl Roles {
 
     /// The named evaluators, or else those of the jury. Empty if every numeric column is to be one.
     fn listed(&self, columns: &[ColumnInfo]) -> Result<Vec<Evaluator>, Error> {
-        let seated = |name: &str| self.learnt_evaluators.iter().find(|seated| seated.name == name);
+        let learnt = |name: &str| self.learnt_evaluators.iter().find(|learnt| learnt.name == name);
         let inverted = |name: &str| self.invert.iter().any(|other| other == name);
         let listed: Vec<Evaluator> = if self.evaluators.is_empty() {
             self.learnt_evaluators.clone()
@@ -312,14 +312,14 @@ impl Roles {
             self.evaluators
                 .iter()
                 .map(|name| {
-                    let literal = columns.iter().any(|found| found.name == *name) || seated(name).is_some();
+                    let literal = columns.iter().any(|found| found.name == *name) || learnt(name).is_some();
                     let asked = match name.strip_prefix('-').filter(|_| !literal) {
                         Some(column) => Evaluator::low(column),
                         None => self.directed(name),
                     };
                     // The jury knows the directions. A contradicting one is an error below.
-                    match seated(&asked.name) {
-                        Some(seated) if asked.direction == Direction::High => seated.clone(),
+                    match learnt(&asked.name) {
+                        Some(learnt) if asked.direction == Direction::High => learnt.clone(),
                         _ => asked,
                     }
                 })
@@ -327,7 +327,7 @@ impl Roles {
         };
         let turned = |listed: &&Evaluator| {
             let low = inverted(&listed.name) || listed.direction == Direction::Low;
-            low && seated(&listed.name).is_some_and(|seated| seated.direction == Direction::High)
+            low && learnt(&listed.name).is_some_and(|learnt| learnt.direction == Direction::High)
         };
         if let Some(turned) = listed.iter().find(turned) {
             return Err(Error::DirectionChanged { column: turned.name.clone() });
