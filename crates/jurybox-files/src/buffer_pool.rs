@@ -10,9 +10,9 @@ pub(crate) struct BufferPool<T>(Mutex<Vec<T>>);
 impl<T: Default> BufferPool<T> {
     /// Calls `work` with a buffer. Its content is what the last user left.
     pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        let mut lent = self.take();
-        let result = work(&mut lent);
-        self.give_back(lent);
+        let mut item = self.take();
+        let result = work(&mut item);
+        self.give_back(item);
         result
     }
 
@@ -20,7 +20,7 @@ impl<T: Default> BufferPool<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    pub(crate) fn give_back(&self, lent: T) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(lent);
+    pub(crate) fn give_back(&self, item: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(item);
     }
 }

@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 /// let paths = ["09.csv", "10.csv", "picks.csv"].map(|name| dir.path().join(name));
 /// std::fs::write(&paths[0], "post,spam\np1,0.9\n")?;
 /// std::fs::write(&paths[1], "post,spam\n")?;
-/// let (busy, quiet) = split_empty_files(paths[..2].to_vec(), &ReadOptions::default());
-/// assert_eq!((&busy[..], &quiet[0].path), (&paths[..1], &paths[1]));
-/// quiet[0].write_no_picks(&paths[2], Format::Csv)?;
+/// let (filled, empty) = split_empty_files(paths[..2].to_vec(), &ReadOptions::default());
+/// assert_eq!((&filled[..], &empty[0].path), (&paths[..1], &paths[1]));
+/// empty[0].write_no_picks(&paths[2], Format::Csv)?;
 /// let header = "rank,value,probability,explored,picked_at,round,row,receipt,post,spam\n";
 /// assert_eq!(std::fs::read_to_string(&paths[2])?, header);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -39,15 +39,15 @@ pub struct EmptyFile {
 /// Splits paths into files with rows and files without. Pipes and unreadable files count as having
 /// rows.
 pub fn split_empty_files(paths: Vec<PathBuf>, reading: &ReadOptions) -> (Vec<PathBuf>, Vec<EmptyFile>) {
-    let (mut busy, mut quiet) = (Vec::new(), Vec::new());
+    let (mut filled, mut empty) = (Vec::new(), Vec::new());
     for path in paths {
         let looked = path.is_file().then(|| Table::sources(std::slice::from_ref(&path), reading, false));
         match looked {
-            Some(Err(Error::NoRows { path, columns })) => quiet.push(EmptyFile { path, columns }),
-            _ => busy.push(path),
+            Some(Err(Error::NoRows { path, columns })) => empty.push(EmptyFile { path, columns }),
+            _ => filled.push(path),
         }
     }
-    (busy, quiet)
+    (filled, empty)
 }
 
 impl EmptyFile {

@@ -167,7 +167,7 @@ pub(crate) fn without_forgotten(
 /// ```
 pub fn same_policy(jury: &Jury, asked: &Spec) -> Result<(), Error> {
     let same = Jury::new(asked, jury.evaluators().clone())
-        .is_ok_and(|seated| (seated.spec(), seated.evaluators()) == (jury.spec(), jury.evaluators()));
+        .is_ok_and(|other| (other.spec(), other.evaluators()) == (jury.spec(), jury.evaluators()));
     if same {
         Ok(())
     } else {

@@ -67,10 +67,10 @@ pub(crate) fn widen(
         id: vec![long.judge.clone()],
         ..Roles::default()
     };
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let ear = heard.clone();
+    let collected = Arc::new(Mutex::new(Vec::new()));
+    let list = collected.clone();
     let table = Table::of(sources, reading, &roles)?
-        .on_warning(move |warning| ear.lock().unwrap_or_else(PoisonError::into_inner).push(warning.clone()));
+        .on_warning(move |warning| list.lock().unwrap_or_else(PoisonError::into_inner).push(warning.clone()));
     let mut wide = WideBuilder::new(&table, long, path);
     let judge = long.judge.as_str();
     let place = table.output_columns(0).columns.iter().position(|found| found.name == judge).unwrap_or(0);
@@ -95,7 +95,7 @@ pub(crate) fn widen(
     )?;
     let mut warnings = table.warnings().to_vec();
     drop(table);
-    warnings.extend(heard.lock().unwrap_or_else(PoisonError::into_inner).drain(..));
+    warnings.extend(collected.lock().unwrap_or_else(PoisonError::into_inner).drain(..));
     wide.finish(rows, warnings)
 }
 
@@ -216,17 +216,17 @@ impl WideBuilder {
         for (&(judge, item), &(sum, count)) in &self.repeated {
             self.grades[judge].1[item] = sum / count as f64;
         }
-        let told = |what: String| Warning::Long { path: self.path.clone(), what };
+        let warning = |what: String| Warning::Long { path: self.path.clone(), what };
         if self.nameless > 0 {
             let place = self.first_nameless.map_or(String::new(), |place| format!(", first in {place}"));
-            warnings.push(told(format!(
+            warnings.push(warning(format!(
                 "{} without an item or a judge, left out{place}",
                 counted(self.nameless, "row")
             )));
         }
         if !self.repeated.is_empty() {
             let count = counted(self.repeated.len() as u64, "grade");
-            warnings.push(told(format!("{count} given more than once: the mean is used")));
+            warnings.push(warning(format!("{count} given more than once: the mean is used")));
         }
         for other in self.others.iter().filter(|other| other.contradicted > 0) {
             let OtherColumn { name, contradicted, .. } = other;
@@ -234,7 +234,7 @@ impl WideBuilder {
                 "column `{name}` differs within an item in {}: the first value is used",
                 counted(*contradicted, "row")
             );
-            warnings.push(told(what));
+            warnings.push(warning(what));
         }
         let mut columns: Vec<(String, ArrayRef)> =
             vec![(self.item, Arc::new(StringArray::from_iter_values(&self.names)))];

@@ -48,14 +48,14 @@ pub enum Progress {
 /// The progress callback and the stop flag of a table.
 #[derive(Clone, Default)]
 pub(crate) struct ProgressWatch {
-    pub(crate) told: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    pub(crate) callback: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
     pub(crate) stop: Option<Arc<AtomicBool>>,
 }
 
 impl ProgressWatch {
     /// Calls the progress callback, if there is one.
     pub(crate) fn tell(&self, progress: Progress) {
-        if let Some(watch) = &self.told {
+        if let Some(watch) = &self.callback {
             watch(progress);
         }
     }
@@ -67,7 +67,7 @@ impl ProgressWatch {
 
 impl fmt::Debug for ProgressWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.told.is_some() { "watched" } else { "unwatched" })
+        f.write_str(if self.callback.is_some() { "watched" } else { "unwatched" })
     }
 }
 
@@ -77,28 +77,28 @@ type WarningHandler = Arc<dyn Fn(&Warning) + Send + Sync>;
 #[derive(Default)]
 pub(crate) struct WarningListener {
     handler: Option<WarningHandler>,
-    told: Mutex<HashSet<Warning>>,
+    reported: Mutex<HashSet<Warning>>,
 }
 
 impl WarningListener {
     pub(crate) fn new(handler: impl Fn(&Warning) + Send + Sync + 'static) -> Self {
-        WarningListener { handler: Some(Arc::new(handler)), told: Mutex::default() }
+        WarningListener { handler: Some(Arc::new(handler)), reported: Mutex::default() }
     }
 
     /// Reports a warning once, even if several passes raise it.
     pub(crate) fn tell(&self, warning: Warning) {
         let Some(handler) = &self.handler else { return };
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if !told.contains(&warning) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if !reported.contains(&warning) {
             handler(&warning);
-            told.insert(warning);
+            reported.insert(warning);
         }
     }
 }
 
 impl fmt::Debug for WarningListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.handler.is_some() { "heard" } else { "unheard" })
+        f.write_str(if self.handler.is_some() { "listening" } else { "silent" })
     }
 }
 
@@ -120,7 +120,7 @@ impl Table {
     /// Calls `watch` with the progress of each pass over the table.
     #[must_use]
     pub fn on_progress(mut self, watch: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.watch.told = Some(Arc::new(watch));
+        self.watch.callback = Some(Arc::new(watch));
         self
     }
 
@@ -161,12 +161,12 @@ impl Table {
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("scores.csv");
     /// std::fs::write(&path, format!("spam\n{}high\n", "0.5\n".repeat(30)))?;
-    /// let heard = Arc::new(Mutex::new(Vec::new()));
-    /// let ear = heard.clone();
+    /// let seen = Arc::new(Mutex::new(Vec::new()));
+    /// let ear = seen.clone();
     /// let table = Table::open(&[path], &Roles::default(), false)?
     ///     .on_warning(move |warning| ear.lock().unwrap().push(warning.code()));
     /// table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(()))?;
-    /// assert_eq!(*heard.lock().unwrap(), ["odd-cells"]);
+    /// assert_eq!(*seen.lock().unwrap(), ["odd-cells"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

@@ -52,7 +52,7 @@ impl PickColumns {
 /// The picks of a table in the order of their time, each once even if a file is named twice. Rows
 /// without a receipt were not picked.
 pub(crate) fn read_picks(table: &Table) -> Result<Vec<PickedItem>, Error> {
-    let ours = PickColumns::of(table)?;
+    let columns = PickColumns::of(table)?;
     let width = table.roles().evaluators().len();
     let mut picks: Vec<PickedItem> = Vec::new();
     table.scan(
@@ -72,7 +72,7 @@ pub(crate) fn read_picks(table: &Table) -> Result<Vec<PickedItem>, Error> {
                     column: column.into(),
                     value,
                 };
-                let Some(pick) = picked(&ours, &output, row, &id, scores, (at.file, place))
+                let Some(pick) = picked(&columns, &output, row, &id, scores, (at.file, place))
                     .map_err(|(column, value)| refuse(&column, shortened(value)))?
                 else {
                     continue;
@@ -92,7 +92,7 @@ pub(crate) fn read_picks(table: &Table) -> Result<Vec<PickedItem>, Error> {
 /// The pick in a row, or `None` if the row was not picked. The error has the column and the cell
 /// that cannot be read.
 fn picked(
-    ours: &PickColumns,
+    columns: &PickColumns,
     output: &OutputRows,
     row: usize,
     id: &str,
@@ -103,22 +103,22 @@ fn picked(
         let at = output.names.iter().position(|name| name == column);
         at.map_or_else(String::new, |at| output.columns[at].text(row))
     };
-    let receipt = text(&ours.receipt);
+    let receipt = text(&columns.receipt);
     if receipt.is_empty() || receipt == "null" {
         return Ok(None);
     }
     let bad = |column: &String, value: String| (column.clone(), value);
     let whole = |column: &String| whole_number(&text(column)).ok_or_else(|| bad(column, text(column)));
-    let at = whole(&ours.at)?;
+    let at = whole(&columns.at)?;
     if at > Seen::LATEST {
-        return Err(bad(&ours.at, at.to_string()));
+        return Err(bad(&columns.at, at.to_string()));
     }
     Ok(Some(PickedItem {
         id: id::of(id).into(),
-        round: text(&ours.round),
+        round: text(&columns.round),
         at,
-        row: whole(&ours.row)?,
-        receipt: serde_json::from_str(&receipt).map_err(|_| bad(&ours.receipt, receipt.clone()))?,
+        row: whole(&columns.row)?,
+        receipt: serde_json::from_str(&receipt).map_err(|_| bad(&columns.receipt, receipt.clone()))?,
         scores: scores.to_vec(),
         file,
         place,

@@ -132,7 +132,7 @@ pub fn learn_verdicts(
         return Err(Error::NotAVerdict { column: reward.name });
     }
     // The scores of picks are in Jurybox's own notation; the options are about the verdicts.
-    let ours = if how.together {
+    let pick_reading = if how.together {
         ReadOptions { decimal: Decimal::default(), na: Vec::new(), ..how.reading.clone() }
     } else {
         ReadOptions::default()
@@ -147,7 +147,7 @@ pub fn learn_verdicts(
     // Picks from an empty file are an empty file.
     let picks = match picks {
         RowInput::Files(paths) => {
-            let (filled, empty) = split_empty_files(paths, &ours);
+            let (filled, empty) = split_empty_files(paths, &pick_reading);
             if filled.is_empty() && !empty.is_empty() {
                 host.notify(LearnNotice::NoVerdicts);
                 return Ok(None);
@@ -156,7 +156,7 @@ pub fn learn_verdicts(
         }
         other => other,
     };
-    let picks = host.prepare(picks.open(&ours, &of_picks)?, is_shown);
+    let picks = host.prepare(picks.open(&pick_reading, &of_picks)?, is_shown);
     for warning in picks.warnings().iter().filter(|warning| is_shown(warning)) {
         host.notify(LearnNotice::Warning(warning.clone()));
     }

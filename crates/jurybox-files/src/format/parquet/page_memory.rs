@@ -14,7 +14,7 @@ use zstd::zstd_safe::get_frame_content_size;
 pub(super) struct PageMemory {
     /// Running sums for the rows of a unit.
     pub(super) sums: Vec<Vec<f64>>,
-    spare: FreeBuffers,
+    free: FreeBuffers,
     zstd: Option<Decompressor<'static>>,
 }
 
@@ -23,7 +23,7 @@ type FreeBuffers = Arc<Mutex<Vec<Vec<u8>>>>;
 /// Bytes that return to the pool when dropped.
 struct PooledBytes {
     bytes: Vec<u8>,
-    spare: FreeBuffers,
+    free: FreeBuffers,
 }
 
 impl AsRef<[u8]> for PooledBytes {
@@ -34,7 +34,7 @@ impl AsRef<[u8]> for PooledBytes {
 
 impl Drop for PooledBytes {
     fn drop(&mut self) {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(&mut self.bytes));
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(&mut self.bytes));
     }
 }
 
@@ -43,26 +43,26 @@ impl PageMemory {
     pub(super) fn unpacked(&mut self, packed: &[u8], limit: usize) -> Result<Bytes> {
         let size = get_frame_content_size(packed).ok().flatten();
         let size = size.and_then(|size| usize::try_from(size).ok()).map_or(limit, |size| size.min(limit));
-        let mut bytes = self.spare(size);
+        let mut bytes = self.free(size);
         let failed = |e| ParquetError::External(Box::new(e));
         let zstd = match &mut self.zstd {
             Some(zstd) => zstd,
             none => none.insert(Decompressor::new().map_err(failed)?),
         };
         zstd.decompress_to_buffer(packed, &mut bytes).map_err(failed)?;
-        Ok(Bytes::from_owner(PooledBytes { bytes, spare: self.spare.clone() }))
+        Ok(Bytes::from_owner(PooledBytes { bytes, free: self.free.clone() }))
     }
 
     /// Takes memory for `size` bytes: the smallest buffer that is large enough, or the largest,
     /// grown.
-    fn spare(&self, size: usize) -> Vec<u8> {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+    fn free(&self, size: usize) -> Vec<u8> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let fit = |at: &usize| {
-            let room = spare[*at].capacity();
+            let room = free[*at].capacity();
             if room >= size { (0, room) } else { (1, usize::MAX - room) }
         };
-        let best = (0..spare.len()).min_by_key(fit);
-        let mut bytes = best.map_or_else(Vec::new, |at| spare.swap_remove(at));
+        let best = (0..free.len()).min_by_key(fit);
+        let mut bytes = best.map_or_else(Vec::new, |at| free.swap_remove(at));
         bytes.clear();
         bytes.reserve_exact(size);
         bytes
