@@ -33,7 +33,7 @@ pub struct PickOptions {
     /// Seed of the random draws, which depend on it and on the rows.
     pub seed: u64,
     /// The time of the round. `None` is one after the latest round of the state. A round that the
-    /// state has observed keeps its time.
+    /// state has picked from keeps its time.
     pub at: Option<u64>,
     /// Whether to leave the state as it is.
     pub only_choose: bool,
@@ -65,7 +65,8 @@ pub struct PickOptions {
 pub struct Picking {
     /// The number of rows in the round.
     pub rows: u64,
-    /// The name of the round: a hash of its ids and scores, the same for every file format.
+    /// The name of the round: a hash of its ids and scores in their order, the same for every file
+    /// format.
     pub round: String,
     /// The time of the round.
     pub at: u64,
@@ -127,10 +128,10 @@ pub struct PickedRow {
 /// Picks from a table, as one round, and lets the state observe its items. The table's key is the
 /// id of its items.
 ///
-/// An item is observed once. A round that the state has observed is recognised by its ids and
-/// scores in any order, and keeps its time. Files that the state has picked or learnt from are
-/// recognised as well, even if its evaluators have changed. The policy decides whether it observes
-/// the items before or after it chooses.
+/// Items are observed once. Rows that the state has observed are recognised by their ids and scores
+/// in any order, and files that it has picked or learnt from by their content, even if its
+/// evaluators have changed. A round in the same order also keeps its name and its time. The policy
+/// decides whether it observes the items before or after it chooses.
 ///
 /// Memory holds the id and three numbers of each row. It also holds the scores if they are at most
 /// a million, or if the policy needs more than one value per item (`rand`, `exp4p`,

@@ -1,9 +1,9 @@
 //! Ranking: the top K rows of a table in one pass, with memory of order K.
 //!
 //! Each thread computes the values of its rows and passes on those that may still be among the
-//! best: not below the K-th best value so far, nor below the K-th best of the batch. Rows of
-//! streams are passed on with their records. Other rows are fetched by number afterwards, the K
-//! winners only.
+//! best: not below the K-th best value so far, nor below the K-th best of the batch. Rows of text
+//! and of streams are passed on with their records. Rows of other sources are fetched by number
+//! afterwards, the K best only.
 
 use crate::buffer_pool::BufferPool;
 use crate::error::Error;
