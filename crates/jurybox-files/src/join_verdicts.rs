@@ -257,7 +257,7 @@ fn about(picks: &Table, rows: &[(PickedItem, f64, Option<Reviewer>)], source: ju
 }
 
 /// The verdict on an item.
-struct ItemVerdict {
+struct VerdictRow {
     /// The reward; `None` if verdicts contradict each other.
     reward: Option<f64>,
     /// The reviewer in the first row with the verdict.
@@ -269,8 +269,8 @@ struct ItemVerdict {
 }
 
 /// The verdicts by id. Contradictory ones are added to `back`.
-fn read_verdicts(table: &Table, back: &mut JoinedVerdicts) -> Result<HashMap<Box<str>, ItemVerdict>, Error> {
-    let mut verdicts: HashMap<Box<str>, ItemVerdict> = HashMap::new();
+fn read_verdicts(table: &Table, back: &mut JoinedVerdicts) -> Result<HashMap<Box<str>, VerdictRow>, Error> {
+    let mut verdicts: HashMap<Box<str>, VerdictRow> = HashMap::new();
     table.scan(
         ScanRequest { key: true, reviewer: true, upright: true, ..ScanRequest::default() },
         |mut part| Ok((part.batch.take_scores(), part.batch.keys, part.batch.reviewers)),
@@ -286,7 +286,7 @@ fn read_verdicts(table: &Table, back: &mut JoinedVerdicts) -> Result<HashMap<Box
                         let row = at.row + row as u64;
                         verdicts.insert(
                             id,
-                            ItemVerdict { reward: Some(reward), reviewer, row, is_picked: false },
+                            VerdictRow { reward: Some(reward), reviewer, row, is_picked: false },
                         );
                     }
                     Some(known) if known.reward.is_some_and(|before| before != reward) => {

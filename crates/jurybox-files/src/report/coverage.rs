@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// A simulation: name, rows per report, evaluators, and the function that draws a row and its
 /// reward (NaN for none).
-struct SimulatedTable {
+struct ReportSimulation {
     name: &'static str,
     rows: usize,
     width: usize,
@@ -45,26 +45,26 @@ fn amounts(rng: &mut ChaCha8Rng, row: &mut Vec<f64>) -> f64 {
 /// The simulations in which a report warns that the intervals of weights are too narrow.
 const WARNED: [&str; 2] = ["marks from 0 to 4, one in twelve above 0", "amounts, most of them 0"];
 
-const WORLDS: [SimulatedTable; 13] = [
-    SimulatedTable {
+const WORLDS: [ReportSimulation; 13] = [
+    ReportSimulation {
         name: "straight lines, bell curves",
         rows: 300,
         width: 4,
         draw: |rng, row| four(rng, row, normal),
     },
-    SimulatedTable {
+    ReportSimulation {
         name: "yes or no, one in five",
         rows: 300,
         width: 4,
         draw: |rng, row| f64::from(four(rng, row, normal) > 0.84),
     },
-    SimulatedTable {
+    ReportSimulation {
         name: "yes or no, one in thirty",
         rows: 1000,
         width: 4,
         draw: |rng, row| f64::from(four(rng, row, normal) > 1.83),
     },
-    SimulatedTable {
+    ReportSimulation {
         name: "marks from 1 to 5",
         rows: 300,
         width: 4,
@@ -74,32 +74,32 @@ const WORLDS: [SimulatedTable; 13] = [
             (3.0 + r).round().clamp(1.0, 5.0)
         },
     },
-    SimulatedTable {
+    ReportSimulation {
         name: "marks from 0 to 4, most of them 0",
         rows: 300,
         width: 4,
         draw: |rng, row| (2.0 * (four(rng, row, normal) - 0.5)).round().clamp(0.0, 4.0),
     },
-    SimulatedTable {
+    ReportSimulation {
         name: WARNED[0],
         rows: 600,
         width: 4,
         draw: |rng, row| (2.0 * (four(rng, row, normal) - 1.2)).round().clamp(0.0, 4.0),
     },
-    SimulatedTable { name: WARNED[1], rows: 1000, width: 4, draw: amounts },
-    SimulatedTable {
+    ReportSimulation { name: WARNED[1], rows: 1000, width: 4, draw: amounts },
+    ReportSimulation {
         name: "scores with heavy tails",
         rows: 300,
         width: 4,
         draw: |rng, row| four(rng, row, heavy),
     },
-    SimulatedTable {
+    ReportSimulation {
         name: "rewards with heavy tails",
         rows: 300,
         width: 4,
         draw: |rng, row| four(rng, row, normal).exp(),
     },
-    SimulatedTable {
+    ReportSimulation {
         name: "a third of the scores missing",
         rows: 300,
         width: 4,
@@ -109,7 +109,7 @@ const WORLDS: [SimulatedTable; 13] = [
             r
         },
     },
-    SimulatedTable {
+    ReportSimulation {
         name: "only rows that scored high",
         rows: 800,
         width: 4,
@@ -118,7 +118,7 @@ const WORLDS: [SimulatedTable; 13] = [
             if row[0] + row[1] > 1.0 { r } else { f64::NAN }
         },
     },
-    SimulatedTable {
+    ReportSimulation {
         name: "ten evaluators, none related",
         rows: 150,
         width: 10,
@@ -127,7 +127,7 @@ const WORLDS: [SimulatedTable; 13] = [
             f64::from(normal(rng) > 0.5)
         },
     },
-    SimulatedTable {
+    ReportSimulation {
         name: "no rewards",
         rows: 500,
         width: 4,
@@ -139,7 +139,7 @@ const WORLDS: [SimulatedTable; 13] = [
     },
 ];
 
-impl SimulatedTable {
+impl ReportSimulation {
     fn evaluators(&self, rows: usize, seed: u64) -> Vec<EvaluatorReport> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (mut scores, mut rewards, mut row) = (Vec::new(), Vec::new(), Vec::new());

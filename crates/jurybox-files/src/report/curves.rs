@@ -1,6 +1,6 @@
 //! Reliability curves and the top K, which are computed from the sample.
 
-use super::duplicate_scores::DuplicateScores;
+use super::duplicate_scores::DuplicateRows;
 use super::gather::{ReportData, RowSample};
 use super::rank_correlation::HeavyTails;
 use super::top_count::TopByReward;
@@ -132,7 +132,7 @@ pub(super) fn wilson(share: f64, n: f64) -> (f64, f64) {
 /// that no row is ranked by its own reward. Rows with the same scores are in the same half.
 pub(super) fn top_counts(
     data: &ReportData,
-    duplicate_scores: &DuplicateScores,
+    duplicate_scores: &DuplicateRows,
     names: &Evaluators,
 ) -> Result<Vec<TopCount>, Error> {
     let sample = data.sample_as_written();
@@ -203,7 +203,7 @@ fn row_of(sample: &RowSample, row: usize) -> &[f64] {
 /// its half.
 fn by_policy(
     sample: &RowSample,
-    duplicate_scores: &DuplicateScores,
+    duplicate_scores: &DuplicateRows,
     rows: &[usize],
     names: &Evaluators,
     spec: &Spec,

@@ -10,16 +10,16 @@ use super::gather::RowSample;
 const COARSE: usize = 20;
 
 /// The rows of the sample with the same scores.
-pub(super) struct DuplicateScores {
+pub(super) struct DuplicateRows {
     /// For each row the first row with the same scores, or itself if these are coarse.
     first: Vec<usize>,
     /// The number of rows with the same scores as another one.
     pub(super) rows: usize,
 }
 
-impl DuplicateScores {
+impl DuplicateRows {
     /// Finds the rows with the same scores.
-    pub(super) fn among(sample: &RowSample) -> DuplicateScores {
+    pub(super) fn among(sample: &RowSample) -> DuplicateRows {
         // All NaNs are equal, and minus zero equals zero.
         let bits = |x: &f64| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() };
         let mut order: Vec<(&[f64], usize)> = sample.rows().zip(0..).collect();
@@ -29,7 +29,7 @@ impl DuplicateScores {
                 .fold(0, |hash: u64, x| (hash.rotate_left(5) ^ x).wrapping_mul(0x9e37_79b9_7f4a_7c15))
         };
         order.sort_by_cached_key(|(row, at)| (key(row), *at));
-        let mut duplicate_scores = DuplicateScores { first: (0..order.len()).collect(), rows: 0 };
+        let mut duplicate_scores = DuplicateRows { first: (0..order.len()).collect(), rows: 0 };
         let same = |a: &[f64], b: &[f64]| a.iter().map(bits).eq(b.iter().map(bits));
         for alike in order.chunk_by(|a, b| same(a.0, b.0)).filter(|alike| alike.len() > 1) {
             duplicate_scores.rows += alike.len();

@@ -276,7 +276,7 @@ pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
         Some(jury) => policy::of_state(jury, &evaluators),
         None => policy::of_sample(&data.sample, &evaluators)?,
     };
-    let duplicate_scores = duplicate_scores::DuplicateScores::among(&data.sample);
+    let duplicate_scores = duplicate_scores::DuplicateRows::among(&data.sample);
     let mut report = Report {
         files: table.sources.iter().map(|source| source.path().display().to_string()).collect(),
         made_by: concat!("jurybox ", env!("CARGO_PKG_VERSION")).into(),
