@@ -1,20 +1,23 @@
-//! Days and dates: the proleptic Gregorian calendar, by Howard Hinnant's `days_from_civil` and `civil_from_days`.
+//! Conversion between dates and day numbers in the proleptic Gregorian calendar.
+//!
+//! The algorithms are Howard Hinnant's `days_from_civil` and `civil_from_days`,
+//! <https://howardhinnant.github.io/date_algorithms.html>.
 
-/// Days from the first of January 1970 to a date.
+/// Days from 1970-01-01 to a date; negative before it.
 ///
 /// ```
 /// assert_eq!(jurybox_files::days_from(1970, 1, 1), 0);
 /// assert_eq!(jurybox_files::days_from(2024, 2, 29), 19_782);
 /// ```
 pub fn days_from(year: i64, month: i64, day: i64) -> i64 {
-    // Years are counted from March, so that the day that comes and goes is the last of its year; eras are 400 years.
+    // Years start in March, so that a leap day is the last day of its year. An era is 400 years.
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// Year, month and day, so many days after the first of January 1970.
+/// Year, month and day of the date `days` days after 1970-01-01.
 ///
 /// ```
 /// assert_eq!(jurybox_files::date_of(19_782), (2024, 2, 29));
@@ -35,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_day_of_an_era_has_its_date_and_comes_after_the_one_before() {
+    fn every_day_of_an_era_converts_both_ways() {
         let mut before = date_of(-1001);
         for days in -1000..146_097 + 1000 {
             let (year, month, day) = date_of(days);

@@ -1,83 +1,87 @@
-//! Where a name leads when something is written to it: to standard output, through a device or a pipe, or to a file.
+//! Resolution of output paths: standard output, a device or pipe, or a file.
 
 use crate::error::Error;
 use std::fs::{File, Metadata, OpenOptions};
 use std::path::{Path, PathBuf};
 
-/// How many links are followed before they are taken to go round in circles; Linux's own limit.
+/// Maximum number of symbolic links followed, as in Linux; more are taken for a loop.
 const MOST_LINKS: usize = 40;
 
-/// Where something that is written goes.
+/// The target of an output path, opened where it is written directly.
 #[derive(Debug)]
 pub(crate) enum Destination {
     Stdout,
-    /// A device, a pipe, or what another program has open: written to, and never replaced.
+    /// A device, a pipe, or a file that another program has open: written directly, never replaced.
     Through(File),
-    /// A file to be put in its place when it is whole.
+    /// A file that is replaced once the output is complete.
     File {
-        /// The file itself, links followed.
+        /// The file's path, with links followed.
         path: PathBuf,
-        /// What is to be known of the file that is there already: its owner and its permissions stay.
+        /// Metadata of the existing file, whose owner and permissions are kept.
         about: Option<Metadata>,
     },
 }
 
 impl Destination {
+    /// Resolves an output path. A device or pipe is opened for appending; a write-protected file is
+    /// an error.
     pub(crate) fn of(path: &Path) -> Result<Destination, Error> {
         let failed = |e| Error::io(path, "write", e);
-        Ok(match Leads::of(path)? {
-            Leads::ToStdout => Destination::Stdout,
-            Leads::Through => {
+        Ok(match DestinationKind::of(path)? {
+            DestinationKind::ToStdout => Destination::Stdout,
+            DestinationKind::Through => {
                 Destination::Through(OpenOptions::new().append(true).open(path).map_err(failed)?)
             }
-            Leads::ToFile { about, .. }
+            DestinationKind::ToFile { about, .. }
                 if about.as_ref().is_some_and(|about| about.permissions().readonly()) =>
             {
-                // Renaming would replace a file that was protected from writing.
+                // Renaming over the file would bypass its write protection.
                 return Err(failed(std::io::Error::from(std::io::ErrorKind::PermissionDenied)));
             }
-            Leads::ToFile { path, about } => Destination::File { path, about },
+            DestinationKind::ToFile { path, about } => Destination::File { path, about },
         })
     }
 }
 
-/// The same, found out without opening anything.
+/// The target of an output path, determined without opening anything.
 #[derive(Debug)]
-pub(crate) enum Leads {
+pub(crate) enum DestinationKind {
     ToStdout,
     Through,
     ToFile { path: PathBuf, about: Option<Metadata> },
 }
 
-impl Leads {
-    pub(crate) fn of(path: &Path) -> Result<Leads, Error> {
+impl DestinationKind {
+    /// Resolves an output path without opening it. Errors on a folder.
+    pub(crate) fn of(path: &Path) -> Result<DestinationKind, Error> {
         if path.as_os_str() == "-" || leads_through(path, &STDOUT)? {
-            return Ok(Leads::ToStdout);
+            return Ok(DestinationKind::ToStdout);
         }
         let about = std::fs::metadata(path).ok();
         if about.as_ref().is_some_and(Metadata::is_dir) {
             return Err(Error::Directory { path: path.into() });
         }
-        // What is open already goes on where it stands, even where it is a file: `--out /dev/fd/3 3>>log` adds to it.
+        // An open file descriptor is written at its position, even if it is a file: `--out
+        // /dev/fd/3 3>>log` appends to the log.
         if leads_through(path, &["/dev/fd", "/dev/stderr", "/proc"])?
             || about.as_ref().is_some_and(|about| !about.is_file())
         {
-            return Ok(Leads::Through);
+            return Ok(DestinationKind::Through);
         }
-        Ok(Leads::ToFile { path: followed(path)?, about })
+        Ok(DestinationKind::ToFile { path: followed(path)?, about })
     }
 }
 
 const STDOUT: [&str; 4] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1"];
 
-/// Whether a path is one of these, or below one, itself or by a link on its way.
+/// Whether a path, or a link it leads through, is one of `places` or below one.
 fn leads_through(path: &Path, places: &[&str]) -> Result<bool, Error> {
     let mut found = false;
     follow(path, |step| found |= places.iter().any(|place| step.starts_with(place)))?;
     Ok(found)
 }
 
-/// The file that a path means: links followed, even where the last one leads to a file that is not there yet.
+/// The file that a path leads to, with links followed. The last link may lead to a missing file.
 ///
 /// ```
 /// # #[cfg(unix)] {
@@ -92,25 +96,26 @@ pub fn followed(path: &Path) -> Result<PathBuf, Error> {
     follow(path, |_| {})
 }
 
+/// Follows symbolic links to the file, calling `each` with every path on the way.
 fn follow(path: &Path, mut each: impl FnMut(&Path)) -> Result<PathBuf, Error> {
     let mut at = path.to_path_buf();
     for _ in 0..MOST_LINKS {
         each(&at);
         match std::fs::read_link(&at) {
             Ok(next) => at = folder_of(&at).join(next),
-            // Not a link, or not there: this is the file.
+            // Not a link, or missing: this is the file.
             Err(_) => return Ok(at),
         }
     }
-    Err(Error::io(path, "write", std::io::Error::other("its links go round in circles")))
+    Err(Error::io(path, "write", std::io::Error::other("its symbolic links form a loop")))
 }
 
-/// The folder that a file is in.
+/// The folder of a file; `.` for a bare file name.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// How names end that say a format which is not written.
+/// File name endings of formats that cannot be written, with the name of each format.
 const FOREIGN: &[(&[&str], &str)] = &[
     (&["xlsx", "xlsm", "xls"], "an Excel workbook"),
     (&["ods"], "an OpenDocument spreadsheet"),
@@ -118,11 +123,11 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (&["orc"], "an ORC file"),
     (&["avro"], "an Avro file"),
     (&["db", "sqlite", "duckdb"], "a database"),
-    (&["zip", "xz", "bz2"], "another way to compress"),
-    (&["pkl", "pickle", "npy", "h5"], "a file of Python's"),
+    (&["zip", "xz", "bz2"], "an archive or another compression"),
+    (&["pkl", "pickle", "npy", "h5"], "a Python or HDF5 file"),
 ];
 
-/// Refuses a name that says a format which is not written: whoever opens the file by its name would find another.
+/// Errors if the ending names a format that cannot be written, as the file would hold another one.
 pub(crate) fn refuse_foreign(out: &Path) -> Result<(), Error> {
     let ending = out.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
     let says =
@@ -133,7 +138,7 @@ pub(crate) fn refuse_foreign(out: &Path) -> Result<(), Error> {
     }
 }
 
-/// Refuses to write over what is read, or over what else is written: the same file by whatever name, there or not yet.
+/// Errors if `out` is one of the `others`, under whatever name, whether it exists yet or not.
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;
@@ -158,8 +163,8 @@ pub fn refuse_overwriting(others: &[PathBuf], out: &Path) -> Result<(), Error> {
 fn same_file(a: &Path, b: &Path) -> bool {
     match (std::fs::metadata(a), std::fs::metadata(b)) {
         (Ok(one), Ok(other)) => is_same(a, &one, b, &other),
-        // Two names that will be one file once it is written.
-        (Err(_), Err(_)) => to_be(a).is_some_and(|a| to_be(b) == Some(a)),
+        // Two names that will be the same file once it is written.
+        (Err(_), Err(_)) => future_path(a).is_some_and(|a| future_path(b) == Some(a)),
         _ => false,
     }
 }
@@ -175,8 +180,8 @@ fn is_same(a: &Path, _: &Metadata, b: &Path, _: &Metadata) -> bool {
     a.canonicalize().ok().is_some_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
-/// Where a file will be that is not there yet.
-fn to_be(path: &Path) -> Option<PathBuf> {
+/// The canonical path of a file that does not exist yet.
+fn future_path(path: &Path) -> Option<PathBuf> {
     let file = followed(path).ok()?;
     Some(folder_of(&file).canonicalize().ok()?.join(file.file_name()?))
 }

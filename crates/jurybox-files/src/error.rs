@@ -1,75 +1,78 @@
-//! What can go wrong with rows: what, where, the value, and a code that stays. What a person can do about it is for the
-//! program to say, which knows by which options or arguments they asked.
+//! The errors of reading, ranking, picking and learning rows, each with a stable code.
+//!
+//! Messages say what is wrong and where. Advice on what to do is left to callers, which know the
+//! options or arguments; they choose it by variant, code and fields, never by the message.
 
-use crate::roles::spoken;
-use crate::warning::Odd;
-use jurybox::Evaluator;
+use crate::roles::{NotEvaluator, Role, spoken};
+use crate::warning::OddColumn;
+use jurybox::{Evaluator, Evaluators};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// The one error of this crate. Nothing has been written when it is returned.
+/// The error of this crate. Nothing has been written when it is returned.
 ///
 /// ```
-/// use jurybox_files::{Error, Place};
-/// let error = Error::Ragged { path: "scores.csv".into(), place: Place::Line(3), found: 2, expected: 4 };
+/// use jurybox_files::{Error, RowPosition};
+/// let place = RowPosition::Line(3);
+/// let error = Error::Ragged { path: "scores.csv".into(), place, found: 2, expected: 4 };
 /// assert_eq!(error.to_string(), "scores.csv, line 3: 2 cells, but the header has 4");
 /// assert_eq!(error.code(), "ragged-row");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no such file.
+    /// A file that does not exist.
     #[error("{}: no such file", path.display())]
     NoFile {
-        /// What was asked for.
+        /// The file.
         path: PathBuf,
     },
     /// A directory where a file was expected.
     #[error("{}: is a directory", path.display())]
     Directory {
-        /// What was asked for.
+        /// The directory.
         path: PathBuf,
     },
-    /// A pattern that no file matches.
+    /// A pattern that matches no file.
     #[error("{pattern}: no file matches this pattern")]
     NoMatch {
         /// The pattern.
         pattern: String,
     },
-    /// Reading or writing failed.
+    /// A failed operation on a file.
     #[error("{}: cannot {doing}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What was being done.
+        /// The operation, such as `read`.
         doing: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file without a byte in it.
+    /// A file of no bytes.
     #[error("{}: the file is empty", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// A file that is to be written by a name that says another format than is written.
-    #[error("{}: the name says {what}, which is not written: end it with .csv, .jsonl or .parquet", path.display())]
+    /// An output file whose name belongs to a format that cannot be written.
+    #[error("{}: the name says {what}, which cannot be written: end it with .csv, .jsonl or .parquet", path.display())]
     ForeignOutput {
         /// The file.
         path: PathBuf,
-        /// What its name says.
+        /// The format that the name belongs to.
         what: &'static str,
     },
-    /// A file that is something else.
-    #[error("{}: this is {what}, which is not read", path.display())]
+    /// An input file of a kind that cannot be read.
+    #[error("{}: this is {kind}, which cannot be read", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is.
-        what: &'static str,
+        /// The kind of file.
+        kind: ForeignKind,
     },
-    /// A file with columns and no rows.
+    /// A file with columns but no rows.
     #[error("{}: there are columns but no rows", path.display())]
     NoRows {
         /// The file.
@@ -83,10 +86,10 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
-        /// Its cells.
+        place: RowPosition,
+        /// The number of its cells.
         found: usize,
-        /// The header's.
+        /// The number of the header's cells.
         expected: usize,
     },
     /// A cell that should be a number.
@@ -95,69 +98,69 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column.
         column: String,
         /// The cell.
         value: String,
     },
-    /// A column of scores or rewards in which too many cells are no numbers.
+    /// A column of scores or rewards in which too many cells are not numbers.
     #[error("{}, more than one in twenty: {}", .0.counted(), .0.named())]
-    OddCells(Box<Odd>),
+    OddCells(Box<OddColumn>),
     /// A word that cannot stand for a verdict.
     #[error("label `{word}`: {why}")]
     Label {
         /// The word.
         word: String,
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
-    /// A number that no estimate could be made with.
-    #[error("{}, {place}, column `{column}`: {value} is not usable; a score is a number within ±1e100, or empty where it is missing", path.display())]
+    /// A score or reward outside of ±1e100, or an infinite one.
+    #[error("{}, {place}, column `{column}`: {value} is not usable; a score is a number within ±1e100, or empty if it is missing", path.display())]
     Infinite {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column.
         column: String,
         /// The cell.
         value: String,
     },
-    /// Bytes that are not text.
+    /// Text in a file that is not UTF-8.
     #[error("{}, {place}: not valid UTF-8", path.display())]
     NotUtf8 {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
     },
-    /// A column of text in memory whose bytes are not text.
+    /// Text in an Arrow column that is not UTF-8.
     #[error("{}{}, column `{column}`: not valid UTF-8", path.display(), row.map_or(String::new(), |row| format!(", row {row}")))]
     NotText {
         /// The table.
         path: PathBuf,
         /// The column.
         column: String,
-        /// The row, where the text is not inside of something else.
+        /// The row, unless the text is within a list or struct.
         row: Option<u64>,
     },
-    /// A quoted cell that does not end.
+    /// A quoted cell without an end.
     #[error("{}, {place}: a quote is opened and never closed", path.display())]
     OpenQuote {
         /// The file.
         path: PathBuf,
-        /// Where the record begins.
-        place: Place,
+        /// The first line of the record.
+        place: RowPosition,
     },
-    /// A record too long to be one.
+    /// A record that is longer than the limit.
     #[error("{}, {place}: a record of more than {limit} bytes", path.display())]
     LongRecord {
         /// The file.
         path: PathBuf,
-        /// Where the record begins.
-        place: Place,
-        /// The most that is read.
+        /// The first line of the record.
+        place: RowPosition,
+        /// The limit in bytes.
         limit: usize,
     },
     /// A line that is not a JSON object.
@@ -166,12 +169,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The line.
-        place: Place,
-        /// What the parser said.
+        place: RowPosition,
+        /// The parser's message.
         reason: String,
     },
-    /// Two columns of one name.
-    #[error("{}: two columns are named `{column}` (the {first}. and the {second}.)", path.display())]
+    /// Two columns of the same name.
+    #[error("{}: two columns are named `{column}` (columns {first} and {second})", path.display())]
     DuplicateColumn {
         /// The file.
         path: PathBuf,
@@ -179,31 +182,31 @@ pub enum Error {
         column: String,
         /// Position of the first, from 1.
         first: usize,
-        /// Position of the second.
+        /// Position of the second, from 1.
         second: usize,
     },
-    /// A column that no file has.
+    /// A column that does not exist in any file.
     #[error("{}: there is no column `{column}`; {}", path.display(), meant(nearest.as_deref(), columns))]
     UnknownColumn {
         /// The first file.
         path: PathBuf,
-        /// What was asked for.
+        /// The column that was asked for.
         column: String,
-        /// The name most like it, where one is.
+        /// The most similar name, if one is similar.
         nearest: Option<String>,
-        /// Every column there is.
+        /// All columns.
         columns: Vec<String>,
     },
-    /// No column is left to be an evaluator.
-    #[error("{}: no evaluator column is left: {}", path.display(), left(others))]
+    /// A table without any column that can be an evaluator.
+    #[error("{}: no column can be an evaluator: {}", path.display(), left(others))]
     NoEvaluator {
         /// The file.
         path: PathBuf,
-        /// The columns, and why each is no evaluator.
-        others: Vec<(String, &'static str)>,
+        /// The columns, and why each is not an evaluator.
+        others: Vec<(String, NotEvaluator)>,
     },
-    /// Not one of the evaluators that are wanted has a column.
-    #[error("{}: it has a column of none of the evaluators {}", path.display(), evaluators.join(", "))]
+    /// A file without a column of any of the evaluators.
+    #[error("{}: it has no column of any of the evaluators {}", path.display(), evaluators.join(", "))]
     NoneOfTheEvaluators {
         /// The file.
         path: PathBuf,
@@ -213,11 +216,11 @@ pub enum Error {
     /// A number for an evaluator that the table does not have.
     #[error("there is no evaluator `{evaluator}`; {}", meant(nearest.as_deref(), evaluators))]
     UnknownEvaluator {
-        /// What was asked for.
+        /// The evaluator that was asked for.
         evaluator: String,
-        /// The name most like it, where one is.
+        /// The most similar name, if one is similar.
         nearest: Option<String>,
-        /// Every evaluator there is.
+        /// All evaluators.
         evaluators: Vec<String>,
     },
     /// Two numbers for one evaluator.
@@ -226,82 +229,84 @@ pub enum Error {
         /// The evaluator.
         evaluator: String,
     },
-    /// A weight or a noise level that nothing can be ranked by.
+    /// A weight or a noise level outside of ±1e100, or NaN.
     #[error("`{evaluator}`: {value:?} is not usable; it must be a number within ±1e100")]
     UnusableNumber {
         /// The evaluator.
         evaluator: String,
-        /// What was given.
+        /// The number.
         value: f64,
     },
-    /// An evaluator for which a number is needed.
+    /// An evaluator without the number that each needs.
     #[error("no value for the evaluator `{evaluator}`")]
     NoValue {
         /// The evaluator.
         evaluator: String,
     },
-    /// An evaluator that a jury has learnt over the other way round.
-    #[error("the state was learnt with high scores of `{column}` meaning high; it cannot be turned now")]
-    Turned {
+    /// An evaluator that a state has learnt in the opposite direction.
+    #[error(
+        "the state was learnt with high scores of `{column}` meaning high; the direction cannot be changed"
+    )]
+    DirectionChanged {
         /// The evaluator.
         column: String,
     },
-    /// A column that cannot be inverted, because it is not read as a number.
+    /// A column to invert that is neither an evaluator nor the reward.
     #[error("column `{column}` cannot be inverted: it is neither an evaluator nor the reward")]
     NotInvertible {
         /// The column.
         column: String,
     },
-    /// No rows are asked for.
+    /// A ranking or a pick of zero rows.
     #[error("k = 0: at least one row must be asked for")]
-    NoneWanted,
-    /// A probability, or a reward beside it, from which nothing can be told of the rows that nobody looked at.
+    ZeroRows,
+    /// A probability of a pick that does not fit its reward, so that nothing can be estimated.
     #[error("{}, {place}, column `{column}`: {reason}", path.display())]
     BadProbability {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column of probabilities.
         column: String,
         /// What is wrong.
         reason: String,
     },
-    /// Something that no look can be worth.
-    #[error("worth {worth}: not a number that a reward could be")]
-    NoWorth {
-        /// What was asked for.
-        worth: f64,
+    /// A minimum reward that is not a finite number.
+    #[error("minimum reward {min_reward}: not a finite number")]
+    BadMinReward {
+        /// The minimum reward.
+        min_reward: f64,
     },
-    /// What rows must be worth was said, and values are no expected rewards.
-    #[error("{} not expected rewards: `adaptive` has those, once it has learnt from rewards", by_what(policy.as_deref()))]
+    /// A minimum reward where the values of rows are not expected rewards.
+    #[error("{} not expected rewards: `adaptive` predicts them once it has learnt from rewards", by_what(policy.as_deref()))]
     NotRewards {
-        /// The policy, where one ranks.
+        /// The policy, or `None` for fixed weights.
         policy: Option<String>,
     },
-    /// No file is named.
+    /// A command without input files.
     #[error("no file is named")]
     NoFiles,
     /// Standard input named more than once.
-    #[error("standard input (`-`) is named twice, and can be read only once")]
+    #[error("standard input (`-`) is named twice, but can be read only once")]
     StdinTwice,
     /// A stream that has been read already.
-    #[error("{}: it can be read only once, and has been", path.display())]
+    #[error("{}: it can be read only once, and was read already", path.display())]
     ReadOnce {
         /// The stream.
         path: PathBuf,
     },
-    /// A column asked to be two things.
+    /// A column with two roles that exclude each other.
     #[error("column `{column}` cannot be both {one} and {other}")]
     TwoRoles {
         /// The column.
         column: String,
         /// One role.
-        one: &'static str,
-        /// The other.
-        other: &'static str,
+        one: Role,
+        /// The other role.
+        other: Role,
     },
-    /// The reward column has no value anywhere.
+    /// A reward column without any value.
     #[error("{}: the reward column `{column}` is empty in every row; nothing can be learnt or measured from it", path.display())]
     NoReward {
         /// The file.
@@ -309,15 +314,15 @@ pub enum Error {
         /// The column.
         column: String,
     },
-    /// A file that ends before it should.
-    #[error("{}: {what} ends early; the file is truncated or was still being written", path.display())]
+    /// A file that ends too early.
+    #[error("{}: {what} ends early; the file is truncated or is still being written", path.display())]
     Truncated {
         /// The file.
         path: PathBuf,
-        /// What ended.
+        /// The part that ends early.
         what: &'static str,
     },
-    /// A file that is no longer what it was when it was opened.
+    /// A file that has changed since it was opened.
     #[error("{}: the file changed while it was being read", path.display())]
     Changed {
         /// The file.
@@ -328,11 +333,11 @@ pub enum Error {
     TooManyColumns {
         /// The file.
         path: PathBuf,
-        /// The most there may be.
+        /// The limit.
         limit: usize,
     },
-    /// A long table that would be too wide in memory.
-    #[error("{}: {items} items by {judges} judges are more than can be held in memory as a wide table", path.display())]
+    /// A long table that is too large to be made wide in memory.
+    #[error("{}: {items} items by {judges} judges are too many to be held in memory as a wide table", path.display())]
     TooWide {
         /// The first file.
         path: PathBuf,
@@ -346,145 +351,145 @@ pub enum Error {
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What the reader said.
+        /// The reader's message.
         reason: String,
     },
     /// Arrow arrays that cannot be used.
     #[error("{}: {reason}", path.display())]
     Arrow {
-        /// What they are called.
+        /// The name of the table.
         path: PathBuf,
         /// What is wrong with them.
         reason: String,
     },
-    /// Rows that were read without what was asked for: our own mistake, and better said than passed over.
+    /// Rows that were read without all requested cells: a defect of this crate.
     #[error("{}: {rows} rows came with {count} {what}: this is a defect of the reader", path.display())]
     Incomplete {
         /// The file.
         path: PathBuf,
-        /// What there is too little or too much of.
+        /// The kind of cells.
         what: &'static str,
-        /// How much of it there is.
+        /// The number of these cells.
         count: usize,
-        /// How many rows there are.
+        /// The number of rows.
         rows: usize,
     },
-    /// Something is to be written over a file that is read.
-    #[error("{}: this would be written over {}, which is read", path.display(), input.display())]
+    /// An output file that is also an input file.
+    #[error("{}: this would overwrite {}, which is an input", path.display(), input.display())]
     Overwrites {
-        /// Where it was to be written.
+        /// The output file.
         path: PathBuf,
-        /// The same file among those that are read.
+        /// The input file.
         input: PathBuf,
     },
-    /// Another process holds a file, and went on holding it.
+    /// A file whose lock another process did not release in time.
     #[error("{}: another process has been working on it for {seconds} s", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
-        /// How long it was waited for.
+        /// The seconds waited.
         seconds: u64,
     },
-    /// Another reward than the one that was learnt.
+    /// A reward other than the one that the state has learnt.
     #[error("the state was learnt with the reward `{}`, not with `{}`", spoken(learnt), spoken(asked))]
     OtherReward {
-        /// What was learnt.
+        /// The reward of the state.
         learnt: Box<Evaluator>,
-        /// What was asked for.
+        /// The reward that was asked for.
         asked: Box<Evaluator>,
     },
-    /// States that were taught with the same, and would count it twice.
-    #[error("{}: {shared} of the files and rounds it was taught with are in the other states already", path.display())]
-    Shared {
+    /// States to merge that have learnt from the same files or rounds, which would count twice.
+    #[error("{}: {shared} of its files and rounds are in the other states as well", path.display())]
+    SharedHistory {
         /// The state.
         path: PathBuf,
-        /// How many.
+        /// The number of shared files and rounds.
         shared: usize,
     },
-    /// A state that was learnt by another policy, or with other options.
+    /// A policy, or policy options, other than those of the state.
     #[error("the state was learnt by `{learnt}`, not by `{asked}`")]
     OtherPolicy {
-        /// What it was learnt by.
+        /// The policy of the state.
         learnt: String,
-        /// What was asked for.
+        /// The policy that was asked for.
         asked: String,
     },
-    /// A state that was learnt over other evaluators.
+    /// A table whose evaluators are not those of the state.
     #[error("the state was learnt over the evaluators {learnt}; this table has {here}")]
     OtherEvaluators {
-        /// Those that were learnt over.
-        learnt: String,
-        /// Those of the table.
-        here: String,
+        /// The evaluators of the state.
+        learnt: Box<Evaluators>,
+        /// The evaluators of the table.
+        here: Box<Evaluators>,
     },
-    /// An evaluator of a state that would be forgotten.
+    /// An evaluator of the state that is missing from the named ones, but not named to be dropped.
     #[error(
-        "what was learnt of `{evaluator}` would be forgotten: the state knows it, and it is not among the evaluators"
+        "the state would forget `{evaluator}`, which it has learnt: it is not among the named evaluators"
     )]
     WouldForget {
         /// The evaluator.
         evaluator: String,
     },
-    /// An evaluator to forget that the state does not know.
-    #[error("there is no evaluator `{evaluator}` to forget")]
-    NotSeated {
+    /// An evaluator to drop that the state does not have.
+    #[error("there is no evaluator `{evaluator}` to drop")]
+    NotInState {
         /// The evaluator.
         evaluator: String,
     },
-    /// An evaluator that is to be forgotten and to score.
-    #[error("`{evaluator}` is named both as an evaluator and as one to forget")]
+    /// An evaluator that is named both to be used and to be dropped.
+    #[error("`{evaluator}` is named both as an evaluator and as one to drop")]
     ForgottenAndNamed {
         /// The evaluator.
         evaluator: String,
     },
-    /// Every evaluator of a state is to be forgotten.
-    #[error("every evaluator of the state would be forgotten; learn a new state instead")]
+    /// All evaluators of a state are to be dropped.
+    #[error("every evaluator of the state would be dropped; learn a new state instead")]
     AllForgotten,
-    /// A row without an id where rows are known by their ids.
+    /// An empty id where every row needs one.
     #[error("{}, {place}: there is no id in column `{column}`", path.display())]
     NoId {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column of ids.
         column: String,
     },
-    /// An id that has been a floating-point number and is too large to be one exactly: it may have been another.
+    /// An id stored as a floating-point number that is too large to be exact.
     #[error(
-        "{}, {place}: the id {value} in column `{column}` is a floating-point number, too large to tell from its neighbours", path.display()
+        "{}, {place}: the id {value} in column `{column}` is a floating-point number too large to be exact", path.display()
     )]
     RoundedId {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column of ids.
         column: String,
-        /// The id as it is now.
+        /// The id as it is stored.
         value: String,
     },
-    /// Files that are to be learnt and whose rows the state has been shown by picking from them.
-    #[error("{}: its rows were picked from, and the state has seen them", path.display())]
+    /// A file to learn from whose rows the state has observed when it picked from them.
+    #[error("{}: the state has picked from these rows, and would count them twice", path.display())]
     PickedFrom {
         /// The file.
         path: PathBuf,
     },
-    /// Picks that are to be learnt like any table, without their receipts.
+    /// Picks given as plain rows, so that their receipts would not be used.
     #[error("{}: these are picks, with their receipts in column `{column}`", path.display())]
-    ArePicks {
+    UnexpectedPicks {
         /// The file.
         path: PathBuf,
         /// The column of receipts.
         column: String,
     },
-    /// A column of picks that was written with them, and is asked for as the verdicts on them.
-    #[error("`{column}` was written with the picks, and is not what a person found")]
+    /// A column that `pick` wrote, named as the column of verdicts.
+    #[error("column `{column}` was written by `pick` and holds no verdicts")]
     NotAVerdict {
         /// The column.
         column: String,
     },
-    /// Verdicts without the column that they should be in.
+    /// Verdicts without their column.
     #[error("{}: there is no column `{column}`, in which the verdicts should be", path.display())]
     NoVerdictColumn {
         /// The file.
@@ -492,21 +497,21 @@ pub enum Error {
         /// The column.
         column: String,
     },
-    /// A table that is not one of picks.
-    #[error("{}: these are no picks: there is no column `{column}`", path.display())]
+    /// A table that `pick` did not write, given as picks.
+    #[error("{}: these are not picks: there is no column `{column}`", path.display())]
     NotPicks {
         /// The file.
         path: PathBuf,
-        /// What is not there.
+        /// The missing column.
         column: &'static str,
     },
-    /// A cell of a table of picks that is not as it was written.
-    #[error("{}, {place}, column `{column}`: `{value}` is not what was written with a pick", path.display())]
+    /// A cell of a table of picks that was changed.
+    #[error("{}, {place}, column `{column}`: `{value}` is not what `pick` wrote", path.display())]
     BadPick {
         /// The file.
         path: PathBuf,
         /// The row.
-        place: Place,
+        place: RowPosition,
         /// The column.
         column: String,
         /// The cell.
@@ -517,23 +522,23 @@ pub enum Error {
     Verdict {
         /// The file of the pick.
         path: PathBuf,
-        /// Its row.
-        place: Place,
+        /// The row of the pick.
+        place: RowPosition,
         /// The id of the item.
         id: String,
-        /// What is wrong with them.
+        /// What is wrong.
         reason: String,
     },
-    /// Somebody said that it is enough.
+    /// Work that the caller stopped.
     #[error("stopped before the end")]
     Stopped,
-    /// A replay that cannot be made.
+    /// A replay that is not possible.
     #[error("{0}")]
     Usage(String),
-    /// The library's word.
+    /// An error of the `jurybox` crate.
     #[error(transparent)]
     Jury(#[from] jurybox::Error),
-    /// The library's word about a state file.
+    /// A state file that cannot be used.
     #[error("{}", path.display())]
     State {
         /// The file.
@@ -543,39 +548,68 @@ pub enum Error {
     },
 }
 
-/// Where in a file: a line of text (from 1), or a row of Parquet (from 1).
+/// A kind of file that cannot be read.
 ///
 /// ```
-/// assert_eq!(jurybox_files::Place::Row(7).to_string(), "row 7");
+/// use jurybox_files::ForeignKind;
+/// assert_eq!(ForeignKind::Compressed("xz").to_string(), "compressed by xz");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
-    /// A line of a text file.
+#[non_exhaustive]
+pub enum ForeignKind {
+    /// A spreadsheet, such as "an Excel workbook".
+    Spreadsheet(&'static str),
+    /// A zip archive.
+    ZipArchive,
+    /// A compressed file; the field is the program that decompresses it.
+    Compressed(&'static str),
+    /// Another kind, such as "an ORC file".
+    Other(&'static str),
+}
+
+impl fmt::Display for ForeignKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ForeignKind::Spreadsheet(what) | ForeignKind::Other(what) => f.write_str(what),
+            ForeignKind::ZipArchive => f.write_str("a zip archive"),
+            ForeignKind::Compressed(by) => write!(f, "compressed by {by}"),
+        }
+    }
+}
+
+/// The position of a row in a file.
+///
+/// ```
+/// assert_eq!(jurybox_files::RowPosition::Row(7).to_string(), "row 7");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RowPosition {
+    /// Line number in a text file, from 1.
     Line(u64),
-    /// A row of a table.
+    /// Row number in a table, from 1.
     Row(u64),
 }
 
-impl Place {
-    /// The same place, counted from so many lines or rows further up.
-    pub(crate) fn moved_down(self, by: u64) -> Place {
+impl RowPosition {
+    /// The position `by` lines or rows further down.
+    pub(crate) fn moved_down(self, by: u64) -> RowPosition {
         match self {
-            Place::Line(n) => Place::Line(n + by),
-            Place::Row(n) => Place::Row(n + by),
+            RowPosition::Line(n) => RowPosition::Line(n + by),
+            RowPosition::Row(n) => RowPosition::Row(n + by),
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RowPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line(n) => write!(f, "line {n}"),
-            Place::Row(n) => write!(f, "row {n}"),
+            RowPosition::Line(n) => write!(f, "line {n}"),
+            RowPosition::Row(n) => write!(f, "row {n}"),
         }
     }
 }
 
-/// What may have been meant: the nearest name, or else all of them.
+/// A hint at the right name: the most similar one, or else all names.
 fn meant(nearest: Option<&str>, all: &[String]) -> String {
     match nearest {
         Some(near) => format!("did you mean `{near}`?"),
@@ -583,21 +617,22 @@ fn meant(nearest: Option<&str>, all: &[String]) -> String {
     }
 }
 
-/// Whose values are told of.
+/// The subject of [`Error::NotRewards`]: the values of a policy, or of fixed weights.
 fn by_what(policy: Option<&str>) -> String {
     policy.map_or("the sums of fixed weights are".into(), |policy| format!("the values of `{policy}` are"))
 }
 
-fn left(others: &[(String, &'static str)]) -> String {
-    let what = |(name, why): &(String, &str)| format!("`{name}` ({why})");
+/// The columns of [`Error::NoEvaluator`] with their reasons.
+fn left(others: &[(String, NotEvaluator)]) -> String {
+    let what = |(name, why): &(String, NotEvaluator)| format!("`{name}` ({why})");
     match others.iter().map(what).collect::<Vec<_>>().join(", ") {
-        none if none.is_empty() => "every column is named as something else".into(),
+        none if none.is_empty() => "every column has another role".into(),
         some => format!("the other columns are {some}"),
     }
 }
 
 impl Error {
-    /// What kind of error this is, in a word that stays the same whatever becomes of the message.
+    /// The code of this kind of error, which does not change when messages do.
     ///
     /// ```
     /// assert_eq!(jurybox_files::Error::NoFile { path: "a.csv".into() }.code(), "no-file");
@@ -629,10 +664,10 @@ impl Error {
             Error::SetTwice { .. } => "set-twice",
             Error::NoValue { .. } => "no-value",
             Error::NotInvertible { .. } => "not-invertible",
-            Error::Turned { .. } => "turned",
-            Error::NoneWanted => "none-wanted",
+            Error::DirectionChanged { .. } => "turned",
+            Error::ZeroRows => "none-wanted",
             Error::BadProbability { .. } => "bad-probability",
-            Error::NoWorth { .. } => "no-worth",
+            Error::BadMinReward { .. } => "no-worth",
             Error::NotRewards { .. } => "not-rewards",
             Error::NoFiles => "no-files",
             Error::StdinTwice => "stdin-twice",
@@ -649,17 +684,17 @@ impl Error {
             Error::Overwrites { .. } => "overwrites-input",
             Error::Locked { .. } => "locked",
             Error::OtherReward { .. } => "other-reward",
-            Error::Shared { .. } => "shared",
+            Error::SharedHistory { .. } => "shared",
             Error::OtherPolicy { .. } => "other-policy",
             Error::OtherEvaluators { .. } => "other-evaluators",
             Error::WouldForget { .. } => "would-forget",
-            Error::NotSeated { .. } => "not-seated",
+            Error::NotInState { .. } => "not-seated",
             Error::ForgottenAndNamed { .. } => "forgotten-and-named",
             Error::AllForgotten => "all-forgotten",
             Error::NoId { .. } => "no-id",
             Error::RoundedId { .. } => "rounded-id",
             Error::PickedFrom { .. } => "picked-from",
-            Error::ArePicks { .. } => "are-picks",
+            Error::UnexpectedPicks { .. } => "are-picks",
             Error::NotAVerdict { .. } => "not-a-verdict",
             Error::NoVerdictColumn { .. } => "no-verdict-column",
             Error::NotPicks { .. } => "not-picks",
@@ -672,7 +707,8 @@ impl Error {
         }
     }
 
-    /// The same error, found in a block that begins `by` lines or rows further down.
+    /// This error with its position moved down by `by` lines or rows: positions in a block of text
+    /// count from its beginning.
     pub(crate) fn moved_down(mut self, by: u64) -> Self {
         if let Error::Ragged { place, .. }
         | Error::NotANumber { place, .. }
@@ -688,6 +724,7 @@ impl Error {
         self
     }
 
+    /// An error of the operating system: [`Error::NoFile`] or [`Error::Io`].
     pub(crate) fn io(path: &std::path::Path, doing: &'static str, source: io::Error) -> Self {
         if source.kind() == io::ErrorKind::NotFound {
             return Error::NoFile { path: path.into() };
@@ -696,8 +733,8 @@ impl Error {
     }
 }
 
-/// What goes wrong with record batches. Whoever streams them can say it in our words: such an error stays what it is.
 impl From<arrow_schema::ArrowError> for Error {
+    /// Converts an error of a stream of record batches. An [`Error`] inside of it stays what it is.
     fn from(error: arrow_schema::ArrowError) -> Error {
         let reason = match error {
             arrow_schema::ArrowError::ExternalError(inner) => match inner.downcast::<Error>() {

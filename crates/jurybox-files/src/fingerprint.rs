@@ -1,14 +1,14 @@
-//! Names for contents: the same bytes have the same one, on every machine and in every version.
+//! Content hashes: equal bytes have equal hashes, on every machine and in every version.
 
 use crate::error::Error;
 use crate::input::decompressed;
-use crate::plain::open_plain;
+use crate::open_regular::open_plain;
 use std::hash::Hasher;
 use std::io::{self, Read};
 use std::path::Path;
 use twox_hash::XxHash64;
 
-/// A name for what is fed to it piece by piece. It guards against accidents, not against forgery.
+/// A 64-bit hash (XXH64) of data added piece by piece. It guards against accidents, not forgery.
 #[derive(Clone)]
 pub(crate) struct Fingerprint(XxHash64);
 
@@ -21,24 +21,25 @@ impl Fingerprint {
         self.0.write(bytes);
     }
 
-    /// Text with an end, so that `a, bc` and `ab, c` differ.
+    /// Adds text with a terminator, so that `a, bc` and `ab, c` differ.
     pub(crate) fn text(&mut self, text: &str) {
         self.bytes(text.as_bytes());
         self.bytes(&[0xff]);
     }
 
-    /// A number; every way of being missing is one.
+    /// Adds a number; all NaN values are treated as equal.
     pub(crate) fn number(&mut self, value: f64) {
         let bits = if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
         self.bytes(&bits.to_le_bytes());
     }
 
+    /// The hash of the data so far.
     pub(crate) fn value(&self) -> u64 {
         self.0.finish()
     }
 }
 
-/// A name for all that can be read.
+/// The hash of everything that a reader returns.
 pub(crate) fn of_contents(mut from: impl Read) -> io::Result<String> {
     let (mut name, mut buffer) = (Fingerprint::new(), vec![0; 1 << 18]);
     loop {
@@ -51,8 +52,10 @@ pub(crate) fn of_contents(mut from: impl Read) -> io::Result<String> {
     }
 }
 
-/// A name for the contents of a file, the same whether it is compressed or not; none for a pipe or a device, which can be read
-/// only once, and none for what cannot be decompressed, which its reader will say.
+/// The hash of a file's content, the same whether it is compressed or not.
+///
+/// `None` for pipes and devices, which can be read only once, and for files that cannot be
+/// decompressed, which fail when they are read.
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;

@@ -1,12 +1,13 @@
-//! Cells that a spreadsheet would run instead of show.
+//! Protection against formulas in CSV cells.
 //!
-//! A post that is called `=HYPERLINK(...)` is text here and a formula there. Whoever opens a CSV of other people's words in a
-//! spreadsheet wants such cells to begin with an apostrophe, after which spreadsheets take the rest as text.
+//! A post titled `=HYPERLINK(...)` becomes a formula when a spreadsheet opens the file. An
+//! apostrophe before it makes spreadsheets treat the cell as text.
 
-use crate::column::{Column, Slab};
+use crate::output_rows::{OutputColumn, OutputRows};
 use std::borrow::Cow;
 
-/// The text as a cell that no spreadsheet runs: numbers as they are, and an apostrophe before what would begin a formula.
+/// The text of a cell with an apostrophe before anything that would start a formula. Numbers are
+/// unchanged.
 ///
 /// ```
 /// use jurybox_files::without_formula;
@@ -15,23 +16,23 @@ use std::borrow::Cow;
 /// assert_eq!(without_formula("a=b"), "a=b");
 /// ```
 pub fn without_formula(cell: &str) -> Cow<'_, str> {
-    // Some spreadsheets read the wide forms of these signs as the signs.
+    // Some spreadsheets treat the full-width forms of these signs alike.
     let begins = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     if begins && cell.parse::<f64>().is_err() { format!("'{cell}").into() } else { cell.into() }
 }
 
-impl Slab {
-    /// The same rows, for a CSV that may be opened by a spreadsheet.
-    pub(crate) fn without_formulas(&self) -> Slab {
-        let safe = |column: &Column| {
+impl OutputRows {
+    /// The rows with formulas in cells and column names neutralised.
+    pub(crate) fn without_formulas(&self) -> OutputRows {
+        let safe = |column: &OutputColumn| {
             let cells: Vec<String> = (0..self.rows).map(|row| column.text(row)).collect();
             let shown = cells.iter().map(|cell| without_formula(cell));
             if shown.clone().all(|cell| matches!(cell, Cow::Borrowed(_))) {
                 return column.clone();
             }
-            Column::Text { cells: shown.map(|cell| cell.as_ref().into()).collect(), numeric: None }
+            OutputColumn::Text { cells: shown.map(|cell| cell.as_ref().into()).collect(), numeric: None }
         };
-        Slab {
+        OutputRows {
             names: self.names.iter().map(|name| without_formula(name).into_owned()).collect(),
             columns: self.columns.iter().map(safe).collect(),
             rows: self.rows,
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_begin_a_formula_is_text_and_numbers_stay() {
+    fn formulas_become_text_and_numbers_stay() {
         for cell in
             ["=cmd|' /C calc'!A0", "+SUM(A1)", "-2+3", "@x", "\tx", "\rx", "\n=x", "＝x", "-", "=", "--1"]
         {

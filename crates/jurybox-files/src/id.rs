@@ -1,30 +1,32 @@
-//! What items go by where verdicts are joined to picks, and rows known again: their ids, written alike.
+//! Normalisation of item ids, by which verdicts are joined to picks and repeated rows are
+//! recognised.
 //!
-//! A moment has many ways to be written: `2026-03-01 09:30:00` in CSV as pandas writes it, `2026-03-01T09:30:00.000` as others do, and a
-//! point in time in Parquet. It is one id in all of them. So is a whole number: `7` is what pandas writes as `7.0` once another row of the
-//! column is empty. Everything else is what its text says, blanks around it left out.
+//! - Points in time become ISO 8601. `2026-03-01 09:30:00`, `2026-03-01T09:30:00.000` and a Parquet
+//!   timestamp are one id.
+//! - Whole numbers lose a `.0`, which pandas adds once another row of the column is empty.
+//! - `True` and `TRUE` become `true`; likewise `false`.
+//! - Other text is kept, without blanks around it.
 //!
-//! Beyond 2^53 that is another number as often as not: a double has no room for all of them, and an id that has been one is that of several
-//! items. It is refused.
+//! Whole floats of 2^53 and more are refused, because one such float may stand for several ids.
 
-use crate::error::{Error, Place};
+use crate::error::{Error, RowPosition};
 use crate::format::arrow::{date, fraction};
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The id in a cell.
+/// The normalised id in a cell.
 pub(crate) fn of(cell: &str) -> Cow<'_, str> {
     alike(cell.trim())
 }
 
-/// An id written as all are that mean the same.
+/// Normalises an id that has no blanks around it.
 pub(crate) fn alike(id: &str) -> Cow<'_, str> {
-    // Nearly every id is told by a look at two of its bytes.
+    // For nearly every id, two bytes show that it needs no change.
     match id.as_bytes() {
         [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't' | b' ', ..] => {
-            moment(id.as_bytes()).map_or(Cow::Borrowed(id), Cow::Owned)
+            normalized_time(id.as_bytes()).map_or(Cow::Borrowed(id), Cow::Owned)
         }
-        // A yes and a no, as pandas and R write them.
+        // Booleans as written by pandas and R.
         b"True" | b"TRUE" => Cow::Borrowed("true"),
         b"False" | b"FALSE" => Cow::Borrowed("false"),
         [.., b'.', b'0'] => Cow::Borrowed(whole(id).unwrap_or(id)),
@@ -32,28 +34,30 @@ pub(crate) fn alike(id: &str) -> Cow<'_, str> {
     }
 }
 
-/// A whole number that was written as one with decimals, without them.
+/// The whole number in a text such as `7.0`, without its decimals.
 fn whole(text: &str) -> Option<&str> {
     let number = text.strip_suffix(".0")?;
     let digits = number.strip_prefix('-').unwrap_or(number);
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(number)
 }
 
-/// From there on two whole numbers are one double.
-const ROUNDED: f64 = 9_007_199_254_740_992.0;
+/// The limit from which two whole numbers may be the same double: 2^53.
+const ROUNDING_LIMIT: f64 = 9_007_199_254_740_992.0;
 
-/// Whether the id in a cell is a number that has been a double, and is too large to be one exactly: `9007199254740996.0`, `1.2e+18`.
-/// Digits alone are none: they are what somebody wrote.
+/// Whether a cell holds a number that was stored as a double too large to be exact, such as
+/// `9007199254740996.0` or `1.2e+18`. Digits alone were never a double.
 pub(crate) fn is_rounded(cell: &str) -> bool {
     let id = cell.trim();
     let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E');
-    // What has an `e` and neither a point nor a sign behind it may as well be hexadecimal.
+    // An `e` without a point or a plus sign may belong to a hexadecimal number.
     let of_a_double = id.ends_with(".0") || (id.contains(['e', 'E']) && id.contains(['.', '+']));
-    of_a_double && id.bytes().all(plain) && id.parse::<f64>().is_ok_and(|number| number.abs() >= ROUNDED)
+    of_a_double
+        && id.bytes().all(plain)
+        && id.parse::<f64>().is_ok_and(|number| number.abs() >= ROUNDING_LIMIT)
 }
 
-/// Refuses the id in a cell where it has been rounded.
-pub(crate) fn check(path: &Path, place: Place, column: &str, cell: &str) -> Result<(), Error> {
+/// Errors if the id in a cell has been rounded.
+pub(crate) fn check(path: &Path, place: RowPosition, column: &str, cell: &str) -> Result<(), Error> {
     if !is_rounded(cell) {
         return Ok(());
     }
@@ -61,14 +65,15 @@ pub(crate) fn check(path: &Path, place: Place, column: &str, cell: &str) -> Resu
     Err(Error::RoundedId { path, place, column, value })
 }
 
-/// A date with a time of day as ISO 8601 has it, in UTC where it says how far from there it is; midnight without that is the day itself.
-fn moment(text: &[u8]) -> Option<String> {
+/// A date with a time of day as ISO 8601, in UTC if it has a zone. Midnight without a zone becomes
+/// the date alone.
+fn normalized_time(text: &[u8]) -> Option<String> {
     let (year, month, day) = (digits(&text[..4])?, digits(&text[5..7])?, digits(&text[8..10])?);
-    let (hour, rest) = two(&text[11..])?;
-    let (minute, mut rest) = two(rest.strip_prefix(b":")?)?;
+    let (hour, rest) = two_digits(&text[11..])?;
+    let (minute, mut rest) = two_digits(rest.strip_prefix(b":")?)?;
     let mut second = 0;
     if let Some(after) = rest.strip_prefix(b":") {
-        (second, rest) = two(after)?;
+        (second, rest) = two_digits(after)?;
     }
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
         return None;
@@ -95,7 +100,7 @@ fn moment(text: &[u8]) -> Option<String> {
     Some(format!("{day}T{:02}:{:02}:{:02}{fraction}{zone}", time / 3600, time / 60 % 60, time % 60))
 }
 
-/// Whether it is said how far from UTC a time is, and the minutes; nothing where it cannot be read.
+/// Whether a time zone is given, and its offset in minutes; `None` if it is invalid.
 fn zone(text: &[u8]) -> Option<(bool, i64)> {
     let (sign, rest) = match text {
         [] => return Some((false, 0)),
@@ -104,14 +109,14 @@ fn zone(text: &[u8]) -> Option<(bool, i64)> {
         [b'-', rest @ ..] => (-1, rest),
         _ => return None,
     };
-    let (hours, rest) = two(rest)?;
+    let (hours, rest) = two_digits(rest)?;
     let rest = rest.strip_prefix(b":").unwrap_or(rest);
-    let (minutes, rest) = if rest.is_empty() { (0, rest) } else { two(rest)? };
+    let (minutes, rest) = if rest.is_empty() { (0, rest) } else { two_digits(rest)? };
     rest.is_empty().then_some((true, sign * (hours * 60 + minutes)))
 }
 
-/// Two digits, and what follows them.
-fn two(text: &[u8]) -> Option<(i64, &[u8])> {
+/// The number in the next two digits, and the text after them.
+fn two_digits(text: &[u8]) -> Option<(i64, &[u8])> {
     let (number, rest) = text.split_at_checked(2)?;
     Some((digits(number)?, rest))
 }
@@ -128,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_that_were_doubles_too_large_to_be_exact_are_told_from_digits() {
+    fn rounded_doubles_are_distinguished_from_digits() {
         for cell in [
             "9007199254740992.0",
             " -9007199254740996.0 ",
@@ -156,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_and_whole_numbers_are_one_id_however_they_are_written() {
+    fn times_and_whole_numbers_are_one_id_in_every_notation() {
         for (cell, id) in [
             ("2026-03-01 09:30:00", "2026-03-01T09:30:00"),
             ("2026-03-01T09:30:00.000000", "2026-03-01T09:30:00"),

@@ -1,121 +1,128 @@
-//! Scores in files: read in streams, ranked, learnt from, replayed and reported on.
+//! Tables of scores in files and in memory: reading, ranking, picking, learning and reports.
 //!
-//! # The design in four sentences
+//! # Design
 //!
-//! A [`Table`] is one or more sources of rows (CSV, JSON lines, Parquet; plain, gz or zst; standard input; Arrow record
-//! batches in memory) and a decision about which column is what ([`Roles`], [`Taken`]). A [scan](Table::scan) is one pass over its rows in parallel, with results
-//! folded in the order of the rows, so that nothing depends on the number of threads and memory is bounded by the batch.
-//! A missing score is NaN and never zero, and so is every score of a column that is not there; a bad cell is an error that
-//! names the file, the line, the column and the value.
-//! What goes out is written aside and renamed when it is whole.
+//! A [`Table`] is one or more sources of rows: CSV, JSON lines or Parquet, plain or compressed,
+//! standard input, or Arrow record batches. [`Roles`] say what its columns are for, and a rule
+//! decides about the others ([`ColumnRoles`]).
+//!
+//! A [scan](Table::scan) is one pass over the rows, in parallel. Its results are folded in the
+//! order of rows, so that they do not depend on the number of threads, and memory is bounded by the
+//! batch.
+//!
+//! A missing score is NaN, never 0, and so are all scores of a missing column. A bad cell is an
+//! error that names file, line, column and value.
+//!
+//! Output goes to a temporary file, which is renamed when it is complete.
 #![forbid(unsafe_code)]
 
-mod ask;
+mod buffer_pool;
 mod calendar;
-mod choose;
-mod column;
-mod content;
+mod cell_number;
+mod column_info;
+mod column_roles;
 mod destination;
-mod echo;
+mod detect;
+mod empty_files;
 mod error;
-mod even;
+mod evaluator_change;
 mod fingerprint;
+mod fixed_chunks;
 mod format;
 mod formula;
-mod found;
 mod id;
-mod ids;
+mod id_column;
 mod in_memory;
-mod in_place;
 mod input;
-mod item;
-mod judge;
-mod labels;
+mod item_hash;
+mod join_verdicts;
+mod leakage;
 mod learning;
 mod linear;
 mod lock;
-mod long;
-mod look;
-mod number;
-mod numbers;
-mod own;
+mod long_format;
+mod number_column;
+mod odd_cells;
+mod open_regular;
+mod other_columns;
+mod output_rows;
+mod own_columns;
 mod pass;
-mod picked;
-mod picking;
-mod places;
-mod plain;
-mod pool;
-mod quiet;
+mod pick_round;
+mod pick_rows;
+mod progress;
 mod rank;
-mod ranked;
+mod ranker;
+mod read_options;
 mod read_picks;
-mod reading;
-mod remembered;
+mod record_table;
 mod report;
 mod roles;
+mod sampled_chunks;
 mod scan;
-mod seating;
-mod sheet;
-mod spare;
+mod scan_plan;
+mod score_view;
+mod skip_bad_rows;
 mod state;
+mod state_memory;
 mod survey;
 mod table;
-mod taken;
-mod tally;
+mod table_fingerprint;
 mod teach;
+mod temporary_files;
 mod terminal;
-mod travelling;
-mod unfinished;
-mod verdicts;
+mod verdict_labels;
 mod warning;
-mod watch;
 mod write;
+mod write_picks;
+mod write_ranking;
 
-pub use ask::{Batch, group, reviewer};
 pub use calendar::{date_of, days_from};
-pub use choose::{PickOptions, PickedRow, Picking, choose, was_picked_from};
-pub use content::Content;
+pub use cell_number::Decimal;
 pub use destination::{followed, refuse_overwriting};
-pub use echo::Echoes;
-pub use error::{Error, Place};
+pub use empty_files::{EmptyFile, split_empty_files};
+pub use error::{Error, ForeignKind, RowPosition};
+pub use evaluator_change::{AllowedChange, EvaluatorChange, same_policy, without_contexts};
 pub use fingerprint::fingerprint;
 pub use format::Format;
 pub use format::arrow::{group_codes, json as cell_json, of_one_type};
 pub use format::parquet::panic_is_caught;
 pub use formula::without_formula;
-pub use in_place::InPlace;
 pub use input::expand;
-pub use judge::{Judge, by_evaluator, seat};
+pub use join_verdicts::{ItemList, JoinedVerdicts, join_verdicts};
+pub use leakage::Leakage;
 pub use learning::{
-    Given, Host, Joining, Learning, Lesson, OpenAgain, OpenOnce, Returned, Told, learn_rows, learn_verdicts,
+    LearnHost, LearnNotice, LearnOptions, LearnResult, OpenAgain, OpenOnce, RowInput, VerdictOptions,
+    VerdictResult, learn_rows, learn_verdicts,
 };
-pub use lock::Lock;
-pub use long::Long;
-pub use number::Decimal;
-pub use own::{is_answer, is_ours, names_items};
-pub use picking::{Remark, Round, pick_rows};
-pub use quiet::{Quiet, part_quiet};
+pub use lock::FileLock;
+pub use long_format::LongFormat;
+pub use other_columns::OtherColumns;
+pub use own_columns::{is_output_name, is_verdict_name, names_items};
+pub use pick_round::{PickOptions, PickedRow, Picking, choose, was_picked_from};
+pub use pick_rows::{PickNote, PickedRound, pick_rows};
+pub use progress::Progress;
 pub use rank::{RankOptions, Ranking, Winner, rank};
-pub use ranked::{score_all, score_rows};
-pub use reading::Reading;
-pub use remembered::Remembered;
+pub use ranker::{Ranker, by_evaluator, new_jury};
+pub use read_options::ReadOptions;
+pub use record_table::{RecordCell, RecordTable};
 pub use report::{
-    Advice, Bin, Catch, EvaluatorReport, LearntWeight, Missed, Policy, Relation, Report, ReviewerReport,
-    report,
+    Advice, Basis, CurveBin, EvaluatorReport, LearntWeight, MissedEstimate, PolicyReport, Relation, Report,
+    ReviewerReport, TopCount, report,
 };
-pub use roles::{Roles, Taken};
-pub use scan::Part;
-pub use seating::{May, Seated, same_policy, without_contexts};
-pub use sheet::{Cell, Sheet};
+pub use roles::{ColumnRoles, NotEvaluator, Role, Roles};
+pub use scan::ScanPart;
+pub use scan_plan::{Batch, group, reviewer};
+pub use score_view::ScoreView;
 pub use state::State;
-pub use survey::{Look, Surveyed, survey};
-pub use table::{At, Records, Table, Want};
-pub use teach::{Taught, teach};
+pub use state_memory::StateMemory;
+pub use survey::{SurveyScope, SurveySize, survey};
+pub use table::{BatchPosition, KeepRecords, ScanRequest, Table};
+pub use table_fingerprint::TableFingerprint;
+pub use teach::{LearnCounts, teach};
 pub use terminal::{plain, push_line};
-pub use travelling::Travelling;
-pub use verdicts::{Items, TakenBack, take_back};
-pub use warning::{Odd, Warning};
-pub use watch::Progress;
-pub use write::{Aside, Layout, Ready, write_whole};
-// What is said of files counts rows, rounds and rewards, and so does whoever says more.
+pub use warning::{OddColumn, Warning};
+pub use write::{FinishedFile, OutputLayout, PendingFile, write_whole};
+pub use write_ranking::{score_all, score_rows};
+// For callers that count rows, rounds and rewards in their own messages.
 pub use jurybox_draw::counted;

@@ -1,59 +1,62 @@
-//! One at a time: whoever reads a file, changes it and writes it back holds its lock meanwhile.
+//! An exclusive lock for reading, changing and writing back a file.
 
-use crate::destination::{Leads, folder_of};
+use crate::destination::{DestinationKind, folder_of};
 use crate::error::Error;
-use crate::plain::open_plain;
-use crate::unfinished::hand_on;
+use crate::open_regular::open_plain;
+use crate::temporary_files::copy_owner;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often a lock that somebody else holds is tried again.
-const AGAIN: Duration = Duration::from_millis(20);
+/// Interval between attempts to take a lock.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long one waits before saying so: most turns are over by then.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Waiting time before the caller is notified; most locks are released by then.
+const NOTICE_AFTER: Duration = Duration::from_millis(500);
 
-/// The right to change a file, held until it is dropped, or until the process ends in whatever way.
+/// The exclusive right to change a file, held until dropped or until the process ends.
 ///
-/// It is a lock of the system's on a file of its own, `.NAME.lock` beside the file that NAME leads to: the file itself is
-/// replaced when it is written, and a lock on it would go with the old one. The lock file is empty and stays there; taking it
-/// away would let two hold the lock at once. It belongs to whom the file belongs to, and whoever may read the one may lock the
-/// other.
+/// The system's lock is on a separate file `.NAME.lock` next to the target of NAME: the file itself
+/// is replaced on writing, and a lock on it would go with the old one. The lock file is empty and
+/// is never removed, because two processes could then hold the lock at once. It gets the owner and
+/// permissions of the file.
 ///
-/// What is written through (standard output, a device, a pipe) is nobody's to change, and its lock is none.
+/// Standard output, devices and pipes have no lock: for them, this does nothing.
 ///
 /// ```
-/// use jurybox_files::Lock;
+/// use jurybox_files::FileLock;
 /// use std::time::Duration;
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("model.json");
-/// let held = Lock::of(&path, Duration::ZERO, || {})?;
-/// let refused = Lock::of(&path, Duration::ZERO, || {}).unwrap_err();
+/// let held = FileLock::of(&path, Duration::ZERO, || {})?;
+/// let refused = FileLock::of(&path, Duration::ZERO, || {}).unwrap_err();
 /// assert_eq!(refused.code(), "locked");
 /// drop(held);
-/// Lock::of(&path, Duration::ZERO, || {})?;
+/// FileLock::of(&path, Duration::ZERO, || {})?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Lock {
+pub struct FileLock {
     _held: Option<File>,
 }
 
-impl Lock {
-    /// Waits for the lock of a file, at most so long; `waiting` is called once if that takes a while.
-    pub fn of(path: &Path, at_most: Duration, waiting: impl FnOnce()) -> Result<Lock, Error> {
-        let Leads::ToFile { path: file, about } = Leads::of(path)? else { return Ok(Lock { _held: None }) };
-        let beside = beside(&file);
-        let failed = |source| Error::Io { path: beside.clone(), doing: "lock", source };
-        let file = open(&beside, about.as_ref()).map_err(failed)?;
+impl FileLock {
+    /// Waits for the lock of a file, for `at_most` that long. `waiting` is called once if that
+    /// takes a while.
+    pub fn of(path: &Path, at_most: Duration, waiting: impl FnOnce()) -> Result<FileLock, Error> {
+        let DestinationKind::ToFile { path: file, about } = DestinationKind::of(path)? else {
+            return Ok(FileLock { _held: None });
+        };
+        let lock_path = lock_path(&file);
+        let failed = |source| Error::Io { path: lock_path.clone(), doing: "lock", source };
+        let file = open(&lock_path, about.as_ref()).map_err(failed)?;
         let begun = Instant::now();
         let mut waiting = Some(waiting);
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Lock { _held: Some(file) }),
+                Ok(()) => return Ok(FileLock { _held: Some(file) }),
                 Err(TryLockError::Error(e)) => return Err(failed(e)),
                 Err(TryLockError::WouldBlock) => {}
             }
@@ -61,42 +64,42 @@ impl Lock {
             if waited >= at_most {
                 return Err(Error::Locked { path: path.into(), seconds: at_most.as_secs() });
             }
-            if waited >= PATIENCE
+            if waited >= NOTICE_AFTER
                 && let Some(waiting) = waiting.take()
             {
                 waiting();
             }
-            std::thread::sleep(AGAIN.min(at_most.saturating_sub(waited)));
+            std::thread::sleep(RETRY_INTERVAL.min(at_most.saturating_sub(waited)));
         }
     }
 }
 
-/// Opens the lock file, and makes it where it is not there yet; `about` is the file that it is for.
-fn open(beside: &Path, about: Option<&Metadata>) -> io::Result<File> {
-    // Looked at before it is opened: a link leads elsewhere.
-    match std::fs::symlink_metadata(beside) {
-        Ok(found) if !found.is_file() => return Err(io::Error::other("it is not a plain file")),
+/// Opens the lock file, or creates it with the owner and permissions in `about`.
+fn open(lock_path: &Path, about: Option<&Metadata>) -> io::Result<File> {
+    // Checked before opening it, so that links are not followed.
+    match std::fs::symlink_metadata(lock_path) {
+        Ok(found) if !found.is_file() => return Err(io::Error::other("it is not a regular file")),
         Ok(_) => {}
-        Err(_) => match OpenOptions::new().read(true).write(true).create_new(true).open(beside) {
+        Err(_) => match OpenOptions::new().read(true).write(true).create_new(true).open(lock_path) {
             Ok(file) => {
                 if let Some(about) = about {
-                    hand_on(about, &file)?;
+                    copy_owner(about, &file)?;
                 }
                 return Ok(file);
             }
-            // Another process was quicker.
+            // Another process created it first.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             Err(e) => return Err(e),
         },
     }
-    // Reading is enough to lock it, except on some network file systems.
-    match open_plain(beside, Some(OpenOptions::new().read(true).write(true))) {
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => open_plain(beside, None),
+    // Read access is enough for a lock, except on some network file systems.
+    match open_plain(lock_path, Some(OpenOptions::new().read(true).write(true))) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => open_plain(lock_path, None),
         opened => opened,
     }
 }
 
-fn beside(path: &Path) -> PathBuf {
+fn lock_path(path: &Path) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     folder_of(path).join(format!(".{name}.lock"))
 }

@@ -1,56 +1,56 @@
-//! A pass over the rows of a table: units of work to all threads, results back in the order of the rows.
+//! Passes over the rows of a table: units of work on all threads, with results in row order.
 
-use crate::ask::Ask;
 use crate::error::Error;
-use crate::format::{Cut, Unit};
-use crate::scan::{Part, in_order};
-use crate::table::{At, Table, Want};
-use crate::tally::Met;
+use crate::format::{UnitReader, WorkUnit};
+use crate::odd_cells::SourceTally;
+use crate::progress::Progress;
+use crate::scan::{ScanPart, in_order};
+use crate::scan_plan::ScanPlan;
+use crate::table::{BatchPosition, ScanRequest, Table};
 use crate::warning::together;
-use crate::watch::Progress;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a unit came to.
-pub(crate) struct Done<T> {
+/// The result of one unit.
+pub(crate) struct UnitResult<T> {
     pub(crate) source: usize,
-    /// How many lines or rows it had.
+    /// The number of lines (of text) or rows in the unit.
     pub(crate) lines: u64,
-    /// What was made of its rows, with their numbers as far as they are known.
-    pub(crate) made: T,
-    /// What was met beside numbers.
-    pub(crate) met: Met,
-    /// Why rows were passed over.
-    pub(crate) refused: Vec<Error>,
+    /// The caller's result for its rows.
+    pub(crate) result: T,
+    /// Missing and odd cells, and unknown keys.
+    pub(crate) tally: SourceTally,
+    /// The errors of the rows that were skipped.
+    pub(crate) skipped: Vec<Error>,
     pub(crate) error: Option<Error>,
 }
 
-/// A unit of a source, and its number over all sources.
+/// A unit of a source, with its number over all sources.
 #[derive(Default)]
-pub(crate) struct Numbered {
+pub(crate) struct NumberedUnit {
     pub(crate) source: usize,
     pub(crate) number: u64,
-    unit: Unit,
+    unit: WorkUnit,
 }
 
 impl Table {
-    /// One pass over all rows: `work` on every thread for each batch, `fold` here in the order of the rows.
-    /// Returns how many rows there were.
+    /// Passes over all rows: `work` handles each batch on any thread, `fold` the results in row
+    /// order on this thread. Returns the number of rows.
     pub fn scan<T: Send>(
         &self,
-        want: Want<'_>,
-        work: impl Fn(Part<'_>) -> Result<T, Error> + Sync,
-        mut fold: impl FnMut(At, T) -> Result<(), Error>,
+        want: ScanRequest<'_>,
+        work: impl Fn(ScanPart<'_>) -> Result<T, Error> + Sync,
+        mut fold: impl FnMut(BatchPosition, T) -> Result<(), Error>,
     ) -> Result<u64, Error> {
-        let mut at = At::default();
+        let mut at = BatchPosition::default();
         self.pass(
             want,
             None,
             |_| {},
             |(), parse| {
                 let mut parts = Vec::new();
-                let error = parse(&mut |part: Part<'_>| {
+                let error = parse(&mut |part: ScanPart<'_>| {
                     let rows = part.batch.rows();
                     work(part).map(|result| parts.push((rows, result)))
                 });
@@ -58,7 +58,7 @@ impl Table {
             },
             |source, parts| {
                 if source != at.file {
-                    at = At { file: source, row_in_file: 0, ..at };
+                    at = BatchPosition { file: source, row_in_file: 0, ..at };
                 }
                 for (rows, result) in parts {
                     fold(at, result)?;
@@ -71,52 +71,56 @@ impl Table {
         Ok(at.row)
     }
 
-    /// The frame of every pass, over all rows or over some of each source. For each unit, on every thread: `begin` as soon as the unit is there, then `run`, which is
-    /// given what parses it. Here, in order: `fold`, which returns how many rows it has seen.
+    /// Runs a pass over all rows, or over `some` row ranges of each source.
+    ///
+    /// On any thread, `begin` is called for each unit, then `run` with a function that parses it.
+    /// On this thread, `fold` is called in row order; it returns the number of rows folded so far.
     pub(crate) fn pass<B, T: Send>(
         &self,
-        want: Want<'_>,
+        want: ScanRequest<'_>,
         some: Option<&[Vec<Range<u64>>]>,
-        begin: impl Fn(&Numbered) -> B + Sync,
-        run: impl Fn(B, &mut Parse<'_>) -> (T, Option<Error>) + Sync,
+        begin: impl Fn(&NumberedUnit) -> B + Sync,
+        run: impl Fn(B, &mut ParseUnit<'_>) -> (T, Option<Error>) + Sync,
         mut fold: impl FnMut(usize, T) -> Result<u64, Error>,
     ) -> Result<(), Error> {
-        let asks: Vec<Ask> = self.sources.iter().map(|source| self.ask(source.as_ref(), want)).collect();
+        let asks: Vec<ScanPlan> =
+            self.sources.iter().map(|source| self.scan_plan(source.as_ref(), want)).collect();
         let bytes = Arc::new(AtomicU64::new(0));
         let of = self.sources.iter().map(|source| source.size()).sum();
-        let units = Units { table: self, some, source: 0, number: 0, open: None, bytes: bytes.clone() };
-        let run = |numbered: &mut Numbered| {
+        let units = AllUnits { table: self, some, source: 0, number: 0, open: None, bytes: bytes.clone() };
+        let run = |numbered: &mut NumberedUnit| {
             let begun = begin(numbered);
-            let (source, ask) = (&self.sources[numbered.source], &asks[numbered.source]);
+            let (source, plan) = (&self.sources[numbered.source], &asks[numbered.source]);
             let lines = source.lines(&numbered.unit);
-            let (unit, mut met, mut refused) = (&mut numbered.unit, Met::default(), Vec::new());
-            let (made, error) = run(begun, &mut |each| {
+            let (unit, mut tally, mut skipped) = (&mut numbered.unit, SourceTally::default(), Vec::new());
+            let (result, error) = run(begun, &mut |each| {
                 loop {
-                    let mut handed = false;
-                    let parsed = source.parse(unit, ask, &mut |mut parsed| {
-                        handed = true;
-                        ask.complete(&mut parsed.batch);
-                        ask.check(source.path(), &parsed.batch)?;
-                        met.take(&mut parsed.batch);
+                    let mut has_passed_on = false;
+                    let parsed = source.parse(unit, plan, &mut |mut parsed| {
+                        has_passed_on = true;
+                        plan.complete(&mut parsed.batch);
+                        plan.check(source.path(), &parsed.batch)?;
+                        tally.take(&mut parsed.batch);
                         let (batch, text, arrays) = (parsed.batch, parsed.text, parsed.arrays);
-                        each(Part { batch, text, arrays, source: numbered.source })
+                        each(ScanPart { batch, text, arrays, source: numbered.source })
                     });
-                    // Once more without the row that is to blame, where that may be and nothing has been made of the others yet.
+                    // Parses again without the bad row, if skipping is on and no batch has been
+                    // passed on yet.
                     match parsed {
-                        Err(error) if !handed => match self.spare.line_of(&error) {
-                            Some(line) if source.strike(unit, line) => refused.push(error),
+                        Err(error) if !has_passed_on => match self.skipped.line_of(&error) {
+                            Some(line) if source.remove_record(unit, line) => skipped.push(error),
                             _ => return Err(error),
                         },
                         parsed => return parsed,
                     }
                 }
             });
-            Done { source: numbered.source, lines, made, met, refused, error }
+            UnitResult { source: numbered.source, lines, result, tally, skipped, error }
         };
-        // Where the source being folded stands, in lines of text or in rows.
+        // The position of the folded source, in lines of text or in rows.
         let (mut source, mut place) = (0, self.sources[0].lines_before());
-        let mut met = vec![Met::default(); self.sources.len()];
-        in_order(self.threads(), units, Units::take, run, |done: Done<T>| {
+        let mut tally = vec![SourceTally::default(); self.sources.len()];
+        in_order(self.threads(), units, AllUnits::take, run, |done: UnitResult<T>| {
             if done.source != source {
                 source = done.source;
                 place = self.sources[source].lines_before();
@@ -124,58 +128,58 @@ impl Table {
             if self.is_stopped() {
                 return Err(Error::Stopped);
             }
-            let rows = fold(source, done.made)?;
+            let rows = fold(source, done.result)?;
             if let Some(error) = done.error {
                 return Err(error.moved_down(place));
             }
-            self.spare.note(done.refused.into_iter().map(|error| error.moved_down(place)));
-            met[source].add(done.met, place);
+            self.skipped.note(done.skipped.into_iter().map(|error| error.moved_down(place)));
+            tally[source].add(done.tally, place);
             place += done.lines;
             let bytes = bytes.load(Ordering::Relaxed);
             self.watch.tell(Progress::Rows { rows, bytes, of });
             Ok(())
         })?;
-        // What some of the rows have beside numbers is for the pass over all of them to judge.
+        // Odd cells are judged by their share of all rows, which this pass did not read.
         if some.is_some() {
             return Ok(());
         }
         let mut warnings = Vec::new();
-        let judged = self.sources.iter().zip(&asks).zip(met).try_for_each(|((source, ask), met)| {
-            warnings.extend(met.judge(source.path(), ask, self.spare.most > 0)?);
+        let judged = self.sources.iter().zip(&asks).zip(tally).try_for_each(|((source, plan), tally)| {
+            warnings.extend(tally.judge(source.path(), plan, self.skipped.most > 0)?);
             Ok(())
         });
-        // What was found before an error is said all the same.
-        together(warnings).into_iter().for_each(|warning| self.ears.tell(warning));
+        // Warnings found before an error are still reported.
+        together(warnings).into_iter().for_each(|warning| self.listener.tell(warning));
         judged
     }
 }
 
-/// Parses a unit, handing over part after part.
-pub(crate) type Parse<'a> =
-    dyn FnMut(&mut dyn FnMut(Part<'_>) -> Result<(), Error>) -> Result<(), Error> + 'a;
+/// Parses a unit and passes each batch to a callback.
+pub(crate) type ParseUnit<'a> =
+    dyn FnMut(&mut dyn FnMut(ScanPart<'_>) -> Result<(), Error>) -> Result<(), Error> + 'a;
 
 /// All units of all sources, in order.
-struct Units<'a> {
+struct AllUnits<'a> {
     table: &'a Table,
     some: Option<&'a [Vec<Range<u64>>]>,
     source: usize,
     number: u64,
-    open: Option<Box<dyn Cut + 'a>>,
-    /// Bytes of the sources that have been given out.
+    open: Option<Box<dyn UnitReader + 'a>>,
+    /// Bytes of the units handed out so far.
     bytes: Arc<AtomicU64>,
 }
 
-impl Units<'_> {
-    /// The next unit, into memory that is used again; false when all sources are through.
-    fn take(&mut self, numbered: &mut Numbered) -> Result<bool, Error> {
+impl AllUnits<'_> {
+    /// Reads the next unit, reusing its memory. False after the last source.
+    fn take(&mut self, numbered: &mut NumberedUnit) -> Result<bool, Error> {
         while let Some(source) = self.table.sources.get(self.source) {
             let open = match &mut self.open {
                 Some(open) => open,
                 none => {
                     source.check_unchanged()?;
                     none.insert(match self.some.and_then(|some| some.get(self.source)) {
-                        Some(rows) => source.cut_some(rows, &self.bytes)?,
-                        None => source.cut(&self.bytes)?,
+                        Some(rows) => source.units_of_rows(rows, &self.bytes)?,
+                        None => source.units(&self.bytes)?,
                     })
                 }
             };

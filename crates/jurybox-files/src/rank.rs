@@ -1,21 +1,22 @@
-//! The top K of a table: one pass, in memory of order K.
+//! Ranking: the top K rows of a table in one pass, with memory of order K.
 //!
-//! Each thread values its rows and sends on only those that may still be among the best: not below the K-th best value
-//! that is known by then, nor below the K-th best of the batch. Rows that cannot be read again travel with their record; of
-//! the others, the columns that were not needed for ranking are read for the K winners only.
+//! Each thread computes the values of its rows and passes on those that may still be among the
+//! best: not below the K-th best value so far, nor below the K-th best of the batch. Rows of text
+//! and of streams are passed on with their records. Rows of other sources are fetched by number
+//! afterwards, the K best only.
 
+use crate::buffer_pool::BufferPool;
 use crate::error::Error;
-use crate::format::Record;
-use crate::judge::{Desk, Judge};
-use crate::pool::Pool;
-use crate::ranked::finite;
-use crate::scan::Part;
-use crate::table::{At, Records, Table, Want};
+use crate::format::StoredRow;
+use crate::ranker::{Ranker, ValueBuffers};
+use crate::scan::ScanPart;
+use crate::table::{BatchPosition, KeepRecords, ScanRequest, Table};
+use crate::write_ranking::finite;
 use jurybox::{Contributions, TopK};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a ranking is to be.
+/// Options for [`rank`].
 ///
 /// ```
 /// let options = jurybox_files::RankOptions { k: 10, ..Default::default() };
@@ -23,30 +24,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RankOptions {
-    /// How many rows to keep, within each group where there are groups; at the most, where it is said what they must be worth.
+    /// How many rows to keep, of each group if there are groups. With `min_reward`, the most rows.
     pub k: usize,
-    /// Keep only rows whose expected reward is at least that; refused where values are not expected rewards.
-    pub worth: Option<f64>,
-    /// The seed of the tie rule.
+    /// Keep only rows with an expected reward of at least this. Errors if values are not expected
+    /// rewards.
+    pub min_reward: Option<f64>,
+    /// Seed of the order of rows with the same value.
     pub seed: u64,
-    /// Whether to say what each evaluator contributed.
+    /// Whether to compute the contribution of each evaluator.
     pub explain: bool,
-    /// Whether to rank within the groups that the table's key column names.
+    /// Whether to rank within the groups of the table's key column.
     pub grouped: bool,
 }
 
 impl RankOptions {
-    /// Refuses what cannot be asked, before anything is read; [`rank`] does so too.
+    /// Errors on impossible options, before anything is read. [`rank`] checks them as well.
     ///
     /// ```
     /// assert!(jurybox_files::RankOptions::default().check().is_err()); // k = 0
     /// ```
     pub fn check(&self) -> Result<(), Error> {
         if self.k == 0 {
-            return Err(Error::NoneWanted);
+            return Err(Error::ZeroRows);
         }
-        match self.worth.filter(|worth| !worth.is_finite()) {
-            Some(worth) => Err(Error::NoWorth { worth }),
+        match self.min_reward.filter(|min_reward| !min_reward.is_finite()) {
+            Some(min_reward) => Err(Error::BadMinReward { min_reward }),
             None => Ok(()),
         }
     }
@@ -55,14 +57,17 @@ impl RankOptions {
 /// The best rows of a table, best first.
 ///
 /// ```
-/// use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+/// use jurybox_files::{RankOptions, Ranker, Roles, Table, rank};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("scores.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,0.3\np3,0.8,0.9\n")?;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
-/// let judge = Judge::weights(table.taken().evaluators(), &[("spam".into(), 1.0), ("abuse".into(), 1.0)])?;
-/// let ranking = rank(&table, &judge, RankOptions { k: 2, ..RankOptions::default() })?;
+/// let ranker = Ranker::weights(
+///     table.roles().evaluators(),
+///     &[("spam".into(), 1.0), ("abuse".into(), 1.0)],
+/// )?;
+/// let ranking = rank(&table, &ranker, RankOptions { k: 2, ..RankOptions::default() })?;
 /// assert_eq!(ranking.rows(), 3);
 /// let rows: Vec<u64> = ranking.winners().iter().map(|winner| winner.row).collect();
 /// assert_eq!(rows, [2, 0]);
@@ -80,102 +85,119 @@ pub struct Ranking {
     in_order: bool,
 }
 
-/// A row among the best.
+/// A row of a ranking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Winner {
-    /// Its number over all files, from 0.
+    /// Row number over all files, from 0.
     pub row: u64,
-    /// Its place, from 1; within its group where there are groups.
+    /// Rank from 1, within its group if there are groups.
     pub rank: u64,
-    /// What it was ranked by.
+    /// The value by which it is ranked.
     pub score: f64,
     /// Its group.
     pub group: Option<Box<str>>,
-    /// What each evaluator adds to it, where that was asked for and can be told of a row alone.
+    /// The contributions of the evaluators, if requested and if the value of a row does not depend
+    /// on other rows.
     pub contributions: Option<Contributions>,
 }
 
+/// A row that may be among the best.
 #[derive(Debug)]
 pub(crate) struct Candidate {
     row: usize,
     value: f64,
     key: Option<Box<str>>,
-    pub(crate) record: Record,
+    pub(crate) record: StoredRow,
     pub(crate) scores: Box<[f64]>,
 }
 
 impl Ranking {
-    /// How many rows were ranked.
+    /// The number of ranked rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Whether the rows are in an order at all. They are in none where no two of those that have a score differ in value, in no
-    /// group: those then share the first rank.
+    /// Whether the rows have an order. They have none if all values are equal, in every group; rows
+    /// with a value then share the first rank.
     ///
     /// ```
-    /// # use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+    /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("scores.csv");
     /// std::fs::write(&path, "post,spam\np1,1\np2,\np3,1\n")?;
-    /// let table = Table::open(&[path], &Roles { evaluators: vec!["spam".into()], ..Roles::default() }, false)?;
-    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 3, ..RankOptions::default() })?;
+    /// let table = Table::open(
+    ///     &[path],
+    ///     &Roles { evaluators: vec!["spam".into()], ..Roles::default() },
+    ///     false,
+    /// )?;
+    /// let ranking = rank(
+    ///     &table,
+    ///     &Ranker::Weights(vec![1.0]),
+    ///     RankOptions { k: 3, ..RankOptions::default() },
+    /// )?;
     /// assert!(!ranking.is_in_order());
-    /// assert_eq!(ranking.winners().iter().map(|winner| winner.rank).collect::<Vec<_>>(), [1, 1, 3]);
+    /// assert_eq!(
+    ///     ranking.winners().iter().map(|winner| winner.rank).collect::<Vec<_>>(),
+    ///     [1, 1, 3]
+    /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_in_order(&self) -> bool {
         self.in_order
     }
 
-    /// The best rows, best first; group after group where there are groups.
+    /// The best rows, best first, group by group if there are groups.
     pub fn winners(&self) -> &[Winner] {
         &self.winners
     }
 }
 
 /// Ranks the rows of a table.
-pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Ranking, Error> {
+pub fn rank(table: &Table, ranker: &Ranker, options: RankOptions) -> Result<Ranking, Error> {
     options.check()?;
-    if options.worth.is_some() {
-        judge.must_expect_rewards()?;
+    if options.min_reward.is_some() {
+        ranker.must_expect_rewards()?;
     }
-    let least = options.worth.unwrap_or(f64::NEG_INFINITY);
-    let floor = Floor::new(least);
-    let by_number = table.sources.iter().any(|source| source.by_number());
-    let (form, desks) = (judge.form(), Pool::<Desk>::default());
-    let want =
-        Want { key: options.grouped, records: Records::Passing, form: form.as_ref(), ..Want::default() };
-    // Where rows are fetched later, their scores are kept: those columns need not be read a second time.
+    let least = options.min_reward.unwrap_or(f64::NEG_INFINITY);
+    let floor = ValueFloor::new(least);
+    let by_number = table.sources.iter().any(|source| source.is_seekable());
+    let (form, buffers) = (ranker.form(), BufferPool::<ValueBuffers>::default());
+    let want = ScanRequest {
+        key: options.grouped,
+        records: KeepRecords::Passing,
+        form: form.as_ref(),
+        ..ScanRequest::default()
+    };
+    // The scores of rows that are fetched later are kept, to not read their columns twice.
     let with_scores = options.explain || by_number;
     let mut best =
-        Best { options, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
-    let mut spreads: HashMap<Option<Box<str>>, Spread> = HashMap::new();
+        TopRows { options, groups: Vec::new(), by_key: HashMap::new(), kept: HashMap::new(), room: 4096 };
+    let mut ranges: HashMap<Option<Box<str>>, ValueRange> = HashMap::new();
     let mut files = vec![0; table.sources.len()];
     let rows = table.scan(
         want,
         |mut part| {
-            desks.with(|desk| {
-                judge.values(form.as_ref(), &mut part.batch, desk)?;
-                let values = &desk.values;
-                let spreads = spreads_of(values, part.batch.keys(), options.grouped);
+            buffers.with(|buffer| {
+                ranker.values(form.as_ref(), &mut part.batch, buffer)?;
+                let values = &buffer.values;
+                let ranges = ranges_of(values, part.batch.keys(), options.grouped);
                 let chosen = if options.grouped {
                     best_of_groups(values, part.batch.keys(), options.k)
                 } else {
                     best_of(values, options.k, floor.get())
                 };
-                // A row without a value passes every floor, and is worth nothing that is known.
+                // A row without a value passes every floor, but has no expected reward.
                 let chosen =
-                    chosen.into_iter().filter(|&row| options.worth.is_none() || values[row] >= least);
+                    chosen.into_iter().filter(|&row| options.min_reward.is_none() || values[row] >= least);
                 let keep = |row: usize| candidate(&part, row, values[row], with_scores);
-                Ok((chosen.map(keep).collect::<Result<Vec<_>, Error>>()?, spreads))
+                Ok((chosen.map(keep).collect::<Result<Vec<_>, Error>>()?, ranges))
             })
         },
         |at, (candidates, of_batch)| {
-            for (group, spread) in of_batch {
-                spreads.entry(group).or_default().join(&spread);
+            for (group, range) in of_batch {
+                ranges.entry(group).or_default().join(&range);
             }
-            let at = At { row: table.first + at.row, ..at };
+            let at = BatchPosition { row: table.first + at.row, ..at };
             files[at.file] = at.row - at.row_in_file;
             best.take(at, candidates);
             if !options.grouped {
@@ -189,38 +211,38 @@ pub fn rank(table: &Table, judge: &Judge, options: RankOptions) -> Result<Rankin
         winners: best.winners(),
         records: best.kept,
         files,
-        evaluators: table.taken().evaluators.names().map(Into::into).collect(),
+        evaluators: table.roles().evaluators.names().map(Into::into).collect(),
         explained: options.explain,
-        in_order: is_in_order(spreads.values()),
+        in_order: is_in_order(ranges.values()),
     };
     if !ranking.in_order {
         share_ranks(&mut ranking.winners);
     }
     for winner in ranking.winners.iter_mut().filter(|_| options.explain) {
         if let Some(candidate) = ranking.records.get(&winner.row) {
-            winner.contributions = judge.contributions(&candidate.scores)?;
+            winner.contributions = ranker.contributions(&candidate.scores)?;
         }
     }
     Ok(ranking)
 }
 
-/// How far the values of some rows are apart.
+/// The range of the values of some rows.
 #[derive(Debug, Clone, Copy)]
-struct Spread {
+struct ValueRange {
     rows: u64,
-    /// How many have a value at all.
+    /// Rows with a finite value.
     valued: u64,
     least: f64,
     greatest: f64,
 }
 
-impl Default for Spread {
+impl Default for ValueRange {
     fn default() -> Self {
-        Spread { rows: 0, valued: 0, least: f64::INFINITY, greatest: f64::NEG_INFINITY }
+        ValueRange { rows: 0, valued: 0, least: f64::INFINITY, greatest: f64::NEG_INFINITY }
     }
 }
 
-impl Spread {
+impl ValueRange {
     fn see(&mut self, value: f64) {
         self.rows += 1;
         if value.is_finite() {
@@ -229,45 +251,45 @@ impl Spread {
         }
     }
 
-    fn join(&mut self, other: &Spread) {
+    fn join(&mut self, other: &ValueRange) {
         self.rows += other.rows;
         self.valued += other.valued;
         (self.least, self.greatest) = (self.least.min(other.least), self.greatest.max(other.greatest));
     }
 
-    /// Whether they tell rows apart; none where there is only one row, which nothing need tell apart.
-    fn tells(&self) -> Option<bool> {
+    /// Whether the values put the rows in an order; `None` for a single row.
+    fn has_order(&self) -> Option<bool> {
         (self.rows > 1).then_some(self.valued == 1 || self.least < self.greatest)
     }
 }
 
-/// The spread of values, in each group where there are groups.
-fn spreads_of(values: &[f64], keys: &[Box<str>], grouped: bool) -> HashMap<Option<Box<str>>, Spread> {
-    let mut spreads = HashMap::new();
+/// The ranges of values, by group if there are groups.
+fn ranges_of(values: &[f64], keys: &[Box<str>], grouped: bool) -> HashMap<Option<Box<str>>, ValueRange> {
+    let mut ranges = HashMap::new();
     if grouped {
         for (value, key) in values.iter().zip(keys) {
-            spreads.entry(Some(key.clone())).or_insert_with(Spread::default).see(*value);
+            ranges.entry(Some(key.clone())).or_insert_with(ValueRange::default).see(*value);
         }
     } else {
-        let mut spread = Spread::default();
-        values.iter().for_each(|value| spread.see(*value));
-        spreads.insert(None, spread);
+        let mut range = ValueRange::default();
+        values.iter().for_each(|value| range.see(*value));
+        ranges.insert(None, range);
     }
-    spreads
+    ranges
 }
 
-/// Whether values tell rows apart, in one group at least.
-fn is_in_order<'a>(spreads: impl Iterator<Item = &'a Spread>) -> bool {
-    let told: Vec<bool> = spreads.filter_map(Spread::tells).collect();
-    told.is_empty() || told.contains(&true)
+/// Whether the rows of at least one group have an order.
+fn is_in_order<'a>(ranges: impl Iterator<Item = &'a ValueRange>) -> bool {
+    let ordered: Vec<bool> = ranges.filter_map(ValueRange::has_order).collect();
+    ordered.is_empty() || ordered.contains(&true)
 }
 
-/// Whether the values of one round tell its items apart.
-pub(crate) fn tell_apart(values: &[f64]) -> bool {
-    is_in_order(spreads_of(values, &[], false).values())
+/// Whether values put their rows in an order.
+pub(crate) fn have_order(values: &[f64]) -> bool {
+    is_in_order(ranges_of(values, &[], false).values())
 }
 
-/// Gives rows of one value the same rank.
+/// Gives rows with the same value the same rank.
 fn share_ranks(winners: &mut [Winner]) {
     for at in 1..winners.len() {
         let (before, this) = (&winners[at - 1], &winners[at]);
@@ -277,12 +299,13 @@ fn share_ranks(winners: &mut [Winner]) {
     }
 }
 
-/// A value below which no row can be among the best any more: known to all threads, only ever raised.
-struct Floor(AtomicU64);
+/// The value below which no row can be among the best any more. It is shared by all threads and
+/// only rises.
+struct ValueFloor(AtomicU64);
 
-impl Floor {
+impl ValueFloor {
     fn new(least: f64) -> Self {
-        Floor(AtomicU64::new(least.to_bits()))
+        ValueFloor(AtomicU64::new(least.to_bits()))
     }
 
     fn get(&self) -> f64 {
@@ -294,7 +317,7 @@ impl Floor {
     }
 }
 
-/// Rows not below the floor nor below the k-th best of the batch; ties stay in.
+/// The rows that are not below the floor, nor below the k-th best of the batch. Ties stay in.
 fn best_of(values: &[f64], k: usize, floor: f64) -> Vec<usize> {
     let above = |floor: f64| {
         let rows = values.iter().enumerate();
@@ -312,6 +335,7 @@ fn best_of(values: &[f64], k: usize, floor: f64) -> Vec<usize> {
     above(kth)
 }
 
+/// The rows that are not below the k-th best of their group in the batch.
 fn best_of_groups(values: &[f64], keys: &[Box<str>], k: usize) -> Vec<usize> {
     let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
     for (row, key) in keys.iter().enumerate() {
@@ -322,7 +346,7 @@ fn best_of_groups(values: &[f64], keys: &[Box<str>], k: usize) -> Vec<usize> {
         let part: Vec<f64> = members.iter().map(|&row| values[row]).collect();
         rows.extend(best_of(&part, k, f64::NEG_INFINITY).into_iter().map(|at| members[at]));
     }
-    // The order in which a hash map gives its groups is chance.
+    // A hash map yields its groups in random order.
     rows.sort_unstable();
     rows
 }
@@ -331,7 +355,7 @@ fn last_if_nan(value: f64) -> f64 {
     if value.is_nan() { f64::NEG_INFINITY } else { value }
 }
 
-fn candidate(part: &Part<'_>, row: usize, value: f64, with_scores: bool) -> Result<Candidate, Error> {
+fn candidate(part: &ScanPart<'_>, row: usize, value: f64, with_scores: bool) -> Result<Candidate, Error> {
     let width = if with_scores { part.batch.evaluators } else { 0 };
     Ok(Candidate {
         row,
@@ -342,17 +366,19 @@ fn candidate(part: &Part<'_>, row: usize, value: f64, with_scores: bool) -> Resu
     })
 }
 
-/// The best so far, and what is kept of each.
-struct Best {
+/// The best rows so far, by group.
+struct TopRows {
     options: RankOptions,
     groups: Vec<(Option<Box<str>>, TopK)>,
     by_key: HashMap<Option<Box<str>>, usize>,
+    /// Candidates by row number; some are no longer among the best.
     kept: HashMap<u64, Candidate>,
+    /// The number of candidates above which those that are no longer among the best are dropped.
     room: usize,
 }
 
-impl Best {
-    fn take(&mut self, at: At, candidates: Vec<Candidate>) {
+impl TopRows {
+    fn take(&mut self, at: BatchPosition, candidates: Vec<Candidate>) {
         for candidate in candidates {
             let group = self.by_key.get(&candidate.key).copied().unwrap_or_else(|| {
                 self.groups.push((candidate.key.clone(), TopK::new(self.options.k, self.options.seed)));
@@ -363,7 +389,7 @@ impl Best {
             self.groups[group].1.push(row, candidate.value);
             self.kept.insert(row, candidate);
         }
-        // Rows that have fallen out are forgotten now and then: memory stays of the order of what is kept.
+        // Drops rows that are no longer among the best, so that memory stays of order K.
         if self.kept.len() > self.room {
             let mut still: HashMap<u64, Candidate> = HashMap::new();
             for (_, top) in &mut self.groups {
@@ -376,6 +402,7 @@ impl Best {
         }
     }
 
+    /// The K-th best value so far, if there is one group.
     fn floor(&self) -> f64 {
         self.groups.first().map_or(f64::NEG_INFINITY, |(_, top)| top.threshold())
     }

@@ -1,45 +1,46 @@
-//! Picks as they were written, read back: who was picked, when, with which scores and which receipt.
+//! Reading of picks that were written before: ids, rounds, scores and receipts.
 
-use crate::choose::check_id;
-use crate::column::Slab;
-use crate::error::{Error, Place};
+use crate::error::{Error, RowPosition};
 use crate::id;
-use crate::own::written_name;
-use crate::table::{Records, Table, Want};
+use crate::output_rows::OutputRows;
+use crate::own_columns::written_name;
+use crate::pick_round::check_id;
+use crate::table::{KeepRecords, ScanRequest, Table};
 use jurybox::{Receipt, Seen};
 use std::collections::HashSet;
 
-/// As much of a cell as a message shows.
+/// The most characters of a cell that a message shows.
 const SHOWN: usize = 60;
 
-pub(crate) struct Picked {
+/// A pick that was read back.
+pub(crate) struct PickedItem {
     pub(crate) id: Box<str>,
     pub(crate) round: String,
     pub(crate) at: u64,
-    /// Its row in the round: one item may be picked by several runs over the same rows.
+    /// Row number in the round, from 1. It tells apart picks of rows that share an id.
     pub(crate) row: u64,
     pub(crate) receipt: Receipt,
     pub(crate) scores: Vec<f64>,
-    /// Where it was read: which file of the table, and which row there, from 1.
+    /// The file of the table from which it was read, and the row there.
     pub(crate) file: usize,
-    pub(crate) place: Place,
+    pub(crate) place: RowPosition,
 }
 
-/// The names under which our columns are in a table of picks.
-struct Ours {
+/// The names of the columns that `pick` has added to a table.
+struct PickColumns {
     round: String,
     at: String,
     row: String,
     receipt: String,
 }
 
-impl Ours {
-    fn of(table: &Table) -> Result<Ours, Error> {
+impl PickColumns {
+    fn of(table: &Table) -> Result<PickColumns, Error> {
         let find = |name: &'static str| {
             written_name(table.columns(), name)
                 .ok_or(Error::NotPicks { path: table.path().into(), column: name })
         };
-        Ok(Ours {
+        Ok(PickColumns {
             round: find("round")?,
             at: find("picked_at")?,
             row: find("row")?,
@@ -48,21 +49,21 @@ impl Ours {
     }
 }
 
-/// The picks of a table in the order of their time, each once though a file be named twice; rows without a receipt were not
-/// picked.
-pub(crate) fn read_picks(table: &Table) -> Result<Vec<Picked>, Error> {
-    let ours = Ours::of(table)?;
-    let width = table.taken().evaluators().len();
-    let mut picks: Vec<Picked> = Vec::new();
+/// The picks of a table in the order of their time, each once even if a file is named twice. Rows
+/// without a receipt were not picked.
+pub(crate) fn read_picks(table: &Table) -> Result<Vec<PickedItem>, Error> {
+    let columns = PickColumns::of(table)?;
+    let width = table.roles().evaluators().len();
+    let mut picks: Vec<PickedItem> = Vec::new();
     table.scan(
-        Want { key: true, records: Records::All, ..Want::default() },
+        ScanRequest { key: true, records: KeepRecords::All, ..ScanRequest::default() },
         |mut part| {
-            let slab = table.sources[part.source].whole(&part, &table.show(part.source))?;
-            Ok((part.batch.take_scores(), part.batch.keys, slab))
+            let output = table.sources[part.source].whole_rows(&part, &table.output_columns(part.source))?;
+            Ok((part.batch.take_scores(), part.batch.keys, output))
         },
-        |at, (scores, ids, slab)| {
+        |at, (scores, ids, output)| {
             for (row, id) in ids.into_iter().enumerate() {
-                let place = Place::Row(at.row_in_file + row as u64 + 1);
+                let place = RowPosition::Row(at.row_in_file + row as u64 + 1);
                 let path = table.sources[at.file].path();
                 let scores = &scores[row * width..(row + 1) * width];
                 let refuse = |column: &str, value: String| Error::BadPick {
@@ -71,7 +72,7 @@ pub(crate) fn read_picks(table: &Table) -> Result<Vec<Picked>, Error> {
                     column: column.into(),
                     value,
                 };
-                let Some(pick) = picked(&ours, &slab, row, &id, scores, (at.file, place))
+                let Some(pick) = picked(&columns, &output, row, &id, scores, (at.file, place))
                     .map_err(|(column, value)| refuse(&column, shortened(value)))?
                 else {
                     continue;
@@ -88,47 +89,48 @@ pub(crate) fn read_picks(table: &Table) -> Result<Vec<Picked>, Error> {
     Ok(picks)
 }
 
-/// The pick in a row, where it is one; otherwise which cell cannot be read.
+/// The pick in a row, or `None` if the row was not picked. The error has the column and the cell
+/// that cannot be read.
 fn picked(
-    ours: &Ours,
-    slab: &Slab,
+    columns: &PickColumns,
+    output: &OutputRows,
     row: usize,
     id: &str,
     scores: &[f64],
-    (file, place): (usize, Place),
-) -> Result<Option<Picked>, (String, String)> {
+    (file, place): (usize, RowPosition),
+) -> Result<Option<PickedItem>, (String, String)> {
     let text = |column: &String| {
-        let at = slab.names.iter().position(|name| name == column);
-        at.map_or_else(String::new, |at| slab.columns[at].text(row))
+        let at = output.names.iter().position(|name| name == column);
+        at.map_or_else(String::new, |at| output.columns[at].text(row))
     };
-    let receipt = text(&ours.receipt);
+    let receipt = text(&columns.receipt);
     if receipt.is_empty() || receipt == "null" {
         return Ok(None);
     }
     let bad = |column: &String, value: String| (column.clone(), value);
     let whole = |column: &String| whole_number(&text(column)).ok_or_else(|| bad(column, text(column)));
-    let at = whole(&ours.at)?;
+    let at = whole(&columns.at)?;
     if at > Seen::LATEST {
-        return Err(bad(&ours.at, at.to_string()));
+        return Err(bad(&columns.at, at.to_string()));
     }
-    Ok(Some(Picked {
+    Ok(Some(PickedItem {
         id: id::of(id).into(),
-        round: text(&ours.round),
+        round: text(&columns.round),
         at,
-        row: whole(&ours.row)?,
-        receipt: serde_json::from_str(&receipt).map_err(|_| bad(&ours.receipt, receipt.clone()))?,
+        row: whole(&columns.row)?,
+        receipt: serde_json::from_str(&receipt).map_err(|_| bad(&columns.receipt, receipt.clone()))?,
         scores: scores.to_vec(),
         file,
         place,
     }))
 }
 
-/// A whole number, also as a program writes it that takes every number for a fraction: `7.0`.
+/// Parses a whole number, also one that a program wrote as a float: `7.0`.
 fn whole_number(text: &str) -> Option<u64> {
     text.strip_suffix(".0").unwrap_or(text).parse().ok()
 }
 
-/// What a message shows of a cell.
+/// The beginning of a cell, for a message.
 fn shortened(cell: String) -> String {
     match cell.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}… ({} bytes)", &cell[..end], cell.len()),

@@ -1,119 +1,114 @@
-//! Which column is what: as the person said, and where nothing was said, by a rule that is stated.
-//! `taken.rs` is what was decided.
+//! The roles that the caller gives to columns, and the rules that decide about the others. The
+//! decision is a [`ColumnRoles`].
 
-mod doubts;
+mod role;
+mod rule_warnings;
 
+pub use role::{NotEvaluator, Role};
+
+use crate::column_info::together;
+pub(crate) use crate::column_info::{ColumnInfo, ColumnKind, IdFlaws};
+pub use crate::column_roles::ColumnRoles;
+pub(crate) use crate::column_roles::spoken;
 use crate::error::Error;
 use crate::format::arrow;
-use crate::found::together;
-pub(crate) use crate::found::{Flaws, Found, Kind};
-use crate::labels;
-use crate::own;
-use crate::reading::Reading;
-pub use crate::taken::Taken;
-pub(crate) use crate::taken::spoken;
+use crate::own_columns;
+use crate::read_options::ReadOptions;
+use crate::verdict_labels;
 use crate::warning::Warning;
 use arrow_array::RecordBatch;
 use jurybox::{Direction, Evaluator, Evaluators, nearest};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// What a person says about the columns.
+/// The roles that the caller gives to columns.
 ///
-/// Without `evaluators` and `seated`, every numeric column that is not named otherwise is one, unless it is named like a verdict
-/// (`verdict`, `human_label`) and there are others, or as those
-/// that rankings and picks are written with (`rank`, `score`, `value`, `probability`, `by_spam` beside `spam` and so on) and
-/// there are others.
+/// Without `evaluators` and `learnt_evaluators`, every numeric column without another role is an
+/// evaluator. Columns named like a verdict (`verdict`, `human_label`) are left out if there are
+/// others, and so are those named like the output of rankings and picks (`rank`, `score`, `value`,
+/// `probability`, or `by_spam` beside `spam`).
 ///
 /// ```
 /// use jurybox_files::Roles;
-/// let roles = Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() };
+/// let roles =
+///     Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() };
 /// assert!(roles.evaluators.is_empty());
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Roles {
-    /// The evaluators' columns; a name with `-` before it is an evaluator where low means high.
+    /// The evaluators. With a `-` before its name, low scores of an evaluator mean high rewards.
     pub evaluators: Vec<String>,
-    /// The evaluators that a jury has learnt over: all of them where `evaluators` names none. One that has no column, or
-    /// whose column is ignored, is a column of missing scores, with a [warning](crate::Warning), as long as another one has.
-    pub seated: Vec<Evaluator>,
-    /// Columns that name items.
+    /// The evaluators that a jury has learnt; used where `evaluators` is empty. If one has no
+    /// column, or an ignored one, its scores are missing, with a [warning](crate::Warning). At
+    /// least one must have a column.
+    pub learnt_evaluators: Vec<Evaluator>,
+    /// Columns that hold the ids of items.
     pub id: Vec<String>,
-    /// Columns that are not evaluators; they travel along all the same.
+    /// Columns that are not evaluators. They are still written out with their rows.
     pub ignore: Vec<String>,
-    /// What columns that are ignored are for, in a word: it is said of them instead.
-    pub called: Vec<(String, &'static str)>,
+    /// Ignored columns with a word for what they are used for, shown instead of "ignored".
+    pub ignored_as: Vec<(String, &'static str)>,
     /// Evaluators, or the reward, where low means high.
     pub invert: Vec<String>,
-    /// What a verdict was worth.
+    /// The column of rewards: verdicts as numbers.
     pub reward: Option<String>,
-    /// What words in the reward column are worth, in whatever case: `remove` 1 and `keep` 0.
+    /// Numbers for words in the reward column, whatever their case: `remove` 1 and `keep` 0.
     pub labels: Vec<(String, f64)>,
-    /// Whether what reviewers said is in the column of the one evaluator, and not in one of rewards.
+    /// Whether the verdicts are read as the scores of the only evaluator, not as rewards.
     pub verdicts: bool,
-    /// The reward that a jury has learnt, which is no evaluator where nothing is learnt from it now.
+    /// The reward that a jury has learnt, which is the reason why its column is not used.
     pub learnt_reward: Option<String>,
-    /// The probability with which an item was picked when it was.
+    /// The column of probabilities with which items were picked.
     pub probability: Option<String>,
-    /// The round or group of an item.
+    /// The column by which rows are grouped: groups, rounds or ids of items.
     pub key: Option<String>,
-    /// Who gave the verdict.
+    /// The role under which `key` is shown: [`Role::Group`] or [`Role::Id`].
+    pub key_role: Role,
+    /// The column of reviewers who gave the verdicts.
     pub reviewer: Option<String>,
-    /// Columns that say which group an item belongs to, such as its language: weights may differ by group.
+    /// Columns of groups, such as languages, by which the weights of evaluators may differ.
     pub context: Vec<String>,
-    /// Whether rows are wanted for their texts: then none of the evaluators need have a column.
+    /// Whether rows are read for their texts, so that no evaluator needs a column.
     pub texts: bool,
 }
 
-/// Why a column that is named as one of those we write is no evaluator.
-pub(crate) const OURS: &str = "named as in our own output";
-
-/// Why a column of numbers is no evaluator where a jury has its own.
-pub(crate) const UNKNOWN: &str = "numbers that the state does not know";
-
-/// Why a column is no evaluator whose cells are numbers, and nobody knows which.
-const TWO_NUMBERS: &str = "numbers such as 1,234, which may be thousands or decimals";
-
-/// Why a column that was empty where it was looked at is no evaluator.
-pub(crate) const EMPTY: &str = "empty";
-
-/// Why a column of numbers is no evaluator that has the name of what reviewers say.
-pub(crate) const VERDICT: &str = "named like a verdict";
-
-/// Why a column of whole numbers is no evaluator.
-const SERIAL: &str = "distinct whole numbers, like an id";
-
-/// Refuses a column with two roles that cannot both be meant.
-fn one_role_each(named: &[(String, &'static str)]) -> Result<(), Error> {
+/// Errors on a column with two roles that exclude each other. Ids and ignored columns exclude none.
+fn one_role_each(named: &[(String, Role)]) -> Result<(), Error> {
     for (at, (name, role)) in named.iter().enumerate() {
         if let Some((_, other)) = named[..at].iter().find(|(before, other)| before == name && other != role)
-            && ![*other, *role].contains(&"id")
-            && ![*other, *role].contains(&"ignored")
+            && ![*other, *role].iter().any(|role| matches!(role, Role::Id | Role::Ignored))
         {
-            return Err(Error::TwoRoles { column: name.clone(), one: other, other: role });
+            return Err(Error::TwoRoles { column: name.clone(), one: *other, other: *role });
         }
     }
     Ok(())
 }
 
 impl Roles {
-    /// Decides over columns before they are read, by the first rows of each source; of those, a thousand are looked at.
-    /// For whoever has tables elsewhere, and would hand over no more of them than is asked for.
+    /// Decides the roles of columns by the first rows of each source, of which it looks at a
+    /// thousand. Callers can then hand over only [the columns to
+    /// read](ColumnRoles::columns_to_read).
     ///
     /// ```
     /// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-    /// use jurybox_files::{Reading, Roles};
+    /// use jurybox_files::{ReadOptions, Roles};
     /// use std::sync::Arc;
     ///
     /// let post: ArrayRef = Arc::new(StringArray::from(vec!["p"; 5]));
     /// let number: ArrayRef = Arc::new(Int64Array::from_iter_values(101..106));
     /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.1, 0.2, 0.1, 0.3, 0.9]));
-    /// let first = RecordBatch::try_from_iter([("post", post), ("number", number), ("spam", spam)])?;
-    /// let taken = Roles { key: Some("post".into()), ..Roles::default() }.over(&[vec![first]], &Reading::default())?;
-    /// assert_eq!(taken.read().collect::<Vec<_>>(), ["spam", "post"]);
+    /// let first =
+    ///     RecordBatch::try_from_iter([("post", post), ("number", number), ("spam", spam)])?;
+    /// let roles = Roles { key: Some("post".into()), ..Roles::default() }
+    ///     .resolve_batches(&[vec![first]], &ReadOptions::default())?;
+    /// assert_eq!(roles.columns_to_read().collect::<Vec<_>>(), ["spam", "post"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn over(&self, sources: &[Vec<RecordBatch>], reading: &Reading) -> Result<Taken, Error> {
+    pub fn resolve_batches(
+        &self,
+        sources: &[Vec<RecordBatch>],
+        reading: &ReadOptions,
+    ) -> Result<ColumnRoles, Error> {
         let (path, notation) = (Path::new(crate::format::memory::NAME), reading.notation());
         let mut found = Vec::new();
         for first in sources {
@@ -122,51 +117,54 @@ impl Roles {
             arrow::look(&mut columns, first.iter(), &notation);
             found.extend(columns);
         }
-        let taken = self.take(path, &together(found.iter()))?;
-        taken.has_one_of(path, found.iter().map(|found| found.name.as_str()))?;
-        Ok(taken)
+        let roles = self.resolve(path, &together(found.iter()))?;
+        roles.has_one_of(path, found.iter().map(|found| found.name.as_str()))?;
+        Ok(roles)
     }
 
-    /// Every column that a person, or a jury, names.
-    pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
+    /// Every column that these roles name.
+    pub(crate) fn named_columns(&self) -> impl Iterator<Item = &str> {
         let named =
             [&self.evaluators, &self.id, &self.ignore, &self.invert, &self.context].into_iter().flatten();
         let named =
             named.chain([&self.reward, &self.probability, &self.key, &self.reviewer].into_iter().flatten());
         let turned = self.evaluators.iter().filter_map(|name| name.strip_prefix('-'));
-        named.map(String::as_str).chain(turned).chain(self.seated.iter().map(|seated| seated.name.as_str()))
+        named
+            .map(String::as_str)
+            .chain(turned)
+            .chain(self.learnt_evaluators.iter().map(|learnt| learnt.name.as_str()))
     }
 
-    /// Decides over the columns of a file.
-    pub(crate) fn take(&self, path: &Path, columns: &[Found]) -> Result<Taken, Error> {
-        let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
+    /// Decides the roles of `columns`.
+    pub(crate) fn resolve(&self, path: &Path, columns: &[ColumnInfo]) -> Result<ColumnRoles, Error> {
+        let learnt = |name: &str| self.learnt_evaluators.iter().find(|learnt| learnt.name == name);
         let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
         let named = self.named(path, columns)?;
-        for name in self.invert.iter().filter(|name| seated(name).is_none()) {
+        for name in self.invert.iter().filter(|name| learnt(name).is_none()) {
             known(name)?;
         }
         if let Some((word, _)) = self.labels.first().filter(|_| self.reward.is_none() && !self.verdicts) {
             let why = "there is no column of rewards in which it could stand";
             return Err(Error::Label { word: word.clone(), why });
         }
-        let labels = labels::checked(&self.labels)?;
+        let labels = verdict_labels::checked(&self.labels)?;
         let listed = self.listed(columns)?;
         let (mut evaluators, mut unread) = (Vec::new(), Vec::new());
         for evaluator in &listed {
-            if seated(&evaluator.name).is_none() {
+            if learnt(&evaluator.name).is_none() {
                 known(&evaluator.name)?;
             }
-            let taken = |(other, role): &&(String, &str)| *other == evaluator.name && *role != "id";
-            if let Some((_, role)) = named.iter().find(taken) {
-                if *role == "ignored" && self.evaluators.is_empty() {
+            let has_role = |(other, role): &&(String, Role)| *other == evaluator.name && *role != Role::Id;
+            if let Some((_, role)) = named.iter().find(has_role) {
+                if *role == Role::Ignored && self.evaluators.is_empty() {
                     unread.push(evaluator.name.clone());
                     evaluators.push(evaluator.clone());
                     continue;
                 }
                 let column = evaluator.name.clone();
-                let one =
-                    if evaluator.direction == Direction::Context { "a context" } else { "an evaluator" };
-                return Err(Error::TwoRoles { column, one, other: role });
+                let is_context = evaluator.direction == Direction::Context;
+                let one = if is_context { Role::Context } else { Role::Evaluator };
+                return Err(Error::TwoRoles { column, one, other: *role });
             }
             evaluators.push(evaluator.clone());
         }
@@ -180,18 +178,21 @@ impl Roles {
                 continue;
             }
             if let Some((_, role)) = named.iter().find(|(other, _)| other == name) {
-                // A context is put behind the evaluators.
-                if ["id", "ignored"].contains(role) {
-                    let called = self.called.iter().find(|(other, _)| other == name && *role == "ignored");
-                    others.push((name.clone(), called.map_or(*role, |(_, word)| word)));
+                // Contexts are added after the evaluators, below.
+                if *role == Role::Id {
+                    others.push((name.clone(), NotEvaluator::Id));
+                } else if *role == Role::Ignored {
+                    let purpose = self.ignored_as.iter().find(|(other, _)| other == name);
+                    let why = purpose.map_or(NotEvaluator::Ignored, |(_, word)| NotEvaluator::UsedFor(word));
+                    others.push((name.clone(), why));
                 }
-            } else if found.nested && (!listed.is_empty() || found.kind != Kind::Number) {
-                // It travels along within its column.
+            } else if found.nested && (!listed.is_empty() || found.kind != ColumnKind::Number) {
+                // It is written out within its column.
             } else if !listed.is_empty() {
                 let why = self.why_beside(found, |other| names.contains(other));
                 others.push((name.clone(), why));
-            } else if own::looks_like_ours(name, |other| names.contains(other)) {
-                others.push((name.clone(), OURS));
+            } else if own_columns::looks_like_output(name, |other| names.contains(other)) {
+                others.push((name.clone(), NotEvaluator::NamedLikeOutput));
             } else {
                 match why_not(found) {
                     None => evaluators.push(self.directed(name)),
@@ -200,17 +201,21 @@ impl Roles {
             }
         }
         if evaluators.is_empty() {
-            evaluators.extend(theirs(&mut others, columns, OURS).iter().map(|name| self.directed(name)));
+            evaluators.extend(
+                take_back(&mut others, columns, NotEvaluator::NamedLikeOutput)
+                    .iter()
+                    .map(|name| self.directed(name)),
+            );
         }
         let mut doubted = Vec::new();
         if evaluators.is_empty() {
-            doubted = theirs(&mut others, columns, VERDICT);
+            doubted = take_back(&mut others, columns, NotEvaluator::NamedLikeVerdict);
             evaluators.extend(doubted.iter().map(|name| self.directed(name)));
         }
         if evaluators.iter().all(|evaluator| evaluator.direction == Direction::Context) {
             return Err(Error::NoEvaluator { path: path.into(), others });
         }
-        self.seat_contexts(&mut evaluators)?;
+        self.add_contexts(&mut evaluators)?;
         if let Some(name) = self.invert.iter().find(|name| {
             self.reward.as_ref() != Some(name) && !evaluators.iter().any(|evaluator| evaluator.name == **name)
         }) {
@@ -219,15 +224,16 @@ impl Roles {
         let mut warnings: Vec<Warning> =
             two_numbers(path, &others).chain(nearly_ids(path, &others, columns)).collect();
         if listed.is_empty() {
-            warnings.extend(doubts::of_evaluators(path, &evaluators, &others, &doubted, columns));
+            warnings.extend(rule_warnings::warnings(path, &evaluators, &others, &doubted, columns));
         }
-        Ok(Taken {
+        Ok(ColumnRoles {
             evaluators: Evaluators::new(evaluators)?,
             reward: self.reward.as_ref().map(|name| self.directed(name)),
             probability: self.probability.clone(),
             key: self.key.clone(),
+            key_role: self.key_role,
             reviewer: self.reviewer.clone(),
-            ours: numbers_of_ours(&others, columns),
+            numbers_like_output: numbers_named_like_output(&others, columns),
             warnings,
             labels,
             verdicts: self.verdicts,
@@ -240,92 +246,91 @@ impl Roles {
         })
     }
 
-    /// The columns that were named, each with its one role.
-    fn named(&self, path: &Path, columns: &[Found]) -> Result<Vec<(String, &'static str)>, Error> {
-        let seated = |name: &str| self.seated.iter().any(|seated| seated.name == name);
+    /// The named columns with their roles. Errors on unknown columns.
+    fn named(&self, path: &Path, columns: &[ColumnInfo]) -> Result<Vec<(String, Role)>, Error> {
+        let learnt = |name: &str| self.learnt_evaluators.iter().any(|learnt| learnt.name == name);
         let known = |name: &String| known(path, names(columns), name).map(|()| name.clone());
-        let mut named: Vec<(String, &'static str)> = Vec::new();
-        for (names, role) in [(&self.id, "id"), (&self.ignore, "ignored")] {
+        let mut named: Vec<(String, Role)> = Vec::new();
+        for (names, role) in [(&self.id, Role::Id), (&self.ignore, Role::Ignored)] {
             for name in names {
-                // A jury's evaluator may lack its column today, and be left out all the same.
-                let of_jury = role == "ignored" && seated(name);
+                // An evaluator of the jury can be ignored even if it has no column here.
+                let of_jury = role == Role::Ignored && learnt(name);
                 named.push((if of_jury { name.clone() } else { known(name)? }, role));
             }
         }
         for (name, role) in [
-            (&self.reward, "the reward"),
-            (&self.probability, "the probability"),
-            (&self.key, "a round or group"),
-            (&self.reviewer, "the reviewer"),
+            (&self.reward, Role::Reward),
+            (&self.probability, Role::Probability),
+            (&self.key, Role::Group),
+            (&self.reviewer, Role::Reviewer),
         ] {
             if let Some(name) = name {
                 named.push((known(name)?, role));
             }
         }
-        for name in self.context.iter().filter(|name| !seated(name)) {
-            named.push((known(name)?, "a context"));
+        for name in self.context.iter().filter(|name| !learnt(name)) {
+            named.push((known(name)?, Role::Context));
         }
         one_role_each(&named)?;
         Ok(named)
     }
 
-    /// Why a column is no evaluator that stands beside those that were named, or those of a jury.
-    fn why_beside(&self, found: &Found, is_there: impl Fn(&str) -> bool) -> &'static str {
+    /// The reason why a column is not an evaluator where the evaluators are named or learnt.
+    fn why_beside(&self, found: &ColumnInfo, is_there: impl Fn(&str) -> bool) -> NotEvaluator {
         if self.learnt_reward.as_ref() == Some(&found.name) {
-            return "the reward of the state";
+            return NotEvaluator::LearntReward;
         }
         let new = self.evaluators.is_empty()
-            && found.kind == Kind::Number
-            && own::names_things(&found.name).is_none()
-            && !own::looks_like_ours(&found.name, is_there);
-        if new { UNKNOWN } else { "not named" }
+            && found.kind == ColumnKind::Number
+            && own_columns::names_things(&found.name).is_none()
+            && !own_columns::looks_like_output(&found.name, is_there);
+        if new { NotEvaluator::UnknownToState } else { NotEvaluator::NotNamed }
     }
 
-    /// Puts the contexts that are not there yet behind the evaluators.
-    fn seat_contexts(&self, evaluators: &mut Vec<Evaluator>) -> Result<(), Error> {
+    /// Adds the contexts that are missing, after the evaluators.
+    fn add_contexts(&self, evaluators: &mut Vec<Evaluator>) -> Result<(), Error> {
         for name in &self.context {
             match evaluators.iter().find(|evaluator| evaluator.name == *name) {
                 None => evaluators.push(Evaluator::context(name)),
-                Some(seated) if seated.direction == Direction::Context => {}
+                Some(learnt) if learnt.direction == Direction::Context => {}
                 Some(_) => {
                     let column = name.clone();
-                    return Err(Error::TwoRoles { column, one: "an evaluator", other: "a context" });
+                    return Err(Error::TwoRoles { column, one: Role::Evaluator, other: Role::Context });
                 }
             }
         }
         Ok(())
     }
 
-    /// The evaluators that were named, or else those of a jury; none where every numeric column is to be one.
-    fn listed(&self, columns: &[Found]) -> Result<Vec<Evaluator>, Error> {
-        let seated = |name: &str| self.seated.iter().find(|seated| seated.name == name);
+    /// The named evaluators, or else those of the jury. Empty if every numeric column is to be one.
+    fn listed(&self, columns: &[ColumnInfo]) -> Result<Vec<Evaluator>, Error> {
+        let learnt = |name: &str| self.learnt_evaluators.iter().find(|learnt| learnt.name == name);
         let inverted = |name: &str| self.invert.iter().any(|other| other == name);
         let listed: Vec<Evaluator> = if self.evaluators.is_empty() {
-            self.seated.clone()
+            self.learnt_evaluators.clone()
         } else {
             self.evaluators
                 .iter()
                 .map(|name| {
-                    let literal = columns.iter().any(|found| found.name == *name) || seated(name).is_some();
+                    let literal = columns.iter().any(|found| found.name == *name) || learnt(name).is_some();
                     let asked = match name.strip_prefix('-').filter(|_| !literal) {
                         Some(column) => Evaluator::low(column),
                         None => self.directed(name),
                     };
-                    // A jury knows which way its evaluators point; one that is turned now is refused below.
-                    match seated(&asked.name) {
-                        Some(seated) if asked.direction == Direction::High => seated.clone(),
+                    // The jury knows the directions. A contradicting one is an error below.
+                    match learnt(&asked.name) {
+                        Some(learnt) if asked.direction == Direction::High => learnt.clone(),
                         _ => asked,
                     }
                 })
                 .collect()
         };
-        // A jury knows its evaluators' directions; one that is said again must be the same.
         let turned = |listed: &&Evaluator| {
             let low = inverted(&listed.name) || listed.direction == Direction::Low;
-            low && seated(&listed.name).is_some_and(|seated| seated.direction == Direction::High)
+            low && learnt(&listed.name).is_some_and(|learnt| learnt.direction == Direction::High)
         };
         if let Some(turned) = listed.iter().find(turned) {
-            return Err(Error::Turned { column: turned.name.clone() });
+            return Err(Error::DirectionChanged { column: turned.name.clone() });
         }
         Ok(listed)
     }
@@ -337,58 +342,70 @@ impl Roles {
     }
 }
 
-/// Why a column that nobody has named is no evaluator, where it is none.
-fn why_not(found: &Found) -> Option<&'static str> {
-    match (found.kind, own::names_things(&found.name)) {
-        (Kind::Number, None) => own::is_the_verdict(&found.name).then_some(VERDICT),
-        (Kind::Number | Kind::Serial | Kind::OneWord | Kind::Long, Some(why)) => Some(why),
-        (Kind::Serial, None) => Some(SERIAL),
-        (Kind::OneWord, None) => Some("one word in every row"),
-        (Kind::Long, None) => Some("long whole numbers, like times or telephone numbers"),
-        (Kind::TwoNumbers, _) => Some(TWO_NUMBERS),
-        (Kind::Text, _) => Some("text"),
-        (Kind::Empty, _) => Some(EMPTY),
+/// The reason why a column without a role is not an evaluator, or `None` if it is one.
+fn why_not(found: &ColumnInfo) -> Option<NotEvaluator> {
+    match (found.kind, own_columns::names_things(&found.name)) {
+        (ColumnKind::Number, None) => {
+            own_columns::is_the_verdict(&found.name).then_some(NotEvaluator::NamedLikeVerdict)
+        }
+        (ColumnKind::Number | ColumnKind::Serial | ColumnKind::OneWord | ColumnKind::Long, Some(why)) => {
+            Some(why)
+        }
+        (ColumnKind::Serial, None) => Some(NotEvaluator::DistinctNumbers),
+        (ColumnKind::OneWord, None) => Some(NotEvaluator::OneWord),
+        (ColumnKind::Long, None) => Some(NotEvaluator::LongNumbers),
+        (ColumnKind::TwoNumbers, _) => Some(NotEvaluator::AmbiguousNumbers),
+        (ColumnKind::Text, _) => Some(NotEvaluator::Text),
+        (ColumnKind::Empty, _) => Some(NotEvaluator::Empty),
     }
 }
 
-/// What is to be said of columns whose cells are numbers, and nobody knows which.
-fn two_numbers(path: &Path, others: &[(String, &'static str)]) -> impl Iterator<Item = Warning> {
-    let doubtful = others.iter().filter(|(_, why)| *why == TWO_NUMBERS);
-    doubtful.map(|(column, _)| Warning::TwoNumbers { path: path.into(), column: column.clone() })
+/// Warnings about columns of numbers that can be read in two ways.
+fn two_numbers(path: &Path, others: &[(String, NotEvaluator)]) -> impl Iterator<Item = Warning> {
+    let ambiguous = others.iter().filter(|(_, why)| *why == NotEvaluator::AmbiguousNumbers);
+    ambiguous.map(|(column, _)| Warning::TwoNumbers { path: path.into(), column: column.clone() })
 }
 
-/// What is to be said of columns that look like ids, and not all of which are there once.
+/// Warnings about columns that look like ids though some cells are empty or repeated.
 fn nearly_ids(
     path: &Path,
-    others: &[(String, &'static str)],
-    columns: &[Found],
+    others: &[(String, NotEvaluator)],
+    columns: &[ColumnInfo],
 ) -> impl Iterator<Item = Warning> {
-    let taken = |column: &&Found| others.iter().any(|(name, why)| *name == column.name && *why == SERIAL);
-    columns.iter().filter(taken).filter_map(|column| {
-        let Flaws { missing, repeated } = column.flaws?;
+    let is_left_out = |column: &&ColumnInfo| {
+        others.iter().any(|(name, why)| *name == column.name && *why == NotEvaluator::DistinctNumbers)
+    };
+    columns.iter().filter(is_left_out).filter_map(|column| {
+        let IdFlaws { missing, repeated } = column.flaws?;
         Some(Warning::NearlyIds { path: path.into(), column: column.name.clone(), missing, repeated })
     })
 }
 
-/// Columns of numbers that are no evaluators for nothing but their names.
-fn numbers_of_ours(others: &[(String, &'static str)], columns: &[Found]) -> Vec<String> {
-    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == Kind::Number);
-    let ours = others.iter().filter(|(name, why)| *why == OURS && numeric(name));
-    ours.map(|(name, _)| name.clone()).collect()
+/// The names of numeric columns that are left out only because they are named like output.
+fn numbers_named_like_output(others: &[(String, NotEvaluator)], columns: &[ColumnInfo]) -> Vec<String> {
+    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == ColumnKind::Number);
+    let left_out = others.iter().filter(|(name, why)| *why == NotEvaluator::NamedLikeOutput && numeric(name));
+    left_out.map(|(name, _)| name.clone()).collect()
 }
 
-/// Takes back the columns of numbers that are no evaluators for that name. Our own output, and a table with verdicts, has evaluators
-/// beside them: where there are no others, these are a person's own names.
-fn theirs(others: &mut Vec<(String, &'static str)>, columns: &[Found], for_name: &str) -> Vec<String> {
-    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == Kind::Number);
-    others.extract_if(.., |(name, why)| *why == for_name && numeric(name)).map(|(name, _)| name).collect()
+/// Removes the numeric columns that were left out for the reason `why`, and returns their names.
+/// Jurybox's own output, and a table with verdicts, has other evaluators as well. A table without
+/// any others uses these names for its evaluators.
+fn take_back(
+    others: &mut Vec<(String, NotEvaluator)>,
+    columns: &[ColumnInfo],
+    why: NotEvaluator,
+) -> Vec<String> {
+    let numeric = |name: &str| columns.iter().any(|c| c.name == name && c.kind == ColumnKind::Number);
+    let taken = others.extract_if(.., |(name, other)| *other == why && numeric(name));
+    taken.map(|(name, _)| name).collect()
 }
 
-fn names(columns: &[Found]) -> impl Iterator<Item = &str> + Clone {
+fn names(columns: &[ColumnInfo]) -> impl Iterator<Item = &str> + Clone {
     columns.iter().map(|found| found.name.as_str())
 }
 
-/// Whether a file has a column; otherwise which was meant.
+/// Errors if a file has no column `name`, with the most similar name.
 pub(crate) fn known<'a>(
     path: &Path,
     columns: impl Iterator<Item = &'a str> + Clone,

@@ -1,26 +1,27 @@
-//! One pass over all rows, in parallel, with results in the order of the rows.
+//! Parallel execution of a pass, with results in the order of the rows.
 //!
-//! Threads take units of work (a block of text, a stretch of a row group) in order, parse them apart from each other, and
-//! hand over what the caller's `work` made of them; the caller's `fold` then sees it all in the order of the rows. So
-//! the result is the same whatever the number of threads, and the first error in the file is the one reported. How far
-//! threads may run ahead of `fold` is bounded, and with it the memory.
+//! Threads take units of work in order, run the caller's `work` on them independently, and send
+//! back the results, which the caller's `fold` receives in order. The result is therefore the same
+//! for any number of threads, and the first error in the file is the one reported. Threads may run
+//! ahead of `fold` by a limited number of units, which bounds the memory.
 
-use crate::ask::Batch;
 use crate::error::Error;
-use crate::format::{Record, memory};
+use crate::format::{StoredRow, memory};
+use crate::scan_plan::Batch;
 use arrow_array::RecordBatch;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-struct Gate<U> {
+/// The queue of units, shared by the threads.
+struct UnitQueue<U> {
     units: U,
     next: u64,
     folded: u64,
     ended: bool,
 }
 
-/// Runs `take` (under a lock, in order) and `work` (on every thread), then `fold` in order on this thread.
+/// Runs `take` in order under a lock, `work` on every thread, and `fold` in order on this thread.
 pub(crate) fn in_order<U: Send, W: Default, T: Send>(
     threads: usize,
     units: U,
@@ -30,15 +31,15 @@ pub(crate) fn in_order<U: Send, W: Default, T: Send>(
 ) -> Result<(), Error> {
     let threads = threads.max(1);
     let ahead = 4 * threads as u64;
-    let gate = Mutex::new(Gate { units, next: 0, folded: 0, ended: false });
-    let moved = Condvar::new();
+    let gate = Mutex::new(UnitQueue { units, next: 0, folded: 0, ended: false });
+    let changed = Condvar::new();
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(threads);
         for _ in 0..threads {
-            let (sender, gate, moved, take, work) = (sender.clone(), &gate, &moved, &take, &work);
+            let (sender, gate, changed, take, work) = (sender.clone(), &gate, &changed, &take, &work);
             scope.spawn(move || {
                 let mut unit = W::default();
-                while let Some((number, taken)) = next(gate, moved, ahead, take, &mut unit) {
+                while let Some((number, taken)) = next(gate, changed, ahead, take, &mut unit) {
                     let done = taken.map(|()| work(&mut unit));
                     if sender.send((number, done)).is_err() {
                         break;
@@ -47,10 +48,10 @@ pub(crate) fn in_order<U: Send, W: Default, T: Send>(
             });
         }
         drop::<SyncSender<_>>(sender);
-        let outcome = drain(&receiver, &gate, &moved, &mut fold);
-        // Whatever happened, nobody is left waiting for work or for room.
+        let outcome = drain(&receiver, &gate, &changed, &mut fold);
+        // Wake up all threads that wait for work or for room.
         lock(&gate).ended = true;
-        moved.notify_all();
+        changed.notify_all();
         drop(receiver);
         outcome
     })
@@ -60,17 +61,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The next unit's number, once there is room for it; an error in taking it ends the stream after it.
+/// The number of the next unit, once there is room for it. An error in taking it ends the queue.
 fn next<U, W>(
-    gate: &Mutex<Gate<U>>,
-    moved: &Condvar,
+    gate: &Mutex<UnitQueue<U>>,
+    changed: &Condvar,
     ahead: u64,
     take: &impl Fn(&mut U, &mut W) -> Result<bool, Error>,
     unit: &mut W,
 ) -> Option<(u64, Result<(), Error>)> {
     let mut state = lock(gate);
     while !state.ended && state.next >= state.folded + ahead {
-        state = moved.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state = changed.wait(state).unwrap_or_else(PoisonError::into_inner);
     }
     if state.ended {
         return None;
@@ -90,10 +91,11 @@ fn next<U, W>(
     Some((state.next - 1, taken))
 }
 
+/// Folds the results in order as they arrive, and makes room for more units.
 fn drain<U, T>(
     receiver: &Receiver<(u64, Result<T, Error>)>,
-    gate: &Mutex<Gate<U>>,
-    moved: &Condvar,
+    gate: &Mutex<UnitQueue<U>>,
+    changed: &Condvar,
     fold: &mut impl FnMut(T) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let (mut early, mut number) = (BTreeMap::new(), 0);
@@ -104,33 +106,36 @@ fn drain<U, T>(
             number += 1;
         }
         lock(gate).folded = number;
-        moved.notify_all();
+        changed.notify_all();
     }
     Ok(())
 }
 
-/// Something handed from unit to unit in their order, whichever thread has which.
-pub(crate) struct Relay<C> {
-    state: Mutex<Leg<C>>,
-    moved: Condvar,
+/// A value handed from unit to unit in their order, whichever threads process them.
+pub(crate) struct OrderedHandoff<C> {
+    state: Mutex<HandoffState<C>>,
+    changed: Condvar,
 }
 
-struct Leg<C> {
-    /// Whose turn it is.
+struct HandoffState<C> {
+    /// The number of the unit whose turn it is.
     next: u64,
-    /// Whether a thread stopped before its turn: then nobody's turn comes any more.
+    /// Whether a thread stopped before its turn; no further turn comes then.
     dropped: bool,
     carried: C,
 }
 
-impl<C> Relay<C> {
+impl<C> OrderedHandoff<C> {
     pub(crate) fn new(carried: C) -> Self {
-        Relay { state: Mutex::new(Leg { next: 0, dropped: false, carried }), moved: Condvar::new() }
+        OrderedHandoff {
+            state: Mutex::new(HandoffState { next: 0, dropped: false, carried }),
+            changed: Condvar::new(),
+        }
     }
 
-    /// A unit's turn to come. It must be taken: others wait for it.
-    pub(crate) fn turn(&self, number: u64) -> Turn<'_, C> {
-        Turn { relay: self, number, taken: false }
+    /// The turn of a unit. It must be taken, because later units wait for it.
+    pub(crate) fn turn(&self, number: u64) -> HandoffTurn<'_, C> {
+        HandoffTurn { handoff: self, number, taken: false }
     }
 
     pub(crate) fn into_inner(self) -> C {
@@ -138,55 +143,56 @@ impl<C> Relay<C> {
     }
 }
 
-/// A turn to come.
-pub(crate) struct Turn<'a, C> {
-    relay: &'a Relay<C>,
+/// The turn of one unit to use the handed-on value.
+pub(crate) struct HandoffTurn<'a, C> {
+    handoff: &'a OrderedHandoff<C>,
     number: u64,
     taken: bool,
 }
 
-impl<C> Turn<'_, C> {
-    /// Waits for the turn; `None` where it cannot come any more, because a thread has panicked.
+impl<C> HandoffTurn<'_, C> {
+    /// Waits for the turn and runs `act`. `None` if the turn cannot come because a thread has
+    /// panicked.
     pub(crate) fn take<R>(mut self, act: impl FnOnce(&mut C) -> R) -> Option<R> {
-        let mut leg = lock(&self.relay.state);
-        while leg.next != self.number && !leg.dropped {
-            leg = self.relay.moved.wait(leg).unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.handoff.state);
+        while state.next != self.number && !state.dropped {
+            state = self.handoff.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         self.taken = true;
-        if leg.dropped {
+        if state.dropped {
             return None;
         }
-        let result = act(&mut leg.carried);
-        leg.next += 1;
-        self.relay.moved.notify_all();
+        let result = act(&mut state.carried);
+        state.next += 1;
+        self.handoff.changed.notify_all();
         Some(result)
     }
 }
 
-impl<C> Drop for Turn<'_, C> {
+impl<C> Drop for HandoffTurn<'_, C> {
     fn drop(&mut self) {
         if !self.taken {
-            lock(&self.relay.state).dropped = true;
-            self.relay.moved.notify_all();
+            lock(&self.handoff.state).dropped = true;
+            self.handoff.changed.notify_all();
         }
     }
 }
 
-/// A batch with where it comes from: the text of its records, or the arrays.
+/// A batch with its origin: the text of its records, or the arrays.
 #[derive(Debug)]
-pub struct Part<'a> {
-    /// The numbers.
+pub struct ScanPart<'a> {
+    /// The parsed rows.
     pub batch: Batch,
     pub(crate) text: &'a [u8],
     pub(crate) arrays: Option<RecordBatch>,
     pub(crate) source: usize,
 }
 
-impl Part<'_> {
-    /// The text of a row's record, where rows are text.
+impl ScanPart<'_> {
+    /// The text of a row's record; empty if rows are not text.
     pub(crate) fn text_of(&self, row: usize) -> &[u8] {
         match self.batch.starts.get(row..row + 2) {
-            // Blank lines after a record are no part of it.
+            // Blank lines after a record are not part of it.
             Some(&[start, end]) => {
                 let record = &self.text[start..end];
                 let length = record.iter().rposition(|byte| !b"\r\n".contains(byte)).map_or(0, |at| at + 1);
@@ -196,24 +202,28 @@ impl Part<'_> {
         }
     }
 
-    /// All of its rows as they stand, apart from the numbers, for whoever knows only later which of them are wanted.
-    pub(crate) fn rows_as_they_stand(&self) -> (Vec<u8>, Vec<usize>, Option<RecordBatch>) {
+    /// Copies of the text, the record starts and the arrays, for callers that choose rows later.
+    pub(crate) fn stored_rows(&self) -> (Vec<u8>, Vec<usize>, Option<RecordBatch>) {
         (self.text.to_vec(), self.batch.starts.clone(), self.arrays.clone())
     }
 
-    /// What must be kept of a row for output: nothing where it can be fetched by its number.
-    pub(crate) fn record(&self, row: usize) -> Result<Record, Error> {
+    /// What to keep of a row for output; nothing if it can be fetched by its number.
+    pub(crate) fn record(&self, row: usize) -> Result<StoredRow, Error> {
         if let Some(arrays) = &self.arrays {
-            // A copy: a slice would hold on to all rows of the batch.
+            // A copy, because a slice would keep the whole batch in memory.
             let one = arrow_array::UInt64Array::from(vec![row as u64]);
             let taken = arrow_select::take::take_record_batch(arrays, &one);
             let refused = |e: arrow_schema::ArrowError| Error::Arrow {
                 path: memory::NAME.into(),
                 reason: e.to_string(),
             };
-            return taken.map(Record::Row).map_err(refused);
+            return taken.map(StoredRow::Row).map_err(refused);
         }
-        Ok(if self.batch.starts.is_empty() { Record::None } else { Record::Text(self.text_of(row).into()) })
+        Ok(if self.batch.starts.is_empty() {
+            StoredRow::None
+        } else {
+            StoredRow::Text(self.text_of(row).into())
+        })
     }
 }
 
@@ -248,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn order_is_kept_and_an_error_ends_it_whatever_the_threads() {
+    fn order_is_kept_and_an_error_ends_the_pass() {
         for threads in [1, 2, 7] {
             assert_eq!(run(threads, 1000), ((0..100).collect(), None));
             assert_eq!(run(threads, 40), ((0..40).collect(), Some("no file is named".into())));
@@ -256,9 +266,9 @@ mod tests {
     }
 
     #[test]
-    fn a_relay_goes_by_number_and_a_panic_leaves_nobody_waiting() {
+    fn a_handoff_keeps_order_and_a_panic_blocks_no_thread() {
         for panics in [None, Some(30)] {
-            let relay = Relay::new(Vec::new());
+            let handoff = OrderedHandoff::new(Vec::new());
             let counter = AtomicU64::new(0);
             let work = || {
                 loop {
@@ -266,17 +276,17 @@ mod tests {
                     if number >= 100 {
                         break;
                     }
-                    let turn = relay.turn(number);
+                    let turn = handoff.turn(number);
                     std::thread::sleep(std::time::Duration::from_micros((number % 7) * 50));
                     if panics == Some(number) {
-                        // What a panic does: the turn is dropped.
+                        // As after a panic: the turn is dropped.
                         break;
                     }
                     turn.take(|list: &mut Vec<u64>| list.push(number));
                 }
             };
             std::thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(work))));
-            let list = relay.into_inner();
+            let list = handoff.into_inner();
             assert!(list.iter().copied().eq(0..list.len() as u64));
             assert!(if panics.is_some() { list.len() <= 30 } else { list.len() == 100 });
         }

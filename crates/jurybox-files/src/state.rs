@@ -1,8 +1,8 @@
-//! A state in a file: the jury, and what it was taught with.
+//! State files: a jury, and the record of what it has learnt.
 
 use crate::error::Error;
-use crate::remembered::Remembered;
-use crate::write::Ready;
+use crate::state_memory::StateMemory;
+use crate::write::FinishedFile;
 use jurybox::Jury;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -13,10 +13,10 @@ use std::path::Path;
 const FORMAT: &str = "jurybox-state";
 const VERSION: u32 = 2;
 
-/// A jury with the memory of what it was taught with: what a state file holds.
+/// A jury with the record of what it has learnt: the content of a state file.
 ///
-/// In the file, the jury is a document of its own under `jury`, as [`Jury::to_json`] writes it. A file that holds nothing but
-/// such a document is read too; it remembers nothing.
+/// In the file, the jury is a document under `jury`, as [`Jury::to_json`] writes it. A file with
+/// only such a document can be read as well; its record is empty.
 ///
 /// ```
 /// use jurybox::{Evaluators, Jury};
@@ -25,7 +25,7 @@ const VERSION: u32 = 2;
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("model.json");
 /// let jury = Jury::new(&"lin-ucb".parse()?, Evaluators::new(["spam", "abuse"])?)?;
-/// std::fs::write(&path, jury.to_json())?; // as written by an earlier version, or by a program of one's own
+/// std::fs::write(&path, jury.to_json())?; // as written by a program of one's own
 /// let mut state = State::read(&path)?;
 /// state.memory.learnt_file("0123456789abcdef".into());
 /// state.write(&path)?;
@@ -36,38 +36,39 @@ const VERSION: u32 = 2;
 /// ```
 #[derive(Debug, Clone)]
 pub struct State {
-    /// What was learnt.
+    /// The jury.
     pub jury: Jury,
-    /// What it was taught with.
-    pub memory: Remembered,
+    /// The record of what it has learnt.
+    pub memory: StateMemory,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Saved {
+struct StateFile {
     format: String,
     version: u32,
-    taught_with: Remembered,
+    taught_with: StateMemory,
     jury: Box<RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Head {
+struct StateHeader {
     format: Option<String>,
     version: Option<u64>,
 }
 
 impl From<Jury> for State {
-    /// A jury that nothing is remembered of.
+    /// A state with this jury and an empty record.
     fn from(jury: Jury) -> Self {
-        State { jury, memory: Remembered::default() }
+        State { jury, memory: StateMemory::default() }
     }
 }
 
-/// The largest state, in bytes: half a year of rounds with hundreds of verdicts each has less.
+/// The largest state file, in bytes. Half a year of hourly rounds with hundreds of verdicts is
+/// less.
 const LARGEST: u64 = 1 << 30;
 
-/// All of a file or pipe. A device could go on for ever, and what is larger than any state is none.
+/// Reads a file or pipe. Errors on devices, which may be endless, and above [`LARGEST`] bytes.
 fn read_bounded(path: &Path) -> io::Result<String> {
     let about = std::fs::metadata(path)?;
     let too_large =
@@ -80,7 +81,7 @@ fn read_bounded(path: &Path) -> io::Result<String> {
         use std::os::unix::fs::FileTypeExt;
         let kind = about.file_type();
         if kind.is_char_device() || kind.is_block_device() {
-            return Err(io::Error::other("it is not a plain file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
     }
     let mut text = String::new();
@@ -92,33 +93,35 @@ fn read_bounded(path: &Path) -> io::Result<String> {
 }
 
 impl State {
-    /// Reads a state, of a GiB at the most.
+    /// Reads a state file of at most 1 GiB.
     pub fn read(path: &Path) -> Result<State, Error> {
         let text = read_bounded(path).map_err(|e| Error::io(path, "read", e))?;
         State::parse(&text).map_err(|source| Error::State { path: path.into(), source })
     }
 
+    /// Parses a state file, or a document with only a jury.
     fn parse(text: &str) -> Result<State, jurybox::Error> {
         let refuse = |reason: String| jurybox::Error::State(reason);
-        match serde_json::from_str::<Head>(text) {
-            Ok(Head { format: Some(format), version }) if format == FORMAT => {
+        match serde_json::from_str::<StateHeader>(text) {
+            Ok(StateHeader { format: Some(format), version }) if format == FORMAT => {
                 if version != Some(u64::from(VERSION)) {
                     let version = version.map_or("no version".into(), |version| format!("version {version}"));
                     return Err(refuse(format!("it is of {version}; this program reads version {VERSION}")));
                 }
             }
-            // A plain jury, or something that it will refuse in its own words.
+            // A document with only a jury, or something else, which this refuses.
             _ => return Jury::from_json(text).map(State::from),
         }
-        let saved: Saved = serde_json::from_str(text).map_err(|e| refuse(e.to_string()))?;
+        let saved: StateFile = serde_json::from_str(text).map_err(|e| refuse(e.to_string()))?;
         if let Some(fault) = saved.taught_with.fault() {
             return Err(refuse(fault));
         }
         Ok(State { jury: Jury::from_json(saved.jury.get())?, memory: saved.taught_with })
     }
 
-    /// Whether its expected rewards can be counted on: every item that it has observed had a label, so that no score chose which
-    /// were labelled. Of labels that were chosen, or whose choice is not known, values rank, and are not calibrated.
+    /// Whether its expected rewards are calibrated: every observed item has a label, so that the
+    /// labelled items were not chosen by their scores. Otherwise values rank items, but may not be
+    /// calibrated.
     ///
     /// ```
     /// use jurybox::{Evaluators, Example, Jury};
@@ -136,12 +139,13 @@ impl State {
         seen.items > 0 && seen.used == seen.items && !self.memory.knows_rounds()
     }
 
-    /// Writes it, whole or not at all, and only once it is certain that it can be read again.
+    /// Writes the state, in whole or not at all, after checking that it can be read again.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        self.ready(path)?.publish()
+        self.prepare(path)?.publish()
     }
 
-    /// The same up to the last step: for whoever has something to hand over before the state says that it was.
+    /// Writes the state to a temporary file, which [`FinishedFile::publish`] renames. In between,
+    /// results can be delivered that the state already counts.
     ///
     /// ```
     /// # use jurybox::{Evaluators, Jury};
@@ -149,19 +153,19 @@ impl State {
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("model.json");
     /// let state = State::from(Jury::new(&"average".parse()?, Evaluators::new(["spam"])?)?);
-    /// let ready = state.ready(&path)?; // on disk, under no name
+    /// let ready = state.prepare(&path)?; // on disk, under a temporary name
     /// assert!(!path.exists());
     /// ready.publish()?;
     /// assert_eq!(State::read(&path)?.jury.to_json(), state.jury.to_json());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn ready(&self, path: &Path) -> Result<Ready, Error> {
+    pub fn prepare(&self, path: &Path) -> Result<FinishedFile, Error> {
         let fault = |e: serde_json::Error| Error::State {
             path: path.into(),
             source: jurybox::Error::State(e.to_string()),
         };
         let jury = self.jury.to_json();
-        let saved = Saved {
+        let saved = StateFile {
             format: FORMAT.into(),
             version: VERSION,
             taught_with: self.memory.clone(),
@@ -170,6 +174,6 @@ impl State {
         let mut text = serde_json::to_string_pretty(&saved).map_err(fault)?;
         text.push('\n');
         State::parse(&text).map_err(|source| Error::State { path: path.into(), source })?;
-        Ready::new(path, text)
+        FinishedFile::new(path, text)
     }
 }

@@ -1,42 +1,42 @@
-//! Which columns are there, over one or more sources, and what are they taken for?
+//! Tables: one or more sources of rows, with a role for each column.
 //!
-//! What a pass over them then asks of each source is in [`want`].
+//! [`scan_request`] selects what a pass over the rows reads.
 
-mod want;
+mod scan_request;
 
-pub use self::want::{Records, Want};
+pub use self::scan_request::{KeepRecords, ScanRequest};
+use crate::cell_number::Notation;
+use crate::column_info;
 use crate::destination::{refuse_foreign, refuse_overwriting};
 use crate::error::Error;
-use crate::format::{Format, Show, Source};
-use crate::found;
-use crate::input::Input;
-use crate::long::{Widened, widen};
-use crate::number::Notation;
-use crate::own::receipts_of_picks;
-use crate::reading::Reading;
-use crate::roles::{Found, Roles, Taken};
-use crate::spare::Spare;
+use crate::format::{Format, OutputColumns, RowSource};
+use crate::input::InputFile;
+use crate::long_format::{WideTable, widen};
+use crate::own_columns::receipts_of_picks;
+use crate::progress::{ProgressWatch, WarningListener};
+use crate::read_options::ReadOptions;
+use crate::roles::{ColumnInfo, ColumnRoles, Roles};
+use crate::skip_bad_rows::SkippedRows;
 use crate::warning::{Warning, together};
-use crate::watch::{Ears, Watch};
 use jurybox::Direction;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Rows in one or more files, or in memory.
+/// A table of rows in one or more files, or in memory.
 ///
-/// The columns of a table are those of all its sources. Where one of them lacks a column, its cells are missing there, and
-/// [`warnings`](Table::warnings) say so.
+/// Its columns are those of all sources together. Where a source lacks a column, its cells are
+/// missing, and [`warnings`](Table::warnings) says so.
 ///
 /// ```
-/// use jurybox_files::{Roles, Table, Want};
+/// use jurybox_files::{Roles, Table, ScanRequest};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("scores.csv");
 /// std::fs::write(&path, "post,spam,abuse\np1,0.9,0.1\np2,0.2,\n")?;
 /// let table = Table::open(&[path], &Roles::default(), false)?;
-/// assert_eq!(table.taken().evaluators().to_string(), "spam, abuse");
+/// assert_eq!(table.roles().evaluators().to_string(), "spam, abuse");
 /// let mut sum = 0.0;
-/// let rows = table.scan(Want::default(), |part| Ok(part.batch.score(0, 0)), |_, spam| {
+/// let rows = table.scan(ScanRequest::default(), |part| Ok(part.batch.score(0, 0)), |_, spam| {
 ///     sum += spam;
 ///     Ok(())
 /// })?;
@@ -45,79 +45,85 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Debug)]
 pub struct Table {
-    pub(crate) sources: Vec<Box<dyn Source>>,
-    /// The files that are read.
+    pub(crate) sources: Vec<Box<dyn RowSource>>,
+    /// The paths of the files.
     inputs: Vec<PathBuf>,
-    taken: Taken,
-    /// Those that are written out: those of the first source, then what the others have beside them.
-    found: Vec<Found>,
-    /// All of them, also the fields within columns that were not read.
-    everything: Vec<Found>,
+    roles: ColumnRoles,
+    /// Output columns: those of the first source, then the additional ones of the others.
+    found: Vec<ColumnInfo>,
+    /// All columns, including unused fields of nested objects.
+    all_columns: Vec<ColumnInfo>,
     columns: Vec<String>,
-    /// How cells are written where a column does not say otherwise.
+    /// The notation of cells in columns that have none of their own.
     pub(crate) notation: Notation,
-    /// How those are written that are read as numbers, by source: one has points, another commas.
+    /// Notation of the columns read as numbers, by source: files may differ in their decimal marks.
     numeric: Vec<HashMap<String, Notation>>,
     warnings: Vec<Warning>,
     threads: usize,
     /// The number of the first row in a ranking.
     pub(crate) first: u64,
-    /// What it does with rows that cannot be read.
-    pub(crate) spare: Spare,
-    pub(crate) watch: Watch,
-    /// Who is told of what only a pass can know.
-    pub(crate) ears: Ears,
+    /// Policy and count for rows that cannot be read.
+    pub(crate) skipped: SkippedRows,
+    pub(crate) watch: ProgressWatch,
+    /// Receives warnings that only a pass can raise.
+    pub(crate) listener: WarningListener,
 }
 
-/// More threads than this are not begun: none of them would find work.
+/// The maximum number of threads; more would find no work.
 const MOST_THREADS: usize = 256;
 
-/// Where a batch stands.
+/// The position of a batch within a table.
 ///
 /// ```
-/// let at = jurybox_files::At { file: 0, row: 10, row_in_file: 10 };
+/// let at = jurybox_files::BatchPosition { file: 0, row: 10, row_in_file: 10 };
 /// assert_eq!(at.row, at.row_in_file);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct At {
-    /// Which file.
+pub struct BatchPosition {
+    /// Index of the file.
     pub file: usize,
-    /// The number of its first row, over all files, from 0.
+    /// The number of the batch's first row over all files, from 0.
     pub row: u64,
-    /// The number of its first row in its file.
+    /// The number of the batch's first row in its file, from 0.
     pub row_in_file: u64,
 }
 
 impl Table {
-    /// Opens files and decides over their columns. Say whether the rows will be read `again`: only then is a standard
-    /// input kept aside on disk.
+    /// Opens files and assigns roles to their columns.
+    ///
+    /// Set `again` if the rows will be read more than once: standard input is then copied to disk.
     pub fn open(paths: &[PathBuf], roles: &Roles, again: bool) -> Result<Table, Error> {
-        Table::open_as(paths, &Reading::default(), roles, again)
+        Table::open_as(paths, &ReadOptions::default(), roles, again)
     }
 
-    /// The same of files that are written as a person says.
-    pub fn open_as(paths: &[PathBuf], reading: &Reading, roles: &Roles, again: bool) -> Result<Table, Error> {
+    /// Opens files with reading options, such as a delimiter or words for "missing".
+    pub fn open_as(
+        paths: &[PathBuf],
+        reading: &ReadOptions,
+        roles: &Roles,
+        again: bool,
+    ) -> Result<Table, Error> {
         Table::over(Table::sources(paths, reading, again)?, paths.to_vec(), reading, roles)
     }
 
-    /// Opens files, and decides nothing yet.
+    /// Opens files without assigning roles.
     pub(crate) fn sources(
         paths: &[PathBuf],
-        reading: &Reading,
+        reading: &ReadOptions,
         again: bool,
-    ) -> Result<Vec<Box<dyn Source>>, Error> {
+    ) -> Result<Vec<Box<dyn RowSource>>, Error> {
         let open = |path: &PathBuf| {
-            let input = Input::open(path, reading, again)?;
-            (input.format.about().open)(input)
+            let input = InputFile::open(path, reading, again)?;
+            (input.format.info().open)(input)
         };
         paths.iter().map(open).collect()
     }
 
-    /// A table over files that are open.
+    /// Makes a table of opened sources and the paths of the files.
     pub(crate) fn over(
-        sources: Vec<Box<dyn Source>>,
+        sources: Vec<Box<dyn RowSource>>,
         paths: Vec<PathBuf>,
-        reading: &Reading,
+        reading: &ReadOptions,
         roles: &Roles,
     ) -> Result<Table, Error> {
         let mut table = Table::made_wide(sources, reading, roles)?;
@@ -125,47 +131,48 @@ impl Table {
         Ok(table)
     }
 
-    /// A table over sources, which are made wide first where they are long.
+    /// Makes a table of sources. Long tables (one score per row) are made wide first.
     pub(crate) fn made_wide(
-        sources: Vec<Box<dyn Source>>,
-        reading: &Reading,
+        sources: Vec<Box<dyn RowSource>>,
+        reading: &ReadOptions,
         roles: &Roles,
     ) -> Result<Table, Error> {
         let Some(long) = &reading.long else { return Table::of(sources, reading, roles) };
-        let Widened { source, warnings, says } = widen(sources, reading, long)?;
+        let WideTable { source, warnings, says } = widen(sources, reading, long)?;
         let mut table = Table::of(vec![Box::new(source)], reading, roles)?;
         table.warnings.splice(0..0, warnings);
-        table.taken.widened = Some(says);
+        table.roles.widened = Some(says);
         Ok(table)
     }
 
+    /// Makes a table of sources, resolving the roles of their columns.
     pub(crate) fn of(
-        mut sources: Vec<Box<dyn Source>>,
-        reading: &Reading,
+        mut sources: Vec<Box<dyn RowSource>>,
+        reading: &ReadOptions,
         roles: &Roles,
     ) -> Result<Table, Error> {
         for source in &mut sources {
-            roles.asked().try_for_each(|name| source.adopt(name))?;
+            roles.named_columns().try_for_each(|name| source.add_column(name))?;
         }
         let Some(first) = sources.first() else { return Err(Error::NoFiles) };
-        let mut found = found::together(sources.iter().flat_map(|source| source.columns()));
-        let taken = roles.take(first.path(), &found)?;
+        let mut found = column_info::together(sources.iter().flat_map(|source| source.columns()));
+        let column_roles = roles.resolve(first.path(), &found)?;
         let mut warnings = Vec::new();
         for source in &sources {
-            warnings.extend(source.doubt());
-            warnings.extend(lacking(source.as_ref(), &taken)?);
+            warnings.extend(source.detection_warning());
+            warnings.extend(missing_columns(source.as_ref(), &column_roles)?);
         }
-        warnings.extend(taken.warnings().iter().cloned());
+        warnings.extend(column_roles.warnings().iter().cloned());
         let warnings = together(warnings);
         found.iter_mut().for_each(|found| found.cells = Vec::new());
         let columns = found.iter().map(|found| found.name.clone()).collect();
-        let everything = found.clone();
-        // A field within a column is written out with it, and by itself where it was read.
-        found.retain(|found| !found.nested || taken.reads(&found.name));
+        let all_columns = found.clone();
+        // A nested field is written as part of its column, and by itself only if it was read.
+        found.retain(|found| !found.nested || column_roles.reads(&found.name));
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let notation = reading.notation();
-        let read = taken.numbers();
-        let numeric = |source: &dyn Source| -> HashMap<String, Notation> {
+        let read = column_roles.numbers();
+        let numeric = |source: &dyn RowSource| -> HashMap<String, Notation> {
             let columns = source.columns().iter().filter(|found| read.contains(&*found.name));
             columns.map(|found| (found.name.clone(), notation.of_column(found))).collect()
         };
@@ -174,38 +181,41 @@ impl Table {
         Ok(Table {
             sources,
             inputs,
-            taken,
+            roles: column_roles,
             found,
-            everything,
+            all_columns,
             columns,
             notation,
             numeric,
             warnings,
             threads,
             first: 0,
-            spare: Spare::default(),
-            watch: Watch::default(),
-            ears: Ears::default(),
+            skipped: SkippedRows::default(),
+            watch: ProgressWatch::default(),
+            listener: WarningListener::default(),
         })
     }
 
-    /// The same table read by that many threads, 256 at the most; the results are the same.
+    /// Sets the number of threads, between 1 and 256. Results do not depend on it.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.clamp(1, MOST_THREADS);
         self
     }
 
-    /// The same table as part of a larger one: a [ranking](crate::rank) of it numbers rows from `first` on. Ties are ordered by the numbers of rows,
-    /// so that the best of parts that are ranked apart are those of the whole.
+    /// Numbers the rows from `first` on, for a table that is part of a larger one.
+    ///
+    /// [Ranking](fn@crate::rank) orders ties by row number, so that the best of separately ranked
+    /// parts are the best of the whole.
     ///
     /// ```
-    /// # use jurybox_files::{Judge, RankOptions, Roles, Table, rank};
+    /// # use jurybox_files::{Ranker, RankOptions, Roles, Table, rank};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("scores.csv");
     /// # std::fs::write(&path, "spam\n0.9\n0.2\n")?;
     /// let table = Table::open(&[path], &Roles::default(), false)?.numbered_from(1000);
-    /// let ranking = rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 1, ..RankOptions::default() })?;
+    /// let options = RankOptions { k: 1, ..RankOptions::default() };
+    /// let ranking = rank(&table, &Ranker::Weights(vec![1.0]), options)?;
     /// assert_eq!((ranking.winners()[0].row, ranking.rows()), (1000, 2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -215,27 +225,27 @@ impl Table {
         self
     }
 
-    /// How many threads work on it.
+    /// The number of threads that work on the table.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Every column that was found.
-    pub(crate) fn everything(&self) -> &[Found] {
-        &self.everything
+    /// All columns, including unused fields of nested objects.
+    pub(crate) fn all_columns(&self) -> &[ColumnInfo] {
+        &self.all_columns
     }
 
-    /// How whole rows of a source are to be shown.
-    pub(crate) fn show(&self, source: usize) -> Show<'_> {
-        Show {
+    /// The output columns of a source, and how their cells are converted.
+    pub(crate) fn output_columns(&self, source: usize) -> OutputColumns<'_> {
+        OutputColumns {
             columns: &self.found,
-            taken: &self.taken,
+            roles: &self.roles,
             numeric: &self.numeric[source],
             threads: self.threads,
         }
     }
 
-    /// What a person should know about the columns before believing a result.
+    /// Warnings about the columns.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table};
@@ -244,25 +254,26 @@ impl Table {
     /// std::fs::write(&paths[0], "spam,abuse\n0.1,0.2\n")?;
     /// std::fs::write(&paths[1], "spam\n0.3\n")?;
     /// let table = Table::open(&paths, &Roles::default(), false)?;
-    /// assert_eq!(table.taken().evaluators().to_string(), "spam, abuse");
-    /// assert!(table.warnings()[0].to_string().ends_with("tue.csv: there is no column `abuse`: its scores are missing"));
+    /// assert_eq!(table.roles().evaluators().to_string(), "spam, abuse");
+    /// assert_eq!(table.warnings()[0].code(), "missing-column");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Which column was taken as what.
-    pub fn taken(&self) -> &Taken {
-        &self.taken
+    /// The roles of the columns.
+    pub fn roles(&self) -> &ColumnRoles {
+        &self.roles
     }
 
-    /// Every column: those of the first source in its order, then what the others have beside them.
+    /// The names of all columns: those of the first source in order, then the additional ones of
+    /// the others.
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// The same without the fields within columns.
+    /// The names of all columns but those for fields of nested objects.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table};
@@ -275,25 +286,26 @@ impl Table {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn whole_columns(&self) -> impl Iterator<Item = &String> {
-        self.everything.iter().filter(|found| !found.nested).map(|found| &found.name)
+        self.all_columns.iter().filter(|found| !found.nested).map(|found| &found.name)
     }
 
-    /// The format in which rows are written where nothing else is said: that of the first source.
+    /// The default output format: that of the first source.
     pub fn format(&self) -> Format {
         self.sources[0].format()
     }
 
-    /// What messages about all of it call it: the path of the first file.
+    /// The path of the first file, as messages show it.
     pub fn path(&self) -> &Path {
         self.sources[0].path()
     }
 
-    /// What messages about one of its files call it.
+    /// The path of a file, as messages show it.
     pub fn path_of(&self, file: usize) -> &Path {
         self.sources[file].path()
     }
 
-    /// Refuses to write over one of the files that are read, and under a name that says a format which is not written.
+    /// Errors if `out` is one of the input files, or if its ending names a format that cannot be
+    /// written.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table};
@@ -310,8 +322,8 @@ impl Table {
         refuse_overwriting(&self.inputs, out)
     }
 
-    /// A name for the contents of each source, the same whatever it is called and however it is compressed; none for what has no
-    /// file and for what can be read only once.
+    /// A hash of each source's content, independent of file name and compression. `None` without
+    /// a file, and if the source can be read only once.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table};
@@ -326,7 +338,7 @@ impl Table {
         self.sources.iter().map(|source| source.fingerprint()).collect()
     }
 
-    /// The column of receipts, where this is a table of picks.
+    /// The name of the receipts column, if this is a file of picks.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table};
@@ -342,25 +354,25 @@ impl Table {
     }
 }
 
-/// What is wanted of a source that it has no column for. Without a single evaluator there is nothing to go by.
-fn lacking(source: &dyn Source, taken: &Taken) -> Result<Vec<Warning>, Error> {
+/// Warnings about the columns that a source lacks. Errors if it has no column of any evaluator.
+fn missing_columns(source: &dyn RowSource, column_roles: &ColumnRoles) -> Result<Vec<Warning>, Error> {
     let names: HashSet<&str> = source.columns().iter().map(|found| found.name.as_str()).collect();
     let has = |column: &str| names.contains(column);
-    taken.has_one_of(source.path(), names.iter().copied())?;
-    let evaluators = taken.evaluators.as_slice().iter().map(|evaluator| {
+    column_roles.has_one_of(source.path(), names.iter().copied())?;
+    let evaluators = column_roles.evaluators.as_slice().iter().map(|evaluator| {
         let what = if evaluator.direction == Direction::Context { "groups" } else { "scores" };
         (evaluator.name.as_str(), what)
     });
-    let reward = taken.reward().map(|column| (column, "rewards"));
-    let probability = taken.probability.as_deref().map(|column| (column, "probabilities"));
-    let key = taken.key.as_deref().map(|column| (column, "names of items, rounds or groups"));
-    let reviewer = taken.reviewer.as_deref().map(|column| (column, "names of reviewers"));
+    let reward = column_roles.reward().map(|column| (column, "rewards"));
+    let probability = column_roles.probability.as_deref().map(|column| (column, "probabilities"));
+    let key = column_roles.key.as_deref().map(|column| (column, "ids, rounds or groups"));
+    let reviewer = column_roles.reviewer.as_deref().map(|column| (column, "reviewers"));
     let wanted = evaluators.chain(reward).chain(probability).chain(key).chain(reviewer);
     let warning = |(column, what): (&str, &'static str)| {
         let (path, column) = (source.path().into(), column.to_string());
         if !has(&column) {
             Some(Warning::MissingColumn { path, more: 0, column, what })
-        } else if taken.is_unread(&column) {
+        } else if column_roles.is_unread(&column) {
             Some(Warning::IgnoredColumn { path, more: 0, column })
         } else {
             None

@@ -1,54 +1,54 @@
-//! Learning from files: what counts as a round, and in which order rows are shown.
+//! Learning from the rows of a table, round by round.
 
-use crate::ask::reviewer;
-use crate::echo::Echoes;
 use crate::error::Error;
-use crate::even::Chunk;
-use crate::judge::scores;
-use crate::table::{Table, Want};
-use crate::verdicts::Items;
+use crate::fixed_chunks::FixedChunk;
+use crate::join_verdicts::ItemList;
+use crate::leakage::Leakage;
+use crate::ranker::scores;
+use crate::scan_plan::reviewer;
+use crate::table::{ScanRequest, Table};
 use jurybox::{Example, Jury, Learnt, Reviewer};
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
-/// What a table teaches a jury.
+/// Counts of what a jury has learnt from a table.
 ///
 /// ```
-/// let learnt = jurybox_files::Taught { rows: 10, labelled: 4, ..Default::default() };
+/// let learnt = jurybox_files::LearnCounts { rows: 10, labelled: 4, ..Default::default() };
 /// assert!(learnt.labelled <= learnt.rows);
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
-pub struct Taught {
-    /// Rounds that the rows were shown in.
+pub struct LearnCounts {
+    /// Rounds into which the rows were divided.
     pub rounds: u64,
-    /// Rows that were observed.
+    /// Rows that the jury has observed.
     pub rows: u64,
     /// Rows with a reward.
     pub labelled: u64,
-    /// Rewards that the policy learnt from.
+    /// Rewards from which the policy has learnt.
     pub used: u64,
-    /// Rewards that the policy does not learn from.
-    pub passed_over: u64,
-    /// Rounds that came back after another had begun, and counted again.
-    pub scattered: u64,
-    /// Rows whose verdicts the state had learnt before, and that were passed over.
-    pub already: u64,
-    /// Rows of which the state had learnt the id before, with other scores or another verdict; they count.
-    pub known_ids: Items,
-    /// The least and the greatest reward, in the direction in which high is good.
+    /// Rewards from which the policy does not learn.
+    pub ignored_rewards: u64,
+    /// Rounds with rows after another round had begun, which were learnt as new rounds.
+    pub reopened_rounds: u64,
+    /// Rows that were skipped, because their verdicts were learnt before.
+    pub learnt_before: u64,
+    /// Rows whose id was learnt before with other scores or another verdict. They were counted.
+    pub known_ids: ItemList,
+    /// The least and the greatest reward, negated if low means high.
     #[serde(skip)]
     pub range: Option<(f64, f64)>,
-    /// Scores that were the rewards.
+    /// Evaluators whose scores equal the rewards.
     #[serde(skip)]
-    pub echoes: Echoes,
+    pub leakage: Leakage,
 }
 
-impl Taught {
-    fn add(&mut self, more: &Taught) {
+impl LearnCounts {
+    fn add(&mut self, more: &LearnCounts) {
         self.labelled += more.labelled;
         self.used += more.used;
-        self.passed_over += more.passed_over;
-        self.echoes.merge(&more.echoes);
+        self.ignored_rewards += more.ignored_rewards;
+        self.leakage.merge(&more.leakage);
         if let Some((least, greatest)) = more.range {
             let (low, high) = self.range.unwrap_or((least, greatest));
             self.range = Some((low.min(least), high.max(greatest)));
@@ -56,12 +56,15 @@ impl Taught {
     }
 }
 
-/// Shows a jury every row of a table, and the rewards where the table has them.
+/// Lets a jury learn from every row of a table, and from the rewards if the table has them. `first`
+/// is the time of the first round. After an error the jury is unchanged.
 ///
-/// Where the table has a column of rounds, each run of rows with the same value in it is a round, and rounds are shown in
-/// their order, which is what a policy that forgets needs; the rows of one round are held in memory. Otherwise each file
-/// is one round, chunks of its rows are learnt apart and merged. Either way the state depends, to the last bit, neither on
-/// the number of threads nor on the format or how the rows are cut into batches. After an error the jury is as it was.
+/// With a column of rounds, each run of rows with the same value is a round. Rounds are learnt in
+/// their order, as policies that forget need it; the rows of one round are held in memory. Without
+/// it, each file is a round, learnt in chunks that are merged.
+///
+/// The result is the same to the last bit for any number of threads, every format and all batch
+/// sizes.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table, teach};
@@ -73,77 +76,79 @@ impl Taught {
 /// for (key, rounds) in [(None, 1), (Some("day".to_string()), 2)] {
 ///     roles.key = key;
 ///     let table = Table::open(std::slice::from_ref(&path), &roles, false)?;
-///     let mut jury = jurybox_files::seat(&"lin-ucb".parse()?, table.taken().evaluators())?;
+///     let mut jury =
+///         jurybox_files::new_jury(&"lin-ucb".parse()?, table.roles().evaluators())?;
 ///     let taught = teach(&table, &mut jury, 0)?;
 ///     assert_eq!((taught.rows, taught.labelled, taught.rounds), (3, 2, rounds));
 ///     assert_eq!(jury.seen().rounds, rounds);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<Taught, Error> {
-    teach_but(table, jury, first, &[])
+pub fn teach(table: &Table, jury: &mut Jury, first: u64) -> Result<LearnCounts, Error> {
+    teach_except(table, jury, first, &[])
 }
 
-/// The same without some rows of each source, by their numbers there.
-pub(crate) fn teach_but(
+/// [`teach`] without the rows in `but`, which are row numbers in each source.
+pub(crate) fn teach_except(
     table: &Table,
     jury: &mut Jury,
     first: u64,
     but: &[HashSet<u64>],
-) -> Result<Taught, Error> {
+) -> Result<LearnCounts, Error> {
     let mut after = jury.clone();
-    let rewarded = table.taken().reward().is_some();
-    let mut taught = if table.taken().key.is_some() {
+    let rewarded = table.roles().reward().is_some();
+    let mut taught = if table.roles().key.is_some() {
         by_rounds(table, &mut after, first, rewarded, but)?
     } else {
         by_files(table, &mut after, first, rewarded, but)?
     };
-    taught.already = but.iter().map(|rows| rows.len() as u64).sum();
-    taught.rows -= taught.already;
+    taught.learnt_before = but.iter().map(|rows| rows.len() as u64).sum();
+    taught.rows -= taught.learnt_before;
     taught.rounds = after.seen().rounds - jury.seen().rounds;
-    let nothing = taught.labelled + taught.already == 0;
-    if let Some(reward) = table.taken().reward().filter(|_| nothing) {
+    let nothing = taught.labelled + taught.learnt_before == 0;
+    if let Some(reward) = table.roles().reward().filter(|_| nothing) {
         return Err(Error::NoReward { path: table.path().into(), column: reward.into() });
     }
     *jury = after;
     Ok(taught)
 }
 
-/// Shows a jury the scores of every row, and no reward. Returns how many rows there were; after an error the jury is as it was.
-pub(crate) fn show_all(table: &Table, jury: &mut Jury) -> Result<u64, Error> {
+/// Lets a jury observe the scores of every row, without rewards. Returns the number of rows. After
+/// an error the jury is unchanged.
+pub(crate) fn observe_all(table: &Table, jury: &mut Jury) -> Result<u64, Error> {
     let mut after = jury.clone();
-    let by = if table.taken().key.is_some() { by_rounds } else { by_files };
+    let by = if table.roles().key.is_some() { by_rounds } else { by_files };
     let rows = by(table, &mut after, 0, false, &[])?.rows;
     *jury = after;
     Ok(rows)
 }
 
-/// Every file a round, chunks of its rows in parallel.
+/// Learns each file as a round, its chunks in parallel.
 fn by_files(
     table: &Table,
     jury: &mut Jury,
     first: u64,
     reward: bool,
     but: &[HashSet<u64>],
-) -> Result<Taught, Error> {
-    let want = Want { reward, reviewer: reward, ..Want::default() };
-    let mut taught = Taught::default();
-    let mut files = ByFiles::new(jury)?;
+) -> Result<LearnCounts, Error> {
+    let want = ScanRequest { reward, reviewer: reward, ..ScanRequest::default() };
+    let mut taught = LearnCounts::default();
+    let mut files = PerFileJury::new(jury)?;
     let blank = files.blank.clone();
-    taught.rows = table.scan_even(
+    taught.rows = table.scan_fixed_chunks(
         want,
         |chunk| {
             let mut jury = blank.clone();
             let at = first.saturating_add(chunk.file as u64);
             let shown = match but.get(chunk.file).filter(|rows| !rows.is_empty()) {
-                None => show(&mut jury, chunk.scores, chunk.rewards, chunk.reviewers, at)?,
+                None => observe_batch(&mut jury, chunk.scores, chunk.rewards, chunk.reviewers, at)?,
                 Some(known) => {
-                    let Kept { scores, rewards, reviewers } =
-                        Kept::of(&chunk, known, blank.evaluators().len());
+                    let NewRowsOfChunk { scores, rewards, reviewers } =
+                        NewRowsOfChunk::of(&chunk, known, blank.evaluators().len());
                     if scores.is_empty() {
-                        Taught::default()
+                        LearnCounts::default()
                     } else {
-                        show(&mut jury, &scores, &rewards, &reviewers, at)?
+                        observe_batch(&mut jury, &scores, &rewards, &reviewers, at)?
                     }
                 }
             };
@@ -158,17 +163,17 @@ fn by_files(
     Ok(taught)
 }
 
-/// The rows of a chunk that are left.
+/// The rows of a chunk without those that were learnt before.
 #[derive(Default)]
-struct Kept {
+struct NewRowsOfChunk {
     scores: Vec<f64>,
     rewards: Vec<f64>,
     reviewers: Vec<Option<Reviewer>>,
 }
 
-impl Kept {
-    fn of(chunk: &Chunk<'_>, but: &HashSet<u64>, width: usize) -> Kept {
-        let mut kept = Kept::default();
+impl NewRowsOfChunk {
+    fn of(chunk: &FixedChunk<'_>, but: &HashSet<u64>, width: usize) -> NewRowsOfChunk {
+        let mut kept = NewRowsOfChunk::default();
         for (row, scores) in chunk.scores.chunks_exact(width).enumerate() {
             if !but.contains(&(chunk.row_in_file + row as u64)) {
                 kept.scores.extend_from_slice(scores);
@@ -180,21 +185,21 @@ impl Kept {
     }
 }
 
-/// A jury to which chunks of files are added in their order: those of one file are one round.
-pub(crate) struct ByFiles {
+/// A jury that merges chunks in order, those of one file as one round.
+pub(crate) struct PerFileJury {
     jury: Jury,
     blank: Jury,
     file: usize,
     of_file: Jury,
 }
 
-impl ByFiles {
-    pub(crate) fn new(jury: &Jury) -> Result<ByFiles, Error> {
+impl PerFileJury {
+    pub(crate) fn new(jury: &Jury) -> Result<PerFileJury, Error> {
         let blank = Jury::new(jury.spec(), jury.evaluators().clone())?;
-        Ok(ByFiles { jury: jury.clone(), file: 0, of_file: blank.clone(), blank })
+        Ok(PerFileJury { jury: jury.clone(), file: 0, of_file: blank.clone(), blank })
     }
 
-    /// Adds what was learnt of a chunk by a jury that had seen nothing.
+    /// Merges `learnt`, a blank jury that has learnt one chunk of `file`.
     pub(crate) fn take(&mut self, file: usize, learnt: &Jury) -> Result<(), Error> {
         if file != self.file {
             self.file = file;
@@ -211,17 +216,17 @@ impl ByFiles {
     }
 }
 
-/// Rounds as the column of rounds says, one after the other.
+/// Learns rounds by the column of rounds, one after the other.
 fn by_rounds(
     table: &Table,
     jury: &mut Jury,
     first: u64,
     reward: bool,
     but: &[HashSet<u64>],
-) -> Result<Taught, Error> {
+) -> Result<LearnCounts, Error> {
     let width = jury.evaluators().len();
-    let want = Want { reward, key: true, reviewer: reward, ..Want::default() };
-    let mut taught = Taught::default();
+    let want = ScanRequest { reward, key: true, reviewer: reward, ..ScanRequest::default() };
+    let mut taught = LearnCounts::default();
     let (mut round, mut at) = (None, first);
     let (mut held, mut rewarded, mut reviewed) = (Vec::new(), Vec::new(), Vec::new());
     let mut begun = HashSet::new();
@@ -238,9 +243,9 @@ fn by_rounds(
                     continue;
                 }
                 if round.as_ref() != Some(&key) {
-                    taught.scattered += u64::from(!begun.insert(hash_of(&key)));
+                    taught.reopened_rounds += u64::from(!begun.insert(hash_of(&key)));
                     if round.replace(key).is_some() {
-                        taught.add(&show(jury, &held, &rewarded, &reviewed, at)?);
+                        taught.add(&observe_batch(jury, &held, &rewarded, &reviewed, at)?);
                         at = at.saturating_add(1);
                     }
                     held.clear();
@@ -255,27 +260,27 @@ fn by_rounds(
         },
     )?;
     if round.is_some() {
-        taught.add(&show(jury, &held, &rewarded, &reviewed, at)?);
+        taught.add(&observe_batch(jury, &held, &rewarded, &reviewed, at)?);
     }
     Ok(taught)
 }
 
-/// Enough of a round's name to know it again.
+/// A hash of a round's name, to recognise it.
 fn hash_of(key: &str) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Shows one round; returns how many of its rows have a reward, and what was learnt from them. Reviewers are there for all rows or for
+/// Lets a jury observe one round, and learn from its rewards. `reviewers` has one entry per row, or
 /// none.
-pub(crate) fn show(
+pub(crate) fn observe_batch(
     jury: &mut Jury,
     values: &[f64],
     rewards: &[f64],
     reviewers: &[Option<Reviewer>],
     at: u64,
-) -> Result<Taught, Error> {
+) -> Result<LearnCounts, Error> {
     let width = jury.evaluators().len();
     jury.observe(&scores(values, width)?, at)?;
     let judged = |row: &usize| !rewards[*row].is_nan();
@@ -287,10 +292,17 @@ pub(crate) fn show(
     };
     let examples: Vec<Example<'_>> = rows.iter().map(example).collect();
     let by: Vec<Option<Reviewer>> = rows.iter().map(|&row| reviewers.get(row).copied().flatten()).collect();
-    let Learnt { used, passed_over } = jury.learn_by(&examples, &by, at)?;
-    let mut echoes = Echoes::default();
-    examples.iter().for_each(|example| echoes.see(example.scores, example.reward));
+    let Learnt { used, passed_over: ignored_rewards } = jury.learn_by(&examples, &by, at)?;
+    let mut leakage = Leakage::default();
+    examples.iter().for_each(|example| leakage.add(example.scores, example.reward));
     let rewards = || examples.iter().map(|example| example.reward);
     let range = rewards().reduce(f64::min).zip(rewards().reduce(f64::max));
-    Ok(Taught { labelled: examples.len() as u64, used, passed_over, range, echoes, ..Taught::default() })
+    Ok(LearnCounts {
+        labelled: examples.len() as u64,
+        used,
+        ignored_rewards,
+        range,
+        leakage,
+        ..LearnCounts::default()
+    })
 }

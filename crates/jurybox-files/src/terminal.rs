@@ -1,11 +1,11 @@
-//! Text from outside on a terminal: what would move the cursor, colour, rename the window or turn lines round is shown
-//! instead of obeyed.
+//! Escaping of text for terminals: characters that move the cursor, change colours, rename the
+//! window or reverse text are shown, not obeyed.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
-/// The text with every character that a terminal would act on written out as `\u001b`; line ends too, unless `lines` are
-/// to stay.
+/// The text with every character that a terminal acts on written as `\u001b`. Line ends are kept if
+/// `lines` is set.
 ///
 /// ```
 /// use jurybox_files::plain;
@@ -33,7 +33,8 @@ pub fn plain(text: &str, lines: bool) -> Cow<'_, str> {
     out.into()
 }
 
-/// Adds a line to a table for people. Whatever names stand in it, it is one line: a line break in a name would forge another.
+/// Appends a line to a text table. Line breaks in it are escaped, so that a name cannot forge a
+/// line.
 ///
 /// ```
 /// let mut table = String::new();
@@ -45,31 +46,31 @@ pub fn push_line(table: &mut String, line: &str) {
     table.push('\n');
 }
 
-/// Control characters of both kinds, and those that turn the direction of text. A tab does no harm.
+/// Whether a character is a control character other than a tab, or changes the direction of text.
 fn acts_on_a_terminal(c: char) -> bool {
     let turns =
         matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || (c.is_control() && c != '\t')
 }
 
-/// Standard output: as it is to a file or a pipe, plain on a terminal.
+/// Standard output that escapes text on a terminal and passes it on unchanged to a file or a pipe.
 #[derive(Debug)]
-pub(crate) struct Stdout {
+pub(crate) struct TerminalOutput {
     out: io::Stdout,
     on_terminal: bool,
-    /// The beginning of a character whose end has not come yet.
+    /// The start of a character whose end has not been written yet.
     begun: Vec<u8>,
 }
 
-impl Stdout {
+impl TerminalOutput {
     pub(crate) fn new() -> Self {
         let out = io::stdout();
         let on_terminal = out.is_terminal();
-        Stdout { out, on_terminal, begun: Vec::new() }
+        TerminalOutput { out, on_terminal, begun: Vec::new() }
     }
 }
 
-impl Write for Stdout {
+impl Write for TerminalOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.on_terminal {
             return self.out.write(bytes);

@@ -1,122 +1,133 @@
-//! What a person should know before believing a result.
+//! Warnings about tables: what was found odd though nothing failed.
 
-use crate::error::Place;
-use crate::number::{self, Cell, Notation};
+use crate::cell_number::{self, Notation, ParsedCell};
+use crate::error::RowPosition;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What a person should know though nothing failed.
+/// A warning about a table: a result is possible, but may not be what was meant.
 ///
 /// ```
-/// let warning = jurybox_files::Warning::MissingColumn { path: "mon.csv".into(), more: 2, column: "spam".into(), what: "scores" };
-/// assert_eq!(warning.to_string(), "mon.csv and 2 more files: there is no column `spam`: its scores are missing");
+/// let warning = jurybox_files::Warning::MissingColumn {
+///     path: "mon.csv".into(),
+///     more: 2,
+///     column: "spam".into(),
+///     what: "scores",
+/// };
+/// assert_eq!(
+///     warning.to_string(),
+///     "mon.csv and 2 more files: there is no column `spam`: its scores are missing"
+/// );
 /// assert_eq!(warning.code(), "missing-column");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A column that is wanted, and that some files do not have.
+    /// A column with a role that some files do not have.
     MissingColumn {
         /// The first file.
         path: PathBuf,
-        /// Of how many files behind it the same holds.
+        /// The number of further files without it.
         more: usize,
         /// The column.
         column: String,
-        /// What is missing with it.
+        /// The values that are missing, such as `scores`.
         what: &'static str,
     },
-    /// A column in which a few cells are no numbers: they count as missing.
-    OddCells(Odd),
-    /// A column that is no evaluator because its first rows are empty, and that has values further down.
-    LateValues(Odd),
-    /// A column that is to be read, and in which no row has a value.
+    /// A column in which a few cells are not numbers; they count as missing.
+    OddCells(OddColumn),
+    /// A column that is not an evaluator because its first rows are empty, but has values further
+    /// down.
+    LateValues(OddColumn),
+    /// A column of scores without any value.
     NoValues {
         /// The first file.
         path: PathBuf,
-        /// Of how many files behind it the same holds.
+        /// The number of further files without it.
         more: usize,
         /// The column.
         column: String,
     },
-    /// Keys of JSON lines that are on none of the first lines, by which columns are told.
+    /// Keys of JSON lines that are not on the first lines, by which columns are found.
     LateKeys {
         /// The file.
         path: PathBuf,
-        /// The first of them, and where each first stands.
-        keys: Vec<(String, Place)>,
+        /// The first such keys, each with its first position.
+        keys: Vec<(String, RowPosition)>,
     },
-    /// A CSV file whose header looks like a row.
+    /// A CSV file whose header has numbers in it, and may be a row.
     HeaderOfNumbers {
         /// The file.
         path: PathBuf,
         /// The first names in it.
         header: Vec<String>,
     },
-    /// A column that is no evaluator because its cells, such as `1,234`, may be thousands or decimals.
+    /// A column that is not an evaluator because its cells, such as `1,234`, can be read in two
+    /// ways.
     TwoNumbers {
         /// The first file.
         path: PathBuf,
         /// The column.
         column: String,
     },
-    /// A column that is no evaluator because it looks like ids, though some of them are missing or come again.
+    /// A column that is not an evaluator because it looks like ids, though some are empty or
+    /// repeated.
     NearlyIds {
         /// The first file.
         path: PathBuf,
         /// The column.
         column: String,
-        /// How many cells are empty, among the rows looked at.
+        /// The number of empty cells among the first rows.
         missing: usize,
-        /// How many are as another one before.
+        /// The number of repeated cells among the first rows.
         repeated: usize,
     },
-    /// A column of numbers that is no evaluator because it is named like a verdict, or is one because there is no other.
+    /// A numeric column named like a verdict. It is an evaluator only if there is no other one.
     NamedLikeAVerdict {
         /// The first file.
         path: PathBuf,
         /// The column.
         column: String,
-        /// Whether it is taken for an evaluator.
-        taken: bool,
+        /// Whether it is an evaluator.
+        is_evaluator: bool,
     },
     /// Evaluators of large whole numbers beside others whose scores are from 0 to 1.
     OtherScale {
         /// The first file.
         path: PathBuf,
-        /// Each with its least and its greatest number, among the rows looked at.
+        /// The evaluators, each with the range of its numbers among the first rows.
         columns: Vec<(String, String)>,
     },
-    /// A table that has one score a row, and looks like a long one.
+    /// A table with one score per row that looks like a long table.
     LooksLong {
         /// The first file.
         path: PathBuf,
-        /// The column that seems to name items.
+        /// The column that seems to hold items.
         item: String,
-        /// The one that seems to name who graded them.
+        /// The column that seems to hold those who graded them.
         judge: String,
-        /// The one evaluator.
+        /// The only evaluator.
         grade: String,
     },
-    /// Rows that no evaluator tells apart: they were ranked, and are in no order.
+    /// Ranked rows that all have the same value, so that their order means nothing.
     NoOrder {
         /// The first file.
         path: PathBuf,
-        /// How many rows there are.
+        /// The number of rows.
         rows: u64,
     },
-    /// Something about a long table that was made wide.
+    /// A finding about a long table that was made wide.
     Long {
         /// The first file.
         path: PathBuf,
-        /// What.
+        /// The finding, in words.
         what: String,
     },
-    /// The column of an evaluator that a jury knows, and that is not to be read.
+    /// An ignored column of an evaluator that the jury has learnt.
     IgnoredColumn {
         /// The first file.
         path: PathBuf,
-        /// Of how many files behind it the same holds.
+        /// The number of further files without it.
         more: usize,
         /// The column.
         column: String,
@@ -124,7 +135,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// What kind of warning this is, in a word that stays the same whatever becomes of the message.
+    /// The code of this kind of warning, which does not change when messages do.
     pub fn code(&self) -> &'static str {
         match self {
             Warning::MissingColumn { .. } => "missing-column",
@@ -146,7 +157,7 @@ impl Warning {
 }
 
 impl Warning {
-    /// What it is about, where it is about a whole column of a file, and in how many files beside the first.
+    /// Code, column and number of further files of a warning that can be joined over files.
     fn column(&mut self) -> Option<(&'static str, &str, &mut usize)> {
         let code = self.code();
         match self {
@@ -158,12 +169,12 @@ impl Warning {
     }
 }
 
-/// What is to be said of a column in many files, said once.
+/// Joins warnings about the same column of several files into one.
 pub(crate) fn together(warnings: impl IntoIterator<Item = Warning>) -> Vec<Warning> {
-    let mut told: Vec<Warning> = Vec::new();
+    let mut joined: Vec<Warning> = Vec::new();
     'next: for mut warning in warnings {
         if let Some((code, column, _)) = warning.column() {
-            for known in &mut told {
+            for known in &mut joined {
                 if let Some((other, of, more)) = known.column()
                     && (other, of) == (code, column)
                 {
@@ -172,11 +183,12 @@ pub(crate) fn together(warnings: impl IntoIterator<Item = Warning>) -> Vec<Warni
                 }
             }
         }
-        told.push(warning);
+        joined.push(warning);
     }
-    told
+    joined
 }
 
+/// `mon.csv and 2 more files`
 fn and_more(path: &Path, more: usize) -> String {
     let files = if more == 1 { "file" } else { "files" };
     if more == 0 { path.display().to_string() } else { format!("{} and {more} more {files}", path.display()) }
@@ -193,7 +205,7 @@ impl fmt::Display for Warning {
             }
             Warning::LateValues(odd) => write!(
                 f,
-                "{}, column `{}`: its first rows are empty, and so it is no evaluator; {} cells further down have a value: {}",
+                "{}, column `{}` is not used as an evaluator, because its first rows are empty; {} cells further down have a value: {}",
                 odd.path.display(),
                 odd.column,
                 odd.odd,
@@ -203,24 +215,24 @@ impl fmt::Display for Warning {
                 write!(f, "{}: column `{column}` has no value in any row", and_more(path, *more))
             }
             Warning::LateKeys { path, keys } => {
-                let name = |(key, place): &(String, Place)| format!("`{key}` ({place})");
+                let name = |(key, place): &(String, RowPosition)| format!("`{key}` ({place})");
                 let keys: Vec<String> = keys.iter().map(name).collect();
                 write!(
                     f,
-                    "{}: keys that first come late, and that nobody asked for, do not travel along: {}",
+                    "{}: these keys first appear far down and are not written out: {}",
                     path.display(),
                     keys.join(", ")
                 )
             }
             Warning::HeaderOfNumbers { path, header } => write!(
                 f,
-                "{}: the first line is taken as the names of the columns, and it has numbers in it: {}",
+                "{}: the first line is read as the names of the columns, but has numbers in it: {}",
                 path.display(),
                 header.join(", ")
             ),
             Warning::TwoNumbers { path, column } => write!(
                 f,
-                "{}: column `{column}` has numbers such as 1,234, which may be thousands or decimals, and is no evaluator",
+                "{}: column `{column}` is not used as an evaluator: numbers such as 1,234 may be thousands or decimals",
                 path.display()
             ),
             Warning::NearlyIds { path, column, missing, repeated } => {
@@ -229,32 +241,35 @@ impl fmt::Display for Warning {
                 let flaws = flaws.into_iter().flatten().collect::<Vec<_>>().join(" and ");
                 write!(
                     f,
-                    "{}: column `{column}` looks like ids, {flaws}, and is no evaluator",
+                    "{}: column `{column}` is not used as an evaluator: it looks like ids ({flaws})",
                     path.display()
                 )
             }
-            Warning::NamedLikeAVerdict { path, column, taken } => {
-                let is =
-                    if *taken { "taken for an evaluator, since there is no other" } else { "no evaluator" };
-                write!(f, "{}: column `{column}` is named like a verdict, and is {is}", path.display())
+            Warning::NamedLikeAVerdict { path, column, is_evaluator } => {
+                let used = if *is_evaluator {
+                    "used as an evaluator, because there is no other"
+                } else {
+                    "not used as an evaluator"
+                };
+                write!(f, "{}: column `{column}` is named like a verdict and {used}", path.display())
             }
             Warning::OtherScale { path, columns } => {
                 let name = |(column, range): &(String, String)| format!("`{column}` ({range})");
                 let list = columns.iter().map(name).collect::<Vec<_>>().join(", ");
                 write!(
                     f,
-                    "{}: large whole numbers beside scores from 0 to 1 are taken for evaluators: {list}",
+                    "{}: evaluators have large whole numbers, while others have scores from 0 to 1: {list}",
                     path.display()
                 )
             }
             Warning::LooksLong { path, item, judge, grade } => write!(
                 f,
-                "{}: a row seems to be one grade, `{grade}` of `{item}` by `{judge}`, and each is taken for an item",
+                "{}: each row is used as an item, but seems to be one grade: `{grade}` of `{item}` by `{judge}`",
                 path.display()
             ),
             Warning::NoOrder { path, rows } => write!(
                 f,
-                "{}: nothing tells the {rows} rows apart: they are in no order, and those with a score share the first rank",
+                "{}: all {rows} rows have the same value: their order means nothing, and those with a score share the first rank",
                 path.display()
             ),
             Warning::Long { path, what } => write!(f, "{}: {what}", path.display()),
@@ -265,62 +280,92 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Cells of a column that were not expected: no numbers where numbers are read, or values where there were none.
+/// The odd cells of a column: words where numbers were expected, or values where cells were empty.
 ///
 /// ```
-/// use jurybox_files::{Odd, Place};
-/// let first = vec![(Place::Line(7), "high".to_string())];
-/// let odd = Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false };
+/// use jurybox_files::{OddColumn, RowPosition};
+/// let first = vec![(RowPosition::Line(7), "high".to_string())];
+/// let odd = OddColumn {
+///     path: "mon.csv".into(),
+///     column: "spam".into(),
+///     odd: 1,
+///     of: 90,
+///     first,
+///     is_reward: false,
+/// };
 /// assert_eq!(odd.first[0].1, "high");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Odd {
+pub struct OddColumn {
     /// The file.
     pub path: PathBuf,
     /// The column.
     pub column: String,
-    /// How many there are.
+    /// The number of odd cells.
     pub odd: u64,
-    /// Of how many that are not missing.
+    /// The number of cells that are not missing.
     pub of: u64,
-    /// The first of them, and where they stand.
-    pub first: Vec<(Place, String)>,
-    /// Whether it is a column of verdicts, in which words may stand.
+    /// The first odd cells with their positions.
+    pub first: Vec<(RowPosition, String)>,
+    /// Whether it is a column of verdicts, which may hold words.
     pub is_reward: bool,
 }
 
-impl Odd {
-    /// Whether the cells that are named may be thousands or decimals: `1,234`.
+impl OddColumn {
+    /// Whether the first odd cells may be thousands or decimals, such as `1,234`.
     ///
     /// ```
-    /// use jurybox_files::{Odd, Place};
-    /// let first = vec![(Place::Line(7), "1,234".to_string())];
-    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false }.may_be_two_numbers());
+    /// use jurybox_files::{OddColumn, RowPosition};
+    /// let first = vec![(RowPosition::Line(7), "1,234".to_string())];
+    /// assert!(
+    ///     OddColumn {
+    ///         path: "mon.csv".into(),
+    ///         column: "spam".into(),
+    ///         odd: 1,
+    ///         of: 90,
+    ///         first,
+    ///         is_reward: false
+    ///     }
+    ///     .may_be_two_numbers()
+    /// );
     /// ```
     pub fn may_be_two_numbers(&self) -> bool {
         !self.first.is_empty() && self.first.iter().all(|(_, cell)| Notation::is_either(cell.as_bytes()))
     }
 
-    /// Whether the cells that are named are numbers, and of another scale than the column: `20` among `13%`, or `99%` among marks.
+    /// Whether the first odd cells are numbers of another scale than the column: `20` among `13%`,
+    /// or `99%` among grades.
     ///
     /// ```
-    /// use jurybox_files::{Odd, Place};
-    /// let first = vec![(Place::Line(7), "20".to_string())];
-    /// assert!(Odd { path: "mon.csv".into(), column: "spam".into(), odd: 1, of: 90, first, is_reward: false }.is_of_another_scale());
+    /// use jurybox_files::{OddColumn, RowPosition};
+    /// let first = vec![(RowPosition::Line(7), "20".to_string())];
+    /// assert!(
+    ///     OddColumn {
+    ///         path: "mon.csv".into(),
+    ///         column: "spam".into(),
+    ///         odd: 1,
+    ///         of: 90,
+    ///         first,
+    ///         is_reward: false
+    ///     }
+    ///     .is_of_another_scale()
+    /// );
     /// ```
     pub fn is_of_another_scale(&self) -> bool {
-        let number = |cell: &str| matches!(number::parse(cell.as_bytes()), Cell::Number(_));
+        let number = |cell: &str| matches!(cell_number::parse(cell.as_bytes()), ParsedCell::Number(_));
         !self.first.is_empty() && self.first.iter().all(|(_, cell)| number(cell))
     }
 
+    /// Where the odd cells are, and how many.
     pub(crate) fn counted(&self) -> String {
-        let Odd { path, column, odd, of, .. } = self;
-        let (cells, are) = if *of == 1 { ("cell", "is no number") } else { ("cells", "are no numbers") };
+        let OddColumn { path, column, odd, of, .. } = self;
+        let (cells, are) = if *of == 1 { ("cell", "is not a number") } else { ("cells", "are not numbers") };
         format!("{}, column `{column}`: {odd} of {of} {cells} {are}", path.display())
     }
 
+    /// The first odd cells with their positions, as a list.
     pub(crate) fn named(&self) -> String {
-        let name = |(place, cell): &(Place, String)| format!("`{cell}` ({place})");
+        let name = |(place, cell): &(RowPosition, String)| format!("`{cell}` ({place})");
         self.first.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 }

@@ -1,78 +1,81 @@
-//! What goes out: documents and tables, plain or compressed; aside first, renamed when whole.
+//! Writing of documents and tables: to a temporary file first, renamed once complete.
 
-use crate::column::Slab;
 use crate::destination::Destination;
 use crate::error::Error;
 use crate::format::Format;
-use crate::terminal::Stdout;
-use crate::unfinished;
+use crate::output_rows::OutputRows;
+use crate::temporary_files;
+use crate::terminal::TerminalOutput;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Where a document or a table goes: aside first, and in its place only when it is whole.
+/// An output file that takes its name only when complete.
 ///
 /// ```
 /// use std::io::Write;
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("report.html");
-/// let mut aside = jurybox_files::Aside::new(&path)?;
+/// let mut aside = jurybox_files::PendingFile::new(&path)?;
 /// aside.write_all(b"<p>half")?;
 /// drop(aside); // something failed: nothing is left behind
 /// assert_eq!(std::fs::read_dir(dir.path())?.count(), 0);
 ///
-/// let mut aside = jurybox_files::Aside::new(&path)?;
+/// let mut aside = jurybox_files::PendingFile::new(&path)?;
 /// aside.write_all(b"<p>whole")?;
 /// aside.finish()?;
 /// assert_eq!(std::fs::read(&path)?, b"<p>whole");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Aside {
+pub struct PendingFile {
     path: PathBuf,
-    to: To,
+    to: OutputTarget,
 }
 
+/// The target of an output.
 #[derive(Debug)]
-enum To {
+enum OutputTarget {
     File(BufWriter<NamedTempFile>),
-    Stdout(BufWriter<Stdout>),
-    /// A device or a pipe: there is nothing to rename.
+    Stdout(BufWriter<TerminalOutput>),
+    /// A device or a pipe, which is written directly.
     Through(BufWriter<std::fs::File>),
-    /// Wherever else bytes can go.
-    Stream(Stream),
+    /// Any other writer.
+    Stream(StdoutStream),
 }
 
-struct Stream(BufWriter<Box<dyn Write + Send>>);
+struct StdoutStream(BufWriter<Box<dyn Write + Send>>);
 
-impl std::fmt::Debug for Stream {
+impl std::fmt::Debug for StdoutStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Stream")
     }
 }
 
-impl Aside {
-    /// Begins a file beside the one that `path` leads to, or writes through where it is `-`, a device or a pipe. A file that
-    /// is there already hands on its permissions, and its owner where the system lets us.
-    pub fn new(path: &Path) -> Result<Aside, Error> {
+impl PendingFile {
+    /// Creates a temporary file next to the target of `path`, or writes directly if `path` is `-`,
+    /// a device or a pipe. An existing file passes on its permissions and, where allowed, its
+    /// owner.
+    pub fn new(path: &Path) -> Result<PendingFile, Error> {
         Ok(match Destination::of(path)? {
             Destination::Stdout => {
-                let out = BufWriter::with_capacity(1 << 16, Stdout::new());
-                Aside { path: "standard output".into(), to: To::Stdout(out) }
+                let out = BufWriter::with_capacity(1 << 16, TerminalOutput::new());
+                PendingFile { path: "standard output".into(), to: OutputTarget::Stdout(out) }
             }
-            Destination::Through(file) => {
-                Aside { path: path.into(), to: To::Through(BufWriter::with_capacity(1 << 16, file)) }
-            }
+            Destination::Through(file) => PendingFile {
+                path: path.into(),
+                to: OutputTarget::Through(BufWriter::with_capacity(1 << 16, file)),
+            },
             Destination::File { path, about } => {
-                let file = unfinished::begin(&path, about.as_ref())?;
-                Aside { path, to: To::File(BufWriter::with_capacity(1 << 16, file)) }
+                let file = temporary_files::begin(&path, about.as_ref())?;
+                PendingFile { path, to: OutputTarget::File(BufWriter::with_capacity(1 << 16, file)) }
             }
         })
     }
 
-    /// Begins a file that takes this very name, whatever stands there: a link that somebody has put in a folder for all is replaced,
-    /// and not followed.
+    /// Creates a file that will take exactly the name `path`. An existing symbolic link is
+    /// replaced, not followed, which matters in folders where others can create links.
     ///
     /// ```
     /// # #[cfg(unix)] {
@@ -82,47 +85,49 @@ impl Aside {
     /// let (path, diary) = (dir.path().join("page.html"), dir.path().join("diary.txt"));
     /// std::fs::write(&diary, "mine")?;
     /// std::os::unix::fs::symlink(&diary, &path)?;
-    /// let mut aside = jurybox_files::Aside::replacing(&path)?;
+    /// let mut aside = jurybox_files::PendingFile::replacing(&path)?;
     /// aside.write_all(b"<p>whole")?;
     /// aside.finish()?;
-    /// assert_eq!((std::fs::read(&path)?, std::fs::read(&diary)?), (b"<p>whole".to_vec(), b"mine".to_vec()));
+    /// assert_eq!(std::fs::read(&path)?, b"<p>whole");
+    /// assert_eq!(std::fs::read(&diary)?, b"mine");
     /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn replacing(path: &Path) -> Result<Aside, Error> {
-        let file = BufWriter::with_capacity(1 << 16, unfinished::begin(path, None)?);
-        Ok(Aside { path: path.into(), to: To::File(file) })
+    pub fn replacing(path: &Path) -> Result<PendingFile, Error> {
+        let file = BufWriter::with_capacity(1 << 16, temporary_files::begin(path, None)?);
+        Ok(PendingFile { path: path.into(), to: OutputTarget::File(file) })
     }
 
-    /// Writes through to whatever takes bytes.
-    pub(crate) fn stream(out: Box<dyn Write + Send>) -> Aside {
+    /// Writes directly to any writer.
+    pub(crate) fn stream(out: Box<dyn Write + Send>) -> PendingFile {
         let out = BufWriter::with_capacity(1 << 16, out);
-        Aside { path: "the stream".into(), to: To::Stream(Stream(out)) }
+        PendingFile { path: "the stream".into(), to: OutputTarget::Stream(StdoutStream(out)) }
     }
 
-    /// Writes out what is left and puts the file in its place.
+    /// Flushes the file and renames it to its final name.
     pub fn finish(mut self) -> Result<(), Error> {
         self.settle().map_err(|e| self.failed(e))?;
         let failed = |e| Error::io(&self.path, "write", e);
         match self.to {
-            To::Stdout(_) | To::Through(_) | To::Stream(_) => Ok(()),
-            To::File(out) => {
+            OutputTarget::Stdout(_) | OutputTarget::Through(_) | OutputTarget::Stream(_) => Ok(()),
+            OutputTarget::File(out) => {
                 let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
                 file.persist(&self.path).map(drop).map_err(|e| failed(e.error))
             }
         }
     }
 
-    /// Writes out what is left. A file is on disk before it takes its name: a crash leaves the old one or the new one.
+    /// Flushes to disk before the renaming, so that a crash leaves either the old file or the new
+    /// one.
     fn settle(&mut self) -> io::Result<()> {
         self.flush()?;
         match &self.to {
-            To::File(out) => out.get_ref().as_file().sync_all(),
+            OutputTarget::File(out) => out.get_ref().as_file().sync_all(),
             _ => Ok(()),
         }
     }
 
-    /// What messages call it.
+    /// The path as messages show it.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -132,27 +137,27 @@ impl Aside {
     }
 }
 
-impl Write for Aside {
+impl Write for PendingFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.to {
-            To::File(out) => out.write(bytes),
-            To::Stdout(out) => out.write(bytes),
-            To::Through(out) => out.write(bytes),
-            To::Stream(out) => out.0.write(bytes),
+            OutputTarget::File(out) => out.write(bytes),
+            OutputTarget::Stdout(out) => out.write(bytes),
+            OutputTarget::Through(out) => out.write(bytes),
+            OutputTarget::Stream(out) => out.0.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
-            To::File(out) => out.flush(),
-            To::Stdout(out) => out.flush(),
-            To::Through(out) => out.flush(),
-            To::Stream(out) => out.0.flush(),
+            OutputTarget::File(out) => out.flush(),
+            OutputTarget::Stdout(out) => out.flush(),
+            OutputTarget::Through(out) => out.flush(),
+            OutputTarget::Stream(out) => out.0.flush(),
         }
     }
 }
 
-/// Writes a whole document.
+/// Writes a whole document: to a temporary file first, which is then renamed.
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;
@@ -160,40 +165,43 @@ impl Write for Aside {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_whole(path: &Path, text: &str) -> Result<(), Error> {
-    Ready::new(path, text)?.publish()
+    FinishedFile::new(path, text)?.publish()
 }
 
-/// A document that is written, and has yet to take its name: what can fail has not failed, and nothing has changed.
+/// A complete document that has yet to take its name.
+///
+/// All that is likely to fail is done, and nothing visible has changed.
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("a.json");
-/// let ready = jurybox_files::Ready::new(&path, "{}\n")?;
+/// let ready = jurybox_files::FinishedFile::new(&path, "{}\n")?;
 /// assert!(!path.exists());
 /// ready.publish()?;
 /// assert_eq!(std::fs::read_to_string(&path)?, "{}\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Ready {
-    aside: Aside,
-    /// What goes to a place that has no name to take, and is written at the last moment.
+pub struct FinishedFile {
+    aside: PendingFile,
+    /// The text for a target that is written directly, held back until
+    /// [`publish`](FinishedFile::publish).
     text: Option<String>,
 }
 
-impl Ready {
-    /// Writes a whole document aside, down to the disk.
-    pub fn new(path: &Path, text: impl Into<String>) -> Result<Ready, Error> {
-        let (mut aside, text) = (Aside::new(path)?, text.into());
-        if !matches!(aside.to, To::File(_)) {
-            return Ok(Ready { aside, text: Some(text) });
+impl FinishedFile {
+    /// Writes a document to a temporary file and flushes it to disk.
+    pub fn new(path: &Path, text: impl Into<String>) -> Result<FinishedFile, Error> {
+        let (mut aside, text) = (PendingFile::new(path)?, text.into());
+        if !matches!(aside.to, OutputTarget::File(_)) {
+            return Ok(FinishedFile { aside, text: Some(text) });
         }
         let written = aside.write_all(text.as_bytes()).and_then(|()| aside.settle());
         written.map_err(|e| aside.failed(e))?;
-        Ok(Ready { aside, text: None })
+        Ok(FinishedFile { aside, text: None })
     }
 
-    /// Puts it in its place.
+    /// Renames the document to its final name.
     pub fn publish(mut self) -> Result<(), Error> {
         let text = self.text.unwrap_or_default();
         self.aside.write_all(text.as_bytes()).map_err(|e| self.aside.failed(e))?;
@@ -201,117 +209,126 @@ impl Ready {
     }
 }
 
-/// A table being written, in one format.
-pub(crate) trait Sink: Send {
+/// The writer of a table in one format.
+pub(crate) trait TableSink: Send {
     /// Writes some rows.
-    fn write(&mut self, slab: &Slab) -> Result<(), Error>;
+    fn write(&mut self, output: &OutputRows) -> Result<(), Error>;
 
-    /// Puts the finished file in its place.
+    /// Completes the file and renames it to its final name.
     fn finish(self: Box<Self>) -> Result<(), Error>;
 }
 
-/// How a table is written.
+/// The format and the safety of an output table.
 ///
 /// ```
-/// use jurybox_files::{Format, Layout};
-/// let plain = Layout::from(Format::Csv);
-/// assert!(!plain.safe_csv && Layout { safe_csv: true, ..plain }.format == Format::Csv);
+/// use jurybox_files::{Format, OutputLayout};
+/// let plain = OutputLayout::from(Format::Csv);
+/// assert!(!plain.safe_csv && OutputLayout { safe_csv: true, ..plain }.format == Format::Csv);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
-    /// The format where the file's name does not say one.
+pub struct OutputLayout {
+    /// The format to use where the file name has no known ending.
     pub format: Format,
-    /// Whether cells of a CSV that a spreadsheet would run are to be [text](crate::without_formula).
+    /// Whether CSV cells that a spreadsheet would run as formulas are written as
+    /// [text](crate::without_formula).
     pub safe_csv: bool,
 }
 
-impl From<Format> for Layout {
-    fn from(format: Format) -> Layout {
-        Layout { format, safe_csv: false }
+impl From<Format> for OutputLayout {
+    fn from(format: Format) -> OutputLayout {
+        OutputLayout { format, safe_csv: false }
     }
 }
 
-/// A table being written.
-pub(crate) struct Writer {
-    sink: Box<dyn Sink>,
-    /// Whether a spreadsheet must find no formula.
+/// A table being written, in any format.
+pub(crate) struct TableWriter {
+    sink: Box<dyn TableSink>,
+    /// Whether cells that a spreadsheet would run as formulas are written as text.
     safe: bool,
 }
 
-impl Writer {
-    /// Begins a table; the format is what the name says, otherwise that of the layout.
-    pub(crate) fn new(path: &Path, layout: impl Into<Layout>) -> Result<Writer, Error> {
+impl TableWriter {
+    /// Creates a table. The format is that of the file name, otherwise that of the layout.
+    pub(crate) fn new(path: &Path, layout: impl Into<OutputLayout>) -> Result<TableWriter, Error> {
         let layout = layout.into();
         let format = Format::of_name(&path.to_string_lossy()).unwrap_or(layout.format);
-        Writer::in_format(Aside::new(path)?, path, format, layout.safe_csv)
+        TableWriter::in_format(PendingFile::new(path)?, path, format, layout.safe_csv)
     }
 
-    /// Begins a table that has no name.
-    pub(crate) fn over(aside: Aside, layout: impl Into<Layout>) -> Result<Writer, Error> {
+    /// Creates a table in an output that has no file name.
+    pub(crate) fn over(aside: PendingFile, layout: impl Into<OutputLayout>) -> Result<TableWriter, Error> {
         let layout = layout.into();
-        Writer::in_format(aside, Path::new(""), layout.format, layout.safe_csv)
+        TableWriter::in_format(aside, Path::new(""), layout.format, layout.safe_csv)
     }
 
-    fn in_format(aside: Aside, name: &Path, format: Format, safe_csv: bool) -> Result<Writer, Error> {
-        let sink = (format.about().create)(aside, name)?;
-        Ok(Writer { sink, safe: safe_csv && format == Format::Csv })
+    fn in_format(
+        aside: PendingFile,
+        name: &Path,
+        format: Format,
+        safe_csv: bool,
+    ) -> Result<TableWriter, Error> {
+        let sink = (format.info().create)(aside, name)?;
+        Ok(TableWriter { sink, safe: safe_csv && format == Format::Csv })
     }
 
-    pub(crate) fn write(&mut self, slab: &Slab) -> Result<(), Error> {
-        if self.safe { self.sink.write(&slab.without_formulas()) } else { self.sink.write(slab) }
+    pub(crate) fn write(&mut self, output: &OutputRows) -> Result<(), Error> {
+        if self.safe { self.sink.write(&output.without_formulas()) } else { self.sink.write(output) }
     }
 
-    /// Puts the finished file in its place.
+    /// Completes the file and renames it to its final name.
     pub(crate) fn finish(self) -> Result<(), Error> {
         self.sink.finish()
     }
 }
 
-/// Text on its way out, compressed as the name says.
-pub(crate) struct Squeeze {
-    /// As messages are to name it: `-` is standard output.
+/// Compressed text output; the compression is chosen by the file name's ending.
+pub(crate) struct CompressedWriter {
+    /// The path as messages show it: `standard output` for `-`.
     path: PathBuf,
-    by: By,
+    by: Compressor,
 }
 
-enum By {
-    Nothing(Aside),
-    Gzip(flate2::write::GzEncoder<Aside>),
-    Zstd(zstd::stream::write::Encoder<'static, Aside>),
+/// The compression of an output, if any.
+enum Compressor {
+    Nothing(PendingFile),
+    Gzip(flate2::write::GzEncoder<PendingFile>),
+    Zstd(zstd::stream::write::Encoder<'static, PendingFile>),
 }
 
-impl Squeeze {
-    pub(crate) fn new(aside: Aside, name: &Path) -> Result<Squeeze, Error> {
+impl CompressedWriter {
+    pub(crate) fn new(aside: PendingFile, name: &Path) -> Result<CompressedWriter, Error> {
         let path = aside.path().to_path_buf();
         let ending = name.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
         let by = match ending.as_deref() {
-            Some("gz") => By::Gzip(flate2::write::GzEncoder::new(aside, flate2::Compression::default())),
+            Some("gz") => {
+                Compressor::Gzip(flate2::write::GzEncoder::new(aside, flate2::Compression::default()))
+            }
             Some("zst") => {
                 let encoder = zstd::stream::write::Encoder::new(aside, 3);
-                By::Zstd(encoder.map_err(|e| Error::io(&path, "write", e))?)
+                Compressor::Zstd(encoder.map_err(|e| Error::io(&path, "write", e))?)
             }
-            _ => By::Nothing(aside),
+            _ => Compressor::Nothing(aside),
         };
-        Ok(Squeeze { path, by })
+        Ok(CompressedWriter { path, by })
     }
 
-    /// Writes text.
+    /// Appends text.
     pub(crate) fn put(&mut self, text: &[u8]) -> Result<(), Error> {
         let written = match &mut self.by {
-            By::Nothing(out) => out.write_all(text),
-            By::Gzip(out) => out.write_all(text),
-            By::Zstd(out) => out.write_all(text),
+            Compressor::Nothing(out) => out.write_all(text),
+            Compressor::Gzip(out) => out.write_all(text),
+            Compressor::Zstd(out) => out.write_all(text),
         };
         written.map_err(|e| Error::io(&self.path, "write", e))
     }
 
-    /// Puts the finished file in its place.
+    /// Completes the file and renames it to its final name.
     pub(crate) fn finish(self) -> Result<(), Error> {
         let failed = |e: io::Error| Error::io(&self.path, "write", e);
         match self.by {
-            By::Nothing(aside) => aside.finish(),
-            By::Gzip(encoder) => encoder.finish().map_err(failed)?.finish(),
-            By::Zstd(encoder) => encoder.finish().map_err(failed)?.finish(),
+            Compressor::Nothing(aside) => aside.finish(),
+            Compressor::Gzip(encoder) => encoder.finish().map_err(failed)?.finish(),
+            Compressor::Zstd(encoder) => encoder.finish().map_err(failed)?.finish(),
         }
     }
 }

@@ -1,13 +1,16 @@
-//! Whatever a file holds: no panic, no wrong number of rows, and the same result for any number of threads.
+//! Random tables in every format: no panic, the right number of rows, and the same result for any
+//! number of threads.
 
-use jurybox_files::{Format, Judge, RankOptions, Roles, Table, Want, expand, rank, score_all, seat, teach};
+use jurybox_files::{
+    Format, RankOptions, Ranker, Roles, ScanRequest, Table, expand, new_jury, rank, score_all, teach,
+};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 use std::sync::{Arc, Mutex};
 
-/// A table as a person might have it: names, and cells that may be missing.
+/// A random table with column names and cells that may be missing.
 #[derive(Debug, Clone)]
 struct Rows {
     words: Vec<String>,
@@ -51,7 +54,7 @@ fn read(path: &Path, roles: &Roles, threads: usize) -> (u64, Vec<f64>) {
     let mut all = Vec::new();
     let count = table
         .scan(
-            Want::default(),
+            ScanRequest::default(),
             |mut part| Ok(part.batch.scores().to_vec()),
             |_, scores| {
                 all.extend(scores);
@@ -62,7 +65,7 @@ fn read(path: &Path, roles: &Roles, threads: usize) -> (u64, Vec<f64>) {
     (count, all)
 }
 
-/// Character by character: a quote at the beginning of a cell opens, a single one closes, and a pair stands for one.
+/// A simple CSV reader, character by character, to compare with.
 fn commas_outside_quotes(text: &str) -> usize {
     let (mut commas, mut quoted, mut cell_begins) = (0, false, true);
     let mut rest = text.chars().peekable();
@@ -88,7 +91,7 @@ fn write(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Bytes that mean nothing: an error or rows, never a panic, under every name a file can have.
+    /// Random bytes under every file name give an error or rows, never a panic.
     #[test]
     fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0..5_usize) {
         let dir = tempfile::tempdir().unwrap();
@@ -100,27 +103,28 @@ proptest! {
         }
         let path = write(dir.path(), name, &bytes);
         if let Ok(table) = Table::open(&[path], &Roles::default(), false) {
-            let _ = table.scan(Want::default(), |part| Ok(part.batch.rows()), |_, _| Ok(()));
+            let _ = table.scan(ScanRequest::default(), |part| Ok(part.batch.rows()), |_, _| Ok(()));
         }
     }
 
-    /// Nearly a table: lines of few characters that matter. Rows read are the records there are, or it is an error.
+    /// Nearly a table: lines of special characters. The rows read are those of the simple reader,
+    /// or there is an error.
     #[test]
     fn nearly_csv_is_counted_or_refused(text in "(a,b\n|1,2\n|\"1\",2\n|1,\n|,\r\n|\"a\nb\",3\n|x|\"|\n|1,2,3\n|NA,null\n){0,20}") {
         let dir = tempfile::tempdir().unwrap();
         let path = write(dir.path(), "x.csv", format!("a,b\n{text}").as_bytes());
         let roles = Roles { evaluators: vec!["b".into()], ..Roles::default() };
         if let Ok(table) = Table::open(&[path], &roles, false)
-            && let Ok(count) = table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(()))
+            && let Ok(count) = table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(()))
         {
-            // Every record of two cells has one comma outside quotes.
+            // A record of two cells has one comma outside quotes.
             prop_assert_eq!(count as usize, commas_outside_quotes(&text));
         }
     }
 
-    /// Tables come back cell by cell, whatever the line ends, the format and the number of threads.
+    /// Tables read back cell by cell, for all line ends, formats and numbers of threads.
     #[test]
-    fn random_tables_come_back(rows in rows(), crlf in any::<bool>()) {
+    fn random_tables_read_back(rows in rows(), crlf in any::<bool>()) {
         let dir = tempfile::tempdir().unwrap();
         let roles = evaluators(&rows);
         let text = csv(&rows, if crlf { "\r\n" } else { "\n" });
@@ -132,13 +136,13 @@ proptest! {
             prop_assert_eq!(count as usize, rows.words.len());
             prop_assert_eq!(&there(&all), &expected);
         }
-        // Through every format and back: scores and words as they were.
-        let judge = Judge::Weights(vec![1.0; rows.scores[0].len()]);
+        // Through every format and back, scores and words stay the same.
+        let ranker = Ranker::Weights(vec![1.0; rows.scores[0].len()]);
         let mut from = path;
         for name in ["y.jsonl.zst", "y.parquet", "y.csv.gz", "z.parquet", "z.jsonl", "z.csv"] {
             let table = Table::open(&[from], &roles, false).unwrap();
             let to = dir.path().join(name);
-            prop_assert_eq!(score_all(&table, &judge, &to, Format::Csv).unwrap() as usize, rows.words.len());
+            prop_assert_eq!(score_all(&table, &ranker, &to, Format::Csv).unwrap() as usize, rows.words.len());
             let (count, all) = read(&to, &roles, 2);
             prop_assert_eq!(count as usize, rows.words.len(), "{}", name);
             prop_assert_eq!(&there(&all), &expected, "{}", name);
@@ -151,12 +155,12 @@ proptest! {
         }
     }
 
-    /// The top K is that of a plain sort, in groups and without, whatever the number of threads.
+    /// The top K equals that of a plain sort, with and without groups, for any number of threads.
     #[test]
-    fn the_top_k_is_that_of_a_sort(rows in rows(), k in 1..20_usize) {
+    fn the_top_k_equals_a_sort(rows in rows(), k in 1..20_usize) {
         let dir = tempfile::tempdir().unwrap();
         let path = write(dir.path(), "x.csv", csv(&rows, "\n").as_bytes());
-        let judge = Judge::Weights(vec![1.0; rows.scores[0].len()]);
+        let ranker = Ranker::Weights(vec![1.0; rows.scores[0].len()]);
         let mut values: Vec<f64> = rows.scores.iter().map(|scores| {
             let present: Vec<f64> = scores.iter().flatten().copied().collect();
             if present.is_empty() { f64::NEG_INFINITY }
@@ -166,7 +170,7 @@ proptest! {
         let mut seen = None;
         for threads in [1, 4] {
             let table = Table::open(from_ref(&path), &evaluators(&rows), false).unwrap().with_threads(threads);
-            let ranking = rank(&table, &judge, RankOptions { k, ..RankOptions::default() }).unwrap();
+            let ranking = rank(&table, &ranker, RankOptions { k, ..RankOptions::default() }).unwrap();
             prop_assert_eq!(ranking.winners().len(), k.min(values.len()));
             for (winner, value) in ranking.winners().iter().zip(&values) {
                 prop_assert!(winner.score == *value || (winner.score - value).abs() < 1e-6 * value.abs());
@@ -178,7 +182,7 @@ proptest! {
     }
 }
 
-/// States learnt on halves add up to the state of the whole: they rank the same rows in the same order.
+/// States learnt on two halves and merged rank like the state of the whole.
 #[test]
 fn halves_merged_rank_as_the_whole() {
     let dir = tempfile::tempdir().unwrap();
@@ -202,7 +206,7 @@ fn halves_merged_rank_as_the_whole() {
     for entry in jurybox::policies().iter().filter(|entry| entry.name != "oracle") {
         let learn = |paths: &[PathBuf]| {
             let table = Table::open(paths, &roles, false).unwrap();
-            let mut jury = seat(&jurybox::Spec::new(entry.name), table.taken().evaluators()).unwrap();
+            let mut jury = new_jury(&jurybox::Spec::new(entry.name), table.roles().evaluators()).unwrap();
             teach(&table, &mut jury, 0).unwrap();
             jury
         };
@@ -210,7 +214,8 @@ fn halves_merged_rank_as_the_whole() {
         merged.merge(&learn(from_ref(&right))).unwrap();
         let order = |jury: jurybox::Jury| {
             let table = Table::open(from_ref(&whole), &roles, false).unwrap();
-            let ranking = rank(&table, &Judge::jury(&jury), RankOptions { k: 300, ..RankOptions::default() });
+            let ranking =
+                rank(&table, &Ranker::jury(&jury), RankOptions { k: 300, ..RankOptions::default() });
             ranking.unwrap().winners().iter().map(|winner| winner.row).collect::<Vec<_>>()
         };
         assert_eq!(order(merged), order(learn(from_ref(&whole))), "{}", entry.name);
@@ -219,7 +224,8 @@ fn halves_merged_rank_as_the_whole() {
     assert_eq!(expand(&[pattern]).unwrap(), [left, right]);
 }
 
-/// Long files: several blocks, quotes across their borders, and a bad cell near the end named by its line.
+/// Long files: several blocks, quotes across their ends, and a bad cell near the end reported with
+/// its line.
 #[test]
 fn blocks_end_where_records_end() {
     let dir = tempfile::tempdir().unwrap();
@@ -237,18 +243,18 @@ fn blocks_end_where_records_end() {
     let lines = text.lines().count();
     let path = write(dir.path(), "bad.csv", text.as_bytes());
     let table = Table::open(&[path], &roles, false).unwrap();
-    let (table, told) = heard(table);
-    assert_eq!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), 90_001);
+    let (table, told) = collect_warnings(table);
+    assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), 90_001);
     let told = told.lock().unwrap().join("");
     assert!(
         told.ends_with(&format!(
-            "1 of 90001 cells are no numbers, and count as missing: `oops` (line {lines})"
+            "1 of 90001 cells are not numbers, and count as missing: `oops` (line {lines})"
         )),
         "{told}"
     );
 }
 
-/// A disk that fills up leaves nothing behind, neither the file nor a part of it.
+/// A full disk leaves nothing behind, neither the file nor a part of it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {
@@ -257,32 +263,33 @@ fn a_full_disk_is_an_error() {
     let table = Table::open(&[path], &Roles::default(), false).unwrap();
     for format in [Format::Csv, Format::JsonLines, Format::Parquet] {
         let full = Path::new("/dev/full");
-        let error = score_all(&table, &Judge::Weights(vec![1.0, 1.0]), full, format).unwrap_err();
+        let error = score_all(&table, &Ranker::Weights(vec![1.0, 1.0]), full, format).unwrap_err();
         let message = format!("{error}: {:?}", std::error::Error::source(&error));
         assert!(message.contains("cannot write") && message.contains("StorageFull"), "{message}");
     }
     let gone = dir.path().join("no-such-folder/x.csv");
-    assert!(score_all(&table, &Judge::Weights(vec![1.0, 1.0]), &gone, Format::Csv).is_err());
+    assert!(score_all(&table, &Ranker::Weights(vec![1.0, 1.0]), &gone, Format::Csv).is_err());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
-/// A table, and what is told of it.
-fn heard(table: Table) -> (Table, Arc<Mutex<Vec<String>>>) {
+/// A table, and the warnings about it.
+fn collect_warnings(table: Table) -> (Table, Arc<Mutex<Vec<String>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let list = told.clone();
-    (table.heard(move |warning| list.lock().unwrap().push(warning.to_string())), told)
+    (table.on_warning(move |warning| list.lock().unwrap().push(warning.to_string())), told)
 }
 
-/// A key that first appears where columns are no longer told does not travel along: that is told, with its line and its name.
+/// A key that first appears below the rows that are looked at is not written through, and a warning
+/// names it with its line.
 #[test]
-fn a_late_key_in_json_lines_is_told_of() {
+fn a_late_key_in_json_lines_raises_a_warning() {
     let dir = tempfile::tempdir().unwrap();
     let mut text = "{\"a\": 1, \"b\": 2}\n".repeat(30_000);
     text.push_str("{\"a\": 1, \"b\": 2, \"late\": 3}\n");
     let path = write(dir.path(), "x.jsonl", text.as_bytes());
     let table = Table::open(&[path], &Roles::default(), false).unwrap();
-    let (table, told) = heard(table);
-    assert_eq!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), 30_001);
+    let (table, told) = collect_warnings(table);
+    assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), 30_001);
     let told = told.lock().unwrap().join("");
     assert!(told.contains("line 30001") && told.contains("`late`"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! Whatever a column is, alone or inside another, it comes out as a value, in every format: no kind of Arrow's has no end.
+//! Columns of every Arrow type, alone and nested, in every output format.
 
 use arrow_array::builder::{
     FixedSizeListBuilder, Int32Builder, LargeListBuilder, LargeListViewBuilder, ListBuilder, ListViewBuilder,
@@ -18,7 +18,7 @@ use arrow_array::{
     UInt8Array, UInt16Array, UInt32Array, UInt64Array, UnionArray,
 };
 use arrow_schema::{DataType, Field, IntervalUnit, UnionFields};
-use jurybox_files::{Format, Judge, RankOptions, Roles, Table, rank};
+use jurybox_files::{Format, RankOptions, Ranker, Roles, Table, rank};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const ROWS: usize = 4;
 
 type Native<T> = <T as ArrowPrimitiveType>::Native;
 
-/// A list of one 7 in every row, in each of the ways that lists are kept.
+/// A list of one 7 in every row, in each of Arrow's list types.
 macro_rules! lists {
     ($($builder:expr),*) => { vec![$({
         let mut list = $builder;
@@ -62,7 +62,7 @@ where
     Arc::new(RunArray::<T>::try_new(&PrimitiveArray::from_iter_values(ends), &values.slice(0, 3)).unwrap())
 }
 
-/// Every kind of column, the same value in each row, with how CSV writes that.
+/// A column of every type with the same value in each row, and its text in CSV.
 fn kinds() -> Vec<(ArrayRef, &'static str)> {
     let map = {
         let mut map = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
@@ -136,7 +136,7 @@ fn kinds() -> Vec<(ArrayRef, &'static str)> {
     all
 }
 
-/// The same column inside another: of a structure, of a list, of a dictionary, of runs, and of a union.
+/// The column within a structure, a list, a dictionary, run-end encoding, and a union.
 fn inside(array: &ArrayRef) -> Vec<ArrayRef> {
     let field = Arc::new(Field::new("in", array.data_type().clone(), true));
     let structure = StructArray::try_new(vec![field.clone()].into(), vec![array.clone()], None).unwrap();
@@ -155,17 +155,17 @@ fn inside(array: &ArrayRef) -> Vec<ArrayRef> {
     all
 }
 
-/// A cell as each format has it: text, JSON, and of Parquet the type that it got.
+/// A cell in each format: as text, as JSON, and its type in Parquet.
 fn written(column: &ArrayRef) -> (String, serde_json::Value, DataType) {
     let kind = column.data_type().clone();
     let spam: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 2.0, 3.0, 4.0]));
     let columns = [("column", column.clone(), true), ("spam", spam, true)];
     let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
-    // Two batches, so that rows are put together and taken.
+    // Two batches, so that rows are joined and reordered.
     let roles = Roles { evaluators: vec!["spam".into()], ..Roles::default() };
     let table = Table::from_batches(vec![batch.slice(0, 1), batch.slice(1, ROWS - 1)], &roles).unwrap();
     let three = RankOptions { k: 3, ..RankOptions::default() };
-    let ranking = rank(&table, &Judge::Weights(vec![1.0]), three).unwrap();
+    let ranking = rank(&table, &Ranker::Weights(vec![1.0]), three).unwrap();
     assert_eq!(ranking.to_batches(&table).unwrap()[0].column_by_name("column").unwrap().data_type(), &kind);
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -188,7 +188,7 @@ fn written(column: &ArrayRef) -> (String, serde_json::Value, DataType) {
 }
 
 #[test]
-fn every_kind_is_written_as_its_value() {
+fn every_type_is_written_as_its_value() {
     for (column, says) in kinds() {
         let (cell, json, back) = written(&column);
         assert_eq!(cell, says, "{}", column.data_type());
@@ -208,7 +208,7 @@ fn every_kind_is_written_as_its_value() {
 }
 
 #[test]
-fn every_kind_inside_another_is_written_as_its_value() {
+fn every_nested_type_is_written_as_its_value() {
     for (column, says) in kinds() {
         let (_, alone, _) = written(&column);
         for outer in inside(&column) {
@@ -226,17 +226,17 @@ fn every_kind_inside_another_is_written_as_its_value() {
     }
 }
 
-/// Scores in runs are the scores that they stand for, gaps and all.
+/// Run-end encoded scores equal plain ones, including gaps.
 #[test]
-fn scores_in_runs_are_numbers() {
+fn run_end_encoded_scores_are_numbers() {
     let scores = runs::<Int32Type>(&Float64Array::from(vec![Some(0.5), None, Some(2.0)]));
     let name: ArrayRef = Arc::new(StringArray::from(vec!["p", "q", "r", "s"]));
     let batch =
         RecordBatch::try_from_iter_with_nullable([("post", name, true), ("spam", scores, true)]).unwrap();
     let table = Table::from_batches(vec![batch], &Roles::default()).unwrap();
-    assert_eq!(table.taken().evaluators().names().collect::<Vec<_>>(), ["spam"]);
+    assert_eq!(table.roles().evaluators().names().collect::<Vec<_>>(), ["spam"]);
     let ranking =
-        rank(&table, &Judge::Weights(vec![1.0]), RankOptions { k: 2, ..RankOptions::default() }).unwrap();
+        rank(&table, &Ranker::Weights(vec![1.0]), RankOptions { k: 2, ..RankOptions::default() }).unwrap();
     let winners: Vec<(u64, f64)> =
         ranking.winners().iter().map(|winner| (winner.row, winner.score)).collect();
     assert_eq!(winners, [(3, 2.0), (0, 0.5)]);

@@ -1,8 +1,10 @@
-//! Whatever the policy, the format and the rows beside it: a row's value in a file is its value alone, bit for bit.
+//! Values of rows are bitwise the same alone and in any file, for every policy and format.
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use jurybox::{Evaluators, Jury, Spec, policies};
-use jurybox_files::{Judge, Look, RankOptions, Roles, Surveyed, Table, rank, seat, survey, teach};
+use jurybox_files::{
+    RankOptions, Ranker, Roles, SurveyScope, SurveySize, Table, new_jury, rank, survey, teach,
+};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use std::fmt::Write;
@@ -11,14 +13,14 @@ use std::sync::Arc;
 
 const J: usize = 3;
 
-/// A number within (0, 1) that looks like chance.
+/// A pseudo-random number within (0, 1).
 fn chance(row: usize, column: usize) -> f64 {
     let mixed = (row as u64 * 7 + column as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
 }
 
-/// Rows of which the last tenth has gaps, and one no score at all.
+/// Rows of scores: the last tenth has gaps, and one row has no score at all.
 fn with_late_gaps(rows: usize) -> Vec<Option<f64>> {
     let score = |row: usize, column: usize| {
         let gap = row >= rows * 9 / 10 && (row + column).is_multiple_of(4) || row + 2 == rows;
@@ -69,14 +71,14 @@ fn tables(folder: &Path, scores: &[Option<f64>], group: usize) -> Vec<Table> {
 }
 
 #[test]
-fn a_value_is_that_of_the_row_alone_for_every_policy_and_format() {
+fn values_do_not_depend_on_other_rows_or_the_format() {
     const ROWS: usize = 12_000;
     let folder = tempfile::tempdir().unwrap();
     let scores = with_late_gaps(ROWS);
     let rows: Vec<f64> = scores.iter().map(|score| score.unwrap_or(f64::NAN)).collect();
     let tables = tables(folder.path(), &scores, 5_000);
-    let mut judges = vec![("weights".to_string(), Judge::Weights(vec![0.5, -0.25, 2.0]))];
-    // Places among the others are no question about a row alone.
+    let mut judges = vec![("weights".to_string(), Ranker::Weights(vec![0.5, -0.25, 2.0]))];
+    // Such a policy values a row by its place among the others, so a row alone has no value.
     let known = policies().iter().filter(|entry| !["rand", "exp4p"].contains(&entry.name));
     for entry in known {
         for inverted in [None, Some(vec![1])] {
@@ -90,14 +92,14 @@ fn a_value_is_that_of_the_row_alone_for_every_policy_and_format() {
             let evaluators = Evaluators::new(["a", "b", "c"]).unwrap();
             let mut jury = Jury::new(&spec, evaluators).unwrap();
             teach(&tables[2], &mut jury, 0).unwrap();
-            judges.push((spec.to_string(), Judge::jury(&jury)));
+            judges.push((spec.to_string(), Ranker::jury(&jury)));
         }
     }
-    for (policy, judge) in judges {
+    for (policy, ranker) in judges {
         let alone: Vec<u64> =
-            rows.chunks(J).map(|row| judge.values_of(row, J).unwrap()[0].to_bits()).collect();
+            rows.chunks(J).map(|row| ranker.values_of(row, J).unwrap()[0].to_bits()).collect();
         for table in &tables {
-            let ranking = rank(table, &judge, RankOptions { k: ROWS, ..RankOptions::default() }).unwrap();
+            let ranking = rank(table, &ranker, RankOptions { k: ROWS, ..RankOptions::default() }).unwrap();
             assert_eq!(ranking.winners().len(), ROWS);
             for winner in ranking.winners() {
                 let expected = alone[winner.row as usize];
@@ -108,7 +110,7 @@ fn a_value_is_that_of_the_row_alone_for_every_policy_and_format() {
 }
 
 #[test]
-fn a_sample_is_of_the_same_rows_in_every_format_and_small_tables_are_looked_at_as_a_whole() {
+fn samples_have_the_same_rows_in_every_format_and_small_tables_are_read_whole() {
     let folder = tempfile::tempdir().unwrap();
     for (rows, places) in [(262_144, 0), (300_001, 9)] {
         let scores: Vec<Option<f64>> =
@@ -117,12 +119,12 @@ fn a_sample_is_of_the_same_rows_in_every_format_and_small_tables_are_looked_at_a
             let mut states = Vec::new();
             for (table, threads) in tables(folder.path(), &scores, 70_000).into_iter().zip([3, 1, 2]) {
                 let table = table.with_threads(threads);
-                let fresh = || seat(&policy.parse().unwrap(), table.taken().evaluators()).unwrap();
+                let fresh = || new_jury(&policy.parse().unwrap(), table.roles().evaluators()).unwrap();
                 let (mut jury, mut every) = (fresh(), fresh());
-                let seen = survey(&table, &mut jury, Look::Sample).unwrap();
-                assert_eq!((seen.rows, seen.places, seen.uneven), (rows as u64, places, false), "{policy}");
+                let seen = survey(&table, &mut jury, SurveyScope::Sample).unwrap();
+                assert_eq!((seen.rows, seen.chunks, seen.uneven), (rows as u64, places, false), "{policy}");
                 assert_eq!(jury.seen().items, seen.shown);
-                let all = survey(&table, &mut every, Look::EveryRow).unwrap();
+                let all = survey(&table, &mut every, SurveyScope::EveryRow).unwrap();
                 assert_eq!((all.shown, all.is_sample()), (rows as u64, false));
                 assert_eq!(every.to_bytes() == jury.to_bytes(), places == 0);
                 states.push(jury.to_bytes());
@@ -133,9 +135,9 @@ fn a_sample_is_of_the_same_rows_in_every_format_and_small_tables_are_looked_at_a
 }
 
 #[test]
-fn rows_that_change_over_the_table_are_all_looked_at() {
+fn tables_that_change_along_the_rows_are_read_whole() {
     const ROWS: usize = 290_000;
-    // Sorted by one evaluator; and one that stops half way.
+    // Sorted by one evaluator; and an evaluator that ends half way.
     let sorted =
         |at: usize| Some(if at % J == 1 { at as f64 / (ROWS * J) as f64 } else { chance(at / J, at % J) });
     let stops = |at: usize| (at % J != 2 || at < ROWS * J / 2).then(|| chance(at / J, at % J));
@@ -143,18 +145,19 @@ fn rows_that_change_over_the_table_are_all_looked_at() {
         [(0..ROWS * J).map(sorted).collect(), (0..ROWS * J).map(stops).collect()];
     for scores in cases {
         let table = Table::from_batches(vec![batch(&scores)], &Roles::default()).unwrap();
-        let fresh = || seat(&"adaptive".parse().unwrap(), table.taken().evaluators()).unwrap();
+        let fresh = || new_jury(&"adaptive".parse().unwrap(), table.roles().evaluators()).unwrap();
         let (mut looked, mut every) = (fresh(), fresh());
-        let seen = survey(&table, &mut looked, Look::Sample).unwrap();
-        assert_eq!(seen, Surveyed { rows: ROWS as u64, shown: ROWS as u64, places: 0, uneven: true });
-        survey(&table, &mut every, Look::EveryRow).unwrap();
+        let seen = survey(&table, &mut looked, SurveyScope::Sample).unwrap();
+        assert_eq!(seen, SurveySize { rows: ROWS as u64, shown: ROWS as u64, chunks: 0, uneven: true });
+        survey(&table, &mut every, SurveyScope::EveryRow).unwrap();
         assert_eq!(looked.to_bytes(), every.to_bytes());
     }
 }
 
-/// Files that end in the middle of a place: the same places, in text and in Parquet, and no file of one row is a place by itself.
+/// Files that end within a chunk: the sampled chunks are the same in text and Parquet, and a file
+/// of one row is no chunk of its own.
 #[test]
-fn places_go_on_from_file_to_file_and_rewards_are_not_looked_at() {
+fn chunks_continue_in_the_next_file_and_rewards_are_not_sampled() {
     let folder = tempfile::tempdir().unwrap();
     let scores: Vec<Option<f64>> = (0..300_001 * J).map(|at| Some(chance(at / J, at % J))).collect();
     let parts = [&scores[..150_000 * J], &scores[150_000 * J..150_001 * J], &scores[150_001 * J..]];
@@ -165,15 +168,15 @@ fn places_go_on_from_file_to_file_and_rewards_are_not_looked_at() {
         text.push(csv(&own, part));
         pages.push(parquet(&own, part, 40_000));
     }
-    // The last column as a reward: what is looked at is the other two.
+    // With the last column as the reward, the other two are sampled.
     let roles = Roles { reward: Some("c".into()), ..Roles::default() };
-    for look in [Look::Sample, Look::EveryRow] {
+    for look in [SurveyScope::Sample, SurveyScope::EveryRow] {
         let mut states = Vec::new();
         for paths in [&text, &pages] {
             let table = Table::open(paths, &roles, true).unwrap();
-            let mut jury = seat(&"adaptive".parse().unwrap(), table.taken().evaluators()).unwrap();
+            let mut jury = new_jury(&"adaptive".parse().unwrap(), table.roles().evaluators()).unwrap();
             let seen = survey(&table, &mut jury, look).unwrap();
-            assert_eq!(seen.places, if look == Look::Sample { 9 } else { 0 });
+            assert_eq!(seen.chunks, if look == SurveyScope::Sample { 9 } else { 0 });
             assert_eq!((jury.seen().rounds, jury.seen().used), (3, 0));
             states.push(jury.to_bytes());
         }

@@ -1,4 +1,5 @@
-//! A table in memory is the same table: whatever its chunks, every result is that of the same rows in a file, bit for bit.
+//! Tables in memory: every result is bitwise that of the same rows in a file, however they are
+//! split into batches.
 
 use arrow_array::builder::{PrimitiveDictionaryBuilder, StringDictionaryBuilder};
 use arrow_array::types::{ArrowPrimitiveType, Float16Type, Float64Type, Int8Type};
@@ -7,7 +8,7 @@ use arrow_array::{
     Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
 };
 use jurybox_files::{
-    Error, Format, Judge, RankOptions, Roles, Table, Want, rank, report, score_all, seat, teach,
+    Error, Format, RankOptions, Ranker, Roles, ScanRequest, Table, new_jury, rank, report, score_all, teach,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
@@ -17,7 +18,8 @@ use std::sync::Arc;
 
 const ROWS: usize = 30_000;
 
-/// Doubles that text gives back exactly, one of them with gaps; a round, a name and a verdict on every third row.
+/// Doubles that text represents exactly, one column with gaps; a round, a name, and a verdict on
+/// every third row.
 fn batch() -> RecordBatch {
     let mixed =
         |row: usize, by: u64| ((row as u64 + by).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / 2e16;
@@ -93,7 +95,8 @@ fn csv(folder: &Path, batch: &RecordBatch) -> PathBuf {
     path
 }
 
-/// The same rows as CSV, as Parquet, in 1, 7 and 100 chunks, and out of a stream; by one thread and by several.
+/// The same rows as CSV, as Parquet, in 1, 7 and 100 batches, and from a stream; with one thread
+/// and several.
 fn tables(folder: &Path, roles: &Roles) -> Vec<(&'static str, Table)> {
     let batch = batch();
     let (csv, parquet) = (csv(folder, &batch), parquet(folder, &batch));
@@ -115,7 +118,7 @@ fn tables(folder: &Path, roles: &Roles) -> Vec<(&'static str, Table)> {
     ]
 }
 
-/// Asserts that something is the same over every table.
+/// Asserts that `of` returns the same for every table.
 fn same<T: PartialEq>(roles: &Roles, of: impl Fn(&Table, &Path) -> T) {
     let dir = tempfile::tempdir().unwrap();
     let mut first = None;
@@ -130,24 +133,24 @@ fn same<T: PartialEq>(roles: &Roles, of: impl Fn(&Table, &Path) -> T) {
 
 fn learnt(policy: &str) -> jurybox::Jury {
     let table = Table::from_batches(vec![batch().slice(0, 3000)], &roles(false)).unwrap();
-    let mut jury = seat(&policy.parse().unwrap(), table.taken().evaluators()).unwrap();
+    let mut jury = new_jury(&policy.parse().unwrap(), table.roles().evaluators()).unwrap();
     teach(&table, &mut jury, 0).unwrap();
     jury
 }
 
 #[test]
-fn rankings_are_the_same_rows_and_the_same_bits() {
+fn rankings_are_bitwise_the_same() {
     let judges = [
-        Judge::Weights(vec![0.7, 0.2, -0.01]),
-        Judge::jury(&learnt("adaptive")),
-        Judge::jury(&learnt("lin-ucb")),
+        Ranker::Weights(vec![0.7, 0.2, -0.01]),
+        Ranker::jury(&learnt("adaptive")),
+        Ranker::jury(&learnt("lin-ucb")),
     ];
-    for (judge, explain, grouped) in
+    for (ranker, explain, grouped) in
         [(0, false, false), (0, true, false), (1, false, false), (1, true, true), (2, true, false)]
     {
-        let options = RankOptions { k: 70, worth: None, seed: 3, explain, grouped };
+        let options = RankOptions { k: 70, min_reward: None, seed: 3, explain, grouped };
         same(&roles(grouped), |table, folder| {
-            let ranking = rank(table, &judges[judge], options).unwrap();
+            let ranking = rank(table, &judges[ranker], options).unwrap();
             let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
             let winners: Vec<_> = ranking
                 .winners()
@@ -172,16 +175,16 @@ fn rankings_are_the_same_rows_and_the_same_bits() {
 
 #[test]
 fn every_row_is_scored_the_same() {
-    let judge = Judge::jury(&learnt("esag"));
+    let ranker = Ranker::jury(&learnt("esag"));
     same(&roles(false), |table, folder| {
         let out = folder.join("out.csv");
-        score_all(table, &judge, &out, Format::Csv).unwrap();
+        score_all(table, &ranker, &out, Format::Csv).unwrap();
         std::fs::read_to_string(out).unwrap()
     });
 }
 
 #[test]
-fn what_is_learnt_is_the_same_state() {
+fn learnt_states_are_the_same() {
     for (policy, key) in [
         ("adaptive", false),
         ("adaptive(forget=true)", true),
@@ -190,7 +193,7 @@ fn what_is_learnt_is_the_same_state() {
         ("exp4p", true),
     ] {
         same(&roles(key), |table, _| {
-            let mut jury = seat(&policy.parse().unwrap(), table.taken().evaluators()).unwrap();
+            let mut jury = new_jury(&policy.parse().unwrap(), table.roles().evaluators()).unwrap();
             let taught = teach(table, &mut jury, 0).unwrap();
             (taught, jury.to_json())
         });
@@ -198,7 +201,7 @@ fn what_is_learnt_is_the_same_state() {
 }
 
 #[test]
-fn reports_are_the_same_document() {
+fn reports_are_the_same() {
     same(&roles(false), |table, _| {
         let mut report = report(table, None).unwrap();
         report.files.clear();
@@ -206,9 +209,9 @@ fn reports_are_the_same_document() {
     });
 }
 
-/// Kinds of columns that hold numbers: read as numbers, exactly, with their nulls, as from Parquet.
+/// Columns of every numeric type are read exactly, with their nulls, as from Parquet.
 #[test]
-fn every_kind_of_number_is_a_number() {
+fn every_numeric_type_is_read_as_numbers() {
     let mut dictionary: PrimitiveDictionaryBuilder<Int8Type, Float64Type> = PrimitiveDictionaryBuilder::new();
     [Some(0.5), None, Some(0.25), Some(0.5)].into_iter().for_each(|value| dictionary.append_option(value));
     let mut words: StringDictionaryBuilder<Int8Type> = StringDictionaryBuilder::new();
@@ -249,7 +252,7 @@ fn every_kind_of_number_is_a_number() {
             [1.0, 0.0, f64::NAN, 1.0],
         ),
         ("price", decimal(vec![Some(12_345), Some(-5), None, Some(10)], 2), [123.45, -0.05, f64::NAN, 0.1]),
-        // Where one division would round twice.
+        // A value that a division would round twice.
         (
             "long",
             decimal(vec![Some(123_456_789_012_345_678_901_234_567), None, Some(3), None], 26),
@@ -261,9 +264,9 @@ fn every_kind_of_number_is_a_number() {
     let schema = columns.iter().map(|(name, array, _)| (*name, array.clone(), true));
     let batch = RecordBatch::try_from_iter_with_nullable(schema).unwrap();
     let names: Vec<String> = columns.iter().map(|(name, ..)| (*name).into()).collect();
-    // All are evaluators without being named; the words too, most of which are numbers.
+    // All are evaluators without being named, even the words, most of which are numbers.
     let told = Table::from_batches(vec![batch.clone()], &Roles::default()).unwrap();
-    assert!(told.taken().evaluators().names().eq(names.iter().map(|name| name.as_ref() as &str)));
+    assert!(told.roles().evaluators().names().eq(names.iter().map(|name| name.as_ref() as &str)));
     let roles = Roles { evaluators: names, ..Roles::default() };
     let dir = tempfile::tempdir().unwrap();
     let file = Table::open(&[parquet(dir.path(), &batch)], &roles, false).unwrap();
@@ -273,9 +276,9 @@ fn every_kind_of_number_is_a_number() {
         Table::from_batches(chunks(&batch, 4), &roles).unwrap(),
     ] {
         let mut read: Vec<f64> = Vec::new();
-        let scores = |mut part: jurybox_files::Part<'_>| Ok(part.batch.scores().to_vec());
+        let scores = |mut part: jurybox_files::ScanPart<'_>| Ok(part.batch.scores().to_vec());
         table
-            .scan(Want::default(), scores, |_, scores| {
+            .scan(ScanRequest::default(), scores, |_, scores| {
                 read.extend(scores);
                 Ok(())
             })
@@ -293,7 +296,7 @@ fn every_kind_of_number_is_a_number() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named_by_its_row() {
+fn unusable_cells_are_reported_with_their_row() {
     let batch = batch();
     let double = |row: usize, value: f64| {
         let values = (0..1000).map(|at| if at == row { value } else { 1.0 });
@@ -303,10 +306,10 @@ fn what_cannot_be_used_is_named_by_its_row() {
     for (cut, weights) in [(1, None), (1, Some(1.0)), (30, None), (30, Some(1.0))] {
         let table = Table::from_batches(chunks(&double(778, f64::INFINITY), cut), &Roles::default()).unwrap();
         let error = match weights {
-            None => table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err(),
+            None => table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err(),
             Some(weight) => {
                 let options = RankOptions { k: 1, ..RankOptions::default() };
-                rank(&table, &Judge::Weights(vec![weight]), options).unwrap_err()
+                rank(&table, &Ranker::Weights(vec![weight]), options).unwrap_err()
             }
         };
         assert_eq!(error.code(), "unusable-number");
@@ -314,16 +317,16 @@ fn what_cannot_be_used_is_named_by_its_row() {
     }
     let word = Roles { evaluators: vec!["hour".into()], ..Roles::default() };
     let table = Table::from_batches(chunks(&batch, 3), &word).unwrap();
-    let error = table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err();
+    let error = table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err();
     assert_eq!(
         (error.code(), error.to_string().as_str()),
         (
             "odd-cells",
-            "table in memory, column `hour`: 30000 of 30000 cells are no numbers, more than one in twenty: `hour 0` (row 1), \
+            "table in memory, column `hour`: 30000 of 30000 cells are not numbers, more than one in twenty: `hour 0` (row 1), \
              `hour 1` (row 1001), `hour 2` (row 2001)"
         )
     );
-    // Nothing there, twice the same name, batches that do not go together.
+    // No batches, a repeated name, and batches with different columns.
     let code =
         |batches: Vec<RecordBatch>| Table::from_batches(batches, &Roles::default()).unwrap_err().code();
     assert_eq!(code(vec![]), "no-rows");
@@ -333,18 +336,18 @@ fn what_cannot_be_used_is_named_by_its_row() {
     assert_eq!(code(vec![RecordBatch::try_from_iter(twice).unwrap()]), "duplicate-column");
 }
 
-/// A stream says that it is through, and what it fails with.
+/// A stream reports that it has been read, and the error it fails with.
 #[test]
 fn a_stream_is_read_once() {
     let batch = batch();
     let stream = RecordBatchIterator::new(vec![Ok(batch.clone())], batch.schema());
     let table = Table::from_stream(stream, &roles(false), false).unwrap();
-    let count = || table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(()));
+    let count = || table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(()));
     assert_eq!(count().unwrap(), ROWS as u64);
     assert!(matches!(count().unwrap_err(), Error::ReadOnce { .. }));
     let broken = arrow_schema::ArrowError::ComputeError("the other side hung up".into());
     let stream = RecordBatchIterator::new(vec![Ok(batch.clone()), Err(broken)], batch.schema());
     let table = Table::from_stream(stream, &roles(false), false).unwrap();
-    let error = table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err();
+    let error = table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err();
     assert!(error.to_string().contains("the other side hung up"), "{error}");
 }

@@ -1,9 +1,10 @@
-//! Picking from a round with more scores than are held: the same picks, whatever the format and the threads.
+//! Picks from rounds with more scores than fit in memory: the same for every format and number of
+//! threads.
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use jurybox::rand::SeedableRng;
 use jurybox::{Example, Jury};
-use jurybox_files::{Judge, PickOptions, Roles, State, Table, choose, score_all, seat, teach};
+use jurybox_files::{PickOptions, Ranker, Roles, State, Table, choose, new_jury, score_all, teach};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ fn roles() -> Roles {
 
 /// A jury that has learnt a little.
 fn begun(policy: &str, table: &Table, scores: &[f64]) -> Jury {
-    let mut jury = seat(&policy.parse().unwrap(), table.taken().evaluators()).unwrap();
+    let mut jury = new_jury(&policy.parse().unwrap(), table.roles().evaluators()).unwrap();
     let rows = scores.chunks_exact(WIDTH).filter(|row| row.iter().all(|x| !x.is_nan())).take(50);
     for row in rows {
         jury.learn(&[Example { scores: row, reward: row[0] + 0.5 * row[1], receipt: None }], 0).unwrap();
@@ -49,7 +50,7 @@ fn picks_are_those_of_all_scores_at_once_in_every_format() {
     let scores = scores();
     let table = Table::from_batches(vec![batch(&scores)], &roles()).unwrap();
     let csv = dir.path().join("hour.csv");
-    score_all(&table, &Judge::Weights(vec![0.0; WIDTH]), &csv, jurybox_files::Format::Csv).unwrap();
+    score_all(&table, &Ranker::Weights(vec![0.0; WIDTH]), &csv, jurybox_files::Format::Csv).unwrap();
     let csv = Table::open(&[csv], &roles(), true).unwrap().with_threads(3);
     for policy in ["adaptive", "lin-ucb", "average"] {
         let jury = begun(policy, &table, &scores);
@@ -78,12 +79,12 @@ fn picks_are_those_of_all_scores_at_once_in_every_format() {
     }
 }
 
-/// Whoever wants the picks alone is given the probabilities on their receipts; they are those that are reckoned for all rows, to the last
-/// bit, also where a tie lies across the border and where chance has some of the slots.
+/// Picks carry the same probabilities, to the last bit, with and without those of all rows. That
+/// holds with ties at the border and with exploration.
 #[test]
-fn receipts_say_what_is_reckoned_for_all_rows() {
+fn receipts_have_the_probabilities_of_all_rows() {
     let mut scores = scores();
-    // Every hundredth row has the scores of the one before it, and the first thousand are all alike.
+    // Every hundredth row repeats the scores of the one before, and the first thousand are equal.
     for row in (100..ROWS).step_by(100) {
         scores.copy_within((row - 1) * WIDTH..row * WIDTH, row * WIDTH);
     }
@@ -123,7 +124,7 @@ fn receipts_say_what_is_reckoned_for_all_rows() {
     }
 }
 
-/// The rows of one file are learnt in parts: what is written down must read back.
+/// The rows of one file are learnt in parts, and the saved state must read back.
 #[test]
 fn a_file_of_many_rows_is_learnt_and_its_state_reads_back() {
     let dir = tempfile::tempdir().unwrap();
@@ -135,7 +136,7 @@ fn a_file_of_many_rows_is_learnt_and_its_state_reads_back() {
     std::fs::write(&path, text).unwrap();
     let roles = Roles { reward: Some("verdict".into()), id: vec!["post".into()], ..Roles::default() };
     let table = Table::open(&[path], &roles, true).unwrap().with_threads(2);
-    let mut jury = seat(&jurybox::Spec::default(), table.taken().evaluators()).unwrap();
+    let mut jury = new_jury(&jurybox::Spec::default(), table.roles().evaluators()).unwrap();
     teach(&table, &mut jury, 0).unwrap();
     assert_eq!((jury.seen().rounds, jury.seen().items), (1, 20_000));
     assert_eq!(Jury::from_bytes(&jury.to_bytes()).unwrap().to_json(), jury.to_json());

@@ -1,33 +1,33 @@
-//! Learning as a whole: what is told and when, what is passed over, and what is left as it was.
+//! The whole of learning from files: notices, skipped rows, and states left unchanged.
 
 use jurybox_files::{
-    Error, Format, Given, Host, Joining, Learning, PickOptions, Roles, State, Table, Told, Warning,
-    learn_rows, learn_verdicts, pick_rows,
+    Error, Format, LearnHost, LearnNotice, LearnOptions, PickOptions, Roles, RowInput, State, Table,
+    VerdictOptions, Warning, learn_rows, learn_verdicts, pick_rows,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Listens, and takes every table in hand.
+/// A host that records notices and opens every table.
 #[derive(Debug, Default)]
 struct Listener(Vec<String>);
 
-impl Host for Listener {
-    fn hold(&self, table: Table, _: fn(&Warning) -> bool) -> Table {
+impl LearnHost for Listener {
+    fn prepare(&self, table: Table, _: fn(&Warning) -> bool) -> Table {
         table.with_threads(1)
     }
 
-    fn tell(&mut self, told: Told) {
-        let sign = if told.is_warning() { "! " } else { "" };
-        self.0.push(format!("{sign}{told}"));
+    fn notify(&mut self, notice: LearnNotice) {
+        let sign = if notice.is_warning() { "! " } else { "" };
+        self.0.push(format!("{sign}{notice}"));
     }
 }
 
-fn how() -> Learning {
+fn how() -> LearnOptions {
     let roles = Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() };
-    Learning { roles, policy: Some("lin-ucb".parse().unwrap()), ..Learning::default() }
+    LearnOptions { roles, policy: Some("lin-ucb".parse().unwrap()), ..LearnOptions::default() }
 }
 
-/// Writes rows of a day, those numbered `order`, with the columns in this order.
+/// Writes the rows of a day numbered by `order`, with the columns in this order.
 fn write(path: &Path, day: u32, order: impl Iterator<Item = u32>, columns: [usize; 4]) {
     let mut text = String::new();
     let mut line = |cells: [String; 4]| {
@@ -52,8 +52,8 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    fn files<const N: usize>(&self, names: [&str; N]) -> Given<'static> {
-        Given::Files(names.map(|name| self.path(name)).to_vec())
+    fn files<const N: usize>(&self, names: [&str; N]) -> RowInput<'static> {
+        RowInput::Files(names.map(|name| self.path(name)).to_vec())
     }
 }
 
@@ -70,15 +70,15 @@ fn the_same_rows_in_one_call_are_learnt_once() {
     assert_eq!(
         host.0,
         [
-            format!("{}: learnt already, and not counted again", folder.path("day.csv").display()),
+            format!("{}: skipped, because it was learnt before", folder.path("day.csv").display()),
             format!(
-                "{}: the same rows were learnt already, and not counted again",
+                "{}: skipped, because the same rows were learnt before",
                 folder.path("turned.csv").display()
             ),
-            "evaluators: a, b; reward: verdict; travelling along: post (id)".into(),
+            "Scores: a, b. Id: post. Reward: verdict.".into(),
         ]
     );
-    // It is the state that learnt them one by one.
+    // The state equals one that learnt the files one by one.
     let mut one_by_one = None::<State>;
     for name in ["day.csv", "turned.csv", "next.csv"] {
         let learnt = learn_rows(one_by_one.as_ref(), folder.files([name]), &how(), &mut ()).unwrap();
@@ -86,8 +86,8 @@ fn the_same_rows_in_one_call_are_learnt_once() {
     }
     let one_by_one = one_by_one.unwrap();
     assert_eq!(one_by_one.jury.to_json(), lesson.state.jury.to_json());
-    // Asked for again, all of them count.
-    let again = Learning { again: true, ..how() };
+    // When requested again, all of them count.
+    let again = LearnOptions { again: true, ..how() };
     let files = folder.files(["day.csv", "turned.csv"]);
     let lesson = learn_rows(Some(&one_by_one), files, &again, &mut ()).unwrap().unwrap();
     assert_eq!((lesson.taught.rows, lesson.state.jury.seen().items), (20, 40));
@@ -111,36 +111,37 @@ fn a_direction_is_remembered_and_another_reward_is_refused() {
 }
 
 #[test]
-fn who_is_forgotten_is_told_and_may_be_asked_for_once_more() {
+fn forgotten_evaluators_are_reported_and_can_be_added_again() {
     let folder = Folder::new();
     write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
     write(&folder.path("2.csv"), 2, 0..10, [0, 1, 2, 3]);
     let first = learn_rows(None, folder.files(["1.csv"]), &how(), &mut ()).unwrap().unwrap().state;
-    let mut without_b = Learning { drop: vec!["b".into()], ..how() };
+    let mut without_b = LearnOptions { drop: vec!["b".into()], ..how() };
     let mut host = Listener::default();
     let lesson = learn_rows(Some(&first), folder.files(["2.csv"]), &without_b, &mut host).unwrap().unwrap();
-    assert_eq!(host.0.last().unwrap(), "`b` leaves: what was learnt of it is forgotten");
+    assert_eq!(host.0.last().unwrap(), "dropped evaluator `b`: what was learnt about it is forgotten");
     assert_eq!(first.jury.evaluators().len(), 2);
-    // A run that is repeated has nothing to do, and no reason to complain.
+    // A repeated run has nothing to do and no reason to warn.
     assert!(learn_rows(Some(&lesson.state), folder.files(["2.csv"]), &without_b, &mut ()).unwrap().is_none());
     let refuse =
-        |how: &Learning| learn_rows(Some(&first), folder.files(["2.csv"]), how, &mut ()).unwrap_err();
+        |how: &LearnOptions| learn_rows(Some(&first), folder.files(["2.csv"]), how, &mut ()).unwrap_err();
     without_b.roles.evaluators = vec!["a".into(), "b".into()];
     assert_eq!(refuse(&without_b).code(), "forgotten-and-named");
-    assert_eq!(refuse(&Learning { drop: vec!["z".into()], ..how() }).code(), "not-seated");
-    assert_eq!(refuse(&Learning { drop: vec!["a".into(), "b".into()], ..how() }).code(), "all-forgotten");
+    assert_eq!(refuse(&LearnOptions { drop: vec!["z".into()], ..how() }).code(), "not-seated");
+    assert_eq!(refuse(&LearnOptions { drop: vec!["a".into(), "b".into()], ..how() }).code(), "all-forgotten");
 }
 
-/// A table in memory is known by its rows, as the file of the same rows is; of one that has grown the rows that are new count.
+/// A table in memory is recognised by its rows, like the file of the same rows. Of a grown table
+/// only the new rows count.
 #[test]
-fn rows_in_memory_that_have_ids_are_known_again() {
+fn rows_in_memory_with_ids_are_recognised() {
     let folder = Folder::new();
     write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
     write(&folder.path("turned.csv"), 1, (0..10).rev(), [3, 2, 1, 0]);
     write(&folder.path("grown.csv"), 1, 0..11, [0, 1, 2, 3]);
     let in_memory = |name: &str| {
         let path = folder.path(name);
-        Given::Again(Box::new(move |reading, roles, again| {
+        RowInput::Again(Box::new(move |reading, roles, again| {
             Table::open_as(std::slice::from_ref(&path), reading, roles, again)
         }))
     };
@@ -148,15 +149,12 @@ fn rows_in_memory_that_have_ids_are_known_again() {
     for again in [in_memory("1.csv"), in_memory("turned.csv"), folder.files(["turned.csv"])] {
         let mut host = Listener::default();
         assert!(learn_rows(Some(&first), again, &how(), &mut host).unwrap().is_none());
-        assert!(
-            host.0[0].ends_with(": the same rows were learnt already, and not counted again"),
-            "{host:?}"
-        );
+        assert!(host.0[0].ends_with(": skipped, because the same rows were learnt before"), "{host:?}");
     }
-    let items = |given: Given<'_>, how: &Learning| {
+    let items = |given: RowInput<'_>, how: &LearnOptions| {
         learn_rows(Some(&first), given, how, &mut ()).unwrap().unwrap().state.jury.seen().items
     };
-    assert_eq!(items(in_memory("1.csv"), &Learning { again: true, ..how() }), 20);
+    assert_eq!(items(in_memory("1.csv"), &LearnOptions { again: true, ..how() }), 20);
     assert_eq!(items(in_memory("grown.csv"), &how()), 11);
     assert_eq!(items(folder.files(["grown.csv"]), &how()), 11);
     let mut nameless = how();
@@ -165,12 +163,12 @@ fn rows_in_memory_that_have_ids_are_known_again() {
 }
 
 #[test]
-fn streams_are_not_known_again() {
+fn streams_are_not_recognised() {
     let folder = Folder::new();
     write(&folder.path("1.csv"), 1, 0..10, [0, 1, 2, 3]);
     let once = || {
         let path = folder.path("1.csv");
-        Given::Once(Box::new(move |reading, roles, again| Table::open_as(&[path], reading, roles, again)))
+        RowInput::Once(Box::new(move |reading, roles, again| Table::open_as(&[path], reading, roles, again)))
     };
     let first = learn_rows(None, once(), &how(), &mut ()).unwrap().unwrap().state;
     let second = learn_rows(Some(&first), once(), &how(), &mut ()).unwrap().unwrap().state;
@@ -186,11 +184,15 @@ fn verdicts_need_a_column_of_their_own() {
     fs::write(folder.path("found.csv"), "post,found\nd1n1,1\n").unwrap();
     fs::write(folder.path("other.csv"), "post,other\nd1n1,1\n").unwrap();
     let state = learn_rows(None, folder.files(["1.csv"]), &how(), &mut ()).unwrap().unwrap().state;
-    let how = |reward: &str| Joining { id: "post".into(), reward: reward.into(), ..Joining::default() };
-    let refuse = |verdicts: Given<'_>, how: &Joining| -> Error {
+    let how = |reward: &str| VerdictOptions {
+        id: "post".into(),
+        reward: reward.into(),
+        ..VerdictOptions::default()
+    };
+    let refuse = |verdicts: RowInput<'_>, how: &VerdictOptions| -> Error {
         learn_verdicts(&state, folder.files(["1.csv"]), verdicts, how, &mut ()).unwrap_err()
     };
-    let together = Joining { together: true, ..how("a") };
+    let together = VerdictOptions { together: true, ..how("a") };
     assert_eq!(refuse(folder.files(["1.csv"]), &together).code(), "other-reward");
     let blank = State::from(state.jury.clone());
     let files = || folder.files(["1.csv"]);
@@ -202,11 +204,11 @@ fn verdicts_need_a_column_of_their_own() {
     assert!(refused.to_string().contains("other.csv: there is no column `found`"), "{refused}");
 }
 
-/// Picks from a file into another one, and what the state is then.
+/// Picks from a file, and the state after learning from them.
 fn pick(folder: &Folder, from: &str, to: &str, before: Option<&State>) -> State {
     let seated = before.map_or(Vec::new(), |state| state.jury.evaluators().as_slice().to_vec());
     let ignore = vec!["verdict".into()];
-    let roles = Roles { key: Some("post".into()), ignore, seated, ..Roles::default() };
+    let roles = Roles { key: Some("post".into()), ignore, learnt_evaluators: seated, ..Roles::default() };
     let table = Table::open(&[folder.path(from)], &roles, true).unwrap();
     let policy = "lin-ucb".parse().unwrap();
     let round =
@@ -220,22 +222,22 @@ fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
     let folder = Folder::new();
     write(&folder.path("day.csv"), 1, 0..10, [0, 1, 2, 3]);
     write(&folder.path("part.csv"), 1, 0..6, [0, 1, 2, 3]);
-    let joining = Joining { id: "post".into(), reward: "verdict".into(), ..Joining::default() };
+    let joining = VerdictOptions { id: "post".into(), reward: "verdict".into(), ..VerdictOptions::default() };
     for invert in [Vec::new(), vec!["verdict".to_string()]] {
         let how = {
             let mut how = how();
             how.roles.invert.clone_from(&invert);
             how
         };
-        let joining = Joining { invert: invert.clone(), together: true, ..joining.clone() };
-        // A table first, then picks of its rows, their verdicts with them.
+        let joining = VerdictOptions { invert: invert.clone(), together: true, ..joining.clone() };
+        // A table first, then picks of its rows with their verdicts.
         let learnt = learn_rows(None, folder.files(["part.csv"]), &how, &mut ()).unwrap().unwrap().state;
         let state = pick(&folder, "day.csv", "picks.csv", Some(&learnt));
         let given = || folder.files(["picks.csv"]);
         let returned = learn_verdicts(&state, given(), given(), &joining, &mut ()).unwrap().unwrap();
         let back = &returned.back;
-        assert!(back.already > 0 && back.known_ids.count == 0, "{back:?}");
-        assert_eq!(back.used + back.already, 4);
+        assert!(back.learnt_before > 0 && back.known_ids.count == 0, "{back:?}");
+        assert_eq!(back.used + back.learnt_before, 4);
         assert_eq!(returned.state.jury.seen().used, 6 + back.used);
         // Picks first, then a table with some of them.
         let state = pick(&folder, "day.csv", "first.csv", None);
@@ -243,28 +245,28 @@ fn the_verdict_in_a_table_and_the_one_on_a_pick_of_it_are_one() {
         let state = learn_verdicts(&state, given(), given(), &joining, &mut ()).unwrap().unwrap().state;
         let mut host = Listener::default();
         let lesson = learn_rows(Some(&state), folder.files(["part.csv"]), &how, &mut host).unwrap().unwrap();
-        assert!(lesson.taught.already > 0, "{:?}", lesson.taught);
-        assert_eq!(lesson.taught.used + lesson.taught.already, 6);
+        assert!(lesson.taught.learnt_before > 0, "{:?}", lesson.taught);
+        assert_eq!(lesson.taught.used + lesson.taught.learnt_before, 6);
         assert!(
-            lesson.remarks()[0].to_string().ends_with("learnt already, and not counted again"),
+            lesson.notices()[0].to_string().ends_with("learnt before, and not counted again"),
             "{:?}",
-            lesson.remarks()
+            lesson.notices()
         );
-        // And once more, in other rows' company.
+        // And again among other rows.
         write(&folder.path("more.csv"), 1, (0..6).chain(20..21), [0, 1, 2, 3]);
         let more =
             learn_rows(Some(&lesson.state), folder.files(["more.csv"]), &how, &mut ()).unwrap().unwrap();
-        assert_eq!((more.taught.rows, more.taught.already), (1, 6));
-        let all = Learning { again: true, ..how };
+        assert_eq!((more.taught.rows, more.taught.learnt_before), (1, 6));
+        let all = LearnOptions { again: true, ..how };
         let all =
             learn_rows(Some(&lesson.state), folder.files(["more.csv"]), &all, &mut ()).unwrap().unwrap();
-        assert_eq!((all.taught.rows, all.taught.already), (7, 0));
+        assert_eq!((all.taught.rows, all.taught.learnt_before), (7, 0));
     }
 }
 
-/// The same customer on another day is another row; and so is the same row as another reviewer has judged it.
+/// A customer on another day is another row, and so is a row judged by another reviewer.
 #[test]
-fn an_id_that_comes_back_with_something_else_counts_and_is_told() {
+fn an_id_that_returns_with_other_scores_counts_and_is_reported() {
     let folder = Folder::new();
     fs::write(folder.path("mon.csv"), "post,a,b,verdict,who\nc1,1,2,1,ann\nc2,3,4,0,ann\nc3,3,1,0,bob\n")
         .unwrap();
@@ -272,30 +274,28 @@ fn an_id_that_comes_back_with_something_else_counts_and_is_told() {
         .unwrap();
     let mut how = how();
     how.roles.reviewer = Some("who".into());
-    let told =
-        |lesson: &jurybox_files::Lesson| lesson.remarks().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let told = |lesson: &jurybox_files::LearnResult| {
+        lesson.notices().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
     let first = learn_rows(None, folder.files(["mon.csv"]), &how, &mut ()).unwrap().unwrap();
     assert_eq!(told(&first), [""; 0]);
     let second = learn_rows(Some(&first.state), folder.files(["tue.csv"]), &how, &mut ()).unwrap().unwrap();
-    assert_eq!((second.taught.used, second.taught.already, second.taught.known_ids.count), (3, 0, 3));
-    assert!(
-        told(&second)[0].starts_with("3 rows have an id that was learnt before, "),
-        "{:?}",
-        told(&second)
-    );
+    assert_eq!((second.taught.used, second.taught.learnt_before, second.taught.known_ids.count), (3, 0, 3));
+    assert!(told(&second)[0].starts_with("3 rows have an id that was learnt before "), "{:?}", told(&second));
     let both = learn_rows(None, folder.files(["mon.csv", "tue.csv"]), &how, &mut ()).unwrap().unwrap();
     assert_eq!((both.taught.used, told(&both)), (6, told(&second)));
-    // In rounds of their own, too; an id twice in one table is that table's own affair.
+    // In rounds of their own, too. An id twice in one table is a matter of that table.
     fs::write(folder.path("wed.csv"), "post,a,b,verdict,who\nc1,1,2,1,ann\nc9,1,1,1,ann\nc9,1,1,1,ann\n")
         .unwrap();
     how.roles.key = Some("post".into());
     let third = learn_rows(Some(&second.state), folder.files(["wed.csv"]), &how, &mut ()).unwrap().unwrap();
-    assert_eq!((third.taught.rows, third.taught.rounds, third.taught.already), (2, 1, 1));
+    assert_eq!((third.taught.rows, third.taught.rounds, third.taught.learnt_before), (2, 1, 1));
 }
 
-/// Customers of whom most look on Tuesday as on Monday: without these, the others would be all that is learnt.
+/// Customers, most of whom look the same on Tuesday as on Monday. Only the others would be learnt
+/// without special care.
 #[test]
-fn where_ids_come_back_as_new_items_all_of_them_count() {
+fn returning_ids_of_new_items_all_count() {
     let folder = Folder::new();
     let day = |flagged: std::ops::Range<usize>| {
         let row = |n: usize| format!("c{n},{},0,{}\n", u8::from(flagged.contains(&n)), u8::from(n == 2));
@@ -305,11 +305,11 @@ fn where_ids_come_back_as_new_items_all_of_them_count() {
     fs::write(folder.path("tue.csv"), day(3..7)).unwrap();
     let first = learn_rows(None, folder.files(["mon.csv"]), &how(), &mut ()).unwrap().unwrap();
     let second = learn_rows(Some(&first.state), folder.files(["tue.csv"]), &how(), &mut ()).unwrap().unwrap();
-    assert_eq!((second.taught.used, second.taught.already, second.taught.known_ids.count), (40, 0, 40));
-    assert!(second.remarks().iter().any(Told::is_warning));
-    // One that was corrected is no new day.
+    assert_eq!((second.taught.used, second.taught.learnt_before, second.taught.known_ids.count), (40, 0, 40));
+    assert!(second.notices().iter().any(LearnNotice::is_warning));
+    // A corrected row does not make a new day.
     fs::write(folder.path("again.csv"), day(3..8)).unwrap();
     let third =
         learn_rows(Some(&second.state), folder.files(["again.csv"]), &how(), &mut ()).unwrap().unwrap();
-    assert_eq!((third.taught.used, third.taught.already, third.taught.known_ids.count), (1, 39, 1));
+    assert_eq!((third.taught.used, third.taught.learnt_before, third.taught.known_ids.count), (1, 39, 1));
 }

@@ -1,9 +1,9 @@
-//! Pages made from files whose authors were not friendly.
+//! HTML pages made from files with hostile content.
 
 use jurybox_files::{Roles, Table, report};
 
 #[test]
-fn names_of_columns_cannot_leave_their_place_in_a_report() {
+fn column_names_cannot_inject_html_into_a_report() {
     let names = ["\"><script>alert(1)</script>", "</title><img src=x>", "a & b's", "plain"];
     let reward = "<b onmouseover=x>";
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));

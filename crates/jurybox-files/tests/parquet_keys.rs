@@ -1,4 +1,4 @@
-//! A column by which rows are put together, told apart or joined may be of any type in a Parquet file: the same rows as CSV give the same.
+//! Key columns of every Parquet type: grouping, distinct rows and joins give the same as from CSV.
 
 use arrow_array::{
     ArrayRef, BooleanArray, Date32Array, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
@@ -6,8 +6,8 @@ use arrow_array::{
 };
 use jurybox::Jury;
 use jurybox_files::{
-    Error, Format, Given, Joining, Judge, Layout, Learning, PickOptions, RankOptions, Roles, State, Table,
-    Want, choose, learn_rows, learn_verdicts, rank,
+    Error, Format, LearnOptions, OutputLayout, PickOptions, RankOptions, Ranker, Roles, RowInput,
+    ScanRequest, State, Table, VerdictOptions, choose, learn_rows, learn_verdicts, rank,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const ROWS: u8 = 12;
 
-/// Every type that a key may be stored as, with the keys of rows as CSV would have them.
+/// Every type of a key column, with its keys as CSV would have them.
 fn kinds(keys: &[u8]) -> Vec<(&'static str, ArrayRef, Vec<String>)> {
     let whole = || keys.iter().map(ToString::to_string).collect::<Vec<_>>();
     let halves = || keys.iter().map(|key| format!("{key}.5")).collect::<Vec<_>>();
@@ -55,7 +55,8 @@ fn score(row: u8, evaluator: u8) -> f64 {
     f64::from((row * 7 + evaluator * 5 + row * evaluator) % 13) / 16.0
 }
 
-/// The same rows as Parquet, with and without a dictionary, and as CSV: a key, two evaluators and a verdict.
+/// The same rows as Parquet, with and without a dictionary, and as CSV: a key, two evaluators and a
+/// verdict.
 fn files(dir: &Path, key: &ArrayRef, text: &[String]) -> [PathBuf; 3] {
     let rows = || 0..text.len() as u8;
     let numbers = |evaluator| {
@@ -91,40 +92,41 @@ fn open(path: &Path, ignore: &[&str]) -> Table {
     Table::open(&[path.to_path_buf()], &roles, true).unwrap()
 }
 
-/// Best rows of each group: group by group, their rows and values.
+/// The best rows of each group, with their values.
 fn of_groups(path: &Path) -> String {
     let options = RankOptions { k: 2, ..RankOptions::default() };
-    let ranking = rank(&open(path, &["v"]), &Judge::Weights(vec![0.5, 0.25]), options).unwrap();
+    let ranking = rank(&open(path, &["v"]), &Ranker::Weights(vec![0.5, 0.25]), options).unwrap();
     let winners = ranking.winners().iter().map(|winner| (winner.row, winner.score.to_bits()));
     format!("{:?}", winners.collect::<Vec<_>>())
 }
 
-/// What a state has become after rows in rounds with their rewards.
+/// The state after rows in rounds with their rewards.
 fn of_rounds(path: &Path) -> String {
     let roles = Roles { key: Some("g".into()), reward: Some("v".into()), ..Roles::default() };
-    let how = Learning { roles, ..Learning::default() };
-    let lesson = learn_rows(Some(&state()), Given::Files(vec![path.into()]), &how, &mut ()).unwrap().unwrap();
+    let how = LearnOptions { roles, ..LearnOptions::default() };
+    let lesson =
+        learn_rows(Some(&state()), RowInput::Files(vec![path.into()]), &how, &mut ()).unwrap().unwrap();
     let seen = lesson.state.jury.seen();
     assert_eq!((seen.items, seen.used), (u64::from(ROWS), u64::from(ROWS)), "{}", path.display());
     format!("{:?} {:?}", lesson.taught, lesson.state.jury.to_bytes())
 }
 
-/// Picks by id, and what the verdicts on them teach.
+/// Picks by id, and the state learnt from the verdicts on them.
 fn of_ids(path: &Path, verdicts: &Path) -> String {
     let table = open(path, &["v"]);
     let mut state = state();
     let picking = choose(&table, &mut state, PickOptions { k: 5, ..PickOptions::default() }).unwrap();
     let out = path.with_file_name("picks.csv");
-    picking.write(&table, &out, Layout { format: Format::Csv, safe_csv: false }, false).unwrap();
-    let how = Joining { id: "g".into(), reward: "v".into(), ..Joining::default() };
-    let files = |path: &Path| Given::Files(vec![path.into()]);
+    picking.write(&table, &out, OutputLayout { format: Format::Csv, safe_csv: false }, false).unwrap();
+    let how = VerdictOptions { id: "g".into(), reward: "v".into(), ..VerdictOptions::default() };
+    let files = |path: &Path| RowInput::Files(vec![path.into()]);
     let back = learn_verdicts(&state, files(&out), files(verdicts), &how, &mut ()).unwrap().unwrap();
     assert_eq!((back.back.verdicts, back.back.used), (u64::from(ROWS), 5), "{}", verdicts.display());
     format!("{:?} {:?} {:?}", picking.picks, back.back, back.state.jury.to_bytes())
 }
 
 #[test]
-fn a_key_of_any_type_groups_rounds_names_and_joins_as_in_csv() {
+fn a_key_of_any_type_behaves_as_in_csv() {
     let groups: Vec<u8> = (0..ROWS).map(|row| row / 4).collect();
     let ids: Vec<u8> = (0..ROWS).map(|row| row + 3).collect();
     for ((kind, groups, group_texts), (_, ids, id_texts)) in kinds(&groups).into_iter().zip(kinds(&ids)) {
@@ -134,7 +136,7 @@ fn a_key_of_any_type_groups_rounds_names_and_joins_as_in_csv() {
             assert_eq!(of_groups(file), of_groups(&csv), "{kind}, groups, {}", file.display());
             assert_eq!(of_rounds(file), of_rounds(&csv), "{kind}, rounds, {}", file.display());
         }
-        assert_eq!(open(&plain, &["v"]).taken().evaluators().to_string(), "a, b", "{kind}");
+        assert_eq!(open(&plain, &["v"]).roles().evaluators().to_string(), "a, b", "{kind}");
         let dir = tempfile::tempdir().unwrap();
         let [dictionary, plain, csv] = files(dir.path(), &ids, &id_texts);
         for file in [&dictionary, &plain] {
@@ -150,7 +152,7 @@ fn refused(path: &Path) -> Error {
 }
 
 #[test]
-fn ids_that_a_float_has_no_room_for_are_refused() {
+fn ids_beyond_the_precision_of_a_float_are_refused() {
     let near = |limit: f64| move |row: u8| limit + 2.0 * f64::from(row) - 16.0;
     let (doubles, floats) = (near(9_007_199_254_740_992.0), near(16_777_216.0));
     let rows = || 0..ROWS;
@@ -175,14 +177,15 @@ fn ids_that_a_float_has_no_room_for_are_refused() {
             let error = refused(file);
             assert_eq!(error.code(), "rounded-id", "{kind}: {error}");
             assert!(error.to_string().contains("row 9: the id "), "{kind}, {}: {error}", file.display());
-            // Also where they only tell which rows are about one item.
+            // Also where they only tell which rows belong to one item.
             let roles = Roles { id: vec!["g".into()], ..Roles::default() };
             let table = Table::open(std::slice::from_ref(file), &roles, true).unwrap();
-            let read = table.scan(Want { ids: true, ..Want::default() }, |_| Ok(()), |_, ()| Ok(()));
+            let read =
+                table.scan(ScanRequest { ids: true, ..ScanRequest::default() }, |_| Ok(()), |_, ()| Ok(()));
             assert_eq!(read.unwrap_err().code(), "rounded-id", "{kind}, {}", file.display());
         }
     }
-    // The same numbers without decimals are ids like any other.
+    // The same numbers as integers are ordinary ids.
     let dir = tempfile::tempdir().unwrap();
     let key = Arc::new(Int64Array::from_iter_values(rows().map(|row| 9_007_199_254_740_993 + i64::from(row))))
         as ArrayRef;
@@ -192,7 +195,7 @@ fn ids_that_a_float_has_no_room_for_are_refused() {
 }
 
 #[test]
-fn a_key_of_truths_groups_as_in_csv() {
+fn a_boolean_key_groups_as_in_csv() {
     let truths: Vec<bool> = (0..ROWS).map(|row| row % 3 == 0).collect();
     let texts: Vec<String> = truths.iter().map(ToString::to_string).collect();
     let dir = tempfile::tempdir().unwrap();

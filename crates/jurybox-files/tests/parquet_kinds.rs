@@ -1,7 +1,7 @@
-//! However a Parquet file was written, its numbers are the same numbers: encodings, compressions, pages, nulls, types.
+//! Numbers of a Parquet file are the same for all encodings, compressions, pages, nulls and types.
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch};
-use jurybox_files::{Judge, RankOptions, Roles, Table, Want, rank};
+use jurybox_files::{RankOptions, Ranker, Roles, ScanRequest, Table, rank};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 const ROWS: usize = 5000;
 
-/// Row by row: a double with many values, a float with gaps, an integer with few values, a large integer with long gaps.
+/// Row by row: a double with many values, a float with gaps, an integer with few values, and a
+/// large integer with long gaps.
 fn cells(row: usize) -> [Option<f64>; 4] {
     let mixed = (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     [
@@ -39,14 +40,14 @@ fn write(path: &Path, properties: WriterProperties) {
     let batch = batch();
     let file = std::fs::File::create(path).unwrap();
     let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
-    // In small pieces: page limits are looked at between them.
+    // In small pieces, because page limits are checked between them.
     for start in (0..ROWS).step_by(250) {
         writer.write(&batch.slice(start, 250)).unwrap();
     }
     writer.close().unwrap();
 }
 
-/// Every way of writing that differs for the reader.
+/// Every way of writing that makes a difference to the reader.
 fn kinds() -> Vec<(&'static str, WriterPropertiesBuilder)> {
     let plain = || WriterProperties::builder().set_dictionary_enabled(false);
     let zstd = Compression::ZSTD(ZstdLevel::try_new(3).unwrap());
@@ -79,17 +80,17 @@ fn kinds() -> Vec<(&'static str, WriterPropertiesBuilder)> {
 }
 
 #[test]
-fn every_way_of_writing_gives_the_same_numbers() {
+fn every_encoding_gives_the_same_numbers() {
     let dir = tempfile::tempdir().unwrap();
     let mut scored = Vec::new();
     for (kind, properties) in kinds() {
         let path = dir.path().join("scores.parquet");
         write(&path, properties.build());
         let table = Table::open(&[path], &Roles::default(), false).unwrap();
-        assert_eq!(table.taken().evaluators().to_string(), "double, float, few, large");
+        assert_eq!(table.roles().evaluators().to_string(), "double, float, few, large");
         let mut read = Vec::new();
         let rows = table.scan(
-            Want::default(),
+            ScanRequest::default(),
             |mut part| Ok(part.batch.scores().to_vec()),
             |_, scores| {
                 read.extend(scores);
@@ -105,8 +106,8 @@ fn every_way_of_writing_gives_the_same_numbers() {
                 .all(|(a, b)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()));
             assert!(same, "{kind}, row {row}: {found:?} instead of {wanted:?}");
         }
-        let judge = Judge::Weights(vec![0.3, 0.7, -1.1, 1e-5]);
-        let ranking = rank(&table, &judge, RankOptions { k: 50, ..RankOptions::default() }).unwrap();
+        let ranker = Ranker::Weights(vec![0.3, 0.7, -1.1, 1e-5]);
+        let ranking = rank(&table, &ranker, RankOptions { k: 50, ..RankOptions::default() }).unwrap();
         let winners: Vec<_> = ranking.winners().iter().map(|w| (w.row, w.score.to_bits())).collect();
         scored.push(winners);
     }
@@ -117,7 +118,7 @@ fn every_way_of_writing_gives_the_same_numbers() {
 }
 
 #[test]
-fn an_infinite_score_is_named_by_its_row_wherever_its_page_is() {
+fn an_infinite_score_is_reported_with_its_row() {
     let dir = tempfile::tempdir().unwrap();
     for (page, weighed) in [(10, true), (10, false), (10_000, true), (10_000, false)] {
         let path = dir.path().join("scores.parquet");
@@ -136,17 +137,17 @@ fn an_infinite_score_is_named_by_its_row_wherever_its_page_is() {
         writer.close().unwrap();
         let table = Table::open(&[path], &Roles::default(), false).unwrap();
         let error = if weighed {
-            rank(&table, &Judge::Weights(vec![0.0]), RankOptions { k: 1, ..RankOptions::default() })
+            rank(&table, &Ranker::Weights(vec![0.0]), RankOptions { k: 1, ..RankOptions::default() })
                 .unwrap_err()
         } else {
-            table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err()
+            table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap_err()
         };
         assert!(error.to_string().contains("row 58, column `a`: inf"), "{error}");
     }
 }
 
 #[test]
-fn a_damaged_file_is_refused_or_read_whole_never_a_panic() {
+fn a_damaged_file_is_refused_or_read_without_panic() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("scores.parquet");
     for (kind, properties) in kinds() {
@@ -162,9 +163,9 @@ fn a_damaged_file_is_refused_or_read_whole_never_a_panic() {
                 continue;
             };
             // Damage to the schema may have made an evaluator something else.
-            let (width, mut rows) = (table.taken().evaluators().len(), 0);
+            let (width, mut rows) = (table.roles().evaluators().len(), 0);
             let count = table.scan(
-                Want::default(),
+                ScanRequest::default(),
                 |mut part| Ok(part.batch.scores().len() / width),
                 |_, here| {
                     rows += here as u64;

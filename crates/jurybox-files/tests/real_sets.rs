@@ -1,8 +1,8 @@
-//! What is said and done with the real data sets, where they are.
+//! Checks on the real data sets, if they are available.
 
 mod sets;
 
-use jurybox_files::{Judge, RankOptions, Relation, Roles, Table, rank, report, seat, teach};
+use jurybox_files::{Basis, RankOptions, Ranker, Relation, Roles, Table, new_jury, rank, report, teach};
 use sets::{each, names, table};
 use std::io::Write;
 
@@ -10,18 +10,20 @@ use std::io::Write;
 fn ranking_without_labels_finds_what_it_found_before() {
     each(|set, path| {
         let table = table(set, path, None);
-        assert_eq!(table.taken().evaluators().len(), set.evaluators, "{}: {}", set.file, table.taken());
-        // The reward column is in the table, but a policy that is taught by scores alone does not see it.
+        assert_eq!(table.roles().evaluators().len(), set.evaluators, "{}: {}", set.file, table.roles());
+        // The reward column is in the table, but a policy that learns from scores alone does not
+        // read it.
         let invert = if set.worst_first { names(&table) } else { Vec::new() };
         let blind = Roles { evaluators: names(&table), invert, ..Roles::default() };
         let unlabelled = Table::open(&[path.into()], &blind, true).unwrap();
-        let mut jury = seat(&jurybox::Spec::default(), unlabelled.taken().evaluators()).unwrap();
+        let mut jury = new_jury(&jurybox::Spec::default(), unlabelled.roles().evaluators()).unwrap();
         teach(&unlabelled, &mut jury, 0).unwrap();
         let ranking =
-            rank(&unlabelled, &Judge::jury(&jury), RankOptions { k: 100, ..RankOptions::default() }).unwrap();
+            rank(&unlabelled, &Ranker::jury(&jury), RankOptions { k: 100, ..RankOptions::default() })
+                .unwrap();
         assert_eq!((ranking.rows(), ranking.winners().len()), (set.rows, 100), "{}", set.file);
         let (mut rewards, mut sum) = (Vec::new(), 0.0);
-        let want = jurybox_files::Want { reward: true, ..jurybox_files::Want::default() };
+        let want = jurybox_files::ScanRequest { reward: true, ..jurybox_files::ScanRequest::default() };
         table
             .scan(
                 want,
@@ -38,7 +40,7 @@ fn ranking_without_labels_finds_what_it_found_before() {
         let error = (found.iter().map(|reward| (reward - top).powi(2)).sum::<f64>() / 99.0 / 100.0).sqrt();
         rewards.sort_by(|a, b| b.total_cmp(a));
         let lift = rewards[..100].iter().sum::<f64>() / 100.0 - mean;
-        // No default may lose more than the chance in a mean of 100 rewards would explain.
+        // No default may lose more than the chance error of a mean of 100 rewards.
         let (share, slack) = ((top - mean) / lift, 2.0 * error / lift);
         assert!(share > set.found - slack && slack < 0.15, "{}: {share}, give or take {slack}", set.file);
     });
@@ -49,13 +51,13 @@ fn halves_learnt_apart_and_merged_rank_as_the_whole() {
     each(|set, path| {
         let dir = tempfile::tempdir().unwrap();
         let whole = table(set, path, None);
-        let evaluators = whole.taken().evaluators().clone();
-        // Plain text again, so that it can be cut between two lines.
+        let evaluators = whole.roles().evaluators().clone();
+        // Plain text again, so that it can be split between two lines.
         let mut text = String::new();
         let all = dir.path().join("all.csv");
         jurybox_files::score_all(
             &whole,
-            &Judge::Weights(vec![0.0; evaluators.len()]),
+            &Ranker::Weights(vec![0.0; evaluators.len()]),
             &all,
             jurybox_files::Format::Csv,
         )
@@ -69,20 +71,20 @@ fn halves_learnt_apart_and_merged_rank_as_the_whole() {
             roles.invert = names(&whole);
             roles.invert.push(set.reward.into());
         }
-        let mut merged = seat(&jurybox::Spec::default(), &evaluators).unwrap();
+        let mut merged = new_jury(&jurybox::Spec::default(), &evaluators).unwrap();
         for (name, part) in [("first.csv", &rows[..cut]), ("second.csv", &rows[cut..])] {
             let half = dir.path().join(name);
             write!(std::fs::File::create(&half).unwrap(), "{header}\n{part}").unwrap();
-            let mut jury = seat(&jurybox::Spec::default(), &evaluators).unwrap();
+            let mut jury = new_jury(&jurybox::Spec::default(), &evaluators).unwrap();
             teach(&Table::open(&[half], &roles, false).unwrap(), &mut jury, 0).unwrap();
             merged.merge(&jury).unwrap();
         }
-        let mut jury = seat(&jurybox::Spec::default(), &evaluators).unwrap();
+        let mut jury = new_jury(&jurybox::Spec::default(), &evaluators).unwrap();
         let taught = teach(&whole, &mut jury, 0).unwrap();
         assert_eq!((taught.rows, taught.labelled, taught.rounds), (set.rows, set.rows, 1), "{}", set.file);
         let top = |jury: &jurybox::Jury| {
-            let ask = RankOptions { k: 200, ..RankOptions::default() };
-            let ranking = rank(&whole, &Judge::jury(jury), ask).unwrap();
+            let plan = RankOptions { k: 200, ..RankOptions::default() };
+            let ranking = rank(&whole, &Ranker::jury(jury), plan).unwrap();
             ranking.winners().iter().map(|winner| winner.row).collect::<Vec<_>>()
         };
         assert_eq!(top(&merged), top(&jury), "{}", set.file);
@@ -90,12 +92,12 @@ fn halves_learnt_apart_and_merged_rank_as_the_whole() {
 }
 
 #[test]
-fn a_report_tells_a_story_about_every_evaluator() {
+fn a_report_describes_every_evaluator() {
     each(|set, path| {
         let report = report(&table(set, path, None), None).unwrap();
         assert_eq!(
             (report.rows, report.labelled, report.from),
-            (set.rows, set.rows, "rewards"),
+            (set.rows, set.rows, Basis::Rewards),
             "{}",
             set.file
         );
@@ -117,7 +119,7 @@ fn a_report_tells_a_story_about_every_evaluator() {
             assert_eq!(denied, about.relation == Relation::NotSeen, "{}: {about:?}\n{said}", set.file);
         }
         for catch in &report.top {
-            assert!((0.0..=1.0).contains(&catch.caught), "{}: {catch:?}", set.file);
+            assert!((0.0..=1.0).contains(&catch.found), "{}: {catch:?}", set.file);
         }
     });
 }

@@ -1,4 +1,4 @@
-//! The report on made-up tables: no figure flatters, and no line contradicts another.
+//! The report on made-up tables: its figures are not too good, and its lines agree.
 
 use jurybox_files::{Roles, Table, report};
 use rand::{RngExt, SeedableRng};
@@ -11,7 +11,8 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// The document of a report on a table of numbers; NaN is an empty cell, and a column `verdict` is the reward.
+/// The report on a table of numbers as JSON. NaN is an empty cell, and a column `verdict` is the
+/// reward.
 fn document(header: &[&str], rows: &[Vec<f64>]) -> Value {
     serde_json::to_value(made(header, rows)).unwrap()
 }
@@ -45,9 +46,9 @@ fn evaluator<'a>(report: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn a_yes_that_was_caught_counts_as_caught() {
+fn found_positives_are_counted() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    // A quarter of 800 are a yes, and the evaluators' mean tells all of them apart.
+    // A quarter of 800 are a yes, and the evaluators' mean separates them perfectly.
     let rows: Vec<Vec<f64>> = (0..800)
         .map(|i| {
             let yes = f64::from(i % 4 == 3);
@@ -58,18 +59,18 @@ fn a_yes_that_was_caught_counts_as_caught() {
     for (k, share) in [(10, 0.05), (100, 0.5), (300, 1.0)] {
         let mean = catch(&report, "plain mean", k);
         let best = catch(&report, "best possible", k);
-        assert_eq!((&mean["reward"], &mean["caught"]), (&best["reward"], &1.0.into()), "{mean}");
+        assert_eq!((&mean["reward"], &mean["found"]), (&best["reward"], &1.0.into()), "{mean}");
         assert_eq!(mean["recall"], share, "{mean}");
     }
     let random = catch(&report, "drawn at random", 300);
     // A quarter of 300 are a yes by chance: 75 of 200.
-    assert_eq!((&random["reward"], &random["caught"]), (&0.25.into(), &0.375.into()), "{random}");
+    assert_eq!((&random["reward"], &random["found"]), (&0.25.into(), &0.375.into()), "{random}");
 }
 
 #[test]
-fn scores_that_all_tie_catch_what_chance_does() {
+fn tied_scores_find_as_many_as_chance() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
-    // The verdicts come sorted: whoever breaks ties by the row's place finds them all, or none.
+    // The verdicts are sorted: breaking ties by row number would find all of them or none.
     let rows: Vec<Vec<f64>> =
         (0..400).map(|i| vec![f64::from(i % 3 == 0), normal(&mut rng), f64::from(i < 40)]).collect();
     let flat: Vec<Vec<f64>> = rows.iter().map(|row| vec![7.0, 7.0, row[2]]).collect();
@@ -77,13 +78,13 @@ fn scores_that_all_tie_catch_what_chance_does() {
     for k in [10, 100] {
         let mean = catch(&report, "plain mean", k);
         assert!((mean["reward"].as_f64().unwrap() - 0.1).abs() < 1e-12, "{mean}");
-        assert_eq!(mean["caught"], catch(&report, "drawn at random", k)["caught"], "{mean}");
+        assert_eq!(mean["found"], catch(&report, "drawn at random", k)["found"], "{mean}");
     }
 }
 
-/// Every interval of a report beside what its words say of the evaluator.
+/// Every interval of a report, with its words about the evaluator.
 #[test]
-fn the_words_say_what_the_interval_shows() {
+fn words_agree_with_the_intervals() {
     let (mut seen, mut unseen) = (0, 0);
     for seed in 0..40 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -104,13 +105,13 @@ fn the_words_say_what_the_interval_shows() {
             let shown = excludes(&about["correlation"]) || excludes(&about["weight"]);
             let denied = warnings(&report).iter().any(|w| {
                 w.contains(&format!("`{name}`"))
-                    && w.contains("no straight-line relation to the reward")
-                    && !w.contains("beside the others")
+                    && w.contains("no linear relation to the reward")
+                    && !w.contains("if the other scores are equal")
             });
             assert_eq!(shown, !denied, "seed {seed}, {name}: {about} {:?}", warnings(&report));
             *(if shown { &mut seen } else { &mut unseen }) += 1;
         }
-        // What the policy makes of the same rows is not a second test of the same question.
+        // The policy's values of the same rows are not a second test of the same question.
         for weight in report["policy"]["weights"].as_array().unwrap() {
             assert!(weight["low"].is_null() && weight["high"].is_null(), "{weight}");
         }
@@ -136,25 +137,27 @@ fn copies_are_one_evaluator() {
     let alone = document(&["a", "b", "c", "d"], &alone);
     for report in [&with, &without] {
         let (a, copy) = (evaluator(report, "a"), evaluator(report, "copy"));
-        assert_eq!((&a["one_with"][0], &copy["one_with"][0]), (&"copy".into(), &"a".into()), "{a} {copy}");
-        // One weight, told twice, with the interval of that one.
+        assert_eq!((&a["copies"][0], &copy["copies"][0]), (&"copy".into(), &"a".into()), "{a} {copy}");
+        // One weight, reported twice, with the interval of that one.
         let number = |of: &Value, what: &str| of["weight"][what].as_f64().unwrap();
         assert_eq!(number(a, "value"), -number(copy, "value"), "the copy is upside down");
         assert!(number(a, "high") - number(a, "low") > 0.02, "{a}");
         assert!(
-            warnings(report).iter().any(|w| w.contains("`a`") && w.contains("`copy`") && w.contains("one")),
+            warnings(report)
+                .iter()
+                .any(|w| w.contains("`a`") && w.contains("`copy`") && w.contains("copies")),
             "{:?}",
             warnings(report)
         );
     }
-    // A copy changes nothing for the others.
+    // A copy changes nothing for the other evaluators.
     for name in ["a", "b", "c", "d"] {
         assert_eq!(evaluator(&without, name)["weight"], evaluator(&alone, name)["weight"], "{name}");
     }
 }
 
 #[test]
-fn an_evaluator_that_others_add_up_to_has_no_weight_of_its_own() {
+fn a_sum_of_other_evaluators_has_no_weight() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let rows: Vec<Vec<f64>> = (0..500)
         .map(|_| {
@@ -167,11 +170,11 @@ fn an_evaluator_that_others_add_up_to_has_no_weight_of_its_own() {
         assert!(evaluator(&report, name)["weight"].is_null(), "{}", evaluator(&report, name));
     }
     assert!(evaluator(&report, "c")["weight"]["low"].as_f64().unwrap() > 0.5);
-    assert!(warnings(&report).iter().any(|w| w.contains("`sum`") && w.contains("no weight of its own")));
+    assert!(warnings(&report).iter().any(|w| w.contains("`sum`") && w.contains("no weight:")));
 }
 
 #[test]
-fn rows_that_were_picked_are_called_picked() {
+fn picked_rows_are_reported_as_picked() {
     let picked = |by_score: bool| {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let rows: Vec<Vec<f64>> = (0..2000)
@@ -184,13 +187,13 @@ fn rows_that_were_picked_are_called_picked() {
             .collect();
         document(&["a", "b", "verdict"], &rows)
     };
-    let said = |report: &Value| warnings(report).iter().any(|w| w.contains("were picked:"));
+    let said = |report: &Value| warnings(report).iter().any(|w| w.contains("seem to be picked:"));
     assert!(said(&picked(true)), "{:?}", warnings(&picked(true)));
     assert!(!said(&picked(false)), "{:?}", warnings(&picked(false)));
 }
 
 #[test]
-fn scores_that_are_missing_where_it_matters_are_named() {
+fn informative_gaps_are_reported() {
     let mut rng = ChaCha8Rng::seed_from_u64(8);
     let rows: Vec<Vec<f64>> = (0..1000)
         .map(|_| {
@@ -202,12 +205,12 @@ fn scores_that_are_missing_where_it_matters_are_named() {
         .collect();
     let report = document(&["a", "b", "verdict"], &rows);
     let about =
-        |name: &str| warnings(&report).iter().any(|w| w.contains(name) && w.contains("missing where"));
+        |name: &str| warnings(&report).iter().any(|w| w.contains(name) && w.contains("no scores where"));
     assert!(about("`a`") && !about("`b`"), "{:?}", warnings(&report));
 }
 
 #[test]
-fn a_curve_is_never_sure_of_a_handful() {
+fn curves_of_few_rows_have_wide_intervals() {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     let rows: Vec<Vec<f64>> = (0..200)
         .map(|_| {
@@ -224,9 +227,9 @@ fn a_curve_is_never_sure_of_a_handful() {
     assert!((first["high"].as_f64().unwrap() - 0.161).abs() < 0.001, "{first}");
 }
 
-/// Copies of rows in both halves would tell the rewards of the rows that are judged.
+/// Copies of rows in both halves would leak the rewards of the judged rows.
 #[test]
-fn copies_of_rows_do_not_flatter_what_is_learnt() {
+fn copies_of_rows_do_not_inflate_learnt_quality() {
     let (mut learnt, mut chance) = (0.0, 0.0);
     for seed in 0..8 {
         let mut rng = ChaCha8Rng::seed_from_u64(100 + seed);
@@ -241,20 +244,20 @@ fn copies_of_rows_do_not_flatter_what_is_learnt() {
         let names: Vec<String> = (0..12).map(|j| format!("s{j}")).chain(["verdict".into()]).collect();
         let header: Vec<&str> = names.iter().map(String::as_str).collect();
         let report = made(&header, &rows);
-        assert!(report.to_html().contains("600 of 600 rows have a twin with the same scores"));
+        assert!(report.to_html().contains("600 of 600 rows have the same scores as another one"));
         let report = serde_json::to_value(report).unwrap();
-        assert!(warnings(&report).iter().any(|w| w.contains("600 of 600 rows have a twin")));
+        assert!(warnings(&report).iter().any(|w| w.contains("600 of 600 rows have the same scores")));
         let default = report["top"].as_array().unwrap().iter().filter(|c| c["k"] == 100);
         let default = default.filter(|c| c["name"].as_str().unwrap().contains("default"));
         learnt += default.map(|c| c["reward"].as_f64().unwrap()).sum::<f64>() / 8.0;
         chance += catch(&report, "drawn at random", 100)["reward"].as_f64().unwrap() / 8.0;
     }
-    // With copies in both halves it would find nearly all: 0.9 where chance has 0.3.
+    // With copies in both halves it would find nearly all: 0.9, where chance finds 0.3.
     assert!(learnt > 0.0 && learnt < chance + 0.2, "{learnt} {chance}");
 }
 
 #[test]
-fn a_bent_relation_is_not_called_none() {
+fn a_nonlinear_relation_is_recognised() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     let rows: Vec<Vec<f64>> = (0..500)
         .map(|_| {
@@ -267,18 +270,16 @@ fn a_bent_relation_is_not_called_none() {
         let of = warnings(&report).into_iter().find(|w| w.starts_with(name) && w.contains("relation"));
         of.unwrap_or_default().to_owned()
     };
-    assert!(
-        said("`s0`").contains("no straight-line relation") && said("`s0`").contains("its curve shows one")
-    );
-    assert!(said("`noise`").contains("no straight-line relation") && !said("`noise`").contains("curve"));
+    assert!(said("`s0`").contains("no linear relation") && said("`s0`").contains("its curve shows one"));
+    assert!(said("`noise`").contains("no linear relation") && !said("`noise`").contains("curve"));
     assert_eq!(
-        (&evaluator(&report, "s0")["bent"], &evaluator(&report, "noise")["bent"]),
+        (&evaluator(&report, "s0")["nonlinear"], &evaluator(&report, "noise")["nonlinear"]),
         (&true.into(), &false.into())
     );
 }
 
 #[test]
-fn intervals_that_are_too_narrow_are_said_to_be() {
+fn too_narrow_intervals_raise_a_warning() {
     let mut rng = ChaCha8Rng::seed_from_u64(12);
     let rows: Vec<Vec<f64>> = (0..300)
         .map(|i| vec![(1.2 * normal(&mut rng)).exp(), normal(&mut rng), f64::from(i % 50 == 0)])
@@ -308,11 +309,11 @@ fn copies_have_one_learnt_weight() {
     let expected = alone["policy"]["weights"][0]["mean"].as_f64().unwrap();
     assert!((weight(0) / expected - 1.0).abs() < 0.3, "{} {expected}", weight(0));
     assert_eq!(weight(0), -weight(1));
-    assert!(html.contains("<td>copy</td><td></td><td></td><td>one with a</td>"));
+    assert!(html.contains("<td>copy</td><td></td><td></td><td>copy of a</td>"));
 }
 
 #[test]
-fn near_duplicates_are_named_group_by_group() {
+fn near_duplicates_are_listed_by_group() {
     let mut rng = ChaCha8Rng::seed_from_u64(14);
     let rows: Vec<Vec<f64>> = (0..500)
         .map(|_| {
@@ -330,13 +331,13 @@ fn near_duplicates_are_named_group_by_group() {
 }
 
 #[test]
-fn a_name_that_no_terminal_can_show_is_shortened() {
+fn an_overlong_name_is_shortened() {
     let name = "x".repeat(70_000);
     let rows: Vec<Vec<f64>> = (0..40).map(|i| vec![f64::from(i % 7), f64::from(i % 5)]).collect();
     assert!(made(&[&name, "verdict"], &rows).to_table().contains("xxx…"));
 }
 
-/// A rule that never errs and fires in so many of a hundred rows: a few that agree say nothing certain.
+/// A rule that never errs and fires in one to eight of a hundred rows: so few rows prove nothing.
 #[test]
 fn a_rule_that_fires_in_a_few_rows_has_no_weight() {
     for fires in 1..=8_usize {
@@ -355,10 +356,10 @@ fn a_rule_that_fires_in_a_few_rows_has_no_weight() {
     }
 }
 
-/// What a rule that writes 1 or nothing says, it says by being there: the same as with 0 where it is
-/// silent, but for the coverage.
+/// A rule that writes 1 or nothing is treated like one that writes 0 where this is silent, except
+/// for its coverage.
 #[test]
-fn rules_that_write_one_or_nothing_are_read_as_they_are_ranked() {
+fn rules_that_write_one_or_nothing_count_gaps_as_silence() {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     let rows: Vec<Vec<f64>> = (0..6000)
         .map(|_| {
@@ -381,16 +382,16 @@ fn rules_that_write_one_or_nothing_are_read_as_they_are_ranked() {
         }
         assert_eq!(written, read);
     }
-    let said = "`good` gives one score, on ";
+    let said = "`good` has the same score in ";
     assert!(warnings(&read).iter().any(|w| w.starts_with(said)), "{:?}", warnings(&read));
-    assert!(!warnings(&read).iter().any(|w| w.contains("never varies")), "{:?}", warnings(&read));
+    assert!(!warnings(&read).iter().any(|w| w.contains("is always")), "{:?}", warnings(&read));
     assert_eq!(written["policy"]["weights"], read["policy"]["weights"]);
 }
 
-/// A rule that seldom fires has two scores, not heavy tails, and yes and no are no amounts: where it
-/// tells nothing, it is muted.
+/// A rule that seldom fires has two scores, not heavy tails, and yes and no are no amounts. Where
+/// it tells nothing, it is muted.
 #[test]
-fn a_rare_rule_that_tells_nothing_of_yes_and_no_is_muted() {
+fn a_rare_rule_without_signal_is_muted() {
     for seed in 0..5 {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let rows: Vec<Vec<f64>> = (0..4000)
@@ -403,13 +404,21 @@ fn a_rare_rule_that_tells_nothing_of_yes_and_no_is_muted() {
             .collect();
         let report = document(&["good", "seldom", "tailed", "verdict"], &rows);
         let (seldom, tailed) = (evaluator(&report, "seldom"), evaluator(&report, "tailed"));
-        assert_eq!((&seldom["by_ranks"], &seldom["advice"]), (&false.into(), &"mute".into()), "{seed}");
-        assert_eq!((&tailed["by_ranks"], &tailed["advice"]), (&true.into(), &"mute".into()), "{seed}");
+        assert_eq!(
+            (&seldom["rank_correlation"], &seldom["advice"]),
+            (&false.into(), &"mute".into()),
+            "{seed}"
+        );
+        assert_eq!(
+            (&tailed["rank_correlation"], &tailed["advice"]),
+            (&true.into(), &"mute".into()),
+            "{seed}"
+        );
     }
 }
 
-/// A few large amounts carry the mean of a top K, and no interval of it holds what it promises: none
-/// is given.
+/// If a few large amounts carry the mean of a top K, no interval of it is reliable, and none is
+/// given.
 #[test]
 fn the_top_of_amounts_has_no_interval() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);

@@ -1,11 +1,12 @@
-//! A report on items that come again: it is items that are drawn independently, not rows.
+//! The report on repeated items: items are drawn independently, not rows.
 
 use jurybox_files::{Format, Report, Roles, Table, report};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
 
-/// Noise: items with scores that know nothing of their rewards, each `times` times with scores that hardly differ.
+/// Noise: items with scores independent of their rewards, each repeated `times` times with scores
+/// that hardly differ.
 fn noise(items: usize, times: usize, seed: u64) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut text = String::from("item,a,b,c,verdict\n");
@@ -32,7 +33,7 @@ fn made(text: &str, id: &[&str]) -> Report {
 }
 
 #[test]
-fn rows_of_one_item_are_one_witness() {
+fn rows_of_one_item_count_as_one_observation() {
     let (mut sure, mut sure_of_rows) = (0, 0);
     for seed in 0..40 {
         let text = noise(127, 8, seed);
@@ -52,7 +53,7 @@ fn rows_of_one_item_are_one_witness() {
             named.warnings
         );
     }
-    // Two of forty by chance; more than seven come once in five hundred times.
+    // Two of forty by chance; more than seven occur once in five hundred times.
     assert!(sure <= 7, "{sure} of 40 reports find something in noise");
     assert!(sure_of_rows > 20, "without ids nobody knows: {sure_of_rows} of 40");
 }
@@ -64,9 +65,9 @@ fn ids_that_do_not_repeat_change_nothing() {
     assert_eq!(document(&["item"]), document(&[]));
 }
 
-/// The same ids in every format, and whatever the threads.
+/// The same item counts in every format and for any number of threads.
 #[test]
-fn items_are_the_same_however_rows_are_kept() {
+fn item_counts_are_the_same_in_every_format() {
     let dir = tempfile::tempdir().unwrap();
     let csv = dir.path().join("a.csv");
     std::fs::write(&csv, noise(300, 3, 6)).unwrap();
@@ -81,7 +82,7 @@ fn items_are_the_same_however_rows_are_kept() {
     assert!(expected.contains("\"repeated_items\":300"), "{expected}");
     let ranking = jurybox_files::rank(
         &open(&csv),
-        &jurybox_files::Judge::Weights(vec![1.0; 3]),
+        &jurybox_files::Ranker::Weights(vec![1.0; 3]),
         jurybox_files::RankOptions { k: 900, ..jurybox_files::RankOptions::default() },
     )
     .unwrap();

@@ -1,5 +1,5 @@
-//! What a report tells a person who reads no figures: the head, two sentences, an order, a page that opens. And that none of it
-//! goes beyond the intervals.
+//! The report's summary for readers of no figures: headline, advice and page. None of it goes
+//! beyond the intervals.
 
 use jurybox::{Evaluators, Example, Jury, Scores};
 use jurybox_files::{Advice, Report, Roles, Table, report};
@@ -13,7 +13,7 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// A report on rows, NaN an empty cell; a column `verdict` is the reward.
+/// The report on rows, where NaN is an empty cell and a column `verdict` is the reward.
 fn made<S: AsRef<str>>(header: &[S], rows: &[Vec<f64>], state: Option<&Jury>) -> Report {
     let names: Vec<&str> = header.iter().map(AsRef::as_ref).collect();
     let mut text = names.join(",") + "\n";
@@ -30,7 +30,7 @@ fn made<S: AsRef<str>>(header: &[S], rows: &[Vec<f64>], state: Option<&Jury>) ->
     report(&Table::open(&[path], &roles, false).unwrap(), state).unwrap()
 }
 
-/// Rows of evaluators with these gains on a reward that is 1 in one of so many cases.
+/// Rows of evaluators with these gains on a reward that is 1 in one of `one_in` cases.
 fn yes_or_no(gains: &[f64], rows: usize, one_in: f64, seed: u64) -> Vec<Vec<f64>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let row = |_| {
@@ -50,7 +50,7 @@ fn order(report: &Report) -> Vec<&str> {
 }
 
 #[test]
-fn the_head_says_which_file_when_and_by_what() {
+fn the_head_names_file_time_and_version() {
     let rows = yes_or_no(&[1.0, 0.0], 300, 3.0, 1);
     let report =
         made(&["a", "b", "verdict"], &rows, None).dated(UNIX_EPOCH + Duration::from_secs(1_794_787_867));
@@ -65,7 +65,7 @@ fn the_head_says_which_file_when_and_by_what() {
 }
 
 #[test]
-fn two_sentences_say_what_to_do() {
+fn two_sentences_give_advice() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let rows: Vec<Vec<f64>> = yes_or_no(&[1.5, 1.0, -1.2, 0.0], 6000, 3.0, 2)
         .into_iter()
@@ -80,26 +80,26 @@ fn two_sentences_say_what_to_do() {
     assert_eq!(report.summary.len(), 2);
     let [first, second] = [&report.summary[0], &report.summary[1]];
     assert!(first.starts_with("Trust `good`"), "{first}");
-    assert!(first.contains("turn `turned` round"), "{first}");
+    assert!(first.contains("invert `turned`"), "{first}");
     assert!(
         first.contains("mute `idle` and `stuck`") || first.contains("mute `stuck` and `idle`"),
         "{first}"
     );
-    assert!(second.contains("`good` and `copy` are one: keep one"), "{second}");
-    assert!(second.contains("`fair` and `echo` err alike"), "{second}");
+    assert!(second.contains("`good` and `copy` are copies: keep one"), "{second}");
+    assert!(second.contains("`fair` and `echo` make nearly the same errors"), "{second}");
     for sentence in &report.summary {
         assert!(report.to_table().contains(sentence.as_str()), "{}", report.to_table());
         assert!(report.to_html().contains(&jurybox_draw::prose(sentence)));
     }
     let html = report.to_html();
     assert!(html.find("class=\"advice\"").unwrap() < html.find("<table>").unwrap(), "first what to do");
-    // A picture of it comes before the figures.
+    // A chart comes before the figures.
     assert!(html.find("<svg").unwrap() < html.find("<table>").unwrap());
 }
 
-/// The evaluator that falls the most steeply has the largest weight, and is not the one to trust the most.
+/// The evaluator with the steepest slope has the largest weight, but is not the most trusted.
 #[test]
-fn the_order_is_that_of_use() {
+fn evaluators_are_ordered_by_usefulness() {
     let rows = yes_or_no(&[-3.0, 0.6, 1.2, 0.0], 2000, 2.0, 4);
     let report = made(&["against", "fair", "good", "idle", "verdict"], &rows, None);
     assert_eq!(order(&report)[..3], ["good", "fair", "against"]);
@@ -110,9 +110,9 @@ fn the_order_is_that_of_use() {
     }
 }
 
-/// What is advised, beside the intervals that it is read off.
+/// The advice, beside the intervals that it follows from.
 #[test]
-fn advice_goes_no_further_than_the_intervals() {
+fn advice_follows_from_the_intervals() {
     let mut counts = std::collections::BTreeMap::new();
     for seed in 0..30 {
         let rows = if seed % 3 == 0 { 4000 } else { 200 };
@@ -125,39 +125,40 @@ fn advice_goes_no_further_than_the_intervals() {
                 Advice::Trust => assert!(correlation.low > 0.0, "{about:?}"),
                 Advice::Invert => assert!(correlation.high < 0.0, "{about:?}"),
                 Advice::Mute => {
-                    // 0.2 standard deviations apart at one yes in four.
+                    // 0.2 standard deviations apart, with a yes in one row of four.
                     let most = correlation.low.abs().max(correlation.high.abs());
                     assert!(most < 0.1 && correlation.low <= 0.0 && correlation.high >= 0.0, "{about:?}");
                 }
                 Advice::Undecided => assert!(correlation.low <= 0.0 && correlation.high >= 0.0, "{about:?}"),
                 Advice::Keep => {
                     let own = about.weight.unwrap();
-                    assert!(about.bent || own.low > 0.0 || own.high < 0.0, "{about:?}");
+                    assert!(about.nonlinear || own.low > 0.0 || own.high < 0.0, "{about:?}");
                 }
                 other => panic!("{other:?}: {about:?}"),
             }
             *counts.entry(about.advice).or_insert(0) += 1;
         }
     }
-    // 200 rows tell nobody to mute; 4000 do.
+    // 200 rows are too few to advise muting; 4000 are enough.
     for advice in [Advice::Trust, Advice::Invert, Advice::Undecided, Advice::Mute] {
         assert!(counts.get(&advice).is_some_and(|&count| count > 5), "{counts:?}");
     }
 }
 
-/// One verdict in a hundred: a score that is a whole standard deviation higher there correlates at 0.1 only.
+/// One verdict in a hundred: a score that is a whole standard deviation higher there correlates at
+/// only 0.1.
 #[test]
-fn a_rare_verdict_mutes_nobody_who_sees_it() {
+fn a_rare_verdict_mutes_no_useful_evaluator() {
     let rows = yes_or_no(&[0.7, 0.0], 3000, 100.0, 5);
     let report = made(&["sees", "idle", "verdict"], &rows, None);
     assert!(report.evaluators[0].correlation.unwrap().mean < 0.1);
     assert!(!advice(&report).contains(&Advice::Mute), "{:?}", report.evaluators);
 }
 
-/// Amounts of which one row in ten has any, after an evaluator whose top tenth earns some twice the mean: a few large ones carry
-/// the correlation of the values, and ranks show it. One that tells only how large an amount is says something too.
+/// One row in ten has an amount, and a few large ones carry the correlation of the values, which
+/// ranks show. An evaluator that tells only how large an amount is matters too.
 #[test]
-fn who_finds_amounts_is_not_muted() {
+fn evaluators_that_predict_amounts_are_not_muted() {
     let mut muted = [0; 4];
     for seed in 0..20 {
         let mut rng = ChaCha8Rng::seed_from_u64(400 + seed);
@@ -175,7 +176,7 @@ fn who_finds_amounts_is_not_muted() {
             "{:?}",
             report.warnings
         );
-        assert!(report.evaluators.iter().all(|about| about.by_ranks), "{:?}", report.evaluators);
+        assert!(report.evaluators.iter().all(|about| about.rank_correlation), "{:?}", report.evaluators);
         for (muted, about) in muted.iter_mut().zip(&report.evaluators) {
             *muted += usize::from(about.advice == Advice::Mute);
         }
@@ -184,34 +185,30 @@ fn who_finds_amounts_is_not_muted() {
     assert_eq!(muted[..2], [0, 0], "{muted:?}");
 }
 
-/// Rows that were picked by a score show less of it than there is.
+/// Rows that were picked by a score show less of its effect than there is.
 #[test]
-fn rows_that_were_picked_mute_nobody() {
+fn picked_rows_mute_no_evaluator() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let rows: Vec<Vec<f64>> = yes_or_no(&[1.0, 0.0, 0.0], 20_000, 3.0, 7)
         .into_iter()
         .map(|row| {
             let (good, idle, verdict) = (row[0], row[1], row[3]);
-            let looked_at = good + 0.3 * normal(&mut rng) > 1.0;
-            vec![good, idle, if looked_at { verdict } else { f64::NAN }]
+            let reviewed = good + 0.3 * normal(&mut rng) > 1.0;
+            vec![good, idle, if reviewed { verdict } else { f64::NAN }]
         })
         .collect();
     let report = made(&["good", "idle", "verdict"], &rows, None);
     assert!(!advice(&report).contains(&Advice::Mute), "{:?}", report.summary);
-    assert!(
-        report.summary[1].contains("rows like those that were picked for review"),
-        "{:?}",
-        report.summary
-    );
+    assert!(report.summary[1].contains("rows like those that were reviewed"), "{:?}", report.summary);
 }
 
 #[test]
-fn without_rewards_nobody_is_trusted() {
+fn without_rewards_no_evaluator_is_trusted() {
     let rows: Vec<Vec<f64>> =
         yes_or_no(&[2.0, 2.0, 2.0, 0.0], 1000, 2.0, 8).into_iter().map(|row| row[..4].to_vec()).collect();
     let report = made(&["a", "b", "c", "idle"], &rows, None);
     assert!(
-        report.summary[0].starts_with("Without rewards nobody can say whom to trust"),
+        report.summary[0].starts_with("Without rewards it is not known whom to trust"),
         "{:?}",
         report.summary
     );
@@ -230,7 +227,7 @@ fn wide(rewarded: bool) -> Report {
     made(&names, &rows, None)
 }
 
-/// Two hundred columns: a page that opens, warnings that can be read, and nobody left out.
+/// Two hundred columns: the page opens, warnings stay readable, and no evaluator is left out.
 #[test]
 fn many_evaluators_are_summed_up() {
     for rewarded in [true, false] {
@@ -247,9 +244,9 @@ fn many_evaluators_are_summed_up() {
     }
 }
 
-/// A state that was taught the opposite of what the rows show: its weights are what `--state` asked for.
+/// A state that was taught the opposite of the rows: `--state` asks for its weights.
 #[test]
-fn with_a_state_the_weights_are_the_states() {
+fn with_a_state_the_weights_are_its_own() {
     let rows = yes_or_no(&[1.0, 0.5], 400, 2.0, 10);
     let mut jury = Jury::new(&"adaptive".parse().unwrap(), Evaluators::new(["a", "b"]).unwrap()).unwrap();
     let taught: Vec<Vec<f64>> = yes_or_no(&[-2.0, 1.0], 300, 2.0, 11);
@@ -270,16 +267,16 @@ fn with_a_state_the_weights_are_the_states() {
         ),
         "{table}"
     );
-    // The rows have rewards of their own, and these say whom to trust.
+    // The rows have rewards of their own, and these tell whom to trust.
     assert_eq!(report.evaluators[0].advice, Advice::Trust);
     let blind: Vec<Vec<f64>> = rows.iter().map(|row| row[..2].to_vec()).collect();
     let blind = made(&["a", "b"], &blind, Some(&jury));
     assert_eq!(advice(&blind), [Advice::Invert, Advice::Trust]);
-    assert!(blind.summary[0].contains("the rewards that the state has seen"), "{:?}", blind.summary);
+    assert!(blind.summary[0].contains("the rewards that the state has learnt"), "{:?}", blind.summary);
 }
 
 #[test]
-fn one_is_counted_as_one() {
+fn a_single_evaluator_is_counted_as_one() {
     let mut jury = Jury::new(&"adaptive".parse().unwrap(), Evaluators::new(["a", "b"]).unwrap()).unwrap();
     jury.observe(&Scores::new(&[0.5, 0.2], 2).unwrap(), 0).unwrap();
     jury.learn(&[Example { scores: &[0.5, 0.2], reward: 1.0, receipt: None }], 0).unwrap();
@@ -295,7 +292,8 @@ fn one_is_counted_as_one() {
     }
 }
 
-/// An evaluator that lost its eyes half way through: a state that watches says so, and so do the sentences.
+/// An evaluator that stops working half way: a state that monitors reports it, and so does the
+/// summary.
 #[test]
 fn an_evaluator_that_changed_is_named() {
     let mut rng = ChaCha8Rng::seed_from_u64(12);
@@ -324,5 +322,5 @@ fn an_evaluator_that_changed_is_named() {
     let report = made(&["a", "b", "c", "verdict"], &last[2400..], Some(&jury));
     assert_eq!(report.policy.changed, ["a"], "{:?}", report.policy);
     assert_eq!(report.evaluators[0].advice, Advice::Changed);
-    assert!(report.summary[1].contains("`a` changed: ask whoever runs that"), "{:?}", report.summary);
+    assert!(report.summary[1].contains("`a` changed: ask those who run it"), "{:?}", report.summary);
 }

@@ -1,19 +1,18 @@
-//! Verdicts that name their reviewers, and columns that say which group an item belongs to: read alike from every format, learnt, and
-//! reported.
+//! Columns of reviewers and of groups: read alike from every format, learnt, and reported.
 
 use jurybox::Reviewer;
 use jurybox::options::Fraction;
 use jurybox_files::{
-    Error, Format, Given, Joining, Learning, PickOptions, Roles, State, Table, choose, learn_rows,
-    learn_verdicts, report,
+    Error, Format, LearnOptions, PickOptions, Roles, RowInput, State, Table, VerdictOptions, choose,
+    learn_rows, learn_verdicts, report,
 };
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 const ROWS: usize = 240;
 
-/// A row: two scores, a language, who judged it, and the verdict. `bob` is three marks more severe than the others, and `a` knows the one
-/// language, `b` the other.
+/// A row: two scores, a language, the reviewer, and the verdict. `bob` is three marks more severe
+/// than the others; `a` knows one language, `b` the other.
 fn row(at: usize) -> (f64, f64, &'static str, &'static str, f64) {
     let (a, b) = ((at * 7 % 41) as f64 / 4.0, (at * 11 % 37) as f64 / 4.0);
     let language = ["de", "fr"][at % 2];
@@ -61,12 +60,12 @@ fn roles() -> Roles {
 }
 
 fn learnt(path: PathBuf) -> State {
-    let how = Learning { roles: roles(), ..Learning::default() };
-    learn_rows(None, Given::Files(vec![path]), &how, &mut ()).unwrap().expect("nothing was known").state
+    let how = LearnOptions { roles: roles(), ..LearnOptions::default() };
+    learn_rows(None, RowInput::Files(vec![path]), &how, &mut ()).unwrap().expect("nothing was known").state
 }
 
 #[test]
-fn reviewers_and_contexts_are_read_alike_from_every_format() {
+fn reviewers_and_contexts_are_read_the_same_from_every_format() {
     let dir = tempfile::tempdir().unwrap();
     let state = learnt(csv(dir.path()));
     assert_eq!(state.jury.to_bytes(), learnt(jsonl(dir.path())).jury.to_bytes());
@@ -88,16 +87,13 @@ fn a_state_remembers_its_contexts() {
     let path = csv(dir.path());
     let state = learnt(path.clone());
     let seated = state.jury.evaluators().as_slice().to_vec();
-    let table = Table::open(&[path], &Roles { seated, ..Roles::default() }, false).unwrap();
-    assert!(
-        table.taken().to_string().starts_with("evaluators: a, b; context: language;"),
-        "{}",
-        table.taken()
-    );
+    let table =
+        Table::open(&[path], &Roles { learnt_evaluators: seated, ..Roles::default() }, false).unwrap();
+    assert!(table.roles().to_string().starts_with("Scores: a, b. Context: language."), "{}", table.roles());
 }
 
 #[test]
-fn verdicts_that_come_back_name_their_reviewers() {
+fn returned_verdicts_name_their_reviewers() {
     let dir = tempfile::tempdir().unwrap();
     let hour = csv(dir.path());
     let by_post = Roles {
@@ -107,8 +103,9 @@ fn verdicts_that_come_back_name_their_reviewers() {
         ..Roles::default()
     };
     let table = Table::open(&[hour], &by_post, true).unwrap();
-    let mut state =
-        State::from(jurybox_files::seat(&"adaptive".parse().unwrap(), table.taken().evaluators()).unwrap());
+    let mut state = State::from(
+        jurybox_files::new_jury(&"adaptive".parse().unwrap(), table.roles().evaluators()).unwrap(),
+    );
     let picks = dir.path().join("picks.csv");
     let options = PickOptions { k: 60, ..PickOptions::default() };
     choose(&table, &mut state, options).unwrap().write(&table, &picks, Format::Csv, false).unwrap();
@@ -116,14 +113,15 @@ fn verdicts_that_come_back_name_their_reviewers() {
     (0..ROWS).for_each(|at| writeln!(text, "p{at},{},{}", row(at).4, row(at).3).unwrap());
     let verdicts = dir.path().join("verdicts.csv");
     std::fs::write(&verdicts, text).unwrap();
-    let how = |reviewer: Option<&str>| Joining {
+    let how = |reviewer: Option<&str>| VerdictOptions {
         id: "post".into(),
         reward: "verdict".into(),
         reviewer: reviewer.map(Into::into),
-        ..Joining::default()
+        ..VerdictOptions::default()
     };
     let learn = |reviewer| {
-        let (picks, verdicts) = (Given::Files(vec![picks.clone()]), Given::Files(vec![verdicts.clone()]));
+        let (picks, verdicts) =
+            (RowInput::Files(vec![picks.clone()]), RowInput::Files(vec![verdicts.clone()]));
         learn_verdicts(&state, picks, verdicts, &how(reviewer), &mut ()).unwrap().expect("there are verdicts")
     };
     let level = Fraction::try_from(0.9).unwrap();
@@ -147,10 +145,7 @@ fn a_report_shows_reviewers_by_name() {
     assert_eq!(names, [Some("ann"), Some("bob"), Some("cid"), None]);
     assert_eq!(report.reviewers.iter().map(|about| about.verdicts).sum::<u64>(), ROWS as u64);
     let text = report.to_table();
-    assert!(
-        text.contains("\nreviewer") && text.contains("\nbob") && text.contains("(nobody named)"),
-        "{text}"
-    );
+    assert!(text.contains("\nreviewer") && text.contains("\nbob") && text.contains("(no name)"), "{text}");
     assert!(report.to_html().contains("<h2>The reviewers</h2>"));
     let mut text = std::fs::read_to_string(&path).unwrap();
     for name in [" ann ", " bob ", " cid ", "  "] {

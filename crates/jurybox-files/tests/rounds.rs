@@ -1,7 +1,7 @@
-//! What `learn` counts as a round: a file, or what the column of rounds says; never how a file was cut into batches.
+//! Rounds in `learn`: a file, or the values of the round column, never the batches of a file.
 
 use jurybox::Jury;
-use jurybox_files::{Format, Judge, Roles, Table, score_all, seat, teach};
+use jurybox_files::{Format, Ranker, Roles, Table, new_jury, score_all, teach};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -17,10 +17,10 @@ fn files(folder: &std::path::Path) -> Vec<PathBuf> {
     let csv = folder.join("scores.csv");
     std::fs::write(&csv, text).unwrap();
     let table = Table::open(std::slice::from_ref(&csv), &roles(None), false).unwrap();
-    let judge = Judge::Weights(vec![0.0; 2]);
+    let ranker = Ranker::Weights(vec![0.0; 2]);
     let others = ["scores.jsonl", "scores.parquet"].map(|name| folder.join(name));
     for path in &others {
-        score_all(&table, &judge, path, Format::Csv).unwrap();
+        score_all(&table, &ranker, path, Format::Csv).unwrap();
     }
     [vec![csv], others.to_vec()].concat()
 }
@@ -36,14 +36,14 @@ fn roles(key: Option<&str>) -> Roles {
 
 fn learnt(paths: &[PathBuf], policy: &str, key: Option<&str>, threads: usize) -> Jury {
     let table = Table::open(paths, &roles(key), false).unwrap().with_threads(threads);
-    let mut jury = seat(&policy.parse().unwrap(), table.taken().evaluators()).unwrap();
+    let mut jury = new_jury(&policy.parse().unwrap(), table.roles().evaluators()).unwrap();
     let taught = teach(&table, &mut jury, 0).unwrap();
     assert_eq!(taught.rounds, jury.seen().rounds);
     jury
 }
 
 #[test]
-fn a_file_is_a_round_whatever_its_format_and_the_threads() {
+fn a_file_is_a_round_in_every_format() {
     let dir = tempfile::tempdir().unwrap();
     let files = files(dir.path());
     for path in &files {
@@ -61,10 +61,10 @@ fn a_file_is_a_round_whatever_its_format_and_the_threads() {
 }
 
 #[test]
-fn rounds_of_a_column_are_learnt_in_their_order_whatever_the_format() {
+fn rounds_of_a_column_are_learnt_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let files = files(dir.path());
-    // This policy forgets, so its state would show another order or other rounds.
+    // This policy forgets, so its state would reveal another order or other rounds.
     let forgetful = "adaptive(forget=true)";
     let states: Vec<String> = files
         .iter()

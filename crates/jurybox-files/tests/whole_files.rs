@@ -1,7 +1,8 @@
-//! A result is of one file as it was when it was opened: whole headers, whole first rows, and no other file under its name.
+//! Results use a file as it was when it was opened: its whole header and first rows, and no
+//! replacement.
 
 use jurybox::Evaluator;
-use jurybox_files::{Error, Roles, Table, Want};
+use jurybox_files::{Error, Roles, ScanRequest, Table};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ fn open(path: &Path, roles: &Roles) -> Result<Table, Error> {
 fn scores(table: &Table) -> Result<Vec<f64>, Error> {
     let mut all = Vec::new();
     table.scan(
-        Want::default(),
+        ScanRequest::default(),
         |mut part| Ok(part.batch.scores().to_vec()),
         |_, some| {
             all.extend(some);
@@ -54,14 +55,15 @@ fn a_file_that_grows_while_it_is_read_is_refused() {
     let path = file(dir.path(), "a.csv", "a,b\n1,2\n");
     let table = open(&path, &Roles::default()).unwrap();
     let error = table.scan(
-        Want::default(),
+        ScanRequest::default(),
         |_| Ok(()),
         |_, ()| {
             std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"3,4\n").unwrap();
             Ok(())
         },
     );
-    // What was folded was the file as it was; the growth shows at the end of this pass or at the beginning of the next.
+    // The pass used the file as it was; the growth is reported at its end, or at the start of the
+    // next one.
     let error = error.and_then(|_| scores(&table).map(|_| 0)).unwrap_err();
     assert_eq!(error.code(), "changed");
 }
@@ -77,7 +79,7 @@ fn a_header_or_a_first_row_of_any_length_is_read_whole() {
 
     let row = file(dir.path(), "row.csv", &format!("text,b\n{long},2\ny,4\n"));
     let table = open(&row, &Roles::default()).unwrap();
-    assert_eq!(table.taken().evaluators().to_string(), "b");
+    assert_eq!(table.roles().evaluators().to_string(), "b");
     assert_eq!(scores(&table).unwrap(), [2.0, 4.0]);
 
     let lines = format!("{{\"text\":\"{long}\",\"b\":2}}\n{{\"text\":\"y\",\"b\":4}}\n");
@@ -96,31 +98,31 @@ fn too_many_columns_are_refused_with_the_limit() {
 }
 
 #[test]
-fn what_a_jury_knows_may_be_named_or_ignored_though_the_file_lacks_it() {
+fn a_known_evaluator_may_be_named_or_ignored_without_a_column() {
     let dir = tempfile::tempdir().unwrap();
     let path = file(dir.path(), "today.csv", "post,a,b\np,1,high\nq,3,low\n");
     let seated: Vec<Evaluator> = vec!["a".into(), "b".into(), Evaluator::low("c")];
     let roles = |evaluators: &[&str], ignore: &[&str]| Roles {
         evaluators: evaluators.iter().map(ToString::to_string).collect(),
         ignore: ignore.iter().map(ToString::to_string).collect(),
-        seated: seated.clone(),
+        learnt_evaluators: seated.clone(),
         ..Roles::default()
     };
-    // Named, known to the jury, not in the file: missing, and it keeps its direction.
+    // Named, known to the jury, absent from the file: missing, with its direction kept.
     let table = open(&path, &roles(&["c", "a"], &[])).unwrap();
-    assert_eq!(table.taken().evaluators().as_slice(), [Evaluator::low("c"), "a".into()]);
+    assert_eq!(table.roles().evaluators().as_slice(), [Evaluator::low("c"), "a".into()]);
     assert!(table.warnings()[0].to_string().contains("no column `c`"));
     assert_eq!(scores(&table).unwrap()[1], 1.0);
-    // Known to nobody.
+    // Unknown column.
     assert_eq!(open(&path, &roles(&["a", "d"], &[])).unwrap_err().code(), "unknown-column");
-    // A column of text is an error until it is ignored; then it travels along as it is.
+    // A text column is an error until it is ignored; then it is written through unchanged.
     assert_eq!(scores(&open(&path, &roles(&[], &[])).unwrap()).unwrap_err().code(), "odd-cells");
     let table = open(&path, &roles(&[], &["b"])).unwrap();
-    assert_eq!(table.taken().evaluators().len(), 3);
+    assert_eq!(table.roles().evaluators().len(), 3);
     assert!(table.warnings().iter().any(|warning| warning.code() == "ignored-column"));
     let found = scores(&table).unwrap();
     assert_eq!((found[0], found[3]), (1.0, 3.0));
     assert!(found[1].is_nan() && found[2].is_nan());
-    // Both named and ignored is a contradiction.
+    // Named and ignored at once is a contradiction.
     assert_eq!(open(&path, &roles(&["a", "b"], &["b"])).unwrap_err().code(), "two-roles");
 }

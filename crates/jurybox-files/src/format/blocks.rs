@@ -1,43 +1,44 @@
-//! Text in blocks that end where a record ends, so that blocks can be parsed apart from each other.
+//! Splits a text into blocks that end at a record's end, so that blocks can be parsed in parallel.
 
-use super::{Cut, Unit};
-use crate::error::{Error, Place};
-use crate::input::Input;
+use super::{UnitReader, WorkUnit};
+use crate::error::{Error, RowPosition};
+use crate::input::InputFile;
 use memchr::{memchr, memchr_iter, memrchr};
 use std::io::Read;
 
-/// How much text is read at a time. It does not depend on the number of threads, and so neither does any result.
+/// Bytes of text per block. It must not depend on the number of threads, or results would.
 const BLOCK: usize = 1 << 20;
 
-/// The longest record: beyond it, this is not a file with line ends, or a quote was never closed.
+/// Maximum length of a record in bytes. A longer one means that the file has no line ends, or that
+/// a quote was never closed.
 pub(crate) const LONGEST: usize = 1 << 26;
 
-/// Where records end.
+/// The rule for where records end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ends {
+pub(crate) enum RecordEnds {
     /// At every line end.
     Lines,
     /// At every line end outside quotes, for cells separated by this byte.
     Quoted(u8),
 }
 
-/// Reads a text in blocks.
-struct Blocks {
+/// A reader that returns a text block by block.
+struct BlockReader {
     text: Box<dyn Read + Send>,
-    ends: Ends,
-    /// What was read beyond the last record's end.
+    ends: RecordEnds,
+    /// Text that was read beyond the end of the last block.
     rest: Vec<u8>,
     ended: bool,
     lines: u64,
 }
 
-impl Blocks {
-    fn new(text: Box<dyn Read + Send>, ends: Ends) -> Self {
-        Blocks { text, ends, rest: Vec::new(), ended: false, lines: 0 }
+impl BlockReader {
+    fn new(text: Box<dyn Read + Send>, ends: RecordEnds) -> Self {
+        BlockReader { text, ends, rest: Vec::new(), ended: false, lines: 0 }
     }
 
-    /// The next block into `block`, whose memory is used again; false at the end.
-    fn next(&mut self, input: &Input, block: &mut Vec<u8>) -> Result<bool, Error> {
+    /// Reads the next block into `block`, reusing its memory. False at the end.
+    fn next(&mut self, input: &InputFile, block: &mut Vec<u8>) -> Result<bool, Error> {
         block.clear();
         std::mem::swap(block, &mut self.rest);
         let mut size = BLOCK;
@@ -58,9 +59,9 @@ impl Blocks {
                 return Ok(true);
             }
             if size >= LONGEST {
-                let place = Place::Line(self.lines + 1);
+                let place = RowPosition::Line(self.lines + 1);
                 let path = input.path.clone();
-                return Err(if self.ends != Ends::Lines && memchr(b'"', block).is_some() {
+                return Err(if self.ends != RecordEnds::Lines && memchr(b'"', block).is_some() {
                     Error::OpenQuote { path, place }
                 } else {
                     Error::LongRecord { path, place, limit: LONGEST }
@@ -71,27 +72,27 @@ impl Blocks {
     }
 }
 
-/// A text as units of work: a block each.
+/// The blocks of a text as units of work.
 pub(crate) struct TextUnits<'a> {
-    input: &'a Input,
-    blocks: Blocks,
+    input: &'a InputFile,
+    blocks: BlockReader,
 }
 
 impl<'a> TextUnits<'a> {
-    pub(crate) fn new(input: &'a Input, text: Box<dyn Read + Send>, ends: Ends) -> Self {
-        TextUnits { input, blocks: Blocks::new(text, ends) }
+    pub(crate) fn new(input: &'a InputFile, text: Box<dyn Read + Send>, ends: RecordEnds) -> Self {
+        TextUnits { input, blocks: BlockReader::new(text, ends) }
     }
 }
 
-impl Cut for TextUnits<'_> {
-    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
+impl UnitReader for TextUnits<'_> {
+    fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
         self.blocks.next(self.input, &mut unit.text)
     }
 }
 
-/// Just behind the last record that ends within the block.
-fn last_end(block: &[u8], ends: Ends) -> Option<usize> {
-    let Ends::Quoted(delimiter) = ends else {
+/// The position just after the last record that ends within the block.
+fn last_end(block: &[u8], ends: RecordEnds) -> Option<usize> {
+    let RecordEnds::Quoted(delimiter) = ends else {
         return memrchr(b'\n', block).map(|at| at + 1);
     };
     if memchr(b'"', block).is_none() {
@@ -104,9 +105,10 @@ fn last_end(block: &[u8], ends: Ends) -> Option<usize> {
     last
 }
 
-/// Just behind the line end of the record that begins at `at`, if that is within the text.
+/// The position just after the line end of the record that starts at `at`; `None` if the text ends
+/// before it.
 ///
-/// A quote opens only at the beginning of a cell; within quotes, two of them stand for one.
+/// A quote opens only at the start of a cell. Within quotes, a doubled quote stands for one.
 pub(crate) fn record_end(text: &[u8], at: usize, delimiter: u8) -> Option<usize> {
     let mut at = at;
     loop {
@@ -122,7 +124,7 @@ pub(crate) fn record_end(text: &[u8], at: usize, delimiter: u8) -> Option<usize>
     }
 }
 
-/// The quote that closes a cell whose inside begins at `at`.
+/// The position of the quote that closes a cell whose content starts at `at`.
 pub(crate) fn closing_quote(text: &[u8], at: usize) -> Option<usize> {
     let mut at = at;
     loop {

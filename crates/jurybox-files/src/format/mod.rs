@@ -1,28 +1,29 @@
-//! Where rows come from: one folder per format, each behind the same trait.
+//! File formats: one folder per format, each implementing the [`RowSource`] trait.
 //!
-//! A [`Source`] is one file, or one table in memory. It says what its columns are, cuts its rows into units of work,
-//! parses a unit into batches for an [`Ask`], and gives back whole rows for output. All else (which column is what,
-//! threads, order, ranking, learning) stands above and knows no format.
+//! A [`RowSource`] is one file, or one table in memory. It lists its columns, cuts its rows into
+//! units of work, parses a unit into batches for a [`ScanPlan`], and returns whole rows for output.
+//! Column roles, threads, row order, ranking and learning are handled above it, for every format
+//! alike.
 //!
-//! A new format is a folder here with its `ABOUT`, and one line in the table below.
+//! To add a format, make a folder here with its `ABOUT` and add one line to the table below.
 
 pub(crate) mod arrow;
 pub(crate) mod blocks;
-// Not by the macro below: rustfmt passes over files that only a macro names.
+// Declared here, not by the macro below: rustfmt skips files that only a macro names.
 mod csv;
 mod jsonl;
 pub(crate) mod memory;
 pub(crate) mod parquet;
 
-use crate::ask::Ask;
-use crate::column::Slab;
+use crate::cell_number::Notation;
 use crate::error::Error;
-use crate::input::Input;
-use crate::number::Notation;
-use crate::roles::{Found, Taken};
-use crate::scan::Part;
+use crate::input::InputFile;
+use crate::output_rows::OutputRows;
+use crate::roles::{ColumnInfo, ColumnRoles};
+use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
 use crate::warning::Warning;
-use crate::write::{Aside, Sink};
+use crate::write::{PendingFile, TableSink};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use std::any::Any;
@@ -33,10 +34,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Declares the formats: a variant and an entry for each.
+/// Declares the formats: one variant of [`Format`] and one entry in the table for each.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident => $module:ident,)*) => {
-        /// How rows are written down.
+        /// The file format of a table.
         ///
         /// ```
         /// use jurybox_files::Format;
@@ -49,11 +50,11 @@ macro_rules! formats {
             $($(#[$doc])* $name,)*
         }
 
-        /// Every format; the first one that the first bytes fit is taken.
+        /// Every format, in the order in which the first bytes of a file are tested.
         const FORMATS: &[Format] = &[$(Format::$name),*];
 
         impl Format {
-            pub(crate) fn about(self) -> &'static About {
+            pub(crate) fn info(self) -> &'static FormatInfo {
                 match self {
                     $(Format::$name => &$module::ABOUT,)*
                 }
@@ -62,70 +63,71 @@ macro_rules! formats {
     };
 }
 
-// The table of formats. The last one takes whatever no other knows.
+// The table of formats. CSV is last because it accepts any text.
 formats! {
     /// Apache Parquet.
     Parquet => parquet,
-    /// One JSON object a line.
+    /// JSON lines: one JSON object per line.
     JsonLines => jsonl,
-    /// Comma-separated values with a header (or tabs, semicolons, bars: told by the header).
+    /// Comma-separated values with a header. Tabs, semicolons and bars are detected as delimiters
+    /// too.
     Csv => csv,
 }
 
-/// Opens what writes a format.
-type Create = fn(Aside, &Path) -> Result<Box<dyn Sink>, Error>;
+/// Creates the writer of a format.
+type CreateSink = fn(PendingFile, &Path) -> Result<Box<dyn TableSink>, Error>;
 
-/// What is to be known of a format before a file of it is open.
-pub(crate) struct About {
-    /// How its files' names end, in lower case and without the compression.
+/// The static description of a format.
+pub(crate) struct FormatInfo {
+    /// File name endings, in lower case, without that of the compression.
     pub(crate) endings: &'static [&'static str],
-    /// Whether a file that begins so (decompressed) is one.
+    /// Whether the first bytes of a file, after decompression, are of this format.
     pub(crate) begins: fn(&[u8]) -> bool,
-    /// Whether it can be read from a pipe as it comes.
+    /// Whether it can be read from a pipe.
     pub(crate) streams: bool,
-    /// Tells the columns, and keeps what is needed to read on.
-    pub(crate) open: fn(Input) -> Result<Box<dyn Source>, Error>,
-    /// Begins a file; the name that its compression is told by comes with it.
-    pub(crate) create: Create,
+    /// Opens an input and detects its columns.
+    pub(crate) open: fn(InputFile) -> Result<Box<dyn RowSource>, Error>,
+    /// Creates a file. The path is the final name, whose ending selects the compression.
+    pub(crate) create: CreateSink,
 }
 
 impl Format {
-    /// The format that a file's name says, whatever the compression.
+    /// The format for a file name's ending; `.gz` and `.zst` are ignored. `None` for other endings.
     pub fn of_name(name: &str) -> Option<Format> {
         let name = name.to_ascii_lowercase();
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
         let (_, ending) = name.rsplit_once('.')?;
-        FORMATS.iter().copied().find(|format| format.about().endings.contains(&ending))
+        FORMATS.iter().copied().find(|format| format.info().endings.contains(&ending))
     }
 
-    /// The format of a file that begins with this text.
+    /// The format of a file that begins with `text`.
     pub(crate) fn of_text(text: &[u8]) -> Format {
-        FORMATS.iter().copied().find(|format| (format.about().begins)(text)).unwrap_or(Format::Csv)
+        FORMATS.iter().copied().find(|format| (format.info().begins)(text)).unwrap_or(Format::Csv)
     }
 }
 
-/// One source of rows.
-pub(crate) trait Source: fmt::Debug + Send + Sync {
-    /// What messages call it.
+/// A source of rows: one file, or one table in memory.
+pub(crate) trait RowSource: fmt::Debug + Send + Sync {
+    /// The path, or the name of a table in memory, as shown in messages.
     fn path(&self) -> &Path;
 
-    /// The format in which its rows are written where nothing else is said.
+    /// The default format for writing its rows.
     fn format(&self) -> Format;
 
     /// Its columns, in its own order.
-    fn columns(&self) -> &[Found];
+    fn columns(&self) -> &[ColumnInfo];
 
-    /// Is told that a column is wanted which is not among those that were found: it may come later.
-    fn adopt(&mut self, _name: &str) -> Result<(), Error> {
+    /// Adds a column that was requested but not detected, if it may appear further down.
+    fn add_column(&mut self, _name: &str) -> Result<(), Error> {
         Ok(())
     }
 
-    /// What is doubtful about how its columns are told.
-    fn doubt(&self) -> Option<Warning> {
+    /// A warning about how the columns were detected, if there is one.
+    fn detection_warning(&self) -> Option<Warning> {
         None
     }
 
-    /// Bytes to be read, where that is known.
+    /// Bytes to read, if known.
     fn size(&self) -> Option<u64>;
 
     /// Lines before the first row.
@@ -133,98 +135,107 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
         0
     }
 
-    /// Whether rows can be fetched by their number after a pass. Otherwise the pass itself must keep what is needed.
-    fn by_number(&self) -> bool;
+    /// Whether rows can be fetched by number after a pass. If not, the pass itself keeps rows for
+    /// output.
+    fn is_seekable(&self) -> bool;
 
-    /// Whether its rows are in memory as long as it is.
+    /// Whether its rows are held in memory for as long as it exists.
     fn is_in_memory(&self) -> bool {
         false
     }
 
-    /// Refuses a source that is no longer what its columns were told by: one result is made of one file.
+    /// Errors if the file has changed since its columns were detected, so that one result never
+    /// mixes two versions of a file.
     fn check_unchanged(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// A name for what is in it, the same whatever it is called and however it is compressed; none where it has no file, or can be
-    /// read only once.
+    /// A hash of the content, independent of file name and compression. `None` without a file,
+    /// and if the source can be read only once.
     fn fingerprint(&self) -> Result<Option<String>, Error> {
         Ok(None)
     }
 
-    /// Begins a pass; `bytes` is to count what has been read.
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error>;
+    /// Starts a pass over all rows; adds the bytes read to `bytes`.
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error>;
 
-    /// How many rows it has, where that is known without reading them.
+    /// The number of rows, if known without reading them.
     fn rows(&self) -> Option<u64> {
         None
     }
 
-    /// Begins a pass over some stretches of rows, in their order, for a source whose rows are known.
-    fn cut_some(&self, _rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
-        self.cut(bytes)
+    /// Starts a pass over the given row ranges only, in order. Only sources with known `rows`
+    /// support this; the default reads everything.
+    fn units_of_rows(
+        &self,
+        _rows: &[Range<u64>],
+        bytes: &Arc<AtomicU64>,
+    ) -> Result<Box<dyn UnitReader + '_>, Error> {
+        self.units(bytes)
     }
 
-    /// How many lines (of text) or rows a unit has: errors in the next one count on from there.
-    fn lines(&self, unit: &Unit) -> u64;
+    /// The number of lines (of text) or rows in a unit: positions in later units are offset by it.
+    fn lines(&self, unit: &WorkUnit) -> u64;
 
-    /// Parses a unit and hands over batch after batch. Places in errors count from the unit's beginning.
-    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error>;
+    /// Parses a unit and passes each batch to `each`. Positions in errors count from the unit's
+    /// start.
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error>;
 
-    /// Empties the row of a unit to which a line belongs, lines counted from 1, and leaves the others where they are; false where there is
-    /// none, or it cannot be done without.
-    fn strike(&self, _unit: &mut Unit, _line: u64) -> bool {
+    /// Blanks out the row that contains line `line` of a unit, counted from 1, so that a pass can
+    /// continue without it. Other rows keep their positions. False if the row cannot be removed.
+    fn remove_record(&self, _unit: &mut WorkUnit, _line: u64) -> bool {
         false
     }
 
-    /// The whole rows of a part of a pass that was asked for records.
-    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error>;
+    /// The whole rows of one part of a pass that requested records.
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error>;
 
-    /// Whole rows, in the order given: from what was kept of them, or by their numbers.
-    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error>;
+    /// Whole rows in the given order, from the records kept of them or by their numbers.
+    fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error>;
 }
 
-/// Takes the batches of a unit, each with where its rows stand.
-pub(crate) type Each<'a> = dyn FnMut(Parsed<'_>) -> Result<(), Error> + 'a;
+/// Callback that receives the batches of a unit.
+pub(crate) type BatchCallback<'a> = dyn FnMut(ParsedBatch<'_>) -> Result<(), Error> + 'a;
 
-/// A batch as a source hands it over: with the text of its records, or with the arrays where records were asked for.
-pub(crate) struct Parsed<'a> {
-    pub(crate) batch: crate::ask::Batch,
+/// A parsed batch, with the text of its records or, if records were requested, their arrays.
+pub(crate) struct ParsedBatch<'a> {
+    pub(crate) batch: crate::scan_plan::Batch,
     pub(crate) text: &'a [u8],
     pub(crate) arrays: Option<RecordBatch>,
 }
 
-/// The units of one pass over a source, in order.
-pub(crate) trait Cut: Send {
-    /// The next unit, into memory that is used again; false at the end.
-    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error>;
+/// An iterator over the units of one pass over a source, in order.
+pub(crate) trait UnitReader: Send {
+    /// Reads the next unit into `unit`, reusing its memory. False at the end.
+    fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error>;
 }
 
-/// A unit of work: a block of text, a stretch of rows, or rows that came from a stream.
+/// A unit of work: a block of text, a range of rows, or a batch from a stream.
 #[derive(Default)]
-pub(crate) struct Unit {
+pub(crate) struct WorkUnit {
     pub(crate) text: Vec<u8>,
-    pub(crate) stretch: Stretch,
+    pub(crate) range: RowRange,
     pub(crate) arrays: Option<RecordBatch>,
-    pub(crate) scratch: Scratch,
+    pub(crate) cache: ThreadCache,
 }
 
-/// A stretch of rows within one piece of a source.
+/// A range of rows within one row group of a source.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Stretch {
-    /// A row group of a file.
-    pub(crate) piece: usize,
+pub(crate) struct RowRange {
+    /// Index of the row group; 0 in formats that have none.
+    pub(crate) row_group: usize,
     pub(crate) start: usize,
     pub(crate) rows: usize,
-    /// Its share of the source's bytes.
+    /// The range's share of the source's bytes, for progress.
     pub(crate) bytes: u64,
 }
 
-/// What a format keeps on a thread from unit to unit, such as memory for pages.
+/// Memory that a format keeps per thread from unit to unit, such as buffers for pages.
 #[derive(Default)]
-pub(crate) struct Scratch(Option<Box<dyn Any + Send>>);
+pub(crate) struct ThreadCache(Option<Box<dyn Any + Send>>);
 
-impl Scratch {
+impl ThreadCache {
+    /// The cached value of type `T`, created on first use.
     pub(crate) fn of<T: Any + Send + Default>(&mut self) -> &mut T {
         if !self.0.as_ref().is_some_and(|kept| kept.is::<T>()) {
             self.0 = None;
@@ -237,51 +248,52 @@ impl Scratch {
     }
 }
 
-/// What is kept of a row during a pass, for output.
+/// The record of a row, kept during a pass for output.
 #[derive(Debug, Clone, Default)]
-pub(crate) enum Record {
+pub(crate) enum StoredRow {
     /// Nothing: the row can be fetched by its number.
     #[default]
     None,
-    /// Its text.
+    /// The row's text.
     Text(Box<[u8]>),
-    /// The row itself, out of a stream.
+    /// The row itself, from a stream.
     Row(RecordBatch),
 }
 
-/// A row that is wanted for output.
-pub(crate) struct Fetch<'a> {
-    /// Its number in the source.
+/// A row requested for output.
+pub(crate) struct RowRequest<'a> {
+    /// Row number within the source.
     pub(crate) row: u64,
-    pub(crate) record: &'a Record,
-    /// Its scores as they were ranked, where they were kept.
+    pub(crate) record: &'a StoredRow,
+    /// The scores it was ranked by; empty if they were not kept.
     pub(crate) scores: &'a [f64],
 }
 
-/// How rows are to be shown.
+/// The columns of an output table and how their cells are converted.
 #[derive(Clone, Copy)]
-pub(crate) struct Show<'a> {
+pub(crate) struct OutputColumns<'a> {
     /// Every column of the table, in its order.
-    pub(crate) columns: &'a [Found],
-    pub(crate) taken: &'a Taken,
-    /// How the cells of the columns that were read as numbers are written.
+    pub(crate) columns: &'a [ColumnInfo],
+    pub(crate) roles: &'a ColumnRoles,
+    /// Number notation by column name, for the columns that were read as numbers.
     pub(crate) numeric: &'a HashMap<String, Notation>,
     pub(crate) threads: usize,
 }
 
-impl Show<'_> {
-    /// Whether a column was read as numbers.
+impl OutputColumns<'_> {
+    /// Whether the column `name` was read as numbers.
     pub(crate) fn is_number(&self, name: &str) -> bool {
         self.numeric.contains_key(name)
     }
 
-    /// How the cells of a column that was read as numbers are written; none where it was not.
+    /// Number notation of the column `name`; `None` if it was not read as numbers.
     pub(crate) fn notation_of(&self, name: &str) -> Option<Notation> {
         self.numeric.get(name).cloned()
     }
 
-    /// The type of a column's cells where they all are missing: that of the source which has them.
-    pub(crate) fn data_type(&self, found: &Found) -> DataType {
+    /// The type of a column that this source does not have: that of a source which has it, else
+    /// `Float64` for numbers and `Utf8` for text.
+    pub(crate) fn data_type(&self, found: &ColumnInfo) -> DataType {
         match &found.data_type {
             Some(data_type) => data_type.clone(),
             None if self.is_number(&found.name) => DataType::Float64,
@@ -290,10 +302,10 @@ impl Show<'_> {
     }
 }
 
-/// The most columns that a table may have.
+/// The maximum number of columns of a table.
 pub(crate) const MOST_COLUMNS: usize = 16_384;
 
-/// Refuses two columns of one name, and more columns than a table may have.
+/// Errors on duplicate column names and on more than [`MOST_COLUMNS`] columns.
 pub(crate) fn distinct<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
     let mut seen = HashMap::new();
     for (at, name) in names.enumerate() {

@@ -1,36 +1,38 @@
-//! Files that are something else: told by their first bytes, and refused for what they are.
+//! Recognition, by their first bytes, of file types that cannot be read.
 
-/// How files of other kinds begin.
-const BEGINNINGS: &[(&[u8], &str)] = &[
-    (b"\xfd7zXZ\0", "compressed by xz"),
-    (b"BZh", "compressed by bzip2"),
-    (b"\x04\x22\x4d\x18", "compressed by lz4"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook"),
-    (b"SQLite format 3\0", "an SQLite database"),
-    (b"ARROW1", "an Arrow (Feather) file"),
-    (b"ORC", "an ORC file"),
-    (b"Obj\x01", "an Avro file"),
-    (b"\x89HDF\r\n", "an HDF5 file"),
-    (b"\x93NUMPY", "a NumPy array"),
+use crate::error::ForeignKind;
+
+/// First bytes of other file types, with the name of each type.
+const BEGINNINGS: &[(&[u8], ForeignKind)] = &[
+    (b"\xfd7zXZ\0", ForeignKind::Compressed("xz")),
+    (b"BZh", ForeignKind::Compressed("bzip2")),
+    (b"\x04\x22\x4d\x18", ForeignKind::Compressed("lz4")),
+    (b"7z\xbc\xaf\x27\x1c", ForeignKind::Other("a 7-Zip archive")),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ForeignKind::Spreadsheet("an old Excel workbook")),
+    (b"SQLite format 3\0", ForeignKind::Other("an SQLite database")),
+    (b"ARROW1", ForeignKind::Other("an Arrow (Feather) file")),
+    (b"ORC", ForeignKind::Other("an ORC file")),
+    (b"Obj\x01", ForeignKind::Other("an Avro file")),
+    (b"\x89HDF\r\n", ForeignKind::Other("an HDF5 file")),
+    (b"\x93NUMPY", ForeignKind::Other("a NumPy array")),
 ];
 
-/// What a file that begins so is, where it is nothing that is read.
-pub(super) fn foreign(head: &[u8]) -> Option<&'static str> {
+/// The file type that `head` begins, if it is one that cannot be read.
+pub(super) fn foreign(head: &[u8]) -> Option<ForeignKind> {
     let begins = |with: &[u8]| head.starts_with(with);
     if begins(b"PK\x03\x04") {
         let holds = |name: &[u8]| memchr::memmem::find(head, name).is_some();
         return Some(if holds(b"xl/") || holds(b"[Content_Types].xml") {
-            "an Excel workbook"
+            ForeignKind::Spreadsheet("an Excel workbook")
         } else if holds(b"opendocument.spreadsheet") {
-            "an OpenDocument spreadsheet"
+            ForeignKind::Spreadsheet("an OpenDocument spreadsheet")
         } else {
-            "a zip archive"
+            ForeignKind::ZipArchive
         });
     }
-    let fits = |(beginning, _): &&(&[u8], &'static str)| begins(beginning);
+    let fits = |(beginning, _): &&(&[u8], ForeignKind)| begins(beginning);
     let (beginning, what) = *BEGINNINGS.iter().find(fits)?;
-    // Letters can begin a header too; then what follows is text.
+    // A text may begin with the same letters. Binary files have control bytes soon after.
     let text = beginning.is_ascii() && !head.iter().take(64).any(|&byte| byte < 9);
     (!text).then_some(what)
 }
@@ -41,10 +43,13 @@ mod tests {
 
     #[test]
     fn files_are_known_by_their_first_bytes_and_headers_are_not_taken_for_them() {
-        assert_eq!(foreign(b"PK\x03\x04...xl/workbook.xml"), Some("an Excel workbook"));
-        assert_eq!(foreign(b"PK\x03\x04...scores.csv"), Some("a zip archive"));
-        assert_eq!(foreign(b"\xfd7zXZ\0\0"), Some("compressed by xz"));
-        assert_eq!(foreign(b"BZh91AY\x01\x02"), Some("compressed by bzip2"));
+        assert_eq!(
+            foreign(b"PK\x03\x04...xl/workbook.xml"),
+            Some(ForeignKind::Spreadsheet("an Excel workbook"))
+        );
+        assert_eq!(foreign(b"PK\x03\x04...scores.csv"), Some(ForeignKind::ZipArchive));
+        assert_eq!(foreign(b"\xfd7zXZ\0\0"), Some(ForeignKind::Compressed("xz")));
+        assert_eq!(foreign(b"BZh91AY\x01\x02"), Some(ForeignKind::Compressed("bzip2")));
         for text in ["ORC,elf\n1,2\n", "BZh,spam\n1,2\n", "ARROW1,b\n", "PK,spam\n", "", "spam\n"] {
             assert_eq!(foreign(text.as_bytes()), None, "{text}");
         }

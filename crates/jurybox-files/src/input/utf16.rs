@@ -1,46 +1,47 @@
-//! UTF-16, as spreadsheets save "Unicode text": read as UTF-8.
+//! Conversion of UTF-16, as spreadsheets save "Unicode text", to UTF-8.
 
 use std::io::{self, ErrorKind, Read};
 
-/// Which of the two bytes of a unit comes first.
+/// The byte order of UTF-16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ByteOrder {
     Little,
     Big,
 }
 
-/// The order of a text that begins so, if it is one: by its mark, or by the zeros that plain letters have in it.
-pub(super) fn order(head: &[u8]) -> Option<Order> {
+/// The byte order of a text in UTF-16, from its byte order mark or from the zero bytes beside ASCII
+/// characters. `None` if it is not UTF-16.
+pub(super) fn order(head: &[u8]) -> Option<ByteOrder> {
     match head {
-        [0xff, 0xfe, ..] | [1..=255, 0, 1..=255, 0, ..] => Some(Order::Little),
-        [0xfe, 0xff, ..] | [0, 1..=255, 0, 1..=255, ..] => Some(Order::Big),
+        [0xff, 0xfe, ..] | [1..=255, 0, 1..=255, 0, ..] => Some(ByteOrder::Little),
+        [0xfe, 0xff, ..] | [0, 1..=255, 0, 1..=255, ..] => Some(ByteOrder::Big),
         _ => None,
     }
 }
 
-/// A text in UTF-16 as UTF-8; the mark at its beginning becomes that of UTF-8, which is passed over later.
+/// A reader that converts UTF-16 to UTF-8. The byte order mark is kept and skipped later.
 pub(super) struct Utf8<R> {
     from: R,
-    order: Order,
-    /// Bytes read and not decoded yet: a unit, or a character, may be cut.
+    order: ByteOrder,
+    /// Bytes not decoded yet: the end of a read may split a character.
     raw: Vec<u8>,
     text: Vec<u8>,
     given: usize,
 }
 
 impl<R: Read> Utf8<R> {
-    pub(super) fn new(from: R, order: Order) -> Self {
+    pub(super) fn new(from: R, order: ByteOrder) -> Self {
         Utf8 { from, order, raw: Vec::new(), text: Vec::new(), given: 0 }
     }
 
-    /// Decodes what has been read, up to a character that is cut.
+    /// Decodes all complete characters.
     fn decode(&mut self, ended: bool) -> io::Result<()> {
         let unit = |pair: [u8; 2]| match self.order {
-            Order::Little => u16::from_le_bytes(pair),
-            Order::Big => u16::from_be_bytes(pair),
+            ByteOrder::Little => u16::from_le_bytes(pair),
+            ByteOrder::Big => u16::from_be_bytes(pair),
         };
         let mut units: Vec<u16> = self.raw.as_chunks().0.iter().map(|&pair| unit(pair)).collect();
-        // The first half of a character waits for the second.
+        // The first half of a surrogate pair waits for the second.
         if !ended && units.last().is_some_and(|last| (0xd800..0xdc00).contains(last)) {
             units.pop();
         }
@@ -79,7 +80,7 @@ impl<R: Read> Read for Utf8<R> {
 mod tests {
     use super::*;
 
-    /// Gives one byte at a time: every character is cut everywhere.
+    /// Returns one byte at a time, so that every character is split.
     struct Drip<'a>(&'a [u8]);
 
     impl Read for Drip<'_> {
@@ -90,11 +91,11 @@ mod tests {
     }
 
     #[test]
-    fn both_orders_are_read_and_what_is_cut_is_refused() {
+    fn both_byte_orders_are_read_and_truncated_text_is_refused() {
         let text = "post;spam\np\u{1f600};0,5\n";
         for (order, bytes) in [
-            (Order::Little, text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()),
-            (Order::Big, text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
+            (ByteOrder::Little, text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()),
+            (ByteOrder::Big, text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
         ] {
             assert_eq!(super::order(&bytes), Some(order), "{bytes:?}");
             let mut read = String::new();

@@ -1,96 +1,103 @@
-//! Learning as a whole: from rows and their rewards, or from the verdicts that come back on picks.
+//! Learning a state from rows with rewards, or from the verdicts on picks.
 //!
-//! One room for all who learn: the command, the Python package, and whoever comes next. What they have in common is here: which files are
-//! new (by their bytes, and by their rows), which way the reward points, who is seated, what is remembered so that nothing counts
-//! twice. What they have of their own stays with them: where a state is kept and who may change it, and how things are said.
+//! The command line and the Python package share this code: it finds the files and rows that are
+//! new, checks the reward and the evaluators against the state, and remembers what was learnt, so
+//! that nothing counts twice. Callers keep the state file and show the messages.
 //!
-//! | comes in | |
+//! | input | |
 //! |---|---|
-//! | a [`State`], or none | it is not changed: what is learnt is a new one |
-//! | [`Given`] | the rows: files, or a table that can be had once and has no file |
-//! | [`Learning`], [`Joining`] | how they are written, which column is what, policy, time, who is forgotten, whether to count again |
-//! | a [`Host`] | takes every table in hand that is opened, and is told things when they are known |
+//! | [`State`] | learnt before, or `None`; it is not changed |
+//! | [`RowInput`] | the rows: files, or tables in memory |
+//! | [`LearnOptions`], [`VerdictOptions`] | roles of columns, policy, time, evaluators to drop |
+//! | [`LearnHost`] | prepares each table before it is read, and receives notices |
 //!
-//! Out come the new state with what was learnt ([`Lesson`], [`Returned`]), or nothing where nothing was new. What a person should know
-//! is [`Told`] as it is found, as data with words for it; what is known only at the end is in their `remarks`.
+//! The result is a new state with counts ([`LearnResult`], [`VerdictResult`]), or `None` if nothing
+//! was new. Messages are [`LearnNotice`]s: the host receives them as they arise, and the results
+//! have those that are known only at the end.
 
+mod from_picks;
 mod new_rows;
-mod of_picks;
+mod notice;
 mod reward;
-mod told;
 
-pub use of_picks::{Joining, Returned, learn_verdicts};
-pub use told::Told;
+pub use from_picks::{VerdictOptions, VerdictResult, learn_verdicts};
+pub use notice::LearnNotice;
 
+use crate::empty_files::{EmptyFile, split_empty_files};
 use crate::error::Error;
-use crate::judge::seat;
-use crate::quiet::{Quiet, part_quiet};
-use crate::reading::Reading;
+use crate::evaluator_change::{AllowedChange, EvaluatorChange, same_policy, without_forgotten};
+use crate::join_verdicts::ItemList;
+use crate::ranker::new_jury;
+use crate::read_options::ReadOptions;
 use crate::roles::Roles;
-use crate::seating::{May, Seated, kept, same_policy};
 use crate::state::State;
 use crate::table::Table;
-use crate::teach::{Taught, teach_but};
-use crate::verdicts::Items;
+use crate::teach::{LearnCounts, teach_except};
 use crate::warning::Warning;
 use jurybox::{Direction, Evaluator, Jury, Spec};
-use new_rows::{Names, NewFiles, NewRows};
+use new_rows::{LearntNames, NewFiles, NewRows};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// Opens a table that can be opened once: it is told how the rows are written, which column is what, and whether they are read again.
-pub type OpenOnce<'a> = Box<dyn FnOnce(&Reading, &Roles, bool) -> Result<Table, Error> + 'a>;
+/// Callback that opens a table once. Its arguments: the notation of the rows, the roles of columns,
+/// and whether the rows will be read a second time.
+pub type OpenOnce<'a> = Box<dyn FnOnce(&ReadOptions, &Roles, bool) -> Result<Table, Error> + 'a>;
 
-/// Opens a table as often as it is asked to, in the same way.
+/// Callback that opens a table any number of times, with the arguments of [`OpenOnce`].
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
-/// use jurybox_files::{Given, Learning, OpenAgain, Table, learn_rows};
+/// use jurybox_files::{LearnOptions, OpenAgain, RowInput, Table, learn_rows};
 /// use std::sync::Arc;
 ///
 /// let spam: ArrayRef = Arc::new(Float64Array::from_iter_values([0.9, 0.2]));
 /// let batch = RecordBatch::try_from_iter([("spam", spam)])?;
-/// let open: OpenAgain<'_> = Box::new(move |reading, roles, _again| Table::from_batches_as(vec![batch.clone()], reading, roles));
-/// let lesson = learn_rows(None, Given::Again(open), &Learning::default(), &mut ())?.expect("nothing was known");
+/// let open: OpenAgain<'_> = Box::new(move |reading, roles, _again| {
+///     Table::from_batches_as(vec![batch.clone()], reading, roles)
+/// });
+/// let lesson = learn_rows(None, RowInput::Again(open), &LearnOptions::default(), &mut ())?
+///     .expect("the rows are new");
 /// assert_eq!(lesson.state.jury.seen().items, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type OpenAgain<'a> = Box<dyn Fn(&Reading, &Roles, bool) -> Result<Table, Error> + 'a>;
+pub type OpenAgain<'a> = Box<dyn Fn(&ReadOptions, &Roles, bool) -> Result<Table, Error> + 'a>;
 
-/// Rows, as they are given.
+/// Rows to learn from.
 ///
 /// ```
-/// use jurybox_files::{Given, Table};
+/// use jurybox_files::{RowInput, Table};
 ///
-/// let files = Given::Files(vec!["monday.csv".into(), "-".into()]);
-/// // A table of one's own, opened when it is known which of its columns are needed.
-/// let frame = Given::Once(Box::new(|reading, roles, _again| Table::from_batches_as(Vec::new(), reading, roles)));
+/// let files = RowInput::Files(vec!["monday.csv".into(), "-".into()]);
+/// // A table in memory, opened when it is known which of its columns are needed.
+/// let frame = RowInput::Once(Box::new(|reading, roles, _again| {
+///     Table::from_batches_as(Vec::new(), reading, roles)
+/// }));
 /// # drop((files, frame));
 /// ```
-pub enum Given<'a> {
-    /// Files, pipes among them: each is known again.
+pub enum RowInput<'a> {
+    /// Files and pipes. Those that were learnt before are recognised.
     Files(Vec<PathBuf>),
-    /// Rows that have no file and can be had once, and so are not known again: a stream.
+    /// Rows of a stream, which are not recognised when they come again.
     Once(OpenOnce<'a>),
-    /// Rows that have no file and can be had again, because they are in memory: those that have one column of ids are known again.
+    /// Rows in memory. They are recognised when they come again if they have one column of ids.
     Again(OpenAgain<'a>),
 }
 
-/// Whoever has something learnt.
-///
-/// `()` is one that shows nothing and listens to nothing.
+/// The caller's side of learning: it prepares tables and receives notices. `()` does neither.
 ///
 /// ```
-/// use jurybox_files::{Given, Host, Learning, Table, Told, Warning, learn_rows};
+/// use jurybox_files::{
+///     LearnHost, LearnNotice, LearnOptions, RowInput, Table, Warning, learn_rows,
+/// };
 ///
 /// struct Log(Vec<String>);
 ///
-/// impl Host for Log {
-///     fn hold(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
+/// impl LearnHost for Log {
+///     fn prepare(&self, table: Table, _shown: fn(&Warning) -> bool) -> Table {
 ///         table.with_threads(2)
 ///     }
-///     fn tell(&mut self, told: Told) {
-///         self.0.push(told.to_string());
+///     fn notify(&mut self, notice: LearnNotice) {
+///         self.0.push(notice.to_string());
 ///     }
 /// }
 ///
@@ -98,130 +105,154 @@ pub enum Given<'a> {
 /// let path = dir.path().join("monday.csv");
 /// std::fs::write(&path, "spam,abuse\n0.9,0.1\n0.2,0.3\n")?;
 /// let mut log = Log(Vec::new());
-/// learn_rows(None, Given::Files(vec![path]), &Learning::default(), &mut log)?;
-/// assert_eq!(log.0, ["evaluators: spam, abuse"]);
+/// learn_rows(None, RowInput::Files(vec![path]), &LearnOptions::default(), &mut log)?;
+/// assert_eq!(log.0, ["Scores: spam, abuse."]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Host {
-    /// Takes a table in hand before it is read: how many threads, who watches it and may stop it, and who
-    /// [hears](Table::heard) of it what is worth telling.
-    fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table;
+pub trait LearnHost {
+    /// Prepares a table before it is read: its threads, progress and [warnings](Table::on_warning),
+    /// of which only those that pass `shown` are shown.
+    fn prepare(&self, table: Table, shown: fn(&Warning) -> bool) -> Table;
 
-    /// Is told something, in the order in which it is found.
-    fn tell(&mut self, told: Told);
+    /// Receives the notices in the order in which they arise.
+    fn notify(&mut self, notice: LearnNotice);
 }
 
-impl Host for () {
-    fn hold(&self, table: Table, _worth: fn(&Warning) -> bool) -> Table {
+impl LearnHost for () {
+    fn prepare(&self, table: Table, _shown: fn(&Warning) -> bool) -> Table {
         table
     }
 
-    fn tell(&mut self, _told: Told) {}
+    fn notify(&mut self, _notice: LearnNotice) {}
 }
 
-/// How to learn from rows.
+/// Options for [`learn_rows`].
 ///
 /// ```
-/// use jurybox_files::{Learning, Roles};
-/// let how = Learning { roles: Roles { reward: Some("verdict".into()), ..Roles::default() }, ..Learning::default() };
+/// use jurybox_files::{LearnOptions, Roles};
+/// let how = LearnOptions {
+///     roles: Roles { reward: Some("verdict".into()), ..Roles::default() },
+///     ..LearnOptions::default()
+/// };
 /// assert!(!how.again);
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Learning {
+pub struct LearnOptions {
     /// How the rows are written.
-    pub reading: Reading,
-    /// Which column is what. The key is the round of each row; without one each file is a round. Who is seated is the state's to say.
+    pub reading: ReadOptions,
+    /// Roles of columns. The key is the round of each row; without it each file is a round.
+    /// `learnt_evaluators` and `learnt_reward` are overwritten with those of the state.
     pub roles: Roles,
-    /// The policy that learns; none for that of the state, or the default.
+    /// The policy. `None` is that of the state, or the default one.
     pub policy: Option<Spec>,
-    /// The time of the first round; none for one after the latest that the state has seen.
+    /// The time of the first round. `None` is one after the latest round of the state.
     pub at: Option<u64>,
-    /// Evaluators of the state to forget.
+    /// Evaluators to drop from the state.
     pub drop: Vec<String>,
-    /// Whether to learn also what the state has learnt already.
+    /// Whether to count rows again that the state has learnt before.
     pub again: bool,
 }
 
-/// What was learnt from rows: by [`learn_rows`].
+/// The result of [`learn_rows`].
 #[derive(Debug, Clone)]
-pub struct Lesson {
-    /// The state after it.
+pub struct LearnResult {
+    /// The state after learning.
     pub state: State,
-    /// What the rows taught.
-    pub taught: Taught,
+    /// Counts of rows, rounds and rewards.
+    pub taught: LearnCounts,
 }
 
-impl Lesson {
-    /// What a person should know of it, now that it is over.
+impl LearnResult {
+    /// Notices about the result, to be shown at the end.
     ///
     /// ```
-    /// # use jurybox_files::{Given, Learning, Roles, learn_rows};
+    /// # use jurybox_files::{LearnNotice, LearnOptions, Roles, RowInput, learn_rows};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("week.csv");
     /// std::fs::write(&path, "day,spam,abuse\nmon,0.9,0.1\ntue,0.2,0.3\nmon,0.8,0.1\n")?;
-    /// let how = Learning { roles: Roles { key: Some("day".into()), ..Roles::default() }, ..Learning::default() };
-    /// let lesson = learn_rows(None, Given::Files(vec![path]), &how, &mut ())?.expect("nothing was known");
-    /// assert!(lesson.remarks()[0].to_string().starts_with("1 round came back after another had begun"));
+    /// let how = LearnOptions {
+    ///     roles: Roles { key: Some("day".into()), ..Roles::default() },
+    ///     ..LearnOptions::default()
+    /// };
+    /// let lesson = learn_rows(None, RowInput::Files(vec![path]), &how, &mut ())?
+    ///     .expect("the rows are new");
+    /// assert!(matches!(lesson.notices()[0], LearnNotice::ReopenedRounds { rounds: 1 }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn remarks(&self) -> Vec<Told> {
-        let Taught { scattered: rounds, passed_over: rewards, already, .. } = self.taught;
+    pub fn notices(&self) -> Vec<LearnNotice> {
+        let LearnCounts { reopened_rounds: rounds, ignored_rewards: rewards, learnt_before, .. } =
+            self.taught;
         let policy = || self.state.jury.spec().name().to_string();
-        let mut remarks = Vec::new();
-        if already > 0 {
-            remarks.push(Told::KnownVerdicts { rows: already });
+        let mut notices = Vec::new();
+        if learnt_before > 0 {
+            notices.push(LearnNotice::LearntVerdicts { rows: learnt_before });
         }
         if self.taught.known_ids.count > 0 {
-            remarks.push(Told::KnownIds(self.taught.known_ids.clone()));
+            notices.push(LearnNotice::ReusedIds(self.taught.known_ids.clone()));
         }
         if rounds > 0 {
-            remarks.push(Told::Scattered { rounds });
+            notices.push(LearnNotice::ReopenedRounds { rounds });
         }
         if rewards > 0 {
-            remarks.push(Told::WithoutReceipt { policy: policy(), rewards });
+            notices.push(LearnNotice::MissingReceipts { policy: policy(), rewards });
         }
-        remarks.extend(reward::outside(&self.state));
-        remarks
+        notices.extend(reward::out_of_range(&self.state));
+        notices
     }
 }
 
-/// Of rows whose ids are known, so few with other scores or another verdict, or less than one in so many, are corrected ones. Of more, ids come back as new items.
+/// With fewer rows than this whose known id has other scores or another verdict, or with a smaller
+/// share than one in [`ONE_IN`], the rows are corrections. With more, ids are reused for new items.
 const FEW_CORRECTED: u64 = 3;
+/// See [`FEW_CORRECTED`].
 const ONE_IN: u64 = 50;
 
-/// Learns from rows; none where all of them have been learnt already, or where files have columns and no rows.
+/// Learns from rows. Returns `None` if all were learnt before, or if there are none.
 ///
-/// Of files, those are passed over that the state has learnt: the same bytes, compressed or not, under whatever name, and through a pipe; and,
-/// where they have one column of ids, the same rows in another order or format, in memory as well. Of other tables with one column of ids those rows
-/// are passed over whose verdict was learnt before, from a table or with a pick: the same id, scores, reward and reviewer; where only the
-/// id is the same the row counts, and that is told. A state has no room for every row without a verdict that it was shown: these count
-/// with every table that they are in. Rows that were
-/// picked from are refused, because they have been seen: verdicts on them come [with the picks](learn_verdicts). After an error nothing has
-/// changed.
+/// Skips files that the state has learnt: the same bytes, whatever their name or compression, or
+/// with one column of ids the same rows in any order and format.
+///
+/// In other tables with one column of ids, rows are skipped whose id, scores, reward and reviewer
+/// were learnt before, from a table or with a pick. Rows of which only the id was learnt are
+/// counted, and reported. Rows without a verdict are not remembered, and count in every table.
+///
+/// Errors on rows that the state has picked from, because it has observed them: their verdicts are
+/// learnt [with the picks](learn_verdicts).
 ///
 /// ```
-/// use jurybox_files::{Given, Learning, Roles, learn_rows};
+/// use jurybox_files::{LearnOptions, Roles, RowInput, learn_rows};
 ///
 /// let dir = tempfile::tempdir()?;
-/// let file = |name: &str| Given::Files(vec![dir.path().join(name)]);
-/// std::fs::write(dir.path().join("monday.csv"), "post,spam,abuse,verdict\np1,0.9,0.1,1\np2,0.2,0.3,0\n")?;
-/// std::fs::write(dir.path().join("sorted.csv"), "post,spam,abuse,verdict\np2,0.2,0.3,0\np1,0.9,0.1,1\n")?;
-/// let how = Learning {
-///     roles: Roles { id: vec!["post".into()], reward: Some("verdict".into()), ..Roles::default() },
+/// let file = |name: &str| RowInput::Files(vec![dir.path().join(name)]);
+/// std::fs::write(
+///     dir.path().join("monday.csv"),
+///     "post,spam,abuse,verdict\np1,0.9,0.1,1\np2,0.2,0.3,0\n",
+/// )?;
+/// std::fs::write(
+///     dir.path().join("sorted.csv"),
+///     "post,spam,abuse,verdict\np2,0.2,0.3,0\np1,0.9,0.1,1\n",
+/// )?;
+/// let how = LearnOptions {
+///     roles: Roles {
+///         id: vec!["post".into()],
+///         reward: Some("verdict".into()),
+///         ..Roles::default()
+///     },
 ///     policy: Some("lin-ucb".parse()?),
-///     ..Learning::default()
+///     ..LearnOptions::default()
 /// };
-/// let lesson = learn_rows(None, file("monday.csv"), &how, &mut ())?.expect("nothing was known");
+/// let lesson =
+///     learn_rows(None, file("monday.csv"), &how, &mut ())?.expect("the rows are new");
 /// assert_eq!((lesson.taught.used, lesson.state.jury.seen().used), (2, 2));
 /// assert!(learn_rows(Some(&lesson.state), file("sorted.csv"), &how, &mut ())?.is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn learn_rows(
     before: Option<&State>,
-    given: Given<'_>,
-    how: &Learning,
-    host: &mut dyn Host,
-) -> Result<Option<Lesson>, Error> {
+    given: RowInput<'_>,
+    how: &LearnOptions,
+    host: &mut dyn LearnHost,
+) -> Result<Option<LearnResult>, Error> {
     if let (Some(before), Some(asked)) = (before, &how.policy) {
         same_policy(&before.jury, asked)?;
     }
@@ -235,7 +266,7 @@ pub fn learn_rows(
     }
     roles.learnt_reward = before.and_then(|state| state.memory.reward()).map(|reward| reward.name);
     let known = before.map_or(&[][..], |state| state.jury.evaluators().as_slice());
-    // Who names the evaluators means those with scores: the contexts of a state stay.
+    // Named evaluators replace those with scores. The contexts of the state stay.
     if !roles.evaluators.is_empty() {
         let left_out = |one: &&Evaluator| {
             let named = [&roles.evaluators, &roles.context, &how.drop];
@@ -245,114 +276,116 @@ pub fn learn_rows(
         roles.context.extend(contexts);
     }
     let (table, new) = match given {
-        Given::Once(open) => {
-            roles.seated = kept(known, &how.drop, &roles.evaluators)?;
-            (open(&how.reading, &roles, false)?, New::Unnamed)
+        RowInput::Once(open) => {
+            roles.learnt_evaluators = without_forgotten(known, &how.drop, &roles.evaluators)?;
+            (open(&how.reading, &roles, false)?, NewInput::Unnamed)
         }
-        Given::Again(open) => {
+        RowInput::Again(open) => {
             let Some(new) = NewRows::of(open, before, how, &roles, host)? else { return Ok(None) };
-            roles.seated = kept(known, &how.drop, &roles.evaluators)?;
-            (new.open(how, &roles)?, New::Rows(new))
+            roles.learnt_evaluators = without_forgotten(known, &how.drop, &roles.evaluators)?;
+            (new.open(how, &roles)?, NewInput::Rows(new))
         }
-        Given::Files(paths) => {
+        RowInput::Files(paths) => {
             let named = !paths.is_empty();
-            let (paths, quiet) = part_quiet(paths, &how.reading);
-            quiet.into_iter().for_each(|Quiet { path, .. }| host.tell(Told::NoRows { path }));
+            let (paths, empty) = split_empty_files(paths, &how.reading);
+            empty.into_iter().for_each(|EmptyFile { path, .. }| host.notify(LearnNotice::EmptyFile { path }));
             let mut new = NewFiles::of(paths, before, how, &roles, host)?;
             let sources = new.open(before, how, host)?;
             if sources.is_empty() && named {
                 return Ok(None);
             }
-            // Only now: who is forgotten is not there any more when the same is asked once more.
-            roles.seated = kept(known, &how.drop, &roles.evaluators)?;
-            (Table::over(sources, new.paths(), &how.reading, &roles)?, New::Files(new))
+            // Not earlier: when a learnt file comes again, a dropped evaluator is already gone.
+            roles.learnt_evaluators = without_forgotten(known, &how.drop, &roles.evaluators)?;
+            (Table::over(sources, new.paths(), &how.reading, &roles)?, NewInput::Files(new))
         }
     };
-    let table = host.hold(table, |_| true);
-    host.tell(Told::Taken(table.taken().clone()));
+    let table = host.prepare(table, |_| true);
+    host.notify(LearnNotice::Columns(table.roles().clone()));
     if roles.id.is_empty() && !how.again && before.is_some_and(|state| state.memory.knows_rounds()) {
-        host.tell(Told::WithoutIds);
+        host.notify(LearnNotice::MissingIds);
     }
-    table.warnings().iter().for_each(|warning| host.tell(Told::Warning(warning.clone())));
+    table.warnings().iter().for_each(|warning| host.notify(LearnNotice::Warning(warning.clone())));
     if let Some(column) = table.receipts_of_picks() {
-        return Err(Error::ArePicks { path: table.path().into(), column });
+        return Err(Error::UnexpectedPicks { path: table.path().into(), column });
     }
-    let mut state = seated(before, &table, how, host)?;
-    tell_of_reviewers(&state.jury, table.taken().reviewer(), host);
+    let mut state = state_to_teach(before, &table, how, host)?;
+    notify_of_reviewers(&state.jury, table.roles().reviewer(), host);
     let first = how.at.unwrap_or(state.jury.seen().next_time());
     let (mut known, mut known_ids) = new.known();
     let same: usize = known.iter().map(HashSet::len).sum();
     if known_ids.count >= FEW_CORRECTED && known_ids.count * ONE_IN > same as u64 {
-        // Ids come back as new items: those that look as they did before are new as well, and left out they would be missed.
+        // Ids are reused for new items, so rows that look the same are new items as well.
         known = Vec::new();
         known_ids.count += same as u64;
     }
-    let mut taught = teach_but(&table, &mut state.jury, first, &known)?;
+    let mut taught = teach_except(&table, &mut state.jury, first, &known)?;
     taught.known_ids = known_ids;
     let evaluators = state.jury.evaluators();
-    let Names { tables, verdicts } = match new {
-        New::Files(files) => files.names(evaluators, &roles, how, host),
-        New::Rows(rows) => rows.names(evaluators, &roles, how, host),
-        New::Unnamed => Names::default(),
+    let LearntNames { tables, verdicts } = match new {
+        NewInput::Files(files) => files.names(evaluators, &roles, how, host),
+        NewInput::Rows(rows) => rows.names(evaluators, &roles, how, host),
+        NewInput::Unnamed => LearntNames::default(),
     };
     tables.into_iter().for_each(|name| state.memory.learnt_file(name));
-    // A policy that learns from none of these rewards may yet learn from the same ones with their receipts.
+    // A policy that used none of these rewards may still learn from them with their receipts.
     if taught.used > 0 {
         state.memory.learnt_verdicts_of_table(&verdicts);
     }
     if let Some(reward) = &reward {
         reward::remember(&mut state, reward, taught.range, host);
-        reward::tell_echoes(&state.jury, reward, &taught, host);
+        reward::notify_leakage(&state.jury, reward, &taught, host);
     }
-    Ok(Some(Lesson { state, taught }))
+    Ok(Some(LearnResult { state, taught }))
 }
 
-/// Tells of it where a policy has no use for who judged.
-fn tell_of_reviewers(jury: &Jury, column: Option<&str>, host: &mut dyn Host) {
+/// Reports a column of reviewers that the policy does not use.
+fn notify_of_reviewers(jury: &Jury, column: Option<&str>, host: &mut dyn LearnHost) {
     if let Some(column) = column.filter(|_| !jury.tells_reviewers_apart()) {
         let policy = jury.spec().name().to_string();
-        host.tell(Told::ReviewersUnheard { policy, column: column.into() });
+        host.notify(LearnNotice::ReviewersIgnored { policy, column: column.into() });
     }
 }
 
-/// What is learnt, for the names by which a state will know it again.
-enum New<'a> {
+/// The rows that are learnt, with the fingerprints by which the state remembers them.
+enum NewInput<'a> {
     Files(NewFiles),
     Rows(NewRows<'a>),
-    /// A stream is gone when it has been learnt.
+    /// A stream, which has no fingerprint.
     Unnamed,
 }
 
-impl New<'_> {
-    /// The rows of each source that were learnt before, and those of which nothing but the id was.
-    fn known(&self) -> (Vec<HashSet<u64>>, Items) {
+impl NewInput<'_> {
+    /// For each source the rows that were learnt before; and the rows of all sources of which only
+    /// the id was.
+    fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
         match self {
-            New::Files(files) => files.known(),
-            New::Rows(rows) => rows.known(),
-            New::Unnamed => (Vec::new(), Items::default()),
+            NewInput::Files(files) => files.known(),
+            NewInput::Rows(rows) => rows.known(),
+            NewInput::Unnamed => (Vec::new(), ItemList::default()),
         }
     }
 }
 
-/// A copy of the state with the table's evaluators seated, or a new one.
-fn seated(
+/// A copy of the state with the evaluators of the table, or a new state.
+fn state_to_teach(
     before: Option<&State>,
     table: &Table,
-    how: &Learning,
-    host: &mut dyn Host,
+    how: &LearnOptions,
+    host: &mut dyn LearnHost,
 ) -> Result<State, Error> {
-    let evaluators = table.taken().evaluators();
+    let evaluators = table.roles().evaluators();
     let Some(before) = before else {
-        let mut state = State::from(seat(&how.policy.clone().unwrap_or_default(), evaluators)?);
-        state.memory.evaluators_by_rule(table.taken().by_rule);
+        let mut state = State::from(new_jury(&how.policy.clone().unwrap_or_default(), evaluators)?);
+        state.memory.evaluators_by_rule(table.roles().by_rule);
         return Ok(state);
     };
     let mut state = before.clone();
     if !how.roles.evaluators.is_empty() {
         state.memory.evaluators_by_rule(false);
     }
-    let seated = Seated::again(&mut state.jury, evaluators, May::Change { forget: &how.drop })?;
-    seated.joined.into_iter().for_each(|evaluator| host.tell(Told::Joins { evaluator }));
-    seated.left.into_iter().for_each(|evaluator| host.tell(Told::Leaves { evaluator }));
+    let change =
+        EvaluatorChange::apply(&mut state.jury, evaluators, AllowedChange::Replace { forget: &how.drop })?;
+    change.added.into_iter().for_each(|evaluator| host.notify(LearnNotice::EvaluatorAdded { evaluator }));
+    change.removed.into_iter().for_each(|evaluator| host.notify(LearnNotice::EvaluatorRemoved { evaluator }));
     Ok(state)
 }

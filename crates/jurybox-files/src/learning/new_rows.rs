@@ -1,63 +1,64 @@
-//! Which rows are new to a state: those of files by their bytes and by what is in them, those without a file by the latter alone.
+//! Detection of rows that a state has learnt before: files by their bytes and by the content of
+//! their rows, rows in memory by their content.
 
-use super::{Host, Learning, OpenAgain, Told};
-use crate::content::{Known, Looked};
+use super::{LearnHost, LearnNotice, LearnOptions, OpenAgain};
 use crate::error::Error;
 use crate::fingerprint::fingerprint;
-use crate::format::{Source, memory};
-use crate::item::Item;
+use crate::format::{RowSource, memory};
+use crate::item_hash::ItemHash;
+use crate::join_verdicts::ItemList;
 use crate::roles::Roles;
 use crate::state::State;
 use crate::table::Table;
-use crate::verdicts::Items;
+use crate::table_fingerprint::{KnownVerdicts, RowScan};
 use jurybox::Evaluators;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Larger files, in bytes, are not read once more to know their rows again.
+/// The largest file, in bytes, that is read once more to compare its rows.
 const LARGE: u64 = 1 << 26;
 
-/// A file that is to be learnt.
+/// A file to learn from.
 struct NewFile {
     path: PathBuf,
-    /// Its name by its bytes; none of a pipe that has not been read.
+    /// Fingerprint of its bytes; `None` for a pipe that was not read yet.
     by_bytes: Option<String>,
-    /// What its rows showed, where they were looked at.
-    looked: Option<Looked>,
+    /// The scan of its rows, if they have ids and the file is not too large.
+    scan: Option<RowScan>,
 }
 
-/// What a state that has learnt rows remembers them by.
+/// The fingerprints by which a state remembers what it has learnt.
 #[derive(Default)]
-pub(super) struct Names {
-    /// The tables.
+pub(super) struct LearntNames {
+    /// Fingerprints of files and tables.
     pub(super) tables: Vec<String>,
-    /// The verdicts in them.
-    pub(super) verdicts: Vec<Item>,
+    /// Hashes of verdicts.
+    pub(super) verdicts: Vec<ItemHash>,
 }
 
-/// Files that are to be learnt.
+/// The files that are new to a state.
 #[derive(Default)]
 pub(super) struct NewFiles {
     files: Vec<NewFile>,
-    /// The evaluators over which they have names by their rows, where they have.
+    /// The evaluators over which the rows were scanned, if they were.
     over: Option<Evaluators>,
 }
 
 impl NewFiles {
-    /// Those of which the state has learnt neither the bytes nor the rows, each once; tells of the others, and refuses what was
-    /// picked from.
+    /// The files that are new to the state, by content hash and by row, deduplicated. Reports the
+    /// others. Errors on rows that the state has picked from.
     pub(super) fn of(
         paths: Vec<PathBuf>,
         state: Option<&State>,
-        how: &Learning,
+        how: &LearnOptions,
         roles: &Roles,
-        host: &mut dyn Host,
+        host: &mut dyn LearnHost,
     ) -> Result<NewFiles, Error> {
         let mut new = NewFiles::default();
         for path in paths {
             let by_bytes = fingerprint(&path)?;
             if how.again || new.has_new_bytes(&path, by_bytes.as_ref(), state, host)? {
-                new.files.push(NewFile { path, by_bytes, looked: None });
+                new.files.push(NewFile { path, by_bytes, scan: None });
             }
         }
         if !how.again {
@@ -75,11 +76,11 @@ impl NewFiles {
         path: &Path,
         name: Option<&String>,
         state: Option<&State>,
-        host: &mut dyn Host,
+        host: &mut dyn LearnHost,
     ) -> Result<bool, Error> {
         let Some(name) = name else { return Ok(true) };
         if is_learnt(state, name) || self.files.iter().any(|other| other.by_bytes.as_ref() == Some(name)) {
-            host.tell(Told::Known { path: path.into() });
+            host.notify(LearnNotice::LearntFile { path: path.into() });
             return Ok(false);
         }
         if is_picked_from(state, name) {
@@ -88,46 +89,45 @@ impl NewFiles {
         Ok(true)
     }
 
-    /// Leaves out files whose rows were learnt already, in another order or dress, and refuses those whose rows were picked from,
-    /// though they have gained a column of verdicts since.
+    /// Removes files whose rows were learnt before, in whatever order or format. Errors on rows
+    /// that the state has picked from, even if they have verdicts now.
     fn leave_out_known_rows(
         &mut self,
         state: Option<&State>,
-        how: &Learning,
+        how: &LearnOptions,
         roles: &Roles,
-        host: &mut dyn Host,
+        host: &mut dyn LearnHost,
     ) -> Result<(), Error> {
         let over = match state {
             Some(state) => state.jury.evaluators().clone(),
-            // Who will be seated is known from all the files together, by their beginnings; of grades, only when all have been read.
-            // A file alone is the same as no other.
+            // A new state has the evaluators of all files together, which long tables show only
+            // when they have been read. A single file is not compared with others.
             None if self.files.len() > 1
                 && one_id(roles).is_some()
                 && how.reading.long.is_none()
                 && !self.are_piped() =>
             {
-                Table::open_as(&self.paths(), &how.reading, roles, true)?.taken().evaluators().clone()
+                Table::open_as(&self.paths(), &how.reading, roles, true)?.roles().evaluators().clone()
             }
             None => return Ok(()),
         };
         let mut new: Vec<NewFile> = Vec::new();
         let mut items = known_items(state);
         for mut file in std::mem::take(&mut self.files) {
-            let verdicts = Known { items: &items, turned: is_turned(roles) };
-            if let Some(looked) = look_at_file(&file.path, &over, verdicts, how, host) {
-                let name = &looked.content.rewards;
-                if is_picked_from(state, &looked.content.scores) {
+            let verdicts = KnownVerdicts { items: &items, turned: is_turned(roles) };
+            if let Some(scan) = scan_file(&file.path, &over, verdicts, how, host) {
+                let name = &scan.content.rewards;
+                if is_picked_from(state, &scan.content.scores) {
                     return Err(Error::PickedFrom { path: file.path });
                 }
-                let twin = |other: &NewFile| {
-                    other.looked.as_ref().is_some_and(|other| other.content.rewards == *name)
-                };
-                if is_learnt(state, name) || new.iter().any(twin) || looked.is_known() {
-                    host.tell(Told::KnownRows { path: file.path });
+                let same_rows =
+                    |other: &NewFile| other.scan.as_ref().is_some_and(|other| other.content.rewards == *name);
+                if is_learnt(state, name) || new.iter().any(same_rows) || scan.is_known() {
+                    host.notify(LearnNotice::LearntRows { path: file.path });
                     continue;
                 }
-                items.extend(&looked.verdicts);
-                file.looked = Some(looked);
+                items.extend(&scan.verdicts);
+                file.scan = Some(scan);
             }
             new.push(file);
         }
@@ -135,23 +135,24 @@ impl NewFiles {
         Ok(())
     }
 
-    /// Whether something among them can be read once only.
+    /// Whether a file is a pipe, which can be read only once.
     fn are_piped(&self) -> bool {
         self.files.iter().any(|file| file.by_bytes.is_none())
     }
 
-    /// Opens them. What comes through a pipe is kept aside, so that its bytes have a name too: what the state has learnt is left out.
+    /// Opens the files. Pipes are copied to temporary files, so that they have fingerprints; those
+    /// that the state has learnt are removed.
     pub(super) fn open(
         &mut self,
         state: Option<&State>,
-        how: &Learning,
-        host: &mut dyn Host,
-    ) -> Result<Vec<Box<dyn Source>>, Error> {
+        how: &LearnOptions,
+        host: &mut dyn LearnHost,
+    ) -> Result<Vec<Box<dyn RowSource>>, Error> {
         let piped = self.are_piped();
         let mut sources = Vec::new();
         for file in std::mem::take(&mut self.files) {
             match Table::sources(std::slice::from_ref(&file.path), &how.reading, piped) {
-                Err(Error::NoRows { path, .. }) => host.tell(Told::NoRows { path }),
+                Err(Error::NoRows { path, .. }) => host.notify(LearnNotice::EmptyFile { path }),
                 opened => {
                     sources.extend(opened?);
                     self.files.push(file);
@@ -175,160 +176,161 @@ impl NewFiles {
         Ok(sources)
     }
 
-    /// The rows of each whose verdicts were learnt before, and those of which nothing but the id was.
-    pub(super) fn known(&self) -> (Vec<HashSet<u64>>, Items) {
-        let mut ids = Items::default();
+    /// For each file the rows whose verdicts were learnt before; and the rows of all files of which
+    /// only the id was.
+    pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
+        let mut ids = ItemList::default();
         let rows = self.files.iter().map(|file| {
-            let Some(looked) = &file.looked else { return HashSet::new() };
-            ids.join(&looked.known_ids);
-            looked.known.clone()
+            let Some(scan) = &file.scan else { return HashSet::new() };
+            ids.join(&scan.known_ids);
+            scan.known.clone()
         });
         (rows.collect(), ids)
     }
 
-    /// What a state that has learnt them over these evaluators remembers them by.
+    /// The fingerprints by which a state with these `evaluators` remembers the rows.
     pub(super) fn names(
         self,
         evaluators: &Evaluators,
         roles: &Roles,
-        how: &Learning,
-        host: &dyn Host,
-    ) -> Names {
+        how: &LearnOptions,
+        host: &dyn LearnHost,
+    ) -> LearntNames {
         let named = self.over.as_ref() == Some(evaluators);
-        let mut names = Names::default();
+        let mut names = LearntNames::default();
         let mut by_rows = Vec::new();
         for file in self.files {
             names.tables.extend(file.by_bytes);
-            let verdicts = Known { items: &HashSet::new(), turned: is_turned(roles) };
-            let looked =
-                if named { file.looked } else { look_at_file(&file.path, evaluators, verdicts, how, host) };
-            let Some(looked) = looked else { continue };
-            by_rows.push(looked.content.rewards);
-            names.verdicts.extend(looked.verdicts);
+            let verdicts = KnownVerdicts { items: &HashSet::new(), turned: is_turned(roles) };
+            let scan = if named { file.scan } else { scan_file(&file.path, evaluators, verdicts, how, host) };
+            let Some(scan) = scan else { continue };
+            by_rows.push(scan.content.rewards);
+            names.verdicts.extend(scan.verdicts);
         }
         names.tables.extend(by_rows);
         names
     }
 }
 
-impl Looked {
-    /// Whether all of its rows were learnt before, one by one.
+impl RowScan {
+    /// Whether the verdicts of all rows were learnt before.
     fn is_known(&self) -> bool {
         self.rows > 0 && self.known.len() as u64 == self.rows
     }
 }
 
-/// What a state knows of verdicts: items by their ids, and verdicts by all that is in their rows.
-fn known_items(state: Option<&State>) -> HashSet<Item> {
+/// The hashes of all items and verdicts that the state has learnt.
+fn known_items(state: Option<&State>) -> HashSet<ItemHash> {
     let Some(State { memory, .. }) = state else { return HashSet::new() };
     let mut items = memory.items();
     items.extend(memory.verdicts_of_tables());
     items
 }
 
-/// Whether the reward is turned round.
+/// Whether the reward is inverted.
 fn is_turned(roles: &Roles) -> bool {
     roles.reward.as_ref().is_some_and(|reward| roles.invert.contains(reward))
 }
 
-/// The one column of ids, by which rows are known again.
+/// The column of ids, if there is exactly one. Only then can rows be compared.
 fn one_id(roles: &Roles) -> Option<&String> {
     if let [id] = &roles.id[..] { Some(id) } else { None }
 }
 
-/// Rows without a file that are to be learnt.
+/// Rows in memory to learn from.
 pub(super) struct NewRows<'a> {
     open: OpenAgain<'a>,
-    /// What they showed, and the evaluators over which, where they were looked at.
-    looked: Option<(Evaluators, Looked)>,
+    /// The scan of the rows, with the evaluators over which it was made.
+    scan: Option<(Evaluators, RowScan)>,
 }
 
 impl<'a> NewRows<'a> {
-    /// These rows; none where the state has learnt them, which is told. Refuses what was picked from. Without one column of ids they
-    /// are always new: rows with the same scores need not be the same items.
+    /// The rows, or `None` if the state has learnt them, which is reported. Errors on rows that the
+    /// state has picked from. Rows without ids are always new: equal scores can be different items.
     pub(super) fn of(
         open: OpenAgain<'a>,
         state: Option<&State>,
-        how: &Learning,
+        how: &LearnOptions,
         roles: &Roles,
-        host: &mut dyn Host,
+        host: &mut dyn LearnHost,
     ) -> Result<Option<NewRows<'a>>, Error> {
         let (Some(before), false) = (state, how.again) else {
-            return Ok(Some(NewRows { open, looked: None }));
+            return Ok(Some(NewRows { open, scan: None }));
         };
         let over = before.jury.evaluators();
-        let verdicts = Known { items: &known_items(state), turned: is_turned(roles) };
-        let Some(looked) = look(|roles| open(&how.reading, roles, true), over, verdicts, how, host) else {
-            return Ok(Some(NewRows { open, looked: None }));
+        let verdicts = KnownVerdicts { items: &known_items(state), turned: is_turned(roles) };
+        let Some(scan) = scan_rows(|roles| open(&how.reading, roles, true), over, verdicts, how, host) else {
+            return Ok(Some(NewRows { open, scan: None }));
         };
-        if is_picked_from(state, &looked.content.scores) {
+        if is_picked_from(state, &scan.content.scores) {
             return Err(Error::PickedFrom { path: memory::NAME.into() });
         }
-        if is_learnt(state, &looked.content.rewards) || looked.is_known() {
-            host.tell(Told::KnownRows { path: memory::NAME.into() });
+        if is_learnt(state, &scan.content.rewards) || scan.is_known() {
+            host.notify(LearnNotice::LearntRows { path: memory::NAME.into() });
             return Ok(None);
         }
-        Ok(Some(NewRows { open, looked: Some((over.clone(), looked)) }))
+        Ok(Some(NewRows { open, scan: Some((over.clone(), scan)) }))
     }
 
-    /// The rows whose verdicts were learnt before, and those of which nothing but the id was.
-    pub(super) fn known(&self) -> (Vec<HashSet<u64>>, Items) {
-        match &self.looked {
-            Some((_, looked)) => (vec![looked.known.clone()], looked.known_ids.clone()),
-            None => (Vec::new(), Items::default()),
+    /// The rows whose verdicts were learnt before, and those of which only the id was.
+    pub(super) fn known(&self) -> (Vec<HashSet<u64>>, ItemList) {
+        match &self.scan {
+            Some((_, scan)) => (vec![scan.known.clone()], scan.known_ids.clone()),
+            None => (Vec::new(), ItemList::default()),
         }
     }
 
-    pub(super) fn open(&self, how: &Learning, roles: &Roles) -> Result<Table, Error> {
+    pub(super) fn open(&self, how: &LearnOptions, roles: &Roles) -> Result<Table, Error> {
         (self.open)(&how.reading, roles, false)
     }
 
-    /// What a state that has learnt them over these evaluators remembers them by.
+    /// The fingerprints by which a state with these `evaluators` remembers the rows.
     pub(super) fn names(
         self,
         evaluators: &Evaluators,
         roles: &Roles,
-        how: &Learning,
-        host: &dyn Host,
-    ) -> Names {
-        let looked = match self.looked {
-            Some((over, looked)) if over == *evaluators => Some(looked),
+        how: &LearnOptions,
+        host: &dyn LearnHost,
+    ) -> LearntNames {
+        let scan = match self.scan {
+            Some((over, scan)) if over == *evaluators => Some(scan),
             _ => {
                 let open = |roles: &Roles| (self.open)(&how.reading, roles, true);
-                let verdicts = Known { items: &HashSet::new(), turned: is_turned(roles) };
-                look(open, evaluators, verdicts, how, host)
+                let verdicts = KnownVerdicts { items: &HashSet::new(), turned: is_turned(roles) };
+                scan_rows(open, evaluators, verdicts, how, host)
             }
         };
-        looked.map_or_else(Names::default, |looked| Names {
-            tables: vec![looked.content.rewards],
-            verdicts: looked.verdicts,
+        scan.map_or_else(LearntNames::default, |scan| LearntNames {
+            tables: vec![scan.content.rewards],
+            verdicts: scan.verdicts,
         })
     }
 }
 
-/// A look at a file's rows, where they have ids and the file is not too large to be read once more for it.
-fn look_at_file(
+/// Scans the rows of a file. `None` if they have no ids, or if the file is too large to be read
+/// twice.
+fn scan_file(
     path: &Path,
     evaluators: &Evaluators,
-    verdicts: Known<'_>,
-    how: &Learning,
-    host: &dyn Host,
-) -> Option<Looked> {
+    verdicts: KnownVerdicts<'_>,
+    how: &LearnOptions,
+    host: &dyn LearnHost,
+) -> Option<RowScan> {
     let small = path.is_file() && std::fs::metadata(path).is_ok_and(|about| about.len() <= LARGE);
     let open = |roles: &Roles| Table::open_as(&[path.to_path_buf()], &how.reading, roles, true);
-    small.then(|| look(open, evaluators, verdicts, how, host)).flatten()
+    small.then(|| scan_rows(open, evaluators, verdicts, how, host)).flatten()
 }
 
-/// A look at rows, where they have ids. What cannot be read is not looked at: that is told of when it is learnt.
-fn look(
+/// Scans rows. `None` if they have no ids or cannot be read; learning them then reports the error.
+fn scan_rows(
     open: impl FnOnce(&Roles) -> Result<Table, Error>,
     evaluators: &Evaluators,
-    verdicts: Known<'_>,
-    how: &Learning,
-    host: &dyn Host,
-) -> Option<Looked> {
+    verdicts: KnownVerdicts<'_>,
+    how: &LearnOptions,
+    host: &dyn LearnHost,
+) -> Option<RowScan> {
     let roles = Roles {
-        seated: evaluators.as_slice().to_vec(),
+        learnt_evaluators: evaluators.as_slice().to_vec(),
         key: Some(one_id(&how.roles)?.clone()),
         reward: how.roles.reward.clone(),
         labels: how.roles.labels.clone(),
@@ -336,17 +338,17 @@ fn look(
         ..Roles::default()
     };
     let table = open(&roles).ok().filter(|table| table.receipts_of_picks().is_none())?;
-    // Long tables are made wide together, and then have other rows than each of them alone.
+    // Long tables are made wide together, so that their rows differ from those of each file.
     let verdicts = how.reading.long.is_none().then_some(verdicts);
-    Looked::at(&host.hold(table, |_| false), verdicts).ok()
+    RowScan::of(&host.prepare(table, |_| false), verdicts).ok()
 }
 
-/// Whether a state has learnt what goes by this name.
+/// Whether the state has learnt a file or table with this fingerprint.
 fn is_learnt(state: Option<&State>, name: &str) -> bool {
     state.is_some_and(|state| state.memory.knows_file(name))
 }
 
-/// Whether a state has seen the rows of what goes by this name by picking from them.
+/// Whether the state has picked from a file or table with this fingerprint.
 fn is_picked_from(state: Option<&State>, name: &str) -> bool {
     state.is_some_and(|state| state.memory.knows_picked_file(name))
 }

@@ -1,53 +1,60 @@
-//! The reward of a state: which way it points, on which scale it lies, and what a policy could not take as it was.
+//! Checks of rewards against those that a state has learnt: direction, range, and leakage into
+//! scores.
 
-use super::{Host, Told};
+use super::{LearnHost, LearnNotice};
 use crate::error::Error;
 use crate::state::State;
-use crate::teach::Taught;
+use crate::teach::LearnCounts;
 use jurybox::{Evaluator, Jury};
 
-/// The reward with its direction: as it was said, or as the state remembers it. Another one than the state's is refused.
+/// The reward with its direction: inverted if `invert` names it, else as in the state. Errors if it
+/// is not the reward of the state.
 pub(super) fn directed(name: &str, invert: &[String], state: Option<&State>) -> Result<Evaluator, Error> {
     let Some(memory) = state.map(|state| &state.memory) else {
-        return Ok(said(name, invert).unwrap_or_else(|| name.into()));
+        return Ok(inverted(name, invert).unwrap_or_else(|| name.into()));
     };
     let learnt = || memory.reward().filter(|learnt| learnt.name == name);
-    let reward = said(name, invert).or_else(learnt).unwrap_or_else(|| name.into());
+    let reward = inverted(name, invert).or_else(learnt).unwrap_or_else(|| name.into());
     memory.same_reward(&reward)?;
     Ok(reward)
 }
 
-/// The reward turned round, where somebody said so.
-fn said(name: &str, invert: &[String]) -> Option<Evaluator> {
-    invert.iter().any(|inverted| inverted == name).then(|| Evaluator::low(name))
+/// The inverted reward, if `invert` names it.
+fn inverted(name: &str, invert: &[String]) -> Option<Evaluator> {
+    invert.iter().any(|other| other == name).then(|| Evaluator::low(name))
 }
 
-/// Remembers the reward and its range; tells where that looks like another scale.
+/// Adds the reward and its range to the state, and reports a range that looks like another scale.
 pub(super) fn remember(
     state: &mut State,
     reward: &Evaluator,
     range: Option<(f64, f64)>,
-    host: &mut dyn Host,
+    host: &mut dyn LearnHost,
 ) {
     let Some((least, greatest)) = range else { return };
-    if let Some(before) = state.memory.saw_rewards(reward, least, greatest) {
-        host.tell(Told::OtherScale { reward: reward.name.clone(), before, here: (least, greatest) });
+    if let Some(before) = state.memory.add_rewards(reward, least, greatest) {
+        host.notify(LearnNotice::OtherScale { reward: reward.name.clone(), before, here: (least, greatest) });
     }
 }
 
-/// Tells of evaluators that are the reward under another name. Rewards that are all the same say nothing of that.
-pub(super) fn tell_echoes(jury: &Jury, reward: &Evaluator, taught: &Taught, host: &mut dyn Host) {
+/// Reports evaluators whose scores equal the rewards. Rewards that are all the same show nothing.
+pub(super) fn notify_leakage(
+    jury: &Jury,
+    reward: &Evaluator,
+    taught: &LearnCounts,
+    host: &mut dyn LearnHost,
+) {
     if taught.range.is_none_or(|(least, greatest)| least == greatest) {
         return;
     }
-    for evaluator in taught.echoes.found().filter_map(|at| jury.evaluators().names().nth(at)) {
+    for evaluator in taught.leakage.evaluators().filter_map(|at| jury.evaluators().names().nth(at)) {
         let evaluator = evaluator.to_owned();
-        host.tell(Told::IsTheReward { evaluator, reward: reward.name.clone() });
+        host.notify(LearnNotice::LeakedReward { evaluator, reward: reward.name.clone() });
     }
 }
 
-/// How many rewards the policy could not take as they are.
-pub(super) fn outside(state: &State) -> Option<Told> {
+/// The notice about rewards outside of the range given to the policy.
+pub(super) fn out_of_range(state: &State) -> Option<LearnNotice> {
     let rewards = state.jury.seen().outside;
-    (rewards > 0).then(|| Told::Outside { policy: state.jury.spec().to_string(), rewards })
+    (rewards > 0).then(|| LearnNotice::OutOfRange { policy: state.jury.spec().to_string(), rewards })
 }

@@ -1,83 +1,83 @@
-//! What to do about each evaluator, and the order of their use. Both are read off the intervals that are printed beside
-//! them: what an interval does not show is not advised.
+//! Advice on each evaluator, and the order of their usefulness. Both follow from the intervals in
+//! the report, so that no advice claims more than a figure shows.
 
-use super::gather::Gathered;
-use super::{EvaluatorReport, Relation, Report, ranks, selection, words};
+use super::gather::ReportData;
+use super::{Basis, EvaluatorReport, Relation, Report, rank_correlation, selection_bias, warnings};
 use jurybox::Interval;
 use serde::Serialize;
 
-/// What to do about an evaluator, as far as the intervals show it.
+/// The advice on an evaluator, in the order of usefulness.
 ///
 /// ```
-/// assert_eq!(jurybox_files::Advice::Invert.word(), "turn round");
+/// assert_eq!(jurybox_files::Advice::Invert.word(), "invert");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Advice {
     /// Its scores rise with the reward.
     Trust,
-    /// It tells something, though not by a straight line of its own: beside the others, or along a curve.
+    /// It is related to the reward, but only if the other scores are equal, or not linearly.
     Keep,
-    /// It all but is the reward: is it known beforehand?
+    /// It nearly equals the reward, so it may be known only after the review.
     Check,
-    /// Its scores fall where the reward rises.
+    /// Its scores fall as the reward rises.
     Invert,
-    /// It is not what it was.
+    /// The state has a drift alarm for it.
     Changed,
-    /// These rows cannot tell.
+    /// The rows are too few to tell.
     Undecided,
-    /// Another evaluator is this one in other units.
+    /// It is a copy of another evaluator.
     Duplicate,
-    /// It says nothing, or next to nothing: its whole interval is next to zero.
+    /// Its scores say next to nothing: the whole interval is close to zero.
     Mute,
 }
 
-/// Rewards below which intervals are too short to advise by: on tables of noise with two evaluators, one of them was named in 16 of
-/// 100 with 6 rewards, and in 9 with 20, where 10 are to be expected.
+/// The least number of rewards for advice; with fewer, intervals are too narrow. On simulated noise
+/// with two evaluators, 16% of reports with 6 rewards named one, and 9% with 20; 10% is expected.
 const LEAST_LABELS: u64 = 20;
-/// Differences below this share of a standard deviation are next to nothing (Cohen's small effect).
-const NEXT_TO_NOTHING: f64 = 0.2;
+/// The standardised difference below which an effect is negligible (Cohen's small effect).
+const NEGLIGIBLE: f64 = 0.2;
 
 impl Advice {
-    /// In a word or two.
+    /// The advice in a word.
     pub fn word(self) -> &'static str {
         match self {
             Advice::Trust => "trust",
             Advice::Keep => "keep",
             Advice::Check => "check",
-            Advice::Invert => "turn round",
+            Advice::Invert => "invert",
             Advice::Changed => "changed",
-            Advice::Undecided => "cannot tell",
+            Advice::Undecided => "undecided",
             Advice::Duplicate => "copy",
             Advice::Mute => "mute",
         }
     }
 }
 
-/// Advice on every evaluator, in their order.
-pub(super) fn advise(report: &Report, gathered: &Gathered) -> Vec<Advice> {
-    // Rows that were picked by an evaluator show less of it than there is, and a handful of a kind next to nothing: nobody is
-    // muted by them.
-    let few = gathered.outcomes.rarer().is_some_and(|(_, count)| count < words::FEWEST_OF_A_KIND);
-    let mute_below = match selection::shift(gathered, report) {
+/// The advice on every evaluator, in their order.
+pub(super) fn advise(report: &Report, data: &ReportData) -> Vec<Advice> {
+    // No evaluator is muted if the reviewed rows were picked by their scores, which hides
+    // relations, or if there are only a few of one reward.
+    let few = data.outcomes.rarer().is_some_and(|(_, count)| count < warnings::FEWEST_OF_A_KIND);
+    let mute_below = match selection_bias::shift(data, report) {
         Some(_) => 0.0,
         None if few => 0.0,
-        // What is not the most frequent reward, a small effect apart from it, correlates the less with a score, the rarer it is.
+        // The rarer a reward, the smaller the correlation that a small effect gives it.
         None => {
-            let share =
-                ranks::most_frequent(&gathered.sample.rewards).map_or(0.5, |(_, share)| share.max(0.5));
+            let share = rank_correlation::most_frequent(&data.sample.rewards)
+                .map_or(0.5, |(_, share)| share.max(0.5));
             (share * (1.0 - share)).sqrt()
         }
-    } * NEXT_TO_NOTHING;
-    // Which amount it is, where there is one, may be told by an evaluator that does not tell whether there is one. Of yes and no there is
-    // nothing more to tell.
-    let family = report.evaluators.iter().filter(|about| about.by_ranks).count();
-    let tells_amounts = |at: usize| {
-        if gathered.outcomes.two().is_some() {
+    } * NEGLIGIBLE;
+    // An evaluator may predict the size of amounts, but not whether there is one. This does not
+    // apply to binary rewards.
+    let family = report.evaluators.iter().filter(|about| about.rank_correlation).count();
+    let predicts_amounts = |at: usize| {
+        if data.outcomes.two().is_some() {
             return false;
         }
-        let rest = ranks::correlation_of_the_rest(&gathered.sample, at, family);
-        !rest.is_some_and(|rest| next_to_nothing(rest, 0.5 * NEXT_TO_NOTHING))
+        let rest = rank_correlation::correlation_of_the_rest(&data.sample, at, family);
+        !rest.is_some_and(|rest| is_negligible(rest, 0.5 * NEGLIGIBLE))
     };
     let of = |(at, about): (usize, &EvaluatorReport)| match () {
         () if about.coverage == 0.0 || about.deviation.is_nan() || about.deviation == 0.0 => Advice::Mute,
@@ -85,7 +85,7 @@ pub(super) fn advise(report: &Report, gathered: &Gathered) -> Vec<Advice> {
         () if report.first_of(about).is_some() => Advice::Duplicate,
         () if report.rewarded() && report.labelled < LEAST_LABELS => Advice::Undecided,
         () if report.rewarded() => match by_rewards(about, mute_below) {
-            Advice::Mute if about.by_ranks && tells_amounts(at) => Advice::Undecided,
+            Advice::Mute if about.rank_correlation && predicts_amounts(at) => Advice::Undecided,
             advice => advice,
         },
         () if report.policy.of_state => report.policy.weights.get(at).map_or(Advice::Undecided, |weight| {
@@ -100,22 +100,23 @@ pub(super) fn advise(report: &Report, gathered: &Gathered) -> Vec<Advice> {
     report.evaluators.iter().enumerate().map(|(at, about)| of((at, about))).collect()
 }
 
+/// The advice by the correlation and the weight of an evaluator.
 fn by_rewards(about: &EvaluatorReport, mute_below: f64) -> Advice {
-    // Where tails are heavy, the intervals of weights are too narrow to go by.
-    let weight = about.weight.filter(|_| !about.by_ranks);
+    // With heavy tails, the intervals of weights are too narrow.
+    let weight = about.weight.filter(|_| !about.rank_correlation);
     let helps = weight.is_some_and(|weight| weight.low > 0.0);
     let counts_against = weight.is_some_and(|weight| weight.high < 0.0);
     match about.relation {
-        Relation::With if words::all_but_the_reward(about) => Advice::Check,
+        Relation::With if warnings::is_nearly_the_reward(about) => Advice::Check,
         Relation::With if counts_against => Advice::Keep,
         Relation::With => Advice::Trust,
         Relation::Against if helps => Advice::Keep,
         Relation::Against => Advice::Invert,
         Relation::BesideOthers => Advice::Keep,
-        Relation::NotSeen if about.bent => Advice::Keep,
+        Relation::NotSeen if about.nonlinear => Advice::Keep,
         Relation::NotSeen
             if about.weight.is_some()
-                && about.correlation.is_some_and(|correlation| next_to_nothing(correlation, mute_below)) =>
+                && about.correlation.is_some_and(|correlation| is_negligible(correlation, mute_below)) =>
         {
             Advice::Mute
         }
@@ -123,12 +124,12 @@ fn by_rewards(about: &EvaluatorReport, mute_below: f64) -> Advice {
     }
 }
 
-/// Whether a whole interval is nearer to zero than that.
-fn next_to_nothing(interval: Interval, below: f64) -> bool {
+/// Whether the whole interval is within ±`below`.
+fn is_negligible(interval: Interval, below: f64) -> bool {
     interval.low.abs().max(interval.high.abs()) < below
 }
 
-/// How far an interval surely is from zero.
+/// The distance of an interval from zero.
 fn least(interval: Interval) -> f64 {
     interval.low.max(-interval.high).max(0.0)
 }
@@ -136,11 +137,11 @@ fn least(interval: Interval) -> f64 {
 impl Report {
     /// Whether gains and weights come from rewards.
     pub(super) fn rewarded(&self) -> bool {
-        self.from == "rewards"
+        self.from == Basis::Rewards
     }
 
-    /// The numbers of the evaluators, those of most use first: by what to do about them, and then by how much they surely
-    /// add beside the others, go with the reward, or agree with the others where there are no rewards.
+    /// Positions of the evaluators, most useful first: by advice, then by the lower ends of the
+    /// intervals of weight and correlation.
     pub fn by_use(&self) -> Vec<usize> {
         let key = |&at: &usize| {
             let about = &self.evaluators[at];
@@ -164,10 +165,10 @@ impl Report {
         order
     }
 
-    /// The first of the evaluators that are one with this one, where it is not that itself.
+    /// The first copy of an evaluator, unless it is the first itself.
     pub(super) fn first_of(&self, about: &EvaluatorReport) -> Option<&EvaluatorReport> {
         let first =
-            self.evaluators.iter().find(|e| e.name == about.name || about.one_with.contains(&e.name))?;
+            self.evaluators.iter().find(|e| e.name == about.name || about.copies.contains(&e.name))?;
         (first.name != about.name).then_some(first)
     }
 }

@@ -1,16 +1,17 @@
-//! Do the intervals hold what they promise? Made-up worlds whose truth is known, many reports each.
+//! Tests of interval coverage: many reports on simulated tables whose true values are known.
 //!
-//! The truth of a world is what the same estimate gives on hundreds of times as many rows.
+//! The true value is the same estimate on hundreds of times as many rows.
 
 use super::EvaluatorReport;
-use super::gather::Gathered;
-use super::stats;
+use super::evaluators;
+use super::gather::ReportData;
 use jurybox::Interval;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A world: its name, rows of a report, evaluators, and how a row and its reward (NaN for none) come about.
-struct World {
+/// A simulation: name, rows per report, evaluators, and the function that draws a row and its
+/// reward (NaN for none).
+struct ReportSimulation {
     name: &'static str,
     rows: usize,
     width: usize,
@@ -22,48 +23,48 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// Student's t with five degrees of freedom: the fourth moment exists, the sixth does not.
+/// Student's t with five degrees of freedom, whose fourth moment exists but not the sixth.
 fn heavy(rng: &mut ChaCha8Rng) -> f64 {
     let square: f64 = (0..5).map(|_| normal(rng).powi(2)).sum();
     normal(rng) / (square / 5.0).sqrt()
 }
 
-/// Four evaluators from good to useless; returns what they look at.
+/// Draws scores of four evaluators from good to useless. Returns the latent value that they score.
 fn four(rng: &mut ChaCha8Rng, row: &mut Vec<f64>, noise: fn(&mut ChaCha8Rng) -> f64) -> f64 {
     let r = normal(rng);
     row.extend([1.0, 0.6, 0.3, 0.0].map(|gain| gain * r + noise(rng)));
     r
 }
 
-/// Four evaluators of what has an amount in one row of ten, and how large it is.
+/// Draws scores of four evaluators and an amount, which is positive in one row of ten.
 fn amounts(rng: &mut ChaCha8Rng, row: &mut Vec<f64>) -> f64 {
     let r = four(rng, row, normal);
     if r + normal(rng) > 1.81 { (r + normal(rng)).exp() } else { 0.0 }
 }
 
-/// The worlds in which a report warns that intervals of weights are too narrow, and says that 77 to 86 of 100 hold.
+/// The simulations in which a report warns that the intervals of weights are too narrow.
 const WARNED: [&str; 2] = ["marks from 0 to 4, one in twelve above 0", "amounts, most of them 0"];
 
-const WORLDS: [World; 13] = [
-    World {
+const WORLDS: [ReportSimulation; 13] = [
+    ReportSimulation {
         name: "straight lines, bell curves",
         rows: 300,
         width: 4,
         draw: |rng, row| four(rng, row, normal),
     },
-    World {
+    ReportSimulation {
         name: "yes or no, one in five",
         rows: 300,
         width: 4,
         draw: |rng, row| f64::from(four(rng, row, normal) > 0.84),
     },
-    World {
+    ReportSimulation {
         name: "yes or no, one in thirty",
         rows: 1000,
         width: 4,
         draw: |rng, row| f64::from(four(rng, row, normal) > 1.83),
     },
-    World {
+    ReportSimulation {
         name: "marks from 1 to 5",
         rows: 300,
         width: 4,
@@ -73,27 +74,32 @@ const WORLDS: [World; 13] = [
             (3.0 + r).round().clamp(1.0, 5.0)
         },
     },
-    World {
+    ReportSimulation {
         name: "marks from 0 to 4, most of them 0",
         rows: 300,
         width: 4,
         draw: |rng, row| (2.0 * (four(rng, row, normal) - 0.5)).round().clamp(0.0, 4.0),
     },
-    World {
+    ReportSimulation {
         name: WARNED[0],
         rows: 600,
         width: 4,
         draw: |rng, row| (2.0 * (four(rng, row, normal) - 1.2)).round().clamp(0.0, 4.0),
     },
-    World { name: WARNED[1], rows: 1000, width: 4, draw: amounts },
-    World { name: "scores with heavy tails", rows: 300, width: 4, draw: |rng, row| four(rng, row, heavy) },
-    World {
+    ReportSimulation { name: WARNED[1], rows: 1000, width: 4, draw: amounts },
+    ReportSimulation {
+        name: "scores with heavy tails",
+        rows: 300,
+        width: 4,
+        draw: |rng, row| four(rng, row, heavy),
+    },
+    ReportSimulation {
         name: "rewards with heavy tails",
         rows: 300,
         width: 4,
         draw: |rng, row| four(rng, row, normal).exp(),
     },
-    World {
+    ReportSimulation {
         name: "a third of the scores missing",
         rows: 300,
         width: 4,
@@ -103,7 +109,7 @@ const WORLDS: [World; 13] = [
             r
         },
     },
-    World {
+    ReportSimulation {
         name: "only rows that scored high",
         rows: 800,
         width: 4,
@@ -112,7 +118,7 @@ const WORLDS: [World; 13] = [
             if row[0] + row[1] > 1.0 { r } else { f64::NAN }
         },
     },
-    World {
+    ReportSimulation {
         name: "ten evaluators, none related",
         rows: 150,
         width: 10,
@@ -121,7 +127,7 @@ const WORLDS: [World; 13] = [
             f64::from(normal(rng) > 0.5)
         },
     },
-    World {
+    ReportSimulation {
         name: "no rewards",
         rows: 500,
         width: 4,
@@ -133,7 +139,7 @@ const WORLDS: [World; 13] = [
     },
 ];
 
-impl World {
+impl ReportSimulation {
     fn evaluators(&self, rows: usize, seed: u64) -> Vec<EvaluatorReport> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (mut scores, mut rewards, mut row) = (Vec::new(), Vec::new(), Vec::new());
@@ -143,10 +149,11 @@ impl World {
             scores.extend_from_slice(&row);
         }
         let names: Vec<String> = (0..self.width).map(|j| j.to_string()).collect();
-        stats::evaluators(&Gathered::of(&scores, &rewards, self.width).unwrap(), &names).0
+        evaluators::evaluators(&ReportData::of(&scores, &rewards, self.width).unwrap(), &names).0
     }
 
-    /// In how many of so many reports all weights, and all correlations, lie in their intervals; `None` where there are none.
+    /// The shares of `reports` in which all weights, and all correlations, are in their intervals.
+    /// `None` if there are no intervals.
     fn coverage(&self, reports: u64, rows_of_truth: usize) -> [Option<f64>; 2] {
         let truth = self.evaluators(rows_of_truth, u64::MAX);
         let figures: [fn(&EvaluatorReport) -> Option<Interval>; 2] =
@@ -166,7 +173,7 @@ impl World {
     }
 }
 
-/// Prints in how many of so many reports the intervals of each world hold; the worlds where they fall below `least`.
+/// Prints the coverage of each simulation, and returns those below `least`.
 fn short_of(least: f64, reports: u64, rows_of_truth: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     eprintln!("{:42} {:>8} {:>12}", "all intervals hold", "weights", "correlations");
@@ -186,7 +193,7 @@ fn short_of(least: f64, reports: u64, rows_of_truth: usize) -> Vec<String> {
 
 #[test]
 fn intervals_hold_together_as_often_as_they_say() {
-    // Four standard errors below 95 of 100: a right interval fails this once in thirty thousand worlds.
+    // Four standard errors below 95%: a correct interval fails this once in 30,000 simulations.
     let least = 0.95 - 4.0 * (0.95_f64 * 0.05 / 100.0).sqrt();
     let wrong = short_of(least, 100, 100_000);
     assert!(wrong.is_empty(), "below {least:.3}: {wrong:?}");
@@ -195,8 +202,7 @@ fn intervals_hold_together_as_often_as_they_say() {
 #[test]
 #[ignore = "a table over 1000 reports a world, for the book"]
 fn table_of_coverage() {
-    // The jackknife is a little short where few rows carry the sum; no world may be shorter than nine in ten, less four
-    // standard errors.
+    // The jackknife covers a little less if few rows carry the sum. Four standard errors below 90%.
     let wrong = short_of(0.90 - 4.0 * (0.9_f64 * 0.1 / 1000.0).sqrt(), 1000, 1_000_000);
     assert!(wrong.is_empty(), "{wrong:?}");
 }

@@ -1,46 +1,47 @@
-//! One pass over the rows: moments in groups, and a sample.
+//! The pass over the rows of a report: moments by group, and a random sample.
 
-use super::items::Seen;
+use super::id_counts::IdCounts;
 use super::jackknife::merged;
 use crate::error::Error;
-use crate::judge::scores;
-use crate::table::{Table, Want};
+use crate::ranker::scores;
+use crate::table::{ScanRequest, Table};
 use jurybox::estimate::{Moments, Statistic};
 use jurybox::toolbox::hash_number;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Groups of rows for the jackknife.
+/// The number of groups of rows for the jackknife.
 pub(super) const GROUPS: usize = 20;
-/// Rows kept at most for curves and top K.
+/// The most rows of the sample.
 const SAMPLE: usize = 100_000;
 
-pub(super) struct Gathered {
+/// The moments and the sample of a table.
+pub(super) struct ReportData {
     pub(super) rows: u64,
     pub(super) labelled: u64,
-    /// Per group, the moments of the scores alone.
+    /// By group, the moments of the scores.
     pub(super) scores: Vec<Moments>,
-    /// Per group, the moments of the scores and, last, the reward, over labelled rows.
+    /// By group, the moments of the scores and, last, the reward, over labelled rows.
     pub(super) labels: Vec<Moments>,
-    pub(super) outcomes: Outcomes,
-    pub(super) sample: Sample,
-    /// Rows that each evaluator scored.
+    pub(super) outcomes: RewardValues,
+    pub(super) sample: RowSample,
+    /// The number of scores of each evaluator.
     pub(super) scored: Vec<f64>,
-    /// The sample without the silence that was read, where any was: what is to be ranked.
-    as_written: Option<Sample>,
-    /// Items that several rows are about.
+    /// The sample with its missing scores, if some count as 0 elsewhere. It is used for ranking.
+    as_written: Option<RowSample>,
+    /// The number of items with several rows.
     pub(super) repeated_items: u64,
 }
 
-/// The different rewards, as long as there are no more than two.
+/// The distinct rewards, as long as there are at most two.
 #[derive(Debug, Default)]
-pub(super) struct Outcomes {
-    /// Each with how often it occurs; three once there are more than two.
+pub(super) struct RewardValues {
+    /// Distinct rewards with their counts. Three entries mean more than two rewards.
     counts: Vec<(f64, u64)>,
 }
 
-impl Outcomes {
+impl RewardValues {
     fn learn(&mut self, reward: f64) {
         if let Some((_, count)) = self.counts.iter_mut().find(|(value, _)| *value == reward) {
             *count += 1;
@@ -49,7 +50,7 @@ impl Outcomes {
         }
     }
 
-    /// The smaller and the larger reward, where there are just two.
+    /// The smaller and the larger reward, if there are exactly two.
     pub(super) fn two(&self) -> Option<(f64, f64)> {
         match self.counts[..] {
             [(a, _), (b, _)] => Some((a.min(b), a.max(b))),
@@ -57,93 +58,94 @@ impl Outcomes {
         }
     }
 
-    /// The one reward that there is.
+    /// The only reward, if all are the same.
     pub(super) fn only(&self) -> Option<f64> {
         if let [(value, _)] = self.counts[..] { Some(value) } else { None }
     }
 
-    /// The rarer of two rewards, and how often it occurs.
+    /// The rarer of two rewards, with its count.
     pub(super) fn rarer(&self) -> Option<(f64, u64)> {
         self.two()?;
         self.counts.iter().copied().min_by_key(|(_, count)| *count)
     }
 }
 
-/// Rows drawn evenly from all of them by a hash of their number.
-pub(super) struct Sample {
+/// A random sample of rows: those with the smallest hashes of their numbers.
+pub(super) struct RowSample {
     pub(super) width: usize,
     pub(super) scores: Vec<f64>,
-    /// NaN where there is none.
+    /// Rewards; NaN for rows without one.
     pub(super) rewards: Vec<f64>,
     numbers: Vec<u64>,
-    /// Which item each row is about; 0 where nothing says it.
+    /// The item of each row; 0 if it has no id.
     ids: Vec<u64>,
-    /// Rows whose hash is below this are kept.
+    /// The limit of hashes of kept rows.
     below: u64,
 }
 
-impl Gathered {
-    /// Gathers a table as `adaptive` reads it: where an evaluator has only ever given one score, other
-    /// than 0, its silence counts as 0, as of a rule that writes 1 or nothing. That is known at the
-    /// end, and the table is gone over again then.
-    pub(super) fn read(table: &Table) -> Result<Gathered, Error> {
-        let gathered = Gathered::pass(table, &[])?;
-        let silent = gathered.silent();
-        if silent.is_empty() {
-            return Ok(gathered);
+impl ReportData {
+    /// Reads a table as `adaptive` does: if all scores of an evaluator are the same number other
+    /// than 0, as those of a rule that writes 1 or nothing, missing ones count as 0. This is known
+    /// only at the end, so that such a table is read twice.
+    pub(super) fn read(table: &Table) -> Result<ReportData, Error> {
+        let data = ReportData::pass(table, &[])?;
+        let single_score = data.with_single_score();
+        if single_score.is_empty() {
+            return Ok(data);
         }
-        let heard = Gathered::pass(table, &silent)?;
-        Ok(Gathered { scored: gathered.scored, as_written: Some(gathered.sample), ..heard })
+        let filled = ReportData::pass(table, &single_score)?;
+        Ok(ReportData { scored: data.scored, as_written: Some(data.sample), ..filled })
     }
 
     /// The evaluators whose missing scores count as 0.
-    fn silent(&self) -> Vec<usize> {
+    fn with_single_score(&self) -> Vec<usize> {
         let scores = merged(&self.scores, GROUPS);
-        let says_one_thing = |&j: &usize| {
+        let has_single_score = |&j: &usize| {
             let (count, mean) = (scores.count(j, j), scores.mean(j));
-            // Rounding alone leaves a spread of this size on a constant column.
+            // Rounding gives a constant column a standard deviation of this size.
             let deviation = scores.covariance(j, j).unwrap_or(0.0).max(0.0).sqrt();
             0.0 < count && count < self.rows as f64 && mean != 0.0 && deviation <= 1e-12 * mean.abs()
         };
-        (0..scores.evaluators()).filter(says_one_thing).collect()
+        (0..scores.evaluators()).filter(has_single_score).collect()
     }
 
-    /// The sample as the file has it: each policy reads silence in its own way.
-    pub(super) fn sample_as_written(&self) -> &Sample {
+    /// The sample with its missing scores. Each policy treats them in its own way.
+    pub(super) fn sample_as_written(&self) -> &RowSample {
         self.as_written.as_ref().unwrap_or(&self.sample)
     }
 
-    fn pass(table: &Table, silent: &[usize]) -> Result<Gathered, Error> {
-        let width = table.taken().evaluators().len();
-        let rewarded = table.taken().reward().is_some();
-        let mut gathered = Gathered {
+    /// One pass over the table, in which missing scores of `single_score` evaluators count as 0.
+    fn pass(table: &Table, single_score: &[usize]) -> Result<ReportData, Error> {
+        let width = table.roles().evaluators().len();
+        let rewarded = table.roles().reward().is_some();
+        let mut data = ReportData {
             rows: 0,
             labelled: 0,
             scores: vec![Moments::new(width); GROUPS],
             labels: vec![Moments::new(width + 1); GROUPS],
-            outcomes: Outcomes::default(),
-            sample: Sample::new(width),
+            outcomes: RewardValues::default(),
+            sample: RowSample::new(width),
             scored: Vec::new(),
             as_written: None,
             repeated_items: 0,
         };
-        let named = !table.taken().id().is_empty();
-        let (mut seen, mut of_items) = (Seen::default(), (gathered.scores.clone(), gathered.labels.clone()));
-        let want = Want { reward: rewarded, ids: named, upright: true, ..Want::default() };
-        // Rows that the sample would not keep stay where they are: those of all chunks on their way would be many.
-        let below = AtomicU64::new(gathered.sample.below);
-        gathered.rows = table.scan_even(
+        let named = !table.roles().id().is_empty();
+        let (mut seen, mut of_items) = (IdCounts::default(), (data.scores.clone(), data.labels.clone()));
+        let want = ScanRequest { reward: rewarded, ids: named, upright: true, ..ScanRequest::default() };
+        // Threads drop rows that the sample would not keep, to bound the memory.
+        let below = AtomicU64::new(data.sample.below);
+        data.rows = table.scan_fixed_chunks(
             want,
             |chunk| {
-                let mut heard = Cow::Borrowed(chunk.scores);
-                if !silent.is_empty() {
-                    heard.to_mut().chunks_exact_mut(width).for_each(|row| fill(row, silent));
+                let mut filled = Cow::Borrowed(chunk.scores);
+                if !single_score.is_empty() {
+                    filled.to_mut().chunks_exact_mut(width).for_each(|row| fill_missing(row, single_score));
                 }
-                // Both ways of grouping: whether an id comes twice is known at the end.
-                let by_row = moments(&heard, chunk.rewards, &[], width)?;
-                let by_item = named.then(|| moments(&heard, chunk.rewards, chunk.ids, width)).transpose()?;
+                // Grouped by rows and by items: whether ids are repeated is known only at the end.
+                let by_row = moments(&filled, chunk.rewards, &[], width)?;
+                let by_item = named.then(|| moments(&filled, chunk.rewards, chunk.ids, width)).transpose()?;
                 let below = below.load(Ordering::Relaxed);
-                let offered = heard.chunks_exact(width).zip(chunk.row..);
+                let offered = filled.chunks_exact(width).zip(chunk.row..);
                 let offered = offered.filter(|(_, number)| hash_number(0, *number) <= below);
                 let (numbers, rows): (Vec<u64>, Vec<&[f64]>) =
                     offered.map(|(row, number)| (number, row)).unzip();
@@ -153,11 +155,11 @@ impl Gathered {
             |at, ((numbers, rows), rewards, ids, by_row, by_item)| {
                 ids.iter().for_each(|&id| seen.learn(id));
                 for &reward in rewards.iter().filter(|reward| !reward.is_nan()) {
-                    gathered.labelled += 1;
-                    gathered.outcomes.learn(reward);
+                    data.labelled += 1;
+                    data.outcomes.learn(reward);
                 }
-                merge(&mut gathered.scores, &by_row.0);
-                merge(&mut gathered.labels, &by_row.1);
+                merge(&mut data.scores, &by_row.0);
+                merge(&mut data.labels, &by_row.1);
                 if let Some(by_item) = by_item {
                     merge(&mut of_items.0, &by_item.0);
                     merge(&mut of_items.1, &by_item.1);
@@ -166,19 +168,19 @@ impl Gathered {
                     let row = (number - at.row) as usize;
                     let reward = rewards.get(row).copied().unwrap_or(f64::NAN);
                     let id = ids.get(row).copied().unwrap_or(0);
-                    gathered.sample.offer(number, id, scores, reward);
+                    data.sample.offer(number, id, scores, reward);
                 }
-                below.store(gathered.sample.below, Ordering::Relaxed);
+                below.store(data.sample.below, Ordering::Relaxed);
                 Ok(())
             },
         )?;
-        gathered.repeated_items = seen.repeated();
-        if gathered.repeated_items > 0 {
-            (gathered.scores, gathered.labels) = of_items;
-            gathered.sample.keep_one_of_each();
+        data.repeated_items = seen.repeated();
+        if data.repeated_items > 0 {
+            (data.scores, data.labels) = of_items;
+            data.sample.keep_one_of_each();
         }
-        gathered.count_scored();
-        Ok(gathered)
+        data.count_scored();
+        Ok(data)
     }
 
     fn count_scored(&mut self) {
@@ -187,9 +189,9 @@ impl Gathered {
     }
 }
 
-/// Reads the silence in a row.
-fn fill(row: &mut [f64], silent: &[usize]) {
-    for &j in silent {
+/// Replaces missing scores of `single_score` evaluators by 0.
+fn fill_missing(row: &mut [f64], single_score: &[usize]) {
+    for &j in single_score {
         row[j] = if row[j].is_nan() { 0.0 } else { row[j] };
     }
 }
@@ -199,37 +201,38 @@ fn merge(into: &mut [Moments], from: &[Moments]) {
 }
 
 #[cfg(test)]
-impl Gathered {
-    /// From rows in memory.
-    pub(super) fn of(values: &[f64], rewards: &[f64], width: usize) -> Result<Gathered, Error> {
+impl ReportData {
+    /// The data of rows in memory.
+    pub(super) fn of(values: &[f64], rewards: &[f64], width: usize) -> Result<ReportData, Error> {
         let (scores, labels) = moments(values, rewards, &[], width)?;
-        let mut gathered = Gathered {
+        let mut data = ReportData {
             rows: rewards.len() as u64,
             labelled: 0,
             scores,
             labels,
-            outcomes: Outcomes::default(),
-            sample: Sample::new(width),
+            outcomes: RewardValues::default(),
+            sample: RowSample::new(width),
             scored: Vec::new(),
             as_written: None,
             repeated_items: 0,
         };
         for (number, (row, &reward)) in (0..).zip(values.chunks_exact(width).zip(rewards)) {
-            gathered.sample.offer(number, 0, row, reward);
+            data.sample.offer(number, 0, row, reward);
             if !reward.is_nan() {
-                gathered.labelled += 1;
-                gathered.outcomes.learn(reward);
+                data.labelled += 1;
+                data.outcomes.learn(reward);
             }
         }
-        gathered.count_scored();
-        Ok(gathered)
+        data.count_scored();
+        Ok(data)
     }
 }
 
-/// Moments by group, of the scores and of the labelled rows.
+/// Moments by group, of all rows and of labelled rows.
 type Grouped = (Vec<Moments>, Vec<Moments>);
 
-/// The moments of a chunk, row i in group i mod the number of groups; the rows of an id all in one, by its hash.
+/// The moments of a chunk by group. Row i is in group i mod [`GROUPS`]; with ids, all rows of an id
+/// are in the group of its hash.
 fn moments(values: &[f64], rewards: &[f64], ids: &[u64], width: usize) -> Result<Grouped, Error> {
     let group_of = |row: usize| match ids.get(row) {
         None | Some(0) => row % GROUPS,
@@ -257,10 +260,10 @@ fn moments(values: &[f64], rewards: &[f64], ids: &[u64], width: usize) -> Result
     Ok((plain, labelled))
 }
 
-impl Sample {
-    fn new(width: usize) -> Sample {
+impl RowSample {
+    fn new(width: usize) -> RowSample {
         let (scores, rewards, numbers, ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Sample { width, scores, rewards, numbers, ids, below: u64::MAX }
+        RowSample { width, scores, rewards, numbers, ids, below: u64::MAX }
     }
 
     fn offer(&mut self, number: u64, id: u64, scores: &[f64], reward: f64) {
@@ -289,7 +292,7 @@ impl Sample {
         self.ids = keep.iter().map(|&at| self.ids[at]).collect();
     }
 
-    /// One row of each item, the first with a reward where it has one; rows that nothing names stay.
+    /// Keeps one row of each item, if possible one with a reward. Rows without an id stay.
     fn keep_one_of_each(&mut self) {
         let mut kept: HashMap<u64, usize> = HashMap::new();
         for (row, id) in self.ids.iter().enumerate() {
@@ -303,7 +306,7 @@ impl Sample {
         self.keep(&keep);
     }
 
-    /// Which half a row is in: by a hash of its number, so that no order of the file decides it.
+    /// The half of a row, by a hash of its number, so that it does not depend on the order of rows.
     pub(super) fn half(&self, row: usize) -> bool {
         hash_number(0, !self.numbers[row]) >> 63 == 1
     }

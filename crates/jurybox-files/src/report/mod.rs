@@ -1,106 +1,112 @@
-//! Which evaluators to trust: a report on a table of scores, with rewards where there are any.
+//! The report on the evaluators of a table: which to trust, by rewards if there are any.
 //!
-//! One pass takes in the moments of every pair of columns, in twenty groups of rows, and a sample of the rows. From the
-//! moments come gains, noise, weights and redundancy; leaving out one group at a time gives the intervals (the jackknife);
-//! from the sample come the curves and what a top K would catch. Rows are taken as drawn independently of each other; where ids
-//! say that several are about one item, items are: the rows of one are in one group, and the sample has one row of each.
+//! One pass computes the moments of every pair of columns, in twenty groups of rows, and draws a
+//! sample of the rows. The moments give gains, noise, weights and redundancy; their intervals come
+//! from leaving out one group at a time (grouped jackknife). The sample gives reliability curves
+//! and what a top K would find.
+//!
+//! Rows are assumed to be drawn independently. If several rows have the same id, items are: all
+//! rows of an item are in the same group, and the sample has one of them.
 
 mod advice;
-mod alike;
-mod caught;
+mod basis;
+mod charts;
 mod copies;
 #[cfg(test)]
 mod coverage;
-mod date;
-mod few;
+mod curves;
+mod duplicate_scores;
+mod evaluator_groups;
+mod evaluators;
+mod few_rows;
 mod gather;
-mod items;
+mod id_counts;
 mod jackknife;
-mod learnt;
 mod missed;
 mod page;
-mod pictures;
-mod ranks;
+mod policy;
+mod rank_correlation;
 mod reviewers;
-mod sampled;
-mod selection;
-mod stats;
+mod selection_bias;
 mod summary;
 mod tables;
 mod text;
-mod twins;
-mod words;
+mod timestamp;
+mod top_count;
+mod warnings;
 
 use crate::error::Error;
 use crate::roles::spoken;
 use crate::table::Table;
-use gather::Gathered;
+use gather::ReportData;
 use jurybox::{Evaluators, Interval, Jury};
 use serde::Serialize;
 use std::time::SystemTime;
 
 pub use advice::Advice;
-pub use missed::Missed;
+pub use basis::Basis;
+pub use missed::MissedEstimate;
 pub use reviewers::ReviewerReport;
 
 /// A report; the document of `jurybox report --json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The files that it is about.
+    /// The files of the table.
     pub files: Vec<String>,
-    /// What made it: the program and its version.
+    /// The program that made the report, with its version.
     pub made_by: String,
-    /// When it was made, in universal time, where that was [said](Report::dated).
+    /// When the report was made, in UTC; set by [`Report::dated`].
     pub made_at: Option<String>,
-    /// What to do, in two sentences.
+    /// Advice in two sentences.
     pub summary: Vec<String>,
     /// Rows read.
     pub rows: u64,
     /// Rows with a reward.
     pub labelled: u64,
-    /// The reward column, where one was named.
+    /// The column of rewards, if there is one.
     pub reward: Option<String>,
-    /// Rows in the sample from which the curves and the top K come.
+    /// Rows in the sample, which gives the curves and the top K.
     pub sampled: usize,
-    /// Of these, rows whose scores another has too, in every column.
-    pub twins: usize,
-    /// Items that several rows are about, by their ids; about as many where there are more than a hundred thousand ids.
+    /// Rows of the sample that have the same scores as another one, in every column.
+    pub duplicate_scores: usize,
+    /// Items with several rows, by their ids. An estimate if there are more than 100,000 ids.
     pub repeated_items: u64,
-    /// Whether gains, noise, weights and error correlations come from rewards, or from the scores alone.
-    pub from: &'static str,
+    /// The source of gains, noise, weights and error correlations.
+    pub from: Basis,
     /// One entry per evaluator.
     pub evaluators: Vec<EvaluatorReport>,
-    /// How the evaluators' errors go together: 1 on the diagonal.
+    /// Correlations of the evaluators' errors; 1 on the diagonal.
     pub error_correlation: Vec<Vec<f64>>,
-    /// How many independent evaluators those are worth, by their errors, that go with the reward (or with the others, without rewards); none
-    /// of fewer than two.
+    /// The number of independent evaluators that carry as much information as those that are
+    /// related to the reward (without rewards: to each other). `None` if fewer than two are.
     pub effective_evaluators: Option<f64>,
-    /// What top K would catch under several ways of ranking.
-    pub top: Vec<Catch>,
-    /// What was found and what may have been missed, where the table has the probability of each row to be looked at.
-    pub missed: Option<Missed>,
-    /// Those who judged, where a column names them and there are several.
+    /// What a top K would find, by several ways of ranking.
+    pub top: Vec<TopCount>,
+    /// What was found and what may have been missed, if the table has the review probability of
+    /// each row.
+    pub missed: Option<MissedEstimate>,
+    /// The reviewers, if a column names them and there are several.
     pub reviewers: Vec<ReviewerReport>,
-    /// What a policy makes of the evaluators: that of the state where one was given, otherwise the default one.
-    pub policy: Policy,
-    /// What a person should know.
+    /// The weights by the policy of the state or, without a state, by the default policy.
+    pub policy: PolicyReport,
+    /// Warnings, in sentences.
     pub warnings: Vec<String>,
 }
 
-/// What a policy has learnt of the evaluators.
+/// What a policy has learnt about the evaluators.
 #[derive(Debug, Clone, Serialize)]
-pub struct Policy {
+pub struct PolicyReport {
     /// The policy with its options.
     pub name: String,
-    /// What it learnt from.
+    /// The data from which it has learnt, in words.
     pub from: String,
-    /// One per evaluator, in their order; empty where the policy does not weigh them.
+    /// One per evaluator, in their order. Empty if the policy has no weights.
     pub weights: Vec<LearntWeight>,
-    /// Evaluators that are not what they were, in words.
+    /// Drift alarms and diagnostics, in sentences.
     pub alarms: Vec<String>,
-    /// Their names.
+    /// Names of the evaluators with a drift alarm.
     pub changed: Vec<String>,
-    /// Whether this is what a state has learnt.
+    /// Whether the weights are those of a state.
     #[serde(skip)]
     of_state: bool,
 }
@@ -108,63 +114,66 @@ pub struct Policy {
 /// The weight that a policy gives an evaluator, per standard deviation of its scores.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LearntWeight {
-    /// The weight. For evaluators that are one, what they add together.
+    /// The weight. For copies, the sum of their weights.
     pub mean: f64,
-    /// The lower end of its interval, where a state was given whose policy knows one: all of them hold together in 95 of
-    /// 100 states, by the policy's own account. Without a state the rows at hand are judged by [`EvaluatorReport::weight`].
-    /// None for evaluators that are one.
+    /// Lower end of its interval, if the policy of a state has one. By the policy's own model, the
+    /// intervals of all evaluators hold together with 95% probability. `None` for copies.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper end of the interval.
     pub high: Option<f64>,
 }
 
-/// What is known of one evaluator.
+/// The figures of one evaluator.
 #[derive(Debug, Clone, Serialize)]
 pub struct EvaluatorReport {
     /// Its name.
     pub name: String,
-    /// What to do about it.
+    /// The advice.
     pub advice: Advice,
-    /// The share of rows that it scored.
+    /// The share of rows with a score.
     pub coverage: f64,
-    /// Whether its missing scores count as 0: it has only ever given one score, as a rule that writes 1 or nothing.
+    /// Whether missing scores count as 0, because all scores are the same, as those of a rule that
+    /// writes 1 or nothing.
     #[serde(skip)]
-    silence_is_read: bool,
-    /// Mean score. An evaluator that has only ever given one score, other than 0, gave 0 where it gave none: so `adaptive`
-    /// reads it, and all figures but the coverage.
+    missing_is_zero: bool,
+    /// Mean score. If all scores of an evaluator are the same number other than 0, missing ones
+    /// count as 0, as in `adaptive`. This holds for all figures but the coverage and the top K.
     pub mean: f64,
-    /// Standard deviation of its scores.
+    /// Standard deviation of the scores.
     pub deviation: f64,
-    /// By how much its score rises with the reward (or with what the evaluators share, in its standard deviations).
+    /// The slope of the score over the reward. Without rewards, over one standard deviation of the
+    /// factor that the evaluators share.
     pub gain: Option<f64>,
-    /// Its score where the reward is zero (or its mean score, without rewards).
+    /// The score at reward 0, by the same line. Without rewards, the mean score.
     pub offset: Option<f64>,
-    /// The spread of its scores around that line.
+    /// The standard deviation of the scores around that line.
     pub noise: Option<f64>,
-    /// What one standard deviation of its score adds to the prediction, the others being equal. For evaluators that are
-    /// one, what they add together.
+    /// What one standard deviation of the score adds to the prediction, the other scores being
+    /// equal. For copies, the sum of their weights.
     #[serde(serialize_with = "as_value")]
     pub weight: Option<Interval>,
-    /// Correlation with the reward. The intervals of all evaluators hold together in about 95 of 100 reports (in 91 with amounts or
-    /// marks, nearly all of them 0); in fewer with a handful of the rarer of two rewards (83 to 86), of which [`Report::warnings`] warn.
+    /// Correlation with the reward. The intervals of all evaluators hold together in about 95 of
+    /// 100 reports. They hold in 91 with amounts or grades that are nearly all 0, and in 83 to 86
+    /// with less than ten of the rarer of two rewards, of which [`Report::warnings`] has a warning.
     #[serde(serialize_with = "as_value")]
     pub correlation: Option<Interval>,
-    /// Whether that is the correlation of ranks: where the scores or the rewards have heavy tails.
-    pub by_ranks: bool,
-    /// What the two intervals say.
+    /// Whether it is Spearman's rank correlation, because scores or rewards have heavy tails.
+    pub rank_correlation: bool,
+    /// The relation to the reward that the two intervals show.
     pub relation: Relation,
-    /// Where the intervals show no straight line of its own: whether its curve shows a relation beyond chance.
-    pub bent: bool,
-    /// Others that are one with it: the same scores in other units.
-    pub one_with: Vec<String>,
-    /// -1 where it is the first of those upside down.
+    /// Whether the curve shows a relation beyond chance although the correlation shows none.
+    pub nonlinear: bool,
+    /// Its copies: other evaluators with the same scores up to a linear map.
+    pub copies: Vec<String>,
+    /// -1 if it is an inverted copy of the first one, otherwise 1.
     #[serde(skip)]
     sign: f64,
-    /// Mean reward (or mean standardised score of the others) over tenths of its scores.
-    pub curve: Vec<Bin>,
+    /// The reliability curve: mean rewards over tenths of the scores. Without rewards, mean
+    /// standardised scores of the others.
+    pub curve: Vec<CurveBin>,
 }
 
-/// An estimate in a document: `{"value", "low", "high"}`.
+/// Serialises an optional estimate as `{"value", "low", "high"}`.
 #[expect(clippy::ref_option, reason = "the shape that serde asks for")]
 fn as_value<S: serde::Serializer>(estimate: &Option<Interval>, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
@@ -176,72 +185,77 @@ fn as_value<S: serde::Serializer>(estimate: &Option<Interval>, serializer: S) ->
     estimate.map(|Interval { mean: value, low, high }| Form { value, low, high }).serialize(serializer)
 }
 
-/// The same of one that is always there.
+/// Serialises an estimate as `{"value", "low", "high"}`.
 fn as_estimate<S: serde::Serializer>(estimate: &Interval, serializer: S) -> Result<S::Ok, S::Error> {
     as_value(&Some(*estimate), serializer)
 }
 
-/// How an evaluator goes with the reward, or with the other evaluators where there are no rewards: what the intervals show.
+/// The relation of an evaluator to the reward that the intervals show. Without rewards, to the
+/// other evaluators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// The two rise together.
+    /// Both rise together.
     With,
-    /// One falls where the other rises.
+    /// One falls as the other rises.
     Against,
-    /// Not by itself, but with the other scores being equal.
+    /// Not by itself, but if the other scores are equal.
     BesideOthers,
-    /// No straight line beyond chance.
+    /// No linear relation beyond chance.
     NotSeen,
-    /// Too little is known.
+    /// Too few rows to tell.
     Unknown,
 }
 
-/// A bin of a curve.
+/// A bin of a reliability curve.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Bin {
+pub struct CurveBin {
     /// Mean score.
     pub score: f64,
-    /// Mean of what is held against it.
+    /// Mean reward or, without rewards, mean standardised score of the others.
     pub reward: f64,
-    /// The lower end of its own 95% interval.
+    /// Lower end of its 95% interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the interval.
     pub high: f64,
-    /// Rows in it.
+    /// Number of rows.
     pub rows: usize,
 }
 
-/// What the top K by one way of ranking would catch, on average over the orders in which tied scores could come.
+/// What the top K by one way of ranking would find, averaged over the orders of tied scores.
 #[derive(Debug, Clone, Serialize)]
-pub struct Catch {
+pub struct TopCount {
     /// The way of ranking.
     pub name: String,
     /// K.
     pub k: usize,
-    /// Mean reward of the K, where rewards are known.
+    /// Mean reward of the K rows, if there are rewards.
     pub reward: Option<f64>,
-    /// The lower end of its 95% interval, over other rows like these of which as many are ranked in the same way; none for the best possible,
-    /// and none where rewards have heavy tails: there they held in fewer than 95 of 100 reports.
+    /// Lower end of its 95% interval for new rows of the same kind and number. `None` for the best
+    /// possible ranking, and for rewards with heavy tails, where the interval would be too narrow.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper end of the interval.
     pub high: Option<f64>,
-    /// The share of the K best rewards among them; the default policy's K where rewards are not known. A row that ties with
-    /// the K-th best is as good as any other that does, and rows with the smallest reward of all count for nothing: with
-    /// yes and no, it is the share of the yes among the K, or of all the yes where there are fewer than K.
-    pub caught: f64,
-    /// With two different rewards: the share of all rows with the larger one that is among the K.
+    /// The share of the K best rewards that is found. Without rewards, the share of the default
+    /// policy's top K.
+    ///
+    /// Rows that tie with the K-th best count alike, and rows with the smallest reward do not
+    /// count. With binary rewards it is the share of "yes" among the K, or of all "yes" if there
+    /// are fewer.
+    pub found: f64,
+    /// With two different rewards, the share of all rows with the larger one that is found.
     pub recall: Option<f64>,
 }
 
-/// Makes a report; with what `state` has learnt, where there is one.
+/// Makes a report, with the weights that `state` has learnt if there is one.
 ///
 /// ```
 /// use jurybox_files::{Roles, Table, report};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("scores.csv");
-/// let rows: String = (0..200).map(|i| format!("{},{},7,{}\n", i % 10, 20 - i % 10, i % 10)).collect();
+/// let rows: String =
+///     (0..200).map(|i| format!("{},{},7,{}\n", i % 10, 20 - i % 10, i % 10)).collect();
 /// std::fs::write(&path, format!("good,upside_down,constant,verdict\n{rows}"))?;
 /// let roles = Roles { reward: Some("verdict".into()), ..Roles::default() };
 /// let report = report(&Table::open(&[path], &roles, false)?, None)?;
@@ -251,69 +265,70 @@ pub struct Catch {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn report(table: &Table, state: Option<&Jury>) -> Result<Report, Error> {
-    let gathered = Gathered::read(table)?;
-    if let Some(column) = table.taken().reward().filter(|_| gathered.labelled == 0) {
+    let data = ReportData::read(table)?;
+    if let Some(column) = table.roles().reward().filter(|_| data.labelled == 0) {
         return Err(Error::NoReward { path: table.path().into(), column: column.into() });
     }
-    // Scores are read upright, so that the report speaks of `-name` as of any other evaluator.
-    let names: Vec<String> = table.taken().evaluators.as_slice().iter().map(spoken).collect();
-    let (evaluators, errors, from) = stats::evaluators(&gathered, &names);
+    // Inverted scores are negated on reading, so that `-name` is treated like any other evaluator.
+    let names: Vec<String> = table.roles().evaluators.as_slice().iter().map(spoken).collect();
+    let (evaluators, errors, from) = evaluators::evaluators(&data, &names);
     let policy = match state {
-        Some(jury) => learnt::of_state(jury, &evaluators),
-        None => learnt::of_sample(&gathered.sample, &evaluators)?,
+        Some(jury) => policy::of_state(jury, &evaluators),
+        None => policy::of_sample(&data.sample, &evaluators)?,
     };
-    let twins = twins::Twins::among(&gathered.sample);
+    let duplicate_scores = duplicate_scores::DuplicateRows::among(&data.sample);
     let mut report = Report {
         files: table.sources.iter().map(|source| source.path().display().to_string()).collect(),
         made_by: concat!("jurybox ", env!("CARGO_PKG_VERSION")).into(),
         made_at: None,
         summary: Vec::new(),
-        rows: gathered.rows,
-        labelled: gathered.labelled,
-        reward: table.taken().reward().map(Into::into),
-        sampled: gathered.sample.rewards.len(),
-        twins: twins.rows,
-        repeated_items: gathered.repeated_items,
+        rows: data.rows,
+        labelled: data.labelled,
+        reward: table.roles().reward().map(Into::into),
+        sampled: data.sample.rewards.len(),
+        duplicate_scores: duplicate_scores.rows,
+        repeated_items: data.repeated_items,
         from,
-        effective_evaluators: stats::effective(&errors, &evaluators),
+        effective_evaluators: evaluators::effective(&errors, &evaluators),
         error_correlation: errors,
         evaluators,
         policy,
         top: Vec::new(),
-        missed: table.taken().probability().map(|_| Missed::of(table)).transpose()?,
-        reviewers: table.taken().reviewer().map_or(Ok(Vec::new()), |_| reviewers::of(table, state))?,
+        missed: table.roles().probability().map(|_| MissedEstimate::of(table)).transpose()?,
+        reviewers: table.roles().reviewer().map_or(Ok(Vec::new()), |_| reviewers::of(table, state))?,
         warnings: Vec::new(),
     };
-    sampled::curves(&gathered, &mut report);
-    report.top = sampled::catches(&gathered, &twins, &Evaluators::new(&names)?)?;
-    for (at, advice) in advice::advise(&report, &gathered).into_iter().enumerate() {
+    curves::curves(&data, &mut report);
+    report.top = curves::top_counts(&data, &duplicate_scores, &Evaluators::new(&names)?)?;
+    for (at, advice) in advice::advise(&report, &data).into_iter().enumerate() {
         report.evaluators[at].advice = advice;
     }
-    report.summary = summary::sentences(&report, &gathered);
-    report.warnings = words::warnings(&report, &gathered);
-    report.warnings.extend(report.missed.iter().flat_map(Missed::warnings));
-    if let Some(column) = table.taken().reviewer().filter(|_| report.reviewers.is_empty()) {
+    report.summary = summary::sentences(&report, &data);
+    report.warnings = warnings::warnings(&report, &data);
+    report.warnings.extend(report.missed.iter().flat_map(MissedEstimate::warnings));
+    if let Some(column) = table.roles().reviewer().filter(|_| report.reviewers.is_empty()) {
         report.warnings.push(format!(
-            "No reviewer in `{column}` can be compared with another: that takes rewards that differ, and several verdicts each by two reviewers or more."
+            "No reviewer in `{column}` can be compared with another: this needs rewards that differ, and several verdicts each by two reviewers or more."
         ));
     }
     Ok(report)
 }
 
 impl Report {
-    /// The same, made at this moment: reports know no clock.
+    /// Sets the time at which the report was made. Reports do not read the clock.
     ///
     /// ```
     /// # use jurybox_files::{Roles, Table, report};
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("scores.csv");
     /// # std::fs::write(&path, "a,b\n1,2\n3,5\n")?;
-    /// let report = report(&Table::open(&[path], &Roles::default(), false)?, None)?.dated(std::time::UNIX_EPOCH);
+    /// let report = report(&Table::open(&[path], &Roles::default(), false)?, None)?
+    ///     .dated(std::time::UNIX_EPOCH);
     /// assert_eq!(report.made_at.as_deref(), Some("1970-01-01T00:00:00Z"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn dated(self, moment: SystemTime) -> Report {
-        Report { made_at: Some(date::utc(moment)), ..self }
+        Report { made_at: Some(timestamp::utc(moment)), ..self }
     }
 }

@@ -1,37 +1,38 @@
-//! The report as a page: what it is about, what to do, pictures, and the figures behind them.
+//! The report as an HTML page: head, advice, charts and tables.
 
 use super::text::moment;
-use super::{Missed, Report};
+use super::{MissedEstimate, Report};
 use jurybox_draw::{counted, escaped, page, prose, warnings};
 use std::fmt::Write;
 
-/// Evaluators that are shown with all their figures and a picture; where there are more, some of every kind of advice are, and the
-/// rest of them is folded away, in few words.
+/// The most evaluators that are shown with all figures and a chart. Of more evaluators, some of
+/// each kind of advice are shown and the others are folded away.
 const SHOWN: usize = 24;
-/// Of a kind.
+/// The most evaluators with the same advice that are shown.
 const OF_A_KIND: usize = 8;
 
 impl Report {
-    /// A self-contained page: nothing is loaded from elsewhere, and it prints. However many evaluators there are, it can be
-    /// opened: those of most use are shown, the others are listed.
+    /// The report as a self-contained HTML page, which loads nothing and can be printed. Of many
+    /// evaluators, the most useful are shown in full and the others are listed.
     pub fn to_html(&self) -> String {
         let mut body = format!("<p class=\"lead\">{}</p>", self.head());
-        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(Missed::sentence)) {
+        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(MissedEstimate::sentence))
+        {
             let _ = write!(body, "<p class=\"advice\">{}</p>", prose(&sentence));
         }
-        body += &self.glance();
+        body += &self.overview_chart();
         body += &warnings(&self.warnings);
         body += "<h2>The evaluators</h2>";
         body += &self.evaluator_table();
         body += &self.policy_table();
         body += &self.reviewers_as_html();
-        body += &self.catches();
+        body += &self.top_counts();
         body += &self.redundancy();
         body += &self.curves();
         page("Which evaluators to trust", &body)
     }
 
-    /// What it is about, when and by what it was made.
+    /// The head: files, numbers of rows, time and program.
     fn head(&self) -> String {
         let rewards = match &self.reward {
             Some(column) => format!("{} with a reward in <b>{}</b>", self.labelled, escaped(column)),
@@ -43,13 +44,13 @@ impl Report {
             escaped(&self.about()),
             counted(self.rows, "row"),
             counted(self.evaluators.len() as u64, "evaluator"),
-            escaped(self.from),
+            escaped(&self.from.to_string()),
             escaped(&made),
             escaped(&self.made_by)
         )
     }
 
-    /// The files in a few words.
+    /// The first file and the number of others.
     pub(super) fn about(&self) -> String {
         match &self.files[..] {
             [] => String::new(),
@@ -58,7 +59,8 @@ impl Report {
         }
     }
 
-    /// The evaluators that are shown, and those that are folded away, both in the order of their use.
+    /// The evaluators that are shown and those that are folded away, both in the order of
+    /// usefulness.
     pub(super) fn shown(&self) -> (Vec<usize>, Vec<usize>) {
         let order = self.by_use();
         if order.len() <= SHOWN {
@@ -73,8 +75,8 @@ impl Report {
         (shown, folded)
     }
 
-    /// How many rows have a twin, in words.
-    pub(super) fn twins_said(&self) -> String {
-        format!("{} of {} rows have a twin with the same scores", self.twins, self.sampled)
+    /// The number of rows with the same scores as another one, in words.
+    pub(super) fn duplicates_summary(&self) -> String {
+        format!("{} of {} rows have the same scores as another one", self.duplicate_scores, self.sampled)
     }
 }

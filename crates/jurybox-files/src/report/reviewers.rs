@@ -1,10 +1,10 @@
-//! Those who judged, beside one another.
+//! The report on reviewers: severity, noise and weight of their verdicts.
 
 use super::text::{clipped, interval};
 use super::{Report, as_estimate};
 use crate::error::Error;
-use crate::judge::seat;
-use crate::table::{Table, Want};
+use crate::ranker::new_jury;
+use crate::table::{ScanRequest, Table};
 use crate::teach::teach;
 use crate::terminal::push_line;
 use jurybox::options::Fraction;
@@ -13,27 +13,27 @@ use jurybox_draw::{counted, short, table as html_table};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What is known of one reviewer, beside the others.
+/// The figures of one reviewer, compared with the others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReviewerReport {
-    /// The name in the column; none for the verdicts without one.
+    /// The name in the column; `None` for verdicts without a name.
     pub name: Option<String>,
-    /// How many verdicts of the table are theirs.
+    /// The number of verdicts in the table.
     pub verdicts: u64,
-    /// How far their verdicts lie above those that the others would give the same rows, in units of the reward, with a 95% interval: without ends
-    /// where verdicts are too few to say.
+    /// How much higher the verdicts are than those of the others on the same rows, in units of the
+    /// reward, with a 95% interval. Its ends are infinite if there are too few verdicts.
     #[serde(serialize_with = "as_estimate")]
     pub severity: Interval,
-    /// How far a verdict of theirs is from telling what a row is worth, beside the middle reviewer: 2 is twice as noisy. What no score
-    /// sees of a row is a part of it, alike for all. With a 95% interval.
+    /// The noise of a verdict relative to the median reviewer, with a 95% interval: 2 is twice as
+    /// noisy. It includes what no score shows of a row, which is the same for all reviewers.
     #[serde(serialize_with = "as_estimate")]
     pub noise: Interval,
-    /// What a verdict of theirs counts for, beside one of the middle reviewer.
+    /// The weight of a verdict relative to the median reviewer.
     pub weight: f64,
 }
 
-/// Those who judged the rows of a table, by its column of reviewers; those of most verdicts first. By what `state` has learnt of them, if it
-/// has, otherwise by what the default policy learns of the table.
+/// The reviewers of a table, by the number of verdicts. Figures are those that `state` has learnt
+/// or, if it has none, those that the default policy learns from the table.
 pub(super) fn of(table: &Table, state: Option<&Jury>) -> Result<Vec<ReviewerReport>, Error> {
     let verdicts = counts(table)?;
     let of = |jury: &Jury| {
@@ -41,7 +41,7 @@ pub(super) fn of(table: &Table, state: Option<&Jury>) -> Result<Vec<ReviewerRepo
     };
     let mut standings = state.map_or_else(Vec::new, of);
     if standings.is_empty() {
-        let mut jury = seat(&Spec::default(), table.taken().evaluators())?;
+        let mut jury = new_jury(&Spec::default(), table.roles().evaluators())?;
         teach(table, &mut jury, 0)?;
         standings = of(&jury);
     }
@@ -64,11 +64,11 @@ pub(super) fn of(table: &Table, state: Option<&Jury>) -> Result<Vec<ReviewerRepo
     Ok(known)
 }
 
-/// How many verdicts each has given; those without a name are together under an empty one.
+/// The number of verdicts per reviewer; verdicts without a name are under the empty name.
 fn counts(table: &Table) -> Result<HashMap<String, u64>, Error> {
     let mut counts = HashMap::new();
     table.scan(
-        Want { reward: true, reviewer: true, ..Want::default() },
+        ScanRequest { reward: true, reviewer: true, ..ScanRequest::default() },
         |part| Ok((part.batch.rewards, part.batch.reviewers)),
         |_, (rewards, names)| {
             for (_, name) in rewards.into_iter().zip(names).filter(|(reward, _)| !reward.is_nan()) {
@@ -81,8 +81,9 @@ fn counts(table: &Table) -> Result<HashMap<String, u64>, Error> {
 }
 
 impl ReviewerReport {
+    /// The cells of a table row.
     fn cells(&self) -> [String; 5] {
-        let name = self.name.clone().unwrap_or_else(|| "(nobody named)".into());
+        let name = self.name.clone().unwrap_or_else(|| "(no name)".into());
         let shown =
             |noise: f64| if noise > MOST_SHOWN { format!("over {MOST_SHOWN:.0}") } else { short(noise) };
         let Interval { mean, low, high } = self.noise;
@@ -96,11 +97,11 @@ impl ReviewerReport {
     }
 }
 
-/// Noise beyond this is told as that.
+/// Greater noise is shown as "over 20".
 const MOST_SHOWN: f64 = 20.0;
 
 impl Report {
-    /// The reviewers as a table of plain text.
+    /// The reviewers as a plain-text table.
     pub(super) fn reviewers_as_text(&self) -> String {
         let mut text = String::new();
         if self.reviewers.is_empty() {
@@ -108,7 +109,7 @@ impl Report {
         }
         let rows: Vec<[String; 5]> = self.reviewers.iter().map(ReviewerReport::cells).collect();
         let width = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0).max(8);
-        let heads = ["verdicts", "severity", "noise", "counts for"];
+        let heads = ["verdicts", "severity", "noise", "weight"];
         push_line(
             &mut text,
             &format!(
@@ -125,18 +126,18 @@ impl Report {
         text
     }
 
-    /// The same on the page.
+    /// The reviewers as a section of the page.
     pub(super) fn reviewers_as_html(&self) -> String {
         if self.reviewers.is_empty() {
             return String::new();
         }
         let rows: Vec<[String; 5]> = self.reviewers.iter().map(ReviewerReport::cells).collect();
-        let head = ["reviewer", "verdicts", "severity", "noise", "counts for"];
+        let head = ["reviewer", "verdicts", "severity", "noise", "weight"];
         format!(
-            "<h2>The reviewers</h2>{}<p class=\"small\">{} by {}. <b>Severity</b>: how far their verdicts lie above those that the \
-             others would give the same rows. <b>Noise</b>: how far a verdict is from telling what a row is worth, beside the middle \
-             reviewer, with what no score sees of the row itself; one who always says the same tells nothing. <b>Counts for</b>: what a verdict weighs beside one of the middle \
-             reviewer. Intervals are of 95% each.</p>",
+            "<h2>The reviewers</h2>{}<p class=\"small\">{} by {}. <b>Severity</b>: how much higher the verdicts are than those of the \
+             others on the same rows. <b>Noise</b>: relative to the median reviewer; it includes what no score shows of a row. A \
+             reviewer who always gives the same verdict says nothing about rows. <b>Weight</b>: what a verdict counts for, relative to the \
+             median reviewer. Each interval has 95%.</p>",
             html_table(&head, &rows),
             counted(self.reviewers.iter().map(|about| about.verdicts).sum(), "verdict"),
             counted(self.reviewers.len() as u64, "reviewer"),

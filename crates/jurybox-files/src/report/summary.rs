@@ -1,18 +1,18 @@
-//! What to do, in two sentences. Every clause repeats an [`Advice`] or a warning; none claims more than they do.
+//! The advice of a report in two sentences. Each clause repeats an [`Advice`] or a warning.
 
-use super::alike::{groups_of_near_duplicates, groups_that_are_one};
-use super::gather::Gathered;
-use super::{Advice, EvaluatorReport, Relation, Report, selection, words};
+use super::evaluator_groups::{copy_groups, near_duplicate_groups};
+use super::gather::ReportData;
+use super::{Advice, EvaluatorReport, Relation, Report, selection_bias, warnings};
 use jurybox_draw::{counted, short};
 
-/// Names in a list before the rest is counted.
+/// The most names in a list.
 const NAMED: usize = 4;
-/// Sets of evaluators that are one, before the rest is counted.
-const SETS: usize = 2;
-/// Longer names are cut: the table has them whole.
+/// The most groups of similar evaluators in a sentence.
+const GROUPS: usize = 2;
+/// The most characters of a name; the table has longer ones in full.
 const LONGEST: usize = 40;
 
-/// Names in a sentence: as many as can be read, and how many more there are.
+/// A list of names, with the number of those beyond `most`.
 pub(super) fn listed<S: AsRef<str>>(names: &[S], most: usize) -> String {
     let quoted = |name: &S| {
         let name = name.as_ref();
@@ -35,71 +35,76 @@ pub(super) fn listed<S: AsRef<str>>(names: &[S], most: usize) -> String {
     }
 }
 
-/// The two sentences.
-pub(super) fn sentences(report: &Report, gathered: &Gathered) -> Vec<String> {
-    let first =
-        if report.rewarded() || report.policy.of_state { whom(report) } else { together(report, gathered) };
-    let mut second = alike(report);
+/// The two sentences: whom to trust, and what to be careful about.
+pub(super) fn sentences(report: &Report, data: &ReportData) -> Vec<String> {
+    let first = if report.rewarded() || report.policy.of_state {
+        trust_clauses(report)
+    } else {
+        agreement_clauses(report, data)
+    };
+    let mut second = similar_clauses(report);
     let of = |advice| named(report, advice);
-    second.extend(clause(&of(Advice::Changed), |names, _| format!("{names} changed: ask whoever runs that")));
+    second.extend(clause(&of(Advice::Changed), |names, _| format!("{names} changed: ask those who run it")));
     second.extend(clause(&of(Advice::Check), |names, _| {
-        format!("{names} all but tells the reward: leave it out unless it is known beforehand")
+        format!("{names} nearly equals the reward: leave it out unless it is known before the review")
     }));
     second.extend(clause(&of(Advice::Keep), |names, one| {
-        let what = if one { "tells" } else { "tell" };
-        format!("{names} {what} something only beside the others or along a curve")
+        let are = if one { "is" } else { "are" };
+        format!("{names} {are} related to the reward only if the other scores are equal, or not linearly")
     }));
-    second.extend(clause(&spare(report), |names, one| {
+    second.extend(clause(&redundant_names(report), |names, one| {
         let add = if one { "adds" } else { "add" };
-        format!("{names} {add} nothing to the others that these rows could show")
+        format!("{names} {add} nothing to the others that these rows can show")
     }));
     if report.rewarded() || report.policy.of_state {
         second.extend(clause(&of(Advice::Undecided), |names, _| {
-            format!("what {names} can do, these rows do not tell")
+            format!("these rows are too few to judge {names}")
         }));
-        second.extend(care(report, gathered));
-    } else if report.labelled > 1 && gathered.outcomes.only().is_some() {
+        second.extend(caution_clauses(report, data));
+    } else if report.labelled > 1 && data.outcomes.only().is_some() {
         second.push(
-            "this report can tell more when rows with another reward have come, some of them drawn at random"
+            "review rows until some have another reward, a random sample among them, and make this report again"
                 .into(),
         );
     } else {
-        second.push("have a few hundred rows, drawn at random, reviewed, and this report can tell".into());
+        second.push("review a few hundred rows, drawn at random, and make this report again".into());
     }
     if second.is_empty() {
-        second.push("no two of them are one".into());
+        second.push("no two of them are copies".into());
     }
     vec![sentence(&first), sentence(&second)]
 }
 
-/// Names of those with this advice, those of most use first.
+/// The names of evaluators with this advice, most useful first.
 fn named(report: &Report, advice: Advice) -> Vec<&str> {
     let those = report.by_use().into_iter().map(|at| &report.evaluators[at]);
     those.filter(|about| about.advice == advice).map(|about| about.name.as_str()).collect()
 }
 
-/// Those that go with the reward and are not shown to add anything to the others, where the rows tell that of some.
-fn spare(report: &Report) -> Vec<&str> {
+/// The names of trusted evaluators that are not shown to add anything to the others. Empty if none
+/// is shown to add anything.
+fn redundant_names(report: &Report) -> Vec<&str> {
     let order = report.by_use().into_iter().map(|at| &report.evaluators[at]);
     let trusted: Vec<&EvaluatorReport> = order.filter(|about| about.advice == Advice::Trust).collect();
     let adds = |about: &EvaluatorReport| about.weight.is_some_and(|weight| weight.low > 0.0);
     if !report.rewarded() || !trusted.iter().any(|about| adds(about)) {
         return Vec::new();
     }
-    let spare = trusted.into_iter().filter(|about| about.weight.is_some() && !adds(about));
-    spare.map(|about| about.name.as_str()).collect()
+    let redundant = trusted.into_iter().filter(|about| about.weight.is_some() && !adds(about));
+    redundant.map(|about| about.name.as_str()).collect()
 }
 
-/// A clause about some evaluators, where there are any; told whether it is one.
+/// A clause about some evaluators, if there are any. `say` gets the list of names and whether it is
+/// one.
 fn clause(names: &[&str], say: impl Fn(String, bool) -> String) -> Option<String> {
     (!names.is_empty()).then(|| say(listed(names, NAMED), names.len() == 1))
 }
 
-/// Whom to trust.
-fn whom(report: &Report) -> Vec<String> {
+/// Clauses on the evaluators to trust, invert or mute.
+fn trust_clauses(report: &Report) -> Vec<String> {
     let reward = match &report.reward {
         Some(column) if report.rewarded() => format!("`{column}`"),
-        _ => "the rewards that the state has seen".into(),
+        _ => "the rewards that the state has learnt".into(),
     };
     let trusted = named(report, Advice::Trust);
     let mut clauses: Vec<String> = clause(&trusted, |names, one| {
@@ -113,7 +118,7 @@ fn whom(report: &Report) -> Vec<String> {
     }
     clauses.extend(clause(&named(report, Advice::Invert), |names, one| {
         let fall = if one { "its scores fall" } else { "their scores fall" };
-        format!("turn {names} round, or ask why {fall} where it rises")
+        format!("invert {names}, or ask why {fall} as it rises")
     }));
     clauses.extend(clause(&named(report, Advice::Mute), |names, one| {
         format!("mute {names}, which {} next to nothing here", if one { "says" } else { "say" })
@@ -121,75 +126,78 @@ fn whom(report: &Report) -> Vec<String> {
     clauses
 }
 
-/// Who moves together, where there are no rewards.
-fn together(report: &Report, gathered: &Gathered) -> Vec<String> {
+/// Clauses on the agreement of evaluators without rewards.
+fn agreement_clauses(report: &Report, data: &ReportData) -> Vec<String> {
     let with = |relation| {
         let those = report.by_use().into_iter().map(|at| &report.evaluators[at]);
         let those = those.filter(|about| about.relation == relation && about.advice == Advice::Undecided);
         those.map(|about| about.name.as_str()).collect::<Vec<&str>>()
     };
-    let why = match gathered.outcomes.only() {
+    let why = match data.outcomes.only() {
         Some(value) if report.labelled > 1 => {
-            format!("all {} rewards are {}, and tell nobody apart", report.labelled, short(value))
+            format!(
+                "all {} rewards are {}, so that no evaluator can be judged",
+                report.labelled,
+                short(value)
+            )
         }
-        _ => "without rewards nobody can say whom to trust".into(),
+        _ => "without rewards it is not known whom to trust".into(),
     };
     let mut clauses = vec![why];
     clauses.extend(clause(&with(Relation::With), |names, one| {
-        format!("{names} {} with the others", if one { "goes" } else { "go" })
+        format!("{names} {} with the others", if one { "agrees" } else { "agree" })
     }));
     clauses.extend(clause(&with(Relation::Against), |names, one| {
-        format!("{names} {} against them", if one { "goes" } else { "go" })
+        format!("{names} {} with them", if one { "disagrees" } else { "disagree" })
     }));
     clauses.extend(clause(&with(Relation::NotSeen), |names, one| {
-        format!("{names} {} nothing in common with them", if one { "shows" } else { "show" })
+        format!("{names} {} no relation to them", if one { "shows" } else { "show" })
     }));
     clauses.extend(clause(&named(report, Advice::Mute), |names, one| {
-        format!("{names} {} no items apart", if one { "tells" } else { "tell" })
+        format!("{names} {} nothing about items", if one { "says" } else { "say" })
     }));
     clauses
 }
 
-/// Who is one with whom.
-fn alike(report: &Report) -> Vec<String> {
+/// Clauses on copies and near-duplicates.
+fn similar_clauses(report: &Report) -> Vec<String> {
     let sets = |groups: Vec<Vec<usize>>, say: &dyn Fn(String) -> String| {
-        let more = groups.len().saturating_sub(SETS);
+        let more = groups.len().saturating_sub(GROUPS);
         let names = |group: &Vec<usize>| -> Vec<&str> {
             group.iter().map(|&at| report.evaluators[at].name.as_str()).collect()
         };
         let mut clauses: Vec<String> =
-            groups.iter().take(SETS).map(|group| say(listed(&names(group), NAMED))).collect();
+            groups.iter().take(GROUPS).map(|group| say(listed(&names(group), NAMED))).collect();
         if more > 0 {
             clauses.push(format!(
                 "so {} {}",
                 if more == 1 { "is" } else { "are" },
-                counted(more as u64, "more set")
+                counted(more as u64, "more group")
             ));
         }
         clauses
     };
-    let mut clauses = sets(groups_that_are_one(report), &|names| format!("{names} are one: keep one"));
-    clauses.extend(sets(groups_of_near_duplicates(report), &|names| {
-        format!("{names} err alike, all but as one")
-    }));
+    let mut clauses = sets(copy_groups(report), &|names| format!("{names} are copies: keep one"));
+    clauses
+        .extend(sets(near_duplicate_groups(report), &|names| format!("{names} make nearly the same errors")));
     clauses
 }
 
-/// Why to take it with care.
-fn care(report: &Report, gathered: &Gathered) -> Vec<String> {
+/// Clauses on the limits of the figures.
+fn caution_clauses(report: &Report, data: &ReportData) -> Vec<String> {
     let mut clauses = Vec::new();
-    if report.rewarded() && words::few_labels(report) {
-        clauses.push(format!("with {}, all of it is a rough guess", counted(report.labelled, "reward")));
-    } else if report.rewarded() && !words::narrow(report, gathered).is_empty() {
-        clauses.push("some intervals are too narrow, so take it with care".into());
+    if report.rewarded() && warnings::few_labels(report) {
+        clauses.push(format!("with {}, all figures are rough guesses", counted(report.labelled, "reward")));
+    } else if report.rewarded() && !warnings::narrow(report, data).is_empty() {
+        clauses.push("some intervals are too narrow".into());
     }
-    if report.rewarded() && selection::shift(gathered, report).is_some() {
-        clauses.push("all of it holds for rows like those that were picked for review".into());
+    if report.rewarded() && selection_bias::shift(data, report).is_some() {
+        clauses.push("all figures hold for rows like those that were reviewed".into());
     }
     clauses
 }
 
-/// Clauses as one sentence.
+/// Joins clauses to a sentence.
 fn sentence(clauses: &[String]) -> String {
     let text = clauses.join("; ");
     let mut letters = text.chars();

@@ -1,4 +1,4 @@
-//! The figures of a report's page: the evaluators, what a policy makes of them, and what a top K would catch.
+//! The tables of a report's page: evaluators, weights of the policy, and top K.
 
 use super::text::interval;
 use super::{EvaluatorReport, LearntWeight, Report};
@@ -6,6 +6,7 @@ use jurybox_draw::{Bar, escaped, short, sparkline, table};
 use std::fmt::Write;
 
 impl Report {
+    /// The table of evaluators with weights, curves and correlations, and its explanation.
     pub(super) fn evaluator_table(&self) -> String {
         let (shown, folded) = self.shown();
         let shown = || shown.iter().map(|&at| &self.evaluators[at]);
@@ -34,27 +35,28 @@ impl Report {
         }
         html += "</table></div>";
         html += &in_numbers(shown());
-        html += &self.the_others(&folded);
+        html += &self.folded_table(&folded);
         html += if self.rewarded() {
-            "<p class=\"small\">In the order of use: by what to do, then by what an evaluator surely adds. <b>Weight</b>: how much \
-             one standard deviation of this score adds to the predicted reward, the other scores being equal; a bar that crosses \
-             the line may be zero. <b>Curve</b>: the mean reward over tenths of its scores. <b>Gain, offset, noise</b>: score = \
-             offset + gain × reward, give or take the noise. <b>Correlation</b>: with the reward. The intervals of a column \
-             hold together in about 95 of 100 reports, for rows drawn independently; those of weights in fewer with heavy tails \
-             (77 to 86), where correlations are of ranks, and both with less than ten of the rarer verdict (83 to 86). Rows of the same day or author are fewer witnesses than they \
-             are rows. <b>Mute</b> is said only of an evaluator whose whole interval is next to zero.</p>"
+            "<p class=\"small\">Most useful first: by advice, then by the lower ends of the intervals. <b>Weight</b>: how much \
+             one standard deviation of this score adds to the predicted reward, the other scores being equal; if its bar crosses \
+             the line, it may be zero. <b>Curve</b>: the mean reward over tenths of its scores. <b>Gain, offset, noise</b>: score = \
+             offset + gain × reward ± noise. <b>Correlation</b>: with the reward. The intervals of a column \
+             hold together in about 95 of 100 reports if rows are drawn independently. Those of weights hold in 77 to 86 with heavy \
+             tails, where correlations are of ranks, and both in 83 to 86 with less than ten of the rarer verdict. Rows of the same \
+             day or author are not independent, so that their intervals are too narrow. <b>Mute</b> needs a whole interval close \
+             to zero.</p>"
         } else {
-            "<p class=\"small\"><b>Weight</b>: the evaluator's say when all are combined by how well they agree, on \
-             standardised scores; the intervals hold together in about 95 of 100 reports, in fewer with heavy tails. <b>Curve</b>: \
-             the mean standardised score of the others over tenths of its scores. <b>Gain</b>: by how much its score rises with \
-             one standard deviation of what the evaluators share; <b>noise</b>: the rest of its spread. Agreement is not truth: \
-             evaluators that share an error agree too.</p>"
+            "<p class=\"small\"><b>Weight</b>: the weight of the standardised score if all evaluators are combined by how well they \
+             agree; the intervals hold together in about 95 of 100 reports, in fewer with heavy tails. <b>Curve</b>: \
+             the mean standardised score of the others over tenths of its scores. <b>Gain</b>: by how much the score rises with \
+             one standard deviation of what the evaluators share; <b>noise</b>: the rest of its standard deviation. Agreement is \
+             not truth: evaluators that share an error agree as well.</p>"
         };
         html
     }
 
-    /// Those that are not shown, in few words.
-    fn the_others(&self, folded: &[usize]) -> String {
+    /// The evaluators that are folded away, with their main figures.
+    fn folded_table(&self, folded: &[usize]) -> String {
         if folded.is_empty() {
             return String::new();
         }
@@ -78,7 +80,7 @@ impl Report {
         )
     }
 
-    /// What the policy makes of them, with its own intervals.
+    /// The table of the weights of the policy, with its intervals.
     pub(super) fn policy_table(&self) -> String {
         let policy = &self.policy;
         if policy.weights.is_empty() {
@@ -87,17 +89,17 @@ impl Report {
         let reach = |w: &LearntWeight| Bar::new("", w.mean, w.low.zip(w.high)).reach();
         let largest = policy.weights.iter().map(reach).fold(0.0, f64::max);
         let mut html = format!(
-            "<h2>What <code>{}</code> makes of them</h2><p>Learnt from {}.</p><div class=\"scroll\"><table>\
+            "<h2>Weights of <code>{}</code></h2><p>Learnt from {}.</p><div class=\"scroll\"><table>\
              <tr><th>evaluator</th><th>weight</th><th></th><th>interval</th></tr>",
             escaped(&policy.name),
             escaped(&policy.from)
         );
         let (shown, folded) = self.shown();
         for (about, weight) in shown.iter().map(|&at| (&self.evaluators[at], &policy.weights[at])) {
-            // Of evaluators that are one, the first has the weight of all.
+            // The first of several copies has the weight of all.
             if let Some(first) = self.first_of(about) {
                 let (name, first) = (escaped(&about.name), escaped(&first.name));
-                let _ = write!(html, "<tr><td>{name}</td><td></td><td></td><td>one with {first}</td></tr>");
+                let _ = write!(html, "<tr><td>{name}</td><td></td><td></td><td>copy of {first}</td></tr>");
                 continue;
             }
             let interval = match (weight.low, weight.high) {
@@ -125,27 +127,27 @@ impl Report {
                 table(&["evaluator", "weight"], &rows)
             );
         }
-        html + "<p class=\"small\">What one standard deviation of the score adds to what items are ranked \
-                by. A policy that has seen few rewards stays near what the scores alone suggest. Evaluators that are one \
-                have one weight, what they add together. The intervals of a state are \
-                its policy's own account of what it was taught, all of them together at 95%; without a state it was \
-                taught these rows, and how sure these make anyone is in the table above.</p>"
+        html + "<p class=\"small\">What one standard deviation of the score adds to the value by which items are ranked. \
+                With few rewards, a policy stays near what the scores alone suggest. Copies have one weight, which is their sum. \
+                The intervals of a state come from its policy's own model and hold together at 95%. Without a state, the policy \
+                has learnt from these rows, and the table above has the intervals.</p>"
     }
 
-    /// A weight as a bar in the evaluator's own colour.
+    /// A weight as a bar in the colour of the evaluator.
     fn bar(&self, about: &EvaluatorReport, value: f64, interval: Option<(f64, f64)>) -> Bar {
         Bar { style: self.style(about), ..Bar::new(&about.name, value, interval) }
     }
 
-    pub(super) fn catch_table(&self) -> String {
+    /// The table of what a top K would find, and its explanation.
+    pub(super) fn top_table(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
         let mut sizes: Vec<usize> = Vec::new();
-        for catch in &self.top {
-            if !names.contains(&catch.name.as_str()) {
-                names.push(&catch.name);
+        for top in &self.top {
+            if !names.contains(&top.name.as_str()) {
+                names.push(&top.name);
             }
-            if !sizes.contains(&catch.k) {
-                sizes.push(catch.k);
+            if !sizes.contains(&top.k) {
+                sizes.push(top.k);
             }
         }
         let rewarded = self.labelled > 0;
@@ -157,18 +159,18 @@ impl Report {
         for name in &names {
             let _ = write!(html, "<tr><td>{}</td>", escaped(name));
             for k in &sizes {
-                let cell = self.top.iter().find(|catch| catch.name == *name && catch.k == *k);
-                let cell = cell.map_or("–".into(), |catch| match catch.reward {
+                let cell = self.top.iter().find(|top| top.name == *name && top.k == *k);
+                let cell = cell.map_or("–".into(), |top| match top.reward {
                     Some(reward) => {
-                        let recall = catch
+                        let recall = top
                             .recall
                             .map_or(String::new(), |share| format!(", {:.0}% of all", 100.0 * share));
-                        let interval = catch.low.zip(catch.high).map_or(String::new(), |(low, high)| {
+                        let interval = top.low.zip(top.high).map_or(String::new(), |(low, high)| {
                             format!(" [{}, {}]", short(low), short(high))
                         });
-                        format!("{}{interval} ({:.0}%{recall})", short(reward), 100.0 * catch.caught)
+                        format!("{}{interval} ({:.0}%{recall})", short(reward), 100.0 * top.found)
                     }
-                    None => format!("{:.0}%", 100.0 * catch.caught),
+                    None => format!("{:.0}%", 100.0 * top.found),
                 });
                 let _ = write!(html, "<td>{cell}</td>");
             }
@@ -176,28 +178,28 @@ impl Report {
         }
         html += "</table></div>";
         if rewarded {
-            html += "<p class=\"small\">Among the rows with a reward: the mean reward of the K, and in brackets how many of the K best \
-             rewards they hold (a tie with the K-th best is as good, the smallest reward never counts) and, with yes and no, \
-             how many of all the yes; tied scores are averaged over their orders. What is learnt from rewards is learnt on \
-             one half of the rows and judged on the other, so that no row is judged by its own reward";
-            if self.twins > 0 {
+            html += "<p class=\"small\">Among the rows with a reward: the mean reward of the top K. In brackets, the share of the K best \
+             rewards that is found (rows that tie with the K-th best count alike, the smallest reward never counts) and, with binary \
+             rewards, the share of all rows with the larger one. Tied scores are averaged over their orders. Policies learn from \
+             one half of the rows and rank the other, so that no row is ranked by its own reward";
+            if self.duplicate_scores > 0 {
                 let _ = write!(
                     html,
-                    "; {}, and unless so many are alike that scores are plainly coarse, they are in one half",
-                    self.twins_said()
+                    "; {}, and these are in the same half, unless scores are too coarse",
+                    self.duplicates_summary()
                 );
             }
-            html += ". In square brackets: the 95% interval of each mean, for as many other rows like these, ranked in the same way; none where \
-                     rewards have heavy tails.</p>";
+            html += ". In square brackets: the 95% interval of the mean for new rows of the same kind and number; none if rewards have \
+                     heavy tails.</p>";
         } else {
-            html += "<p class=\"small\">The share of the default policy's top K that each other way of ranking finds too, tied scores averaged over their orders. Without \
-             rewards nobody can say which is right.</p>";
+            html += "<p class=\"small\">The share of the default policy's top K that each other ranking finds as well; tied scores are averaged over \
+             their orders. Without rewards it is not known which is right.</p>";
         }
         html
     }
 }
 
-/// What only some will want to know of the evaluators: beside the rest of their figures it would leave the page.
+/// The folded table of further figures of the shown evaluators.
 fn in_numbers<'a>(shown: impl Iterator<Item = &'a EvaluatorReport>) -> String {
     let row = |about: &EvaluatorReport| {
         let [gain, offset, noise] = [about.gain, about.offset, about.noise].map(some);
@@ -208,6 +210,7 @@ fn in_numbers<'a>(shown: impl Iterator<Item = &'a EvaluatorReport>) -> String {
     format!("<details><summary>Gain, offset and noise of each</summary>{}</details>", table(&heads, &rows))
 }
 
+/// The value, or a dash.
 fn some(value: Option<f64>) -> String {
     value.map_or("–".into(), short)
 }

@@ -1,13 +1,13 @@
-//! The report as a table for the terminal.
+//! The report as plain text for the terminal.
 
-use super::{Missed, Report};
+use super::{MissedEstimate, Report};
 use crate::terminal::{plain, push_line};
 use jurybox::Interval;
 use jurybox_draw::{counted, short};
 
 impl Report {
-    /// A table for the terminal: what to do, the evaluators in the order of their use, and the warnings. With a state, the
-    /// weights are those that it has learnt.
+    /// The report as plain text: advice, evaluators in the order of usefulness, and warnings. With
+    /// a state, the weights are those that it has learnt.
     pub fn to_table(&self) -> String {
         let width =
             self.evaluators.iter().map(|e| clipped(&e.name).chars().count()).max().unwrap_or(0).max(9);
@@ -30,7 +30,8 @@ impl Report {
                 &format!("weights: what `{}` has learnt from {}", self.policy.name, self.policy.from),
             );
         }
-        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(Missed::sentence)) {
+        for sentence in self.summary.iter().cloned().chain(self.missed.as_ref().map(MissedEstimate::sentence))
+        {
             push_line(&mut text, &sentence);
         }
         push_line(
@@ -49,7 +50,7 @@ impl Report {
                     "{:width$}  {:11}  {:>26}  {:>8} {:>8} {:>8} {:>26} {:>7.0}%",
                     clipped(&about.name),
                     about.advice.word(),
-                    self.weight_said(at),
+                    self.weight_text(at),
                     some(about.gain),
                     some(about.offset),
                     some(about.noise),
@@ -61,7 +62,7 @@ impl Report {
         if let Some(effective) = self.effective_evaluators {
             push_line(
                 &mut text,
-                &format!("worth {effective:.1} independent evaluators: the {}", self.telling()),
+                &format!("{} count as {effective:.1} independent evaluators", self.related_summary()),
             );
         }
         text += &self.reviewers_as_text();
@@ -71,14 +72,17 @@ impl Report {
         text
     }
 
-    /// Of how many evaluators it is said how many independent ones they are worth, and which those are.
-    pub(super) fn telling(&self) -> String {
+    /// The evaluators that [`Report::effective_evaluators`] counts, in words.
+    pub(super) fn related_summary(&self) -> String {
         let with = if self.rewarded() { "the reward" } else { "the others" };
-        format!("{} that go with {with}", self.evaluators.iter().filter(|about| about.tells()).count())
+        format!(
+            "{} that are related to {with}",
+            self.evaluators.iter().filter(|about| about.is_related()).count()
+        )
     }
 
-    /// The weight that a state has learnt, where there is one; otherwise that in these rows.
-    fn weight_said(&self, at: usize) -> String {
+    /// The weight that the state has learnt or, without a state, the weight in these rows.
+    fn weight_text(&self, at: usize) -> String {
         match self.policy.weights.get(at).filter(|_| self.policy.of_state) {
             Some(weight) => match (weight.low, weight.high) {
                 (Some(low), Some(high)) => interval(Some(Interval { mean: weight.mean, low, high })),
@@ -90,7 +94,7 @@ impl Report {
     }
 }
 
-/// A name that a terminal can show, in one line.
+/// A name in one line, cut to 60 characters.
 pub(super) fn clipped(name: &str) -> String {
     const MOST: usize = 60;
     let name = plain(name, false);
@@ -100,12 +104,12 @@ pub(super) fn clipped(name: &str) -> String {
     name.chars().take(MOST - 1).chain(['…']).collect()
 }
 
-/// An estimate with its interval in words.
+/// An estimate with its interval: `0.5 [0.4, 0.6]`.
 pub(super) fn interval(estimate: Option<Interval>) -> String {
     estimate.map_or("–".into(), |e| format!("{} [{}, {}]", short(e.mean), short(e.low), short(e.high)))
 }
 
-/// `2026-11-16 00:31 UTC` of `2026-11-16T00:31:07Z`.
+/// Shortens `2026-11-16T00:31:07Z` to `2026-11-16 00:31 UTC`.
 pub(super) fn moment(iso: &str) -> String {
     match iso.split_once('T') {
         Some((day, time)) => format!("{day} {} UTC", time.get(..5).unwrap_or(time)),

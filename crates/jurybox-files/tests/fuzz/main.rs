@@ -1,8 +1,9 @@
-//! Whatever bytes come in: each reader, the spec and the state are shown mutated files, and must read or refuse them.
+//! Fuzzing: each reader, the spec and the state are given mutated files, which they must read or
+//! refuse.
 //!
-//! A target is a function of some bytes that panics where something is wrong. Its corpus lies under `corpus/<target>`: every file
-//! there is tried as it is, then mutated. What a target fails on is written to `target/fuzz`; put the file into the
-//! corpus, and it is tried first from then on. A long run:
+//! A target is a function of bytes that panics on a fault. Each file in `corpus/<target>` is tried
+//! as it is, then mutated. Failing inputs are written to `target/fuzz`; moved to the corpus, they
+//! are tried first from then on. A long run:
 //!
 //! ```sh
 //! JURYBOX_FUZZ=100000 JURYBOX_FUZZ_SEED=7 cargo test --workspace --release --test fuzz
@@ -17,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-/// How many mutated files each target is shown where nothing else is said: a few seconds.
+/// Default number of mutated files per target: a few seconds.
 const CASES: u64 = 300;
 
 fn number(name: &str, default: u64) -> u64 {
@@ -33,7 +34,7 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }
 
-/// Shows a target its corpus, and then mutations of it.
+/// Runs a target on its corpus, then on mutations of it.
 fn run(target: &str, corpus: &[Vec<u8>], words: &[&str], check: impl Fn(&[u8])) {
     assert!(!corpus.is_empty(), "{target} has no corpus");
     let mut mutator = Mutator::new(ChaCha8Rng::seed_from_u64(number("JURYBOX_FUZZ_SEED", 1)), corpus, words);

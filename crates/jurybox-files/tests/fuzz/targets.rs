@@ -1,39 +1,43 @@
-//! What is asked of each reader.
+//! The fuzz targets.
 
 use jurybox::rand::SeedableRng;
 use jurybox::{Evaluators, Example, Jury, Spec};
-use jurybox_files::{Decimal, Error, Format, Judge, Long, Reading, Roles, State, Table, Want, score_all};
+use jurybox_files::{
+    Decimal, Error, Format, LongFormat, Ranker, ReadOptions, Roles, ScanRequest, State, Table, score_all,
+};
 use rand_chacha::ChaCha8Rng;
 use std::path::Path;
 
-/// The ways of reading a file that people ask for, one by its bytes.
-fn reading(case: &[u8]) -> Reading {
-    let long = || Long { item: "post".into(), judge: "judge".into(), grade: "spam".into() };
+/// Reading options in use, one selected by a byte.
+fn reading(case: &[u8]) -> ReadOptions {
+    let long = || LongFormat { item: "post".into(), judge: "judge".into(), grade: "spam".into() };
     match case.len() % 6 {
-        0 => Reading { decimal: Decimal::Comma, ..Reading::default() },
-        1 => Reading { header: Some(false), na: vec!["-99".into(), "x".into()], ..Reading::default() },
-        2 => Reading { long: Some(long()), ..Reading::default() },
-        _ => Reading::default(),
+        0 => ReadOptions { decimal: Decimal::Comma, ..ReadOptions::default() },
+        1 => {
+            ReadOptions { header: Some(false), na: vec!["-99".into(), "x".into()], ..ReadOptions::default() }
+        }
+        2 => ReadOptions { long: Some(long()), ..ReadOptions::default() },
+        _ => ReadOptions::default(),
     }
 }
 
 /// All numbers of a table, bit for bit, or the error.
-fn scan(path: &Path, reading: &Reading, threads: usize) -> Result<(u64, Vec<u64>), Error> {
+fn scan(path: &Path, reading: &ReadOptions, threads: usize) -> Result<(u64, Vec<u64>), Error> {
     let table = Table::open_as(&[path.into()], reading, &Roles::default(), false)?.with_threads(threads);
     let mut bits = Vec::new();
     let rows = table.scan(
-        Want::default(),
+        ScanRequest::default(),
         |mut part| Ok(part.batch.scores().iter().map(|score| score.to_bits()).collect::<Vec<_>>()),
         |_, scores| {
             bits.extend(scores);
             Ok(())
         },
     )?;
-    assert_eq!(bits.len() as u64, rows * table.taken().evaluators().len() as u64);
+    assert_eq!(bits.len() as u64, rows * table.roles().evaluators().len() as u64);
     Ok((rows, bits))
 }
 
-/// A table is the same for any number of threads, and so is what is wrong with it; what is written of it has its rows.
+/// A table and its errors are the same for any number of threads; its output has its rows.
 pub(crate) fn table(case: &[u8], name: &str) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(format!("x.{name}"));
@@ -44,39 +48,40 @@ pub(crate) fn table(case: &[u8], name: &str) {
     assert_eq!(one, told(scan(&path, &reading, 3)));
     let Ok((rows, _)) = one else { return };
     let table = Table::open_as(std::slice::from_ref(&path), &reading, &Roles::default(), false).unwrap();
-    let weights = Judge::Weights(vec![1.0; table.taken().evaluators().len()]);
+    let weights = Ranker::Weights(vec![1.0; table.roles().evaluators().len()]);
     for format in [Format::Csv, Format::JsonLines, Format::Parquet] {
         let out = dir.path().join("out");
         if let Err(error) = score_all(&table, &weights, &out, format) {
-            // Whole rows have more columns than the numbers that were read, and Parquet keeps each by itself.
+            // Whole rows have more columns than the numbers that were read, and Parquet stores each
+            // separately.
             assert_eq!(error.code(), "parquet", "{error}");
             return;
         }
-        let again = Reading { format: Some(format), ..Reading::default() };
+        let again = ReadOptions { format: Some(format), ..ReadOptions::default() };
         let roles = Roles { evaluators: vec!["score".into()], ..Roles::default() };
-        // A file may have a `score` of its own, which need not be one.
+        // A file may have its own `score`, which need not be a number.
         if !table.columns().iter().any(|column| column == "score") {
             let table = Table::open_as(&[out], &again, &roles, false).unwrap();
-            assert_eq!(table.scan(Want::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), rows);
+            assert_eq!(table.scan(ScanRequest::default(), |_| Ok(()), |_, ()| Ok(())).unwrap(), rows);
         }
     }
 }
 
-/// Parquet files of the tables that can be read.
+/// Parquet files of the readable tables.
 pub(crate) fn parquet_files(tables: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("x.csv"), dir.path().join("x.parquet"));
     let convert = |text: &Vec<u8>| {
         std::fs::write(&from, text).unwrap();
         let table = Table::open(std::slice::from_ref(&from), &Roles::default(), false).ok()?;
-        let judge = Judge::Weights(vec![1.0; table.taken().evaluators().len()]);
-        score_all(&table, &judge, &to, Format::Parquet).ok()?;
+        let ranker = Ranker::Weights(vec![1.0; table.roles().evaluators().len()]);
+        score_all(&table, &ranker, &to, Format::Parquet).ok()?;
         std::fs::read(&to).ok()
     };
     tables.iter().filter_map(convert).collect()
 }
 
-/// A spec that can be read either seats a jury, and then says itself again, or says why not.
+/// A readable spec either makes a jury, and then prints as itself, or gives an error.
 pub(crate) fn spec(case: &[u8]) {
     let Ok(spec) = String::from_utf8_lossy(case).parse::<Spec>() else { return };
     if let Ok(jury) = Jury::new(&spec, Evaluators::numbered(2).unwrap()) {
@@ -86,7 +91,7 @@ pub(crate) fn spec(case: &[u8]) {
     }
 }
 
-/// A state of every policy that has learnt something.
+/// A state of every policy, after some learning.
 pub(crate) fn states() -> Vec<Vec<u8>> {
     let learnt = |name: &&str| {
         let spec: Spec = name.parse().unwrap();
@@ -100,7 +105,8 @@ pub(crate) fn states() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// A state that can be read is written as it is read, goes on working, and never becomes one that would be refused.
+/// A readable state is written as it was read, works on, and never becomes one that would be
+/// refused.
 pub(crate) fn state(case: &[u8]) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("state.json");
@@ -110,7 +116,7 @@ pub(crate) fn state(case: &[u8]) {
     assert_eq!(State::read(&path).unwrap().jury.to_json(), state.jury.to_json());
     if state.jury.evaluators().len() <= 100 {
         use_it(&mut state.jury);
-        // It may be full: then that is said, and the file is as it was.
+        // The state may be full: then there is an error, and the file is unchanged.
         let _ = state.write(&path);
         State::read(&path).unwrap();
     }

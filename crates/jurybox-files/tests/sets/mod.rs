@@ -1,5 +1,5 @@
-//! The real data sets, where they are: in the folder that `JURYBOX_DATA` names, and then all of them must be there; otherwise
-//! beside the workspace, in `../shared/data`. Where they are not, every test says so, past the capture of the test runner.
+//! The real data sets, from the folder in `JURYBOX_DATA`, where all must exist, or from
+//! `../shared/data` beside the workspace. Without them, each test prints that it did nothing.
 #![allow(
     dead_code,
     clippy::allow_attributes,
@@ -10,18 +10,19 @@ use jurybox_files::{Roles, Table};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A data set: its file, rows, and which column is what.
+/// A data set: its file, number of rows, and column roles.
 pub(crate) struct Set {
     pub(crate) file: &'static str,
     pub(crate) rows: u64,
     pub(crate) evaluators: usize,
     pub(crate) reward: &'static str,
     pub(crate) ignore: &'static [&'static str],
-    /// Every evaluator and the reward upside down: the worst first.
+    /// Whether to negate every evaluator and the reward, so that the worst come first.
     pub(crate) worst_first: bool,
-    /// The column of rounds, as the README names it.
+    /// The column of rounds, as in the data set's README.
     pub(crate) round: &'static str,
-    /// The share of the lift of the best 100 over the mean that the default policy found without a label when measured.
+    /// The share of the lift of the best 100 over the mean that the default policy found without
+    /// labels when it was measured.
     pub(crate) found: f64,
 }
 
@@ -77,7 +78,7 @@ fn present(set: &Set) -> Option<PathBuf> {
     }
     assert!(named.is_none(), "JURYBOX_DATA is set, but {} is not there", path.display());
     let test = std::thread::current().name().unwrap_or_default().to_owned();
-    // Not `eprintln!`, which the test runner keeps to itself when the test passes: nothing was tested here.
+    // Not `eprintln!`, which the test runner hides when a test passes.
     let line = format!("skipped: {test}: {} is not there\n", set.file);
     std::io::stderr().write_all(line.as_bytes()).unwrap();
     None
@@ -103,10 +104,10 @@ pub(crate) fn table(set: &Set, path: &Path, key: Option<&str>) -> Table {
 }
 
 pub(crate) fn names(table: &Table) -> Vec<String> {
-    table.taken().evaluators().names().map(Into::into).collect()
+    table.roles().evaluators().names().map(Into::into).collect()
 }
 
-/// Runs a check on every set that is there.
+/// Runs a check on every available set.
 pub(crate) fn each(check: impl Fn(&Set, &Path)) {
     for set in &SETS {
         if let Some(path) = present(set) {

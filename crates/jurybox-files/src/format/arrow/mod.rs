@@ -1,11 +1,11 @@
-//! Arrow arrays, as Parquet and tables in memory have them: as batches of numbers, as text, as JSON.
+//! Conversion of Arrow arrays, from Parquet or memory, to batches of numbers, text and JSON.
 
-mod look;
+mod detect;
 mod numbers;
 mod text;
 mod widen;
 
-pub(crate) use look::{is_looked_at, look};
+pub(crate) use detect::{is_looked_at, look};
 use numbers::is_numeric;
 pub(crate) use numbers::{fits_a_number, of_numbers};
 pub use text::json;
@@ -13,123 +13,124 @@ pub(crate) use text::{as_text, date, fraction, shortest, text};
 use text::{each_text, key};
 pub use widen::of_one_type;
 
-use super::{Show, distinct};
-use crate::ask::{Ask, Batch, Layout, Use, begin_sums, group};
-use crate::column::{Column, Slab};
-use crate::error::{Error, Place};
-use crate::numbers::Numbers;
-use crate::roles::{Found, Kind};
-use crate::tally::Tally;
+use super::{OutputColumns, distinct};
+use crate::error::{Error, RowPosition};
+use crate::number_column::NumberColumn;
+use crate::odd_cells::ColumnTally;
+use crate::output_rows::{OutputColumn, OutputRows};
+use crate::roles::{ColumnInfo, ColumnKind};
+use crate::scan_plan::{Batch, BatchLayout, ColumnUse, ScanPlan, begin_sums, group};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema};
 use std::path::Path;
 
-/// The columns of a schema, and what their types tell of them.
-pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<Found>, Error> {
+/// The columns of a schema, each with the kind that its type suggests.
+pub(crate) fn columns(path: &Path, schema: &Schema) -> Result<Vec<ColumnInfo>, Error> {
     distinct(path, schema.fields().iter().map(|field| field.name().as_str()))?;
-    let found = |field: &arrow_schema::Field| Found {
+    let found = |field: &arrow_schema::Field| ColumnInfo {
         data_type: Some(field.data_type().clone()),
-        ..Found::new(
+        ..ColumnInfo::new(
             field.name().clone(),
-            if is_numeric(field.data_type()) { Kind::Number } else { Kind::Text },
+            if is_numeric(field.data_type()) { ColumnKind::Number } else { ColumnKind::Text },
         )
     };
     Ok(schema.fields().iter().map(|field| found(field)).collect())
 }
 
-/// The columns that a pass must look at.
-pub(crate) fn wanted(ask: &Ask) -> Vec<usize> {
-    (0..ask.uses.len()).filter(|&column| ask.records || ask.uses[column] != Use::Skip).collect()
+/// Indices of the columns that a pass has to read.
+pub(crate) fn wanted(plan: &ScanPlan) -> Vec<usize> {
+    (0..plan.uses.len()).filter(|&column| plan.records || plan.uses[column] != ColumnUse::Skip).collect()
 }
 
-/// Arrays become a batch: `pieces` of a column's rows, one after the other, for each of the `wanted` columns.
+/// Converts arrays to a batch. `pieces(i)` returns the arrays of column `wanted[i]`, whose rows
+/// follow one another.
 pub(crate) fn batch(
     path: &Path,
     rows: usize,
     wanted: &[usize],
-    ask: &Ask,
+    plan: &ScanPlan,
     pieces: impl Fn(usize) -> Vec<ArrayRef>,
 ) -> Result<Batch, Error> {
-    let mut batch = Batch { rows, evaluators: ask.evaluators, tallies: ask.tallies(), ..Batch::default() };
-    let mut scores = vec![None; ask.evaluators];
+    let mut batch = Batch { rows, evaluators: plan.evaluators, tallies: plan.tallies(), ..Batch::default() };
+    let mut scores = vec![None; plan.evaluators];
     for (at, &column) in wanted.iter().enumerate() {
-        match ask.uses[column] {
-            Use::Skip => {}
-            Use::Watch => watch(path, &pieces(at), ask, column, &mut batch.tallies[column])?,
-            Use::Key => {
-                each_key(path, &ask.names[column], &pieces(at), |_, key| batch.keys.push(key.into()))?;
+        match plan.uses[column] {
+            ColumnUse::Skip => {}
+            ColumnUse::Watch => watch(path, &pieces(at), plan, column, &mut batch.tallies[column])?,
+            ColumnUse::Key => {
+                each_key(path, &plan.names[column], &pieces(at), |_, key| batch.keys.push(key.into()))?;
             }
-            Use::Group { evaluator } => {
+            ColumnUse::Group { evaluator } => {
                 let mut codes = Vec::with_capacity(rows);
-                each_key(path, &ask.names[column], &pieces(at), |_, name| codes.push(group(&name)))?;
-                scores[evaluator] = Some(Numbers::Own(codes));
+                each_key(path, &plan.names[column], &pieces(at), |_, name| codes.push(group(&name)))?;
+                scores[evaluator] = Some(NumberColumn::Own(codes));
             }
-            Use::Reviewer => {
-                each_key(path, &ask.names[column], &pieces(at), |_, name| batch.reviewed_by(&name))?;
+            ColumnUse::Reviewer => {
+                each_key(path, &plan.names[column], &pieces(at), |_, name| batch.reviewed_by(&name))?;
             }
-            Use::Id => {
-                each_key(path, &ask.names[column], &pieces(at), |row, key| {
-                    batch.name(row, &ask.names[column], &key);
+            ColumnUse::Id => {
+                each_key(path, &plan.names[column], &pieces(at), |row, key| {
+                    batch.name(row, &plan.names[column], &key);
                 })?;
             }
-            Use::Score { evaluator, sign } => {
-                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
+            ColumnUse::Score { evaluator, sign } => {
+                let numbers = read(path, &pieces(at), plan, column, &mut batch.tallies[column])?;
                 scores[evaluator] = Some(numbers.signed(sign));
             }
-            Use::Reward { sign } => {
-                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
-                batch.rewards = checked(path, &ask.names[column], numbers)?.signed(sign).into_vec();
+            ColumnUse::Reward { sign } => {
+                let numbers = read(path, &pieces(at), plan, column, &mut batch.tallies[column])?;
+                batch.rewards = checked(path, &plan.names[column], numbers)?.signed(sign).into_vec();
             }
-            Use::Probability => {
-                let numbers = read(path, &pieces(at), ask, column, &mut batch.tallies[column])?;
-                batch.probabilities = checked(path, &ask.names[column], numbers)?.into_vec();
+            ColumnUse::Probability => {
+                let numbers = read(path, &pieces(at), plan, column, &mut batch.tallies[column])?;
+                batch.probabilities = checked(path, &plan.names[column], numbers)?.into_vec();
             }
         }
     }
-    // Evaluators in their own order: sums add up in the order in which the other formats add them.
+    // In the order of the evaluators, so that sums round as they do in the other formats.
     let mut sums = Vec::new();
-    if let Some(form) = &ask.form {
+    if let Some(form) = &plan.form {
         begin_sums(&mut sums, form, rows, 0.0);
     }
-    let mut columns = Vec::with_capacity(ask.evaluators);
+    let mut columns = Vec::with_capacity(plan.evaluators);
     for (evaluator, numbers) in scores.into_iter().enumerate() {
-        let numbers = numbers.unwrap_or_else(|| Numbers::missing(rows));
-        let bad = match &ask.form {
+        let numbers = numbers.unwrap_or_else(|| NumberColumn::missing(rows));
+        let bad = match &plan.form {
             Some(form) => numbers.add_to(form, evaluator, &mut sums[form.lane(evaluator)]),
             None => numbers.unusable(),
         };
         if let Some(row) = bad {
-            let column = ask.uses.iter().position(|what| what.is_score_of(evaluator)).unwrap_or(0);
-            // As the table has it, not as it is ranked.
-            let sign = if let Use::Score { sign, .. } = ask.uses[column] { sign } else { 1.0 };
-            return Err(infinite(path, &ask.names[column], row, numbers.get(row) * sign));
+            let column = plan.uses.iter().position(|what| what.is_score_of(evaluator)).unwrap_or(0);
+            // The value as stored in the table, not with the sign by which it is ranked.
+            let sign = if let ColumnUse::Score { sign, .. } = plan.uses[column] { sign } else { 1.0 };
+            return Err(infinite(path, &plan.names[column], row, numbers.get(row) * sign));
         }
         columns.push(numbers);
     }
-    batch.scores = Layout::Columns(columns);
-    if let Some(form) = &ask.form {
+    batch.scores = BatchLayout::Columns(columns);
+    if let Some(form) = &plan.form {
         form.finish(&mut sums);
     }
     batch.values = sums.into_iter().next().unwrap_or_default();
     Ok(batch)
 }
 
-/// The numbers of a column, NaN where missing.
+/// Reads the numbers of a column, NaN where missing.
 fn read(
     path: &Path,
     pieces: &[ArrayRef],
-    ask: &Ask,
+    plan: &ScanPlan,
     column: usize,
-    tally: &mut Tally,
-) -> Result<Numbers, Error> {
+    tally: &mut ColumnTally,
+) -> Result<NumberColumn, Error> {
     let mut before = 0;
     let mut all: Option<Vec<f64>> = None;
     for array in pieces {
-        let found = numbers::numbers(array, &ask.notations[column], &mut |row, cell, text| {
-            let place = Place::Row((before + row) as u64 + 1);
-            tally.take(path, place, ask, column, cell, text.as_bytes())
+        let found = numbers::numbers(array, &plan.notations[column], &mut |row, cell, text| {
+            let place = RowPosition::Row((before + row) as u64 + 1);
+            tally.take(path, place, plan, column, cell, text.as_bytes())
         })?;
-        // Of what is stored as numbers nothing is tallied but that there are none at all.
+        // In numeric arrays, missing cells are counted only if all cells are missing.
         if is_numeric(array.data_type()) && found.is_missing() {
             tally.missing += found.len() as u64;
         }
@@ -139,10 +140,11 @@ fn read(
         before += array.len();
         all.get_or_insert_default().extend(found.into_vec());
     }
-    Ok(Numbers::Own(all.unwrap_or_default()))
+    Ok(NumberColumn::Own(all.unwrap_or_default()))
 }
 
-/// Goes over the cells of a column that names rows.
+/// Calls `each` with the row and the text of every cell in a column of keys. Errors on floats too
+/// large to hold a whole number exactly.
 fn each_key(
     path: &Path,
     column: &str,
@@ -153,7 +155,7 @@ fn each_key(
     for (row, key) in rows.enumerate() {
         let key = key.map_err(|value| Error::RoundedId {
             path: path.into(),
-            place: Place::Row(row as u64 + 1),
+            place: RowPosition::Row(row as u64 + 1),
             column: column.into(),
             value: value.to_string(),
         })?;
@@ -162,7 +164,7 @@ fn each_key(
     Ok(())
 }
 
-/// The numbers of the groups that the cells of an array name, as a column of contexts is read; NaN where none is named.
+/// The group codes of a column, one per row, as a context column is read; NaN for empty cells.
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Int64Array, StringArray};
@@ -182,15 +184,21 @@ pub fn group_codes(column: &str, array: &ArrayRef) -> Result<Vec<f64>, Error> {
     Ok(codes)
 }
 
-/// Tells of the values of a column that had none where it was looked at.
-fn watch(path: &Path, pieces: &[ArrayRef], ask: &Ask, column: usize, tally: &mut Tally) -> Result<(), Error> {
+/// Counts the cells of a column that had no values in the rows that were looked at.
+fn watch(
+    path: &Path,
+    pieces: &[ArrayRef],
+    plan: &ScanPlan,
+    column: usize,
+    tally: &mut ColumnTally,
+) -> Result<(), Error> {
     let mut before = 0;
     for array in pieces {
         if array.logical_null_count() < array.len() {
             each_text(array, |row, text| {
-                let place = Place::Row((before + row) as u64 + 1);
-                let cell = ask.notations[column].read(text.as_bytes());
-                tally.take(path, place, ask, column, cell, text.as_bytes()).map(|_| ())
+                let place = RowPosition::Row((before + row) as u64 + 1);
+                let cell = plan.notations[column].read(text.as_bytes());
+                tally.take(path, place, plan, column, cell, text.as_bytes()).map(|_| ())
             })?;
         }
         before += array.len();
@@ -198,7 +206,7 @@ fn watch(path: &Path, pieces: &[ArrayRef], ask: &Ask, column: usize, tally: &mut
     Ok(())
 }
 
-fn checked(path: &Path, name: &str, numbers: Numbers) -> Result<Numbers, Error> {
+fn checked(path: &Path, name: &str, numbers: NumberColumn) -> Result<NumberColumn, Error> {
     match numbers.unusable() {
         Some(row) => Err(infinite(path, name, row, numbers.get(row))),
         None => Ok(numbers),
@@ -207,18 +215,20 @@ fn checked(path: &Path, name: &str, numbers: Numbers) -> Result<Numbers, Error> 
 
 pub(crate) fn infinite(path: &Path, column: &str, row: usize, value: f64) -> Error {
     let (path, column, value) = (path.to_path_buf(), column.to_string(), value.to_string());
-    Error::Infinite { path, place: Place::Row(row as u64 + 1), column, value }
+    Error::Infinite { path, place: RowPosition::Row(row as u64 + 1), column, value }
 }
 
-/// Arrays as columns, in the order that is asked for.
-pub(crate) fn slab(arrays: &RecordBatch, show: &Show<'_>) -> Slab {
-    Slab::new(arrays.num_rows(), show, |name| arrays.column_by_name(name).cloned().map(Column::Array))
+/// Arrays as the columns of `show`.
+pub(crate) fn output_rows(arrays: &RecordBatch, show: &OutputColumns<'_>) -> OutputRows {
+    OutputRows::new(arrays.num_rows(), show, |name| {
+        arrays.column_by_name(name).cloned().map(OutputColumn::Array)
+    })
 }
 
-/// Rows picked out of several batches, in that order.
+/// The rows of several batches, in the given order. Row numbers count across the batches.
 pub(crate) fn reordered(batches: &[RecordBatch], order: &[u64]) -> Result<RecordBatch, ArrowError> {
     let Some(first) = batches.first() else {
-        return Err(ArrowError::InvalidArgumentError("rows that were there are gone".into()));
+        return Err(ArrowError::InvalidArgumentError("rows disappeared while the table was read".into()));
     };
     let whole = arrow_select::concat::concat_batches(&first.schema(), batches)?;
     arrow_select::take::take_record_batch(&whole, &arrow_array::UInt64Array::from(order.to_vec()))

@@ -1,9 +1,9 @@
-//! Numbers out of Arrow arrays, and back.
+//! Reading numbers from Arrow arrays, and writing them back.
 
 use super::text::{each_text, looked_up};
+use crate::cell_number::{Notation, ParsedCell};
 use crate::error::Error;
-use crate::number::{Cell, Notation};
-use crate::numbers::Numbers;
+use crate::number_column::NumberColumn;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -33,13 +33,13 @@ pub(super) fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether every value of this type is a number of ours exactly.
+/// Whether `f64` holds every value of this type exactly.
 pub(crate) fn fits_a_number(data_type: &DataType) -> bool {
     use DataType::{Float32, Float64, Int8, Int16, Int32, UInt8, UInt16, UInt32};
     matches!(data_type, Float32 | Float64 | Int8 | Int16 | Int32 | UInt8 | UInt16 | UInt32)
 }
 
-/// Numbers back as an array of the type they came from; NaN = missing.
+/// Converts numbers to an array of their original type; NaN becomes null.
 pub(crate) fn of_numbers(data_type: &DataType, values: &[f64]) -> ArrayRef {
     fn array<T: ArrowPrimitiveType>(values: &[f64], f: impl Fn(f64) -> T::Native) -> ArrayRef {
         let cells = values.iter().map(|&v| (!v.is_nan()).then(|| f(v)));
@@ -57,36 +57,40 @@ pub(crate) fn of_numbers(data_type: &DataType, values: &[f64]) -> ArrayRef {
     }
 }
 
-/// What becomes of a cell of text: its row, what it says, and how it is written.
-pub(super) type Take<'a> = dyn FnMut(usize, Cell, &str) -> Result<f64, Error> + 'a;
+/// Callback for a text cell: receives its row, the parsed cell and the text; returns the number.
+pub(super) type TextHandler<'a> = dyn FnMut(usize, ParsedCell, &str) -> Result<f64, Error> + 'a;
 
-/// The numbers of an array, NaN where missing. Doubles and floats are not copied.
-pub(super) fn numbers(array: &ArrayRef, notation: &Notation, take: &mut Take<'_>) -> Result<Numbers, Error> {
+/// The numbers of an array, NaN where missing. Doubles and floats without nulls are not copied.
+pub(super) fn numbers(
+    array: &ArrayRef,
+    notation: &Notation,
+    take: &mut TextHandler<'_>,
+) -> Result<NumberColumn, Error> {
     if !is_numeric(array.data_type()) {
-        return Ok(Numbers::Own(cell_by_cell(array, notation, take)?));
+        return Ok(NumberColumn::Own(cell_by_cell(array, notation, take)?));
     }
     let stored = stored(array, take)?;
     if !notation.na.has_numbers() {
         return Ok(stored);
     }
     let given = |value: f64| if notation.na.is_missing(value) { f64::NAN } else { value };
-    Ok(Numbers::Own(stored.into_vec().into_iter().map(given).collect()))
+    Ok(NumberColumn::Own(stored.into_vec().into_iter().map(given).collect()))
 }
 
-/// The numbers of an array that stores numbers.
-fn stored(array: &ArrayRef, take: &mut Take<'_>) -> Result<Numbers, Error> {
-    Ok(Numbers::Own(match array.data_type() {
+/// The numbers of an array with a numeric type.
+fn stored(array: &ArrayRef, take: &mut TextHandler<'_>) -> Result<NumberColumn, Error> {
+    Ok(NumberColumn::Own(match array.data_type() {
         DataType::Float64 => {
             let array = array.as_primitive::<Float64Type>();
             if array.null_count() == 0 {
-                return Ok(Numbers::Array64(array.clone()));
+                return Ok(NumberColumn::Array64(array.clone()));
             }
             with_nulls(array, |v| v)
         }
         DataType::Float32 => {
             let array = array.as_primitive::<Float32Type>();
             if array.null_count() == 0 {
-                return Ok(Numbers::Array32(array.clone()));
+                return Ok(NumberColumn::Array32(array.clone()));
             }
             with_nulls(array, f64::from)
         }
@@ -109,7 +113,7 @@ fn stored(array: &ArrayRef, take: &mut Take<'_>) -> Result<Numbers, Error> {
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
             if dictionary.values().is_empty() {
-                return Ok(Numbers::missing(array.len()));
+                return Ok(NumberColumn::missing(array.len()));
             }
             let keys = dictionary.normalized_keys();
             let values = stored(dictionary.values(), take)?;
@@ -120,12 +124,17 @@ fn stored(array: &ArrayRef, take: &mut Take<'_>) -> Result<Numbers, Error> {
             let values = stored(array.as_any_ree().values(), take)?;
             (0..array.len()).map(|row| values.get(looked_up(array, row).1)).collect()
         }
-        // Decimals too long for one division.
+        // Decimals too long for one division are read from their text.
         _ => cell_by_cell(array, &Notation::default(), take)?,
     }))
 }
 
-fn cell_by_cell(array: &ArrayRef, notation: &Notation, take: &mut Take<'_>) -> Result<Vec<f64>, Error> {
+/// Reads the numbers of an array from its text.
+fn cell_by_cell(
+    array: &ArrayRef,
+    notation: &Notation,
+    take: &mut TextHandler<'_>,
+) -> Result<Vec<f64>, Error> {
     let mut values = Vec::with_capacity(array.len());
     each_text(array, |row, cell| {
         values.push(take(row, notation.read(cell.as_bytes()), cell)?);
@@ -134,8 +143,8 @@ fn cell_by_cell(array: &ArrayRef, notation: &Notation, take: &mut Take<'_>) -> R
     Ok(values)
 }
 
-/// Whether every decimal of an array, as a double divided by a power of ten up to 10^22, is rounded once, and so is the
-/// number that its text reads as.
+/// Whether every decimal of an array fits the 53 bits of a double. Divided by at most 10^22, it is
+/// then rounded once and equals the number read from its text.
 fn exactly_divided(array: &ArrayRef) -> bool {
     const EXACT: i128 = 1 << 53;
     let array = array.as_primitive::<Decimal128Type>();

@@ -1,8 +1,8 @@
-//! Rows of several files as one table: a column that has one type here and another there gets one that holds both.
+//! Common column types for the rows of several files.
 
 use super::numbers::{is_text, numbers};
 use super::text::text;
-use crate::number::{Cell, Notation};
+use crate::cell_number::{Notation, ParsedCell};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
@@ -14,8 +14,10 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
 use std::sync::Arc;
 
-/// Batches with the same names, each column of one type: the wider of numbers and of times, text where nothing else holds all of them. By
-/// the types alone, and never by what is in the rows.
+/// Converts batches with the same column names to one schema.
+///
+/// A column with several types gets the wider of the numbers or timestamps, and text if nothing
+/// else holds all values. Only the types decide, never the rows.
 ///
 /// ```
 /// use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
@@ -23,8 +25,9 @@ use std::sync::Arc;
 ///
 /// let whole: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
 /// let broken: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));
-/// let batches = vec![RecordBatch::try_from_iter([("spam", whole)])?, RecordBatch::try_from_iter([("spam", broken.clone())])?];
-/// let batches = jurybox_files::of_one_type(batches)?;
+/// let first = RecordBatch::try_from_iter([("spam", whole)])?;
+/// let second = RecordBatch::try_from_iter([("spam", broken.clone())])?;
+/// let batches = jurybox_files::of_one_type(vec![first, second])?;
 /// assert_eq!(batches[0].schema(), batches[1].schema());
 /// assert_eq!(batches[0].column(0).data_type(), broken.data_type());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -49,7 +52,7 @@ pub fn of_one_type(batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>, ArrowE
     batches.into_iter().map(one).collect()
 }
 
-/// A type that holds the values of both.
+/// A type that holds the values of both types.
 fn wider(one: &DataType, other: &DataType) -> DataType {
     use DataType::{Dictionary, Float64, Int64, Null, Timestamp, UInt64, Utf8};
     match (one, other) {
@@ -57,7 +60,7 @@ fn wider(one: &DataType, other: &DataType) -> DataType {
         (Null, other) | (other, Null) => other.clone(),
         (Dictionary(_, values), other) | (other, Dictionary(_, values)) => wider(values, other),
         (one, other) if one.is_unsigned_integer() && other.is_unsigned_integer() => UInt64,
-        // The largest of 64 bits without a sign have no place among those with one.
+        // The largest unsigned 64-bit numbers do not fit into signed ones.
         (UInt64, other) | (other, UInt64) if other.is_integer() => Utf8,
         (one, other) if one.is_integer() && other.is_integer() => Int64,
         (one, other)
@@ -81,7 +84,7 @@ fn per_second(unit: TimeUnit) -> i64 {
     }
 }
 
-/// An array as one of a type that holds its values.
+/// Converts an array to a wider type.
 fn cast(array: &ArrayRef, wide: &DataType) -> ArrayRef {
     let parsed = |row: usize| text(array, row);
     match wide {
@@ -94,16 +97,16 @@ fn cast(array: &ArrayRef, wide: &DataType) -> ArrayRef {
             Arc::new((0..array.len()).map(|row| parsed(row)?.parse().ok()).collect::<UInt64Array>())
         }
         DataType::Float64 => {
-            let value = |cell| if let Cell::Number(value) = cell { value } else { f64::NAN };
+            let value = |cell| if let ParsedCell::Number(value) = cell { value } else { f64::NAN };
             let values = numbers(array, &Notation::default(), &mut |_, cell, _| Ok(value(cell)));
-            let values = values.map(crate::numbers::Numbers::into_vec).unwrap_or_default();
+            let values = values.map(crate::number_column::NumberColumn::into_vec).unwrap_or_default();
             let cells =
                 values.into_iter().enumerate().map(|(row, value)| array.is_valid(row).then_some(value));
             Arc::new(cells.collect::<Float64Array>())
         }
-        DataType::Timestamp(unit, zone) => stamps(array, *unit, zone.clone()),
+        DataType::Timestamp(unit, zone) => cast_timestamps(array, *unit, zone.clone()),
         _ => {
-            // Text that is there and empty stays so; a number that is none is missing.
+            // Empty text stays empty text; an empty cell of another type (NaN) becomes missing.
             let kept = is_text(array.data_type());
             let cell = |row| parsed(row).filter(|text| kept || !text.is_empty());
             Arc::new((0..array.len()).map(cell).collect::<StringArray>())
@@ -111,8 +114,8 @@ fn cast(array: &ArrayRef, wide: &DataType) -> ArrayRef {
     }
 }
 
-/// Points in time in another unit; those that it cannot count are missing.
-fn stamps(array: &ArrayRef, unit: TimeUnit, zone: Option<Arc<str>>) -> ArrayRef {
+/// Converts timestamps to another unit; values that overflow become missing.
+fn cast_timestamps(array: &ArrayRef, unit: TimeUnit, zone: Option<Arc<str>>) -> ArrayRef {
     let DataType::Timestamp(from, _) = array.data_type() else { return array.clone() };
     let times = per_second(unit) / per_second(*from);
     let value = |row: usize| {

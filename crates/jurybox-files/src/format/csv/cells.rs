@@ -1,21 +1,22 @@
-//! The cells of a record.
+//! The cells of a CSV record.
 
 use crate::format::blocks::closing_quote;
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// The cells of one record, quotes taken off.
-pub(super) fn cells(record: &[u8], delimiter: u8) -> Cells<'_> {
+/// Iterates over the cells of one record, without their quotes.
+pub(super) fn cells(record: &[u8], delimiter: u8) -> CellIter<'_> {
     let record = record.strip_suffix(b"\n").unwrap_or(record);
-    Cells { rest: Some(record.strip_suffix(b"\r").unwrap_or(record)), delimiter }
+    CellIter { rest: Some(record.strip_suffix(b"\r").unwrap_or(record)), delimiter }
 }
 
-pub(super) struct Cells<'a> {
+/// The iterator over the cells of a record.
+pub(super) struct CellIter<'a> {
     rest: Option<&'a [u8]>,
     delimiter: u8,
 }
 
-impl<'a> Iterator for Cells<'a> {
+impl<'a> Iterator for CellIter<'a> {
     type Item = Cow<'a, [u8]>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -24,7 +25,7 @@ impl<'a> Iterator for Cells<'a> {
             let close = closing_quote(rest, 1).unwrap_or(rest.len());
             let inside = rest.get(1..close).unwrap_or_default();
             let after = rest.get(close + 1..).unwrap_or_default();
-            // What stands between the closing quote and the delimiter belongs to the cell too, as it is.
+            // Text between the closing quote and the delimiter is part of the cell, unchanged.
             let end = memchr(self.delimiter, after);
             self.rest = end.map(|at| &after[at + 1..]);
             let tail = &after[..end.unwrap_or(after.len())];
@@ -40,6 +41,7 @@ impl<'a> Iterator for Cells<'a> {
     }
 }
 
+/// The content of a quoted cell, with doubled quotes made single.
 fn unescaped(inside: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(inside.len());
     let mut at = 0;

@@ -1,10 +1,10 @@
-//! The header of a CSV text: the names of its columns, and by what its cells are separated.
+//! Detection of a CSV file's header: column names, delimiter, and lines to skip before it.
 
 use super::cells::cells;
-use crate::error::{Error, Place};
+use crate::cell_number::{self, ParsedCell};
+use crate::error::{Error, ForeignKind, RowPosition};
 use crate::format::blocks::record_end;
 use crate::format::{MOST_COLUMNS, distinct};
-use crate::number::{self, Cell};
 use memchr::{memchr, memchr_iter};
 use std::path::Path;
 
@@ -13,46 +13,48 @@ use std::path::Path;
 pub(super) struct Header {
     pub(super) names: Vec<String>,
     pub(super) delimiter: u8,
-    /// Bytes and lines until the first row.
+    /// Bytes and lines before the first row.
     pub(super) bytes: usize,
     pub(super) lines: u64,
 }
 
 impl Header {
-    /// Whether it may be a row: it has fractions for names. Whole numbers are names that programs give, 0, 1 and so on.
+    /// Whether the header looks like a row of data: at least half its names are numbers, and one of
+    /// them is a fraction. Whole numbers alone are common names (0, 1, 2, … from programs).
     pub(super) fn is_of_numbers(&self) -> bool {
-        let number = |name: &&String| matches!(number::parse(name.as_bytes()), Cell::Number(_));
-        let fraction = |name: &String| match number::parse(name.as_bytes()) {
-            Cell::Number(value) => value.fract() != 0.0,
+        let number = |name: &&String| matches!(cell_number::parse(name.as_bytes()), ParsedCell::Number(_));
+        let fraction = |name: &String| match cell_number::parse(name.as_bytes()) {
+            ParsedCell::Number(value) => value.fract() != 0.0,
             _ => false,
         };
         2 * self.names.iter().filter(number).count() >= self.names.len() && self.names.iter().any(fraction)
     }
 }
 
-/// What a person said about it.
+/// The delimiter and the header as stated by the user; `None` means detect.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Says {
+pub(super) struct HeaderOptions {
     pub(super) delimiter: Option<u8>,
     pub(super) header: Option<bool>,
 }
 
 const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
 
-/// What may separate cells, the likeliest first.
+/// Delimiters that are detected, the likeliest first.
 const DELIMITERS: &[u8] = b",\t;|";
 
-impl Says {
-    /// Where the header begins, and by what its cells are separated.
-    fn begin(self, text: &[u8]) -> (usize, u8) {
+impl HeaderOptions {
+    /// Where the header starts, and its delimiter.
+    fn start_and_delimiter(self, text: &[u8]) -> (usize, u8) {
         let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
-        let (start, said) = match excels(&text[start..]) {
+        let (start, said) = match excel_separator(&text[start..]) {
             Some((delimiter, length)) => (start + length, Some(delimiter)),
             None => (start, None),
         };
-        let first = start + lines_of_comments(&text[start..]);
+        let first = start + comment_bytes(&text[start..]);
         let delimiter = self.delimiter.or(said).unwrap_or_else(|| delimiter(&text[first..]));
-        // `#` may also begin the header itself: then it is cut into as many cells as the first line that has none.
+        // A line that starts with `#` may be the header itself: it then has as many cells as the
+        // first line without `#`.
         let count = |from: usize| {
             let end = record_end(text, from, delimiter).unwrap_or(text.len());
             cells(&text[from..end], delimiter).count()
@@ -68,24 +70,24 @@ impl Says {
         (at, delimiter)
     }
 
-    /// Whether a text holds a whole header and a whole row.
+    /// Whether a text holds a complete header and a complete row.
     pub(super) fn is_enough(self, text: &[u8]) -> bool {
-        let (start, delimiter) = self.begin(text);
+        let (start, delimiter) = self.start_and_delimiter(text);
         record_end(text, start, delimiter).is_some_and(|end| record_end(text, end, delimiter).is_some())
     }
 
-    /// Reads the header at the beginning of a text.
+    /// Reads the header at the start of a text.
     pub(super) fn read(self, path: &Path, text: &[u8]) -> Result<Header, Error> {
-        let (start, delimiter) = self.begin(text);
+        let (start, delimiter) = self.start_and_delimiter(text);
         let end = record_end(text, start, delimiter).unwrap_or(text.len());
         let record = &text[start..end];
         if memchr(b'\n', text).is_none() && memchr(b'\r', record.trim_ascii_end()).is_some() {
-            let what = "text whose lines end in a carriage return alone, as on old Macs";
-            return Err(Error::Foreign { path: path.into(), what });
+            let kind = ForeignKind::Other("text whose lines end in a carriage return alone, as on old Macs");
+            return Err(Error::Foreign { path: path.into(), kind });
         }
         std::str::from_utf8(record)
-            .map_err(|_| Error::NotUtf8 { path: path.into(), place: Place::Line(1) })?;
-        // One more than there may be is enough to refuse them.
+            .map_err(|_| Error::NotUtf8 { path: path.into(), place: RowPosition::Line(1) })?;
+        // One more than the maximum is enough for `distinct` to refuse them.
         let cells = cells(record, delimiter).take(MOST_COLUMNS + 1);
         let names: Vec<String> = if self.header == Some(false) {
             cells.enumerate().map(|(at, _)| format!("column{}", at + 1)).collect()
@@ -106,8 +108,9 @@ impl Says {
     }
 }
 
-/// What a first line such as `sep=;` says, which Excel writes and reads, and how long it is.
-fn excels(text: &[u8]) -> Option<(u8, usize)> {
+/// The delimiter that a first line such as `sep=;` (written and read by Excel) declares, and the
+/// line's length in bytes.
+fn excel_separator(text: &[u8]) -> Option<(u8, usize)> {
     let end = memchr(b'\n', text)?;
     match text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]) {
         [s, e, p, b'=', delimiter]
@@ -119,26 +122,30 @@ fn excels(text: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
-/// How long the lines at the beginning are together that begin with `#`.
-fn lines_of_comments(text: &[u8]) -> usize {
+/// Total length in bytes of the leading lines that start with `#`.
+fn comment_bytes(text: &[u8]) -> usize {
     let mut at = 0;
     while text[at..].starts_with(b"#") {
         match memchr(b'\n', &text[at..]) {
             Some(end) => at += end + 1,
-            // Nothing but comments: the last of them is taken for the header.
+            // The text ends within a comment: that line is taken for the header.
             None => return at,
         }
     }
     if at == text.len() { 0 } else { at }
 }
 
-/// A column without a name, such as the index that pandas writes, gets the one that pandas reads it under.
+/// Gives a column without a name, such as the index written by pandas, the name under which pandas
+/// reads it.
 fn named((at, name): (usize, String)) -> String {
-    if name.is_empty() { format!("{}{at}", crate::own::UNNAMED) } else { name }
+    if name.is_empty() { format!("{}{at}", crate::own_columns::UNNAMED) } else { name }
 }
 
-/// What separates the cells: a comma where it cuts the first two records into as many cells each; otherwise whatever does so
-/// into the most; otherwise a comma wherever there is one, and then what the header has most of.
+/// Detects the delimiter from the first two records.
+///
+/// A tab, semicolon or bar wins if it cuts both records into the same number of cells, two or more,
+/// and commas do not cut both evenly into more. Otherwise it is the comma if the first line has
+/// one, and else the most frequent other delimiter of that line.
 fn delimiter(text: &[u8]) -> u8 {
     let cut = |delimiter: u8| -> Option<usize> {
         let end = record_end(text, 0, delimiter)?;
@@ -147,7 +154,7 @@ fn delimiter(text: &[u8]) -> u8 {
         let header = count(&text[..end]);
         (header > 1 && header == count(&text[end..next])).then_some(header)
     };
-    // Where commas cut as well, they may stand before decimals: they must cut into more cells.
+    // Commas that cut evenly may be decimal marks: a comma wins only with more cells.
     if let Some((cells, best)) =
         DELIMITERS[1..].iter().filter_map(|&byte| Some((cut(byte)?, byte))).max_by_key(|(cells, _)| *cells)
         && cut(b',').is_none_or(|commas| cells >= commas)
@@ -168,8 +175,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_before_the_header_is_passed_over() {
-        let says = Says { delimiter: None, header: None };
+    fn lines_before_the_header_are_skipped() {
+        let says = HeaderOptions { delimiter: None, header: None };
         let read = |text: &str| says.read(Path::new("a.csv"), text.as_bytes()).unwrap();
         for (text, names, delimiter, lines) in [
             ("sep=;\r\npost;spam\r\np1;0,5\r\n", vec!["post", "spam"], b';', 2),
@@ -188,13 +195,13 @@ mod tests {
                 "{text}"
             );
         }
-        let says = Says { delimiter: None, header: Some(false) };
+        let says = HeaderOptions { delimiter: None, header: Some(false) };
         let header = says.read(Path::new("a.csv"), b"sep=;\n0,5;1\n").unwrap();
         assert_eq!((header.names.len(), header.bytes, header.lines), (2, 6, 1));
     }
 
     #[test]
-    fn cells_are_separated_by_what_fits_the_first_two_records() {
+    fn the_delimiter_fits_the_first_two_records() {
         for (text, says) in [
             ("a,b\n1,2\n", b','),
             ("a;b\n0,5;0,7\n", b';'),

@@ -1,20 +1,23 @@
-//! CSV: told by its header, parsed in blocks that end where a record ends.
+//! CSV: columns from the header, rows parsed in parallel blocks that end at a record's end.
 
 mod cells;
 mod header;
 mod parse;
 mod write;
 
-use super::blocks::{Ends, LONGEST, TextUnits, record_end};
-use super::{About, Cut, Each, Fetch, Format, Parsed, Record, Show, Source, Unit};
-use crate::ask::Ask;
-use crate::column::{Column, Slab};
-use crate::error::{Error, Place};
-use crate::input::{Beginning, Input};
-use crate::look::{Look, ROWS};
-use crate::roles::Found;
-use crate::scan::Part;
-use crate::spare::strike;
+use super::blocks::{LONGEST, RecordEnds, TextUnits, record_end};
+use super::{
+    BatchCallback, Format, FormatInfo, OutputColumns, ParsedBatch, RowRequest, RowSource, StoredRow,
+    UnitReader, WorkUnit,
+};
+use crate::detect::{ColumnDetector, ROWS};
+use crate::error::{Error, RowPosition};
+use crate::input::{InputFile, InputStart};
+use crate::output_rows::{OutputColumn, OutputRows};
+use crate::roles::ColumnInfo;
+use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
+use crate::skip_bad_rows::remove_record;
 use crate::warning::Warning;
 use header::Header;
 use memchr::{memchr, memchr_iter};
@@ -23,7 +26,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-pub(super) const ABOUT: About = About {
+pub(super) const ABOUT: FormatInfo = FormatInfo {
     endings: &["csv", "tsv", "tab", "txt"],
     begins: |_| true,
     streams: true,
@@ -34,14 +37,14 @@ pub(super) const ABOUT: About = About {
 /// A CSV file.
 #[derive(Debug)]
 struct Csv {
-    input: Input,
+    input: InputFile,
     header: Header,
-    columns: Vec<Found>,
+    columns: Vec<ColumnInfo>,
 }
 
 impl Csv {
-    fn open(input: Input) -> Result<Csv, Error> {
-        let says = header::Says { delimiter: input.reading.delimiter, header: input.reading.header };
+    fn open(input: InputFile) -> Result<Csv, Error> {
+        let says = header::HeaderOptions { delimiter: input.reading.delimiter, header: input.reading.header };
         let enough = |text: &[u8]| says.is_enough(text);
         let begun = input.beginning(enough)?;
         if !begun.whole && !enough(&begun.text) {
@@ -52,8 +55,12 @@ impl Csv {
         Ok(Csv { input, header, columns })
     }
 
-    /// Records as columns, in the order that is asked for.
-    fn slab<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &Show<'_>) -> Slab {
+    /// Converts records to the columns of `show`.
+    fn output_rows<'a>(
+        &self,
+        records: impl ExactSizeIterator<Item = &'a [u8]>,
+        show: &OutputColumns<'_>,
+    ) -> OutputRows {
         let rows = records.len();
         let mut cells: Vec<Vec<Box<str>>> = vec![Vec::with_capacity(rows); self.columns.len()];
         for record in records {
@@ -64,14 +71,17 @@ impl Csv {
         }
         let places: HashMap<&str, usize> =
             self.columns.iter().enumerate().map(|(at, found)| (&*found.name, at)).collect();
-        Slab::new(rows, show, |name| {
+        OutputRows::new(rows, show, |name| {
             let at = *places.get(name)?;
-            Some(Column::Text { cells: std::mem::take(&mut cells[at]), numeric: show.notation_of(name) })
+            Some(OutputColumn::Text {
+                cells: std::mem::take(&mut cells[at]),
+                numeric: show.notation_of(name),
+            })
         })
     }
 }
 
-impl Source for Csv {
+impl RowSource for Csv {
     fn path(&self) -> &Path {
         &self.input.path
     }
@@ -80,11 +90,11 @@ impl Source for Csv {
         Format::Csv
     }
 
-    fn columns(&self) -> &[Found] {
+    fn columns(&self) -> &[ColumnInfo] {
         &self.columns
     }
 
-    fn doubt(&self) -> Option<Warning> {
+    fn detection_warning(&self) -> Option<Warning> {
         let named = self.input.reading.header != Some(false) && self.header.is_of_numbers();
         named.then(|| Warning::HeaderOfNumbers {
             path: self.input.path.clone(),
@@ -100,7 +110,7 @@ impl Source for Csv {
         self.header.lines
     }
 
-    fn by_number(&self) -> bool {
+    fn is_seekable(&self) -> bool {
         false
     }
 
@@ -112,57 +122,57 @@ impl Source for Csv {
         self.input.fingerprint()
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
         let mut text = self.input.text(bytes)?;
         text.read_exact(&mut vec![0; self.header.bytes]).map_err(|e| self.input.reading(e))?;
-        Ok(Box::new(TextUnits::new(&self.input, text, Ends::Quoted(self.header.delimiter))))
+        Ok(Box::new(TextUnits::new(&self.input, text, RecordEnds::Quoted(self.header.delimiter))))
     }
 
-    fn lines(&self, unit: &Unit) -> u64 {
+    fn lines(&self, unit: &WorkUnit) -> u64 {
         memchr_iter(b'\n', &unit.text).count() as u64
     }
 
-    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
-        let batch = parse::parse(self.path(), &unit.text, self.header.delimiter, ask)?;
-        each(Parsed { batch, text: &unit.text, arrays: None })
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
+        let batch = parse::parse(self.path(), &unit.text, self.header.delimiter, plan)?;
+        each(ParsedBatch { batch, text: &unit.text, arrays: None })
     }
 
-    fn strike(&self, unit: &mut Unit, line: u64) -> bool {
-        strike(&mut unit.text, line, |text, at| record_end(text, at, self.header.delimiter))
+    fn remove_record(&self, unit: &mut WorkUnit, line: u64) -> bool {
+        remove_record(&mut unit.text, line, |text, at| record_end(text, at, self.header.delimiter))
     }
 
-    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
-        Ok(self.slab((0..part.batch.rows()).map(|row| part.text_of(row)), show))
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+        Ok(self.output_rows((0..part.batch.rows()).map(|row| part.text_of(row)), show))
     }
 
-    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
-        Ok(self.slab(rows.iter().map(|row| row.record.text()), show))
+    fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+        Ok(self.output_rows(rows.iter().map(|row| row.record.text()), show))
     }
 }
 
-impl Record {
-    /// The text that was kept of a row.
+impl StoredRow {
+    /// The text that was kept of the row; empty if none was.
     pub(super) fn text(&self) -> &[u8] {
         match self {
-            Record::Text(text) => text,
-            Record::None | Record::Row(_) => &[],
+            StoredRow::Text(text) => text,
+            StoredRow::None | StoredRow::Row(_) => &[],
         }
     }
 }
 
-/// The first two records of this text do not end where records must.
+/// The error for a text whose first two records do not end within the maximum length.
 fn too_long(path: &Path, text: &[u8]) -> Error {
-    let (path, place) = (path.to_path_buf(), Place::Line(1));
+    let (path, place) = (path.to_path_buf(), RowPosition::Line(1));
     match memchr(b'"', text) {
         Some(_) => Error::OpenQuote { path, place },
         None => Error::LongRecord { path, place, limit: LONGEST },
     }
 }
 
-/// The columns by the header, and which of them hold numbers by the first rows.
-fn columns(input: &Input, begun: &Beginning, header: &Header) -> Result<Vec<Found>, Error> {
+/// The columns named by the header, each with its kind detected from the first rows.
+fn columns(input: &InputFile, begun: &InputStart, header: &Header) -> Result<Vec<ColumnInfo>, Error> {
     let notation = input.reading.notation();
-    let mut looks: Vec<Look> = header.names.iter().map(|_| Look::default()).collect();
+    let mut looks: Vec<ColumnDetector> = header.names.iter().map(|_| ColumnDetector::default()).collect();
     let rest = &begun.text[header.bytes..];
     if rest.trim_ascii().is_empty() {
         return Err(Error::NoRows { path: input.path.clone(), columns: header.names.clone() });
@@ -171,7 +181,7 @@ fn columns(input: &Input, begun: &Beginning, header: &Header) -> Result<Vec<Foun
     for _ in 0..ROWS {
         let end = match record_end(rest, at, header.delimiter) {
             Some(end) => end,
-            // The last row of a short file may lack its line end; that of a long one was cut by the looking.
+            // The last row of a file may lack its line end; that of a longer file was cut off here.
             None if begun.whole && at < rest.len() => rest.len(),
             None => break,
         };
@@ -184,6 +194,6 @@ fn columns(input: &Input, begun: &Beginning, header: &Header) -> Result<Vec<Foun
         }
         at = end;
     }
-    let found = |(name, look): (&String, &Look)| look.found(name.clone());
+    let found = |(name, look): (&String, &ColumnDetector)| look.found(name.clone());
     Ok(header.names.iter().zip(&looks).map(found).collect())
 }

@@ -1,51 +1,54 @@
-//! Parsing a block of records into scores.
+//! Parsing a block of CSV records into scores.
 //!
-//! A block without quotes, which is nearly every block of scores, is parsed in one pass: numbers are read where they
-//! stand, and only the columns asked for. A block with quotes takes the careful way, cell by cell.
+//! A block without quotes, as nearly every block of scores is, is parsed in one pass that reads
+//! numbers in place and only the requested columns. A block with quotes is parsed cell by cell.
 
 use super::cells::cells;
-use crate::ask::{Ask, Batch, Layout, Use, group};
-use crate::error::{Error, Place};
+use crate::cell_number::{LIMIT, Notation};
+use crate::error::{Error, RowPosition};
 use crate::format::blocks::{closing_quote, record_end};
 use crate::id;
-use crate::number::{LIMIT, Notation};
+use crate::scan_plan::{Batch, BatchLayout, ColumnUse, ScanPlan, group};
 use memchr::{memchr, memchr_iter, memchr2};
 use std::path::Path;
 
-/// Parses the records of a block. Lines in errors count from 1 at the block's beginning.
-pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, ask: &Ask) -> Result<Batch, Error> {
+/// Parses the records of a block. Line numbers in errors count from 1 at the block's start.
+pub(super) fn parse(path: &Path, block: &[u8], delimiter: u8, plan: &ScanPlan) -> Result<Batch, Error> {
     if let Err(bad) = std::str::from_utf8(block) {
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
-        return Err(Error::NotUtf8 { path: path.into(), place: Place::Line(line) });
+        return Err(Error::NotUtf8 { path: path.into(), place: RowPosition::Line(line) });
     }
     let mut batch =
-        Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, Layout::default()) };
-    let plain = ask.notations.iter().map(Notation::is_plain).collect();
-    let mut sink = Sink { path, delimiter, ask, plain, scores: Vec::new(), batch: &mut batch, line: 1 };
-    sink.scores.reserve(block.len() / 64 * ask.evaluators);
+        Batch { tallies: plan.tallies(), starts_lines: true, ..Batch::new(plan, BatchLayout::default()) };
+    let plain = plan.notations.iter().map(Notation::is_plain).collect();
+    let mut sink =
+        RecordParser { path, delimiter, plan, plain, scores: Vec::new(), batch: &mut batch, line: 1 };
+    sink.scores.reserve(block.len() / 64 * plan.evaluators);
     if memchr(b'"', block).is_some() {
-        sink.records(block, |sink, at| sink.careful_record(block, at))?;
+        sink.records(block, |sink, at| sink.quoted_record(block, at))?;
     } else {
-        sink.records(block, |sink, at| sink.plain_record(block, at))?;
+        sink.records(block, |sink, at| sink.unquoted_record(block, at))?;
     }
     let scores = std::mem::take(&mut sink.scores);
-    batch.scores = Layout::Rows(scores);
+    batch.scores = BatchLayout::Rows(scores);
     Ok(batch)
 }
 
-struct Sink<'a> {
+/// The state of parsing one block.
+struct RecordParser<'a> {
     path: &'a Path,
     delimiter: u8,
-    ask: &'a Ask,
-    /// By column: whether a number is what it looks like.
+    plan: &'a ScanPlan,
+    /// By column: whether its numbers need no special notation, so that the fast parser applies.
     plain: Vec<bool>,
     scores: Vec<f64>,
     batch: &'a mut Batch,
     line: u64,
 }
 
-impl Sink<'_> {
-    /// Every record of a block, by the way that `record` knows; blank lines are passed over.
+impl RecordParser<'_> {
+    /// Calls `record` for every record of a block and skips blank lines. `record` returns where the
+    /// next one starts.
     #[inline]
     fn records(
         &mut self,
@@ -61,31 +64,32 @@ impl Sink<'_> {
                 at = record(self, at)?;
             }
         }
-        if self.ask.records {
+        if self.plan.records {
             self.batch.starts.push(block.len());
         }
         Ok(())
     }
 
-    /// Parses the record at `start` in a block without quotes; returns where the next one begins.
+    /// Parses the record at `start` in a block without quotes; returns where the next one starts.
     #[inline]
-    fn plain_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
+    fn unquoted_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
         self.open_row(start);
-        let row = self.scores.len() - self.ask.evaluators;
-        let (mut at, last) = (start, self.ask.uses.len() - 1);
-        for (column, &what) in self.ask.uses.iter().enumerate() {
-            let end = if let Use::Score { evaluator, sign } = what {
-                let (value, end) = self.plain_number(block, at, column)?;
+        let row = self.scores.len() - self.plan.evaluators;
+        let (mut at, last) = (start, self.plan.uses.len() - 1);
+        for (column, &what) in self.plan.uses.iter().enumerate() {
+            let end = if let ColumnUse::Score { evaluator, sign } = what {
+                let (value, end) = self.unquoted_number(block, at, column)?;
                 self.scores[row + evaluator] = value * sign;
                 end
             } else {
                 let end = memchr2(self.delimiter, b'\n', &block[at..]).map_or(block.len(), |step| at + step);
-                if what != Use::Skip {
+                if what != ColumnUse::Skip {
                     self.take(column, without_return(&block[at..end]))?;
                 }
                 end
             };
-            // A record ends after its last cell, and only there. The last line may lack its line end.
+            // A record ends after its last cell and nowhere else. The last line may lack its line
+            // end.
             let ended = block.get(end).is_none_or(|&byte| byte == b'\n');
             if ended != (column == last) {
                 return Err(self.ragged(block, start));
@@ -98,7 +102,7 @@ impl Sink<'_> {
 
     /// The number at `at`, and where its cell ends.
     #[inline]
-    fn plain_number(&mut self, block: &[u8], at: usize, column: usize) -> Result<(f64, usize), Error> {
+    fn unquoted_number(&mut self, block: &[u8], at: usize, column: usize) -> Result<(f64, usize), Error> {
         if self.plain[column]
             && let Ok((value, length)) = fast_float2::parse_partial::<f64, _>(&block[at..])
             && value.abs() <= LIMIT
@@ -117,13 +121,16 @@ impl Sink<'_> {
         Ok((self.number(column, without_return(&block[at..end]))?, end))
     }
 
-    /// The same in a block with quotes somewhere.
-    fn careful_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
+    /// Parses the record at `start` in a block with quotes; returns where the next one starts.
+    fn quoted_record(&mut self, block: &[u8], start: usize) -> Result<usize, Error> {
         let end = match record_end(block, start, self.delimiter) {
             Some(end) => end,
-            // Only the last record of a file may lack its line end; an open quote swallows what follows it.
-            None if closed(&block[start..], self.delimiter) => block.len(),
-            None => return Err(Error::OpenQuote { path: self.path.into(), place: Place::Line(self.line) }),
+            // Only the last record of a file may lack its line end. An open quote swallows all that
+            // follows.
+            None if quotes_are_closed(&block[start..], self.delimiter) => block.len(),
+            None => {
+                return Err(Error::OpenQuote { path: self.path.into(), place: RowPosition::Line(self.line) });
+            }
         };
         self.cells_of(&block[start..end], start)?;
         self.line += memchr_iter(b'\n', &block[start..end]).count() as u64;
@@ -132,73 +139,80 @@ impl Sink<'_> {
 
     fn cells_of(&mut self, record: &[u8], start: usize) -> Result<(), Error> {
         self.open_row(start);
-        let row = self.scores.len() - self.ask.evaluators;
+        let row = self.scores.len() - self.plan.evaluators;
         let mut found = 0;
         for (column, cell) in cells(record, self.delimiter).enumerate() {
             found += 1;
-            match self.ask.uses.get(column) {
-                Some(&Use::Score { evaluator, sign }) => {
+            match self.plan.uses.get(column) {
+                Some(&ColumnUse::Score { evaluator, sign }) => {
                     self.scores[row + evaluator] = self.number(column, &cell)? * sign;
                 }
-                Some(Use::Skip) | None => {}
+                Some(ColumnUse::Skip) | None => {}
                 Some(_) => self.take(column, &cell)?,
             }
         }
-        if found == self.ask.uses.len() { Ok(()) } else { Err(self.ragged(record, 0)) }
+        if found == self.plan.uses.len() { Ok(()) } else { Err(self.ragged(record, 0)) }
     }
 
     fn open_row(&mut self, start: usize) {
         self.batch.rows += 1;
-        // Missing until a cell says otherwise: an evaluator may have no column here.
-        self.scores.resize(self.scores.len() + self.ask.evaluators, f64::NAN);
-        if self.ask.records {
+        // Missing until a cell is read: an evaluator may have no column here.
+        self.scores.resize(self.scores.len() + self.plan.evaluators, f64::NAN);
+        if self.plan.records {
             self.batch.starts.push(start);
         }
     }
 
-    /// A cell that is wanted, and is not a score.
+    /// Reads a requested cell that is not a score.
     fn take(&mut self, column: usize, cell: &[u8]) -> Result<(), Error> {
-        match self.ask.uses[column] {
-            Use::Reward { sign } => {
+        match self.plan.uses[column] {
+            ColumnUse::Reward { sign } => {
                 let number = self.number(column, cell)?;
                 self.batch.rewards.push(number * sign);
             }
-            Use::Probability => {
+            ColumnUse::Probability => {
                 let number = self.number(column, cell)?;
                 self.batch.probabilities.push(number);
             }
-            Use::Key => self.batch.keys.push(String::from_utf8_lossy(cell).into()),
-            Use::Reviewer => self.batch.reviewed_by(&String::from_utf8_lossy(cell)),
-            Use::Id => {
+            ColumnUse::Key => self.batch.keys.push(String::from_utf8_lossy(cell).into()),
+            ColumnUse::Reviewer => self.batch.reviewed_by(&String::from_utf8_lossy(cell)),
+            ColumnUse::Id => {
                 let (row, name, cell) =
-                    (self.batch.rows - 1, &self.ask.names[column], String::from_utf8_lossy(cell));
-                id::check(self.path, Place::Line(self.line), name, &cell)?;
+                    (self.batch.rows - 1, &self.plan.names[column], String::from_utf8_lossy(cell));
+                id::check(self.path, RowPosition::Line(self.line), name, &cell)?;
                 self.batch.name(row, name, &cell);
             }
-            Use::Watch => {
+            ColumnUse::Watch => {
                 self.number(column, cell)?;
             }
-            Use::Group { evaluator } => {
-                let row = self.scores.len() - self.ask.evaluators;
+            ColumnUse::Group { evaluator } => {
+                let row = self.scores.len() - self.plan.evaluators;
                 self.scores[row + evaluator] = group(&String::from_utf8_lossy(cell));
             }
-            Use::Skip | Use::Score { .. } => {}
+            ColumnUse::Skip | ColumnUse::Score { .. } => {}
         }
         Ok(())
     }
 
-    /// A whole cell as a number.
+    /// Reads a whole cell as a number.
     fn number(&mut self, column: usize, cell: &[u8]) -> Result<f64, Error> {
-        let read = self.ask.notations[column].read(cell);
-        self.batch.tallies[column].take(self.path, Place::Line(self.line), self.ask, column, read, cell)
+        let read = self.plan.notations[column].read(cell);
+        self.batch.tallies[column].take(
+            self.path,
+            RowPosition::Line(self.line),
+            self.plan,
+            column,
+            read,
+            cell,
+        )
     }
 
     #[cold]
     fn ragged(&self, block: &[u8], start: usize) -> Error {
         let end = record_end(block, start, self.delimiter).unwrap_or(block.len());
         let found = cells(&block[start..end], self.delimiter).count();
-        let (path, expected) = (self.path.to_path_buf(), self.ask.uses.len());
-        Error::Ragged { path, place: Place::Line(self.line), found, expected }
+        let (path, expected) = (self.path.to_path_buf(), self.plan.uses.len());
+        Error::Ragged { path, place: RowPosition::Line(self.line), found, expected }
     }
 }
 
@@ -206,7 +220,7 @@ fn without_return(cell: &[u8]) -> &[u8] {
     cell.strip_suffix(b"\r").unwrap_or(cell)
 }
 
-/// The length of an empty line, if the text begins with one.
+/// The length of an empty line at the start of the text; `None` if there is none.
 fn blank_line(text: &[u8]) -> Option<usize> {
     match text {
         [b'\n', ..] | [b'\r'] => Some(1),
@@ -215,8 +229,8 @@ fn blank_line(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether every quote that a last record opens is closed.
-fn closed(record: &[u8], delimiter: u8) -> bool {
+/// Whether every quote that the last record of a file opens is closed.
+fn quotes_are_closed(record: &[u8], delimiter: u8) -> bool {
     let mut at = 0;
     loop {
         if record.get(at) == Some(&b'"') {

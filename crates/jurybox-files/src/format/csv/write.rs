@@ -1,30 +1,31 @@
-//! CSV on its way out: a header, then records, quoted where they must be.
+//! CSV output: a header, then records, with quotes only where needed.
 
-use crate::column::Slab;
 use crate::error::Error;
-use crate::write::{Aside, Sink, Squeeze};
+use crate::output_rows::OutputRows;
+use crate::write::{CompressedWriter, PendingFile, TableSink};
 use std::path::Path;
 
+/// The writer of CSV tables.
 pub(super) struct CsvSink {
-    out: Squeeze,
-    /// Whether the header is still to be written.
+    out: CompressedWriter,
+    /// Whether the header has yet to be written.
     first: bool,
 }
 
 impl CsvSink {
-    pub(super) fn new(aside: Aside, name: &Path) -> Result<Self, Error> {
-        Ok(CsvSink { out: Squeeze::new(aside, name)?, first: true })
+    pub(super) fn new(aside: PendingFile, name: &Path) -> Result<Self, Error> {
+        Ok(CsvSink { out: CompressedWriter::new(aside, name)?, first: true })
     }
 }
 
-impl Sink for CsvSink {
-    fn write(&mut self, slab: &Slab) -> Result<(), Error> {
+impl TableSink for CsvSink {
+    fn write(&mut self, output: &OutputRows) -> Result<(), Error> {
         let mut text = Vec::new();
         if std::mem::take(&mut self.first) {
-            record(&mut text, slab.names.iter().cloned());
+            record(&mut text, output.names.iter().cloned());
         }
-        for row in 0..slab.rows {
-            record(&mut text, slab.columns.iter().map(|column| column.text(row)));
+        for row in 0..output.rows {
+            record(&mut text, output.columns.iter().map(|column| column.text(row)));
         }
         self.out.put(&text)
     }
@@ -34,7 +35,7 @@ impl Sink for CsvSink {
     }
 }
 
-/// One record.
+/// Appends one record.
 fn record(out: &mut Vec<u8>, cells: impl Iterator<Item = String>) {
     let start = out.len();
     for (at, cell) in cells.enumerate() {
@@ -50,7 +51,7 @@ fn record(out: &mut Vec<u8>, cells: impl Iterator<Item = String>) {
         }
     }
     if out.len() == start {
-        // A record of one empty cell would read as a blank line.
+        // A record of one empty cell would otherwise read as a blank line.
         out.extend_from_slice(b"\"\"");
     }
     out.push(b'\n');

@@ -1,21 +1,21 @@
-//! Values of JSON lines on their way out: as they stood.
+//! Output cells of JSON lines, unchanged from the input.
 
 use super::parse::{plain, read};
-use crate::column::Cells;
-use crate::number::{Cell, Notation};
+use crate::cell_number::{Notation, ParsedCell};
+use crate::output_rows::FormatCells;
 use arrow_array::{ArrayRef, Float64Array, StringArray};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// Values as they stood; `None` where the key was absent.
+/// Cells as raw JSON; `None` where the key was absent.
 #[derive(Debug)]
 pub(super) struct JsonCells {
     pub(super) cells: Vec<Option<Box<RawValue>>>,
-    /// How they are written, where they were read as numbers.
+    /// Number notation, if the column was read as numbers.
     pub(super) numeric: Option<Notation>,
 }
 
-impl Cells for JsonCells {
+impl FormatCells for JsonCells {
     fn text(&self, row: usize) -> String {
         self.cells[row].as_deref().map_or(String::new(), |raw| plain(raw.get()))
     }
@@ -27,9 +27,9 @@ impl Cells for JsonCells {
     fn array(&self) -> ArrayRef {
         let cells = self.cells.iter().map(Option::as_deref);
         if let Some(notation) = &self.numeric {
-            // As they were read: true and false are 1 and 0.
+            // Parsed as on reading: true and false are 1 and 0.
             let number = |raw: &RawValue| match read(notation, raw.get()) {
-                Cell::Number(value) => Some(value),
+                ParsedCell::Number(value) => Some(value),
                 _ => None,
             };
             return Arc::new(cells.map(|cell| cell.and_then(number)).collect::<Float64Array>());
@@ -38,7 +38,7 @@ impl Cells for JsonCells {
         Arc::new(cells.map(|cell| cell.filter(|raw| raw.get() != "null").map(text)).collect::<StringArray>())
     }
 
-    fn slice(&self, from: usize, to: usize) -> Arc<dyn Cells> {
+    fn slice(&self, from: usize, to: usize) -> Arc<dyn FormatCells> {
         Arc::new(JsonCells { cells: self.cells[from..to].to_vec(), numeric: self.numeric.clone() })
     }
 }

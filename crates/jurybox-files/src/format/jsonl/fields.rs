@@ -1,4 +1,4 @@
-//! The fields of an object: its keys, and those of the objects within it by dotted names.
+//! The fields of a JSON object, with dotted names for those of nested objects.
 
 use crate::format::MOST_COLUMNS;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -7,13 +7,13 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// One object as its keys and the values as they are written.
+/// The keys of one object, each with its raw value.
 pub(super) type Fields<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
 /// Reads the keys and values of one object.
 pub(super) fn fields(text: &[u8]) -> Result<Fields<'_>, serde_json::Error> {
-    struct Each;
-    impl<'de> Visitor<'de> for Each {
+    struct FieldsVisitor;
+    impl<'de> Visitor<'de> for FieldsVisitor {
         type Value = Fields<'de>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,9 +22,9 @@ pub(super) fn fields(text: &[u8]) -> Result<Fields<'_>, serde_json::Error> {
 
         fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
             let (mut fields, mut seen) = (Fields::new(), HashSet::new());
-            while let Some((key, value)) = map.next_entry::<Key<'de>, &RawValue>()? {
+            while let Some((key, value)) = map.next_entry::<JsonKey<'de>, &RawValue>()? {
                 if !seen.insert(key.0.clone()) {
-                    return Err(de::Error::custom(format!("the key `{}` stands twice", key.0)));
+                    return Err(de::Error::custom(format!("the key `{}` occurs twice", key.0)));
                 }
                 fields.push((key.0, value));
                 if fields.len() > MOST_COLUMNS {
@@ -35,21 +35,22 @@ pub(super) fn fields(text: &[u8]) -> Result<Fields<'_>, serde_json::Error> {
         }
     }
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let fields = (&mut deserializer).deserialize_map(Each)?;
+    let fields = (&mut deserializer).deserialize_map(FieldsVisitor)?;
     deserializer.end()?;
     Ok(fields)
 }
 
 /// A key, borrowed from the text where it holds no escapes.
 #[derive(serde::Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct JsonKey<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Whether a value is an object.
 pub(super) fn is_object(value: &RawValue) -> bool {
     value.get().starts_with('{')
 }
 
-/// Where a field stands: the keys on the way to it. One key that has dots itself goes before a way by dots.
+/// The path of keys to the field `name`. A key that itself contains dots has precedence over a
+/// path.
 pub(super) fn find(fields: &Fields<'_>, name: &str) -> Option<Vec<String>> {
     if fields.iter().any(|(key, _)| key == name) {
         return Some(vec![name.into()]);
@@ -63,21 +64,22 @@ pub(super) fn find(fields: &Fields<'_>, name: &str) -> Option<Vec<String>> {
     })
 }
 
-/// The value at the end of a way.
+/// The value at the end of a path of keys.
 pub(super) fn at<'a>(fields: &Fields<'a>, way: &[String]) -> Option<&'a RawValue> {
     let (first, rest) = way.split_first()?;
     let (_, value) = fields.iter().find(|(key, _)| key == first)?;
     if rest.is_empty() { Some(value) } else { at(&self::fields(value.get().as_bytes()).ok()?, rest) }
 }
 
-/// Ways to the columns that are wanted, as a tree: by key, the column that ends there and the ways that go on.
+/// The paths to the columns as a tree: the column that ends at this key, and the branches by key.
 #[derive(Debug, Default)]
-pub(super) struct Ways {
+pub(super) struct FieldPaths {
     pub(super) column: Option<usize>,
-    pub(super) on: HashMap<String, Ways>,
+    pub(super) on: HashMap<String, FieldPaths>,
 }
 
-impl Ways {
+impl FieldPaths {
+    /// Adds the path to a column.
     pub(super) fn add(&mut self, way: &[String], column: usize) {
         match way.split_first() {
             None => self.column = Some(column),

@@ -1,23 +1,26 @@
-//! JSON lines: one object a line, columns by the keys of the first lines.
+//! JSON lines: one object per line, with the keys of the first lines as columns.
 
 mod cells;
 mod fields;
 mod parse;
 mod write;
 
-use super::blocks::{Ends, LONGEST, TextUnits};
-use super::{About, Cut, Each, Fetch, Format, MOST_COLUMNS, Parsed, Show, Source, Unit, distinct};
-use crate::ask::Ask;
-use crate::column::{Column, Slab};
-use crate::error::{Error, Place};
-use crate::input::{Beginning, Input, is_json};
-use crate::look::{Look, ROWS};
-use crate::number::Notation;
-use crate::roles::{Found, Kind};
-use crate::scan::Part;
-use crate::spare::strike;
+use super::blocks::{LONGEST, RecordEnds, TextUnits};
+use super::{
+    BatchCallback, Format, FormatInfo, MOST_COLUMNS, OutputColumns, ParsedBatch, RowRequest, RowSource,
+    UnitReader, WorkUnit, distinct,
+};
+use crate::cell_number::Notation;
+use crate::detect::{ColumnDetector, ROWS};
+use crate::error::{Error, RowPosition};
+use crate::input::{InputFile, InputStart, is_json};
+use crate::output_rows::{OutputColumn, OutputRows};
+use crate::roles::{ColumnInfo, ColumnKind};
+use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
+use crate::skip_bad_rows::remove_record;
 use cells::JsonCells;
-use fields::Ways;
+use fields::FieldPaths;
 use memchr::memchr_iter;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -25,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-pub(super) const ABOUT: About = About {
+pub(super) const ABOUT: FormatInfo = FormatInfo {
     endings: &["jsonl", "ndjson", "json"],
     begins: |text| is_json(text).is_some(),
     streams: true,
@@ -33,38 +36,42 @@ pub(super) const ABOUT: About = About {
     create: |aside, name| Ok(Box::new(write::JsonSink::new(aside, name)?)),
 };
 
-/// How deep fields within fields have names.
+/// Nesting depth down to which fields get dotted names.
 const DEEPEST: usize = 16;
 
 /// A file of JSON lines.
 #[derive(Debug)]
 struct JsonLines {
-    input: Input,
-    columns: Vec<Found>,
-    /// The keys on the way to each column.
+    input: InputFile,
+    columns: Vec<ColumnInfo>,
+    /// The path of keys to each column.
     ways: Vec<Vec<String>>,
     /// Whether all lines have been looked at.
     whole: bool,
 }
 
 impl JsonLines {
-    fn open(input: Input) -> Result<JsonLines, Error> {
-        let begun = input.beginning(has_a_line)?;
-        if !begun.whole && !has_a_line(&begun.text) {
-            let (path, place) = (input.path.clone(), Place::Line(1));
+    fn open(input: InputFile) -> Result<JsonLines, Error> {
+        let begun = input.beginning(has_complete_line)?;
+        if !begun.whole && !has_complete_line(&begun.text) {
+            let (path, place) = (input.path.clone(), RowPosition::Line(1));
             return Err(Error::LongRecord { path, place, limit: LONGEST });
         }
         let (columns, ways, whole) = columns(&input, &begun)?;
         Ok(JsonLines { input, columns, ways, whole })
     }
 
-    /// Lines as columns, in the order that is asked for. Every line has been parsed before, so one that cannot be is
-    /// treated as empty.
-    fn slab<'a>(&self, records: impl ExactSizeIterator<Item = &'a [u8]>, show: &Show<'_>) -> Slab {
+    /// Converts lines to the columns of `show`. All of them were parsed before, so a line that
+    /// fails here counts as empty.
+    fn output_rows<'a>(
+        &self,
+        records: impl ExactSizeIterator<Item = &'a [u8]>,
+        show: &OutputColumns<'_>,
+    ) -> OutputRows {
         let rows = records.len();
         let known: HashMap<&str, &[String]> =
             self.columns.iter().zip(&self.ways).map(|(found, way)| (&*found.name, &**way)).collect();
-        let way = |found: &Found| known.get(&*found.name).copied().unwrap_or_default();
+        let way = |found: &ColumnInfo| known.get(&*found.name).copied().unwrap_or_default();
         let ways: Vec<&[String]> = show.columns.iter().map(way).collect();
         let mut cells: Vec<Vec<Option<Box<RawValue>>>> = vec![Vec::with_capacity(rows); ways.len()];
         for record in records {
@@ -80,17 +87,18 @@ impl JsonLines {
             }
         }
         let mut cells = cells.into_iter();
-        Slab::new(rows, show, |name| {
+        OutputRows::new(rows, show, |name| {
             let cells = cells.next()?;
-            Some(Column::Cells(Arc::new(JsonCells { cells, numeric: show.notation_of(name) })))
+            Some(OutputColumn::Cells(Arc::new(JsonCells { cells, numeric: show.notation_of(name) })))
         })
     }
 
-    /// The way to a field that none of the lines looked at has, if another line has it.
-    fn late(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
+    /// Searches the whole file for a field that the first lines do not have; returns its path of
+    /// keys.
+    fn find_late_field(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
         let last = name.rsplit('.').next().unwrap_or(name);
-        let mut cut = self.cut(&Arc::default())?;
-        let mut unit = Unit::default();
+        let mut cut = self.units(&Arc::default())?;
+        let mut unit = WorkUnit::default();
         while cut.next(&mut unit)? {
             for (_, _, line) in parse::lines(&unit.text) {
                 if memchr::memmem::find(line, last.as_bytes()).is_some()
@@ -105,7 +113,7 @@ impl JsonLines {
     }
 }
 
-impl Source for JsonLines {
+impl RowSource for JsonLines {
     fn path(&self) -> &Path {
         &self.input.path
     }
@@ -114,7 +122,7 @@ impl Source for JsonLines {
         Format::JsonLines
     }
 
-    fn columns(&self) -> &[Found] {
+    fn columns(&self) -> &[ColumnInfo] {
         &self.columns
     }
 
@@ -122,7 +130,7 @@ impl Source for JsonLines {
         self.input.size
     }
 
-    fn by_number(&self) -> bool {
+    fn is_seekable(&self) -> bool {
         false
     }
 
@@ -134,80 +142,85 @@ impl Source for JsonLines {
         self.input.fingerprint()
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
-        Ok(Box::new(TextUnits::new(&self.input, self.input.text(bytes)?, Ends::Lines)))
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+        Ok(Box::new(TextUnits::new(&self.input, self.input.text(bytes)?, RecordEnds::Lines)))
     }
 
-    fn lines(&self, unit: &Unit) -> u64 {
+    fn lines(&self, unit: &WorkUnit) -> u64 {
         memchr_iter(b'\n', &unit.text).count() as u64
     }
 
-    /// A key may first come where nobody has looked yet. A stream is not read ahead for it: there it may come.
-    fn adopt(&mut self, name: &str) -> Result<(), Error> {
+    /// A key may first appear below the lines that were looked at. A file is searched for it; a
+    /// stream cannot be, so the key is accepted unseen.
+    fn add_column(&mut self, name: &str) -> Result<(), Error> {
         if self.whole || self.columns.iter().any(|found| found.name == name) {
             return Ok(());
         }
         let way = if self.input.is_once() {
             Some(name.split('.').map(Into::into).collect())
         } else {
-            self.late(name)?
+            self.find_late_field(name)?
         };
         if let Some(way) = way {
-            self.columns.push(Found { nested: way.len() > 1, ..Found::new(name.into(), Kind::Empty) });
+            self.columns.push(ColumnInfo {
+                nested: way.len() > 1,
+                ..ColumnInfo::new(name.into(), ColumnKind::Empty)
+            });
             self.ways.push(way);
         }
         Ok(())
     }
 
-    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
-        let mut ways = Ways::default();
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
+        let mut ways = FieldPaths::default();
         for (column, way) in self.ways.iter().enumerate() {
             ways.add(way, column);
         }
-        let place = if self.input.items { Place::Row } else { Place::Line };
-        let wanted = parse::Wanted { path: self.path(), ways: &ways, place };
-        let batch = parse::parse(&wanted, &unit.text, ask)?;
-        each(Parsed { batch, text: &unit.text, arrays: None })
+        let place = if self.input.items { RowPosition::Row } else { RowPosition::Line };
+        let wanted = parse::WantedFields { path: self.path(), ways: &ways, place };
+        let batch = parse::parse(&wanted, &unit.text, plan)?;
+        each(ParsedBatch { batch, text: &unit.text, arrays: None })
     }
 
-    fn strike(&self, unit: &mut Unit, line: u64) -> bool {
-        strike(&mut unit.text, line, |_, _| None)
+    fn remove_record(&self, unit: &mut WorkUnit, line: u64) -> bool {
+        remove_record(&mut unit.text, line, |_, _| None)
     }
 
-    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
-        Ok(self.slab((0..part.batch.rows()).map(|row| part.text_of(row)), show))
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+        Ok(self.output_rows((0..part.batch.rows()).map(|row| part.text_of(row)), show))
     }
 
-    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
-        Ok(self.slab(rows.iter().map(|row| row.record.text()), show))
+    fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+        Ok(self.output_rows(rows.iter().map(|row| row.record.text()), show))
     }
 }
 
-/// Whether a text holds a whole line that is not blank.
-fn has_a_line(text: &[u8]) -> bool {
+/// Whether a text holds a complete line that is not blank.
+fn has_complete_line(text: &[u8]) -> bool {
     parse::lines(text).next().is_some_and(|(_, _, line)| line.ends_with(b"\n"))
 }
 
-/// The columns, the way of keys to each, and whether the lines that were looked at are all.
-type Columns = (Vec<Found>, Vec<Vec<String>>, bool);
+/// The columns, the path of keys to each, and whether the lines looked at are all of the file.
+type JsonColumns = (Vec<ColumnInfo>, Vec<Vec<String>>, bool);
 
-/// The columns by the keys of the first lines, and what they hold: fields within objects too, by dotted names.
-fn columns(input: &Input, begun: &Beginning) -> Result<Columns, Error> {
+/// Detects the columns and their kinds from the first lines. Fields of nested objects get dotted
+/// names.
+fn columns(input: &InputFile, begun: &InputStart) -> Result<JsonColumns, Error> {
     let path = &input.path;
-    let mut head = Head { notation: input.reading.notation(), ..Head::default() };
+    let mut head = JsonHead { notation: input.reading.notation(), ..JsonHead::default() };
     let mut lines = parse::lines(&begun.text);
     for (number, _, line) in lines.by_ref().take(ROWS) {
-        // The last line of a short file may lack its end; that of a long one was cut by the looking.
+        // The last line of a file may lack its line end; that of a longer file was cut off here.
         if !line.ends_with(b"\n") && !begun.whole {
             break;
         }
         head.rows += 1;
-        let place = if input.items { Place::Row(number) } else { Place::Line(number) };
+        let place = if input.items { RowPosition::Row(number) } else { RowPosition::Line(number) };
         let refuse = |reason: String| Error::Json { path: path.clone(), place, reason };
         let fields = fields::fields(line).map_err(|e| refuse(parse::reason(&e)))?;
         if number == 1 && begun.whole && is_by_columns(&fields) && lines_after(&begun.text, line) == 0 {
             return Err(refuse(
-                "it is one object that holds columns, and rows are wanted: one object each".into(),
+                "the file is one object with a field per column, but one object per row is needed".into(),
             ));
         }
         head.see(&fields, &[], path)?;
@@ -216,23 +229,24 @@ fn columns(input: &Input, begun: &Beginning) -> Result<Columns, Error> {
         return Err(Error::Empty { path: path.clone() });
     }
     let whole = begun.whole && lines.next().is_none();
-    let columns: Vec<Found> = head
+    let columns: Vec<ColumnInfo> = head
         .names
         .iter()
         .zip(&head.looks)
         .zip(&head.ways)
-        .map(|((name, look), way)| Found { nested: way.len() > 1, ..look.found(name.clone()) })
+        .map(|((name, look), way)| ColumnInfo { nested: way.len() > 1, ..look.found(name.clone()) })
         .collect();
     distinct(path, columns.iter().map(|found| found.name.as_str()))?;
     Ok((columns, head.ways, whole))
 }
 
-/// How many lines follow one that is not blank.
+/// The number of lines other than `line` that are not blank.
 fn lines_after(text: &[u8], line: &[u8]) -> usize {
     parse::lines(text).filter(|(_, _, other)| other.as_ptr() != line.as_ptr()).count()
 }
 
-/// Whether an object is a table by columns, as pandas writes one by default: `{"spam":{"0":0.9,"1":0.2}}`.
+/// Whether an object is a table stored by columns, as pandas writes by default:
+/// `{"spam":{"0":0.9,"1":0.2}}`.
 fn is_by_columns(fields: &fields::Fields<'_>) -> bool {
     let by_row = |value: &RawValue| {
         fields::is_object(value)
@@ -244,29 +258,30 @@ fn is_by_columns(fields: &fields::Fields<'_>) -> bool {
     !fields.is_empty() && fields.iter().all(|(_, value)| by_row(value))
 }
 
-/// What the first lines have shown.
+/// The columns found in the first lines.
 #[derive(Default)]
-struct Head {
+struct JsonHead {
     notation: Notation,
     rows: usize,
     names: Vec<String>,
     ways: Vec<Vec<String>>,
-    looks: Vec<Look>,
+    looks: Vec<ColumnDetector>,
     by_name: HashMap<String, usize>,
 }
 
-impl Head {
+impl JsonHead {
+    /// Adds the fields of an object whose own path of keys is `before`.
     fn see(&mut self, fields: &fields::Fields<'_>, before: &[String], path: &Path) -> Result<(), Error> {
         for (key, value) in fields {
             let way = [before, &[key.to_string()]].concat();
             let name = way.join(".");
             let column = match self.by_name.get(&name) {
                 Some(&column) if self.ways[column] == way => column,
-                // A key that has the dots itself goes before the way by dots.
+                // A key that itself contains dots has precedence over a path.
                 Some(_) if way.len() > 1 => continue,
                 Some(&column) => {
                     self.ways[column].clone_from(&way);
-                    self.looks[column] = Look::default();
+                    self.looks[column] = ColumnDetector::default();
                     column
                 }
                 None => {
@@ -276,7 +291,7 @@ impl Head {
                     self.by_name.insert(name.clone(), self.names.len());
                     self.names.push(name);
                     self.ways.push(way.clone());
-                    self.looks.push(Look::default());
+                    self.looks.push(ColumnDetector::default());
                     self.names.len() - 1
                 }
             };
@@ -292,12 +307,13 @@ impl Head {
     }
 }
 
-impl Look {
+impl ColumnDetector {
     fn see_json(&mut self, text: &str, notation: &Notation) {
         match text.as_bytes().first() {
             Some(b'"') => self.see(parse::plain(text).as_bytes(), notation),
             Some(b'[' | b'{') => self.see_odd(),
-            // As in CSV: yes all the way down says nothing.
+            // Read as text, as in CSV: a column of nothing but `true` is then recognised as
+            // constant.
             Some(b't' | b'f') => self.see(text.as_bytes(), notation),
             _ => self.see_stored(parse::read(notation, text)),
         }

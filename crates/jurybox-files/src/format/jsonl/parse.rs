@@ -1,11 +1,11 @@
-//! Parsing a block of lines into scores.
+//! Parsing a block of JSON lines into scores.
 
-use super::fields::{Ways, fields, is_object};
-use crate::ask::{Ask, Batch, Layout, Use, group};
-use crate::error::{Error, Place};
+use super::fields::{FieldPaths, fields, is_object};
+use crate::cell_number::{self, Notation, ParsedCell};
+use crate::error::{Error, RowPosition};
 use crate::id;
-use crate::number::{self, Cell, Notation};
-use crate::tally::LATE;
+use crate::odd_cells::LATE;
+use crate::scan_plan::{Batch, BatchLayout, ColumnUse, ScanPlan, group};
 use memchr::memchr_iter;
 use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -13,12 +13,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
-/// What the parser says, its line left out: to it, every line is the first.
+/// The parser's message without its line number, which is always 1: each line is parsed alone.
 pub(super) fn reason(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column ", " at character ")
 }
 
-/// The lines of a block that are not blank, with their numbers from 1.
+/// The lines of a block that are not blank, each with its number from 1 and its start.
 pub(super) fn lines(block: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
     let mut at = 0;
     let mut number = 0;
@@ -36,27 +36,27 @@ pub(super) fn lines(block: &[u8]) -> impl Iterator<Item = (u64, usize, &[u8])> {
     })
 }
 
-/// What is looked for in a line.
-pub(super) struct Wanted<'a> {
+/// The input's path, its columns, and how positions in it are named.
+pub(super) struct WantedFields<'a> {
     pub(super) path: &'a Path,
-    /// The way to each column, known ones that are not wanted too.
-    pub(super) ways: &'a Ways,
-    /// How a place is spoken of: a line, or an item of an array.
-    pub(super) place: fn(u64) -> Place,
+    /// The paths to all known columns, requested or not.
+    pub(super) ways: &'a FieldPaths,
+    /// How a position is named: a line, or a row of a JSON array.
+    pub(super) place: fn(u64) -> RowPosition,
 }
 
 /// Parses the lines of a block.
-pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batch, Error> {
+pub(super) fn parse(wanted: &WantedFields<'_>, block: &[u8], plan: &ScanPlan) -> Result<Batch, Error> {
     let path = wanted.path;
     if let Err(bad) = std::str::from_utf8(block) {
         let line = memchr_iter(b'\n', &block[..bad.valid_up_to()]).count() as u64 + 1;
         return Err(Error::NotUtf8 { path: path.into(), place: (wanted.place)(line) });
     }
     let mut batch =
-        Batch { tallies: ask.tallies(), starts_lines: true, ..Batch::new(ask, Layout::default()) };
+        Batch { tallies: plan.tallies(), starts_lines: true, ..Batch::new(plan, BatchLayout::default()) };
     let mut scores: Vec<f64> = Vec::new();
-    let mut cells: Vec<Option<&RawValue>> = vec![None; ask.names.len()];
-    let mut late: Vec<(String, Place)> = Vec::new();
+    let mut cells: Vec<Option<&RawValue>> = vec![None; plan.names.len()];
+    let mut late: Vec<(String, RowPosition)> = Vec::new();
     for (number, start, line) in lines(block) {
         let place = (wanted.place)(number);
         cells.fill(None);
@@ -66,73 +66,79 @@ pub(super) fn parse(wanted: &Wanted<'_>, block: &[u8], ask: &Ask) -> Result<Batc
                 late.push((key.into(), place));
             }
         };
-        let takes = Takes { ways: wanted.ways, ask, cells: &mut cells, stranger: &mut stranger };
+        let takes = FieldVisitor { ways: wanted.ways, plan, cells: &mut cells, stranger: &mut stranger };
         let parsed = takes.deserialize(&mut deserializer).and_then(|()| deserializer.end());
         parsed.map_err(|e| Error::Json { path: path.into(), place, reason: reason(&e) })?;
         batch.rows += 1;
-        if ask.records {
+        if plan.records {
             batch.starts.push(start);
         }
         let row = scores.len();
-        scores.resize(row + ask.evaluators, f64::NAN);
-        for (column, what) in ask.uses.iter().enumerate() {
-            if *what == Use::Skip {
+        scores.resize(row + plan.evaluators, f64::NAN);
+        for (column, what) in plan.uses.iter().enumerate() {
+            if *what == ColumnUse::Skip {
                 continue;
             }
             let text = cells[column].map_or("null", RawValue::get);
-            if *what == Use::Key {
+            if *what == ColumnUse::Key {
                 batch.keys.push(plain(text).into());
                 continue;
             }
-            if let Use::Group { evaluator } = *what {
+            if let ColumnUse::Group { evaluator } = *what {
                 scores[row + evaluator] = group(&plain(text));
                 continue;
             }
-            if *what == Use::Reviewer {
+            if *what == ColumnUse::Reviewer {
                 batch.reviewed_by(&plain(text));
                 continue;
             }
-            if *what == Use::Id {
+            if *what == ColumnUse::Id {
                 let cell = plain(text);
-                id::check(path, place, &ask.names[column], &cell)?;
-                batch.name(batch.rows - 1, &ask.names[column], &cell);
+                id::check(path, place, &plan.names[column], &cell)?;
+                batch.name(batch.rows - 1, &plan.names[column], &cell);
                 continue;
             }
-            let cell = read(&ask.notations[column], text);
-            let number = batch.tallies[column].take(path, place, ask, column, cell, text.as_bytes())?;
+            let cell = read(&plan.notations[column], text);
+            let number = batch.tallies[column].take(path, place, plan, column, cell, text.as_bytes())?;
             match *what {
-                Use::Skip | Use::Key | Use::Id | Use::Group { .. } | Use::Reviewer | Use::Watch => {}
-                Use::Score { evaluator, sign } => scores[row + evaluator] = number * sign,
-                Use::Reward { sign } => batch.rewards.push(number * sign),
-                Use::Probability => batch.probabilities.push(number),
+                ColumnUse::Skip
+                | ColumnUse::Key
+                | ColumnUse::Id
+                | ColumnUse::Group { .. }
+                | ColumnUse::Reviewer
+                | ColumnUse::Watch => {}
+                ColumnUse::Score { evaluator, sign } => scores[row + evaluator] = number * sign,
+                ColumnUse::Reward { sign } => batch.rewards.push(number * sign),
+                ColumnUse::Probability => batch.probabilities.push(number),
             }
         }
     }
-    if ask.records {
+    if plan.records {
         batch.starts.push(block.len());
     }
     batch.late = late;
-    batch.scores = Layout::Rows(scores);
+    batch.scores = BatchLayout::Rows(scores);
     Ok(batch)
 }
 
-/// A JSON value as a number: numbers, null, true and false, and strings that hold what a cell of text may.
-pub(super) fn read(notation: &Notation, text: &str) -> Cell {
+/// Reads a JSON value as a number: numbers, null, true, false, and strings that hold a number as a
+/// text cell may.
+pub(super) fn read(notation: &Notation, text: &str) -> ParsedCell {
     match text.as_bytes().first() {
         Some(b'"') => notation.read(plain(text).as_bytes()),
-        Some(b'[' | b'{') => Cell::NotANumber,
-        Some(b't') => Cell::Number(1.0),
-        Some(b'f') => Cell::Number(0.0),
-        Some(b'n') | None => Cell::Missing,
-        // What JSON writes as a number has a point, whatever people say of their text.
-        Some(_) => match number::parse(text.as_bytes()) {
-            Cell::Number(value) if notation.na.is_missing(value) => Cell::Missing,
+        Some(b'[' | b'{') => ParsedCell::NotANumber,
+        Some(b't') => ParsedCell::Number(1.0),
+        Some(b'f') => ParsedCell::Number(0.0),
+        Some(b'n') | None => ParsedCell::Missing,
+        // JSON numbers always have a decimal point, whatever decimal mark was set for text.
+        Some(_) => match cell_number::parse(text.as_bytes()) {
+            ParsedCell::Number(value) if notation.na.is_missing(value) => ParsedCell::Missing,
             cell => cell,
         },
     }
 }
 
-/// A JSON value as text: strings without their quotes, null as nothing, the rest as written.
+/// A JSON value as text: strings without quotes, null as empty text, the rest as written.
 pub(super) fn plain(text: &str) -> String {
     if text == "null" {
         return String::new();
@@ -140,16 +146,16 @@ pub(super) fn plain(text: &str) -> String {
     serde_json::from_str::<String>(text).unwrap_or_else(|_| text.into())
 }
 
-/// Takes the wanted values out of one object and passes over the rest.
-struct Takes<'w, 'c, 'de> {
-    ways: &'w Ways,
-    ask: &'w Ask,
+/// Collects the requested values of one object and skips the rest.
+struct FieldVisitor<'w, 'c, 'de> {
+    ways: &'w FieldPaths,
+    plan: &'w ScanPlan,
     cells: &'c mut [Option<&'de RawValue>],
-    /// Is told of keys that are no columns.
+    /// Receives each key that is not a column.
     stranger: &'c mut dyn FnMut(&str),
 }
 
-impl<'de> DeserializeSeed<'de> for Takes<'_, '_, 'de> {
+impl<'de> DeserializeSeed<'de> for FieldVisitor<'_, '_, 'de> {
     type Value = ();
 
     fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -157,13 +163,13 @@ impl<'de> DeserializeSeed<'de> for Takes<'_, '_, 'de> {
     }
 }
 
-impl Takes<'_, '_, '_> {
+impl FieldVisitor<'_, '_, '_> {
     fn is_wanted(&self, column: usize) -> bool {
-        self.ask.uses[column] != Use::Skip
+        self.plan.uses[column] != ColumnUse::Skip
     }
 }
 
-impl<'de> Visitor<'de> for Takes<'_, '_, 'de> {
+impl<'de> Visitor<'de> for FieldVisitor<'_, '_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -178,7 +184,7 @@ impl<'de> Visitor<'de> for Takes<'_, '_, 'de> {
                 continue;
             };
             let column = way.column.filter(|&column| self.is_wanted(column));
-            let goes_on = way.wants(self.ask);
+            let goes_on = way.wants(self.plan);
             if column.is_none() && !goes_on {
                 map.next_value::<IgnoredAny>()?;
                 continue;
@@ -187,20 +193,22 @@ impl<'de> Visitor<'de> for Takes<'_, '_, 'de> {
             if let Some(column) = column
                 && self.cells[column].replace(value).is_some()
             {
-                return Err(de::Error::custom(format!("the key `{key}` stands twice")));
+                return Err(de::Error::custom(format!("the key `{key}` occurs twice")));
             }
             if goes_on && is_object(value) {
-                within(way, self.ask, (value, &key), self.cells, self.stranger).map_err(de::Error::custom)?;
+                visit_nested(way, self.plan, (value, &key), self.cells, self.stranger)
+                    .map_err(de::Error::custom)?;
             }
         }
         Ok(())
     }
 }
 
-/// Takes the wanted values out of an object within, whose dotted name is told; numbers that are no columns are strangers.
-fn within<'de>(
-    ways: &Ways,
-    ask: &Ask,
+/// Collects the requested values of a nested object, whose dotted name is given. Numbers under
+/// unknown keys are passed to `stranger`.
+fn visit_nested<'de>(
+    ways: &FieldPaths,
+    plan: &ScanPlan,
     (object, name): (&'de RawValue, &str),
     cells: &mut [Option<&'de RawValue>],
     stranger: &mut dyn FnMut(&str),
@@ -212,20 +220,20 @@ fn within<'de>(
             }
             continue;
         };
-        if let Some(column) = way.column.filter(|&column| ask.uses[column] != Use::Skip) {
+        if let Some(column) = way.column.filter(|&column| plan.uses[column] != ColumnUse::Skip) {
             cells[column] = Some(value);
         }
-        if way.wants(ask) && is_object(value) {
-            within(way, ask, (value, &format!("{name}.{key}")), cells, stranger)?;
+        if way.wants(plan) && is_object(value) {
+            visit_nested(way, plan, (value, &format!("{name}.{key}")), cells, stranger)?;
         }
     }
     Ok(())
 }
 
-impl Ways {
-    /// Whether something is wanted further on.
-    fn wants(&self, ask: &Ask) -> bool {
-        let wanted = |way: &Ways| way.column.is_some_and(|column| ask.uses[column] != Use::Skip);
-        self.on.values().any(|way| wanted(way) || way.wants(ask))
+impl FieldPaths {
+    /// Whether a requested column lies below this key.
+    fn wants(&self, plan: &ScanPlan) -> bool {
+        let wanted = |way: &FieldPaths| way.column.is_some_and(|column| plan.uses[column] != ColumnUse::Skip);
+        self.on.values().any(|way| wanted(way) || way.wants(plan))
     }
 }

@@ -1,25 +1,26 @@
-//! JSON lines on their way out: an object a row.
+//! JSON lines output: one object per row.
 
-use crate::column::Slab;
 use crate::error::Error;
-use crate::write::{Aside, Sink, Squeeze};
+use crate::output_rows::OutputRows;
+use crate::write::{CompressedWriter, PendingFile, TableSink};
 use std::path::Path;
 
+/// The writer of JSON lines.
 pub(super) struct JsonSink {
-    out: Squeeze,
+    out: CompressedWriter,
 }
 
 impl JsonSink {
-    pub(super) fn new(aside: Aside, name: &Path) -> Result<Self, Error> {
-        Ok(JsonSink { out: Squeeze::new(aside, name)? })
+    pub(super) fn new(aside: PendingFile, name: &Path) -> Result<Self, Error> {
+        Ok(JsonSink { out: CompressedWriter::new(aside, name)? })
     }
 }
 
-impl Sink for JsonSink {
-    fn write(&mut self, slab: &Slab) -> Result<(), Error> {
+impl TableSink for JsonSink {
+    fn write(&mut self, output: &OutputRows) -> Result<(), Error> {
         let mut text = String::new();
-        for row in 0..slab.rows {
-            record(&mut text, slab, row);
+        for row in 0..output.rows {
+            record(&mut text, output, row);
         }
         self.out.put(text.as_bytes())
     }
@@ -29,10 +30,11 @@ impl Sink for JsonSink {
     }
 }
 
-fn record(out: &mut String, slab: &Slab, row: usize) {
+/// Appends one row as a JSON object. Missing columns are omitted.
+fn record(out: &mut String, output: &OutputRows, row: usize) {
     out.push('{');
     let mut first = true;
-    for (name, column) in slab.names.iter().zip(&slab.columns) {
+    for (name, column) in output.names.iter().zip(&output.columns) {
         if let Some(value) = column.json(row) {
             if !std::mem::take(&mut first) {
                 out.push(',');

@@ -1,20 +1,22 @@
-//! Tables in memory: Arrow record batches, all of them at hand, or out of a stream.
+//! Tables in memory: Arrow record batches, either all at hand or from a stream.
 //!
-//! Where batches end says nothing about the rows: small ones are put together, large ones cut, and no result depends on
-//! it. Only the columns asked for are touched, and doubles and floats are not copied.
+//! Batch boundaries never influence a result: small batches are joined and large ones split. Only
+//! the requested columns are read, and doubles and floats are not copied.
 
 mod stream;
 
-pub(crate) use stream::Stream;
+pub(crate) use stream::BatchStream;
 
 use super::arrow;
-use super::{Cut, Each, Fetch, Format, Parsed, Show, Source, Stretch, Unit};
-use crate::ask::Ask;
-use crate::column::Slab;
+use super::{
+    BatchCallback, Format, OutputColumns, ParsedBatch, RowRange, RowRequest, RowSource, UnitReader, WorkUnit,
+};
+use crate::cell_number::Notation;
 use crate::error::Error;
-use crate::number::Notation;
-use crate::roles::Found;
-use crate::scan::Part;
+use crate::output_rows::OutputRows;
+use crate::roles::ColumnInfo;
+use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{ArrowError, SchemaRef};
 use std::ops::Range;
@@ -22,28 +24,30 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What messages call a table in memory.
+/// The name of a table in memory in messages.
 pub(crate) const NAME: &str = "table in memory";
 
-/// Rows of one unit of work, and of one batch: its columns stay in the cache while they are used.
-const STRETCH: usize = 1 << 16;
+/// Rows per unit of work.
+const UNIT_ROWS: usize = 1 << 16;
+
+/// Rows per batch, so that its columns stay in the cache while they are used.
 const BATCH: usize = 1 << 13;
 
-/// Record batches at hand.
+/// A table whose record batches are all at hand.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryTable {
     batches: Vec<RecordBatch>,
-    /// The number of each batch's first row, and of all rows.
+    /// The number of each batch's first row, followed by the total number of rows.
     firsts: Vec<usize>,
-    columns: Vec<Found>,
-    /// Bytes of a row, about.
+    columns: Vec<ColumnInfo>,
+    /// Approximate bytes per row.
     width: u64,
-    /// What messages call it.
+    /// The name shown in messages.
     path: PathBuf,
 }
 
-impl Memory {
-    pub(crate) fn new(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Memory, Error> {
+impl MemoryTable {
+    pub(crate) fn new(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<MemoryTable, Error> {
         let columns = arrow::columns(Path::new(NAME), schema)?;
         let mut firsts = vec![0];
         for (at, batch) in batches.iter().enumerate() {
@@ -54,24 +58,26 @@ impl Memory {
             let columns = columns.into_iter().map(|found| found.name).collect();
             return Err(Error::NoRows { path: NAME.into(), columns });
         }
-        Ok(Memory { batches, firsts, columns, width: row_bytes(schema), path: NAME.into() })
+        Ok(MemoryTable { batches, firsts, columns, width: row_bytes(schema), path: NAME.into() })
     }
 
-    /// The same with its columns told by their first cells, not by their types alone.
-    pub(crate) fn looked_at(mut self, notation: &Notation) -> Memory {
+    /// Detects the column kinds from the first cells, not from the types alone.
+    pub(crate) fn looked_at(mut self, notation: &Notation) -> MemoryTable {
         arrow::look(&mut self.columns, self.batches.iter(), notation);
         self
     }
 
-    /// The same, made from a file.
-    pub(crate) fn called(self, path: &Path) -> Memory {
-        Memory { path: path.into(), ..self }
+    /// Sets the path shown in messages, for a table that was read from a file.
+    pub(crate) fn called(self, path: &Path) -> MemoryTable {
+        MemoryTable { path: path.into(), ..self }
     }
 
-    /// The rows from `start` on, up to `rows` of them, as slices of the batches that have them.
+    /// Up to `rows` rows from row `start` on: each piece is a batch, its first row, and a number of
+    /// rows.
     fn pieces(&self, start: usize, rows: usize) -> Vec<(&RecordBatch, usize, usize)> {
         let end = start + rows;
-        // The last batch that begins at or before the row has it; empty ones before it begin there too.
+        // The last batch that starts at or before the row contains it; batches before it that start
+        // there too are empty.
         let mut at = self.firsts.partition_point(|&first| first <= start).saturating_sub(1);
         let (mut row, mut pieces) = (start, Vec::new());
         while row < end && at < self.batches.len() {
@@ -85,7 +91,7 @@ impl Memory {
     }
 }
 
-impl Source for Memory {
+impl RowSource for MemoryTable {
     fn path(&self) -> &Path {
         &self.path
     }
@@ -94,7 +100,7 @@ impl Source for Memory {
         Format::Parquet
     }
 
-    fn columns(&self) -> &[Found] {
+    fn columns(&self) -> &[ColumnInfo] {
         &self.columns
     }
 
@@ -102,7 +108,7 @@ impl Source for Memory {
         Some(self.width * self.firsts[self.batches.len()] as u64)
     }
 
-    fn by_number(&self) -> bool {
+    fn is_seekable(&self) -> bool {
         true
     }
 
@@ -110,45 +116,49 @@ impl Source for Memory {
         true
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
         let rows = self.firsts[self.batches.len()];
-        Ok(Box::new(Stretches { rows, next: 0, width: self.width, bytes: bytes.clone() }))
+        Ok(Box::new(MemoryUnits { rows, next: 0, width: self.width, bytes: bytes.clone() }))
     }
 
     fn rows(&self) -> Option<u64> {
         Some(self.firsts[self.batches.len()] as u64)
     }
 
-    fn cut_some(&self, rows: &[Range<u64>], _bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
-        Ok(Box::new(SomeRows(rows.iter().rev().cloned().collect())))
+    fn units_of_rows(
+        &self,
+        rows: &[Range<u64>],
+        _bytes: &Arc<AtomicU64>,
+    ) -> Result<Box<dyn UnitReader + '_>, Error> {
+        Ok(Box::new(SelectedRanges(rows.iter().rev().cloned().collect())))
     }
 
-    fn lines(&self, unit: &Unit) -> u64 {
-        unit.stretch.rows as u64
+    fn lines(&self, unit: &WorkUnit) -> u64 {
+        unit.range.rows as u64
     }
 
-    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
-        let Stretch { start, rows, .. } = unit.stretch;
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
+        let RowRange { start, rows, .. } = unit.range;
         let mut row = 0;
-        // A batch ends where one of theirs ends, unless that is small: then several are put together.
+        // A batch ends where an input batch ends, but small input batches are joined.
         while row < rows {
             let mut pieces = self.pieces(start + row, BATCH.min(rows - row));
             if pieces[0].2 >= BATCH / 2 {
                 pieces.truncate(1);
             }
             let count: usize = pieces.iter().map(|piece| piece.2).sum();
-            parse(&self.path, &pieces, count, ask, each).map_err(|e| e.moved_down(row as u64))?;
+            parse(&self.path, &pieces, count, plan, each).map_err(|e| e.moved_down(row as u64))?;
             row += count;
         }
         Ok(())
     }
 
-    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
         whole(part, show)
     }
 
-    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
-        let one = |row: &Fetch<'_>| {
+    fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+        let one = |row: &RowRequest<'_>| {
             let at = self.firsts.partition_point(|&first| first <= row.row as usize).saturating_sub(1);
             (at, row.row as usize - self.firsts[at])
         };
@@ -156,29 +166,29 @@ impl Source for Memory {
         let batches: Vec<&RecordBatch> = self.batches.iter().collect();
         let taken =
             arrow_select::interleave::interleave_record_batch(&batches, &places).map_err(Error::from)?;
-        Ok(arrow::slab(&taken, show))
+        Ok(arrow::output_rows(&taken, show))
     }
 }
 
-/// Bytes of a row, about: for showing how far a pass has come.
+/// Approximate bytes per row, for progress.
 fn row_bytes(schema: &SchemaRef) -> u64 {
     8 * schema.fields().len() as u64
 }
 
-/// Pieces of batches become one batch of ours.
+/// Joins pieces of record batches and parses them as one batch.
 fn parse(
     path: &Path,
     pieces: &[(&RecordBatch, usize, usize)],
     rows: usize,
-    ask: &Ask,
-    each: &mut Each<'_>,
+    plan: &ScanPlan,
+    each: &mut BatchCallback<'_>,
 ) -> Result<(), Error> {
-    let wanted = arrow::wanted(ask);
+    let wanted = arrow::wanted(plan);
     let column = |at: usize| {
         pieces.iter().map(|(batch, start, rows)| batch.column(wanted[at]).slice(*start, *rows)).collect()
     };
-    let batch = arrow::batch(path, rows, &wanted, ask, column)?;
-    let arrays = if ask.records {
+    let batch = arrow::batch(path, rows, &wanted, plan, column)?;
+    let arrays = if plan.records {
         let slices: Vec<RecordBatch> =
             pieces.iter().map(|(batch, start, rows)| batch.slice(*start, *rows)).collect();
         Some(match &slices[..] {
@@ -190,15 +200,17 @@ fn parse(
     } else {
         None
     };
-    each(Parsed { batch, text: &[], arrays })
+    each(ParsedBatch { batch, text: &[], arrays })
 }
 
-fn whole(part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
-    let gone = || Error::from(ArrowError::InvalidArgumentError("rows that were there are gone".into()));
-    Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
+fn whole(part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+    let gone =
+        || Error::from(ArrowError::InvalidArgumentError("rows disappeared while the table was read".into()));
+    Ok(arrow::output_rows(part.arrays.as_ref().ok_or_else(gone)?, show))
 }
 
-/// Every batch has the columns of the schema; what is said beside them (nulls, metadata) may differ.
+/// Errors unless a batch has the names and types of the schema. Nullability and metadata may
+/// differ.
 fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), Error> {
     let about = |schema: &SchemaRef| {
         let fields = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));
@@ -211,14 +223,14 @@ fn same_columns(schema: &SchemaRef, other: &SchemaRef, at: usize) -> Result<(), 
     Err(Error::Arrow { path: NAME.into(), reason })
 }
 
-/// Some stretches of a table, the last one first.
-struct SomeRows(Vec<Range<u64>>);
+/// The units of a pass over selected row ranges, in reverse order so that the next one is last.
+struct SelectedRanges(Vec<Range<u64>>);
 
-impl Cut for SomeRows {
-    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
+impl UnitReader for SelectedRanges {
+    fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
         let Some(rows) = self.0.pop() else { return Ok(false) };
-        unit.stretch = Stretch {
-            piece: 0,
+        unit.range = RowRange {
+            row_group: 0,
             start: rows.start as usize,
             rows: (rows.end - rows.start) as usize,
             bytes: 0,
@@ -227,20 +239,20 @@ impl Cut for SomeRows {
     }
 }
 
-/// The stretches of a table, in order.
-struct Stretches {
+/// The units of a pass over the whole table, in order.
+struct MemoryUnits {
     rows: usize,
     next: usize,
     width: u64,
     bytes: Arc<AtomicU64>,
 }
 
-impl Cut for Stretches {
-    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
-        let rows = STRETCH.min(self.rows - self.next);
-        unit.stretch = Stretch { piece: 0, start: self.next, rows, bytes: self.width * rows as u64 };
+impl UnitReader for MemoryUnits {
+    fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
+        let rows = UNIT_ROWS.min(self.rows - self.next);
+        unit.range = RowRange { row_group: 0, start: self.next, rows, bytes: self.width * rows as u64 };
         self.next += rows;
-        self.bytes.fetch_add(unit.stretch.bytes, Ordering::Relaxed);
+        self.bytes.fetch_add(unit.range.bytes, Ordering::Relaxed);
         Ok(rows > 0)
     }
 }

@@ -1,14 +1,16 @@
-//! A stream of record batches, read once, as they come: memory is bounded by the batch.
+//! A table read once from a stream of record batches, with memory bounded by the batch.
 
 use super::{NAME, parse, row_bytes, same_columns, whole};
-use crate::ask::Ask;
-use crate::column::Slab;
+use crate::cell_number::Notation;
+use crate::detect::ROWS;
 use crate::error::Error;
-use crate::format::{Cut, Each, Fetch, Format, Record, Show, Source, Unit, arrow};
-use crate::look::ROWS;
-use crate::number::Notation;
-use crate::roles::Found;
-use crate::scan::Part;
+use crate::format::{
+    BatchCallback, Format, OutputColumns, RowRequest, RowSource, StoredRow, UnitReader, WorkUnit, arrow,
+};
+use crate::output_rows::OutputRows;
+use crate::roles::ColumnInfo;
+use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use std::fmt;
@@ -16,18 +18,18 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-type Reader = Box<dyn RecordBatchReader + Send>;
+type BatchReader = Box<dyn RecordBatchReader + Send>;
 
-/// A stream, until it is read.
-pub(crate) struct Stream {
-    reader: Mutex<Option<Reader>>,
+/// A stream of record batches; it can be read once.
+pub(crate) struct BatchStream {
+    reader: Mutex<Option<BatchReader>>,
     schema: SchemaRef,
-    columns: Vec<Found>,
+    columns: Vec<ColumnInfo>,
 }
 
-impl Stream {
-    /// Reads as much of it as is looked at to tell what columns hold; that is not lost.
-    pub(crate) fn new(mut reader: Reader, notation: &Notation) -> Result<Stream, Error> {
+impl BatchStream {
+    /// Reads the first batches to detect the column kinds; the pass begins with those batches.
+    pub(crate) fn new(mut reader: BatchReader, notation: &Notation) -> Result<BatchStream, Error> {
         let schema = reader.schema();
         let mut columns = arrow::columns(Path::new(NAME), &schema)?;
         let (mut first, mut rows) = (Vec::new(), 0);
@@ -40,23 +42,23 @@ impl Stream {
         }
         arrow::look(&mut columns, first.iter(), notation);
         let all = first.into_iter().map(Ok).chain(reader);
-        let reader: Reader = Box::new(RecordBatchIterator::new(all, schema.clone()));
-        Ok(Stream { reader: Mutex::new(Some(reader)), schema, columns })
+        let reader: BatchReader = Box::new(RecordBatchIterator::new(all, schema.clone()));
+        Ok(BatchStream { reader: Mutex::new(Some(reader)), schema, columns })
     }
 
-    /// All batches of a stream at once.
+    /// Reads all batches of a stream into memory.
     pub(crate) fn collect(stream: impl RecordBatchReader) -> Result<Vec<RecordBatch>, Error> {
         stream.map(|batch| batch.map_err(Error::from)).collect()
     }
 }
 
-impl fmt::Debug for Stream {
+impl fmt::Debug for BatchStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stream").field("schema", &self.schema).finish_non_exhaustive()
     }
 }
 
-impl Source for Stream {
+impl RowSource for BatchStream {
     fn path(&self) -> &Path {
         Path::new(NAME)
     }
@@ -65,7 +67,7 @@ impl Source for Stream {
         Format::Parquet
     }
 
-    fn columns(&self) -> &[Found] {
+    fn columns(&self) -> &[ColumnInfo] {
         &self.columns
     }
 
@@ -73,55 +75,61 @@ impl Source for Stream {
         None
     }
 
-    /// What has gone by is gone: rows that may be wanted are kept during the pass.
-    fn by_number(&self) -> bool {
+    /// False, because the stream is gone after the pass.
+    fn is_seekable(&self) -> bool {
         false
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
         let reader = reader.ok_or_else(|| Error::ReadOnce { path: NAME.into() })?;
-        Ok(Box::new(Units { reader, schema: &self.schema, batches: 0, held: None, bytes: bytes.clone() }))
+        Ok(Box::new(StreamUnits {
+            reader,
+            schema: &self.schema,
+            batches: 0,
+            held: None,
+            bytes: bytes.clone(),
+        }))
     }
 
-    fn lines(&self, unit: &Unit) -> u64 {
+    fn lines(&self, unit: &WorkUnit) -> u64 {
         unit.arrays.as_ref().map_or(0, |arrays| arrays.num_rows() as u64)
     }
 
-    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
         let Some(arrays) = unit.arrays.take() else { return Ok(()) };
         let rows = arrays.num_rows();
-        parse(self.path(), &[(&arrays, 0, rows)], rows, ask, each)
+        parse(self.path(), &[(&arrays, 0, rows)], rows, plan, each)
     }
 
-    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
         whole(part, show)
     }
 
-    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
+    fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
         let kept: Vec<&RecordBatch> = rows
             .iter()
             .filter_map(|row| match row.record {
-                Record::Row(row) => Some(row),
-                Record::None | Record::Text(_) => None,
+                StoredRow::Row(row) => Some(row),
+                StoredRow::None | StoredRow::Text(_) => None,
             })
             .collect();
         let together = arrow_select::concat::concat_batches(&self.schema, kept).map_err(Error::from)?;
-        Ok(arrow::slab(&together, show))
+        Ok(arrow::output_rows(&together, show))
     }
 }
 
-/// The batches of a stream, cut where they are large.
-struct Units<'a> {
-    reader: Reader,
+/// The units of a pass over a stream: its batches, with large ones split.
+struct StreamUnits<'a> {
+    reader: BatchReader,
     schema: &'a SchemaRef,
     batches: usize,
     held: Option<RecordBatch>,
     bytes: Arc<AtomicU64>,
 }
 
-impl Cut for Units<'_> {
-    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
+impl UnitReader for StreamUnits<'_> {
+    fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
         while self.held.is_none() {
             let Some(batch) = self.reader.next() else { return Ok(false) };
             let batch = batch.map_err(Error::from)?;

@@ -1,14 +1,15 @@
-//! Some rows of a file by their numbers.
+//! Fetching selected rows of a Parquet file by number.
 
-use super::guard::{broken, guarded};
-use super::stretch::From;
+use super::panics::{broken, guarded};
+use super::row_range::ParquetInput;
 use crate::error::Error;
 use ::parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use arrow_array::RecordBatch;
 
-/// Some columns of some rows, in the order of the rows, which must ascend; row groups are read by several threads.
+/// Reads some columns of the given rows, whose numbers must ascend. Row groups are spread over the
+/// threads.
 pub(super) fn rows(
-    from: &From<'_>,
+    from: &ParquetInput<'_>,
     columns: &[usize],
     rows: &[u64],
     threads: usize,
@@ -46,9 +47,9 @@ pub(super) fn rows(
             .chunks(share)
             .map(|part| scope.spawn(move || part.iter().map(fetch).collect::<Result<Vec<_>, Error>>()))
             .collect();
-        let joined = workers.into_iter().map(|worker| {
-            worker.join().unwrap_or_else(|_| Err(broken(path, &"a thread that was reading it stopped")))
-        });
+        let joined = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|_| Err(broken(path, &"a reading thread panicked"))));
         joined.collect::<Result<Vec<_>, Error>>()
     })?;
     let batches: Vec<RecordBatch> = fetched.into_iter().flatten().flatten().collect();
@@ -56,6 +57,6 @@ pub(super) fn rows(
     if found == rows.len() {
         Ok(batches)
     } else {
-        Err(broken(path, &format!("{} rows were asked for and {found} found", rows.len())))
+        Err(broken(path, &format!("{} rows were requested and {found} found", rows.len())))
     }
 }

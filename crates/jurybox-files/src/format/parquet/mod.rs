@@ -1,39 +1,41 @@
-//! Parquet: read by position, a stretch of a row group at a time, only the columns asked for.
+//! Parquet: read by position, one range of a row group at a time, and only the requested columns.
 
+mod column_strip;
+mod detect;
 mod fetch;
-mod guard;
-mod look;
+mod page_memory;
 mod pages;
-mod positioned;
-mod shelf;
-mod stretch;
-mod strip;
+mod panics;
+mod positioned_file;
+mod row_range;
 mod write;
 
-pub use guard::panic_is_caught;
+pub use panics::panic_is_caught;
 
 use super::arrow;
-use super::{About, Cut, Each, Fetch, Format, Show, Source, Stretch, Unit};
-use crate::ask::Ask;
-use crate::column::{Column, Slab};
+use super::{
+    BatchCallback, Format, FormatInfo, OutputColumns, RowRange, RowRequest, RowSource, UnitReader, WorkUnit,
+};
 use crate::error::Error;
-use crate::input::Input;
-use crate::roles::Found;
-use crate::scan::Part;
+use crate::input::InputFile;
+use crate::output_rows::{OutputColumn, OutputRows};
+use crate::roles::ColumnInfo;
+use crate::scan::ScanPart;
+use crate::scan_plan::ScanPlan;
 use ::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use ::parquet::file::reader::Length;
-use guard::{broken, guarded, unreadable};
-use positioned::Positioned;
-use shelf::Shelf;
+use page_memory::PageMemory;
+use panics::{broken, guarded, unreadable};
+use positioned_file::PositionedFile;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub(super) const ABOUT: About = About {
+pub(super) const ABOUT: FormatInfo = FormatInfo {
     endings: &["parquet", "pq"],
     begins: |text| text.starts_with(b"PAR1"),
-    // It is read from its end.
+    // A pipe cannot be read: the metadata stands at the end of the file.
     streams: false,
     open: |input| Ok(Box::new(Parquet::open(input)?)),
     create: |aside, _| Ok(Box::new(write::ParquetSink::new(aside))),
@@ -42,16 +44,16 @@ pub(super) const ABOUT: About = About {
 /// A Parquet file.
 #[derive(Debug)]
 struct Parquet {
-    input: Input,
-    file: Positioned,
+    input: InputFile,
+    file: PositionedFile,
     metadata: ArrowReaderMetadata,
-    columns: Vec<Found>,
+    columns: Vec<ColumnInfo>,
 }
 
 impl Parquet {
-    fn open(input: Input) -> Result<Parquet, Error> {
+    fn open(input: InputFile) -> Result<Parquet, Error> {
         let path = &input.path;
-        let file = Positioned::new(input.file()?).map_err(|e| input.reading(e))?;
+        let file = PositionedFile::new(input.file()?).map_err(|e| input.reading(e))?;
         if file.len() == 0 {
             return Err(Error::Empty { path: path.clone() });
         }
@@ -62,21 +64,21 @@ impl Parquet {
             return Err(Error::NoRows { path: path.clone(), columns });
         }
         let mut columns = arrow::columns(path, metadata.schema())?;
-        let from = stretch::From { path, file: &file, metadata: &metadata };
-        look::look(&mut columns, &from, &input.reading.notation());
+        let from = row_range::ParquetInput { path, file: &file, metadata: &metadata };
+        detect::look(&mut columns, &from, &input.reading.notation());
         Ok(Parquet { input, file, metadata, columns })
     }
 
-    /// Columns whose scores say all that the column says, with their evaluators.
-    fn kept_as_scores(&self, show: &Show<'_>) -> Vec<(usize, usize)> {
+    /// The columns whose scores hold their values exactly, each with its evaluator.
+    fn kept_as_scores(&self, show: &OutputColumns<'_>) -> Vec<(usize, usize)> {
         let fields = self.metadata.schema().fields().iter().enumerate();
         let kept = fields.filter(|(_, field)| arrow::fits_a_number(field.data_type()));
-        let evaluator = |name: &String| show.taken.read_as(name);
+        let evaluator = |name: &String| show.roles.read_as(name);
         kept.filter_map(|(column, field)| Some((column, evaluator(field.name())?))).collect()
     }
 }
 
-impl Source for Parquet {
+impl RowSource for Parquet {
     fn path(&self) -> &Path {
         &self.input.path
     }
@@ -85,7 +87,7 @@ impl Source for Parquet {
         Format::Parquet
     }
 
-    fn columns(&self) -> &[Found] {
+    fn columns(&self) -> &[ColumnInfo] {
         &self.columns
     }
 
@@ -93,7 +95,7 @@ impl Source for Parquet {
         self.input.size
     }
 
-    fn by_number(&self) -> bool {
+    fn is_seekable(&self) -> bool {
         true
     }
 
@@ -105,74 +107,78 @@ impl Source for Parquet {
         self.input.fingerprint()
     }
 
-    fn cut(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
-        let list = stretch::stretches(&self.metadata, self.input.size).into_iter();
-        Ok(Box::new(Stretches { list, bytes: bytes.clone() }))
+    fn units(&self, bytes: &Arc<AtomicU64>) -> Result<Box<dyn UnitReader + '_>, Error> {
+        let list = row_range::row_ranges(&self.metadata, self.input.size).into_iter();
+        Ok(Box::new(ParquetUnits { list, bytes: bytes.clone() }))
     }
 
     fn rows(&self) -> Option<u64> {
-        // By what is there to be read, not by what the file says of itself as a whole.
+        // Summed over the row groups, because the total in the file may be wrong.
         let groups = self.metadata.metadata().row_groups().iter();
         groups
             .map(|group| u64::try_from(group.num_rows()).ok())
             .try_fold(0, |sum: u64, rows| sum.checked_add(rows?))
     }
 
-    fn cut_some(&self, rows: &[Range<u64>], bytes: &Arc<AtomicU64>) -> Result<Box<dyn Cut + '_>, Error> {
-        let list = stretch::some_stretches(&self.metadata, rows).into_iter();
-        Ok(Box::new(Stretches { list, bytes: bytes.clone() }))
+    fn units_of_rows(
+        &self,
+        rows: &[Range<u64>],
+        bytes: &Arc<AtomicU64>,
+    ) -> Result<Box<dyn UnitReader + '_>, Error> {
+        let list = row_range::selected_ranges(&self.metadata, rows).into_iter();
+        Ok(Box::new(ParquetUnits { list, bytes: bytes.clone() }))
     }
 
-    fn lines(&self, unit: &Unit) -> u64 {
-        unit.stretch.rows as u64
+    fn lines(&self, unit: &WorkUnit) -> u64 {
+        unit.range.rows as u64
     }
 
-    fn parse(&self, unit: &mut Unit, ask: &Ask, each: &mut Each<'_>) -> Result<(), Error> {
-        let from = stretch::From { path: self.path(), file: &self.file, metadata: &self.metadata };
-        from.read(unit.stretch, ask, unit.scratch.of::<Shelf>(), each)
+    fn parse(&self, unit: &mut WorkUnit, plan: &ScanPlan, each: &mut BatchCallback<'_>) -> Result<(), Error> {
+        let from = row_range::ParquetInput { path: self.path(), file: &self.file, metadata: &self.metadata };
+        from.read(unit.range, plan, unit.cache.of::<PageMemory>(), each)
     }
 
-    fn whole(&self, part: &Part<'_>, show: &Show<'_>) -> Result<Slab, Error> {
-        let gone = || broken(self.path(), &"rows that were there are gone");
-        Ok(arrow::slab(part.arrays.as_ref().ok_or_else(gone)?, show))
+    fn whole_rows(&self, part: &ScanPart<'_>, show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
+        let gone = || broken(self.path(), &"rows disappeared while the table was read");
+        Ok(arrow::output_rows(part.arrays.as_ref().ok_or_else(gone)?, show))
     }
 
-    /// Columns that were read as scores are not read a second time, where the scores were kept.
-    fn fetch(&self, rows: &[Fetch<'_>], show: &Show<'_>) -> Result<Slab, Error> {
+    /// Reads the rows but for columns that equal the kept scores, which are restored from those.
+    fn fetch(&self, rows: &[RowRequest<'_>], show: &OutputColumns<'_>) -> Result<OutputRows, Error> {
         let without = rows.iter().any(|row| row.scores.is_empty());
         let kept = if without { Vec::new() } else { self.kept_as_scores(show) };
         let others = |column: usize| kept.iter().all(|(at, _)| *at != column);
         let columns: Vec<usize> = (0..self.columns.len()).filter(|&column| others(column)).collect();
         let mut numbers: Vec<u64> = rows.iter().map(|row| row.row).collect();
         numbers.sort_unstable();
-        let from = stretch::From { path: self.path(), file: &self.file, metadata: &self.metadata };
+        let from = row_range::ParquetInput { path: self.path(), file: &self.file, metadata: &self.metadata };
         let arrays = fetch::rows(&from, &columns, &numbers, show.threads)?;
         self.check_unchanged()?;
-        let place = |row: &Fetch<'_>| numbers.binary_search(&row.row).unwrap_or(0) as u64;
+        let place = |row: &RowRequest<'_>| numbers.binary_search(&row.row).unwrap_or(0) as u64;
         let order: Vec<u64> = rows.iter().map(place).collect();
         let taken = arrow::reordered(&arrays, &order).map_err(|e| broken(self.path(), &e))?;
-        let mut slab = arrow::slab(&taken, show);
+        let mut output = arrow::output_rows(&taken, show);
         for (column, evaluator) in kept {
-            let score = |row: &Fetch<'_>| row.scores.get(evaluator).copied().unwrap_or(f64::NAN);
+            let score = |row: &RowRequest<'_>| row.scores.get(evaluator).copied().unwrap_or(f64::NAN);
             let values: Vec<f64> = rows.iter().map(score).collect();
             let field = self.metadata.schema().field(column);
-            slab.set(field.name(), Column::Array(arrow::of_numbers(field.data_type(), &values)));
+            output.set(field.name(), OutputColumn::Array(arrow::of_numbers(field.data_type(), &values)));
         }
-        Ok(slab)
+        Ok(output)
     }
 }
 
-/// The stretches of a file, in order.
-struct Stretches {
-    list: std::vec::IntoIter<Stretch>,
+/// The units of a pass, in order.
+struct ParquetUnits {
+    list: std::vec::IntoIter<RowRange>,
     bytes: Arc<AtomicU64>,
 }
 
-impl Cut for Stretches {
-    fn next(&mut self, unit: &mut Unit) -> Result<bool, Error> {
-        let Some(stretch) = self.list.next() else { return Ok(false) };
-        unit.stretch = stretch;
-        self.bytes.fetch_add(stretch.bytes, Ordering::Relaxed);
+impl UnitReader for ParquetUnits {
+    fn next(&mut self, unit: &mut WorkUnit) -> Result<bool, Error> {
+        let Some(range) = self.list.next() else { return Ok(false) };
+        unit.range = range;
+        self.bytes.fetch_add(range.bytes, Ordering::Relaxed);
         Ok(true)
     }
 }

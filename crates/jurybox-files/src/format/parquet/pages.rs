@@ -1,11 +1,12 @@
-//! Numbers straight from the pages of a Parquet file, without a copy where a page holds them one after the other.
+//! Decoder for the pages of numeric Parquet columns, without a copy where values are contiguous.
 //!
-//! Flat columns of doubles, floats and integers in the plain and dictionary encodings, which is how nearly every writer
-//! writes scores. For any other column the caller goes through Arrow arrays, which know all encodings.
+//! It handles flat columns of doubles, floats and integers in the plain and dictionary encodings,
+//! the usual ones for scores. All other columns are read through Arrow arrays. Format:
+//! <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
 
-use super::positioned::Positioned;
-use super::shelf::Shelf;
-use crate::numbers::Numbers;
+use super::page_memory::PageMemory;
+use super::positioned_file::PositionedFile;
+use crate::number_column::NumberColumn;
 use ::parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use ::parquet::basic::{Compression, Encoding, Type};
 use ::parquet::column::page::{Page, PageReader};
@@ -16,31 +17,34 @@ use bytes::Bytes;
 use std::sync::Arc;
 
 /// The numbers of one column of a row group, page after page.
-pub(super) struct Pages {
-    reader: SerializedPageReader<Positioned>,
+pub(super) struct PageNumbers {
+    reader: SerializedPageReader<PositionedFile>,
     physical: Type,
     optional: bool,
-    /// Whether pages come compressed as zst, to be decompressed here; those of other kinds come decompressed.
+    /// Whether pages are decompressed (zstd) here; with other compressions the reader decompresses
+    /// them.
     packed: bool,
-    /// More bytes than that no page can have: those of the whole column, and of numbers, levels and indices of all rows.
+    /// Upper bound of a page's size in bytes: that of the column, and of the values, levels and
+    /// indices of all rows.
     largest: usize,
     dictionary: Vec<f64>,
-    /// Rows of the row group: no page can have more.
+    /// Rows of the row group, an upper bound for the rows of a page.
     rows: usize,
-    /// Rows still to be passed over, and then still to be handed out.
+    /// Rows left to skip, and rows left to return after that.
     skip: usize,
     left: usize,
 }
 
-impl Pages {
-    /// A stretch of rows of the column at this place of the schema, if its pages can be read here.
+impl PageNumbers {
+    /// Opens `left` rows of a column after skipping `skip`. `None` if its pages cannot be decoded
+    /// here.
     pub(super) fn open(
-        file: &Arc<Positioned>,
+        file: &Arc<PositionedFile>,
         metadata: &ArrowReaderMetadata,
         group: usize,
         column: usize,
         (skip, left): (usize, usize),
-    ) -> Result<Option<Pages>> {
+    ) -> Result<Option<PageNumbers>> {
         let schema = metadata.parquet_schema();
         let Some(leaf) = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == column)
         else {
@@ -68,11 +72,11 @@ impl Pages {
         let rows = usize::try_from(group.num_rows()).unwrap_or(0);
         let whole = usize::try_from(chunk.uncompressed_size()).unwrap_or(0);
         let packed = matches!(chunk.compression(), Compression::ZSTD(_));
-        // Told that they are not compressed, the reader hands out pages as they are.
+        // With compression declared as none, the reader returns compressed pages.
         let as_they_are = || chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build();
         let chunk = if packed { &as_they_are()? } else { chunk };
         let reader = SerializedPageReader::new(file.clone(), chunk, rows, None)?;
-        Ok(Some(Pages {
+        Ok(Some(PageNumbers {
             reader,
             physical,
             optional,
@@ -85,18 +89,18 @@ impl Pages {
         }))
     }
 
-    /// The next numbers: what a page has of the stretch; `None` when it is through.
-    pub(super) fn next(&mut self, shelf: &mut Shelf) -> Result<Option<Numbers>> {
+    /// The next numbers of the range, at most one page. `None` at the end of the range.
+    pub(super) fn next(&mut self, memory: &mut PageMemory) -> Result<Option<NumberColumn>> {
         while self.left > 0 {
             let Some(about) = self.reader.peek_next_page()? else { return Err(ended()) };
             match about.num_rows.or(about.num_levels) {
-                // Passed over without decompressing it.
+                // Skipped without decompressing it.
                 Some(rows) if !about.is_dict && rows <= self.skip => {
                     self.reader.skip_next_page()?;
                     self.skip -= rows;
                 }
                 _ => {
-                    let page = self.load(shelf)?;
+                    let page = self.load(memory)?;
                     let from = self.skip.min(page.len());
                     let to = page.len().min(from + self.left);
                     self.skip -= from;
@@ -110,18 +114,18 @@ impl Pages {
         Ok(None)
     }
 
-    /// The numbers of the next page of data.
-    fn load(&mut self, shelf: &mut Shelf) -> Result<Numbers> {
+    /// Reads the numbers of the next data page.
+    fn load(&mut self, memory: &mut PageMemory) -> Result<NumberColumn> {
         loop {
             let Some(page) = self.reader.get_next_page()? else { return Err(ended()) };
             let (levels, values, count, encoding) = match page {
                 Page::DictionaryPage { buf, num_values, .. } => {
-                    let bytes = self.unpacked(buf, shelf)?;
+                    let bytes = self.unpacked(buf, memory)?;
                     self.dictionary = plain(self.physical, &bytes, num_values as usize)?.into_vec();
                     continue;
                 }
                 Page::DataPage { buf, num_values, encoding, .. } => {
-                    let bytes = self.unpacked(buf, shelf)?;
+                    let bytes = self.unpacked(buf, memory)?;
                     let length = match bytes.first_chunk() {
                         Some(&length) if self.optional => 4 + u32::from_le_bytes(length) as usize,
                         _ => 0,
@@ -143,13 +147,13 @@ impl Pages {
                     let levels = within(&buf, start, end)?;
                     let values = buf.slice(end..);
                     let packed = is_compressed && !values.is_empty();
-                    let values = if packed { self.unpacked(values, shelf)? } else { values };
+                    let values = if packed { self.unpacked(values, memory)? } else { values };
                     (levels, values, num_values, encoding)
                 }
             };
             let count = count as usize;
             if count > self.rows {
-                return Err(damaged("a page announces more rows than its row group has"));
+                return Err(damaged("a page declares more rows than its row group has"));
             }
             let mut present = count;
             if self.optional {
@@ -160,20 +164,22 @@ impl Pages {
                 Encoding::PLAIN => plain(self.physical, &values, present)?,
                 Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => self.looked_up(&values, present)?,
                 other => {
-                    return Err(damaged(&format!("a page is encoded as {other}, which was not announced")));
+                    return Err(damaged(&format!(
+                        "a page is encoded as {other}, which its column does not declare"
+                    )));
                 }
             };
             return if present == count { Ok(numbers) } else { with_gaps(&levels, count, &numbers) };
         }
     }
 
-    /// A page's bytes, decompressed where that is still to be done.
-    fn unpacked(&self, bytes: Bytes, shelf: &mut Shelf) -> Result<Bytes> {
-        if self.packed { shelf.unpacked(&bytes, self.largest) } else { Ok(bytes) }
+    /// A page's bytes, decompressed unless the reader has done so.
+    fn unpacked(&self, bytes: Bytes, memory: &mut PageMemory) -> Result<Bytes> {
+        if self.packed { memory.unpacked(&bytes, self.largest) } else { Ok(bytes) }
     }
 
-    /// Indices of the dictionary as the numbers they stand for.
-    fn looked_up(&self, bytes: &[u8], count: usize) -> Result<Numbers> {
+    /// Decodes dictionary indices to numbers.
+    fn looked_up(&self, bytes: &[u8], count: usize) -> Result<NumberColumn> {
         let mut list = Vec::with_capacity(count);
         let mut unknown = false;
         if let Some((&width, indices)) = bytes.split_first() {
@@ -183,33 +189,33 @@ impl Pages {
             })?;
         }
         if unknown || list.len() != count {
-            return Err(damaged("a page refers to what is not in its dictionary"));
+            return Err(damaged("a page refers to values that are not in its dictionary"));
         }
-        Ok(Numbers::Own(list))
+        Ok(NumberColumn::Own(list))
     }
 }
 
-/// Numbers one after the other.
-fn plain(physical: Type, bytes: &Bytes, count: usize) -> Result<Numbers> {
+/// Decodes the plain encoding: numbers one after the other.
+fn plain(physical: Type, bytes: &Bytes, count: usize) -> Result<NumberColumn> {
     let size = if matches!(physical, Type::DOUBLE | Type::INT64) { 8 } else { 4 };
     if count > bytes.len() / size {
         return Err(damaged("a page is shorter than its numbers"));
     }
     let bytes = bytes.slice(..count * size);
     Ok(match physical {
-        Type::DOUBLE => Numbers::Doubles(bytes),
-        Type::FLOAT => Numbers::Floats(bytes),
-        Type::INT32 => Numbers::Own(
+        Type::DOUBLE => NumberColumn::Doubles(bytes),
+        Type::FLOAT => NumberColumn::Floats(bytes),
+        Type::INT32 => NumberColumn::Own(
             bytes.as_chunks().0.iter().map(|&bytes| f64::from(i32::from_le_bytes(bytes))).collect(),
         ),
-        _ => {
-            Numbers::Own(bytes.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes) as f64).collect())
-        }
+        _ => NumberColumn::Own(
+            bytes.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes) as f64).collect(),
+        ),
     })
 }
 
-/// The numbers that are there at their places, NaN at the others.
-fn with_gaps(levels: &[u8], count: usize, numbers: &Numbers) -> Result<Numbers> {
+/// Spreads the present numbers over `count` rows by definition level, with NaN for the gaps.
+fn with_gaps(levels: &[u8], count: usize, numbers: &NumberColumn) -> Result<NumberColumn> {
     let mut list = Vec::with_capacity(count);
     let mut used = 0;
     runs(levels, 1, count, |level, times| {
@@ -220,14 +226,14 @@ fn with_gaps(levels: &[u8], count: usize, numbers: &Numbers) -> Result<Numbers> 
             used += times;
         }
     })?;
-    Ok(Numbers::Own(list))
+    Ok(NumberColumn::Own(list))
 }
 
-/// Parquet's hybrid of runs and packed bits: `each` gets every value with how many times it stands there.
+/// Decodes Parquet's RLE/bit-packing hybrid: calls `each` with every value and its repetitions.
 fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usize)) -> Result<()> {
     let short = || damaged("a page ends within its levels or indices");
     if width > 32 {
-        return Err(damaged("a page announces indices of more than 32 bits"));
+        return Err(damaged("a page declares indices of more than 32 bits"));
     }
     let mut left = count;
     while left > 0 {
@@ -256,7 +262,7 @@ fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usi
             each(value, times);
             left -= times;
         } else {
-            // Eight values at a time; the last ones may be padding.
+            // Eight values per group; the last ones may be padding.
             let length = times.checked_mul(usize::from(width)).ok_or_else(short)?;
             let (packed, rest) = bytes.split_at_checked(length.min(bytes.len())).ok_or_else(short)?;
             bytes = rest;
@@ -280,7 +286,7 @@ fn runs(mut bytes: &[u8], width: u8, count: usize, mut each: impl FnMut(u64, usi
     Ok(())
 }
 
-/// A part of a page that should be there.
+/// A slice of a page; errors if the page is too short.
 fn within(bytes: &Bytes, from: usize, to: usize) -> Result<Bytes> {
     if to <= bytes.len() { Ok(bytes.slice(from..to)) } else { Err(damaged("a page ends within its levels")) }
 }
@@ -304,14 +310,14 @@ mod tests {
     }
 
     #[test]
-    fn runs_and_packed_bits_are_those_of_the_format() {
-        // The format's own example: 0 to 7 in three bits each.
+    fn runs_and_packed_bits_follow_the_specification() {
+        // The specification's example: 0 to 7 in three bits each.
         let packed = [0b0000_0011, 0b1000_1000, 0b1100_0110, 0b1111_1010];
         assert_eq!(expanded(&packed, 3, 8).unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(expanded(&packed, 3, 5).unwrap(), [0, 1, 2, 3, 4]);
-        // Five times 300 in two bytes, then the packed ones.
+        // Five times 300 in two bytes, then the packed values.
         assert_eq!(expanded(&[10, 44, 1], 9, 5).unwrap(), [300; 5]);
-        // Cut off, no times at all, a header without end.
+        // Truncated, zero repetitions, an endless header.
         for bad in [&packed[..3], &[10, 44], &[0, 0, 0], &[], &[0xff; 12]] {
             assert!(expanded(bad, 9, 8).is_none(), "{bad:?}");
         }

@@ -1,9 +1,9 @@
-//! Parquet on its way out.
+//! Parquet output.
 
-use crate::column::Slab;
 use crate::error::Error;
 use crate::format::arrow::as_text;
-use crate::write::{Aside, Sink};
+use crate::output_rows::OutputRows;
+use crate::write::{PendingFile, TableSink};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, IntervalUnit};
 use parquet::arrow::ArrowWriter;
@@ -13,28 +13,29 @@ use parquet::file::properties::WriterProperties;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a row group that is being written.
+/// Bytes in memory after which a row group is written out.
 const LARGEST: usize = 64 << 20;
 
+/// The writer of Parquet tables.
 pub(super) struct ParquetSink {
     path: PathBuf,
-    /// Until the first slab, which tells the types.
-    aside: Option<Aside>,
-    writer: Option<ArrowWriter<Aside>>,
+    /// The output file, until the first rows determine the column types.
+    aside: Option<PendingFile>,
+    writer: Option<ArrowWriter<PendingFile>>,
 }
 
 impl ParquetSink {
-    pub(super) fn new(aside: Aside) -> Self {
+    pub(super) fn new(aside: PendingFile) -> Self {
         ParquetSink { path: aside.path().into(), aside: Some(aside), writer: None }
     }
 }
 
-impl Sink for ParquetSink {
-    fn write(&mut self, slab: &Slab) -> Result<(), Error> {
+impl TableSink for ParquetSink {
+    fn write(&mut self, output: &OutputRows) -> Result<(), Error> {
         let refused = |e: ParquetError| failed(&self.path, e);
-        let arrays = slab
+        let arrays = output
             .batch()
-            .and_then(|batch| of_its_types(&batch))
+            .and_then(|batch| with_supported_types(&batch))
             .map_err(|e| Error::Parquet { path: self.path.clone(), reason: e.to_string() })?;
         if let Some(aside) = self.aside.take() {
             let level = ZstdLevel::try_new(3).map_err(refused)?;
@@ -45,7 +46,8 @@ impl Sink for ParquetSink {
         match &mut self.writer {
             Some(writer) => {
                 writer.write(&arrays).map_err(refused)?;
-                // A row group is held until it is whole: of long texts a million rows would be too much.
+                // A row group is held in memory until it is flushed, and rows with long texts are
+                // large.
                 if writer.in_progress_size() >= LARGEST { writer.flush().map_err(refused) } else { Ok(()) }
             }
             None => Ok(()),
@@ -60,42 +62,42 @@ impl Sink for ParquetSink {
     }
 }
 
-/// The rows with columns that Parquet has no type for as text, as CSV would have them.
-fn of_its_types(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    if batch.columns().iter().all(|array| has_a_type(array.data_type())) {
+/// Converts columns of types that Parquet lacks to text, as CSV output does.
+fn with_supported_types(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    if batch.columns().iter().all(|array| is_supported(array.data_type())) {
         return Ok(batch.clone());
     }
-    let of = |array: &ArrayRef| if has_a_type(array.data_type()) { array.clone() } else { as_text(array) };
+    let of = |array: &ArrayRef| if is_supported(array.data_type()) { array.clone() } else { as_text(array) };
     let arrays: Vec<ArrayRef> = batch.columns().iter().map(of).collect();
     let schema = batch.schema();
     let names = schema.fields().iter().map(|field| field.name());
     RecordBatch::try_from_iter_with_nullable(names.zip(arrays).map(|(name, array)| (name, array, true)))
 }
 
-/// Whether a column of this type can be written.
-fn has_a_type(data_type: &DataType) -> bool {
+/// Whether Parquet can hold a column of this type.
+fn is_supported(data_type: &DataType) -> bool {
     match data_type {
         DataType::Union(..) | DataType::Interval(IntervalUnit::MonthDayNano) => false,
-        DataType::Dictionary(_, values) => is_listed(values),
+        DataType::Dictionary(_, values) => is_supported_dictionary(values),
         DataType::RunEndEncoded(_, values) => {
             let values = values.data_type();
-            *values != DataType::Null && !values.is_nested() && has_a_type(values)
+            *values != DataType::Null && !values.is_nested() && is_supported(values)
         }
         DataType::List(field)
         | DataType::LargeList(field)
         | DataType::FixedSizeList(field, _)
         | DataType::ListView(field)
         | DataType::LargeListView(field)
-        | DataType::Map(field, _) => has_a_type(field.data_type()),
+        | DataType::Map(field, _) => is_supported(field.data_type()),
         DataType::Struct(fields) => {
-            !fields.is_empty() && fields.iter().all(|field| has_a_type(field.data_type()))
+            !fields.is_empty() && fields.iter().all(|field| is_supported(field.data_type()))
         }
         _ => true,
     }
 }
 
-/// Whether a dictionary of such values can be written, and read again by whoever reads Parquet.
-fn is_listed(values: &DataType) -> bool {
+/// Whether a dictionary of these values can be written, and read back by common Parquet readers.
+fn is_supported_dictionary(values: &DataType) -> bool {
     use DataType::{
         Binary, Decimal128, Decimal256, FixedSizeBinary, Float16, Interval, LargeBinary, LargeUtf8, Utf8,
     };
@@ -106,7 +108,7 @@ fn is_listed(values: &DataType) -> bool {
     }
 }
 
-/// The system's word, where it was the system that refused.
+/// Converts a Parquet error to ours, unwrapping the operating system's error if there is one.
 fn failed(path: &Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
