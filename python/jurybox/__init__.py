@@ -32,9 +32,9 @@ from ._learn import learn
 from ._pick import pick
 from ._prevalence import prevalence
 from ._rank import rank
-from ._show import Prevalence, Replay, Report
+from ._display import Prevalence, Replay, Report
 from ._states import merge
-from ._study import replay, report
+from ._evaluation import replay, report
 from ._wide import wide
 from .client import Client
 

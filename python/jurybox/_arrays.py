@@ -126,33 +126,33 @@ def _in_a_row(cells: Any) -> Any:
 def _groups(cells: Any) -> Doubles:
     """The numbers of the groups that cells name."""
     from . import _core
-    from ._cells import PIECE, cell_text
+    from ._column_export import PIECE, cell_text
 
     made = np.empty(len(cells), dtype=np.float64)
     # Some thousand at a time: the names of all rows at once would be a second column of them, and a larger one.
     for at in range(0, len(made), PIECE):
-        made[at : at + PIECE] = _core.groups([cell_text(cell) for cell in cells[at : at + PIECE]])
+        made[at : at + PIECE] = _core.group_codes([cell_text(cell) for cell in cells[at : at + PIECE]])
     return made
 
 
 def _groups_of(frame: Any, name: str) -> Doubles:
     """The numbers of the groups that a column of a frame names: as `learn` reads them, whatever the column is made of."""
     from . import _core
-    from ._tables import given_frame
+    from ._tables import frame_source
 
-    return _core.group_column(given_frame(frame).export([name], {"key": name}), name)
+    return _core.group_codes_of_column(frame_source(frame).export([name], {"key": name}), name)
 
 
 def _read_as_table(frame: Any, name: str) -> Doubles:
     """A column with text in it, as the library reads those of tables; what it has to say of that is a warning, or an error."""
     from . import _core
-    from ._asked import asked, warn
-    from ._tables import given
+    from ._table_options import table_options, warn
+    from ._tables import table_source
 
-    rows, ask = given(frame), asked([name])
-    found = _core.rank(rows.source(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {name: 1.0}, False, None, 0, None)
+    rows, ask = table_source(frame), table_options([name])
+    found = _core.rank(rows.export_needed(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {name: 1.0}, False, None, 0, None)
     # Through `warn`, this, `_by_name` and `scores`, to whoever handed the scores over.
-    warn([*rows.warned, *found["warned"]], stacklevel=5)
+    warn([*rows.warnings, *found["warnings"]], stacklevel=5)
     read: Doubles = found["score"]
     return read
 
@@ -163,7 +163,7 @@ def _those_there(names: Sequence[str], known: Mapping[Any, Any]) -> list[str]:
     if not here:
         raise Error(f"there is a column of none of the evaluators {', '.join(names)}", code="none-of-the-evaluators")
     if len(here) < len(names):
-        from ._asked import warn
+        from ._table_options import warn
 
         gone = (name for name in names if name not in known)
         # Through `warn`, this, `_by_name` and `scores`, to whoever handed the scores over.

@@ -17,29 +17,29 @@ __all__ = [
     "Picks",
     "Rows",
     "__version__",
-    "are_of_picks",
+    "columns_needed",
     "expand",
     "fingerprints",
-    "group_column",
-    "groups",
+    "group_codes",
+    "group_codes_of_column",
     "jury_from_parts",
     "learn",
     "learn_picks",
     "merge",
-    "needed",
-    "not_over",
     "pick",
     "picks_from_parts",
-    "plain",
     "policy_table",
     "prevalence",
+    "printable",
     "rank",
+    "refuse_overwriting",
     "replay",
     "report",
+    "resolve_evaluators",
     "rounds",
     "spec_text",
-    "taken",
-    "top",
+    "top_rows",
+    "was_picked_from",
 ]
 
 __version__: str
@@ -55,14 +55,14 @@ class Learnt:
     def used(self) -> int:
         """Examples that changed the state."""
     @property
-    def passed_over(self) -> int:
+    def ignored_rewards(self) -> int:
         """Examples that this policy does not learn from."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Jury:
-    """A policy that learns over named evaluators: it picks, takes in what picks were worth, and weighs its evaluators by it.
+    """A policy that learns over named evaluators: it picks, takes in what picks were min_reward, and weighs its evaluators by it.
 
     What it has learnt is a value: it can be pickled, copied, saved, and merged (``a + b``) with what another learnt elsewhere. There
     is no memory of "the last round": rewards come back with their `Picks`, late, in any order, in part or never. Threads may share
@@ -85,7 +85,7 @@ class Jury:
     >>> sorted(picks.items.tolist())
     [0, 2]
     >>> jury.learn(picks, [1.0, 0.0])
-    Learnt(used=2, passed_over=0)
+    Learnt(used=2, ignored_rewards=0)
     """
 
     def __new__(
@@ -129,7 +129,7 @@ class Jury:
     def observe(self, scores: Any, *, at: int | None = None) -> None:
         """Sees a round's scores, each item once, whatever was chosen from it."""
     def learn(self, picks: Any, rewards: Any, *, reviewers: Iterable[Any] | None = None, at: int | None = None) -> Learnt:
-        """Learns what picks were worth: all of them, or none where something is wrong.
+        """Learns what picks were min_reward: all of them, or none where something is wrong.
 
         `picks` are `Picks`, any part of them, also as the dicts that ``to_dicts`` wrote or as a frame of those; or the scores of items that
         nobody picked, which policies learn from where that is sound. Picks that were scored by others than this jury has are learnt by the
@@ -177,7 +177,7 @@ class Jury:
         others, with intervals that hold with probability `level`. A jury knows reviewers by a hash of their names: say whom you mean."""
     def alarms(self) -> list[Alarm]:
         """Evaluators, or rewards, that are not what they were, where the policy watches for that, as ``adaptive`` does."""
-    def reseat(self, evaluators: Iterable[str], *, invert: str | Iterable[str] | None = ...) -> None:
+    def set_evaluators(self, evaluators: Iterable[str], *, invert: str | Iterable[str] | None = ...) -> None:
         """Seats other evaluators in place of these: what was learnt stays with the names, newcomers begin with nothing."""
     def to_json(self) -> str:
         """The whole jury as one JSON document, without what it was taught with and without the state of its generator."""
@@ -340,7 +340,7 @@ class Lock:
 
 def rank(
     source: tuple[str, Any],
-    asked: Mapping[str, Any],
+    table_options: Mapping[str, Any],
     k: int,
     seed: int,
     explain: bool,
@@ -355,11 +355,11 @@ def rank(
     every_row: bool,
     watch: _Watch,
     first_row: int,
-    worth: float | None,
+    min_reward: float | None,
 ) -> dict[str, Any]: ...
 def pick(
     source: tuple[str, Any],
-    asked: Mapping[str, Any],
+    table_options: Mapping[str, Any],
     state: Jury | None,
     policy: str | None,
     options: dict[str, Any],
@@ -371,11 +371,11 @@ def pick(
     out: _Path | None,
     safe_csv: bool,
     watch: _Watch,
-    worth: float | None,
+    min_reward: float | None,
 ) -> tuple[dict[str, Any], Jury]: ...
 def learn(
     source: tuple[str, Any],
-    asked: Mapping[str, Any],
+    table_options: Mapping[str, Any],
     state: Jury | None,
     policy: str | None,
     options: dict[str, Any],
@@ -387,7 +387,7 @@ def learn(
 def learn_picks(
     picks: tuple[str, Any],
     verdicts: tuple[str, Any],
-    asked: Mapping[str, Any],
+    table_options: Mapping[str, Any],
     reward: str,
     state: Jury,
     together: bool,
@@ -396,34 +396,34 @@ def learn_picks(
 ) -> dict[str, Any]: ...
 def replay(
     source: tuple[str, Any],
-    asked: Mapping[str, Any],
+    table_options: Mapping[str, Any],
     how: Mapping[str, Any],
     states: Sequence[tuple[str, Jury]],
     weights: dict[str, float],
     watch: _Watch,
 ) -> dict[str, Any]: ...
-def report(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None, made_at: int, watch: _Watch) -> dict[str, Any]: ...
+def report(source: tuple[str, Any], table_options: Mapping[str, Any], state: Jury | None, made_at: int, watch: _Watch) -> dict[str, Any]: ...
 def prevalence(
-    source: tuple[str, Any], asked: Mapping[str, Any], how: Mapping[str, Any], state: Jury | None, watch: _Watch
+    source: tuple[str, Any], table_options: Mapping[str, Any], how: Mapping[str, Any], state: Jury | None, watch: _Watch
 ) -> dict[str, Any]: ...
-def are_of_picks(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury) -> bool: ...
-def rounds(source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None) -> tuple[int, str | None, str | None]: ...
-def taken(
-    source: tuple[str, Any], asked: Mapping[str, Any], state: Jury | None
+def was_picked_from(source: tuple[str, Any], table_options: Mapping[str, Any], state: Jury) -> bool: ...
+def rounds(source: tuple[str, Any], table_options: Mapping[str, Any], state: Jury | None) -> tuple[int, str | None, str | None]: ...
+def resolve_evaluators(
+    source: tuple[str, Any], table_options: Mapping[str, Any], state: Jury | None
 ) -> tuple[list[tuple[str, bool]], list[str]]: ...
-def top(rows: Sequence[int], values: Sequence[float], k: int, seed: int) -> list[int]: ...
-def needed(
-    frames: Sequence[tuple[str, Any]], asked: Mapping[str, Any], state: Jury | None
+def top_rows(rows: Sequence[int], values: Sequence[float], k: int, seed: int) -> list[int]: ...
+def columns_needed(
+    frames: Sequence[tuple[str, Any]], table_options: Mapping[str, Any], state: Jury | None
 ) -> tuple[list[str], list[tuple[str, bool]], str, list[str]]: ...
 def expand(patterns: Sequence[str]) -> list[PathLike[str]]: ...
-def plain(text: str, lines: bool) -> str: ...
-def not_over(read: Sequence[_Path], out: _Path) -> None: ...
+def printable(text: str, lines: bool) -> str: ...
+def refuse_overwriting(read: Sequence[_Path], out: _Path) -> None: ...
 def fingerprints(patterns: Sequence[str]) -> list[tuple[PathLike[str], str | None]]: ...
 def merge(juries: Sequence[Jury], *, again: bool = False) -> Jury: ...
 def policy_table() -> list[dict[str, Any]]: ...
 def spec_text(policy: str, options: dict[str, Any]) -> str: ...
-def groups(names: Sequence[str | None]) -> NDArray[np.float64]: ...
-def group_column(source: tuple[str, Any], name: str) -> NDArray[np.float64]: ...
+def group_codes(names: Sequence[str | None]) -> NDArray[np.float64]: ...
+def group_codes_of_column(source: tuple[str, Any], name: str) -> NDArray[np.float64]: ...
 def jury_from_parts(bytes: bytes, memory: str, seed: bytes, stream: int, place: int) -> Jury: ...
 def picks_from_parts(
     names: Sequence[str], items: Sequence[int], receipts: Sequence[str], at: Sequence[int], scores: Sequence[float],

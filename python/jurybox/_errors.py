@@ -41,7 +41,7 @@ class Error(ValueError):
         from . import _core
 
         # Names and cells come from elsewhere, and a terminal would obey what is in them.
-        super().__init__(_core.plain(message, True))
+        super().__init__(_core.printable(message, True))
         self.code = code
         self.item = item
         self.evaluator = evaluator

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._cells import (
+from ._column_export import (
     NO_SCORE,
     arrow_looked_at,
     cell_text,
@@ -26,10 +26,10 @@ from ._cells import (
     within_its_bytes,
 )
 from ._errors import Error
-from ._given import FIRST, OURS, Given, bare, free_name, listed
+from ._sources import FIRST, OURS, Source, bare, free_name, listed
 
 
-class Pandas(Given):
+class Pandas(Source):
     """A DataFrame of pandas. Its columns cross one by one: the export of a whole frame would need pyarrow, and fail for all of
     it where one column is mixed."""
 
@@ -41,9 +41,9 @@ class Pandas(Given):
     def names(self) -> list[str]:
         return self._names
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
+    def export_needed(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
         try:
-            return super().source(asked, state, whole=whole, also=also)
+            return super().export_needed(asked, state, whole=whole, also=also)
         except Error as error:
             if error.code == "unknown-column" and error.column in self.native.index.names:
                 message = f"`{error.column}` is the index of this frame, and no column: pass frame.reset_index()"
@@ -53,7 +53,7 @@ class Pandas(Given):
     def _series(self, name: str) -> Any:
         return self.native.iloc[:, self.names.index(name)]
 
-    def first(self) -> tuple[str, Any]:
+    def export_first(self) -> tuple[str, Any]:
         head = self.native.iloc[:FIRST]
         return "frame-columns", [(name, *pandas_first(head.iloc[:, at])) for at, name in enumerate(self.names)]
 
@@ -66,7 +66,7 @@ class Pandas(Given):
             made.append((name, values, missing))
         return "frame-columns", made
 
-    def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+    def export_rows(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         made = []
         for name in self.names:
             series = self._series(name)
@@ -79,7 +79,7 @@ class Pandas(Given):
             made.append((name, values, missing))
         return "frame-columns", made
 
-    def all_columns(self) -> tuple[str, Any]:
+    def export_all(self) -> tuple[str, Any]:
         made = []
         for at, name in enumerate(self.names):
             series = self.native.iloc[:, at]
@@ -88,10 +88,10 @@ class Pandas(Given):
             made.append((name, values, missing))
         return "columns", made
 
-    def result(self, rows: _core.Rows) -> Any:
+    def from_core(self, rows: _core.Rows) -> Any:
         return rows.to_pandas()
 
-    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+    def take(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         native = self.native
         # Pandas cannot take rows of columns in another machine's order of bytes.
         foreign = [at for at, dtype in enumerate(native.dtypes) if isinstance(dtype, np.dtype) and not dtype.isnative]
@@ -118,14 +118,14 @@ def _pandas_taken(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
     return taken
 
 
-class Polars(Given):
+class Polars(Source):
     """A DataFrame of polars: its chunks cross as they are."""
 
     @property
     def names(self) -> list[str]:
         return list(self.native.columns)
 
-    def first(self) -> tuple[str, Any]:
+    def export_first(self) -> tuple[str, Any]:
         import polars as pl
 
         def may_be_scores(dtype: Any) -> bool:
@@ -139,7 +139,7 @@ class Polars(Given):
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self._with_known_types(self.native.select(list(names)), names)
 
-    def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+    def export_rows(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self._with_known_types(self.native, needed)
 
     def _with_known_types(self, frame: Any, needed: Sequence[str]) -> Any:
@@ -156,7 +156,7 @@ class Polars(Given):
                 made.append(frame[name].cast(pl.String))
         return frame.with_columns(made) if made else frame
 
-    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+    def take(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         import polars as pl
 
         frame = self.native if rows is None else self.native[rows]
@@ -164,11 +164,11 @@ class Polars(Given):
         made = [pl.Series(free_name(names, name), listed(values)) for name, values in front.items()]
         return pl.DataFrame(made).hstack(frame) if made else frame
 
-    def result(self, rows: _core.Rows) -> Any:
+    def from_core(self, rows: _core.Rows) -> Any:
         return rows.to_polars()
 
 
-class Arrow(Given):
+class Arrow(Source):
     """A table or a batch of pyarrow."""
 
     def __init__(self, native: Any) -> None:
@@ -178,7 +178,7 @@ class Arrow(Given):
     def names(self) -> list[str]:
         return list(self.native.schema.names)
 
-    def first(self) -> tuple[str, Any]:
+    def export_first(self) -> tuple[str, Any]:
         import pyarrow as pa
 
         head = self.native.slice(0, FIRST)
@@ -189,7 +189,7 @@ class Arrow(Given):
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.native.select(list(names))
 
-    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+    def take(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         import pyarrow as pa
 
         frame = self.native if rows is None else takeable(self.native).take(pa.array(rows))
@@ -198,7 +198,7 @@ class Arrow(Given):
             frame = frame.add_column(at, free_name(names, name), pa.array(listed(values)))
         return frame
 
-    def result(self, rows: _core.Rows) -> Any:
+    def from_core(self, rows: _core.Rows) -> Any:
         return rows.to_arrow()
 
 
@@ -232,7 +232,7 @@ def _plain_column(column: Any, type_: Any) -> Any:
     return column.cast(type_)
 
 
-class Other(Given):
+class Other(Source):
     """A frame of another library that narwhals knows."""
 
     def __init__(self, native: Any, frame: Any) -> None:
@@ -243,16 +243,16 @@ class Other(Given):
     def names(self) -> list[str]:
         return list(self.frame.columns)
 
-    def first(self) -> tuple[str, Any]:
-        return Arrow(self.frame.head(FIRST).to_arrow()).first()
+    def export_first(self) -> tuple[str, Any]:
+        return Arrow(self.frame.head(FIRST).to_arrow()).export_first()
 
-    def all_columns(self) -> tuple[str, Any]:
+    def export_all(self) -> tuple[str, Any]:
         return "stream", self.frame.to_arrow()
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         return "frame-stream", self.frame.select(list(names)).to_arrow()
 
-    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+    def take(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         import narwhals.stable.v2 as nw
 
         frame = self.frame if rows is None else self.frame[rows.tolist()]

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, logger, names, tell, whole_or_none
+from ._table_options import Long, Missing, Names, Numbers, Path, file_options, table_options, default_policy, logger, names, tell, whole_or_none
 from ._core import Jury
 from ._errors import Error
-from ._given import OURS, Given, bare
+from ._sources import OURS, Source, bare
 from ._progress import Bar, Watch
 from ._states import turn
-from ._tables import given, returned
+from ._tables import returned_source, table_source
 
 
 def learn(
@@ -98,26 +98,26 @@ def learn(
     at = whole_or_none(at, "at")
     if options and policy is None:
         policy = default_policy()
-    written = as_written(input_format, delimiter, header, decimal, na, long)
-    rows = None if data is None else given(data, long=written["long"])
+    files = file_options(input_format, delimiter, header, decimal, na, long)
+    rows = None if data is None else table_source(data, long=files["long"])
     with turn(state, wait, changes=True) as (jury, write), Bar(progress) as bar:
         if rows is None:
             if jury is None:
                 raise Error("picks are learnt by the state that they were picked by: pass state=", code="state")
-            found, after = _learn_picks(picks, verdicts, id, reward, reviewer, invert, jury, again, threads, written, bar, label), jury
+            found, after = _learn_picks(picks, verdicts, id, reward, reviewer, invert, jury, again, threads, files, bar, label), jury
         else:
             _no_picks(rows)
-            ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written, reviewer, context, label)
+            ask = table_options(evaluators, id, ignore, invert, reward, None, round, threads, files, reviewer, context, label)
             # By one column of ids rows are known again; several that travel along need not cross.
             known = names(id) if len(names(id)) == 1 else []
-            found, after = _core.learn(rows.source(ask, jury, also=known), ask, jury, policy, options, at, names(drop), again, bar.watch)
+            found, after = _core.learn(rows.export_needed(ask, jury, also=known), ask, jury, policy, options, at, names(drop), again, bar.watch)
         write(after)
     tell(found, rows)
     logger.info("learnt: %s", found["taught"])
     return after
 
 
-def _no_picks(rows: Given) -> None:
+def _no_picks(rows: Source) -> None:
     """Refuses what `pick` gave: its rows have been seen. Files and streams are looked at by the compiled part."""
     if not rows.is_frame:
         return
@@ -132,7 +132,7 @@ def _no_picks(rows: Given) -> None:
 
 def _learn_picks(
     picks: Any, verdicts: Any, id: str | None, reward: str | None, reviewer: str | None, invert: Names, jury: Jury, again: bool,
-    threads: int | None, written: Mapping[str, Any], bar: Bar, label: Numbers,
+    threads: int | None, files: Mapping[str, Any], bar: Bar, label: Numbers,
 ) -> Any:  # fmt: skip
     if id is None:
         raise Error("verdicts are joined to picks by one column: pass id=", code="id")
@@ -140,21 +140,21 @@ def _learn_picks(
     name = reward or (known[0] if known else None)
     if name is None:
         raise Error("which column is the verdict? Pass reward=", code="reward")
-    shown = returned(picks, list(dict.fromkeys([*jury.evaluators, id, name, *OURS])))
-    told = shown if verdicts is None else returned(verdicts, [one for one in (id, name, reviewer) if one is not None])
-    ask = asked([name], None, None, invert, None, None, id, threads, written, reviewer, label=label)
+    shown = returned_source(picks, list(dict.fromkeys([*jury.evaluators, id, name, *OURS])))
+    told = shown if verdicts is None else returned_source(verdicts, [one for one in (id, name, reviewer) if one is not None])
+    ask = table_options([name], None, None, invert, None, None, id, threads, files, reviewer, label=label)
     return _core.learn_picks(_of_picks(shown, jury, id), _of_verdicts(told, id, name, reviewer), ask, name, jury, verdicts is None, again, bar.watch)
 
 
-def _of_picks(rows: Given, jury: Jury, id: str) -> tuple[str, Any]:
+def _of_picks(rows: Source, jury: Jury, id: str) -> tuple[str, Any]:
     """The columns of a table of picks: those that `pick` put there, the id and the scores."""
     if not rows.is_frame:
-        return rows.source(asked(), None)
+        return rows.export_needed(table_options(), None)
     here = rows.names
     ours = [name for name in here if bare(name) in OURS]
     wanted = [*jury.evaluators, id, *ours]
     return rows.export([name for name in dict.fromkeys(wanted) if name in here], {"key": id, "context": jury.contexts})
 
 
-def _of_verdicts(rows: Given, id: str, reward: str, reviewer: str | None) -> tuple[str, Any]:
-    return rows.source(asked([reward], key=id, reviewer=reviewer), None)
+def _of_verdicts(rows: Source, id: str, reward: str, reviewer: str | None) -> tuple[str, Any]:
+    return rows.export_needed(table_options([reward], key=id, reviewer=reviewer), None)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, how_many, out_path, tell, whole, whole_or_none
+from ._table_options import Long, Missing, Names, Path, file_options, table_options, default_policy, how_many, out_path, tell, whole, whole_or_none
 from ._core import Jury
-from ._given import Given
+from ._sources import Source
 from ._progress import Bar, Watch
 from ._states import turn
-from ._tables import given
+from ._tables import table_source
 
 
 def pick(
@@ -22,7 +22,7 @@ def pick(
     *,
     id: str,
     state: Jury | Path,
-    worth: float | None = None,
+    min_reward: float | None = None,
     context: Names = None,
     policy: str | None = None,
     at: int | None = None,
@@ -73,30 +73,30 @@ def pick(
 
     The other parameters are those of `rank`.
     """
-    written = as_written(input_format, delimiter, header, decimal, na, long)
-    rows = given(data, long=written["long"])
-    ask = asked(evaluators, None, ignore, invert, key=id, threads=threads, written=written, context=context)
+    files = file_options(input_format, delimiter, header, decimal, na, long)
+    rows = table_source(data, long=files["long"])
+    ask = table_options(evaluators, None, ignore, invert, key=id, threads=threads, files=files, context=context)
     where = out_path(out, state)
-    (most, worth), seed, at = how_many(k, worth), whole(seed, "seed"), whole_or_none(at, "at")
+    (most, min_reward), seed, at = how_many(k, min_reward), whole(seed, "seed"), whole_or_none(at, "at")
     if options and policy is None:
         policy = default_policy()
     if rows.is_frame:
         # Of some types rows cannot be taken: that is to be known before anything is picked, and the state has changed.
         first = np.arange(min(1, len(rows.native)))
-        rows.rows(first, {"rank": first})
+        rows.take(first, {"rank": first})
     with turn(state, wait, changes=observe) as (jury, write), Bar(progress) as bar:
         found, after = _core.pick(
-            rows.source(ask, jury, whole=where is not None), ask, jury, policy, options, most, seed, at, observe, all, where, safe_csv, bar.watch, worth,
+            rows.export_needed(ask, jury, whole=where is not None), ask, jury, policy, options, most, seed, at, observe, all, where, safe_csv, bar.watch, min_reward,
         )  # fmt: skip
         # Before a file is written: picks that cannot be handed over were not made.
-        picked = _picked(rows, found, all) if rows.is_frame else rows.result(found["rows"])
+        picked = _picked(rows, found, all) if rows.is_frame else rows.from_core(found["rows"])
         if observe:
             write(after)
     tell(found, rows)
     return picked
 
 
-def _picked(rows: Given, found: Mapping[str, Any], every: bool) -> Any:
+def _picked(rows: Source, found: Mapping[str, Any], every: bool) -> Any:
     which = found["row"]
     places = np.arange(1, len(which) + 1)
     ranks: Any
@@ -120,7 +120,7 @@ def _picked(rows: Given, found: Mapping[str, Any], every: bool) -> Any:
         "row": shown + 1,
         "receipt": receipts,
     }
-    return rows.rows(None if every else shown, front)
+    return rows.take(None if every else shown, front)
 
 
 def _holes(rows: int, at: Any, values: Any) -> list[Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, ends, named, names, tell
+from ._table_options import Long, Missing, Names, Numbers, Path, file_options, table_options, ends, named, names, tell
 from ._core import Jury
 from ._errors import Error
-from ._given import bare
+from ._sources import bare
 from ._progress import Bar, Watch
-from ._show import Prevalence
+from ._display import Prevalence
 from ._states import read
-from ._tables import given
+from ._tables import table_source
 
 
 def prevalence(
@@ -85,21 +85,21 @@ def prevalence(
     dates = None if period is None else _column_of(period)
     if by is not None and by == dates:
         raise Error(f"by={by!r} is the column of period= too: leave one of them out", code="two-ways", column=by)
-    written = as_written(input_format, delimiter, header, decimal, na, long)
-    rows = given(data, long=written["long"])
+    files = file_options(input_format, delimiter, header, decimal, na, long)
+    rows = table_source(data, long=files["long"])
     if reviewer is not None and golden is None:
         raise Error("reviewer= goes with golden=: it says whose errors count for how much", code="two-ways")
     apart = [*named(dates), *named(by), *named(golden)]
-    ask = asked(
+    ask = table_options(
         prediction or evaluators, id, [*names(ignore), *apart], invert, reward, probability,
-        reviewer=reviewer, threads=threads, written=written, label=label,
+        reviewer=reviewer, threads=threads, files=files, label=label,
     )  # fmt: skip
     jury = read(state)
     how = {"by": by, "period": period, "prediction": prediction, "golden": golden, "reward_range": ends(reward_range, "reward_range")}
     with Bar(progress) as bar:
         # What `pick` wrote of all rows says by its receipts which were picked.
         picks = [name for name in rows.names if bare(name) in ("receipt", "round", "row", "picked_at")] if rows.is_frame else []
-        source = rows.source({**ask, "apart": apart}, jury, also=[*names(id), *apart, *picks])
+        source = rows.export_needed({**ask, "apart": apart}, jury, also=[*names(id), *apart, *picks])
         found = _core.prevalence(source, ask, how, jury, bar.watch)
     tell(found, rows)
     return Prevalence(found["document"], found["text"])

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, how_many, named, names, numbers, out_path, tell, whole
+from ._table_options import Long, Missing, Names, Numbers, Path, file_options, table_options, default_policy, how_many, named, names, numbers, out_path, tell, whole
 from ._core import Jury, Rows
 from ._errors import DataWarning, Error
 from ._progress import Bar, Watch
 from ._states import read
-from ._tables import given
+from ._tables import table_source
 
 Frame = TypeVar("Frame")
 
@@ -22,7 +22,7 @@ def rank(
     data: Path | Sequence[Path],
     k: int | None = None,
     *,
-    worth: float | None = None,
+    min_reward: float | None = None,
     policy: str | None = None,
     state: Jury | Path | None = None,
     sigma: Any = None,
@@ -55,7 +55,7 @@ def rank(
     data: Frame,
     k: int | None = None,
     *,
-    worth: float | None = None,
+    min_reward: float | None = None,
     policy: str | None = None,
     state: Jury | Path | None = None,
     sigma: Any = None,
@@ -87,7 +87,7 @@ def rank(
     data: Any,
     k: int | None = None,
     *,
-    worth: float | None = None,
+    min_reward: float | None = None,
     policy: str | None = None,
     state: Jury | Path | None = None,
     sigma: Any = None,
@@ -170,10 +170,10 @@ def rank(
         policy, options, sigma = policy or "esag", {**options, "sigma": sigma}, None
     if options and policy is None:
         policy = default_policy()
-    written = as_written(input_format, delimiter, header, decimal, na, long)
-    rows = given(data, long=written["long"])
-    if all and worth is not None:
-        raise Error("worth= is of some rows, and all= of every one", code="two-ways")
+    files = file_options(input_format, delimiter, header, decimal, na, long)
+    rows = table_source(data, long=files["long"])
+    if all and min_reward is not None:
+        raise Error("min_reward= is of some rows, and all= of every one", code="two-ways")
     if all and (explain or group is not None):
         raise Error("all= goes neither with explain= nor with group=", code="two-ways")
     if all and not rows.is_frame and out is None:
@@ -185,24 +185,24 @@ def rank(
             stacklevel=2,
         )
     aside = [*names(ignore), *named(reward), *named(round)]
-    ask = asked(evaluators, id, aside, invert, key=group, threads=threads, written=written)
+    ask = table_options(evaluators, id, aside, invert, key=group, threads=threads, files=files)
     where = out_path(out, state)
-    (most, worth), seed = how_many(k, worth), whole(seed, "seed")
+    (most, min_reward), seed = how_many(k, min_reward), whole(seed, "seed")
     jury = read(state)
     with Bar(progress) as bar:
         found = _core.rank(
-            rows.source(ask, jury, whole=where is not None), ask, most, seed, explain, all, where, safe_csv, jury, policy, options,
-            dict(sigma or {}), weights, every_row, bar.watch, 0, worth,
+            rows.export_needed(ask, jury, whole=where is not None), ask, most, seed, explain, all, where, safe_csv, jury, policy, options,
+            dict(sigma or {}), weights, every_row, bar.watch, 0, min_reward,
         )  # fmt: skip
     tell(found, rows)
     if all:
-        return rows.rows(None, {"score": found["score"]}) if "score" in found else None
-    if found["total"] < most and group is None and worth is None:
+        return rows.take(None, {"score": found["score"]}) if "score" in found else None
+    if found["total"] < most and group is None and min_reward is None:
         warnings.warn(f"k = {most} is more than there are rows ({found['total']}): all of them are ranked", DataWarning, stacklevel=2)
     if not rows.is_frame:
-        return rows.result(found["rows"])
+        return rows.from_core(found["rows"])
     front: dict[str, Any] = {"rank": found["rank"], "score": found["score"]}
     if explain:
         front["base"] = found["base"]
         front.update((f"by_{name}", each) for name, each in found["each"].items())
-    return rows.rows(found["row"], front)
+    return rows.take(found["row"], front)

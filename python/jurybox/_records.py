@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ._arrays import number
-from ._cells import cell_text, readable
+from ._column_export import cell_text, readable
 from ._errors import Error
-from ._given import FIRST, OURS, Given, bare
+from ._sources import FIRST, OURS, Source, bare
 
 #: What `Picks.to_dicts` writes of every pick.
 WRITTEN = {"item", "at", "probability", "explored", "scores"}
@@ -42,7 +42,7 @@ def receipts_in(names: Iterable[Any]) -> str | None:
     return next((str(name) for name in names if bare(str(name)) == "receipt"), None)
 
 
-class Records(Given):
+class Records(Source):
     """Rows one by one, or columns by name."""
 
     def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
@@ -69,7 +69,7 @@ class Records(Given):
     def names(self) -> list[str]:
         return list(self.native)
 
-    def first(self) -> tuple[str, Any]:
+    def export_first(self) -> tuple[str, Any]:
         return "frame-columns", [(name, _cells(cells[:FIRST]), None) for name, cells in self.native.items()]
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from . import _core
-from ._asked import Path
+from ._table_options import Path
 from ._core import Jury
 from ._errors import Error
 
@@ -53,7 +53,7 @@ def merge(*juries: Jury | Path, again: bool = False, out: Path | None = None, wa
     >>> import jurybox as jb
     >>> here, there = (jb.Jury(["spam", "abuse"], "lin-ucb") for _ in range(2))
     >>> here.learn([[0.9, 0.1]], [1.0]), there.learn([[0.1, 0.2]], [0.0])
-    (Learnt(used=1, passed_over=0), Learnt(used=1, passed_over=0))
+    (Learnt(used=1, ignored_rewards=0), Learnt(used=1, ignored_rewards=0))
     >>> jb.merge(here, there).seen["used"]
     2
     """

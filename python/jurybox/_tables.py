@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from ._cells import pandas_numeric
+from ._column_export import pandas_numeric
 from ._errors import Error
 from ._frames import Arrow, Other, Pandas, Polars
-from ._given import Given, Paths, Stream, is_of, is_path
+from ._sources import Source, Paths, Stream, is_of, is_path
 from ._records import Records
 
 
-def given(data: Any, *, long: Any = None) -> Given:
+def table_source(data: Any, *, long: Any = None) -> Source:
     """What kind of rows these are, where they are grades if so."""
-    rows = given_frame(data)
+    rows = frame_source(data)
     if long is None or not rows.is_frame:
         return rows
-    from ._grades import Grades
+    from ._long_frames import LongFrame
 
-    return Grades(rows, *long)
+    return LongFrame(rows, *long)
 
 
-def given_frame(data: Any) -> Given:
+def frame_source(data: Any) -> Source:
     native: Any = data
     if is_path(data):
         return Paths([os.fspath(data)])
@@ -42,7 +42,7 @@ def given_frame(data: Any) -> Given:
     import narwhals.stable.v2 as nw
 
     if isinstance(data, (nw.DataFrame, nw.LazyFrame)):
-        return given_frame(data.to_native())
+        return frame_source(data.to_native())
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return Other(data, frame)
@@ -59,14 +59,14 @@ def given_frame(data: Any) -> Given:
     )
 
 
-def returned(data: Any, names: Sequence[str]) -> Given:
+def returned_source(data: Any, names: Sequence[str]) -> Source:
     """Picks or verdicts that come back: a table, several of one kind, or rows one by one. No rows at all, as a database gives them that has
     none, are a table without rows, with the columns of these names."""
     if isinstance(data, (list, tuple)):
         data = [one for one in data if not (isinstance(one, (list, tuple)) and not one)]
         if not data:
             return Records({name: [] for name in names})
-    return Records.of(data) or given(one_frame(data))
+    return Records.of(data) or table_source(one_frame(data))
 
 
 def one_frame(data: Any) -> Any:

@@ -12,7 +12,7 @@ class Alarm(TypedDict):
     ``until``."""
 
     evaluator: str | None
-    reading: Literal["spread", "agreement", "reward", "slope", "varying"]
+    statistic: Literal["spread", "agreement", "reward", "slope", "varying"]
     since: int
     until: int
     before: float
@@ -28,8 +28,8 @@ class Seen(TypedDict):
     missing: int
     clamped: int
     used: int
-    passed_over: int
-    outside: int
+    ignored_rewards: int
+    out_of_range: int
     latest: int | None
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._asked import Missing, as_written, asked, warn
+from ._table_options import Missing, file_options, table_options, warn
 from ._errors import Error
 from ._frames import Pandas
-from ._given import Given
-from ._grades import cells, first_values, keys, places, taken
-from ._tables import given
+from ._sources import Source
+from ._long_frames import cells, first_values, keys, places, taken
+from ._tables import table_source
 
 
 def wide(
@@ -39,14 +39,14 @@ def wide(
     """
     if repeated not in ("refuse", "mean", "first", "last"):
         raise Error(f"repeated={repeated!r}: it is one of refuse, mean, first and last", code="repeated", value=repeated)
-    rows = given(grades)
+    rows = table_source(grades)
     if not rows.is_frame:
         raise Error("wide takes a frame: read the files first, or pass long= where they are ranked", code="source")
     columns = rows.names
     for name in (item, evaluator, score):
         if name not in columns:
             raise Error(f"there is no column `{name}`", code="unknown-column", column=name)
-    numbers, warned = _grades(rows, score, as_written(decimal=decimal, na=na))
+    numbers, warned = _grades(rows, score, file_options(decimal=decimal, na=na))
     items, judges = keys(cells(rows, item), item), keys(cells(rows, evaluator), evaluator)
     named = np.array([one is not None and other is not None for one, other in zip(items, judges, strict=True)], dtype=bool)
     if not named.all():
@@ -74,13 +74,13 @@ def wide(
     return _frame(rows, fronts, names, table)
 
 
-def _grades(rows: Given, score: str, written: dict[str, Any]) -> tuple[Any, list[str]]:
+def _grades(rows: Source, score: str, files: dict[str, Any]) -> tuple[Any, list[str]]:
     """The grades as the library reads them, NaN where there is none."""
-    ask = asked([score], written=written)
+    ask = table_options([score], files=files)
     found = _core.rank(
-        rows.source(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {score: 1.0}, False, None, 0, None
+        rows.export_needed(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {score: 1.0}, False, None, 0, None
     )  # fmt: skip
-    return found["score"], [*rows.warned, *found["warned"]]
+    return found["score"], [*rows.warnings, *found["warnings"]]
 
 
 def _table(
@@ -112,7 +112,7 @@ def _table(
     return table
 
 
-def _frame(rows: Given, fronts: list[tuple[str, Any]], names: list[str], table: Any) -> Any:
+def _frame(rows: Source, fronts: list[tuple[str, Any]], names: list[str], table: Any) -> Any:
     """The items as they stood in the frame, with a column of scores for each evaluator."""
     native = rows.native
     if isinstance(rows, Pandas):

@@ -26,12 +26,12 @@ import ray as _ray
 from ray.exceptions import RayTaskError
 
 from . import _core
-from ._asked import Missing, Names, Numbers, Path, as_written, asked, logger, named, names, numbers, warn, whole, whole_or_none
+from ._table_options import Missing, Names, Numbers, Path, file_options, table_options, logger, named, names, numbers, warn, whole, whole_or_none
 from ._core import Jury, Rows
 from ._errors import Error, NoFileError
 from ._ray_tasks import ROW, Before, Part, first_of, learn_part, rank_part, survey, taken_of
 from ._states import read
-from ._stores import expanded
+from ._remote_files import expanded
 
 __all__ = ["learn", "rank"]
 
@@ -85,8 +85,8 @@ def learn(
     """
     warned: Warned = []
     learnt = _learnt(
-        data, reward, state, round, policy, at, again, asked(evaluators, id, ignore, invert, reward, key=round,
-        written=as_written(input_format, delimiter, header, decimal, na), reviewer=reviewer, context=context, label=label), address, cpus, window, before, options, warned,
+        data, reward, state, round, policy, at, again, table_options(evaluators, id, ignore, invert, reward, key=round,
+        files=file_options(input_format, delimiter, header, decimal, na), reviewer=reviewer, context=context, label=label), address, cpus, window, before, options, warned,
     )  # fmt: skip
     warn(_once_each(warned), stacklevel=3)
     return learnt
@@ -198,10 +198,10 @@ def rank(
     _connect(address)
     parts = _parts(data)
     aside = [*names(ignore), *named(reward), *named(round)]
-    written = as_written(input_format, delimiter, header, decimal, na)
+    files = file_options(input_format, delimiter, header, decimal, na)
     jury = read(state)
     warned: Warned = []
-    ask = asked(evaluators, id, aside, invert, written=written)
+    ask = table_options(evaluators, id, aside, invert, files=files)
     if jury is None and not weights:
         jury = _learnt(parts, None, None, None, policy, None, False, dict(ask), None, cpus, window, before, options, warned)
     if jury is None:
@@ -244,7 +244,7 @@ def _best(parts: Sequence[tuple[pa.Table, int, int]], k: int, seed: int) -> Rows
         numbers += [first + row for row in table[ROW].to_pylist()]
         values += [float("-inf") if score is None else score for score in table.column(_SCORE).to_pylist()]
     places = {number: at for at, number in enumerate(numbers)}
-    order = [places[number] for number in _core.top(numbers, values, k, seed)]
+    order = [places[number] for number in _core.top_rows(numbers, values, k, seed)]
     every = pa.concat_tables([table for table, _, _ in parts], promote_options="permissive").drop_columns([ROW])
     chosen = every.take(pa.array(order, type=pa.int64()))
     ranks = pa.array(range(1, len(order) + 1), type=pa.uint64())
@@ -329,7 +329,7 @@ def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> lis
     found: list[tuple[str, bool]]
     if isinstance(parts[0], _ray.ObjectRef):
         first = list(_in_order(first_of.remote, iter(parts), None))
-        _, found, _, told = _core.needed(first, dict(ask), None)
+        _, found, _, told = _core.columns_needed(first, dict(ask), None)
         warned += ((None, line) for line in told)
         return found
     found, told = _result(taken_of.remote(list(parts), dict(ask)))

@@ -15,12 +15,12 @@ from typing import Any
 import pyarrow as pa
 
 from . import _core
-from ._asked import Names, Numbers, asked, warn
-from ._cells import NO_SCORE
+from ._table_options import Names, Numbers, table_options, warn
+from ._column_export import NO_SCORE
 from ._core import Jury
 from ._errors import Error
 from ._frames import Arrow
-from ._given import FIRST, free_name
+from ._sources import FIRST, free_name
 
 __all__ = ["learn", "values"]
 
@@ -43,8 +43,8 @@ def learn(
     **options: Any,
 ) -> Jury:
     """As `jurybox.learn`, one task per partition of a DataFrame of Spark's; each partition is a round. The keywords are the same."""
-    ask = asked(evaluators, id, ignore, invert, reward, reviewer=reviewer, context=context, label=label)
-    needed, found, _, warned = _core.needed([_first(data)], ask, None)
+    ask = table_options(evaluators, id, ignore, invert, reward, reviewer=reviewer, context=context, label=label)
+    needed, found, _, warned = _core.columns_needed([_first(data)], ask, None)
     blank = pickle.dumps(Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], context=ask["context"], **options))
     turned = [reward] if reward is not None and reward in ask["invert"] else []
 
@@ -56,9 +56,9 @@ def learn(
         jury: Jury = pickle.loads(blank)
 
         def learnt(reward: str | None) -> list[str]:
-            own = asked(invert=turned if reward else [], reward=reward, threads=1, reviewer=reviewer if reward else None, label=label)
-            found, _ = _core.learn(table.source(own, jury), own, jury, None, {}, 0, [], False, None)
-            return list(found["warned"])
+            own = table_options(invert=turned if reward else [], reward=reward, threads=1, reviewer=reviewer if reward else None, label=label)
+            found, _ = _core.learn(table.export_needed(own, jury), own, jury, None, {}, 0, [], False, None)
+            return list(found["warnings"])
 
         try:
             told = learnt(reward)
@@ -102,4 +102,4 @@ def _first(data: Any) -> tuple[str, Any]:
     if not rows:
         raise Error("this DataFrame has no rows", code="no-rows")
     cells = {name: [row[name] for row in rows] if name in looked_at else [NO_SCORE] * len(rows) for name in kinds}
-    return Arrow(pa.table(cells)).first()
+    return Arrow(pa.table(cells)).export_first()

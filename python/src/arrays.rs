@@ -2,15 +2,15 @@
 //!
 //! What comes in is copied, in the order of its rows, whatever its memory looks like, and the copy is what is checked and used. Other
 //! threads may write to an array meanwhile, without waiting for the interpreter: the numbers they leave behind are theirs, but none that was
-//! not checked gets any further. Small tables are copied at once, of large ones some rows at a time as they are wanted (`lent.rs`). Only
+//! not checked gets any further. Small tables are copied at once, of large ones some rows at a time as they are wanted (`shared_array.rs`). Only
 //! where the array that they belong to is read-only are they read where they lie.
 //!
 //! The fast way is for what needs nothing else; all other input is made so by `jurybox._arrays`, or refused there with its reason.
 
 use crate::arrow;
 use crate::errors::Result;
-use crate::lent::Lent;
-use crate::work::Reins;
+use crate::shared_array::SharedArray;
+use crate::work::WorkControl;
 use arrow_buffer::ScalarBuffer;
 use jurybox::{Error, Evaluators};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -20,52 +20,52 @@ use pyo3::types::PyList;
 use std::borrow::Cow;
 
 /// A table of scores, row after row.
-pub(crate) struct Table {
-    values: Values,
+pub(crate) struct ScoreTable {
+    values: ScoreValues,
     width: usize,
     pub(crate) rows: usize,
 }
 
 /// Where numbers are.
-enum Values {
+enum ScoreValues {
     /// With us.
     Own(Vec<f64>),
     /// With somebody who will not change them.
     Theirs(ScalarBuffer<f64>),
     /// With somebody who may.
-    Lent(Lent),
+    SharedArray(SharedArray),
 }
 
-impl Table {
+impl ScoreTable {
     /// Whether work on it can be long.
     pub(crate) fn is_large(&self) -> bool {
-        !matches!(self.values, Values::Own(_)) || self.rows * self.width >= LARGE || is_wide(self.width)
+        !matches!(self.values, ScoreValues::Own(_)) || self.rows * self.width >= LARGE || is_wide(self.width)
     }
 
     /// All of it, for whoever must go back and forth.
     pub(crate) fn whole(&self) -> Cow<'_, [f64]> {
         match &self.values {
-            Values::Own(values) => Cow::Borrowed(values),
-            Values::Theirs(values) => Cow::Borrowed(values),
-            Values::Lent(lent) => Cow::Owned(lent.copy(0..self.rows)),
+            ScoreValues::Own(values) => Cow::Borrowed(values),
+            ScoreValues::Theirs(values) => Cow::Borrowed(values),
+            ScoreValues::SharedArray(shared) => Cow::Owned(shared.copy(0..self.rows)),
         }
     }
 
     /// Goes over the rows, some thousand at a time: what needs no more of them at once takes no more memory. Each gets the number of its
-    /// first row; errors are told with the number of their row among all. Ends between two pieces where that is asked for.
+    /// first row; errors are told with the number of their row among all. PredictionArrays between two pieces where that is asked for.
     pub(crate) fn each_piece(
         &self,
-        reins: Option<&Reins>,
+        control: Option<&WorkControl>,
         mut each: impl FnMut(usize, &[f64]) -> std::result::Result<(), Error>,
     ) -> Result<()> {
-        for from in (0..self.rows).step_by(PIECE) {
-            reins.map_or(Ok(()), Reins::still_wanted)?;
-            let rows = from..self.rows.min(from + PIECE);
+        for from in (0..self.rows).step_by(ROWS_PER_PIECE) {
+            control.map_or(Ok(()), WorkControl::still_wanted)?;
+            let rows = from..self.rows.min(from + ROWS_PER_PIECE);
             let cells = rows.start * self.width..rows.end * self.width;
             let piece = match &self.values {
-                Values::Own(values) => Cow::Borrowed(&values[cells]),
-                Values::Theirs(values) => Cow::Borrowed(&values[cells]),
-                Values::Lent(lent) => Cow::Owned(lent.copy(rows)),
+                ScoreValues::Own(values) => Cow::Borrowed(&values[cells]),
+                ScoreValues::Theirs(values) => Cow::Borrowed(&values[cells]),
+                ScoreValues::SharedArray(shared) => Cow::Owned(shared.copy(rows)),
             };
             each(from, &piece).map_err(|error| moved_down(error, from))?;
         }
@@ -94,10 +94,10 @@ pub(crate) fn is_wide(evaluators: usize) -> bool {
 }
 
 /// So many rows are gone over at a time.
-pub(crate) const PIECE: usize = 1 << 13;
+pub(crate) const ROWS_PER_PIECE: usize = 1 << 13;
 
 /// The scores of items by these evaluators: a two-dimensional array, or whatever can be made one.
-pub(crate) fn scores(given: &Bound<'_, PyAny>, evaluators: &Evaluators) -> Result<Table> {
+pub(crate) fn scores(given: &Bound<'_, PyAny>, evaluators: &Evaluators) -> Result<ScoreTable> {
     // Exactly numpy's own class: a masked array is an ndarray too, and its mask would be lost.
     if given.is_exact_instance_of::<PyUntypedArray>()
         && let Ok(array) = given.cast::<PyArray2<f64>>()
@@ -142,12 +142,12 @@ fn plain(item: &Bound<'_, PyAny>) -> PyResult<f64> {
 }
 
 /// In the order of the rows: `as_slice` alone would take Fortran order for it.
-fn read(array: &Bound<'_, PyArray2<f64>>) -> Table {
+fn read(array: &Bound<'_, PyArray2<f64>>) -> ScoreTable {
     let (rows, width) = (array.shape()[0], array.shape()[1]);
     if array.len() >= LARGE {
-        let in_place = if nobody_writes(array) { arrow::in_place(array).map(Values::Theirs) } else { None };
-        if let Some(values) = in_place.or_else(|| Lent::of(array).map(Values::Lent)) {
-            return Table { values, width, rows };
+        let in_place = if nobody_writes(array) { arrow::in_place(array).map(ScoreValues::Theirs) } else { None };
+        if let Some(values) = in_place.or_else(|| SharedArray::of(array).map(ScoreValues::SharedArray)) {
+            return ScoreTable { values, width, rows };
         }
     }
     let readonly = array.readonly();
@@ -155,7 +155,7 @@ fn read(array: &Bound<'_, PyArray2<f64>>) -> Table {
         Ok(slice) if array.is_c_contiguous() => slice.to_vec(),
         _ => readonly.as_array().iter().copied().collect(),
     };
-    Table { values: Values::Own(values), width, rows }
+    ScoreTable { values: ScoreValues::Own(values), width, rows }
 }
 
 /// Whether an array and all that it is a view of are read-only, down to the array that the memory belongs to: who sealed that one is

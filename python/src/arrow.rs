@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
 
 use crate::errors::{Result, not_text, refused};
-use crate::stream::Stream;
+use crate::stream::ArrowStream;
 use arrow_array::builder::{ArrayBuilder, LargeStringBuilder};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{
@@ -107,7 +107,7 @@ pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny
 
 /// The one column of a table that is one batch, as it lies in memory.
 fn in_one_piece(table: &Bound<'_, PyAny>) -> Result<ArrayRef> {
-    let batches = Stream::of(table)?.collect::<std::result::Result<Vec<_>, _>>();
+    let batches = ArrowStream::of(table)?.collect::<std::result::Result<Vec<_>, _>>();
     match &batches.map_err(jurybox_files::Error::from)?[..] {
         [batch] if batch.num_columns() == 1 => Ok(batch.column(0).clone()),
         _ => Err(refused("arrow", "a column must lie in one piece")),

@@ -2,11 +2,11 @@
 
 use crate::arrays::{self, is_wide};
 use crate::errors::{Error, Result, refused};
-use crate::inner::generator;
-use crate::large;
+use crate::jury_state::generator;
+use crate::large_arrays;
 use crate::names;
 use crate::picks::Picks;
-use crate::{whole, work};
+use crate::{integers, work};
 use jurybox::options::Fraction;
 use jurybox::{Direction, Interval, Links, Scratch};
 use numpy::{PyArray1, PyArray2};
@@ -15,9 +15,9 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::Arc;
 
 /// What ranks: made by `Jury.fit`, immutable, shared by any number of threads.
-#[pyclass(frozen, module = "jurybox")]
+#[pyclass(frozen, name = "Fitted", module = "jurybox")]
 #[derive(Clone)]
-pub(crate) struct Fitted {
+pub(crate) struct PyFitted {
     pub(crate) fitted: jurybox::Fitted,
     pub(crate) names: Arc<Vec<String>>,
     /// What it was made from, so that it can be pickled: a fit is a pure function of it.
@@ -25,16 +25,16 @@ pub(crate) struct Fitted {
 }
 
 /// What an item's value begins with, and what each evaluator adds to it.
-pub(crate) type BaseAndEach<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+pub(crate) type ContributionArrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
 
 /// What the items of a group are worth more than others, and the weights of the evaluators for them.
-pub(crate) type OfGroup<'py> = (f64, Bound<'py, PyDict>);
+pub(crate) type GroupWeights<'py> = (f64, Bound<'py, PyDict>);
 
 /// The mean and both ends of an interval, for each of some things.
-pub(crate) type Ends<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+pub(crate) type PredictionArrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 #[pymethods]
-impl Fitted {
+impl PyFitted {
     /// The policy with its options, as text.
     #[getter]
     fn policy(&self) -> String {
@@ -55,14 +55,14 @@ impl Fitted {
     ) -> Result<Bound<'py, PyArray1<f64>>> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let fitted = self.fitted.clone();
-        let values = large::over(py, table, move |table, reins| {
+        let values = large_arrays::compute(py, table, move |table, control| {
             // Looks change what is picked, and no value.
             if !fitted.picks_by_values() && !fitted.without_looks().picks_by_values() {
                 // Such a policy may value an item by the others of its round.
                 return Ok(fitted.values(&fitted.scores(&table.whole())?)?);
             }
             let (mut values, mut scratch) = (Vec::with_capacity(table.rows), Scratch::new());
-            table.each_piece(reins, |_, rows| {
+            table.each_piece(control, |_, rows| {
                 values.extend_from_slice(fitted.values_with(&fitted.scores(rows)?, &mut scratch)?);
                 Ok(())
             })?;
@@ -77,13 +77,13 @@ impl Fitted {
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = whole::k)] k: usize,
-        #[pyo3(from_py_with = whole::seed)] seed: u64,
-        #[pyo3(from_py_with = whole::time)] at: u64,
+        #[pyo3(from_py_with = integers::k)] k: usize,
+        #[pyo3(from_py_with = integers::seed)] seed: u64,
+        #[pyo3(from_py_with = integers::time)] at: u64,
     ) -> Result<Picks> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let (fitted, names) = (self.fitted.clone(), self.names.clone());
-        large::over(py, table, move |table, _| {
+        large_arrays::compute(py, table, move |table, _| {
             let values = table.whole();
             let picks = fitted.choose(&fitted.scores(&values)?, k, &mut generator(seed))?;
             Ok(Picks::new(names, fitted.evaluators(), picks, at, &values))
@@ -95,11 +95,11 @@ impl Fitted {
         &self,
         py: Python<'py>,
         scores: &Bound<'py, PyAny>,
-        #[pyo3(from_py_with = whole::k)] k: usize,
+        #[pyo3(from_py_with = integers::k)] k: usize,
     ) -> Result<Bound<'py, PyArray1<f64>>> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let fitted = self.fitted.clone();
-        let all = large::over(py, table, move |table, _| {
+        let all = large_arrays::compute(py, table, move |table, _| {
             Ok(fitted.inclusion_probabilities(&fitted.scores(&table.whole())?, k)?)
         })?;
         Ok(PyArray1::from_vec(py, all))
@@ -112,13 +112,13 @@ impl Fitted {
         py: Python<'py>,
         scores: &Bound<'py, PyAny>,
         level: f64,
-    ) -> Result<Ends<'py>> {
+    ) -> Result<PredictionArrays<'py>> {
         let level = fraction(level)?;
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let fitted = self.fitted.clone();
-        let predicted = large::over(py, table, move |table, reins| {
+        let predicted = large_arrays::compute(py, table, move |table, control| {
             let mut ends: Option<[Vec<f64>; 3]> = Some(Default::default());
-            table.each_piece(reins, |_, rows| {
+            table.each_piece(control, |_, rows| {
                 let some = fitted.predict(&fitted.scores(rows)?, level)?;
                 ends = ends.take().zip(some).map(|(mut ends, some)| {
                     for Interval { mean, low, high } in some {
@@ -139,13 +139,13 @@ impl Fitted {
         &self,
         py: Python<'py>,
         scores: &Bound<'py, PyAny>,
-    ) -> Result<BaseAndEach<'py>> {
+    ) -> Result<ContributionArrays<'py>> {
         let width = self.names.len();
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let fitted = self.fitted.clone();
-        let told = large::over(py, table, move |table, reins| {
+        let told = large_arrays::compute(py, table, move |table, control| {
             let mut told: Option<(Vec<f64>, Vec<f64>)> = Some(Default::default());
-            table.each_piece(reins, |_, rows| {
+            table.each_piece(control, |_, rows| {
                 for row in fitted.scores(rows)?.rows() {
                     let why = fitted.contributions(row)?;
                     told = told.take().zip(why).map(|((mut base, mut each), why)| {
@@ -190,7 +190,7 @@ impl Fitted {
         py: Python<'py>,
         context: &str,
         group: &Bound<'py, PyAny>,
-    ) -> Result<Option<OfGroup<'py>>> {
+    ) -> Result<Option<GroupWeights<'py>>> {
         let evaluators = self.fitted.evaluators();
         let column = evaluators.contexts().find(|&column| self.names[column] == context);
         let column = column.ok_or_else(|| names::no_context(context, evaluators))?;
@@ -244,6 +244,7 @@ impl Fitted {
         let list = PyList::empty(py);
         for alarm in self.fitted.alarms() {
             let about = serde_json::to_value(alarm).unwrap_or_default();
+            let about = crate::json::with_fields_renamed(about, &[("reading", "statistic")]);
             let dict = crate::json::to_python(py, &about)?;
             dict.set_item("evaluator", alarm.evaluator.map(|at| &self.names[at]))?;
             list.append(dict)?;
@@ -275,23 +276,23 @@ impl Fitted {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let make = py.get_type::<Fitted>().getattr("_from_bytes")?;
+        let make = py.get_type::<PyFitted>().getattr("_from_bytes")?;
         Ok((make, (&self.bytes[..],).into_pyobject(py)?))
     }
 
     #[staticmethod]
-    fn _from_bytes(py: Python<'_>, bytes: &[u8]) -> Result<Fitted> {
+    fn _from_bytes(py: Python<'_>, bytes: &[u8]) -> Result<PyFitted> {
         let jury = jurybox::Jury::from_bytes(bytes)?;
         if is_wide(jury.evaluators().len()) {
-            return work::run(py, None, move |_| -> Result<Fitted> { Ok(Fitted::of(&jury)) });
+            return work::run(py, None, move |_| -> Result<PyFitted> { Ok(PyFitted::of(&jury)) });
         }
-        Ok(py.detach(|| Fitted::of(&jury)))
+        Ok(py.detach(|| PyFitted::of(&jury)))
     }
 }
 
-impl Fitted {
-    pub(crate) fn of(jury: &jurybox::Jury) -> Fitted {
-        Fitted {
+impl PyFitted {
+    pub(crate) fn of(jury: &jurybox::Jury) -> PyFitted {
+        PyFitted {
             fitted: jury.fit(),
             names: Arc::new(jury.evaluators().names().map(Into::into).collect()),
             bytes: Arc::new(jury.to_bytes()),

@@ -5,6 +5,18 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use serde_json::Value;
 
+/// An object whose fields of these old names have the new ones. Fields that are not there are skipped.
+pub(crate) fn with_fields_renamed(mut value: Value, names: &[(&str, &str)]) -> Value {
+    if let Value::Object(fields) = &mut value {
+        for (old, new) in names {
+            if let Some(field) = fields.remove(*old) {
+                fields.insert((*new).to_string(), field);
+            }
+        }
+    }
+    value
+}
+
 /// A document as dicts, lists, strings and numbers.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {

@@ -2,14 +2,14 @@
 
 use crate::arrays;
 use crate::errors::{Result, refused};
-use crate::fitted::{BaseAndEach, Ends, Fitted, OfGroup};
-use crate::inner::{Inner, generator, lock};
+use crate::fitted::{ContributionArrays, PredictionArrays, PyFitted, GroupWeights};
+use crate::jury_state::{JuryState, generator, lock};
 use crate::names::{self, directed, seating};
 use crate::picks::{Picks, handed_over};
 use crate::policies::spec;
-use crate::sum::merged;
-use crate::taught::{Learnt, history, of_others, reviewers_of, same_contexts, taught, unheard, unseen};
-use crate::whole;
+use crate::merge::merged;
+use crate::teaching::{LearntCounts, history, of_others, reviewers_of, same_contexts, taught, unheard, unseen};
+use crate::integers;
 use crate::work;
 use jurybox::rand::SeedableRng;
 use jurybox::{Direction, Evaluators};
@@ -22,34 +22,34 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// A policy that learns over named evaluators.
-#[pyclass(frozen, module = "jurybox", weakref)]
-pub(crate) struct Jury(pub(crate) Arc<Mutex<Inner>>);
+#[pyclass(frozen, name = "Jury", module = "jurybox", weakref)]
+pub(crate) struct PyJury(pub(crate) Arc<Mutex<JuryState>>);
 
-impl Jury {
-    pub(crate) fn of(state: State, rng: ChaCha8Rng) -> Jury {
-        Jury(Arc::new(Mutex::new(Inner::new(state, rng))))
+impl PyJury {
+    pub(crate) fn of(state: State, rng: ChaCha8Rng) -> PyJury {
+        PyJury(Arc::new(Mutex::new(JuryState::new(state, rng))))
     }
 }
 
 #[pymethods]
-impl Jury {
+impl PyJury {
     #[new]
     #[pyo3(signature = (evaluators, policy = None, *, seed = 0, invert = Vec::new(), context = Vec::new(), **options))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn new(
         #[pyo3(from_py_with = names::evaluators)] evaluators: Vec<String>,
         policy: Option<&str>,
-        #[pyo3(from_py_with = whole::seed)] seed: u64,
+        #[pyo3(from_py_with = integers::seed)] seed: u64,
         #[pyo3(from_py_with = names::invert)] invert: Vec<String>,
         #[pyo3(from_py_with = names::context)] context: Vec<String>,
         options: Option<&Bound<'_, PyDict>>,
         py: Python<'_>,
-    ) -> Result<Jury> {
+    ) -> Result<PyJury> {
         let evaluators = seating(evaluators, &invert, &context)?;
         let none = PyDict::new(py);
         let default = jurybox::Spec::default().to_string();
         let spec = spec(policy.unwrap_or(&default), options.unwrap_or(&none), Some(&evaluators))?;
-        Ok(Jury::of(State::from(jurybox::Jury::new(&spec, evaluators)?), generator(seed)))
+        Ok(PyJury::of(State::from(jurybox::Jury::new(&spec, evaluators)?), generator(seed)))
     }
 
     /// The policy with its options, as text.
@@ -83,7 +83,9 @@ impl Jury {
     #[getter]
     fn seen<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let seen = self.with(py, |inner| inner.state.jury.seen());
-        crate::json::to_python(py, &serde_json::to_value(seen).unwrap_or_default())
+        let seen = serde_json::to_value(seen).unwrap_or_default();
+        let renamed = [("passed_over", "ignored_rewards"), ("outside", "out_of_range")];
+        crate::json::to_python(py, &crate::json::with_fields_renamed(seen, &renamed))
     }
 
     /// One round: picks `k` items and sees the scores of all of them.
@@ -92,12 +94,12 @@ impl Jury {
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = whole::k)] k: usize,
-        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
+        #[pyo3(from_py_with = integers::k)] k: usize,
+        #[pyo3(from_py_with = integers::at)] at: Option<u64>,
         new: Option<&Bound<'_, PyAny>>,
     ) -> Result<Picks> {
         self.scored(py, scores, new, move |inner, table, new, _| {
-            let Inner { state, rng, .. } = inner;
+            let JuryState { state, rng, .. } = inner;
             let jury = &mut state.jury;
             let (width, values) = (jury.evaluators().len(), table.whole());
             let at = at.unwrap_or_else(|| jury.seen().next_time());
@@ -125,9 +127,9 @@ impl Jury {
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = whole::k)] k: usize,
-        #[pyo3(from_py_with = whole::seed_or_none)] seed: Option<u64>,
-        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
+        #[pyo3(from_py_with = integers::k)] k: usize,
+        #[pyo3(from_py_with = integers::seed_or_none)] seed: Option<u64>,
+        #[pyo3(from_py_with = integers::at)] at: Option<u64>,
     ) -> Result<Picks> {
         self.scored(py, scores, None, move |inner, table, _, _| {
             let (fitted, values) = (inner.fit().fitted, table.whole());
@@ -147,7 +149,7 @@ impl Jury {
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
+        #[pyo3(from_py_with = integers::at)] at: Option<u64>,
     ) -> Result<()> {
         self.scored(py, scores, None, move |inner, table, _, _| {
             let jury = &mut inner.state.jury;
@@ -167,15 +169,15 @@ impl Jury {
         picks: &Bound<'_, PyAny>,
         rewards: &Bound<'_, PyAny>,
         reviewers: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
-    ) -> Result<Learnt> {
+        #[pyo3(from_py_with = integers::at)] at: Option<u64>,
+    ) -> Result<LearntCounts> {
         let rewards = arrays::numbers(rewards, "rewards")?;
         let by = reviewers_of(reviewers, rewards.len())?;
         let many = |rewards: usize, found: usize| {
             refused("shape", &format!("{rewards} rewards for {found} items: pass one for each"))
         };
         if let Some(line) = self.with(py, |inner| unheard(&inner.state.jury, &by)) {
-            py.import("jurybox._asked")?.call_method1("warn", ((line,), 2))?;
+            py.import("jurybox._table_options")?.call_method1("warn", ((line,), 2))?;
         }
         let evaluators = self.evaluators_now(py);
         if let Some(picks) = handed_over(picks, &evaluators)? {
@@ -186,40 +188,40 @@ impl Jury {
             // Before anything is learnt: whoever makes errors of warnings is left with the jury as it was.
             same_contexts(&evaluators, picks)?;
             if let Some(line) = of_others(&evaluators, picks) {
-                py.import("jurybox._asked")?.call_method1("warn", ((line,), 2))?;
+                py.import("jurybox._table_options")?.call_method1("warn", ((line,), 2))?;
             }
             return self.with(py, |inner| {
-                let Inner { state, names, fitted, .. } = inner;
+                let JuryState { state, names, fitted, .. } = inner;
                 let learnt = taught(&mut state.jury, names, picks, &rewards, &by, at)?;
                 *fitted = None;
                 Ok(learnt)
             });
         }
         if let Some(line) = self.with(py, |inner| unseen(&inner.state.jury, rewards.len())) {
-            py.import("jurybox._asked")?.call_method1("warn", ((line,), 2))?;
+            py.import("jurybox._table_options")?.call_method1("warn", ((line,), 2))?;
         }
-        self.scored(py, picks, None, move |inner, table, _, reins| {
+        self.scored(py, picks, None, move |inner, table, _, control| {
             if table.rows != rewards.len() {
                 return Err(many(rewards.len(), table.rows));
             }
             let jury = &mut inner.state.jury;
             let at = at.unwrap_or_else(|| jury.seen().latest.unwrap_or(0));
-            let learnt = history(jury, table, &rewards, &by, at, reins)?;
+            let learnt = history(jury, table, &rewards, &by, at, control)?;
             inner.fitted = None;
             Ok(learnt)
         })
     }
 
     /// What ranks, by all that has been learnt up to now.
-    fn fit(&self, py: Python<'_>) -> Result<Fitted> {
-        if let Some(fitted) = self.with(py, Inner::fit_soon) {
+    fn fit(&self, py: Python<'_>) -> Result<PyFitted> {
+        if let Some(fitted) = self.with(py, JuryState::fit_soon) {
             return Ok(fitted);
         }
         let held = self.0.clone();
-        work::run(py, None, move |_| -> Result<Fitted> {
+        work::run(py, None, move |_| -> Result<PyFitted> {
             // Of a copy: a jury that nobody waits for any more is free.
             let jury = lock(&held).state.jury.clone();
-            let fitted = Fitted::of(&jury);
+            let fitted = PyFitted::of(&jury);
             let mut inner = lock(&held);
             if inner.state.jury.to_bytes() == *fitted.bytes {
                 inner.fitted = Some(fitted.clone());
@@ -231,7 +233,7 @@ impl Jury {
     /// Seats other evaluators in place of these: what was learnt stays with the names.
     #[pyo3(signature = (evaluators, *, invert = Vec::new()))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-    fn reseat(
+    fn set_evaluators(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = names::evaluators)] evaluators: Vec<String>,
@@ -258,8 +260,8 @@ impl Jury {
     /// Reads what `to_json` wrote.
     #[staticmethod]
     #[pyo3(signature = (text, *, seed = 0))]
-    fn from_json(text: &str, #[pyo3(from_py_with = whole::seed)] seed: u64) -> Result<Jury> {
-        Ok(Jury::of(State::from(jurybox::Jury::from_json(text)?), generator(seed)))
+    fn from_json(text: &str, #[pyo3(from_py_with = integers::seed)] seed: u64) -> Result<PyJury> {
+        Ok(PyJury::of(State::from(jurybox::Jury::from_json(text)?), generator(seed)))
     }
 
     /// Writes a state file, whole or not at all: what `jurybox --state` reads.
@@ -272,8 +274,8 @@ impl Jury {
     #[staticmethod]
     #[pyo3(signature = (path, *, seed = 0))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-    fn load(py: Python<'_>, path: PathBuf, #[pyo3(from_py_with = whole::seed)] seed: u64) -> Result<Jury> {
-        Ok(Jury::of(py.detach(|| State::read(&path))?, generator(seed)))
+    fn load(py: Python<'_>, path: PathBuf, #[pyo3(from_py_with = integers::seed)] seed: u64) -> Result<PyJury> {
+        Ok(PyJury::of(py.detach(|| State::read(&path))?, generator(seed)))
     }
 
     /// The reward that was learnt from tables, if any: its column, and whether low means high.
@@ -293,7 +295,7 @@ impl Jury {
     }
 
     /// Whether both were taught with the same file, or the same rows.
-    fn _shares(&self, py: Python<'_>, other: &Jury) -> bool {
+    fn _shares(&self, py: Python<'_>, other: &PyJury) -> bool {
         let theirs = other.with(py, |inner| inner.state.memory.clone());
         self.with(py, |inner| inner.state.memory.shared(&theirs) > 0)
     }
@@ -317,19 +319,19 @@ impl Jury {
         &self,
         py: Python<'py>,
         scores: &Bound<'py, PyAny>,
-        #[pyo3(from_py_with = whole::k)] k: usize,
+        #[pyo3(from_py_with = integers::k)] k: usize,
     ) -> Result<Bound<'py, PyArray1<f64>>> {
         self.fit(py)?.probabilities(py, scores, k)
     }
 
     /// The reward of each item: mean, low and high of an interval that holds it with probability `level`.
     #[pyo3(signature = (scores, *, level = 0.9))]
-    fn predict<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>, level: f64) -> Result<Ends<'py>> {
+    fn predict<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>, level: f64) -> Result<PredictionArrays<'py>> {
         self.fit(py)?.predict(py, scores, level)
     }
 
     /// What each evaluator adds to the value of each item: a base, and one column per evaluator.
-    fn contributions<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<BaseAndEach<'py>> {
+    fn contributions<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<ContributionArrays<'py>> {
         self.fit(py)?.contributions(py, scores)
     }
 
@@ -348,7 +350,7 @@ impl Jury {
         py: Python<'py>,
         context: &str,
         group: &Bound<'py, PyAny>,
-    ) -> Result<Option<OfGroup<'py>>> {
+    ) -> Result<Option<GroupWeights<'py>>> {
         self.fit(py)?.group_weights(py, context, group)
     }
 
@@ -369,14 +371,14 @@ impl Jury {
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("jurybox._show")?.call_method1("jury_text", (slf,))
+        slf.py().import("jurybox._display")?.call_method1("jury_text", (slf,))
     }
 
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("jurybox._show")?.call_method1("jury_html", (slf,))
+        slf.py().import("jurybox._display")?.call_method1("jury_html", (slf,))
     }
 
-    fn __add__(&self, py: Python<'_>, other: &Jury) -> Result<Jury> {
+    fn __add__(&self, py: Python<'_>, other: &PyJury) -> Result<PyJury> {
         merged(py, &[self, other], false)
     }
 
@@ -389,11 +391,11 @@ impl Jury {
         Ok(py.NotImplemented().into_bound(py))
     }
 
-    fn __copy__(&self, py: Python<'_>) -> Jury {
-        Jury(Arc::new(Mutex::new(self.with(py, |inner| inner.clone()))))
+    fn __copy__(&self, py: Python<'_>) -> PyJury {
+        PyJury(Arc::new(Mutex::new(self.with(py, |inner| inner.clone()))))
     }
 
-    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Jury {
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyJury {
         self.__copy__(py)
     }
 
@@ -417,12 +419,12 @@ pub(crate) fn jury_from_parts(
     seed: [u8; 32],
     stream: u64,
     place: u128,
-) -> Result<Jury> {
+) -> Result<PyJury> {
     let jury = jurybox::Jury::from_bytes(bytes)?;
     let memory: Remembered =
         serde_json::from_str(memory).map_err(|e| refused("state", &format!("a damaged memory: {e}")))?;
     let mut rng = ChaCha8Rng::from_seed(seed);
     rng.set_stream(stream);
     rng.set_word_pos(place);
-    Ok(Jury::of(State { jury, memory }, rng))
+    Ok(PyJury::of(State { jury, memory }, rng))
 }

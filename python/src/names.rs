@@ -98,7 +98,7 @@ pub(crate) fn text(given: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     if let Ok(text) = given.cast::<PyString>() {
         return Ok(Some(text.to_string()));
     }
-    given.py().import("jurybox._cells")?.getattr("cell_text")?.call1((given,))?.extract()
+    given.py().import("jurybox._column_export")?.getattr("cell_text")?.call1((given,))?.extract()
 }
 
 /// The number of a group: by its name, as tables have it.
@@ -110,7 +110,7 @@ pub(crate) fn group(given: &Bound<'_, PyAny>) -> Result<f64> {
 /// The numbers of groups, NaN where none is named.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-pub(crate) fn groups(py: Python<'_>, names: Vec<Option<String>>) -> Bound<'_, PyArray1<f64>> {
+pub(crate) fn group_codes(py: Python<'_>, names: Vec<Option<String>>) -> Bound<'_, PyArray1<f64>> {
     let group = |name: &Option<String>| jurybox_files::group(name.as_deref().unwrap_or_default());
     PyArray1::from_iter(py, names.iter().map(group))
 }

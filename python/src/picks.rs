@@ -82,7 +82,7 @@ pub(crate) fn handed_over<'py>(
         return Ok(None);
     }
     let names = PyList::new(given.py(), evaluators.names())?;
-    let read = given.py().import("jurybox._picks")?.call_method1("read", (given, names))?;
+    let read = given.py().import("jurybox._returned_picks")?.call_method1("read", (given, names))?;
     Ok(read.extract::<Option<Bound<'py, Picks>>>().map_err(PyErr::from)?)
 }
 

@@ -1,8 +1,8 @@
-//! Streams of Arrow that others make. Every column is checked (`sound.rs`) before an array is made of it.
+//! Streams of Arrow that others make. Every column is checked (`arrow_checks.rs`) before an array is made of it.
 #![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
 
 use crate::errors::{Result, refused};
-use crate::sound::{self, Unsound};
+use crate::arrow_checks::{self, ArrayFault};
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, StringArray, make_array};
@@ -21,26 +21,26 @@ const NAME: &str = "table in memory";
 const NO_SCORE: &str = "no score";
 
 /// A stream, batch by batch.
-pub(crate) struct Stream {
+pub(crate) struct ArrowStream {
     stream: FFI_ArrowArrayStream,
     schema: SchemaRef,
     /// How many rows have gone by.
     rows: u64,
 }
 
-impl Stream {
+impl ArrowStream {
     /// The stream of something that has one (`__arrow_c_stream__`).
-    pub(crate) fn of(given: &Bound<'_, PyAny>) -> Result<Stream> {
+    pub(crate) fn of(given: &Bound<'_, PyAny>) -> Result<ArrowStream> {
         let capsule = given.call_method0("__arrow_c_stream__")?;
         let capsule = capsule.cast::<PyCapsule>().map_err(PyErr::from)?;
         let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
         // SAFETY: a capsule of this name holds an ArrowArrayStream, by the PyCapsule interface of Arrow; the struct is moved out
         // of it, and left marked as released.
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
-        Stream::new(stream).map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))
+        ArrowStream::new(stream).map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))
     }
 
-    fn new(mut stream: FFI_ArrowArrayStream) -> std::result::Result<Stream, ArrowError> {
+    fn new(mut stream: FFI_ArrowArrayStream) -> std::result::Result<ArrowStream, ArrowError> {
         let Some(get_schema) = stream.get_schema.filter(|_| stream.release.is_some()) else {
             return Err(ArrowError::CDataInterface("it has been read already".into()));
         };
@@ -49,7 +49,7 @@ impl Stream {
         if unsafe { get_schema(&raw mut stream, &raw mut schema) } != 0 {
             return Err(last_error(&mut stream));
         }
-        Ok(Stream { schema: Arc::new(Schema::try_from(&schema)?), stream, rows: 0 })
+        Ok(ArrowStream { schema: Arc::new(Schema::try_from(&schema)?), stream, rows: 0 })
     }
 
     /// The next batch as it was handed over: columns of which nothing is known yet.
@@ -100,13 +100,13 @@ impl Stream {
     }
 
     /// The error of a column, by the row of the whole stream.
-    fn refused(&self, column: &str, unsound: Unsound) -> ArrowError {
+    fn refused(&self, column: &str, unsound: ArrayFault) -> ArrowError {
         let (path, column) = (NAME.into(), column.to_string());
         let error = match unsound {
-            Unsound::NotText(row) => {
+            ArrayFault::NotText(row) => {
                 Error::NotText { path, column, row: row.map(|row| self.rows + row as u64 + 1) }
             }
-            Unsound::Malformed(reason) => {
+            ArrayFault::Malformed(reason) => {
                 Error::Arrow { path, reason: format!("column `{column}`: {reason}") }
             }
         };
@@ -114,7 +114,7 @@ impl Stream {
     }
 }
 
-impl Iterator for Stream {
+impl Iterator for ArrowStream {
     type Item = std::result::Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -132,11 +132,11 @@ impl Iterator for Stream {
 }
 
 /// The columns of a batch, each if it is what it says.
-fn checked(batch: &ArrayData) -> impl Iterator<Item = std::result::Result<ArrayData, Unsound>> {
-    batch.child_data().iter().map(|column| sound::sound(column, batch.offset(), batch.len()))
+fn checked(batch: &ArrayData) -> impl Iterator<Item = std::result::Result<ArrayData, ArrayFault>> {
+    batch.child_data().iter().map(|column| arrow_checks::checked(column, batch.offset(), batch.len()))
 }
 
-impl RecordBatchReader for Stream {
+impl RecordBatchReader for ArrowStream {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }

@@ -2,14 +2,14 @@
 
 use crate::arrow;
 use crate::errors::{Result, refused};
-use crate::jury::Jury;
-use crate::stream::Stream;
-use crate::work::{self, Reins};
+use crate::jury::PyJury;
+use crate::stream::ArrowStream;
+use crate::work::{self, WorkControl};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{Field, Schema};
 use jurybox::{Direction, Evaluator};
 use jurybox_files::{
-    Decimal, Error, Format, Long, Reading, Roles, Table, Taken, Warning, fingerprint, refuse_overwriting,
+    Decimal, Error, Format, Long, Reading, Roles, Table, Taken, Warning, fingerprint,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Which column is what, and how the rows are written.
 #[derive(FromPyObject, Clone)]
 #[pyo3(from_item_all)]
-pub(crate) struct Asked {
+pub(crate) struct TableOptions {
     pub(crate) evaluators: Vec<String>,
     id: Vec<String>,
     ignore: Vec<String>,
@@ -32,11 +32,11 @@ pub(crate) struct Asked {
     pub(crate) key: Option<String>,
     pub(crate) reviewer: Option<String>,
     context: Vec<String>,
-    written: Written,
+    files: FileOptions,
     threads: Option<usize>,
 }
 
-impl Asked {
+impl TableOptions {
     /// Whether rows carry the probability with which they were picked.
     pub(crate) fn is_logged(&self) -> bool {
         self.probability.is_some()
@@ -51,8 +51,8 @@ impl Asked {
     }
 
     /// How they are written, as a person said.
-    pub(crate) fn written(&self) -> &Written {
-        &self.written
+    pub(crate) fn files(&self) -> &FileOptions {
+        &self.files
     }
 
     pub(crate) fn roles(&self, seated: &[Evaluator]) -> Roles {
@@ -79,7 +79,7 @@ impl Asked {
 /// How rows are written, where that cannot be told from them.
 #[derive(FromPyObject, Clone)]
 #[pyo3(from_item_all)]
-pub(crate) struct Written {
+pub(crate) struct FileOptions {
     input_format: Option<String>,
     delimiter: Option<String>,
     header: bool,
@@ -88,7 +88,7 @@ pub(crate) struct Written {
     long: Option<(String, String, String)>,
 }
 
-impl Written {
+impl FileOptions {
     /// The same for the library; what is none of its words has been refused in Python.
     pub(crate) fn reading(&self) -> Reading {
         let format = |name: &String| Format::of_name(&format!("x.{}", name.trim_start_matches('.')));
@@ -106,49 +106,49 @@ impl Written {
 }
 
 /// The rows.
-pub(crate) enum Source {
+pub(crate) enum TableSource {
     /// Names and patterns.
     Paths(Vec<String>),
     /// All columns of something that streams.
-    Stream(Stream),
+    Stream(ArrowStream),
     /// All columns of a frame: its rows are grades, and become others.
     Columns(Vec<RecordBatch>),
     /// Those columns of a frame that are needed, as a stream.
-    FrameStream(Stream),
+    FrameStream(ArrowStream),
     /// The same in memory.
     Frame(Vec<RecordBatch>),
 }
 
-impl Source {
+impl TableSource {
     /// From `(kind, what)`.
-    pub(crate) fn from_python(given: &Bound<'_, PyAny>) -> Result<Source> {
+    pub(crate) fn from_python(given: &Bound<'_, PyAny>) -> Result<TableSource> {
         let (kind, what): (String, Bound<'_, PyAny>) = given.extract()?;
         let columns = |what: &Bound<'_, PyAny>| columns(what.cast::<PyList>().map_err(PyErr::from)?);
         Ok(match kind.as_str() {
-            "paths" => Source::Paths(what.extract()?),
-            "stream" => Source::Stream(Stream::of(&what)?),
-            "columns" => Source::Columns(vec![columns(&what)?]),
-            "frame-stream" => Source::FrameStream(Stream::of(&what)?),
-            "frame-columns" => Source::Frame(vec![columns(&what)?]),
+            "paths" => TableSource::Paths(what.extract()?),
+            "stream" => TableSource::Stream(ArrowStream::of(&what)?),
+            "columns" => TableSource::Columns(vec![columns(&what)?]),
+            "frame-stream" => TableSource::FrameStream(ArrowStream::of(&what)?),
+            "frame-columns" => TableSource::Frame(vec![columns(&what)?]),
             other => return Err(refused("source", &format!("there is no source `{other}`"))),
         })
     }
 
     /// Whether the rows are in the caller's own frame, from which winners are then taken.
     pub(crate) fn is_frame(&self) -> bool {
-        matches!(self, Source::FrameStream(_) | Source::Frame(_))
+        matches!(self, TableSource::FrameStream(_) | TableSource::Frame(_))
     }
 
     /// Opens the table; say whether it is read `again`.
     pub(crate) fn open(
         self,
-        asked: &Asked,
+        table_options: &TableOptions,
         seated: &[Evaluator],
         again: bool,
-        reins: &Reins,
+        control: &WorkControl,
     ) -> std::result::Result<Table, Error> {
-        let table = self.open_as(&asked.written.reading(), &asked.roles(seated), again)?;
-        Ok(asked.threaded(reins.hold(table)))
+        let table = self.open_as(&table_options.files.reading(), &table_options.roles(seated), again)?;
+        Ok(table_options.threaded(control.hold(table)))
     }
 
     /// Opens the table, and leaves it to others to take it in hand.
@@ -159,18 +159,18 @@ impl Source {
         again: bool,
     ) -> std::result::Result<Table, Error> {
         match self {
-            Source::Paths(paths) => Table::open_as(&jurybox_files::expand(&paths)?, reading, roles, again),
-            Source::Stream(stream) => Table::from_stream_as(stream, reading, roles, again),
-            Source::Columns(batches) => Table::from_batches_as(batches, reading, roles),
-            Source::FrameStream(stream) => from_frame(gathered(stream)?, reading, roles.clone()),
-            Source::Frame(batches) => from_frame(batches, reading, roles.clone()),
+            TableSource::Paths(paths) => Table::open_as(&jurybox_files::expand(&paths)?, reading, roles, again),
+            TableSource::Stream(stream) => Table::from_stream_as(stream, reading, roles, again),
+            TableSource::Columns(batches) => Table::from_batches_as(batches, reading, roles),
+            TableSource::FrameStream(stream) => from_frame(gathered(stream)?, reading, roles.clone()),
+            TableSource::Frame(batches) => from_frame(batches, reading, roles.clone()),
         }
     }
 
     /// The same rows; those of a frame are in memory then, and can be had again.
-    pub(crate) fn gathered(self) -> std::result::Result<Source, Error> {
+    pub(crate) fn gathered(self) -> std::result::Result<TableSource, Error> {
         match self {
-            Source::FrameStream(stream) => gathered(stream).map(Source::Frame),
+            TableSource::FrameStream(stream) => gathered(stream).map(TableSource::Frame),
             other => Ok(other),
         }
     }
@@ -178,37 +178,37 @@ impl Source {
     /// The batches themselves, to be looked at; none of files.
     fn looked_at(self) -> std::result::Result<Vec<RecordBatch>, Error> {
         match self {
-            Source::Paths(_) => Ok(Vec::new()),
-            Source::Stream(stream) | Source::FrameStream(stream) => stream.looked_at(),
-            Source::Columns(batches) | Source::Frame(batches) => Ok(batches),
+            TableSource::Paths(_) => Ok(Vec::new()),
+            TableSource::Stream(stream) | TableSource::FrameStream(stream) => stream.looked_at(),
+            TableSource::Columns(batches) | TableSource::Frame(batches) => Ok(batches),
         }
     }
 
     /// The same rows in memory, also those of a stream.
-    pub(crate) fn kept(self) -> std::result::Result<Source, Error> {
+    pub(crate) fn kept(self) -> std::result::Result<TableSource, Error> {
         match self {
-            Source::Stream(stream) => gathered(stream).map(Source::Columns),
+            TableSource::Stream(stream) => gathered(stream).map(TableSource::Columns),
             other => other.gathered(),
         }
     }
 
     /// The same rows once more, where they can be had without any of the caller's code: from plain files, and from memory.
-    pub(crate) fn once_more(&self) -> Option<Source> {
+    pub(crate) fn once_more(&self) -> Option<TableSource> {
         match self {
-            Source::Paths(paths) => {
+            TableSource::Paths(paths) => {
                 let files = jurybox_files::expand(paths);
                 let plain = files.is_ok_and(|files| files.iter().all(|path| path.is_file()));
-                plain.then(|| Source::Paths(paths.clone()))
+                plain.then(|| TableSource::Paths(paths.clone()))
             }
-            Source::Columns(batches) => Some(Source::Columns(batches.clone())),
-            Source::Frame(batches) => Some(Source::Frame(batches.clone())),
-            Source::Stream(_) | Source::FrameStream(_) => None,
+            TableSource::Columns(batches) => Some(TableSource::Columns(batches.clone())),
+            TableSource::Frame(batches) => Some(TableSource::Frame(batches.clone())),
+            TableSource::Stream(_) | TableSource::FrameStream(_) => None,
         }
     }
 }
 
 /// The batches of a frame.
-fn gathered(stream: Stream) -> std::result::Result<Vec<RecordBatch>, Error> {
+fn gathered(stream: ArrowStream) -> std::result::Result<Vec<RecordBatch>, Error> {
     let schema = stream.schema();
     let mut batches = stream.collect::<std::result::Result<Vec<_>, _>>()?;
     // A frame without rows may have no batches either; its columns are known all the same.
@@ -251,26 +251,26 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
 }
 
 /// Evaluators by name, each with whether low means high.
-pub(crate) type Directed = Vec<(String, bool)>;
+pub(crate) type NamedDirections = Vec<(String, bool)>;
 
 /// What was decided over the columns of frames: those that will be read, the evaluators, what was taken as what in a few words, and
 /// what a person should know of it.
-type Decided = (Vec<String>, Directed, String, Vec<String>);
+type ColumnDecision = (Vec<String>, NamedDirections, String, Vec<String>);
 
 /// Decides over the columns of a frame, or of several that are like files, by their first rows, before any of them crosses as a whole.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-pub(crate) fn needed(
+pub(crate) fn columns_needed(
     py: Python<'_>,
     frames: Vec<Bound<'_, PyAny>>,
-    asked: Asked,
-    state: Option<&Bound<'_, Jury>>,
-) -> Result<Decided> {
-    let first = frames.iter().map(Source::from_python).collect::<Result<Vec<_>>>()?;
-    let roles = asked.roles(&seated(py, state));
-    let reading = asked.written.reading();
+    table_options: TableOptions,
+    state: Option<&Bound<'_, PyJury>>,
+) -> Result<ColumnDecision> {
+    let first = frames.iter().map(TableSource::from_python).collect::<Result<Vec<_>>>()?;
+    let roles = table_options.roles(&evaluators_of(py, state));
+    let reading = table_options.files.reading();
     let decided = py.detach(|| -> std::result::Result<_, Error> {
-        let first = first.into_iter().map(Source::looked_at);
+        let first = first.into_iter().map(TableSource::looked_at);
         let first = first.collect::<std::result::Result<Vec<_>, _>>()?;
         let taken = roles.over(&first, &reading)?;
         Ok((taken, first))
@@ -319,12 +319,12 @@ pub(crate) fn named_as_ours(taken: &Taken) -> Option<String> {
 
 /// The numbers of the groups that the one column of a frame names, as they are read where rows are learnt.
 #[pyfunction]
-pub(crate) fn group_column<'py>(
+pub(crate) fn group_codes_of_column<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     name: &str,
 ) -> Result<Bound<'py, PyArray1<f64>>> {
-    let source = Source::from_python(source)?.gathered()?;
+    let source = TableSource::from_python(source)?.gathered()?;
     let codes = py.detach(|| -> std::result::Result<Vec<f64>, Error> {
         let batches = source.looked_at()?;
         let mut codes = Vec::with_capacity(batches.iter().map(RecordBatch::num_rows).sum());
@@ -337,7 +337,7 @@ pub(crate) fn group_column<'py>(
 }
 
 /// The evaluators of a jury.
-pub(crate) fn seated(py: Python<'_>, jury: Option<&Bound<'_, Jury>>) -> Vec<Evaluator> {
+pub(crate) fn evaluators_of(py: Python<'_>, jury: Option<&Bound<'_, PyJury>>) -> Vec<Evaluator> {
     jury.map_or_else(Vec::new, |jury| {
         jury.get().with(py, |inner| inner.state.jury.evaluators().as_slice().to_vec())
     })
@@ -362,28 +362,28 @@ pub(crate) fn expand(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<PathBu
 
 /// Text from outside with what a terminal would act on written out.
 #[pyfunction]
-pub(crate) fn plain(text: &str, lines: bool) -> String {
+pub(crate) fn printable(text: &str, lines: bool) -> String {
     jurybox_files::plain(text, lines).into_owned()
 }
 
 /// Refuses to write over what is read.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-pub(crate) fn not_over(read: Vec<PathBuf>, out: PathBuf) -> Result<()> {
-    Ok(refuse_overwriting(&read, &out)?)
+pub(crate) fn refuse_overwriting(read: Vec<PathBuf>, out: PathBuf) -> Result<()> {
+    Ok(jurybox_files::refuse_overwriting(&read, &out)?)
 }
 
 /// The right to change a state file, held from reading to writing.
-#[pyclass(frozen, module = "jurybox._core")]
-pub(crate) struct Lock(Mutex<Option<jurybox_files::Lock>>);
+#[pyclass(frozen, name = "Lock", module = "jurybox._core")]
+pub(crate) struct StateLock(Mutex<Option<jurybox_files::Lock>>);
 
 #[pymethods]
-impl Lock {
+impl StateLock {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, wait: f64) -> Result<Lock> {
+    fn new(py: Python<'_>, path: PathBuf, wait: f64) -> Result<StateLock> {
         let at_most = Duration::try_from_secs_f64(wait).unwrap_or(Duration::ZERO);
         let held = work::run(py, None, move |_| jurybox_files::Lock::of(&path, at_most, || {}))?;
-        Ok(Lock(Mutex::new(Some(held))))
+        Ok(StateLock(Mutex::new(Some(held))))
     }
 
     /// Lets go of it.

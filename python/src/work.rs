@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(400);
 
 /// What work is given to be watched and stopped by.
 #[derive(Clone, Default)]
-pub(crate) struct Reins {
+pub(crate) struct WorkControl {
     pub(crate) stop: Arc<AtomicBool>,
     progress: Arc<Mutex<Option<Progress>>>,
     heard: Arc<Mutex<Vec<String>>>,
@@ -28,13 +28,13 @@ pub(crate) struct Reins {
 }
 
 /// What the thread that works says to the caller's.
-enum Word<T> {
+enum WorkMessage<T> {
     /// It is about to change something for good: is that still wanted?
-    Asked(SyncSender<bool>),
+    MayChange(SyncSender<bool>),
     Done(T),
 }
 
-impl Reins {
+impl WorkControl {
     /// Holds a table by them.
     pub(crate) fn hold(&self, table: Table) -> Table {
         let progress = self.progress.clone();
@@ -75,24 +75,24 @@ impl Reins {
 pub(crate) fn run<T, E>(
     py: Python<'_>,
     watch: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&Reins) -> std::result::Result<T, E> + Send + 'static,
+    work: impl FnOnce(&WorkControl) -> std::result::Result<T, E> + Send + 'static,
 ) -> Result<T>
 where
     T: Send + 'static,
     E: Into<Error> + Send + 'static,
 {
-    let reins = Reins::default();
+    let control = WorkControl::default();
     let (sender, mut receiver) = channel();
     let asking = sender.clone();
     let asks = move || {
         let (answer, answered) = sync_channel(1);
         // Whoever would answer may have gone.
-        asking.send(Word::Asked(answer)).is_ok() && answered.recv().unwrap_or(false)
+        asking.send(WorkMessage::MayChange(answer)).is_ok() && answered.recv().unwrap_or(false)
     };
-    let held = Reins { asks: Some(Arc::new(asks)), ..reins.clone() };
+    let held = WorkControl { asks: Some(Arc::new(asks)), ..control.clone() };
     let worker = py.detach(|| {
         std::thread::Builder::new().name("jurybox".into()).spawn(move || {
-            let _ = sender.send(Word::Done(work(&held)));
+            let _ = sender.send(WorkMessage::Done(work(&held)));
         })
     });
     let worker = worker.map_err(PyErr::from)?;
@@ -101,19 +101,19 @@ where
         let (waited, returned) = py.detach(move || (receiver.recv_timeout(LOOK), receiver));
         receiver = returned;
         let asked = match waited {
-            Ok(Word::Done(result)) => return result.map_err(Into::into),
-            Ok(Word::Asked(answer)) => Some(answer),
+            Ok(WorkMessage::Done(result)) => return result.map_err(Into::into),
+            Ok(WorkMessage::MayChange(answer)) => Some(answer),
             Err(RecvTimeoutError::Disconnected) => return Err(panicked(py.detach(|| worker.join()))),
             Err(RecvTimeoutError::Timeout) => None,
         };
-        let now = *lock(&reins.progress);
+        let now = *lock(&control.progress);
         let told = match (watch, now) {
             (Some(watch), Some(now)) if Some(now) != shown => tell(watch, now),
             _ => Ok(()),
         };
         shown = now;
         if let Err(error) = told.and_then(|()| py.check_signals()) {
-            reins.stop.store(true, Ordering::Relaxed);
+            control.stop.store(true, Ordering::Relaxed);
             drop((asked, receiver));
             py.detach(move || {
                 let begun = Instant::now();

@@ -76,7 +76,7 @@ def test_a_day(address: str) -> None:
         assert posts.report()["items"] == 7000
         assert next(posts.events())["kind"] == "create"
         posts.erase("p1")
-        assert posts.change(doors="draining")["doors"] == "draining"
+        assert posts.change(mode="draining")["mode"] == "draining"
         posts.delete()
         with pytest.raises(ServerError, match="no queue `posts`") as refused:
             posts.get()

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from jurybox.client import NotTaken
-from jurybox.client._plain import as_json, id_of, item_of, plain, verdict_of
+from jurybox.client._json_values import as_json, id_of, item_of, plain, verdict_of
 from test_client import address as address
 
 NOON = datetime.datetime(2026, 11, 16, 12, tzinfo=datetime.timezone.utc)

@@ -184,7 +184,7 @@ def test_directions() -> None:
 def test_evaluators_come_and_go() -> None:
     jury = jb.Jury(["spam", "abuse"], "adaptive")
     picks = jury.round(np.array([[0.9, 0.1], [0.2, 0.7], [0.5, 0.5]]), 2)
-    jury.reseat(["newcomer", "spam"])
+    jury.set_evaluators(["newcomer", "spam"])
     with pytest.warns(jb.DataWarning, match="without scores of `newcomer`, which are missing; with those of `abuse`"):
         assert jury.learn(picks, [1.0, 0.0]).used == 2
     assert jury.evaluators == ["newcomer", "spam"]

@@ -103,8 +103,8 @@ def test_names_that_are_taken_are_left_alone(cluster, tmp_path: Path) -> None:
 def test_what_holds_for_many_files_is_told_once(cluster, days: str) -> None:
     with pytest.warns(jb.DataWarning) as told:
         jb.ray.learn(days, reward="verdict", policy="esag")
-    passed_over = [str(one.message) for one in told if "passed over" in str(one.message)]
-    assert len(passed_over) == 1 and passed_over[0].endswith("; and so in 6 more")
+    ignored_rewards = [str(one.message) for one in told if "passed over" in str(one.message)]
+    assert len(ignored_rewards) == 1 and ignored_rewards[0].endswith("; and so in 6 more")
 
 
 def test_ties_are_settled_by_the_numbers_of_all_rows(cluster, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_goes_on_from_a_state(cluster, days: str) -> None:
     assert jury.seen["items"] == 100 + sum(1500 + 100 * day for day in range(FILES))
 
 
-def test_files_that_a_state_knows_are_passed_over(cluster, days: str) -> None:
+def test_files_that_a_state_knows_are_ignored_rewards(cluster, days: str) -> None:
     files = sorted(str(path) for path in Path(days).parent.glob("*.parquet"))
     for some in (files[:3], files):
         first = jb.learn(files[:3], reward="verdict", policy="lin-ucb")
@@ -171,8 +171,8 @@ def test_only_beginnings_are_read_to_tell_the_columns(days: str, tmp_path: Path)
     """Of every kind of file, from a store that has nothing but streams: the same columns as from the whole, and few bytes."""
     import gzip
 
-    from jurybox import _core, _stores
-    from jurybox._asked import asked
+    from jurybox import _core, _remote_files
+    from jurybox._table_options import table_options
 
     frame = pd.read_parquet(sorted(Path(days).parent.glob("*.parquet"))[0])
     long = pd.concat([frame.assign(text='a "quoted"\ntext', number=np.arange(len(frame)) + 100_000)] * 40, ignore_index=True)
@@ -186,7 +186,7 @@ def test_only_beginnings_are_read_to_tell_the_columns(days: str, tmp_path: Path)
     (tmp_path / "g.parquet").write_bytes(b"")
     pq.write_table(pa.table({"spam": pa.array([], pa.float64())}), tmp_path / "g.parquet")
     for path in sorted(tmp_path.iterdir()):
-        with _stores.beginning(f"file://{path}") as name:
+        with _remote_files.beginning(f"file://{path}") as name:
             head = Path(name)
             assert head.name == path.name and head != path
             if path.stat().st_size > 1_000_000:
@@ -194,8 +194,8 @@ def test_only_beginnings_are_read_to_tell_the_columns(days: str, tmp_path: Path)
             if path.name == "g.parquet":
                 assert pq.read_table(head).schema.names == ["spam"]
                 continue
-            assert _core.taken(("paths", [name]), asked(), None) == _core.taken(("paths", [str(path)]), asked(), None)
-    with _stores.beginning(str(path)) as name:
+            assert _core.resolve_evaluators(("paths", [name]), table_options(), None) == _core.resolve_evaluators(("paths", [str(path)]), table_options(), None)
+    with _remote_files.beginning(str(path)) as name:
         assert name == str(path)  # nothing is copied that lies on a disk
 
 
@@ -252,14 +252,14 @@ def test_rows_are_known_again_by_their_ids(cluster, tmp_path: Path) -> None:
 
 
 def test_patterns_mean_what_they_mean_to_the_command(tmp_path: Path) -> None:
-    from jurybox import _core, _stores
+    from jurybox import _core, _remote_files
 
     for name in ("b.csv", "a.csv", "c[1].csv"):
         (tmp_path / name).write_text("spam\n0.1\n")
     for pattern in (tmp_path / "*.csv", tmp_path / "a.csv", tmp_path / "c[1].csv"):
-        assert _stores.expanded(str(pattern)) == [os.fspath(path) for path in _core.expand([str(pattern)])]
+        assert _remote_files.expanded(str(pattern)) == [os.fspath(path) for path in _core.expand([str(pattern)])]
     with pytest.raises(jb.NoFileError):
-        _stores.expanded(str(tmp_path / "nobody-*.csv"))
+        _remote_files.expanded(str(tmp_path / "nobody-*.csv"))
 
 
 def test_an_error_in_a_task_arrives_as_it_is(cluster, tmp_path: Path) -> None:

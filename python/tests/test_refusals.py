@@ -163,7 +163,7 @@ class Meanwhile:
         self.scores, self.jury = scores, jury
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        self.jury.reseat(["abuse", "spam"])
+        self.jury.set_evaluators(["abuse", "spam"])
         return np.array(self.scores)
 
 

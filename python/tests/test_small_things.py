@@ -17,7 +17,7 @@ def test_evaluators_that_are_no_list_of_names(given) -> None:
         jb.Jury(given)
     assert refused.value.code == "names"
     with pytest.raises(jb.Error, match="it is a list of names"):
-        jb.Jury(["a"]).reseat(given)
+        jb.Jury(["a"]).set_evaluators(given)
 
 
 def test_reviewers_that_are_no_list_of_names() -> None:

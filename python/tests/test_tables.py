@@ -192,7 +192,7 @@ def test_the_daily_loop_is_the_commands(posts, files, tmp_path, kind: str) -> No
     hour.to_csv(tmp_path / "hour.csv", index=False)
     found = pd.DataFrame({"post": hour["post"][:150], "verdict": (hour["spam"][:150] > 0.5).astype(float)})
     found.to_csv(tmp_path / "found.csv", index=False)
-    state = tmp_path / "desk.json"
+    state = tmp_path / "state.json"
     policy = "eps-greedy(eps=0.5)"
     run("pick", tmp_path / "hour.csv", "-k", 20, "--id", "post", "--state", state, "--policy", policy, "--seed", 5, "--out", tmp_path / "picks.csv", "--quiet")  # fmt: skip
     lines = list(csv.DictReader(open(tmp_path / "picks.csv")))

@@ -17,10 +17,10 @@ key, as the server says (``Retry-After``) and for as long as ``patience``: it ha
 
 from __future__ import annotations
 
-from ._answers import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
+from ._types import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
 from ._connection import Client
 from ._queue import Queue
-from ._refusals import NotAnswered, NotTaken, ServerError
+from ._errors import NotAnswered, NotTaken, ServerError
 from ._webhook import verify_webhook
 
 __all__ = [

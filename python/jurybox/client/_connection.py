@@ -10,8 +10,8 @@ import uuid
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from ._plain import as_json
-from ._refusals import NotAnswered, elsewhere, field, read, refused
+from ._json_values import as_json
+from ._errors import NotAnswered, elsewhere, field, read, refused
 
 if TYPE_CHECKING:
     from email.message import Message

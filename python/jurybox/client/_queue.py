@@ -8,10 +8,10 @@ from typing import Any, cast
 from urllib.parse import quote, urlencode
 
 from .._errors import Error
-from ._answers import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
+from ._types import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
 from ._connection import Client
-from ._plain import as_json, id_of, ids_of, item_of, score_of, verdict_of
-from ._refusals import ServerError, field, mapping, mappings, not_taken, unlike
+from ._json_values import as_json, id_of, ids_of, item_of, score_of, verdict_of
+from ._errors import ServerError, field, mapping, mappings, not_taken, unlike
 
 #: Items that are sent together.
 TOGETHER = 5000

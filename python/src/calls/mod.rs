@@ -8,10 +8,10 @@ pub(crate) mod study;
 pub(crate) mod verdicts;
 
 use crate::errors::{self, refused};
-use crate::inner::{Inner, generator, lock};
-use crate::jury::Jury;
-use crate::tables::{Asked, Source, named_as_ours, warning};
-use crate::work::Reins;
+use crate::jury_state::{JuryState, generator, lock};
+use crate::jury::PyJury;
+use crate::tables::{TableOptions, TableSource, named_as_ours, warning};
+use crate::work::WorkControl;
 use jurybox_files::{Error, Format, Given, Host, Layout, State, Table, Told as Fact, Warning, expand};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -20,23 +20,24 @@ use std::sync::{Arc, Mutex};
 
 /// What is to be told: what was taken as what, and what a person should know before believing a result.
 #[derive(Default)]
-pub(super) struct Told {
-    pub(super) said: Vec<String>,
-    pub(super) warned: Vec<String>,
+pub(super) struct Notices {
+    pub(super) columns: Vec<String>,
+    pub(super) notes: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
-impl Told {
-    pub(super) fn of(table: &Table) -> Told {
-        let mut told = Told::default();
-        told.table(table);
-        told
+impl Notices {
+    pub(super) fn of(table: &Table) -> Notices {
+        let mut notices = Notices::default();
+        notices.table(table);
+        notices
     }
 
     /// What is known of a table before it is read.
     pub(super) fn table(&mut self, table: &Table) {
-        self.said.push(table.taken().to_string());
-        self.warned.extend(table.warnings().iter().map(warning));
-        self.warned.extend(named_as_ours(table.taken()));
+        self.columns.push(table.taken().to_string());
+        self.warnings.extend(table.warnings().iter().map(warning));
+        self.warnings.extend(named_as_ours(table.taken()));
     }
 
     /// What is known of the file that results will be in: where its name says no format, that is to be heard of.
@@ -46,71 +47,77 @@ impl Told {
             return;
         }
         let written = if layout(table, false).format == Format::JsonLines { "JSON lines" } else { "CSV" };
-        self.warned.push(format!(
+        self.warnings.push(format!(
             "{}: the name says no format, so it is {written}; end it with .csv, .jsonl or .parquet",
             out.display()
         ));
     }
 
     /// The same with what only reading the rows could tell.
-    pub(super) fn heard(mut self, reins: &Reins) -> Told {
-        self.warned.extend(reins.heard());
+    pub(super) fn heard(mut self, control: &WorkControl) -> Notices {
+        self.warnings.extend(control.heard());
         self
     }
 
     pub(super) fn into_python(self, dict: &Bound<'_, PyDict>) -> PyResult<()> {
-        dict.set_item("said", self.said)?;
-        dict.set_item("warned", self.warned)
+        dict.set_item("columns", self.columns)?;
+        dict.set_item("notes", self.notes)?;
+        dict.set_item("warnings", self.warnings)
     }
 }
 
 /// Who has something learnt for Python: remembers what is to be told.
-pub(super) struct Listener<'a> {
-    asked: &'a Asked,
-    reins: &'a Reins,
-    told: Told,
+pub(super) struct NoticeCollector<'a> {
+    table_options: &'a TableOptions,
+    control: &'a WorkControl,
+    notices: Notices,
 }
 
-impl<'a> Listener<'a> {
-    pub(super) fn new(asked: &'a Asked, reins: &'a Reins) -> Listener<'a> {
-        Listener { asked, reins, told: Told::default() }
+impl<'a> NoticeCollector<'a> {
+    pub(super) fn new(table_options: &'a TableOptions, control: &'a WorkControl) -> NoticeCollector<'a> {
+        NoticeCollector { table_options, control, notices: Notices::default() }
     }
 
     /// All that is to be told, with what is known only at the end.
-    pub(super) fn told(mut self, remarks: Vec<Fact>) -> Told {
+    pub(super) fn notices(mut self, remarks: Vec<Fact>) -> Notices {
         remarks.into_iter().for_each(|remark| self.tell(remark));
-        self.told.heard(self.reins)
+        self.notices.heard(self.control)
     }
 }
 
-impl Host for Listener<'_> {
+impl Host for NoticeCollector<'_> {
     fn hold(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
-        self.asked.threaded(self.reins.hear(self.reins.hold(table), worth))
+        self.table_options.threaded(self.control.hear(self.control.hold(table), worth))
     }
 
     fn tell(&mut self, fact: Fact) {
         if let Fact::Taken(taken) = &fact {
-            self.told.warned.extend(named_as_ours(taken));
+            self.notices.warnings.extend(named_as_ours(taken));
         }
         let mut text = if let Fact::Warning(about) = &fact { warning(about) } else { fact.to_string() };
         if matches!(fact, Fact::Known { .. } | Fact::KnownRows { .. } | Fact::KnownVerdicts { .. }) {
             text.push_str("; again=True would");
         }
-        if fact.is_warning() { &mut self.told.warned } else { &mut self.told.said }.push(text);
+        let list = match &fact {
+            Fact::Taken(_) => &mut self.notices.columns,
+            fact if fact.is_warning() => &mut self.notices.warnings,
+            _ => &mut self.notices.notes,
+        };
+        list.push(text);
     }
 }
 
 /// Rows for work that may be done twice.
-pub(super) struct Supply(Option<Source>);
+pub(super) struct RepeatableRows(Option<TableSource>);
 
-impl Supply {
-    pub(super) fn of(source: Source) -> Result<Supply, Error> {
-        Ok(Supply(Some(source.gathered()?)))
+impl RepeatableRows {
+    pub(super) fn of(source: TableSource) -> Result<RepeatableRows, Error> {
+        Ok(RepeatableRows(Some(source.gathered()?)))
     }
 
     /// The same, where it is to be asked whether the rows were seen before: they are kept, also those of a stream.
-    pub(super) fn kept(source: Source) -> Result<Supply, Error> {
-        Ok(Supply(Some(source.kept()?)))
+    pub(super) fn kept(source: TableSource) -> Result<RepeatableRows, Error> {
+        Ok(RepeatableRows(Some(source.kept()?)))
     }
 
     /// Whether the rows can be had more than once.
@@ -120,12 +127,12 @@ impl Supply {
 
     /// The rows.
     pub(super) fn given(&mut self) -> Result<Given<'static>, Error> {
-        let once_more = self.0.as_ref().and_then(Source::once_more);
+        let once_more = self.0.as_ref().and_then(TableSource::once_more);
         let Some(source) = once_more.or_else(|| self.0.take()) else {
             return Err(Error::ReadOnce { path: "stream".into() });
         };
         Ok(match source {
-            Source::Paths(patterns) => Given::Files(expand(&patterns)?),
+            TableSource::Paths(patterns) => Given::Files(expand(&patterns)?),
             other if other.once_more().is_some() => {
                 Given::Again(Box::new(move |reading, roles, again| match other.once_more() {
                     Some(rows) => rows.open_as(reading, roles, again),
@@ -144,14 +151,14 @@ impl Supply {
 /// would take memory for all of them.) Where somebody has changed the jury meanwhile, the work is done once more, now with the jury
 /// held, if the rows `last` and can be had without the caller's code; otherwise it is refused, and the jury stays what it has become.
 pub(super) fn change<T>(
-    jury: &Mutex<Inner>,
-    reins: &Reins,
+    jury: &Mutex<JuryState>,
+    control: &WorkControl,
     last: bool,
     mut work: impl FnMut(&State) -> errors::Result<(Option<State>, T)>,
 ) -> errors::Result<T> {
     let before = lock(jury).state.clone();
     let (mut after, mut found) = work(&before)?;
-    reins.ask()?;
+    control.ask()?;
     let mut inner = lock(jury);
     if after.is_some() && !is_same(&inner.state, &before) {
         if !last || inner.state.jury.evaluators() != before.jury.evaluators() {
@@ -160,7 +167,7 @@ pub(super) fn change<T>(
             return Err(refused("changed-meanwhile", message));
         }
         (after, found) = work(&inner.state)?;
-        reins.still_wanted()?;
+        control.still_wanted()?;
     }
     if let Some(after) = after {
         inner.replace(after);
@@ -170,16 +177,16 @@ pub(super) fn change<T>(
 
 /// The same where a jury is begun if there is none: returns what was begun.
 pub(super) fn change_or_begin<T>(
-    jury: Option<&Mutex<Inner>>,
-    reins: &Reins,
+    jury: Option<&Mutex<JuryState>>,
+    control: &WorkControl,
     last: bool,
     mut work: impl FnMut(Option<&State>) -> errors::Result<(Option<State>, T)>,
 ) -> errors::Result<(Option<State>, T)> {
     if let Some(jury) = jury {
-        return Ok((None, change(jury, reins, last, |before| work(Some(before)))?));
+        return Ok((None, change(jury, control, last, |before| work(Some(before)))?));
     }
     let begun = work(None)?;
-    reins.ask()?;
+    control.ask()?;
     Ok(begun)
 }
 
@@ -189,7 +196,7 @@ pub(crate) fn is_same(one: &State, other: &State) -> bool {
 }
 
 /// The state of a jury as it is now, for work that does not change it.
-pub(super) fn state_of(py: Python<'_>, jury: Option<&Bound<'_, Jury>>) -> Option<State> {
+pub(super) fn state_of(py: Python<'_>, jury: Option<&Bound<'_, PyJury>>) -> Option<State> {
     jury.map(|jury| jury.get().with(py, |inner| inner.state.clone()))
 }
 
@@ -205,18 +212,18 @@ pub(super) fn layout(table: &Table, safe_csv: bool) -> Layout {
 }
 
 /// What is inside of a jury, for a thread of its own.
-pub(super) fn held(state: Option<&Bound<'_, Jury>>) -> Option<Arc<Mutex<Inner>>> {
+pub(super) fn shared_state(state: Option<&Bound<'_, PyJury>>) -> Option<Arc<Mutex<JuryState>>> {
     state.map(|jury| jury.get().0.clone())
 }
 
 /// The jury that was given, or the one that was begun.
 pub(super) fn jury_of<'py>(
     py: Python<'py>,
-    given: Option<&Bound<'py, Jury>>,
+    given: Option<&Bound<'py, PyJury>>,
     begun: Option<State>,
-) -> PyResult<Bound<'py, Jury>> {
+) -> PyResult<Bound<'py, PyJury>> {
     match (given, begun) {
-        (_, Some(state)) => Bound::new(py, Jury::of(state, generator(0))),
+        (_, Some(state)) => Bound::new(py, PyJury::of(state, generator(0))),
         (Some(jury), None) => Ok(jury.clone()),
         (None, None) => Err(pyo3::exceptions::PyRuntimeError::new_err("no jury was begun")),
     }

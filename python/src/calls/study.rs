@@ -1,12 +1,12 @@
 //! Reports, replays and prevalence, as `jurybox report`, `jurybox replay` and `jurybox prevalence` make them.
 
-use super::{Told, state_of};
+use super::{Notices, state_of};
 use crate::errors::{Result, refused};
 use crate::json;
-use crate::jury::Jury;
+use crate::jury::PyJury;
 use crate::policies::pairs;
-use crate::tables::{Asked, Source, seated};
-use crate::work::{self, Reins};
+use crate::tables::{TableOptions, TableSource, evaluators_of};
+use crate::work::{self, WorkControl};
 use jurybox::Spec;
 use jurybox_files::{Error, May, Seated, State, by_evaluator, without_contexts};
 use jurybox_lab::{Period, Predictions, PrevalenceOptions, Protocol, ReplayOptions};
@@ -21,23 +21,23 @@ use std::time::{Duration, UNIX_EPOCH};
 pub(crate) fn report<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    asked: Asked,
-    state: Option<&Bound<'py, Jury>>,
+    table_options: TableOptions,
+    state: Option<&Bound<'py, PyJury>>,
     made_at: u64,
     watch: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDict>> {
-    let source = Source::from_python(source)?;
+    let source = TableSource::from_python(source)?;
     let mut known = state_of(py, state);
-    let work = move |reins: &Reins| -> std::result::Result<_, Error> {
+    let work = move |control: &WorkControl| -> std::result::Result<_, Error> {
         // What all groups share is reported; the columns of contexts are among those to ignore.
         if let Some(State { jury, .. }) = &mut known {
             without_contexts(jury)?;
         }
         let seated = known.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()).to_vec();
         // What was missed takes a pass of its own, and so do those who judged.
-        let again = asked.is_logged() || asked.reviewer.is_some();
-        let table = source.open(&asked, &seated, again, reins)?;
-        let told = Told::of(&table);
+        let again = table_options.is_logged() || table_options.reviewer.is_some();
+        let table = source.open(&table_options, &seated, again, control)?;
+        let notices = Notices::of(&table);
         let jury = known
             .map(|State { mut jury, .. }| {
                 Seated::again(&mut jury, table.taken().evaluators(), May::Lack).map(|_| jury)
@@ -46,14 +46,14 @@ pub(crate) fn report<'py>(
         let report =
             jurybox_files::report(&table, jury.as_ref())?.dated(UNIX_EPOCH + Duration::from_secs(made_at));
         let document = named("report", Some(2), serde_json::to_value(&report).unwrap_or_default());
-        let shown = Shown { document, html: report.to_html(), svg: None, text: report.to_table() };
-        Ok((shown, told.heard(reins)))
+        let shown = StudyOutput { document, html: report.to_html(), svg: None, text: report.to_table() };
+        Ok((shown, notices.heard(control)))
     };
     shown(py, work::run(py, watch, work)?)
 }
 
 /// What a study shows of itself.
-struct Shown {
+struct StudyOutput {
     document: Value,
     html: String,
     svg: Option<String>,
@@ -71,20 +71,20 @@ fn named(command: &str, version: Option<u32>, mut document: Value) -> Value {
     document
 }
 
-fn shown(py: Python<'_>, (shown, told): (Shown, Told)) -> Result<Bound<'_, PyDict>> {
+fn shown(py: Python<'_>, (shown, notices): (StudyOutput, Notices)) -> Result<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("document", json::to_python(py, &shown.document)?)?;
     dict.set_item("html", shown.html)?;
     dict.set_item("svg", shown.svg)?;
     dict.set_item("text", shown.text)?;
-    told.into_python(&dict)?;
+    notices.into_python(&dict)?;
     Ok(dict)
 }
 
 /// What to tell apart, and where predictions come from.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Estimating {
+pub(crate) struct PrevalenceArgs {
     by: Option<String>,
     period: Option<String>,
     prediction: Option<String>,
@@ -97,18 +97,18 @@ pub(crate) struct Estimating {
 pub(crate) fn prevalence<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    asked: Asked,
-    how: Estimating,
-    state: Option<&Bound<'py, Jury>>,
+    table_options: TableOptions,
+    how: PrevalenceArgs,
+    state: Option<&Bound<'py, PyJury>>,
     watch: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDict>> {
-    let source = Source::from_python(source)?;
-    let (known, seated) = (state_of(py, state), seated(py, state));
+    let source = TableSource::from_python(source)?;
+    let (known, seated) = (state_of(py, state), evaluators_of(py, state));
     let period = how.period.map(|text| text.parse::<Period>()).transpose();
     let period = period.map_err(|reason| refused("period", &reason))?;
-    let work = move |reins: &Reins| -> std::result::Result<_, jurybox_lab::Error> {
-        let table = source.open(&asked, &seated, false, reins)?;
-        let told = Told::of(&table);
+    let work = move |control: &WorkControl| -> std::result::Result<_, jurybox_lab::Error> {
+        let table = source.open(&table_options, &seated, false, control)?;
+        let notices = Notices::of(&table);
         let predictions = match (known, how.prediction) {
             (Some(State { mut jury, .. }), _) => {
                 Seated::again(&mut jury, table.taken().evaluators(), May::Lack)?;
@@ -126,8 +126,8 @@ pub(crate) fn prevalence<'py>(
         };
         let found = jurybox_lab::prevalence(&table, &options)?;
         let document = named("prevalence", Some(2), serde_json::to_value(&found).unwrap_or_default());
-        let shown = Shown { document, html: String::new(), svg: None, text: found.to_table() };
-        Ok((shown, told.heard(reins)))
+        let shown = StudyOutput { document, html: String::new(), svg: None, text: found.to_table() };
+        Ok((shown, notices.heard(control)))
     };
     shown(py, work::run(py, watch, work)?)
 }
@@ -135,7 +135,7 @@ pub(crate) fn prevalence<'py>(
 /// How to replay.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Replaying {
+pub(crate) struct ReplayArgs {
     pool: bool,
     budget: usize,
     folds: Option<usize>,
@@ -156,22 +156,22 @@ pub(crate) struct Replaying {
 pub(crate) fn replay<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    asked: Asked,
-    how: Replaying,
-    states: Vec<(String, Bound<'py, Jury>)>,
+    table_options: TableOptions,
+    how: ReplayArgs,
+    states: Vec<(String, Bound<'py, PyJury>)>,
     weights: &Bound<'py, PyDict>,
     watch: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDict>> {
-    let source = Source::from_python(source)?;
-    let seated = seated(py, states.first().map(|(_, jury)| jury));
+    let source = TableSource::from_python(source)?;
+    let seated = evaluators_of(py, states.first().map(|(_, jury)| jury));
     let juries = states
         .iter()
         .map(|(name, jury)| (name.clone(), jury.get().with(py, |inner| inner.state.jury.clone())));
     let mut options = how.options(juries.collect())?;
     let weights = pairs(weights)?;
-    let work = move |reins: &Reins| -> std::result::Result<_, jurybox_lab::Error> {
-        let off_policy = asked.is_logged();
-        let table = source.open(&asked, &seated, false, reins)?;
+    let work = move |control: &WorkControl| -> std::result::Result<_, jurybox_lab::Error> {
+        let off_policy = table_options.is_logged();
+        let table = source.open(&table_options, &seated, false, control)?;
         if !weights.is_empty() {
             let evaluators = table.taken().evaluators().without_contexts()?;
             options.weights = Some(by_evaluator(&evaluators, &weights, Some(0.0))?);
@@ -182,22 +182,22 @@ pub(crate) fn replay<'py>(
         if let Some(picks) = &options.picks {
             table.check_output(picks)?;
         }
-        let told = Told::of(&table);
+        let notices = Notices::of(&table);
         let shown = if off_policy {
             let outcome = jurybox_lab::off_policy(&table, &options)?;
             let document = named("off-policy", None, serde_json::to_value(&outcome).unwrap_or_default());
-            Shown { document, html: outcome.to_html(), svg: None, text: outcome.to_table() }
+            StudyOutput { document, html: outcome.to_html(), svg: None, text: outcome.to_table() }
         } else {
             let outcome = jurybox_lab::replay(&table, &options)?;
             let document = serde_json::to_value(&outcome).unwrap_or_default();
-            Shown { document, html: outcome.to_html(), svg: Some(outcome.to_svg()), text: outcome.to_table() }
+            StudyOutput { document, html: outcome.to_html(), svg: Some(outcome.to_svg()), text: outcome.to_table() }
         };
-        Ok((shown, told.heard(reins)))
+        Ok((shown, notices.heard(control)))
     };
     shown(py, work::run(py, watch, work)?)
 }
 
-impl Replaying {
+impl ReplayArgs {
     fn options(self, states: Vec<(String, jurybox::Jury)>) -> Result<ReplayOptions> {
         let protocol = match self.folds {
             Some(folds) => Protocol::Folds(folds),

@@ -1,7 +1,7 @@
 //! One jury of several that learnt apart.
 
 use crate::errors::{Result, refused};
-use crate::jury::Jury;
+use crate::jury::PyJury;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex};
 
@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 #[pyfunction]
 #[pyo3(signature = (juries, *, again = false))]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-pub(crate) fn merge(py: Python<'_>, juries: Vec<Py<Jury>>, again: bool) -> Result<Jury> {
-    let all: Vec<&Jury> = juries.iter().map(Py::get).collect();
+pub(crate) fn merge(py: Python<'_>, juries: Vec<Py<PyJury>>, again: bool) -> Result<PyJury> {
+    let all: Vec<&PyJury> = juries.iter().map(Py::get).collect();
     merged(py, &all, again)
 }
 
-pub(crate) fn merged(py: Python<'_>, juries: &[&Jury], again: bool) -> Result<Jury> {
+pub(crate) fn merged(py: Python<'_>, juries: &[&PyJury], again: bool) -> Result<PyJury> {
     let Some((first, others)) = juries.split_first() else {
         return Err(refused("merge", "these states cannot be merged: there is none"));
     };
@@ -32,5 +32,5 @@ pub(crate) fn merged(py: Python<'_>, juries: &[&Jury], again: bool) -> Result<Ju
         })?;
     }
     sum.fitted = None;
-    Ok(Jury(Arc::new(Mutex::new(sum))))
+    Ok(PyJury(Arc::new(Mutex::new(sum))))
 }

@@ -1,35 +1,35 @@
 //! Picks that come back with what they were worth.
 
-use crate::arrays::{PIECE, Table};
+use crate::arrays::{ROWS_PER_PIECE, ScoreTable};
 use crate::errors::{Result, refused};
 use crate::names;
 use crate::picks::Picks;
-use crate::work::Reins;
+use crate::work::WorkControl;
 use jurybox::{Direction, Error, Evaluators, Example, Jury, Reviewer};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
 /// What became of a batch of examples.
-#[pyclass(frozen, get_all, eq, module = "jurybox")]
+#[pyclass(frozen, name = "Learnt", get_all, eq, module = "jurybox")]
 #[derive(PartialEq, Default)]
-pub(crate) struct Learnt {
+pub(crate) struct LearntCounts {
     /// Examples that changed the state.
     pub(crate) used: u64,
     /// Examples that this policy does not learn from.
-    pub(crate) passed_over: u64,
+    pub(crate) ignored_rewards: u64,
 }
 
 #[pymethods]
-impl Learnt {
+impl LearntCounts {
     fn __repr__(&self) -> String {
-        format!("Learnt(used={}, passed_over={})", self.used, self.passed_over)
+        format!("Learnt(used={}, ignored_rewards={})", self.used, self.ignored_rewards)
     }
 }
 
-impl From<jurybox::Learnt> for Learnt {
-    fn from(learnt: jurybox::Learnt) -> Learnt {
-        let jurybox::Learnt { used, passed_over } = learnt;
-        Learnt { used, passed_over }
+impl From<jurybox::Learnt> for LearntCounts {
+    fn from(learnt: jurybox::Learnt) -> LearntCounts {
+        let jurybox::Learnt { used, passed_over: ignored_rewards } = learnt;
+        LearntCounts { used, ignored_rewards }
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn taught(
     rewards: &[f64],
     reviewers: &[Option<Reviewer>],
     at: Option<u64>,
-) -> Result<Learnt> {
+) -> Result<LearntCounts> {
     let reseated = if picks.names.as_slice() == names { None } else { Some(reseated(names, picks)?) };
     let example = |pick: usize| Example {
         scores: reseated.as_ref().map_or_else(|| picks.row(pick), |rows| &rows[pick][..]),
@@ -78,12 +78,12 @@ pub(crate) fn taught(
     for pick in all {
         by_time.entry(picks.at[pick]).or_default().push(pick);
     }
-    let (mut after, mut learnt) = (jury.clone(), Learnt::default());
+    let (mut after, mut learnt) = (jury.clone(), LearntCounts::default());
     for (at, those) in by_time {
         let by: Vec<Option<Reviewer>> = those.iter().map(|&pick| reviewers[pick]).collect();
         let now = after.learn_by(&those.into_iter().map(example).collect::<Vec<_>>(), &by, at)?;
         learnt.used += now.used;
-        learnt.passed_over += now.passed_over;
+        learnt.ignored_rewards += now.passed_over;
     }
     *jury = after;
     Ok(learnt)
@@ -137,13 +137,13 @@ pub(crate) fn same_contexts(evaluators: &Evaluators, picks: &Picks) -> Result<()
 /// Teaches a jury what items were worth that nobody picked; all of them, or none.
 pub(crate) fn history(
     jury: &mut Jury,
-    table: &Table,
+    table: &ScoreTable,
     rewards: &[f64],
     reviewers: &[Option<Reviewer>],
     at: u64,
-    reins: Option<&Reins>,
-) -> Result<Learnt> {
-    let mut learnt = Learnt::default();
+    control: Option<&WorkControl>,
+) -> Result<LearntCounts> {
+    let mut learnt = LearntCounts::default();
     let mut learn = |jury: &mut Jury, from: usize, piece: &[f64]| -> std::result::Result<(), Error> {
         let scores = jury.scores(piece)?;
         let rows = scores.rows().zip(&rewards[from..]);
@@ -151,16 +151,16 @@ pub(crate) fn history(
         let examples: Vec<Example<'_>> = examples.collect();
         let now = jury.learn_by(&examples, &reviewers[from..from + examples.len()], at)?;
         learnt.used += now.used;
-        learnt.passed_over += now.passed_over;
+        learnt.ignored_rewards += now.passed_over;
         Ok(())
     };
-    if table.rows <= PIECE {
+    if table.rows <= ROWS_PER_PIECE {
         // So few are learnt as a whole or not at all.
         learn(jury, 0, &table.whole())?;
         return Ok(learnt);
     }
     let mut after = jury.clone();
-    table.each_piece(reins, |from, piece| learn(&mut after, from, piece))?;
+    table.each_piece(control, |from, piece| learn(&mut after, from, piece))?;
     *jury = after;
     Ok(learnt)
 }

@@ -28,7 +28,7 @@ def is_path(given: Any) -> bool:
     return isinstance(given, (str, os.PathLike))
 
 
-class Given:
+class Source:
     """Rows that were handed over."""
 
     #: Whether results are to be rows of the caller's own frame.
@@ -40,18 +40,18 @@ class Given:
     def __init__(self, native: Any) -> None:
         self.native = native
         #: What a person should know of that.
-        self.warned: list[str] = []
+        self.warnings: list[str] = []
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
+    def export_needed(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
         """What is handed to the compiled part: all columns that are needed, and ``also`` some, and no others; or ``whole`` rows, to be
         written out."""
         if state is not None:
             asked = {**asked, "context": list(dict.fromkeys([*asked["context"], *state.contexts]))}
-        needed, _, self.said, self.warned = _core.needed([self.first()], dict(asked), state)
+        needed, _, self.columns_note, self.warnings = _core.columns_needed([self.export_first()], dict(asked), state)
         needed = list(dict.fromkeys([*needed, *also]))
-        return self.whole(needed, asked) if whole else self.export(needed, asked)
+        return self.export_rows(needed, asked) if whole else self.export(needed, asked)
 
-    def whole(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
+    def export_rows(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         """As `export`, of all columns: for the file that results are written to."""
         return self.export(self.names, asked)
 
@@ -60,41 +60,41 @@ class Given:
         """The names of all columns."""
         raise NotImplementedError
 
-    def first(self) -> tuple[str, Any]:
+    def export_first(self) -> tuple[str, Any]:
         """The first rows of every column: all that crosses before it is known which are needed."""
         raise NotImplementedError
 
-    def all_columns(self) -> tuple[str, Any]:
+    def export_all(self) -> tuple[str, Any]:
         """All of it, for the compiled part: where rows will become others."""
         return "stream", self.native
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         raise NotImplementedError
 
-    def rows(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
+    def take(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         """Some of its rows (all, in their order, where none are named), with columns put before the others."""
         raise NotImplementedError
 
-    def result(self, rows: _core.Rows) -> Any:
+    def from_core(self, rows: _core.Rows) -> Any:
         """Rows that the compiled part made, as whoever handed these over would have them."""
         return rows
 
 
-class Paths(Given):
+class Paths(Source):
     """Files, by their names and patterns."""
 
     is_frame = False
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
+    def export_needed(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
         return "paths", self.native
 
 
-class Stream(Given):
+class Stream(Source):
     """Anything that streams Arrow: a relation of DuckDB, `Rows`, a reader."""
 
     is_frame = False
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
+    def export_needed(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
         return "stream", self.native
 
 

@@ -52,7 +52,7 @@ class _Document:
         return self._document[field]
 
     def __str__(self) -> str:
-        return _core.plain(self._text, True)
+        return _core.printable(self._text, True)
 
     def __repr__(self) -> str:
         return str(self)
@@ -122,17 +122,17 @@ def prevalence_page(document: dict[str, Any]) -> str:
 
     def line(of: dict[str, Any], unnamed: str) -> str:
         said = [of[field] for field, asked in (("period", document["period"]), ("group", document["by"])) if asked is not None]
-        doubt = "" if of["trusted"] or of["mean"] is None else "?"
+        doubt = "" if of["reliable"] or of["mean"] is None else "?"
         figures = [f"{of['rows']:,}", f"{of['labelled']:,}", figure(of["mean"]), figure(of["low"]), figure(of["high"]) + doubt]
         if document["errors"] is not None:
-            figures.append(figure(None if of["as_called"] is None else of["as_called"]["mean"]))
+            figures.append(figure(None if of["uncorrected"] is None else of["uncorrected"]["mean"]))
         cells = "".join(f"<td>{_safe(unnamed if name is None else str(name))}</td>" for name in said or [None])
         right = "".join(f"<td style='text-align:right'>{cell}</td>" for cell in figures)
         return f"<tr>{cells}{right}</tr>"
 
-    called = [] if document["errors"] is None else ["as called"]
+    called = [] if document["errors"] is None else ["uncorrected"]
     said = "corrected by golden items" if called else "as reviewers call it"
-    head = "".join(f"<th>{_safe(name)}</th>" for name in [*(names or [""]), "rows", "looked at", "mean", "low", "high", *called])
+    head = "".join(f"<th>{_safe(name)}</th>" for name in [*(names or [""]), "rows", "reviewed", "mean", "low", "high", *called])
     lines = "".join([*(line(one, "–") for one in document["lines"]), line(document["all"], "all")])
     warnings = "".join(f"<li>{_safe(warning)}</li>" for warning in document["warnings"])
     low, high = document["reward_range"]
@@ -146,7 +146,7 @@ def prevalence_page(document: dict[str, Any]) -> str:
 
 def _safe(text: str) -> str:
     """Text from outside for a page: what a terminal would act on is written out, since notebooks are shown there, too."""
-    return html.escape(_core.plain(text, False))
+    return html.escape(_core.printable(text, False))
 
 
 def framed(page: str, height: int = 640) -> str:
@@ -159,7 +159,7 @@ def framed(page: str, height: int = 640) -> str:
 
 def jury_text(jury: Jury) -> str:
     seen = jury.seen
-    names = _core.plain(", ".join(jury.evaluators), False)
+    names = _core.printable(", ".join(jury.evaluators), False)
     return f"Jury([{names}], {jury.policy!r}: {seen['rounds']} rounds, {seen['items']} items, {seen['used']} rewards)"
 
 
@@ -181,7 +181,7 @@ def jury_html(jury: Jury) -> str:
             f"<td style='min-width:8em'><div style='height:0.7em;width:{width:.0f}%;background:{colour}'></div></td></tr>"
         )
     alarms = "".join(
-        f"<li>{_safe(alarm['evaluator'] or 'rewards')}: {_safe(alarm['reading'])} changed between {alarm['since']} and {alarm['until']}</li>"
+        f"<li>{_safe(alarm['evaluator'] or 'rewards')}: {_safe(alarm['statistic'])} changed between {alarm['since']} and {alarm['until']}</li>"
         for alarm in fitted.alarms()
     )
     return (
@@ -201,7 +201,7 @@ def _weights(fitted: Fitted) -> dict[str, float]:
 def rows_text(rows: Rows, most: int = 20) -> str:
     """A table for the terminal."""
     cells = [[_cell(row[name]) for name in rows.columns] for row in rows.head(most).to_dicts()]
-    names = [_core.plain(name, False) for name in rows.columns]
+    names = [_core.printable(name, False) for name in rows.columns]
     widths = [max([len(name), *(len(row[at]) for row in cells)]) for at, name in enumerate(names)]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in [names, *cells]]
     more = [f"... and {len(rows) - most} more rows"] if len(rows) > most else []
@@ -221,7 +221,7 @@ def rows_html(rows: Rows, most: int = 50) -> str:
 def _cell(cell: Any) -> str:
     if cell is None:
         return ""
-    text = f"{cell:.6g}" if isinstance(cell, float) else _core.plain(str(cell), False)
+    text = f"{cell:.6g}" if isinstance(cell, float) else _core.printable(str(cell), False)
     return text if len(text) <= 40 else text[:39] + "…"
 
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A two-dimensional array of doubles, in whatever order it lies in memory.
-pub(crate) struct Lent {
+pub(crate) struct SharedArray {
     /// Keeps the memory.
     _owner: Py<PyArray2<f64>>,
     first: *mut f64,
@@ -17,19 +17,19 @@ pub(crate) struct Lent {
 }
 
 // SAFETY: the pointer is read through in `copy` alone, which any thread may do at any time.
-unsafe impl Send for Lent {}
+unsafe impl Send for SharedArray {}
 // SAFETY: as above.
-unsafe impl Sync for Lent {}
+unsafe impl Sync for SharedArray {}
 
-impl Lent {
+impl SharedArray {
     /// None where the numbers do not lie as doubles do.
-    pub(crate) fn of(array: &Bound<'_, PyArray2<f64>>) -> Option<Lent> {
+    pub(crate) fn of(array: &Bound<'_, PyArray2<f64>>) -> Option<SharedArray> {
         let size = size_of::<f64>().cast_signed();
         let (first, width, bytes) = (array.data(), array.shape()[1], array.strides());
         let aligned = first.is_aligned() && bytes.iter().all(|step| step % size == 0);
         (aligned && !array.is_empty()).then(|| {
             let steps = [bytes[0] / size, bytes[1] / size];
-            Lent { _owner: array.clone().unbind(), first, steps, width }
+            SharedArray { _owner: array.clone().unbind(), first, steps, width }
         })
     }
 

@@ -8,27 +8,27 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._cells import cell_text
+from ._column_export import cell_text
 from ._errors import Error
 from ._frames import Pandas, takeable
-from ._given import Given, is_of
+from ._sources import Source, is_of
 
 
-class Grades(Given):
+class LongFrame(Source):
     """A frame whose rows are grades: the rows of results are others, made of them."""
 
     is_frame = False
 
-    def __init__(self, frame: Given, item: str, evaluator: str, score: str) -> None:
+    def __init__(self, frame: Source, item: str, evaluator: str, score: str) -> None:
         super().__init__(frame.native)
         self.frame, self.item, self.graded = frame, item, (evaluator, score)
 
-    def source(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
-        return self.frame.all_columns()
+    def export_needed(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
+        return self.frame.export_all()
 
-    def result(self, rows: _core.Rows) -> Any:
+    def from_core(self, rows: _core.Rows) -> Any:
         """The items as a frame of the same kind. Made wide, they went by their text: what they are is in the frame."""
-        made = self.frame.result(rows)
+        made = self.frame.from_core(rows)
         kept = [name for name in self.frame.names if name in rows.columns and name not in self.graded]
         if made is rows or self.item not in kept or all(_is_text(self.frame, name) for name in kept):
             return made
@@ -45,9 +45,9 @@ class Grades(Given):
             here = np.flatnonzero(column.is_in(theirs).to_numpy())
         except TypeError:  # cells that cannot be told apart, such as lists
             return None
-        from ._tables import given_frame
+        from ._tables import frame_source
 
-        few = given_frame(self.frame.rows(here, {}))
+        few = frame_source(self.frame.take(here, {}))
         names_of_items, judges = (keys(cells(few, name), name) for name in (self.item, self.graded[0]))
         numbers, first = places(names_of_items, [judge is not None for judge in judges])
         by_item = {names_of_items[row]: at for at, row in enumerate(first)}
@@ -61,7 +61,7 @@ class Grades(Given):
         return found
 
 
-def _column(rows: Given, name: str) -> Any:
+def _column(rows: Source, name: str) -> Any:
     """A column, for narwhals' words."""
     import narwhals.stable.v2 as nw
 
@@ -69,12 +69,12 @@ def _column(rows: Given, name: str) -> Any:
     return nw.from_native(takeable_column(native) if is_of(native, "pyarrow", "ChunkedArray") else native, series_only=True)
 
 
-def _series(rows: Given, name: str) -> Any:
+def _series(rows: Source, name: str) -> Any:
     """A column as the library of the frame has it."""
     return rows._series(name) if isinstance(rows, Pandas) else rows.native[name]
 
 
-def _is_text(rows: Given, name: str) -> bool:
+def _is_text(rows: Source, name: str) -> bool:
     import narwhals.stable.v2 as nw
 
     return bool(_column(rows, name).dtype == nw.String)
@@ -91,14 +91,14 @@ def _replaced(frame: Any, columns: Mapping[str, Any]) -> Any:
     return frame
 
 
-def cells(rows: Given, name: str) -> Any:
+def cells(rows: Source, name: str) -> Any:
     """The cells of a column as objects of Python's."""
     native = _series(rows, name)
     to_list = getattr(native, "to_list", None) or getattr(native, "to_pylist", None) or native.tolist
     return to_list()
 
 
-def taken(rows: Given, name: str, at: Any) -> Any:
+def taken(rows: Source, name: str, at: Any) -> Any:
     """Some cells of a column, of the type that it has."""
     if isinstance(rows, Pandas):
         return rows._series(name).iloc[at].reset_index(drop=True)
@@ -144,7 +144,7 @@ def places(found: Sequence[str | None], named: Any = None) -> tuple[list[int], l
     return numbers, first
 
 
-def first_values(rows: Given, name: str, numbers: Sequence[int], first: Sequence[int]) -> tuple[Any, int]:
+def first_values(rows: Source, name: str, numbers: Sequence[int], first: Sequence[int]) -> tuple[Any, int]:
     """For each item the row with the first value of a column, its first row where there is none; and how many rows say something else."""
     found: list[int | None] = [None] * len(first)
     texts = [cell_text(cell) or None for cell in cells(rows, name)]

@@ -1,22 +1,22 @@
 //! Work on tables of scores, large or small: what can be long goes on a thread of its own, so that Ctrl-C is heard (`work.rs`).
 
-use crate::arrays::Table;
+use crate::arrays::ScoreTable;
 use crate::calls::is_same;
 use crate::errors::Result;
-use crate::inner::{Inner, lock};
-use crate::work::{self, Reins};
+use crate::jury_state::{JuryState, lock};
+use crate::work::{self, WorkControl};
 use jurybox::Evaluators;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, TryLockError};
 
 /// Works on a table, detached.
-pub(crate) fn over<T: Send + 'static>(
+pub(crate) fn compute<T: Send + 'static>(
     py: Python<'_>,
-    table: Table,
-    work: impl FnOnce(&Table, Option<&Reins>) -> Result<T> + Send + 'static,
+    table: ScoreTable,
+    work: impl FnOnce(&ScoreTable, Option<&WorkControl>) -> Result<T> + Send + 'static,
 ) -> Result<T> {
     if table.is_large() {
-        work::run(py, None, move |reins| work(&table, Some(reins)))
+        work::run(py, None, move |control| work(&table, Some(control)))
     } else {
         py.detach(|| work(&table, None))
     }
@@ -29,19 +29,19 @@ pub(crate) fn over<T: Send + 'static>(
 /// with the jury held.
 pub(crate) fn change<T: Send + 'static>(
     py: Python<'_>,
-    jury: Arc<Mutex<Inner>>,
+    jury: Arc<Mutex<JuryState>>,
     read_for: Arc<Evaluators>,
-    work: impl Fn(&mut Inner, &Reins) -> Result<T> + Send + Sync + 'static,
+    work: impl Fn(&mut JuryState, &WorkControl) -> Result<T> + Send + Sync + 'static,
 ) -> Result<Option<T>> {
     let (held, work) = (jury.clone(), Arc::new(work));
     let (first, seated) = (work.clone(), read_for.clone());
-    let done = work::run(py, None, move |reins| -> Result<_> {
+    let done = work::run(py, None, move |control| -> Result<_> {
         let before = lock(&held).clone();
         if before.evaluators != seated {
             return Ok(None);
         }
         let mut after = before.clone();
-        let found = first(&mut after, reins)?;
+        let found = first(&mut after, control)?;
         Ok(Some((before, after, found)))
     })?;
     let Some((before, after, found)) = done else { return Ok(None) };
@@ -57,14 +57,14 @@ pub(crate) fn change<T: Send + 'static>(
             _ => break,
         }
     }
-    work::run(py, None, move |reins| -> Result<_> {
+    work::run(py, None, move |control| -> Result<_> {
         let mut inner = lock(&jury);
         if inner.evaluators != read_for {
             return Ok(None);
         }
         let mut after = inner.clone();
-        let found = work(&mut after, reins)?;
-        reins.still_wanted()?;
+        let found = work(&mut after, control)?;
+        control.still_wanted()?;
         *inner = after;
         Ok(Some(found))
     })

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, ends, named, names, numbers, out_path, tell, whole, whole_or_none
+from ._table_options import Long, Missing, Names, Numbers, Path, file_options, table_options, ends, named, names, numbers, out_path, tell, whole, whole_or_none
 from ._core import Jury
 from ._errors import Error
 from ._progress import Bar, Watch
-from ._show import Replay, Report
+from ._display import Replay, Report
 from ._states import read
-from ._tables import given
+from ._tables import table_source
 
 
 #: Ways to replay, and what each has no use for.
@@ -100,11 +100,11 @@ def replay(
         raise Error("budget= is the labels of a run in a pool: it goes with pool=True", code="two-ways")
     if reward_range is not None and probability is None:
         raise Error("reward_range= is for what a log did not look at: it goes with probability=", code="two-ways")
-    written = as_written(input_format, delimiter, header, decimal, na, long)
-    rows = given(data, long=written["long"])
+    files = file_options(input_format, delimiter, header, decimal, na, long)
+    rows = table_source(data, long=files["long"])
     states = _named_states(state)
     contexts = [*names(context), *(name for _, jury in states for name in jury.contexts)]
-    ask = asked(evaluators, id, ignore, invert, reward, probability, round, threads, written, context=list(dict.fromkeys(contexts)), label=label)
+    ask = table_options(evaluators, id, ignore, invert, reward, probability, round, threads, files, context=list(dict.fromkeys(contexts)), label=label)
     where = out_path(picks, *(state if isinstance(state, (list, tuple)) else state.values() if isinstance(state, Mapping) else [state]))
     how = {
         "pool": pool, "budget": 200 if budget is None else whole(budget, "budget"), "folds": whole_or_none(folds, "folds"), "reuse": reuse,
@@ -113,7 +113,7 @@ def replay(
         "policies": None if policies is None else names(policies), "reward_range": ends(reward_range, "reward_range"), "picks": where,
     }  # fmt: skip
     with Bar(progress) as bar:
-        found = _core.replay(rows.source(ask, states[0][1] if states else None, also=names(id)), ask, how, states, numbers(weights, "weights"), bar.watch)
+        found = _core.replay(rows.export_needed(ask, states[0][1] if states else None, also=names(id)), ask, how, states, numbers(weights, "weights"), bar.watch)
     tell(found, rows)
     return Replay(found["document"], found["html"], found["text"], found["svg"])
 
@@ -159,15 +159,15 @@ def report(
 
     The other parameters are those of `rank`.
     """
-    written = as_written(input_format, delimiter, header, decimal, na, long)
-    rows = given(data, long=written["long"])
+    files = file_options(input_format, delimiter, header, decimal, na, long)
+    rows = table_source(data, long=files["long"])
     jury = read(state)
     aside = [*names(ignore), *named(round), *names(context), *(jury.contexts if jury is not None else [])]
     if reviewer is not None and reward is None:
         raise Error("reviewer= says who gave the verdicts: pass reward=, the column that they are in", code="reward")
-    ask = asked(evaluators, id, aside, invert, reward, probability, threads=threads, written=written, reviewer=reviewer, label=label)
+    ask = table_options(evaluators, id, aside, invert, reward, probability, threads=threads, files=files, reviewer=reviewer, label=label)
     with Bar(progress) as bar:
-        found = _core.report(rows.source(ask, jury, also=names(id)), ask, jury, _now(), bar.watch)
+        found = _core.report(rows.export_needed(ask, jury, also=names(id)), ask, jury, _now(), bar.watch)
     tell(found, rows)
     return Report(found["document"], found["html"], found["text"])
 

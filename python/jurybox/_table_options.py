@@ -14,7 +14,7 @@ from . import _core
 from ._errors import DataWarning, Error
 
 if TYPE_CHECKING:
-    from ._given import Given
+    from ._sources import Source
 
 Path = str | PathLike[str]
 Names = str | Iterable[str] | None
@@ -27,7 +27,7 @@ Long = str | tuple[str, str, str] | None
 logger = logging.getLogger("jurybox")
 
 
-def asked(
+def table_options(
     evaluators: Names = None,
     id: Names = None,
     ignore: Names = None,
@@ -36,7 +36,7 @@ def asked(
     probability: str | None = None,
     key: str | None = None,
     threads: int | None = None,
-    written: Mapping[str, Any] | None = None,
+    files: Mapping[str, Any] | None = None,
     reviewer: str | None = None,
     context: Names = None,
     label: Numbers = None,
@@ -54,11 +54,11 @@ def asked(
         "reviewer": reviewer,
         "context": names(context),
         "threads": whole_or_none(threads, "threads"),
-        "written": dict(written or as_written()),
+        "files": dict(files or file_options()),
     }
 
 
-def as_written(
+def file_options(
     input_format: str | None = None,
     delimiter: str | None = None,
     header: bool = True,
@@ -93,7 +93,7 @@ def _word(word: str | float) -> str:
 
 def _labels(given: Numbers) -> list[tuple[str, float]]:
     try:
-        return [(str(word), float(worth)) for word, worth in numbers(given, "label").items()]
+        return [(str(word), float(number)) for word, number in numbers(given, "label").items()]
     except (TypeError, ValueError):
         raise Error(f"label = {given!r}: it is a number for each word, such as {{'remove': 1, 'keep': 0}}", code="label", value=str(given)) from None
 
@@ -109,16 +109,16 @@ def whole(given: Any, name: str) -> int:
     return number
 
 
-def how_many(k: Any, worth: Any) -> tuple[int, float | None]:
-    """How many rows at the most, and what they must be worth: 100 where nothing is said, and as many as there are where only their worth is."""
-    if worth is not None:
+def how_many(k: Any, min_reward: Any) -> tuple[int, float | None]:
+    """How many rows at the most, and what x: 100 where nothing is said, and as many as there are where only their worth is."""
+    if min_reward is not None:
         try:
-            worth = float(worth)
+            min_reward = float(min_reward)
         except (TypeError, ValueError):
-            raise Error(f"worth = {worth!r}: it is a number, the least reward to expect", code="no-worth", value=worth) from None
+            raise Error(f"min_reward = {min_reward!r}: it is a number, the least reward to expect", code="no-worth", value=min_reward) from None
     if k is None:
-        return (100 if worth is None else (1 << 63) - 1), worth
-    return whole(k, "k"), worth
+        return (100 if min_reward is None else (1 << 63) - 1), min_reward
+    return whole(k, "k"), min_reward
 
 
 def whole_or_none(given: Any, name: str) -> int | None:
@@ -165,21 +165,22 @@ def out_path(out: Path | None, *read: object) -> str | None:
     if out is None:
         return None
     paths = [os.fspath(one) for one in read if isinstance(one, (str, PathLike))]
-    _core.not_over(paths, os.fspath(out))
+    _core.refuse_overwriting(paths, os.fspath(out))
     return os.fspath(out)
 
 
-def tell(found: Mapping[str, Any], rows: Given | None = None) -> None:
-    """What was taken as what goes to the log; what a person should know is a warning."""
-    for line in found["said"]:
-        # Of a frame only what is needed has crossed: what travels along is known on this side.
-        if rows is not None and rows.said is not None and line.startswith("evaluators: "):
-            line = rows.said
-        logger.info("%s", _core.plain(line, True))
-    warn([*(rows.warned if rows is not None else []), *found["warned"]], stacklevel=4)
+def tell(found: Mapping[str, Any], rows: Source | None = None) -> None:
+    """Logs which columns were used as what, and what was done; problems with the data become warnings."""
+    for line in found["columns"]:
+        # Only the needed columns of a frame cross the border, so that the frame's own note names more of them.
+        note = line if rows is None or rows.columns_note is None else rows.columns_note
+        logger.info("%s", _core.printable(note, True))
+    for line in found["notes"]:
+        logger.info("%s", _core.printable(line, True))
+    warn([*(rows.warnings if rows is not None else []), *found["warnings"]], stacklevel=4)
 
 
 def warn(lines: Iterable[str], stacklevel: int = 3) -> None:
     """What a person should know, each once."""
     for line in dict.fromkeys(lines):
-        warnings.warn(_core.plain(line, True), DataWarning, stacklevel=stacklevel)
+        warnings.warn(_core.printable(line, True), DataWarning, stacklevel=stacklevel)

@@ -1,11 +1,11 @@
 //! What a jury holds, and how one works on it: detached from the interpreter, and behind its lock.
 
-use crate::arrays::{self, Table, is_wide};
+use crate::arrays::{self, ScoreTable, is_wide};
 use crate::errors::Result;
-use crate::fitted::Fitted;
-use crate::jury::Jury;
-use crate::large;
-use crate::work::Reins;
+use crate::fitted::PyFitted;
+use crate::jury::PyJury;
+use crate::large_arrays;
+use crate::work::WorkControl;
 use jurybox::Evaluators;
 use jurybox::rand::SeedableRng;
 use jurybox_files::State;
@@ -14,34 +14,34 @@ use rand_chacha::ChaCha8Rng;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Clone)]
-pub(crate) struct Inner {
+pub(crate) struct JuryState {
     pub(crate) state: State,
     pub(crate) rng: ChaCha8Rng,
     pub(crate) evaluators: Arc<Evaluators>,
     pub(crate) names: Arc<Vec<String>>,
     /// A fit of the present state, once somebody has asked for one.
-    pub(crate) fitted: Option<Fitted>,
+    pub(crate) fitted: Option<PyFitted>,
 }
 
-impl Inner {
-    pub(crate) fn new(state: State, rng: ChaCha8Rng) -> Inner {
+impl JuryState {
+    pub(crate) fn new(state: State, rng: ChaCha8Rng) -> JuryState {
         let evaluators = Arc::new(state.jury.evaluators().clone());
         let names = Arc::new(evaluators.names().map(Into::into).collect());
-        Inner { state, rng, evaluators, names, fitted: None }
+        JuryState { state, rng, evaluators, names, fitted: None }
     }
 
     /// Takes another state, learnt elsewhere from this one.
     pub(crate) fn replace(&mut self, state: State) {
-        *self = Inner::new(state, self.rng.clone());
+        *self = JuryState::new(state, self.rng.clone());
     }
 
     /// A fit that is at hand, or takes no time to speak of.
-    pub(crate) fn fit_soon(&mut self) -> Option<Fitted> {
+    pub(crate) fn fit_soon(&mut self) -> Option<PyFitted> {
         (self.fitted.is_some() || !is_wide(self.names.len())).then(|| self.fit())
     }
 
-    pub(crate) fn fit(&mut self) -> Fitted {
-        self.fitted.get_or_insert_with(|| Fitted::of(&self.state.jury)).clone()
+    pub(crate) fn fit(&mut self) -> PyFitted {
+        self.fitted.get_or_insert_with(|| PyFitted::of(&self.state.jury)).clone()
     }
 }
 
@@ -50,13 +50,13 @@ pub(crate) fn generator(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
-pub(crate) fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
+pub(crate) fn lock(inner: &Mutex<JuryState>) -> MutexGuard<'_, JuryState> {
     inner.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Jury {
+impl PyJury {
     /// Works on the jury, detached: nobody waits for the interpreter while holding the lock.
-    pub(crate) fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Inner) -> T + Send) -> T {
+    pub(crate) fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut JuryState) -> T + Send) -> T {
         py.detach(|| work(&mut lock(&self.0)))
     }
 
@@ -71,7 +71,7 @@ impl Jury {
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
         new: Option<&Bound<'_, PyAny>>,
-        work: impl Fn(&mut Inner, &Table, Option<&[usize]>, Option<&Reins>) -> Result<T> + Send + Sync + 'static,
+        work: impl Fn(&mut JuryState, &ScoreTable, Option<&[usize]>, Option<&WorkControl>) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
         let work = Arc::new(work);
         loop {
@@ -80,11 +80,11 @@ impl Jury {
             let new = new.map(|new| arrays::rows(new, table.rows, "new")).transpose()?;
             let done = if table.is_large() {
                 let work = work.clone();
-                large::change(py, self.0.clone(), read_for, move |inner, reins| {
-                    work(inner, &table, new.as_deref(), Some(reins))
+                large_arrays::change(py, self.0.clone(), read_for, move |inner, control| {
+                    work(inner, &table, new.as_deref(), Some(control))
                 })?
             } else {
-                let seated = |inner: &mut Inner| inner.evaluators == read_for;
+                let seated = |inner: &mut JuryState| inner.evaluators == read_for;
                 self.with(py, |inner| seated(inner).then(|| work(inner, &table, new.as_deref(), None)))
                     .transpose()?
             };

@@ -6,7 +6,7 @@ import json
 from typing import Any, cast
 
 from .._errors import Error
-from ._answers import Rejected
+from ._types import Rejected
 
 
 #: What JSON calls them.

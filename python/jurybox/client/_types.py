@@ -36,12 +36,12 @@ class _Claim(TypedDict):
 
 
 class Claim(_Claim, total=False):
-    """An item that a reviewer was given. A key with the role ``review`` alone is not told ``rank``, ``value``, ``probability`` and ``explored``."""
+    """An item that a reviewer was given. A key with the role ``review`` alone is not told ``rank``, ``value``, ``probability`` and ``random_check``."""
 
     rank: int
     value: float | None
     probability: float
-    explored: bool
+    random_check: bool
     payload: Any
 
 

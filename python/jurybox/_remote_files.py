@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from . import _core
 from ._frames import Arrow
-from ._given import FIRST, Given, Paths
+from ._sources import FIRST, Source, Paths
 
 #: What compressed files begin with, and the name of it.
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -44,7 +44,7 @@ def expanded(name: str) -> list[str]:
 
 
 @contextmanager
-def opened(part: Any) -> Iterator[Given]:
+def opened(part: Any) -> Iterator[Source]:
     """A file at hand: one of an object store is copied beside the task while it is read; a block of a dataset is there."""
     if isinstance(part, (pa.Table, pa.RecordBatch)):
         yield Arrow(part)
