@@ -7,7 +7,7 @@
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use jurybox_server::{
-    Answer, Call, Change, Config, Error, Filter, NewItem, NewVerdict, Place, Queue, Request, Service, Source,
+    Answer, Call, ConfigChange, Config, Error, Filter, NewItem, NewVerdict, StoreLocation, Queue, Request, Service, VerdictSource,
     rebuild, verify,
 };
 use std::io::Write;
@@ -179,7 +179,7 @@ impl Caller {
                 let which = self.draw(self.given.len() as u64);
                 let (first, item) = self.given.swap_remove(which as usize);
                 let (id, reward) = (format!("{first}/court"), self.draw(2) as f64);
-                let source = if self.draw(2) == 0 { Source::Appeal } else { Source::Automatic };
+                let source = if self.draw(2) == 0 { VerdictSource::Appeal } else { VerdictSource::Automatic };
                 let verdict = NewVerdict { id, item, reviewer, reward, source, ..NewVerdict::default() };
                 self.give(queue, vec![verdict])?;
             }
@@ -193,24 +193,24 @@ impl Caller {
 fn change(queue: &Queue, turn: u64) -> Result<(), Error> {
     let seated = |names: &[&str]| Evaluators::new(names.iter().copied()).map(Some);
     let change = if turn == TURNS / 3 {
-        Change { evaluators: seated(&["a", "c", "d"])?, ..Change::default() }
+        ConfigChange { evaluators: seated(&["a", "c", "d"])?, ..ConfigChange::default() }
     } else if turn == TURNS / 2 {
-        Change { quorum: Some(2), ..Change::default() }
+        ConfigChange { quorum: Some(2), ..ConfigChange::default() }
     } else if turn == TURNS * 2 / 3 {
-        Change { evaluators: seated(&["d", "a", "b", "e"])?, quorum: Some(1), ..Change::default() }
+        ConfigChange { evaluators: seated(&["d", "a", "b", "e"])?, quorum: Some(1), ..ConfigChange::default() }
     } else {
         return Ok(());
     };
     queue.ask(Call::new("operator", Request::Configure(change))).map(drop)
 }
 
-fn run(place: &Place, node: u64, claims: u64, seed: u64) -> Result<Accepted, Error> {
+fn run(place: &StoreLocation, node: u64, claims: u64, seed: u64) -> Result<Accepted, Error> {
     // Leases and the time to take back are short, so that both run out while the callers are at it.
     let config = Config {
         lease_seconds: 1,
         undo_seconds: 1,
         settle_seconds: 1,
-        audit_rate: 0.05,
+        random_check_rate: 0.05,
         ageing_per_day: 0.5,
         ..Config::new(Evaluators::new(["a", "b", "c"])?)
     };
@@ -265,7 +265,7 @@ fn run(place: &Place, node: u64, claims: u64, seed: u64) -> Result<Accepted, Err
 }
 
 fn work(
-    place: &Place,
+    place: &StoreLocation,
     node: &str,
     claims: &str,
     seed: &str,
@@ -280,11 +280,11 @@ fn work(
     }))
 }
 
-fn prove(place: &Place) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
+fn prove(place: &StoreLocation) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
     let checked = verify(place)?;
     let rebuilt = rebuild(place, Some("q"), None, Duration::from_mins(1))?;
     Ok(serde_json::json!({
-        "sound": checked.iter().all(jurybox_server::Checked::is_sound),
+        "sound": checked.iter().all(jurybox_server::QueueVerification::is_ok),
         "checked": checked.first(),
         "rebuilt": rebuilt,
     }))
@@ -294,7 +294,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let place = |word: &str| {
-        if word.contains("://") { Place::Database(word.into()) } else { Place::from(Path::new(word)) }
+        if word.contains("://") { StoreLocation::Database(word.into()) } else { StoreLocation::from(Path::new(word)) }
     };
     let told = match words.as_slice() {
         ["work", at, node, claims, seed] => work(&place(at), node, claims, seed)?,

@@ -5,7 +5,7 @@
 //! `{"id": 1, "call": {"actor": "ann", "idempotency": "k1", "request": {...}}}`; its answer has the same id, and is an `answer` or an `error`
 //! with a `message`.
 
-use jurybox_server::{Answer, Call, Config, Error, Place, Service};
+use jurybox_server::{Answer, Call, Config, Error, StoreLocation, Service};
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(place), Some(config)) = (arguments.next(), arguments.next()) else {
         return Err("usage: node DIR|URL CONFIG".into());
     };
-    let place = if place.contains("://") { Place::Database(place) } else { Place::Folder(place.into()) };
+    let place = if place.contains("://") { StoreLocation::Database(place) } else { StoreLocation::Folder(place.into()) };
     let config: Config = serde_json::from_str(&config)?;
     let service = Service::open(&place, Duration::from_secs(30))?;
     let queue = loop {

@@ -4,12 +4,12 @@ use crate::Error;
 use crate::error::corrupt;
 use crate::event::Body;
 use crate::request::{Answer, Call};
-use crate::rows::{Remembered, Write};
+use crate::rows::{StoredAnswer, EntryWrite};
 use crate::store::Store;
 use std::collections::HashMap;
 
 /// A call being answered.
-pub(crate) struct Open {
+pub(crate) struct PendingAnswer {
     /// Its place among the calls.
     pub(crate) at: usize,
     pub(crate) answer: Answer,
@@ -19,8 +19,8 @@ pub(crate) struct Open {
 pub(crate) fn name_items(
     store: &mut dyn Store,
     queue: i64,
-    open: &mut [Open],
-    writes: &[Write],
+    open: &mut [PendingAnswer],
+    writes: &[EntryWrite],
 ) -> Result<(), Error> {
     let mut items: Vec<u64> = Vec::new();
     for open in open.iter() {
@@ -65,13 +65,13 @@ pub(crate) fn name_items(
 }
 
 /// What is to be remembered of a call that has a key: its answer; none where nothing came of it, and only what the key stands for is kept.
-pub(crate) fn remember(call: &Call, answer: Option<&Answer>) -> Option<Remembered> {
+pub(crate) fn remember(call: &Call, answer: Option<&Answer>) -> Option<StoredAnswer> {
     let (key, answer) = (call.idempotency.clone()?, serde_json::to_string(&answer).ok()?);
-    Some(Remembered { key, hash: call.fingerprint(), answer })
+    Some(StoredAnswer { key, hash: call.fingerprint(), answer })
 }
 
 /// The answer that was given before; none where nothing came of it, so that it is to be decided anew.
-pub(crate) fn repeated(there: &Remembered, call: &Call) -> Result<Option<Answer>, Error> {
+pub(crate) fn repeated(there: &StoredAnswer, call: &Call) -> Result<Option<Answer>, Error> {
     if there.hash != call.fingerprint() {
         return Err(Error::KeyReused { key: there.key.clone() });
     }

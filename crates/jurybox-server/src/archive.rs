@@ -1,12 +1,12 @@
 //! Archives: queues that are done move into a folder of their own, which is proved before anything
 //! is deleted.
 
-use crate::desk::find;
-use crate::place::Place;
+use crate::embedded_queue::find;
+use crate::store_location::StoreLocation;
 use crate::rows::LogRow;
 use crate::store::lookups::{Lookups, ROWS};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Head, QueueRow, Store};
+use crate::store::{LogHead, QueueRow, Store};
 use crate::{Error, verify};
 use serde::Serialize;
 use std::path::Path;
@@ -17,7 +17,7 @@ const REST: Duration = Duration::from_millis(10);
 
 /// A queue that was moved into an archive.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Archived {
+pub struct ArchivedQueue {
     /// Its name.
     pub queue: String,
     /// Entries of its log.
@@ -32,19 +32,19 @@ pub struct Archived {
 /// is deleted is deleted a few rows at a time. A server may have the queues' folder meanwhile: it
 /// does not find them any more. Keys, webhooks and remembered answers are not moved.
 pub fn archive(
-    place: impl Into<Place>,
+    place: impl Into<StoreLocation>,
     to: &Path,
     before: i64,
     only: Option<&str>,
     wait: Duration,
-) -> Result<Vec<Archived>, Error> {
+) -> Result<Vec<ArchivedQueue>, Error> {
     let place = place.into();
     let mut store: Box<dyn Store> = match &place {
         // Also while a server has it.
-        Place::Folder(folder) => Box::new(Sqlite::open_to_read(folder)?),
-        Place::Database(_) => place.open_what_is_there(wait)?,
+        StoreLocation::Folder(folder) => Box::new(Sqlite::open_to_read(folder)?),
+        StoreLocation::Database(_) => place.open_what_is_there(wait)?,
     };
-    if let Place::Folder(folder) = &place
+    if let StoreLocation::Folder(folder) = &place
         && let (Ok(from), Ok(to)) = (folder.canonicalize(), to.canonicalize())
         && from == to
     {
@@ -65,8 +65,8 @@ pub fn archive(
         moved.push((row, head));
     }
     let proved = verify(to)?;
-    let of_these = |checked: &&crate::Checked| moved.iter().any(|(row, _)| row.name == checked.queue);
-    if let Some(checked) = proved.iter().filter(of_these).find(|checked| !checked.is_sound()) {
+    let of_these = |checked: &&crate::QueueVerification| moved.iter().any(|(row, _)| row.name == checked.queue);
+    if let Some(checked) = proved.iter().filter(of_these).find(|checked| !checked.is_ok()) {
         // What does not hold is of no use to anybody, and would be in the way of the next try.
         for (row, _) in &moved {
             forget(&mut archive, &row.name)?;
@@ -81,7 +81,7 @@ pub fn archive(
     let mut archived = Vec::new();
     for (QueueRow { id, name }, head) in moved {
         store.delete_queue(id, Some(head.seq))?;
-        archived.push(Archived { queue: name, entries: head.seq });
+        archived.push(ArchivedQueue { queue: name, entries: head.seq });
     }
     clear_away(store.as_mut())?;
     Ok(archived)
@@ -152,7 +152,7 @@ pub(crate) fn copy(
     store: &mut dyn Store,
     archive: &mut Sqlite,
     row: &QueueRow,
-    head: Head,
+    head: LogHead,
 ) -> Result<(), Error> {
     if let Some(there) = archive.queues()?.into_iter().find(|there| there.name == row.name) {
         // The first entry has the queue's secret, which no other queue has.
@@ -183,7 +183,7 @@ pub(crate) fn copy(
                 let rows = store.plain_rows(table, key, row.id, after)?;
                 let Some(last) = rows.last() else { break };
                 // The queue comes first in every table, and then the key.
-                let crate::store::value::Value::Int(Some(key)) = last[1] else { break };
+                let crate::store::value::SqlValue::Int(Some(key)) = last[1] else { break };
                 after = key;
                 archive.insert_rows(table, queue, &rows)?;
             }

@@ -11,15 +11,15 @@ const BELIEVED: Duration = Duration::from_secs(30);
 const STEADY: Duration = Duration::from_hours(1);
 
 /// What a clock said, and when that was by the machine's count.
-type Sighting = (i64, Instant);
+type ClockReading = (i64, Instant);
 
 /// What a clock that was right then says now.
-fn since((before, then): Sighting) -> i64 {
+fn since((before, then): ClockReading) -> i64 {
     before.saturating_add(i64::try_from(then.elapsed().as_micros()).unwrap_or(i64::MAX))
 }
 
 /// How far a clock is from where it should be, if it was right once.
-fn off(now: i64, right: Sighting) -> i64 {
+fn off(now: i64, right: ClockReading) -> i64 {
     now.saturating_sub(since(right))
 }
 
@@ -31,17 +31,17 @@ fn off(now: i64, right: Sighting) -> i64 {
 /// wrong, time goes on from the last entry at half its speed until the clock has caught up: writes
 /// are taken in, leases run out and verdicts are learnt, each in twice the time at most.
 #[derive(Debug, Default)]
-pub(crate) struct Clock {
+pub(crate) struct LogClock {
     /// When it was last right.
-    right: Option<Sighting>,
+    right: Option<ClockReading>,
     /// When it was first seen where it jumped to: one that goes on from there as it should was set
     /// right.
-    jumped: Option<Sighting>,
+    jumped: Option<ClockReading>,
     /// The time of the last entry when the log was found to be ahead.
-    ahead: Option<Sighting>,
+    ahead: Option<ClockReading>,
 }
 
-impl Clock {
+impl LogClock {
     /// What the clock should say now, if it was ever right.
     pub(crate) fn reckoned(&self) -> Option<i64> {
         self.right.map(since)
@@ -96,11 +96,11 @@ impl Clock {
 /// A clock by which something may be deleted for good: one that is wrong once is seen to be wrong later, and what it would have deleted is
 /// there no more.
 #[derive(Debug, Default)]
-pub(crate) struct Steady {
-    seen: Option<Sighting>,
+pub(crate) struct SteadyClock {
+    seen: Option<ClockReading>,
 }
 
-impl Steady {
+impl SteadyClock {
     /// Looks at the clock. Whether it has gone as it should for an hour since it was looked at
     /// before.
     pub(crate) fn seen(&mut self, now: i64) -> bool {
@@ -121,7 +121,7 @@ impl Steady {
 
 /// The same, so many seconds earlier.
 #[cfg(test)]
-fn earlier((at, then): Sighting, seconds: u32) -> Sighting {
+fn earlier((at, then): ClockReading, seconds: u32) -> ClockReading {
     let then = then.checked_sub(Duration::from_secs(seconds.into())).unwrap();
     (at - crate::config::micros(seconds), then)
 }
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn time_goes_on_by_the_steady_count_until_a_jump_is_believed() {
-        let (now, mut clock) = (1_000 * DAY, Clock::default());
+        let (now, mut clock) = (1_000 * DAY, LogClock::default());
         assert!(is_about(clock.time(now, now - DAY), now));
         assert!(is_about(clock.time(now + 3 * DAY, now), now), "ahead: not yet");
         clock.wait(29);
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn time_goes_on_from_the_last_entry_until_the_clock_has_caught_up() {
-        let (now, mut clock) = (1_000 * DAY, Clock::default());
+        let (now, mut clock) = (1_000 * DAY, LogClock::default());
         let last = now + DAY;
         assert!(is_about(clock.time(now, last), last));
         clock.wait(7200);
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_clock_is_steady_when_it_has_gone_as_it_should_for_an_hour() {
-        let (now, mut clock) = (1_000 * DAY, Steady::default());
+        let (now, mut clock) = (1_000 * DAY, SteadyClock::default());
         assert!(!clock.seen(now), "seen once");
         clock.wait(3000);
         assert!(!clock.seen(now), "for less than an hour");

@@ -1,7 +1,7 @@
 //! How a queue is set up.
 
 use crate::Error;
-use crate::rewards::Rewards;
+use crate::verdict_scale::VerdictScale;
 use jurybox::{Evaluators, Jury, Spec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Whether a queue takes items and gives them out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Doors {
+pub enum QueueMode {
     /// Items come in and are claimed.
     #[default]
     Open,
@@ -53,12 +53,12 @@ pub struct Config {
     #[serde(default)]
     pub ageing_per_day: f64,
     /// The share of arriving items that are drawn to be looked at whatever their scores.
-    #[serde(default)]
-    pub audit_rate: f64,
+    #[serde(default, rename = "audit_rate")]
+    pub random_check_rate: f64,
     /// How much of what is claimed audits may take before the best come. Where that is no whole number of items, a draw of the claim's own says
     /// whether there is room for one more, so that the share holds over many claims, however few items each asks for.
-    #[serde(default = "default_audit_share")]
-    pub audit_share: f64,
+    #[serde(default = "default_random_check_share", rename = "audit_share")]
+    pub random_check_share: f64,
     /// After this many seconds an item is learnt from with the scores it has, though some are still missing.
     #[serde(default = "default_settle")]
     pub settle_seconds: u32,
@@ -75,12 +75,12 @@ pub struct Config {
     #[serde(default = "default_max_held")]
     pub max_held: u32,
     /// Whether items come in and go out.
-    #[serde(default)]
-    pub doors: Doors,
+    #[serde(default, rename = "doors")]
+    pub mode: QueueMode,
     /// What rewards lie within, and what words for them are worth. Without it, a reward lies within 0 to 1, or within the rewards that the
     /// queue has taken already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reward: Option<Rewards>,
+    pub reward: Option<VerdictScale>,
     /// Evaluators whose scores count as missing in the order. They are learnt about all the while.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub muted: Vec<String>,
@@ -139,7 +139,7 @@ fn default_lease() -> u32 {
 fn default_quorum() -> u8 {
     1
 }
-fn default_audit_share() -> f64 {
+fn default_random_check_share() -> f64 {
     0.25
 }
 fn default_settle() -> u32 {
@@ -192,14 +192,14 @@ impl Config {
             lease_seconds: default_lease(),
             quorum: default_quorum(),
             ageing_per_day: 0.0,
-            audit_rate: 0.0,
-            audit_share: default_audit_share(),
+            random_check_rate: 0.0,
+            random_check_share: default_random_check_share(),
             settle_seconds: default_settle(),
             undo_seconds: default_undo(),
             payload_days: None,
             max_payload: default_max_payload(),
             max_held: default_max_held(),
-            doors: Doors::Open,
+            mode: QueueMode::Open,
             reward: None,
             muted: Vec::new(),
             weights: BTreeMap::new(),
@@ -216,7 +216,7 @@ impl Config {
         let jury = self.jury()?;
         if jury.fit().leaves_to_chance() {
             return refuse(format!(
-                "policy `{}` draws its picks, and a queue gives out the best there is: choose one that ranks, such as `adaptive`, and let `audit_rate` draw",
+                "policy `{}` draws its picks, and a queue gives out the best there is: choose one that ranks, such as `adaptive`, and let `random_check_rate` draw",
                 self.policy.name()
             ));
         }
@@ -248,7 +248,7 @@ impl Config {
         if self.quorum == 0 || self.quorum > MOST_REVIEWERS {
             return refuse(format!("quorum = {} is not from 1 to {MOST_REVIEWERS}", self.quorum));
         }
-        for (name, share) in [("audit_rate", self.audit_rate), ("audit_share", self.audit_share)] {
+        for (name, share) in [("random_check_rate", self.random_check_rate), ("random_check_share", self.random_check_share)] {
             if !(0.0..=1.0).contains(&share) {
                 return refuse(format!("{name} = {share} is not from 0 to 1"));
             }

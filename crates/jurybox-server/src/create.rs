@@ -2,8 +2,8 @@
 
 use crate::Error;
 use crate::config::Config;
-use crate::event::{Body, Event};
-use crate::rows::Write;
+use crate::event::{Body, LogEvent};
+use crate::rows::EntryWrite;
 use crate::store::{QueueRow, Store};
 use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
@@ -43,8 +43,8 @@ pub(crate) fn create(
     check_new_queue(name, config)?;
     let secret = RandomState::new().hash_one(Instant::now());
     let body = Body::Create { config: config.clone(), secret };
-    let event = Event { seq: 1, at, actor: actor.into(), body };
-    let write = Write { event, keys: Vec::new(), payloads: Vec::new(), notes: Vec::new(), stands_from: 0 };
+    let event = LogEvent { seq: 1, at, actor: actor.into(), body };
+    let write = EntryWrite { event, keys: Vec::new(), payloads: Vec::new(), notes: Vec::new(), stands_from: 0 };
     if let Some(made) = store.create(name, &write)? {
         return Ok(made);
     }

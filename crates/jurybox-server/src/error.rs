@@ -123,7 +123,7 @@ impl Error {
     }
 
     /// Whether everything that is asked of the queue will be answered so until somebody sees to it.
-    pub(crate) fn is_in_the_way(&self) -> bool {
+    pub(crate) fn blocks_everything(&self) -> bool {
         matches!(self, Error::Outdated { .. } | Error::FileGone | Error::DiskFull(_))
     }
 

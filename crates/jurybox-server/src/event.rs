@@ -4,7 +4,7 @@
 //! claims, verdicts. Here it is put together again. A body names items by their number alone, so that an item's key and
 //! scores can be erased without touching the log.
 
-use crate::board::Filter;
+use crate::live_queue::Filter;
 use crate::config::Config;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub type Tags = BTreeMap<String, String>;
 
 /// One entry of a queue's log.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct LogEvent {
     /// Its number, from 1 without gaps.
     pub seq: u64,
     /// When, in microseconds since 1970; never earlier than the entry before, unless the clock is
@@ -41,14 +41,14 @@ pub enum Body {
         /// From now on.
         config: Config,
         /// Items that have enough verdicts by it: they are closed.
-        decided: Vec<Decided>,
+        decided: Vec<DecidedItem>,
     },
     /// Items came in, or got further scores.
     Items {
         /// Those that are new, numbered without gaps.
-        added: Vec<Added>,
+        added: Vec<AddedItem>,
         /// Those that were there.
-        rescored: Vec<Rescored>,
+        rescored: Vec<RescoredItem>,
     },
     /// A reviewer was given items.
     Claim {
@@ -63,9 +63,9 @@ pub enum Body {
         /// Until when they are the reviewer's own.
         until: i64,
         /// How many of them audits could take, by the draw of this claim; none in entries from before there was one.
-        audits: Option<u32>,
+        random_checks: Option<u32>,
         /// Which, in the order of their places.
-        picks: Vec<Picked>,
+        picks: Vec<ClaimPick>,
     },
     /// A reviewer keeps items for longer.
     Extend {
@@ -74,30 +74,30 @@ pub enum Body {
         /// Until when now.
         until: i64,
         /// Which.
-        leases: Vec<Held>,
+        leases: Vec<LeasedItem>,
     },
     /// A reviewer gave items back.
     Release {
         /// Who.
         reviewer: String,
         /// Which.
-        leases: Vec<Held>,
+        leases: Vec<LeasedItem>,
         /// Why the reviewer does not want to be given them again, where that is so.
         skip: Option<String>,
     },
     /// Verdicts came in.
     Verdicts {
         /// Each of them.
-        given: Vec<Given>,
+        given: Vec<GivenVerdict>,
     },
     /// A verdict was taken back, soon enough to count as never given.
     Undo {
         /// Whose.
         reviewer: String,
         /// Which.
-        verdict: Which,
+        verdict: VerdictPosition,
         /// Of this item, as it stands open again.
-        item: Added,
+        item: AddedItem,
         /// When the item came in.
         arrived: i64,
         /// The place among its reviews.
@@ -105,7 +105,7 @@ pub enum Body {
         /// Until when the item is the reviewer's own again.
         until: i64,
         /// The other verdicts on it.
-        rest: Vec<Earlier>,
+        rest: Vec<ReviewVerdict>,
         /// Who does not want to be given it.
         skipped: Vec<String>,
         /// The probability of the pick that the verdict was on.
@@ -135,7 +135,7 @@ pub enum Body {
 
 /// An item that came in.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Added {
+pub struct AddedItem {
     /// Its number in the queue.
     pub n: u64,
     /// Its scores by the evaluators in force, NaN where missing; empty once erased.
@@ -143,14 +143,14 @@ pub struct Added {
     /// Its tags.
     pub tags: Tags,
     /// The probability with which it was drawn for an audit, if it was.
-    pub audit: Option<f64>,
+    pub random_check: Option<f64>,
     /// From when on it goes first.
     pub due: Option<i64>,
 }
 
 /// An item whose scores changed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rescored {
+pub struct RescoredItem {
     /// Its number.
     pub n: u64,
     /// All of its scores now; empty once erased.
@@ -162,7 +162,7 @@ pub struct Rescored {
 
 /// An item given to a reviewer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Picked {
+pub struct ClaimPick {
     /// Its number.
     pub n: u64,
     /// The place among its reviews.
@@ -177,7 +177,7 @@ pub struct Picked {
 
 /// An item that a reviewer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct LeasedItem {
     /// Its number.
     pub n: u64,
     /// The place among its reviews.
@@ -186,7 +186,7 @@ pub struct Held {
 
 /// A verdict by its place in the log: the entry, and its place there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Which {
+pub struct VerdictPosition {
     /// The entry.
     pub seq: u64,
     /// The place in it.
@@ -196,7 +196,7 @@ pub struct Which {
 /// Where a verdict comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum VerdictSource {
     /// A person who looked at the item.
     #[default]
     Reviewer,
@@ -208,7 +208,7 @@ pub enum Source {
 
 /// A verdict that came in.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Given {
+pub struct GivenVerdict {
     /// The client's name for it; no two verdicts of a queue share one.
     pub id: String,
     /// The item.
@@ -218,7 +218,7 @@ pub struct Given {
     /// Who.
     pub reviewer: String,
     /// Where it comes from.
-    pub source: Source,
+    pub source: VerdictSource,
     /// A word for what was found.
     pub label: Option<String>,
     /// What it was worth.
@@ -228,7 +228,7 @@ pub struct Given {
     /// The claim that it answers, if any.
     pub claim: Option<u64>,
     /// The verdict that it replaces, if any.
-    pub supersedes: Option<Which>,
+    pub supersedes: Option<VerdictPosition>,
     /// What the item is worth, where this verdict decides it.
     pub decides: Option<f64>,
     /// Whether it replaces another, or is an appeal, and is the first to decide: until then there were too few that agreed.
@@ -245,7 +245,7 @@ pub struct Given {
 
 /// An item that waited for further verdicts, and needs none since the queue was set up anew.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decided {
+pub struct DecidedItem {
     /// Its number.
     pub n: u64,
     /// What it is worth.
@@ -262,7 +262,7 @@ pub struct Decided {
 
 /// A verdict that stands, as far as a board must know it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Earlier {
+pub struct ReviewVerdict {
     /// Whose.
     pub reviewer: String,
     /// The place among the item's reviews.

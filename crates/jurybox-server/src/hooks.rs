@@ -1,7 +1,7 @@
 //! Webhooks: where else a queue's log is told, and how far that has come. Who sends is another's affair; here is what must survive.
 
 use crate::service::Service;
-use crate::{Error, desk};
+use crate::{Error, embedded_queue};
 
 /// The most webhooks of a queue.
 const MOST: usize = 16;
@@ -68,7 +68,7 @@ pub struct Webhook {
 
 /// What is to be sent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sending {
+pub struct PendingDelivery {
     /// What it is signed with.
     pub secret: Secret,
     /// The last entry of the page: the same until it has arrived, however often it is tried and though the log grows.
@@ -77,7 +77,7 @@ pub struct Sending {
 
 /// What became of sending.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum DeliveryOutcome {
     /// It arrived, up to this entry.
     Delivered {
         /// The entry.
@@ -112,7 +112,7 @@ impl Service {
     /// ```
     pub fn webhooks(&self, queue: Option<&str>) -> Result<Vec<Webhook>, Error> {
         let of = match queue {
-            Some(name) => Some(self.reach(|store| desk::find(store, Some(name)))?.0),
+            Some(name) => Some(self.reach(|store| embedded_queue::find(store, Some(name)))?.0),
             None => None,
         };
         let mut hooks = self.reach(|store| store.hooks())?;
@@ -130,7 +130,7 @@ impl Service {
         secret: Option<Secret>,
         after: Option<u64>,
     ) -> Result<bool, Error> {
-        let (id, queue) = self.reach(|store| desk::find(store, Some(queue)))?;
+        let (id, queue) = self.reach(|store| embedded_queue::find(store, Some(queue)))?;
         let here = self.webhooks(Some(&queue))?;
         let there = here.iter().find(|hook| hook.name == name);
         if there.is_none() && here.len() >= MOST {
@@ -164,17 +164,17 @@ impl Service {
 
     /// Takes a webhook away. False if there is none of that name.
     pub fn drop_webhook(&self, queue: &str, name: &str) -> Result<bool, Error> {
-        let (id, _) = self.reach(|store| desk::find(store, Some(queue)))?;
+        let (id, _) = self.reach(|store| embedded_queue::find(store, Some(queue)))?;
         self.reach(|store| store.drop_hook(id, name))
     }
 
     /// Has a webhook to oneself for a minute, under a number of one's own: what is to be sent, or nothing where another node has it.
-    pub fn take_webhook(&self, hook: &Webhook, holder: i64) -> Result<Option<Sending>, Error> {
+    pub fn take_webhook(&self, hook: &Webhook, holder: i64) -> Result<Option<PendingDelivery>, Error> {
         self.reach(|store| {
             let now = store.now()?;
             let ours = store.take_hook(hook.id, &hook.name, holder, now, now + OURS)?;
             let taken = if ours { store.secret(hook.id, &hook.name)? } else { None };
-            Ok(taken.map(|(secret, until)| Sending { secret, until }))
+            Ok(taken.map(|(secret, until)| PendingDelivery { secret, until }))
         })
     }
 
@@ -184,7 +184,7 @@ impl Service {
     }
 
     /// Notes what became of sending. False where the webhook is another's by now, or was changed.
-    pub fn note_webhook(&self, hook: &Webhook, holder: i64, outcome: &Outcome) -> Result<bool, Error> {
+    pub fn note_webhook(&self, hook: &Webhook, holder: i64, outcome: &DeliveryOutcome) -> Result<bool, Error> {
         self.reach(|store| store.note_hook(hook.id, &hook.name, holder, outcome))
     }
 

@@ -70,13 +70,13 @@ impl Serialize for Json {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Json, D::Error> {
-        from.deserialize_any(Any)
+        from.deserialize_any(JsonVisitor)
     }
 }
 
-struct Any;
+struct JsonVisitor;
 
-impl<'de> Visitor<'de> for Any {
+impl<'de> Visitor<'de> for JsonVisitor {
     type Value = Json;
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,7 +1,7 @@
 //! Keys: who may ask a server for what. Secrets are shown once and kept as hashes.
 
 use crate::Error;
-use crate::place::Place;
+use crate::store_location::StoreLocation;
 use crate::store::Store;
 use crate::store::sqlite::{FILE, Sqlite};
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ impl std::str::FromStr for Role {
 
 /// A key without its secret.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Key {
+pub struct ApiKey {
     /// Its name: what the log calls whoever uses it.
     pub name: String,
     /// What it may do.
@@ -74,14 +74,14 @@ pub struct Key {
     pub made: i64,
     /// From when on it opens nothing any more; none where it does until it is revoked.
     pub expires: Option<i64>,
-    /// When it was last used, to within [`USED_WITHIN`](Key::USED_WITHIN).
+    /// When it was last used, to within [`USED_WITHIN`](ApiKey::USED_WITHIN).
     pub used: Option<i64>,
     /// The SHA-256 of its secret.
     #[serde(skip)]
     pub hash: [u8; 32],
 }
 
-impl Key {
+impl ApiKey {
     /// How old the noted time of the last use may be, in microseconds: a key that is used all day is written down now and then.
     pub const USED_WITHIN: i64 = 600_000_000;
 
@@ -136,10 +136,10 @@ pub struct Keyring {
 
 impl Keyring {
     /// Opens the keys of a folder or a database, and makes its tables where there are none.
-    pub fn open(place: impl Into<Place>) -> Result<Self, Error> {
+    pub fn open(place: impl Into<StoreLocation>) -> Result<Self, Error> {
         let folder = match place.into() {
-            Place::Folder(folder) => folder,
-            database @ Place::Database(_) => return Ok(Keyring { store: database.open(Duration::ZERO)? }),
+            StoreLocation::Folder(folder) => folder,
+            database @ StoreLocation::Database(_) => return Ok(Keyring { store: database.open(Duration::ZERO)? }),
         };
         let folder = folder.as_path();
         if !folder.join(FILE).exists() {
@@ -155,7 +155,7 @@ impl Keyring {
     }
 
     /// Opens the keys of a folder or a database that is there, and makes none.
-    pub fn open_what_is_there(place: impl Into<Place>) -> Result<Self, Error> {
+    pub fn open_what_is_there(place: impl Into<StoreLocation>) -> Result<Self, Error> {
         let place = place.into();
         place.check_is_there()?;
         Keyring::open(place)
@@ -192,7 +192,7 @@ impl Keyring {
         roles.sort_unstable();
         roles.dedup();
         let hash = hash_of_secret(&secret);
-        let key = Key { name, roles, queues, reviewer, made, expires, used: None, hash };
+        let key = ApiKey { name, roles, queues, reviewer, made, expires, used: None, hash };
         if !self.store.add_key(&key)? {
             return Err(Error::Refused(format!("there is a key `{}` already: revoke it first", key.name)));
         }
@@ -200,7 +200,7 @@ impl Keyring {
     }
 
     /// All keys, the first made first.
-    pub fn list(&mut self) -> Result<Vec<Key>, Error> {
+    pub fn list(&mut self) -> Result<Vec<ApiKey>, Error> {
         self.store.keys()
     }
 

@@ -8,16 +8,16 @@
 //!
 //! As long as nothing is revised that was learnt already, the next model is the last one and a little more. Otherwise the learner
 //! says that it is [stale](Learner::is_stale) and stops, and a new one folds the log from the beginning, told beforehand what is
-//! known by now ([`Known`]).
+//! known by now ([`LaterFacts`]).
 
 mod state;
 
 use crate::Error;
 use crate::config::{Config, micros};
-use crate::event::{Body, Event, Given, Source, Which};
-use crate::seatings::Seatings;
+use crate::event::{Body, LogEvent, GivenVerdict, VerdictSource, VerdictPosition};
+use crate::evaluator_history::EvaluatorHistory;
 use jurybox::{Example, Fitted, Jury, Receipt, Reviewer, Scores, Seen};
-use state::{Lesson, State, Unripe, VERSION};
+use state::{PendingLesson, State, WaitingItem, VERSION};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Items that make a round. Single arrivals would blind what watches for drift.
@@ -28,15 +28,15 @@ const CHECKPOINT: u64 = 1 << 16;
 
 /// What a fold from the beginning is told of what comes later.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Known {
+pub(crate) struct LaterFacts {
     /// Up to which entry.
     pub(crate) until: u64,
     /// The seatings up to there.
-    pub(crate) seatings: Option<Seatings>,
+    pub(crate) history: Option<EvaluatorHistory>,
     /// The configuration in force there.
     pub(crate) config: Option<Config>,
     /// What items were found to be worth in the end, where a verdict on them was revised, and by which verdict.
-    pub(crate) worth: BTreeMap<u64, (f64, Which)>,
+    pub(crate) worth: BTreeMap<u64, (f64, VerdictPosition)>,
     /// Items that were erased.
     pub(crate) erased: BTreeSet<u64>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Known {
 pub(crate) struct Learner {
     state: State,
     jury: Jury,
-    known: Known,
+    known: LaterFacts,
     /// By the time at which they are ripe.
     ripe_at: BTreeSet<(i64, u64)>,
     /// By the time at which they can no longer be taken back.
@@ -58,12 +58,12 @@ pub(crate) struct Learner {
 
 impl Learner {
     /// Of a queue whose first entry this is.
-    pub(crate) fn new(first: &Event, known: Known) -> Result<Self, Error> {
+    pub(crate) fn new(first: &LogEvent, known: LaterFacts) -> Result<Self, Error> {
         let Body::Create { config, .. } = &first.body else {
             return Err(crate::error::corrupt("the log does not begin with the making of the queue"));
         };
         let jury = known.config.as_ref().unwrap_or(config).jury()?;
-        let seatings = Seatings::new(first.seq, config.evaluators.clone());
+        let history = EvaluatorHistory::new(first.seq, config.evaluators.clone());
         let state = State {
             version: VERSION,
             seq: first.seq,
@@ -71,7 +71,7 @@ impl Learner {
             epoch: 0,
             weight: 1,
             config: config.clone(),
-            seatings,
+            history,
             round: Vec::new(),
             unripe: BTreeMap::new(),
             replaced: BTreeMap::new(),
@@ -108,7 +108,7 @@ impl Learner {
     }
 
     /// Stops: the log is to be folded again.
-    pub(crate) fn give_up(&mut self) {
+    pub(crate) fn mark_stale(&mut self) {
         self.stale = true;
     }
 
@@ -169,7 +169,7 @@ impl Learner {
     }
 
     /// Takes in the next entry. True if there is to be a checkpoint after it.
-    pub(crate) fn apply(&mut self, event: &Event) -> Result<bool, Error> {
+    pub(crate) fn apply(&mut self, event: &LogEvent) -> Result<bool, Error> {
         if self.stale {
             return Ok(false);
         }
@@ -190,19 +190,19 @@ impl Learner {
         self.state.weight += event.body.weight();
         if event.seq >= self.known.until {
             // From here on nothing later is known.
-            self.known = Known::default();
+            self.known = LaterFacts::default();
         }
         Ok(self.state.weight / CHECKPOINT > before)
     }
 
-    fn take_in(&mut self, event: &Event) -> Result<(), Error> {
+    fn take_in(&mut self, event: &LogEvent) -> Result<(), Error> {
         match &event.body {
             Body::Create { .. } => return Err(crate::error::corrupt("a queue was made twice")),
             Body::Configure { config, decided } => {
                 for (i, item) in decided.iter().enumerate() {
                     self.state.replaced.remove(&item.n);
                     let due = event.at + micros(self.state.config.undo_seconds);
-                    let lesson = Lesson {
+                    let lesson = PendingLesson {
                         due,
                         seq: event.seq,
                         i: i as u32,
@@ -218,7 +218,7 @@ impl Learner {
                 if self.state.config.learns_differently(config) {
                     self.revised(event.seq);
                 }
-                self.state.seatings.change(event.seq, &config.evaluators);
+                self.state.history.change(event.seq, &config.evaluators);
                 self.state.config = config.clone();
             }
             Body::Items { added, rescored } => {
@@ -294,7 +294,7 @@ impl Learner {
             if self.jury.seen().rounds == 0 && self.state.round.is_empty() && self.state.unripe.is_empty() {
                 self.sighted = self.state.seq + 1;
             }
-            self.state.unripe.insert(n, Unripe { due, scores });
+            self.state.unripe.insert(n, WaitingItem { due, scores });
             self.ripe_at.insert((due, n));
             due
         };
@@ -337,23 +337,23 @@ impl Learner {
         Ok(())
     }
 
-    fn verdict(&mut self, event: &Event, i: u32, given: &Given) {
+    fn verdict(&mut self, event: &LogEvent, i: u32, given: &GivenVerdict) {
         let Some(reward) = given.decides else { return };
         self.state.replaced.remove(&given.n);
         let pending = self.state.lessons.remove(&given.n);
         if let Some(lesson) = &pending {
             self.taught_at.remove(&(lesson.due, lesson.seq, lesson.i, given.n));
         }
-        if given.source == Source::Automatic {
+        if given.source == VerdictSource::Automatic {
             return;
         }
-        let revises = given.supersedes.is_some() || given.source == Source::Appeal;
+        let revises = given.supersedes.is_some() || given.source == VerdictSource::Appeal;
         if pending.is_none() && revises && !given.decides_first {
             self.revised(event.seq);
             return;
         }
         let due = event.at + micros(self.state.config.undo_seconds);
-        let lesson = Lesson {
+        let lesson = PendingLesson {
             due,
             seq: event.seq,
             i,
@@ -363,14 +363,14 @@ impl Learner {
             probability: given.probability,
             explored: given.explored,
             // What several have decided is nobody's verdict, and whoever hears an appeal has read the others'.
-            reviewer: (given.source == Source::Reviewer && self.state.config.quorum == 1)
+            reviewer: (given.source == VerdictSource::Reviewer && self.state.config.quorum == 1)
                 .then(|| Reviewer::named(&given.reviewer).code()),
         };
         self.keep(given.n, lesson);
     }
 
     /// Keeps a lesson, with its scores by the seating in force, until it is time to learn it.
-    fn keep(&mut self, n: u64, mut lesson: Lesson) {
+    fn keep(&mut self, n: u64, mut lesson: PendingLesson) {
         if lesson.scores.is_empty() || self.known.erased.contains(&n) {
             return;
         }
@@ -399,7 +399,7 @@ impl Learner {
         }
     }
 
-    fn teach(&mut self, n: u64, lesson: &Lesson) -> Result<(), Error> {
+    fn teach(&mut self, n: u64, lesson: &PendingLesson) -> Result<(), Error> {
         let receipt = Receipt {
             inclusion_probability: lesson.probability,
             explored: lesson.explored,
@@ -408,7 +408,7 @@ impl Learner {
         let last = self.known.worth.get(&n);
         let reward = last.map_or(lesson.reward, |(worth, _)| *worth);
         // A reward that somebody else gave later is not this reviewer's.
-        let own = last.is_none_or(|(_, by)| *by == Which { seq: lesson.seq, i: lesson.i });
+        let own = last.is_none_or(|(_, by)| *by == VerdictPosition { seq: lesson.seq, i: lesson.i });
         let reviewer = lesson.reviewer.filter(|_| own).and_then(Reviewer::from_code);
         let example = Example { scores: &lesson.scores, reward, receipt: Some(&receipt) };
         self.jury.learn_by(&[example], &[reviewer], seconds(lesson.arrived))?;
@@ -418,8 +418,8 @@ impl Learner {
     /// A row of the seating in force, by the evaluators of the jury: those of the present, or of what is known to come.
     fn carried(&self, row: &[f64]) -> Vec<f64> {
         let mut row = row.to_vec();
-        if let Some(seatings) = &self.known.seatings {
-            seatings.carry(&mut row, self.state.seatings.len() - 1, seatings.len() - 1);
+        if let Some(history) = &self.known.history {
+            history.carry(&mut row, self.state.history.len() - 1, history.len() - 1);
         }
         row
     }

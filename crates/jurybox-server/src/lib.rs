@@ -6,70 +6,70 @@
 //! memory and makes the answers true in one transaction for all that wait; only what has been committed is so, and only then is it
 //! answered. What was learnt at an entry is a pure function of the log up to it, so a claim that names its model can be
 //! proved to have been the exact top K, by anybody, at any time: [`verify`] does, and shares no code with those who picked. A
-//! [`Desk`] is one queue for one command at a time; a [`Service`] serves all queues of a [`Place`] to many callers: a folder, or a
+//! [`EmbeddedQueue`] is one queue for one command at a time; a [`Service`] serves all queues of a [`StoreLocation`] to many callers: a folder, or a
 //! PostgreSQL database that several nodes share.
 //! Nothing of HTTP is here.
 #![forbid(unsafe_code)]
 
 mod answers;
 mod archive;
-mod aside;
-mod board;
+mod background;
+mod live_queue;
 mod checker;
-mod clerk;
+mod queue_writer;
 mod clock;
 mod config;
 mod create;
 mod decide;
-mod desk;
-mod door;
+mod embedded_queue;
+mod local_socket;
 mod error;
 mod event;
 mod hooks;
 mod json;
-mod keep;
+mod maintenance;
 mod keys;
 mod learner;
-mod line;
+mod pg_connection;
 mod load;
-mod office;
-mod place;
+mod worker;
+mod store_location;
 mod reads;
 mod replica;
 mod request;
-mod rewards;
+mod verdict_scale;
 mod rows;
-mod seatings;
+mod evaluator_history;
 mod service;
 mod store;
-mod stub;
-mod watch;
+mod stored_body;
+mod monitor;
 
-pub use archive::{Archived, archive};
-pub use board::{Counts, Filter};
-pub use checker::{Checked, Proof, Since, prove, verify};
-pub use config::{Config, Doors, FileColumns};
+pub use archive::{ArchivedQueue, archive};
+pub use live_queue::{ItemCounts, Filter};
+pub use checker::{QueueVerification, VerifyReport, VerifyFrom, prove, verify};
+pub use config::{Config, QueueMode, FileColumns};
 pub use create::check_new_queue;
-pub use desk::{Desk, Status};
-pub use door::Door;
+pub use embedded_queue::{EmbeddedQueue, EmbeddedStatus};
+pub use local_socket::LocalSocket;
 pub use error::Error;
-pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Source, Tags, Which};
-pub use hooks::{Outcome, Secret, Sending, Webhook};
+pub use event::{AddedItem, Body, ReviewVerdict, LogEvent, GivenVerdict, LeasedItem, ClaimPick, RescoredItem, VerdictSource, Tags, VerdictPosition};
+pub use hooks::{DeliveryOutcome, Secret, PendingDelivery, Webhook};
 pub use json::Json;
-pub use keep::{LogTime, Rebuilt, backup, log_times, rebuild, restore};
-pub use keys::{Key, Keyring, NewKey, Role, hash_of_secret};
-pub use place::Place;
+pub use maintenance::{LogTime, RebuildReport, backup, log_times, rebuild, restore};
+pub use keys::{ApiKey, Keyring, NewKey, Role, hash_of_secret};
+pub use store_location::StoreLocation;
 pub use reads::{
-    Drawn, Evaluated, Explained, ExportPage, Exported, ExportedPick, ExportedVerdict, Found, Happened,
-    Judged, Listed, Model, Noticed, Own, Pulse, Raised, Scale, Share, Skipped, Stands, Trusted, Worked,
+    RandomCheckCounts, EvaluatorSummary, ExplainedItem, ExportPage, ExportedItem, ExportedPick, ExportedVerdict, QueueReport, ActivityEntry,
+    VerdictOnItem, ListedItem, RankingModel, DriftIncident, OwnVerdict, Workload, AlarmOnset, RewardBounds, RewardMean, SkippedItem, ItemState, EvaluatorInfluence, RecentVerdict,
     mean_of,
 };
 pub use request::{
-    Answer, Call, Change, Claimed, GOLDEN, LimitedBy, MOST_AT_ONCE, MOST_BYTES, NewItem, NewVerdict,
+    Answer, Call, ConfigChange, ClaimedItem, GOLDEN, LimitedBy, MOST_AT_ONCE, MOST_BYTES, NewItem, NewVerdict,
     Rejected, Request,
 };
-pub use rewards::Rewards;
-pub use service::{Queue, Service, Standing};
+pub use verdict_scale::VerdictScale;
+pub use service::{Queue, Service, QueueStatus};
 
 #[cfg(test)]
 mod tests;

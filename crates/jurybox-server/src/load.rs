@@ -1,42 +1,42 @@
 //! A replica from the tables: what is open as it is now, what was learnt from the last checkpoint and the log after it.
 
 use crate::Error;
-use crate::board::Board;
-use crate::board::work::Work;
+use crate::live_queue::LiveQueue;
+use crate::live_queue::reviews::ItemReviews;
 use crate::error::corrupt;
-use crate::event::Which;
-use crate::learner::{Known, Learner};
+use crate::event::VerdictPosition;
+use crate::learner::{LaterFacts, Learner};
 use crate::replica::Replica;
-use crate::store::{Checkpoint, Head, Store, set_up};
-use crate::stub::Stub;
+use crate::store::{Checkpoint, LogHead, Store, set_up};
+use crate::stored_body::StoredBody;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Loads a queue as it is now, and how many rows of its log were folded for that. The store must be reading it.
-pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<(Replica, u64), Error> {
-    let (seatings, config) = set_up(store, queue, head.seq)?;
-    let first = store.events(queue, 0, 1, &seatings)?;
+pub(crate) fn load(store: &mut dyn Store, queue: i64, head: LogHead) -> Result<(Replica, u64), Error> {
+    let (history, config) = set_up(store, queue, head.seq)?;
+    let first = store.events(queue, 0, 1, &history)?;
     let first = first.first().ok_or_else(|| corrupt("the queue has no first entry"))?;
-    let mut board = Board::new(first)?;
+    let mut live = LiveQueue::new(first)?;
     let (items, verdicts) = store.totals(queue)?;
-    board.begin_loading(config, seatings);
+    live.begin_loading(config, history);
     store.open_items(queue, &mut |row| {
         if row.scores.is_empty() {
             return Err(corrupt(format!("item {} is open and has no scores", row.n)));
         }
         let arrived = row.arrived;
-        let (n, wrote, has, sat) = (row.n, row.seq, row.scores.len(), board.seatings.width_at(row.seq));
+        let (n, wrote, has, sat) = (row.n, row.seq, row.scores.len(), live.history.width_at(row.seq));
         if has != sat {
             return Err(corrupt(format!(
                 "item {n} has {has} scores by entry {wrote}, and {sat} evaluators sat"
             )));
         }
-        let item = row.into_added(&board.seatings, head.seq + 1);
-        board.load(&item, arrived);
+        let item = row.into_added(&live.history, head.seq + 1);
+        live.load(&item, arrived);
         Ok(())
     })?;
-    let mut works: BTreeMap<u64, Work> = BTreeMap::new();
+    let mut works: BTreeMap<u64, ItemReviews> = BTreeMap::new();
     for row in store.leases(queue)? {
         let work = works.entry(row.n).or_default();
         work.leases.reserve_exact(1);
@@ -49,12 +49,12 @@ pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<(Rep
         works.entry(n).or_default().skipped.push(reviewer);
     }
     for (n, work) in works {
-        board.load_work(n, work);
+        live.load_work(n, work);
     }
-    (board.seq, board.at, board.next, board.verdicts) = (head.seq, head.at, items + 1, verdicts);
-    board.clock_set = store.bodies(queue, ["clock", "clock"], head.seq)?.last().map_or(0, |(seq, _)| *seq);
+    (live.seq, live.at, live.next, live.verdicts) = (head.seq, head.at, items + 1, verdicts);
+    live.clock_set = store.bodies(queue, ["clock", "clock"], head.seq)?.last().map_or(0, |(seq, _)| *seq);
     let (learner, folded) = learnt(store, queue, head.seq)?;
-    Ok((Replica { board, learner }, folded))
+    Ok((Replica { live, learner }, folded))
 }
 
 /// What was learnt up to an entry: from the last checkpoint, where nothing before it was revised since. And how many rows were folded.
@@ -105,30 +105,30 @@ pub(crate) fn beginning(
     until: u64,
     changed: Option<&crate::Config>,
 ) -> Result<Learner, Error> {
-    let (seatings, mut config) = set_up(store, queue, until)?;
-    let mut seated = seatings.clone();
+    let (history, mut config) = set_up(store, queue, until)?;
+    let mut seated = history.clone();
     if let Some(changed) = changed {
         seated.change(until, &changed.evaluators);
         config = changed.clone();
     }
-    let mut known = Known { until, seatings: Some(seated), config: Some(config), ..Known::default() };
+    let mut known = LaterFacts { until, history: Some(seated), config: Some(config), ..LaterFacts::default() };
     // The last word on an item comes last.
     known.worth.extend(store.revised(queue, until)?);
     for (seq, body) in store.bodies(queue, ["configure", "erase"], until)? {
-        match Stub::from_text(&body)? {
-            Stub::Erase { items } => known.erased.extend(items),
+        match StoredBody::from_text(&body)? {
+            StoredBody::Erase { items } => known.erased.extend(items),
             // What needs no further verdict since then is decided by that entry, and no row of a verdict tells of it.
-            Stub::Configure { decided, .. } => {
+            StoredBody::Configure { decided, .. } => {
                 for (i, item) in (0_u32..).zip(decided) {
                     if let Some(last) = known.worth.get_mut(&item.n).filter(|(_, by)| by.seq < seq) {
-                        *last = (item.reward, Which { seq, i });
+                        *last = (item.reward, VerdictPosition { seq, i });
                     }
                 }
             }
             _ => {}
         }
     }
-    let first = store.events(queue, 0, 1, &seatings)?;
+    let first = store.events(queue, 0, 1, &history)?;
     let first = first.first().ok_or_else(|| corrupt("the queue has no first entry"))?;
     Learner::new(first, known)
 }
@@ -141,9 +141,9 @@ pub(crate) fn fold(
     until: u64,
     each: &mut dyn FnMut(&Learner) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let (seatings, _) = set_up(store, queue, until)?;
+    let (history, _) = set_up(store, queue, until)?;
     while learner.seq() < until && !learner.is_stale() {
-        let events = store.events(queue, learner.seq(), until, &seatings)?;
+        let events = store.events(queue, learner.seq(), until, &history)?;
         if events.is_empty() {
             return Err(corrupt(format!(
                 "the log ends at entry {} and should go on to {until}",
@@ -178,11 +178,11 @@ pub(crate) fn opened(checkpoint: &Checkpoint) -> Result<Learner, Error> {
     Ok(learner)
 }
 
-impl Board {
+impl LiveQueue {
     /// A board that is filled from tables: set up as the queue is now.
-    fn begin_loading(&mut self, config: crate::Config, seatings: crate::seatings::Seatings) {
-        self.blocks = crate::board::blocks::Blocks::new(config.evaluators.len());
-        self.seatings = seatings;
+    fn begin_loading(&mut self, config: crate::Config, history: crate::evaluator_history::EvaluatorHistory) {
+        self.blocks = crate::live_queue::score_blocks::ScoreBlocks::new(config.evaluators.len());
+        self.history = history;
         self.config = Arc::new(config);
     }
 }

@@ -1,9 +1,9 @@
 //! What can be asked of a queue, and what it answers.
 
-use crate::board::Filter;
-use crate::config::{Config, Doors, FileColumns};
-use crate::event::{Source, Tags};
-use crate::rewards::Rewards;
+use crate::live_queue::Filter;
+use crate::config::{Config, QueueMode, FileColumns};
+use crate::event::{VerdictSource, Tags};
+use crate::verdict_scale::VerdictScale;
 use jurybox::{Evaluators, Spec};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
@@ -118,7 +118,7 @@ pub enum Request {
         verdict: String,
     },
     /// Set the queue up anew.
-    Configure(Change),
+    Configure(ConfigChange),
     /// Close items without a verdict.
     Close {
         /// Which, by their tags.
@@ -187,7 +187,7 @@ pub struct NewVerdict {
     pub note: Option<String>,
     /// Where it comes from.
     #[serde(default)]
-    pub source: Source,
+    pub source: VerdictSource,
     /// The verdict of the same reviewer that it replaces, by its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revises: Option<String>,
@@ -200,7 +200,7 @@ pub struct NewVerdict {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[expect(missing_docs, reason = "each field is the one of that name in `Config`")]
-pub struct Change {
+pub struct ConfigChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluators: Option<Evaluators>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,10 +213,10 @@ pub struct Change {
     pub quorum: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ageing_per_day: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub audit_rate: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub audit_share: Option<f64>,
+    #[serde(rename = "audit_rate", skip_serializing_if = "Option::is_none")]
+    pub random_check_rate: Option<f64>,
+    #[serde(rename = "audit_share", skip_serializing_if = "Option::is_none")]
+    pub random_check_share: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settle_seconds: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -227,11 +227,11 @@ pub struct Change {
     pub max_payload: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_held: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub doors: Option<Doors>,
+    #[serde(rename = "doors", skip_serializing_if = "Option::is_none")]
+    pub mode: Option<QueueMode>,
     /// None within where there is to be no scale.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "even_if_null")]
-    pub reward: Option<Option<Rewards>>,
+    pub reward: Option<Option<VerdictScale>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub muted: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -242,17 +242,17 @@ pub struct Change {
 
 /// What is there, also where it is null: that says something else than what is left out.
 #[expect(clippy::option_option, reason = "left out, null, and a scale are three things")]
-fn even_if_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Rewards>>, D::Error> {
+fn even_if_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<VerdictScale>>, D::Error> {
     Option::deserialize(from).map(Some)
 }
 
-impl Change {
+impl ConfigChange {
     /// A configuration with these changes; where payloads are to be kept for 0 days, they are kept for good.
     ///
     /// ```
-    /// use jurybox_server::{Change, Config};
+    /// use jurybox_server::{ConfigChange, Config};
     /// let config = Config::new(jurybox::Evaluators::new(["spam"])?);
-    /// let changed = Change { k: Some(3), ..Change::default() }.onto(config.clone());
+    /// let changed = ConfigChange { k: Some(3), ..ConfigChange::default() }.onto(config.clone());
     /// assert_eq!(changed, Config { k: 3, ..config });
     /// # Ok::<(), jurybox::Error>(())
     /// ```
@@ -264,14 +264,14 @@ impl Change {
         config.lease_seconds = self.lease_seconds.unwrap_or(config.lease_seconds);
         config.quorum = self.quorum.unwrap_or(config.quorum);
         config.ageing_per_day = self.ageing_per_day.unwrap_or(config.ageing_per_day);
-        config.audit_rate = self.audit_rate.unwrap_or(config.audit_rate);
-        config.audit_share = self.audit_share.unwrap_or(config.audit_share);
+        config.random_check_rate = self.random_check_rate.unwrap_or(config.random_check_rate);
+        config.random_check_share = self.random_check_share.unwrap_or(config.random_check_share);
         config.settle_seconds = self.settle_seconds.unwrap_or(config.settle_seconds);
         config.undo_seconds = self.undo_seconds.unwrap_or(config.undo_seconds);
         config.payload_days = self.payload_days.or(config.payload_days).filter(|days| *days > 0);
         config.max_payload = self.max_payload.unwrap_or(config.max_payload);
         config.max_held = self.max_held.unwrap_or(config.max_held);
-        config.doors = self.doors.unwrap_or(config.doors);
+        config.mode = self.mode.unwrap_or(config.mode);
         config.reward = self.reward.unwrap_or(config.reward);
         config.muted = self.muted.unwrap_or(config.muted);
         config.weights = self.weights.unwrap_or(config.weights);
@@ -281,23 +281,23 @@ impl Change {
 
     /// What makes any configuration this one.
     #[must_use]
-    pub fn to(config: &Config) -> Change {
+    pub fn to(config: &Config) -> ConfigChange {
         let config = config.clone();
-        Change {
+        ConfigChange {
             evaluators: Some(config.evaluators),
             policy: Some(config.policy),
             k: Some(config.k),
             lease_seconds: Some(config.lease_seconds),
             quorum: Some(config.quorum),
             ageing_per_day: Some(config.ageing_per_day),
-            audit_rate: Some(config.audit_rate),
-            audit_share: Some(config.audit_share),
+            random_check_rate: Some(config.random_check_rate),
+            random_check_share: Some(config.random_check_share),
             settle_seconds: Some(config.settle_seconds),
             undo_seconds: Some(config.undo_seconds),
             payload_days: Some(config.payload_days.unwrap_or(0)),
             max_payload: Some(config.max_payload),
             max_held: Some(config.max_held),
-            doors: Some(config.doors),
+            mode: Some(config.mode),
             reward: Some(config.reward),
             muted: Some(config.muted),
             weights: Some(config.weights),
@@ -315,7 +315,7 @@ pub enum Answer {
         /// The entry of the log up to which the model that ranked had learnt.
         model: u64,
         /// The items, best first; fewer than asked for, or none, where there are no more.
-        claims: Vec<Claimed>,
+        claims: Vec<ClaimedItem>,
         /// Why there are fewer than asked for though there may be more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limited_by: Option<LimitedBy>,
@@ -371,7 +371,7 @@ pub enum LimitedBy {
 
 /// An item that a reviewer was given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Claimed {
+pub struct ClaimedItem {
     /// Its id.
     pub item: String,
     /// Its number in the queue.
@@ -389,7 +389,8 @@ pub struct Claimed {
     /// The probability with which it was to be looked at.
     pub probability: f64,
     /// Whether it was an audit.
-    pub explored: bool,
+    #[serde(rename = "explored")]
+    pub random_check: bool,
     /// What the reviewer is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<crate::Json>,

@@ -6,18 +6,18 @@
 //! have written, and flushes what was written here. A queue that nobody asks for anything costs a thread that sleeps.
 
 use crate::Error;
-use crate::aside::Helpers;
-use crate::board::Counts;
-use crate::clerk::Clerk;
-use crate::clock::Clock;
+use crate::background::BackgroundPool;
+use crate::live_queue::ItemCounts;
+use crate::queue_writer::QueueWriter;
+use crate::clock::LogClock;
 use crate::config::Config;
-use crate::desk::find;
-use crate::office::Office;
-use crate::place::Place;
-use crate::reads::{KnownAlarms, LastFound, Readers};
+use crate::embedded_queue::find;
+use crate::worker::Worker;
+use crate::store_location::StoreLocation;
+use crate::reads::{DriftHistory, CachedReport, ReadPool};
 use crate::request::{Answer, Call};
 use crate::store::{Purpose, Store};
-use crate::watch::Watch;
+use crate::monitor::DatabaseMonitor;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,13 +34,13 @@ const LEFT_ALONE: Duration = Duration::from_secs(10);
 type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
 
 /// Something to be read on the clerk's thread.
-pub(crate) type Job = Box<dyn FnOnce(&mut Clerk) + Send>;
+pub(crate) type ReadJob = Box<dyn FnOnce(&mut QueueWriter) + Send>;
 
 /// What a clerk is told.
-pub(crate) enum Message {
+pub(crate) enum WriterMessage {
     Call(Box<Call>, Reply),
-    Look(Sender<Standing>),
-    Read(Job),
+    Look(Sender<QueueStatus>),
+    Read(ReadJob),
     /// Another node has written something.
     Moved,
     /// Something was done aside.
@@ -50,11 +50,11 @@ pub(crate) enum Message {
 
 /// How a queue stands while it is served.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct QueueStatus {
     /// How it is set up.
     pub config: Config,
     /// How many there are of what.
-    pub counts: Counts,
+    pub counts: ItemCounts,
     /// The last entry of its log.
     pub head: u64,
     /// The entry up to which the model that ranks has learnt.
@@ -85,20 +85,20 @@ pub struct Standing {
 /// ```
 pub struct Service {
     store: Mutex<Box<dyn Store>>,
-    seats: Arc<Seats>,
-    helpers: Arc<Helpers>,
-    readers: Arc<Readers>,
-    watch: Watch,
+    seats: Arc<QueueSlots>,
+    helpers: Arc<BackgroundPool>,
+    readers: Arc<ReadPool>,
+    watch: DatabaseMonitor,
     /// The database's clock, since this was opened.
-    clock: Mutex<Clock>,
+    clock: Mutex<LogClock>,
 }
 
 /// The places of all queues that were ever asked for.
-pub(crate) type Seats = Mutex<HashMap<i64, Arc<Mutex<Seat>>>>;
+pub(crate) type QueueSlots = Mutex<HashMap<i64, Arc<Mutex<QueueSlot>>>>;
 
 /// A queue's place in the service. Who opens or deletes the queue holds this alone, and those who ask for others go on.
 #[derive(Default)]
-pub(crate) struct Seat {
+pub(crate) struct QueueSlot {
     name: String,
     queue: Option<Queue>,
     /// Why it could not be opened, or has stopped, and when that was found.
@@ -109,7 +109,7 @@ pub(crate) struct Seat {
 
 /// How a clerk is.
 #[derive(Debug, Default)]
-pub(crate) struct Health {
+pub(crate) struct WriterHealth {
     /// What is in the way of everything that is asked, such as a file that is gone.
     pub(crate) trouble: Option<Error>,
     /// The words with which the clerk stopped in the middle of something.
@@ -133,33 +133,33 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 /// A queue that is served. Cheap to clone; the clerk stops when the last one and the service are gone, and whoever drops that last
 /// one waits for it.
 #[derive(Clone)]
-pub struct Queue(Arc<Inner>);
+pub struct Queue(Arc<ServedQueue>);
 
-struct Inner {
-    inbox: SyncSender<Message>,
+struct ServedQueue {
+    inbox: SyncSender<WriterMessage>,
     id: i64,
     /// Held by who only looks, one after the other, over a connection of their own: claims do not wait for them.
     looking: Mutex<()>,
-    readers: Arc<Readers>,
+    readers: Arc<ReadPool>,
     /// What was found up to an entry of the log, for whoever asks again before there is another. Who makes it holds this: one at a time.
-    found: Mutex<Option<LastFound>>,
+    found: Mutex<Option<CachedReport>>,
     /// How the alarms that there are were raised. Who looks for that holds this.
-    alarms: Mutex<KnownAlarms>,
-    clerk: Mutex<Option<JoinHandle<()>>>,
-    health: Arc<Mutex<Health>>,
+    alarms: Mutex<DriftHistory>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    health: Arc<Mutex<WriterHealth>>,
     /// The last entry of the log that the clerk has seen.
     seen: Arc<AtomicU64>,
 }
 
-impl Seat {
+impl QueueSlot {
     /// Wakes the clerk where the log has entries that it has not seen. One that is being opened, or deleted, has no need of it.
-    pub(crate) fn note_head(seat: &Mutex<Seat>, head: u64) {
+    pub(crate) fn note_head(seat: &Mutex<QueueSlot>, head: u64) {
         if let Ok(seat) = seat.try_lock()
             && let Some(Queue(queue)) = &seat.queue
             && queue.seen.load(Ordering::Relaxed) < head
         {
             // Where the inbox is full, its reader is awake, and reads before it answers.
-            let _ = queue.inbox.try_send(Message::Moved);
+            let _ = queue.inbox.try_send(WriterMessage::Moved);
         }
     }
 }
@@ -167,13 +167,13 @@ impl Seat {
 impl Service {
     /// Opens a folder, which is made where it is not there, or a database. Waits so long for a folder that another process has, or for
     /// a database that cannot be reached: now, and whenever it goes away later; then callers are refused until it is back.
-    pub fn open(place: impl Into<Place>, wait: Duration) -> Result<Self, Error> {
+    pub fn open(place: impl Into<StoreLocation>, wait: Duration) -> Result<Self, Error> {
         Self::over(place.into().open(wait)?, wait)
     }
 
     /// As [`open`](Self::open), with the number of connections that all queues share, at least 2.
     /// It counts for PostgreSQL alone, where it is 10 otherwise.
-    pub fn open_with(place: impl Into<Place>, wait: Duration, connections: usize) -> Result<Self, Error> {
+    pub fn open_with(place: impl Into<StoreLocation>, wait: Duration, connections: usize) -> Result<Self, Error> {
         let mut store = place.into().open(wait)?;
         store.share(connections);
         Self::over(store, wait)
@@ -182,14 +182,14 @@ impl Service {
     /// The same over a connection.
     pub(crate) fn over(mut store: Box<dyn Store>, wait: Duration) -> Result<Self, Error> {
         let patience = Instant::now();
-        let mut clock = Clock::default();
+        let mut clock = LogClock::default();
         // One that goes away right now is waited for below.
         if let Ok(now) = store.now() {
             clock.time(now, now);
         }
-        let seats = Arc::<Seats>::default();
+        let seats = Arc::<QueueSlots>::default();
         let watch = loop {
-            match store.another(Purpose::Write).and_then(|another| Watch::over(another, seats.clone())) {
+            match store.another(Purpose::Write).and_then(|another| DatabaseMonitor::over(another, seats.clone())) {
                 // It may go away again right after it was there.
                 Err(Error::Database(_)) if patience.elapsed() < wait => {
                     std::thread::sleep(Duration::from_millis(100));
@@ -198,7 +198,7 @@ impl Service {
             }
         };
         let (store, clock) = (Mutex::new(store), Mutex::new(clock));
-        Ok(Service { store, seats, helpers: Arc::new(Helpers::new()), readers: Arc::default(), watch, clock })
+        Ok(Service { store, seats, helpers: Arc::new(BackgroundPool::new()), readers: Arc::default(), watch, clock })
     }
 
     /// Makes a queue. One that is there with the same configuration is that queue.
@@ -246,7 +246,7 @@ impl Service {
     /// whose database takes nothing in. The others go on.
     pub fn troubles(&self) -> Vec<(String, Error)> {
         let seats: Vec<_> = held(&self.seats).values().cloned().collect();
-        let trouble = |seat: &Arc<Mutex<Seat>>| {
+        let trouble = |seat: &Arc<Mutex<QueueSlot>>| {
             // One that is being opened, or deleted, is in no trouble yet.
             let seat = seat.try_lock().ok()?;
             let of_clerk = seat.queue.as_ref().and_then(Queue::trouble);
@@ -274,7 +274,7 @@ impl Service {
         Ok(())
     }
 
-    fn seat(&self, id: i64) -> Arc<Mutex<Seat>> {
+    fn seat(&self, id: i64) -> Arc<Mutex<QueueSlot>> {
         held(&self.seats).entry(id).or_default().clone()
     }
 
@@ -295,9 +295,9 @@ impl Service {
             return Err(error.clone());
         }
         let store = held(&self.store).another(Purpose::Write)?;
-        let opened = caught(|| Clerk::open(store, id)).unwrap_or_else(|words| Err(Error::Stopped(words)));
-        let clerk = match opened {
-            Ok(clerk) => clerk,
+        let opened = caught(|| QueueWriter::open(store, id)).unwrap_or_else(|words| Err(Error::Stopped(words)));
+        let writer = match opened {
+            Ok(writer) => writer,
             Err(error) => {
                 seat.failed = match &error {
                     Error::NoQueue { .. } => None,
@@ -308,29 +308,29 @@ impl Service {
             }
         };
         let (inbox, mut messages) = sync_channel(WAITING);
-        let (health, seen) = (Arc::<Mutex<Health>>::default(), Arc::<AtomicU64>::default());
+        let (health, seen) = (Arc::<Mutex<WriterHealth>>::default(), Arc::<AtomicU64>::default());
         let told = health.clone();
         let (helpers, last) = (self.helpers.clone(), seen.clone());
         let (bell, wrote) = (inbox.clone(), self.watch.bell());
         let thread = std::thread::Builder::new().name(format!("clerk {id}"));
         let handle = thread
             .spawn(move || {
-                let office = Office::new(clerk, told.clone(), last, helpers, bell, wrote);
-                let worked = caught(|| office.run(&mut messages));
+                let worker = Worker::new(writer, told.clone(), last, helpers, bell, wrote);
+                let worked = caught(|| worker.run(&mut messages));
                 // Before the inbox is closed, so that who finds it closed finds the words too.
                 held(&told).stopped = worked.err();
                 drop(messages);
             })
             .map_err(|error| Error::Open(error.to_string()))?;
-        let clerk = Mutex::new(Some(handle));
-        let queue = Queue(Arc::new(Inner {
+        let writer = Mutex::new(Some(handle));
+        let queue = Queue(Arc::new(ServedQueue {
             inbox,
             id,
             looking: Mutex::default(),
             readers: self.readers.clone(),
             found: Mutex::default(),
             alarms: Mutex::default(),
-            clerk,
+            writer,
             health,
             seen,
         }));
@@ -353,7 +353,7 @@ impl Queue {
         call: Call,
         reply: impl FnOnce(Result<Answer, Error>) + Send + 'static,
     ) -> Result<(), Error> {
-        let sent = self.0.inbox.try_send(Message::Call(Box::new(call), Box::new(reply)));
+        let sent = self.0.inbox.try_send(WriterMessage::Call(Box::new(call), Box::new(reply)));
         sent.map_err(|error| match error {
             std::sync::mpsc::TrySendError::Full(_) => {
                 Error::Busy("too many requests wait for this queue: come again".into())
@@ -363,8 +363,8 @@ impl Queue {
     }
 
     /// Has something read on the clerk's thread.
-    pub(crate) fn peek(&self, job: Job) -> Result<(), Error> {
-        self.0.inbox.send(Message::Read(job)).map_err(|_| self.closed())
+    pub(crate) fn peek(&self, job: ReadJob) -> Result<(), Error> {
+        self.0.inbox.send(WriterMessage::Read(job)).map_err(|_| self.closed())
     }
 
     /// Its number in the database.
@@ -373,29 +373,29 @@ impl Queue {
     }
 
     /// The connections for those who only look, at whatever queue.
-    pub(crate) fn readers(&self) -> &Readers {
+    pub(crate) fn readers(&self) -> &ReadPool {
         &self.0.readers
     }
 
     /// The turn of whoever only looks at this queue for a short time.
-    pub(crate) fn turn_to_look(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn short_read_turn(&self) -> MutexGuard<'_, ()> {
         held(&self.0.looking)
     }
 
     /// What was last found, and up to which entry.
-    pub(crate) fn last_found(&self) -> MutexGuard<'_, Option<LastFound>> {
+    pub(crate) fn last_found(&self) -> MutexGuard<'_, Option<CachedReport>> {
         held(&self.0.found)
     }
 
     /// How the alarms that there are were raised.
-    pub(crate) fn known_alarms(&self) -> MutexGuard<'_, KnownAlarms> {
+    pub(crate) fn known_alarms(&self) -> MutexGuard<'_, DriftHistory> {
         held(&self.0.alarms)
     }
 
     /// How the queue stands.
-    pub fn standing(&self) -> Result<Standing, Error> {
+    pub fn standing(&self) -> Result<QueueStatus, Error> {
         let (reply, answer) = channel();
-        self.0.inbox.send(Message::Look(reply)).map_err(|_| self.closed())?;
+        self.0.inbox.send(WriterMessage::Look(reply)).map_err(|_| self.closed())?;
         answer.recv().map_err(|_| self.closed())
     }
 
@@ -416,23 +416,23 @@ impl Queue {
 
     /// Stops the clerk, whoever still holds the queue, and waits until it has.
     fn stop(&self) {
-        let _ = self.0.inbox.send(Message::Stop);
-        let clerk = held(&self.0.clerk).take();
-        if let Some(clerk) = clerk {
-            let _ = clerk.join();
+        let _ = self.0.inbox.send(WriterMessage::Stop);
+        let writer = held(&self.0.writer).take();
+        if let Some(writer) = writer {
+            let _ = writer.join();
         }
     }
 }
 
-impl Drop for Inner {
+impl Drop for ServedQueue {
     fn drop(&mut self) {
-        let _ = self.inbox.send(Message::Stop);
-        if let Ok(mut clerk) = self.clerk.lock()
-            && let Some(clerk) = clerk.take()
+        let _ = self.inbox.send(WriterMessage::Stop);
+        if let Ok(mut writer) = self.writer.lock()
+            && let Some(writer) = writer.take()
             // The last one may be dropped by a reply, on the clerk's own thread, which cannot wait for itself.
-            && clerk.thread().id() != std::thread::current().id()
+            && writer.thread().id() != std::thread::current().id()
         {
-            let _ = clerk.join();
+            let _ = writer.join();
         }
     }
 }

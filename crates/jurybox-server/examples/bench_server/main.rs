@@ -8,7 +8,7 @@ mod bare;
 mod served;
 
 use jurybox::toolbox::hash_number;
-use jurybox_server::Place;
+use jurybox_server::StoreLocation;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Write;
@@ -101,9 +101,9 @@ fn main() -> Done<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let place = |word: &str| {
         if word.contains("://") {
-            Place::Database(word.into())
+            StoreLocation::Database(word.into())
         } else {
-            Place::from(std::path::Path::new(word))
+            StoreLocation::from(std::path::Path::new(word))
         }
     };
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -2,7 +2,7 @@
 
 use super::{CLIENTS, Done, EVALUATORS, K, batches, memory, score};
 use jurybox::Evaluators;
-use jurybox_server::{Answer, Call, Config, Filter, NewItem, NewVerdict, Place, Queue, Request, Service};
+use jurybox_server::{Answer, Call, Config, Filter, NewItem, NewVerdict, StoreLocation, Queue, Request, Service};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -32,7 +32,7 @@ fn item(n: u64, names: &[String]) -> NewItem {
 }
 
 /// Takes items in, one batch after the other, as the bare database does.
-pub(crate) fn intake(place: &Place, items: u64) -> Done<Value> {
+pub(crate) fn intake(place: &StoreLocation, items: u64) -> Done<Value> {
     let (service, names) = (Service::open(place, PATIENCE)?, names());
     let queue = service.create("q", &config()?)?;
     let mut took = Duration::ZERO;
@@ -45,7 +45,7 @@ pub(crate) fn intake(place: &Place, items: u64) -> Done<Value> {
     Ok(json!({ "rate": items as f64 / took.as_secs_f64() }))
 }
 
-fn claim(queue: &Queue, reviewer: &str, k: u32) -> Done<Vec<jurybox_server::Claimed>> {
+fn claim(queue: &Queue, reviewer: &str, k: u32) -> Done<Vec<jurybox_server::ClaimedItem>> {
     let request = Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() };
     let Answer::Claims { claims, .. } = queue.ask(Call::new(reviewer, request))? else {
         return Err("no claims".into());
@@ -64,7 +64,7 @@ fn verdict(queue: &Queue, reviewer: &str, item: &str, reward: f64) -> Done<()> {
 struct Ranking(Instant, Instant);
 
 /// A cold start, and then claims by many clients at once while orders are made anew.
-pub(crate) fn claims(place: &Place, claims: u64) -> Done<Value> {
+pub(crate) fn claims(place: &StoreLocation, claims: u64) -> Done<Value> {
     let empty = memory();
     let began = Instant::now();
     let service = Service::open(place, PATIENCE)?;
@@ -145,7 +145,7 @@ fn one_client(queue: &Queue, client: u64, turns: u64) -> Result<Vec<(Instant, f6
 }
 
 /// So many requests of callers who bring an item, take one and judge it: the memory as they go on.
-pub(crate) fn flat(place: &Place, requests: u64) -> Done<Value> {
+pub(crate) fn flat(place: &StoreLocation, requests: u64) -> Done<Value> {
     const CALLERS: u64 = 64;
     const PENDING: u64 = 20_000;
     let (service, names) = (Service::open(place, PATIENCE)?, names());

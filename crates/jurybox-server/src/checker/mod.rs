@@ -7,35 +7,35 @@
 //! may be in two hands; no verdict may count twice; what was accepted must be there. Claims that an earlier program made by other rules are
 //! held to all but their models.
 
-mod hands;
+mod leases;
 mod models;
-mod order;
-mod partial;
+mod item_order;
+mod unprovable;
 mod read;
 mod rows;
 mod seals;
-mod shown;
+mod payloads;
 mod tables;
-mod top;
+mod expected_picks;
 
 use crate::store::schema::{RULES, VERSION};
-use crate::{Error, Place};
+use crate::{Error, StoreLocation};
 use models::Models;
-use order::Order;
-use read::{Entry, Found, Records};
+use item_order::ItemOrder;
+use read::{LoggedEntry, CheckResult, QueueRecords};
 use rows::Db;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use tables::Closed;
+use tables::ClosedItem;
 
 /// Something that cannot be.
 #[derive(Debug, Clone)]
-struct Problem(String);
+struct Violation(String);
 
 /// What the checker found in one queue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Checked {
+pub struct QueueVerification {
     /// The queue.
     pub queue: String,
     /// Entries of its log.
@@ -49,13 +49,15 @@ pub struct Checked {
     /// Those of them whose model had learnt from such an item. With the others, such an item could have been given out instead.
     pub model_gone: u64,
     /// Claims that an earlier program made, by rules that this one does not have: which were the best cannot be proved, all else about them was.
-    pub earlier: u64,
+    #[serde(alias = "earlier")]
+    pub older_rules: u64,
     /// From which entry on every claim must be provable by the rules of this program: the first that names them, or the next where none does.
     pub rules_from: u64,
     /// Claims that were not tried again, because an earlier proof had.
     pub before: u64,
-    /// Claims that were not tried, because [`Since`] named an entry after them.
-    pub untried: u64,
+    /// Claims that were not tried, because [`VerifyFrom`] named an entry after them.
+    #[serde(alias = "untried")]
+    pub not_checked: u64,
     /// A hash of the whole log, by which a later check knows that it goes on from the same.
     pub log: String,
     /// Models that claims name.
@@ -71,7 +73,8 @@ pub struct Checked {
     /// Reviews of an item that were in two hands at once.
     pub double_leases: u64,
     /// Verdicts that count twice.
-    pub twice: u64,
+    #[serde(alias = "twice")]
+    pub double_verdicts: u64,
     /// What was accepted, or happened by the log, and is not in the tables.
     pub lost: u64,
     /// Entries without a seal on what they say and wrote: those of earlier programs, and skips whose reason was erased with their item.
@@ -84,11 +87,11 @@ pub struct Checked {
     pub problems: Vec<String>,
 }
 
-impl Checked {
+impl QueueVerification {
     /// Whether everything is as it must be.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_ok(&self) -> bool {
         self.problems.is_empty()
-            && self.exact + self.unprovable + self.earlier + self.before + self.untried == self.claims
+            && self.exact + self.unprovable + self.older_rules + self.before + self.not_checked == self.claims
     }
 
     fn tell(&mut self, what: String) {
@@ -100,35 +103,36 @@ impl Checked {
 
 /// From where on claims are tried. Everything else is checked from the first entry on, whatever this says.
 #[derive(Debug, Clone, Default)]
-pub enum Since {
+pub enum VerifyFrom {
     /// All of them.
     #[default]
     Beginning,
     /// Those after this entry. Nothing is known of the others.
     Entry(u64),
     /// Those after the entries up to which an earlier proof went. The log up to there must be what it was then.
-    Proof(Box<Proof>),
+    Report(Box<VerifyReport>),
 }
 
 /// What the checker found in a folder or a database.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Proof {
+pub struct VerifyReport {
     /// Whether everything is as it must be.
-    pub sound: bool,
+    #[serde(alias = "sound")]
+    pub ok: bool,
     /// What the database's own check of its files was, or why there was none.
     pub integrity: String,
     /// Whether the folder cannot be written to: then it was read as it lies, and nothing was put beside its file.
     pub read_only: bool,
     /// What was found in each queue.
-    pub queues: Vec<Checked>,
+    pub queues: Vec<QueueVerification>,
     /// What is wrong with the database itself, in words.
     pub problems: Vec<String>,
 }
 
 /// Checks every queue of a folder or a database as it is now, whoever writes to it. What is wrong with the database itself is told of every queue.
-pub fn verify(place: impl Into<Place>) -> Result<Vec<Checked>, Error> {
-    let mut proof = prove(place, &Since::Beginning)?;
+pub fn verify(place: impl Into<StoreLocation>) -> Result<Vec<QueueVerification>, Error> {
+    let mut proof = prove(place, &VerifyFrom::Beginning)?;
     for checked in &mut proof.queues {
         checked.problems.extend(proof.problems.iter().cloned());
     }
@@ -136,10 +140,10 @@ pub fn verify(place: impl Into<Place>) -> Result<Vec<Checked>, Error> {
 }
 
 /// Checks the database, and every queue of it as it is now, whoever writes to it.
-pub fn prove(place: impl Into<Place>, since: &Since) -> Result<Proof, Error> {
+pub fn prove(place: impl Into<StoreLocation>, since: &VerifyFrom) -> Result<VerifyReport, Error> {
     let place = place.into();
     let mut db = Db::open(&place)?;
-    let corrupt = |problem: Problem| Error::Corrupt(problem.0);
+    let corrupt = |problem: Violation| Error::Corrupt(problem.0);
     let version = db.version().map_err(corrupt)?;
     if version > VERSION {
         return Err(Error::Open(format!(
@@ -148,49 +152,49 @@ pub fn prove(place: impl Into<Place>, since: &Since) -> Result<Proof, Error> {
     }
     let (integrity, mut problems) = db.integrity(&place).map_err(corrupt)?;
     // Where pages contradict each other, that is what whoever reads on stumbles over.
-    let stumbled = |Problem(what): Problem| {
+    let stumbled = |Violation(what): Violation| {
         let why = problems.first().map(|first| format!(" ({first})")).unwrap_or_default();
         Error::Corrupt(format!("{what}{why}"))
     };
     let mut queues = Vec::new();
     for queue in read::queues(&mut db).map_err(&stumbled)? {
-        queues.push(check(&Records::read(&mut db, version, queue, since).map_err(&stumbled)?));
+        queues.push(check(&QueueRecords::read(&mut db, version, queue, since).map_err(&stumbled)?));
     }
     for (queue, rows) in read::orphans(&mut db, version).map_err(&stumbled)? {
         let many = rows.iter().map(|(_, many)| many).sum();
         let rows: Vec<String> = rows.iter().map(|(table, many)| format!("{many} of {table}")).collect();
         let problem = format!("queue {queue} is not there, and rows of it are: {}", rows.join(", "));
         let queue = format!("queue {queue}, which is not there");
-        queues.push(Checked { queue, lost: many, problems: vec![problem], ..Checked::default() });
+        queues.push(QueueVerification { queue, lost: many, problems: vec![problem], ..QueueVerification::default() });
     }
     let there = db.unique_indexes().map_err(&stumbled)?;
     problems.extend(UNIQUE.iter().filter(|index| !there.iter().any(|there| there == *index)).map(|index| {
         format!("the index {index} is missing, or lets things be there twice: the database does not keep them from it")
     }));
     let read_only = db.is_as_it_was()?;
-    let sound = problems.is_empty() && queues.iter().all(Checked::is_sound);
-    Ok(Proof { sound, integrity, read_only, queues, problems })
+    let ok = problems.is_empty() && queues.iter().all(QueueVerification::is_ok);
+    Ok(VerifyReport { ok, integrity, read_only, queues, problems })
 }
 
 /// The indexes by which no item has another's id, no verdict another's, and no review two verdicts, in every version.
 const UNIQUE: [&str; 3] = ["items_by_key", "verdicts_by_id", "verdicts_that_stand"];
 
 /// An open item, as the checker sees it.
-struct Open {
+struct OpenItem {
     row: Vec<f64>,
     /// Another number whenever its row is another.
     version: u64,
     arrived: i64,
-    audit: Option<f64>,
+    random_check: Option<f64>,
     due: Option<i64>,
-    leases: Vec<Lease>,
+    leases: Vec<ReplayedLease>,
     verdicts: Vec<(i64, String, f64)>,
     skipped: BTreeSet<String>,
 }
 
 /// An item in somebody's hands, as the checker sees it.
 #[derive(Debug, Clone, PartialEq)]
-struct Lease {
+struct ReplayedLease {
     slot: i64,
     reviewer: String,
     until: i64,
@@ -199,13 +203,13 @@ struct Lease {
     explored: bool,
 }
 
-impl Open {
-    fn of(item: &read::Item, row: Vec<f64>) -> Open {
-        Open {
+impl OpenItem {
+    fn of(item: &read::Item, row: Vec<f64>) -> OpenItem {
+        OpenItem {
             row,
             version: 0,
             arrived: item.arrived,
-            audit: item.audit,
+            random_check: item.random_check,
             due: item.due,
             leases: Vec::new(),
             verdicts: Vec::new(),
@@ -239,13 +243,13 @@ impl Open {
 }
 
 /// The log played again.
-struct Play<'a> {
-    records: &'a Records,
+struct LogReplay<'a> {
+    records: &'a QueueRecords,
     models: Models<'a>,
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, OpenItem>,
     /// Open items that have a date, audits among open items, and open items that were erased later.
     due: BTreeSet<(i64, u64)>,
-    audits: BTreeSet<u64>,
+    random_checks: BTreeSet<u64>,
     doomed: BTreeSet<u64>,
     /// When leases end, of which items; also of leases that were extended or are over.
     ends: BTreeSet<(i64, u64)>,
@@ -253,7 +257,7 @@ struct Play<'a> {
     touched: Vec<u64>,
     versions: u64,
     /// Items that are closed, and what of them the log says.
-    closed: HashMap<u64, Closed>,
+    closed: HashMap<u64, ClosedItem>,
     /// Who does not want what, by the log.
     skips: BTreeSet<(u64, u64, String, String)>,
     next: u64,
@@ -261,20 +265,20 @@ struct Play<'a> {
     /// The latest rules that an entry has named so far.
     rules: u64,
     /// Orders by models and filters that claims have named, the latest last.
-    orders: Vec<Order>,
-    found: Checked,
+    orders: Vec<ItemOrder>,
+    found: QueueVerification,
 }
 
-fn check(records: &Records) -> Checked {
+fn check(records: &QueueRecords) -> QueueVerification {
     if records.setups.is_empty() {
         let problem = "its log does not say how it was set up: nothing can be played again".into();
         let (queue, entries) = (records.name.clone(), records.log.len() as u64);
-        return Checked { queue, entries, problems: vec![problem], ..Checked::default() };
+        return QueueVerification { queue, entries, problems: vec![problem], ..QueueVerification::default() };
     }
     let models = Models::of(records);
     let mut named: HashSet<u64> = HashSet::new();
     named.extend(records.picks.values().flatten().map(|pick| pick.model));
-    let found = Checked {
+    let found = QueueVerification {
         queue: records.name.clone(),
         entries: records.log.len() as u64,
         verdicts: records.verdicts.values().map(|list| list.len() as u64).sum(),
@@ -287,14 +291,14 @@ fn check(records: &Records) -> Checked {
             .iter()
             .find(|entry| entry.rules() >= RULES)
             .map_or(records.head + 1, |entry| entry.seq),
-        ..Checked::default()
+        ..QueueVerification::default()
     };
-    let mut play = Play {
+    let mut play = LogReplay {
         records,
         models,
         open: BTreeMap::new(),
         due: BTreeSet::new(),
-        audits: BTreeSet::new(),
+        random_checks: BTreeSet::new(),
         doomed: BTreeSet::new(),
         ends: BTreeSet::new(),
         touched: Vec::new(),
@@ -317,7 +321,7 @@ fn check(records: &Records) -> Checked {
     play.found
 }
 
-impl Play<'_> {
+impl LogReplay<'_> {
     fn all(&mut self) {
         let mut last = i64::MIN;
         for (place, entry) in self.records.log.iter().enumerate() {
@@ -332,7 +336,7 @@ impl Play<'_> {
             }
             last = entry.at;
             self.expire(if sets_clock { i64::MAX } else { entry.at });
-            if let Err(Problem(what)) = self.entry(entry) {
+            if let Err(Violation(what)) = self.entry(entry) {
                 self.found.tell(format!("entry {} ({}): {what}", entry.seq, entry.kind));
             }
         }
@@ -362,38 +366,38 @@ impl Play<'_> {
     }
 
     /// An item is open from here on.
-    fn open(&mut self, n: u64, mut open: Open) {
+    fn open(&mut self, n: u64, mut open: OpenItem) {
         self.versions += 1;
         open.version = self.versions;
         if self.models.is_erased(n) {
             self.doomed.insert(n);
         } else {
             self.due.extend(open.due.map(|due| (due, n)));
-            self.audits.extend(open.audit.map(|_| n));
+            self.random_checks.extend(open.random_check.map(|_| n));
         }
         self.touched.push(n);
         self.open.insert(n, open);
     }
 
     /// Something happens to an open item that may make it go to others.
-    fn at(&mut self, n: u64) -> Found<&mut Open> {
+    fn at(&mut self, n: u64) -> CheckResult<&mut OpenItem> {
         let open = self
             .open
             .get_mut(&n)
-            .ok_or_else(|| Problem(format!("item {n} is not open, and something happened to it")))?;
+            .ok_or_else(|| Violation(format!("item {n} is not open, and something happened to it")))?;
         self.touched.push(n);
         Ok(open)
     }
 
     /// An item is in somebody's hands.
-    fn lend(&mut self, n: u64, lease: Lease) {
+    fn lend(&mut self, n: u64, lease: ReplayedLease) {
         if let Some(open) = self.open.get_mut(&n) {
             self.ends.insert((lease.until, n));
             open.leases.push(lease);
         }
     }
 
-    fn entry(&mut self, entry: &Entry) -> Found<()> {
+    fn entry(&mut self, entry: &LoggedEntry) -> CheckResult<()> {
         let records = self.records;
         let body = &entry.body;
         match entry.kind.as_str() {
@@ -432,11 +436,11 @@ impl Play<'_> {
                     self.close(n, entry.seq);
                     let item = (n as usize).checked_sub(1).and_then(|at| records.items.get(at));
                     if item.is_some_and(|item| item.scores.is_some() || item.key.is_some()) {
-                        return Err(Problem(format!("item {n} was erased and is still there")));
+                        return Err(Violation(format!("item {n} was erased and is still there")));
                     }
                 }
             }
-            other => return Err(Problem(format!("nothing is known of `{other}`"))),
+            other => return Err(Violation(format!("nothing is known of `{other}`"))),
         }
         Ok(())
     }
@@ -458,7 +462,7 @@ impl Play<'_> {
         self.orders.clear();
     }
 
-    fn items(&mut self, entry: &Entry) {
+    fn items(&mut self, entry: &LoggedEntry) {
         let (first, many) =
             (entry.body["first"].as_u64().unwrap_or(0), entry.body["added"].as_u64().unwrap_or(0));
         let width = self.records.setups[self.setup].evaluators.len();
@@ -488,7 +492,7 @@ impl Play<'_> {
             if let Some(wrong) = self.records.wrong_draw(item) {
                 self.found.tell(wrong);
             }
-            self.open(n, Open::of(item, row));
+            self.open(n, OpenItem::of(item, row));
         }
         let late = self.records.late.get(&entry.seq);
         // Late scores of what was erased are gone.

@@ -1,37 +1,37 @@
 //! What a model must have learnt, computed otherwise than those did who used it: not by a queue of things that fall due, but by
 //! writing down for every item when it must have been seen and taught, and sorting.
 
-use super::Problem;
-use super::read::{Found, Records, Verdict};
+use super::Violation;
+use super::read::{CheckResult, QueueRecords, LoggedVerdict};
 use jurybox::{Example, Fitted, Jury, Receipt, Reviewer, Scores};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The place of a step in time: the entry whose coming made it happen; what time alone brought about before what the entry says;
 /// then by due time (items before verdicts), or by the order within the entry.
-type Place = (u64, u8, i64, u8, u64, u64);
+type StepKey = (u64, u8, i64, u8, u64, u64);
 
-enum What {
+enum LearningEvent {
     Seen { at: i64 },
-    Taught { verdict: Box<Verdict> },
+    Taught { verdict: Box<LoggedVerdict> },
 }
 
-struct Step {
-    place: Place,
+struct LearningStep {
+    place: StepKey,
     item: u64,
-    what: What,
+    what: LearningEvent,
 }
 
 /// What was decided on an item: with which entry and place in it, what it is worth, and whether that revises.
-type Decision = ((u64, u64), f64, bool);
+type ItemDecision = ((u64, u64), f64, bool);
 
 /// Models of a queue, by the entry up to which they have learnt.
 pub(super) struct Models<'a> {
-    records: &'a Records,
-    steps: Vec<Step>,
+    records: &'a QueueRecords,
+    steps: Vec<LearningStep>,
     /// Entries that revise what had been learnt before.
     revisions: BTreeSet<u64>,
     /// What was decided on an item, entry by entry, by people.
-    decided: HashMap<u64, Vec<Decision>>,
+    decided: HashMap<u64, Vec<ItemDecision>>,
     erased: HashMap<u64, u64>,
     /// By item: the entry with which it was seen; none where that has not come.
     seen_with: HashMap<u64, u64>,
@@ -39,7 +39,7 @@ pub(super) struct Models<'a> {
     clock_set: Vec<u64>,
     /// By entry: how many items were there that were erased later.
     gone: Vec<i64>,
-    going: Option<Going>,
+    going: Option<FoldProgress>,
     /// Models that claims name, and the last entry that names each.
     named: BTreeMap<u64, u64>,
     /// Models that were made before they were asked for, or may be asked for again.
@@ -49,7 +49,7 @@ pub(super) struct Models<'a> {
 }
 
 /// A fold that can go on.
-struct Going {
+struct FoldProgress {
     model: u64,
     done: usize,
     round: Vec<f64>,
@@ -58,7 +58,7 @@ struct Going {
 }
 
 impl<'a> Models<'a> {
-    pub(super) fn of(records: &'a Records) -> Self {
+    pub(super) fn of(records: &'a QueueRecords) -> Self {
         let mut models = Models {
             records,
             steps: Vec::new(),
@@ -121,7 +121,7 @@ impl<'a> Models<'a> {
     }
 
     /// Whether a verdict could still be taken back when an entry was written.
-    pub(super) fn waits(&self, verdict: &Verdict, seq: u64) -> bool {
+    pub(super) fn waits(&self, verdict: &LoggedVerdict, seq: u64) -> bool {
         self.entry_at(verdict.stands_from, verdict.seq) > seq
     }
 
@@ -203,7 +203,7 @@ impl<'a> Models<'a> {
                 _ => continue,
             };
             self.seen_with.insert(item.n, place.0);
-            self.steps.push(Step { place, item: item.n, what: What::Seen { at } });
+            self.steps.push(LearningStep { place, item: item.n, what: LearningEvent::Seen { at } });
             let done_with = done_with.get(&item.n).map_or(&[][..], Vec::as_slice);
             let (mut others, mut since) = (0_u64, 0);
             for (seq, _) in records.late_of.get(&item.n).into_iter().flatten() {
@@ -215,8 +215,8 @@ impl<'a> Models<'a> {
                 since = *seq;
                 others += u64::from(!newly);
                 if newly || others.is_power_of_two() {
-                    let what = What::Seen { at: self.at(*seq) };
-                    self.steps.push(Step { place: again, item: item.n, what });
+                    let what = LearningEvent::Seen { at: self.at(*seq) };
+                    self.steps.push(LearningStep { place: again, item: item.n, what });
                 }
             }
         }
@@ -225,9 +225,9 @@ impl<'a> Models<'a> {
     /// When each verdict was learnt: as soon as it could no longer be taken back.
     fn write_down_lessons(&mut self) {
         let records = self.records;
-        let mut waiting: HashMap<u64, Verdict> = HashMap::new();
-        let mut lessons: Vec<Verdict> = Vec::new();
-        let mut last_on: HashMap<u64, &Verdict> = HashMap::new();
+        let mut waiting: HashMap<u64, LoggedVerdict> = HashMap::new();
+        let mut lessons: Vec<LoggedVerdict> = Vec::new();
+        let mut last_on: HashMap<u64, &LoggedVerdict> = HashMap::new();
         // Items that nobody waits for any more: what is said of them afterwards revises.
         let mut done: HashSet<u64> = HashSet::new();
         for entry in &records.log {
@@ -248,7 +248,7 @@ impl<'a> Models<'a> {
                 let Some(last) = last_on.get(&n) else { continue };
                 done.insert(n);
                 self.decided.entry(n).or_default().push(((entry.seq, i as u64), worth, false));
-                let lesson = Verdict {
+                let lesson = LoggedVerdict {
                     seq: entry.seq,
                     i: i as u64,
                     stands_from: entry.at.saturating_add(undo),
@@ -286,10 +286,10 @@ impl<'a> Models<'a> {
             // Not before the next entry, though it may have stood from the beginning.
             let entry = self.entry_at(verdict.stands_from, verdict.seq);
             let place = (entry, 0, verdict.stands_from, 1, verdict.seq, verdict.i);
-            self.steps.push(Step {
+            self.steps.push(LearningStep {
                 place,
                 item: verdict.item,
-                what: What::Taught { verdict: Box::new(verdict) },
+                what: LearningEvent::Taught { verdict: Box::new(verdict) },
             });
         }
     }
@@ -338,7 +338,7 @@ impl<'a> Models<'a> {
 
     /// Who gave a verdict that decides by itself: a reviewer, where the queue asked one for each item. What it was set up anew for to be decided
     /// is nobody's.
-    fn judge(&self, verdict: &Verdict) -> Option<Reviewer> {
+    fn judge(&self, verdict: &LoggedVerdict) -> Option<Reviewer> {
         let given = self.records.verdicts.get(&verdict.seq).is_some_and(|all| !all.is_empty());
         let quorum = self.records.setups[self.records.setup_before(verdict.seq)].config["quorum"].as_u64();
         let alone = given && verdict.source == "reviewer" && quorum.unwrap_or(1) == 1;
@@ -346,7 +346,7 @@ impl<'a> Models<'a> {
     }
 
     /// Whether a checkpoint ends with the jury that has learnt up to its entry.
-    pub(super) fn is_at(&mut self, checkpoint: u64) -> Found<bool> {
+    pub(super) fn is_at(&mut self, checkpoint: u64) -> CheckResult<bool> {
         if !self.checkpoints.contains_key(&checkpoint) {
             self.fold(checkpoint)?;
         }
@@ -357,7 +357,7 @@ impl<'a> Models<'a> {
     ///
     /// A fold does not go back, and nodes that rank at different times name models by turns: those before it that are asked for later, and
     /// checkpoints, are made on the way.
-    pub(super) fn fitted(&mut self, model: u64, now: u64) -> Found<Fitted> {
+    pub(super) fn fitted(&mut self, model: u64, now: u64) -> CheckResult<Fitted> {
         let is_needed = |of: &u64| self.named.get(of).is_some_and(|last| *last >= now);
         self.made.retain(|of, _| is_needed(of));
         if let Some(fitted) = self.made.get(&model) {
@@ -381,9 +381,9 @@ impl<'a> Models<'a> {
     }
 
     /// The model that has learnt up to an entry, by what is known there.
-    fn fold(&mut self, model: u64) -> Found<Fitted> {
+    fn fold(&mut self, model: u64) -> CheckResult<Fitted> {
         if model == 0 || model > self.records.log.len() as u64 {
-            return Err(Problem(format!("there is no entry {model} to have learnt up to")));
+            return Err(Violation(format!("there is no entry {model} to have learnt up to")));
         }
         let goes_on = self.going.as_ref().is_some_and(|going| {
             let since = going.model + 1;
@@ -395,10 +395,10 @@ impl<'a> Models<'a> {
             _ => {
                 let setup = &self.records.setups[setup];
                 let spec =
-                    setup.policy.parse().map_err(|error: jurybox::Error| Problem(error.to_string()))?;
+                    setup.policy.parse().map_err(|error: jurybox::Error| Violation(error.to_string()))?;
                 let jury =
-                    Jury::new(&spec, setup.evaluators.clone()).map_err(|error| Problem(error.to_string()))?;
-                Going { model, done: 0, round: Vec::new(), many: 0, jury }
+                    Jury::new(&spec, setup.evaluators.clone()).map_err(|error| Violation(error.to_string()))?;
+                FoldProgress { model, done: 0, round: Vec::new(), many: 0, jury }
             }
         };
         going.model = model;
@@ -408,12 +408,12 @@ impl<'a> Models<'a> {
                 continue;
             }
             self.take(&mut going, step, model, setup)
-                .map_err(|error| Problem(format!("model {model}: {error}")))?;
+                .map_err(|error| Violation(format!("model {model}: {error}")))?;
         }
         let fitted = match self.first_look(&going, setup) {
             Ok(Some(jury)) => jury.fit(),
             Ok(None) => going.jury.fit(),
-            Err(error) => return Err(Problem(format!("model {model}: {error}"))),
+            Err(error) => return Err(Violation(format!("model {model}: {error}"))),
         };
         if let Some((_, state, _)) = self.records.checkpoints.iter().find(|(seq, ..)| *seq == model) {
             self.checkpoints.insert(model, state.ends_with(&going.jury.to_bytes()));
@@ -424,7 +424,7 @@ impl<'a> Models<'a> {
 
     /// As long as fewer than 64 items have been seen, models know those and the oldest of the others, 64 in all, as they were when the
     /// entry was written; what comes later is learnt as if they had not known them.
-    fn first_look(&self, going: &Going, setup: usize) -> Result<Option<Jury>, jurybox::Error> {
+    fn first_look(&self, going: &FoldProgress, setup: usize) -> Result<Option<Jury>, jurybox::Error> {
         if going.jury.seen().items > 0 || !going.jury.learns_from_scores() {
             return Ok(None);
         }
@@ -446,12 +446,12 @@ impl<'a> Models<'a> {
         Ok(Some(jury))
     }
 
-    fn take(&self, going: &mut Going, step: &Step, model: u64, setup: usize) -> Result<(), jurybox::Error> {
+    fn take(&self, going: &mut FoldProgress, step: &LearningStep, model: u64, setup: usize) -> Result<(), jurybox::Error> {
         let seconds = |micros: i64| u64::try_from(micros / 1_000_000).unwrap_or(0);
         // What time brings about comes before what the entry itself says.
         let known = |seq: u64, phase: u8| if phase == 0 { seq - 1 } else { seq };
         match &step.what {
-            What::Seen { at } => {
+            LearningEvent::Seen { at } => {
                 let Some((row, of)) = self.records.scores_at(step.item, known(step.place.0, step.place.1))
                 else {
                     return Ok(());
@@ -464,7 +464,7 @@ impl<'a> Models<'a> {
                     going.many = 0;
                 }
             }
-            What::Taught { verdict } => {
+            LearningEvent::Taught { verdict } => {
                 let Some((row, of)) = self.records.scores_at(step.item, verdict.seq) else { return Ok(()) };
                 let scores = self.records.moved(&row, of, setup);
                 let receipt = Receipt {

@@ -1,9 +1,9 @@
 //! Rows of either database as plain cells.
 
-use super::Problem;
-use super::read::Found;
-use crate::line::{Address, Line};
-use crate::{Error, Place};
+use super::Violation;
+use super::read::CheckResult;
+use crate::pg_connection::{Address, PgConnection};
+use crate::{Error, StoreLocation};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest, Sha256};
@@ -20,14 +20,14 @@ const PAGE: &str = "FETCH 1000 FROM page";
 pub(super) enum Db {
     Sqlite(Connection),
     /// In a folder that cannot be written to: with the file, as it was when it was opened.
-    ReadOnly(Connection, PathBuf, Stamp),
-    Postgres(Box<Line>),
+    ReadOnly(Connection, PathBuf, FileStamp),
+    Postgres(Box<PgConnection>),
 }
 
 /// By what it is seen that nobody has written to a file.
-type Stamp = (u64, Option<SystemTime>);
+type FileStamp = (u64, Option<SystemTime>);
 
-fn stamp(file: &Path) -> Option<Stamp> {
+fn stamp(file: &Path) -> Option<FileStamp> {
     std::fs::metadata(file).ok().map(|there| (there.len(), there.modified().ok()))
 }
 
@@ -39,7 +39,7 @@ fn journal(file: &Path) -> u64 {
 }
 
 #[derive(Clone)]
-enum Cell {
+enum SqlCell {
     Null,
     Int(i64),
     Real(f64),
@@ -48,20 +48,20 @@ enum Cell {
 }
 
 /// A row.
-pub(super) struct Row(Vec<Cell>);
+pub(super) struct Row(Vec<SqlCell>);
 
-fn told(error: impl std::fmt::Display) -> Problem {
-    Problem(error.to_string())
+fn told(error: impl std::fmt::Display) -> Violation {
+    Violation(error.to_string())
 }
 
 impl Db {
     /// Opens the records to read them as they are now, whoever writes to them.
-    pub(super) fn open(place: &Place) -> Result<Self, Error> {
+    pub(super) fn open(place: &StoreLocation) -> Result<Self, Error> {
         match place {
-            Place::Folder(folder) => Self::open_file(&folder.join("jurybox.sqlite")),
-            Place::Database(url) => {
+            StoreLocation::Folder(folder) => Self::open_file(&folder.join("jurybox.sqlite")),
+            StoreLocation::Database(url) => {
                 let first = "SET search_path = jurybox; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-                let line = Line::connect(&Address::parse(url)?, first);
+                let line = PgConnection::connect(&Address::parse(url)?, first);
                 line.map(|line| Db::Postgres(Box::new(line)))
                     .map_err(|failure| Error::Open(format!("{place}: {}", failure.what)))
             }
@@ -116,7 +116,7 @@ impl Db {
     }
 
     /// The database's own check of its files: what it was, or why there was none; and what it found.
-    pub(super) fn integrity(&mut self, place: &Place) -> Found<(String, Vec<String>)> {
+    pub(super) fn integrity(&mut self, place: &StoreLocation) -> CheckResult<(String, Vec<String>)> {
         if let Db::Postgres(_) = self {
             return self.amcheck(place);
         }
@@ -127,7 +127,7 @@ impl Db {
     }
 
     /// PostgreSQL's check of its files is an extension, which may be there, and be allowed.
-    fn amcheck(&mut self, place: &Place) -> Found<(String, Vec<String>)> {
+    fn amcheck(&mut self, place: &StoreLocation) -> CheckResult<(String, Vec<String>)> {
         let sums = self.all(
             "SELECT setting FROM pg_settings WHERE name = 'data_checksums' AND ?1::bigint = 0",
             0,
@@ -172,7 +172,7 @@ impl Db {
             match aside.all(&sql, 0, |row| row.text_if_any(0)) {
                 Ok(said) => problems
                     .extend(said.into_iter().flatten().map(|said| format!("the database: {name}: {said}"))),
-                Err(Problem(what)) => {
+                Err(Violation(what)) => {
                     problems.push(format!("the database: {name}: {what}"));
                     aside = Self::open(place).map_err(told)?;
                 }
@@ -182,7 +182,7 @@ impl Db {
     }
 
     /// The version of the tables.
-    pub(super) fn version(&mut self) -> Found<i64> {
+    pub(super) fn version(&mut self) -> CheckResult<i64> {
         let sql = match self {
             Db::Sqlite(_) | Db::ReadOnly(..) => "SELECT user_version FROM pragma_user_version WHERE ?1 = 0",
             Db::Postgres(_) => "SELECT version FROM version WHERE ?1::bigint = 0",
@@ -191,7 +191,7 @@ impl Db {
     }
 
     /// The names of the indexes by which the database itself keeps something from being there twice.
-    pub(super) fn unique_indexes(&mut self) -> Found<Vec<String>> {
+    pub(super) fn unique_indexes(&mut self) -> CheckResult<Vec<String>> {
         let sql = match self {
             Db::Sqlite(_) | Db::ReadOnly(..) => {
                 "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE UNIQUE %' AND ?1 = 0"
@@ -204,7 +204,7 @@ impl Db {
     }
 
     /// All rows of a query about a queue, whose number is its `?1`.
-    pub(super) fn all<T>(&mut self, sql: &str, queue: i64, read: impl Fn(&Row) -> Found<T>) -> Found<Vec<T>> {
+    pub(super) fn all<T>(&mut self, sql: &str, queue: i64, read: impl Fn(&Row) -> CheckResult<T>) -> CheckResult<Vec<T>> {
         let mut all = Vec::new();
         self.each(sql, queue, |row| {
             all.push(read(row)?);
@@ -218,10 +218,10 @@ impl Db {
         &mut self,
         sql: &str,
         queue: i64,
-        mut read: impl FnMut(&Row) -> Found<()>,
-    ) -> Found<()> {
+        mut read: impl FnMut(&Row) -> CheckResult<()>,
+    ) -> CheckResult<()> {
         let table = sql.split(" FROM ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
-        let in_table = |Problem(what): Problem| Problem(format!("table {table}: {what}"));
+        let in_table = |Violation(what): Violation| Violation(format!("table {table}: {what}"));
         match self {
             Db::Sqlite(db) | Db::ReadOnly(db, ..) => {
                 let mut statement = db.prepare(sql).map_err(told)?;
@@ -230,19 +230,19 @@ impl Db {
                 while let Some(row) = rows.next().map_err(told)? {
                     let cells = (0..width).map(|at| {
                         Ok(match row.get_ref(at).map_err(told)? {
-                            ValueRef::Null => Cell::Null,
-                            ValueRef::Integer(x) => Cell::Int(x),
-                            ValueRef::Real(x) => Cell::Real(x),
-                            ValueRef::Text(x) => Cell::Text(String::from_utf8_lossy(x).into_owned()),
-                            ValueRef::Blob(x) => Cell::Bytes(x.to_vec()),
+                            ValueRef::Null => SqlCell::Null,
+                            ValueRef::Integer(x) => SqlCell::Int(x),
+                            ValueRef::Real(x) => SqlCell::Real(x),
+                            ValueRef::Text(x) => SqlCell::Text(String::from_utf8_lossy(x).into_owned()),
+                            ValueRef::Blob(x) => SqlCell::Bytes(x.to_vec()),
                         })
                     });
-                    read(&Row(cells.collect::<Found<_>>()?)).map_err(in_table)?;
+                    read(&Row(cells.collect::<CheckResult<_>>()?)).map_err(in_table)?;
                 }
                 Ok(())
             }
             Db::Postgres(line) => {
-                let failed = |failure: crate::line::Failure| Problem(failure.what);
+                let failed = |failure: crate::pg_connection::PgFailure| Violation(failure.what);
                 // What stands in a cursor's words cannot be passed beside them.
                 let words =
                     format!("DECLARE page NO SCROLL CURSOR FOR {}", sql.replace("?1", &queue.to_string()));
@@ -264,18 +264,18 @@ impl Db {
     }
 }
 
-fn from_postgres(row: &tokio_postgres::Row) -> Found<Row> {
+fn from_postgres(row: &tokio_postgres::Row) -> CheckResult<Row> {
     let cells = row.columns().iter().enumerate().map(|(at, column)| {
         let cell = match *column.type_() {
-            Type::INT8 => row.try_get::<_, Option<i64>>(at).map_err(told)?.map(Cell::Int),
-            Type::BOOL => row.try_get::<_, Option<bool>>(at).map_err(told)?.map(|x| Cell::Int(i64::from(x))),
-            Type::FLOAT8 => row.try_get::<_, Option<f64>>(at).map_err(told)?.map(Cell::Real),
-            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(at).map_err(told)?.map(Cell::Bytes),
-            _ => row.try_get::<_, Option<String>>(at).map_err(told)?.map(Cell::Text),
+            Type::INT8 => row.try_get::<_, Option<i64>>(at).map_err(told)?.map(SqlCell::Int),
+            Type::BOOL => row.try_get::<_, Option<bool>>(at).map_err(told)?.map(|x| SqlCell::Int(i64::from(x))),
+            Type::FLOAT8 => row.try_get::<_, Option<f64>>(at).map_err(told)?.map(SqlCell::Real),
+            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(at).map_err(told)?.map(SqlCell::Bytes),
+            _ => row.try_get::<_, Option<String>>(at).map_err(told)?.map(SqlCell::Text),
         };
-        Ok(cell.unwrap_or(Cell::Null))
+        Ok(cell.unwrap_or(SqlCell::Null))
     });
-    cells.collect::<Found<Vec<Cell>>>().map(Row)
+    cells.collect::<CheckResult<Vec<SqlCell>>>().map(Row)
 }
 
 impl Row {
@@ -283,12 +283,12 @@ impl Row {
     pub(super) fn hash(&self, width: usize, hash: &mut Sha256) {
         for cell in &self.0[..width] {
             let (kind, bytes) = match cell {
-                Cell::Null => (b'-', Vec::new()),
-                Cell::Int(x) => (b'i', x.to_le_bytes().to_vec()),
+                SqlCell::Null => (b'-', Vec::new()),
+                SqlCell::Int(x) => (b'i', x.to_le_bytes().to_vec()),
                 // There are databases that know no minus zero.
-                Cell::Real(x) => (b'r', if *x == 0.0 { 0.0 } else { *x }.to_le_bytes().to_vec()),
-                Cell::Text(x) => (b't', [&(x.len() as u64).to_le_bytes(), x.as_bytes()].concat()),
-                Cell::Bytes(x) => (b'b', [&(x.len() as u64).to_le_bytes(), x.as_slice()].concat()),
+                SqlCell::Real(x) => (b'r', if *x == 0.0 { 0.0 } else { *x }.to_le_bytes().to_vec()),
+                SqlCell::Text(x) => (b't', [&(x.len() as u64).to_le_bytes(), x.as_bytes()].concat()),
+                SqlCell::Bytes(x) => (b'b', [&(x.len() as u64).to_le_bytes(), x.as_slice()].concat()),
             };
             hash.update([kind]);
             hash.update(bytes);
@@ -303,72 +303,72 @@ impl Row {
     /// The same row with another text in a cell.
     pub(super) fn with_text(&self, at: usize, text: String) -> Row {
         let mut cells = self.0.clone();
-        cells[at] = Cell::Text(text);
+        cells[at] = SqlCell::Text(text);
         Row(cells)
     }
 
-    pub(super) fn int(&self, at: usize) -> Found<i64> {
-        self.int_if_any(at)?.ok_or_else(|| Problem(format!("column {at} has nothing")))
+    pub(super) fn int(&self, at: usize) -> CheckResult<i64> {
+        self.int_if_any(at)?.ok_or_else(|| Violation(format!("column {at} has nothing")))
     }
 
-    pub(super) fn int_if_any(&self, at: usize) -> Found<Option<i64>> {
+    pub(super) fn int_if_any(&self, at: usize) -> CheckResult<Option<i64>> {
         match &self.0[at] {
-            Cell::Int(x) => Ok(Some(*x)),
-            Cell::Null => Ok(None),
-            _ => Err(Problem(format!("column {at} has no whole number"))),
+            SqlCell::Int(x) => Ok(Some(*x)),
+            SqlCell::Null => Ok(None),
+            _ => Err(Violation(format!("column {at} has no whole number"))),
         }
     }
 
     /// A number of an entry or of an item.
-    pub(super) fn number(&self, at: usize) -> Found<u64> {
-        self.number_if_any(at)?.ok_or_else(|| Problem(format!("column {at} has nothing")))
+    pub(super) fn number(&self, at: usize) -> CheckResult<u64> {
+        self.number_if_any(at)?.ok_or_else(|| Violation(format!("column {at} has nothing")))
     }
 
-    pub(super) fn number_if_any(&self, at: usize) -> Found<Option<u64>> {
+    pub(super) fn number_if_any(&self, at: usize) -> CheckResult<Option<u64>> {
         let whole =
-            |x: i64| u64::try_from(x).map_err(|_| Problem(format!("column {at} has {x}, below zero")));
+            |x: i64| u64::try_from(x).map_err(|_| Violation(format!("column {at} has {x}, below zero")));
         self.int_if_any(at)?.map(whole).transpose()
     }
 
-    pub(super) fn real(&self, at: usize) -> Found<f64> {
-        self.real_if_any(at)?.ok_or_else(|| Problem(format!("column {at} has nothing")))
+    pub(super) fn real(&self, at: usize) -> CheckResult<f64> {
+        self.real_if_any(at)?.ok_or_else(|| Violation(format!("column {at} has nothing")))
     }
 
-    pub(super) fn real_if_any(&self, at: usize) -> Found<Option<f64>> {
+    pub(super) fn real_if_any(&self, at: usize) -> CheckResult<Option<f64>> {
         match &self.0[at] {
-            Cell::Real(x) => Ok(Some(*x)),
-            Cell::Null => Ok(None),
-            _ => Err(Problem(format!("column {at} has no number"))),
+            SqlCell::Real(x) => Ok(Some(*x)),
+            SqlCell::Null => Ok(None),
+            _ => Err(Violation(format!("column {at} has no number"))),
         }
     }
 
-    pub(super) fn text(&self, at: usize) -> Found<String> {
+    pub(super) fn text(&self, at: usize) -> CheckResult<String> {
         match &self.0[at] {
-            Cell::Text(x) => Ok(x.clone()),
-            _ => Err(Problem(format!("column {at} has no text"))),
+            SqlCell::Text(x) => Ok(x.clone()),
+            _ => Err(Violation(format!("column {at} has no text"))),
         }
     }
 
-    pub(super) fn text_if_any(&self, at: usize) -> Found<Option<String>> {
-        if matches!(&self.0[at], Cell::Null) { Ok(None) } else { self.text(at).map(Some) }
+    pub(super) fn text_if_any(&self, at: usize) -> CheckResult<Option<String>> {
+        if matches!(&self.0[at], SqlCell::Null) { Ok(None) } else { self.text(at).map(Some) }
     }
 
-    pub(super) fn bytes(&self, at: usize) -> Found<Vec<u8>> {
+    pub(super) fn bytes(&self, at: usize) -> CheckResult<Vec<u8>> {
         match &self.0[at] {
-            Cell::Bytes(x) => Ok(x.clone()),
-            _ => Err(Problem(format!("column {at} has no bytes"))),
+            SqlCell::Bytes(x) => Ok(x.clone()),
+            _ => Err(Violation(format!("column {at} has no bytes"))),
         }
     }
 
     /// Scores, or none where they were erased.
-    pub(super) fn doubles(&self, at: usize) -> Found<Option<Vec<f64>>> {
+    pub(super) fn doubles(&self, at: usize) -> CheckResult<Option<Vec<f64>>> {
         match &self.0[at] {
-            Cell::Bytes(x) => {
+            SqlCell::Bytes(x) => {
                 let eight = |bytes: &[u8]| bytes.try_into().map_or(f64::NAN, f64::from_le_bytes);
                 Ok(Some(x.chunks(8).map(eight).collect()))
             }
-            Cell::Null => Ok(None),
-            _ => Err(Problem(format!("column {at} has no scores"))),
+            SqlCell::Null => Ok(None),
+            _ => Err(Violation(format!("column {at} has no scores"))),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Whether entries and their rows are as they were written: by the hashes that entries carry, computed here anew.
 
-use super::Play;
-use super::read::{Entry, Found};
+use super::LogReplay;
+use super::read::{LoggedEntry, CheckResult};
 use super::rows::{Db, Row};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -12,7 +12,7 @@ const TOGETHER: u64 = 64;
 
 /// Whether an entry's words are as they were written.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Seal {
+pub(super) enum SealState {
     /// It has none: an earlier program wrote it, or something in it was erased.
     None,
     Whole,
@@ -20,10 +20,10 @@ pub(super) enum Seal {
 }
 
 /// The seal of an entry: the last thing that its body says, on all before it and on the entry's other columns.
-pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -> Seal {
+pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -> SealState {
     let Some((words, seal)) = body.strip_suffix("\"}").and_then(|body| body.rsplit_once(",\"seal\":\""))
     else {
-        return Seal::None;
+        return SealState::None;
     };
     let mut hash = Sha256::new();
     for number in [seq.cast_signed(), at] {
@@ -35,7 +35,7 @@ pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -
         hash.update((text.len() as u64).to_le_bytes());
         hash.update(text);
     }
-    if digits(hash) == seal { Seal::Whole } else { Seal::Broken }
+    if digits(hash) == seal { SealState::Whole } else { SealState::Broken }
 }
 
 pub(super) fn digits(hash: Sha256) -> String {
@@ -45,14 +45,14 @@ pub(super) fn digits(hash: Sha256) -> String {
 
 /// The hashes of the rows of one table that belong to an entry.
 #[derive(Default)]
-pub(super) struct Hashed {
+pub(super) struct RowHashes {
     rows: u64,
     /// None where an item of theirs was erased, and some of what was hashed with it.
     groups: Vec<Option<String>>,
 }
 
 /// A table, and where in its columns the entry and the item stand.
-struct Table {
+struct SealedTable {
     name: &'static str,
     sql: &'static str,
     seq: usize,
@@ -60,29 +60,29 @@ struct Table {
     width: usize,
 }
 
-const TABLES: [Table; 4] = [
-    Table {
+const TABLES: [SealedTable; 4] = [
+    SealedTable {
         name: "items",
         sql: "SELECT n, key, seq, arrived, scores, tags, audit, due FROM items WHERE queue = ?1 ORDER BY n",
         seq: 2,
         item: 0,
         width: 8,
     },
-    Table {
+    SealedTable {
         name: "late scores",
         sql: "SELECT n, seq, scores FROM rescored WHERE queue = ?1 ORDER BY seq, n",
         seq: 1,
         item: 0,
         width: 3,
     },
-    Table {
+    SealedTable {
         name: "claims",
         sql: "SELECT seq, i, item, slot, reviewer, until, model, value, probability, explored FROM claims WHERE queue = ?1 ORDER BY seq, i",
         seq: 0,
         item: 2,
         width: 10,
     },
-    Table {
+    SealedTable {
         name: "verdicts",
         sql: "SELECT seq, i, id, item, slot, reviewer, source, label, reward, observed_at, claim, supersedes_seq, supersedes_i, decides, probability, explored, stands_from, superseded_by FROM verdicts WHERE queue = ?1 ORDER BY seq, i",
         seq: 0,
@@ -92,19 +92,19 @@ const TABLES: [Table; 4] = [
 ];
 
 /// The hashes of all rows, by table and entry.
-pub(super) type Sealed = [HashMap<u64, Hashed>; 4];
+pub(super) type TableHashes = [HashMap<u64, RowHashes>; 4];
 
 /// A table as it is read, row by row.
 #[derive(Default)]
-struct Reading {
-    done: HashMap<u64, Hashed>,
+struct GroupHasher {
+    done: HashMap<u64, RowHashes>,
     seq: u64,
     many: u64,
     spoilt: bool,
     hash: Sha256,
 }
 
-impl Reading {
+impl GroupHasher {
     fn end_group(&mut self) {
         if self.many > 0 {
             let hash = std::mem::take(&mut self.hash);
@@ -118,15 +118,15 @@ impl Reading {
 }
 
 /// Hashes all rows that entries have sealed.
-pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[Entry]) -> Found<Sealed> {
+pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[LoggedEntry]) -> CheckResult<TableHashes> {
     let erased: HashSet<u64> = log
         .iter()
         .filter(|entry| entry.kind == "erase")
         .flat_map(|entry| entry.body["items"].as_array().into_iter().flatten().filter_map(Value::as_u64))
         .collect();
-    let mut sealed = Sealed::default();
+    let mut sealed = TableHashes::default();
     for (table, sealed) in TABLES.iter().zip(&mut sealed) {
-        let mut reading = Reading::default();
+        let mut reading = GroupHasher::default();
         db.each(table.sql, queue, |row| {
             let seq = row.number(table.seq)?;
             if seq != reading.seq || reading.many == TOGETHER {
@@ -151,7 +151,7 @@ pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[Entry]) -> Found<Sealed> {
 
 impl Row {
     /// A verdict's row as it was before it was taken back, by which its id got a tail.
-    fn without_taking_back(&self, id: usize, by: usize) -> Found<Row> {
+    fn without_taking_back(&self, id: usize, by: usize) -> CheckResult<Row> {
         let tail = self.number_if_any(by)?.map(|by| format!(" (taken back by {by})"));
         let text = self.text(id)?;
         let first = tail.and_then(|tail| text.strip_suffix(&tail).map(str::to_string));
@@ -159,7 +159,7 @@ impl Row {
     }
 }
 
-impl Play<'_> {
+impl LogReplay<'_> {
     /// Compares every entry and its rows with their hashes.
     pub(super) fn compare_seals(&mut self) {
         let (owed, head) = (self.records.sealed_from, self.records.head);
@@ -170,7 +170,7 @@ impl Play<'_> {
         }
         for entry in &self.records.log {
             match entry.seal {
-                Seal::None => {
+                SealState::None => {
                     self.found.unsealed += 1;
                     if entry.seq >= owed && !self.reason_was_erased(entry) {
                         self.found.tell(format!(
@@ -180,24 +180,24 @@ impl Play<'_> {
                     }
                     continue;
                 }
-                Seal::Broken => {
+                SealState::Broken => {
                     self.found
                         .tell(format!("entry {} ({}): it is not as it was written", entry.seq, entry.kind));
                 }
-                Seal::Whole => {}
+                SealState::Whole => {}
             }
             self.compare_rows(entry);
         }
     }
 
     /// Whether the reason of a skip was erased with its item, and the seal with that.
-    fn reason_was_erased(&self, entry: &Entry) -> bool {
+    fn reason_was_erased(&self, entry: &LoggedEntry) -> bool {
         let mut leases = entry.body["leases"].as_array().into_iter().flatten();
         entry.body["skip"] == ""
             && leases.any(|lease| lease["n"].as_u64().is_some_and(|n| self.models.is_erased(n)))
     }
 
-    fn compare_rows(&mut self, entry: &Entry) {
+    fn compare_rows(&mut self, entry: &LoggedEntry) {
         let many = |name: &str| entry.body[name].as_u64().unwrap_or(0);
         let written = match entry.kind.as_str() {
             "items" => [many("added"), many("rescored"), 0, 0],
@@ -207,7 +207,7 @@ impl Play<'_> {
         };
         let mut said = entry.body["rows"].as_array().into_iter().flatten();
         for ((table, sealed), written) in TABLES.iter().zip(&self.records.sealed).zip(written) {
-            let none = Hashed::default();
+            let none = RowHashes::default();
             let found = sealed.get(&entry.seq).unwrap_or(&none);
             // Late scores of what was erased are gone, and nobody knows where among the others they stood.
             let gone = table.name == "late scores" && found.rows < written;

@@ -1,12 +1,12 @@
 //! Whether the tables say what the log says, once it has been played to its end.
 
-use super::{Play, Problem};
+use super::{LogReplay, Violation};
 use crate::store::schema::RULES;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A verdict that stands.
-pub(super) struct Stood {
+pub(super) struct ReplayedVerdict {
     pub(super) which: (u64, u64),
     pub(super) slot: i64,
     pub(super) reviewer: String,
@@ -17,16 +17,16 @@ pub(super) struct Stood {
 
 /// What the log says of an item and its verdicts.
 #[derive(Default)]
-pub(super) struct Closed {
+pub(super) struct ClosedItem {
     /// Which entry closed it.
     pub(super) by: Option<u64>,
     /// In the order in which they came.
-    pub(super) standing: Vec<Stood>,
+    pub(super) standing: Vec<ReplayedVerdict>,
     /// Verdicts that do not stand any more, and since which entry.
     pub(super) replaced: HashMap<(u64, u64), u64>,
 }
 
-impl Play<'_> {
+impl LogReplay<'_> {
     pub(super) fn compare_tables(&mut self) {
         let last = self.records.log.last().map_or(0, |entry| entry.at);
         if self.records.at != last {
@@ -89,7 +89,7 @@ impl Play<'_> {
     }
 
     fn compare_leases(&mut self, now: i64) {
-        let row = |n: u64, lease: &super::Lease| {
+        let row = |n: u64, lease: &super::ReplayedLease| {
             let odds = (lease.probability.to_bits(), lease.explored);
             (n, lease.slot, lease.reviewer.clone(), lease.until, lease.claim, odds)
         };
@@ -116,7 +116,7 @@ impl Play<'_> {
                 ));
             }
             if verdict.replaced_by.is_none() && !standing.insert((verdict.item, verdict.slot)) {
-                self.found.twice += 1;
+                self.found.double_verdicts += 1;
                 self.found.tell(format!(
                     "item {}, review {} has two verdicts that stand",
                     verdict.item, verdict.slot
@@ -145,7 +145,7 @@ impl Play<'_> {
                 Ok(false) => {
                     self.found.tell(format!("the checkpoint at entry {seq} has learnt something else"));
                 }
-                Err(Problem(what)) => self.found.tell(format!("the checkpoint at entry {seq}: {what}")),
+                Err(Violation(what)) => self.found.tell(format!("the checkpoint at entry {seq}: {what}")),
             }
         }
     }

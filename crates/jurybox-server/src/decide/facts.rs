@@ -1,19 +1,19 @@
 //! What must be known of things that are not on the board: looked up once for all requests of a transaction.
 
 use crate::Error;
-use crate::board::Board;
-use crate::config::Doors;
-use crate::event::{Body, Event, Source, Which};
+use crate::live_queue::LiveQueue;
+use crate::config::QueueMode;
+use crate::event::{Body, LogEvent, VerdictSource, VerdictPosition};
 use crate::request::{Call, NewVerdict, Request};
-use crate::rewards::UNSAID;
-use crate::rows::{Found, ItemRow, VerdictRow};
-use crate::store::{Foreseen, Store};
+use crate::verdict_scale::UNSAID;
+use crate::rows::{FoundItem, ItemRow, VerdictRow};
+use crate::store::{Prefetch, Store};
 use std::collections::{HashMap, HashSet};
 
 /// What was looked up.
 #[derive(Debug, Default)]
-pub(crate) struct Facts {
-    items: HashMap<String, Found>,
+pub(crate) struct RequestFacts {
+    items: HashMap<String, FoundItem>,
     verdicts: HashMap<String, VerdictRow>,
     /// The verdicts that stand on items that are closed.
     on_closed: HashMap<u64, Vec<VerdictRow>>,
@@ -62,26 +62,26 @@ fn named<'a>(calls: impl Iterator<Item = &'a Call>, all_new: bool) -> (Vec<Strin
 }
 
 /// What these calls will look for.
-pub(crate) fn foreseen(calls: &[Call], all_new: bool) -> Foreseen {
+pub(crate) fn prefetch(calls: &[Call], all_new: bool) -> Prefetch {
     let (items, verdicts) = named(calls.iter(), all_new);
     let answers = calls.iter().filter_map(|call| call.idempotency.clone()).collect();
-    Foreseen { items, verdicts, answers }
+    Prefetch { items, verdicts, answers }
 }
 
-impl Facts {
+impl RequestFacts {
     /// Looks up what these calls speak of; not items that are taken for new, where an id that is there could not be written again.
     pub(crate) fn of<'a>(
         calls: impl Iterator<Item = &'a Call> + Clone,
         all_new: bool,
-        board: &Board,
+        live: &LiveQueue,
         store: &mut dyn Store,
         queue: i64,
     ) -> Result<Self, Error> {
         // A queue that takes no new items writes none: what is there must be known.
         let configures = |call: &Call| matches!(call.request, Request::Configure(_));
-        let all_new = all_new && board.config.doors != Doors::Draining && !calls.clone().any(configures);
+        let all_new = all_new && live.config.mode != QueueMode::Draining && !calls.clone().any(configures);
         let (keys, ids) = named(calls.clone(), all_new);
-        let mut facts = Facts::default();
+        let mut facts = RequestFacts::default();
         if !keys.is_empty() {
             facts.items = store.find(queue, &keys)?.into_iter().collect();
         }
@@ -93,7 +93,7 @@ impl Facts {
         let gives_back = |call: &Call| matches!(call.request, Request::Release { .. } | Request::Skip { .. });
         let gives_back = calls.clone().any(gives_back);
         for call in calls {
-            facts.look_closer(call, gives_back, board, store, queue)?;
+            facts.look_closer(call, gives_back, live, store, queue)?;
         }
         Ok(facts)
     }
@@ -102,7 +102,7 @@ impl Facts {
         &mut self,
         call: &Call,
         gives_back: bool,
-        board: &Board,
+        live: &LiveQueue,
         store: &mut dyn Store,
         queue: i64,
     ) -> Result<(), Error> {
@@ -118,10 +118,10 @@ impl Facts {
                 }
             }
             Request::Verdicts(verdicts) => {
-                let is_new = |verdict: &NewVerdict| !verdict.by_label && !board.has_seen(verdict.reward);
-                if board.seen_rewards.is_none()
+                let is_new = |verdict: &NewVerdict| !verdict.by_label && !live.has_seen(verdict.reward);
+                if live.seen_rewards.is_none()
                     && self.seen_rewards.is_none()
-                    && board.config.reward.is_none()
+                    && live.config.reward.is_none()
                     && verdicts.iter().any(is_new)
                 {
                     let seen = store.rewards(queue)?.into_iter();
@@ -132,11 +132,11 @@ impl Facts {
                 }
                 for verdict in verdicts {
                     let Some(found) = self.items.get(&verdict.item) else { continue };
-                    if !board.is_open(found.n) {
+                    if !live.is_open(found.n) {
                         closed.push(found.n);
                     } else if let Some(token) = verdict.token
                         && (gives_back
-                            || board
+                            || live
                                 .work(found.n)
                                 .and_then(|work| work.lease_of(&verdict.reviewer))
                                 .is_none_or(|lease| lease.claim != token))
@@ -156,11 +156,11 @@ impl Facts {
                 if change
                     .reward
                     .as_ref()
-                    .is_some_and(|scale| scale.is_some() && *scale != board.config.reward)
+                    .is_some_and(|scale| scale.is_some() && *scale != live.config.reward)
                 {
                     self.rewards = store.rewards(queue)?;
                 }
-                for (n, _) in board.enough(change.quorum.unwrap_or(board.config.quorum)) {
+                for (n, _) in live.enough(change.quorum.unwrap_or(live.config.quorum)) {
                     if let Some(last) = store.verdicts_on(queue, n)?.last() {
                         self.last_review.insert(n, (last.probability, last.explored));
                     }
@@ -184,7 +184,7 @@ impl Facts {
         Ok(())
     }
 
-    pub(crate) fn item(&self, key: &str) -> Option<&Found> {
+    pub(crate) fn item(&self, key: &str) -> Option<&FoundItem> {
         self.items.get(key)
     }
 
@@ -241,16 +241,16 @@ impl Facts {
     }
 
     /// What an earlier request of the same transaction has changed.
-    pub(crate) fn note(&mut self, event: &Event, keys: &[String], stands_from: i64, board: &Board) {
+    pub(crate) fn note(&mut self, event: &LogEvent, keys: &[String], stands_from: i64, live: &LiveQueue) {
         match &event.body {
             Body::Items { added, .. } => {
                 for (item, key) in added.iter().zip(keys) {
-                    self.items.insert(key.clone(), Found { n: item.n });
+                    self.items.insert(key.clone(), FoundItem { n: item.n });
                 }
             }
             Body::Verdicts { given } => {
                 for (i, given) in given.iter().enumerate() {
-                    let which = Which { seq: event.seq, i: i as u32 };
+                    let which = VerdictPosition { seq: event.seq, i: i as u32 };
                     let row = VerdictRow::of(given, which, stands_from);
                     let standing = self.on_closed.entry(given.n).or_default();
                     if let Some(old) = given.supersedes {
@@ -261,7 +261,7 @@ impl Facts {
                     }
                     standing.push(row.clone());
                     self.verdicts.insert(given.id.clone(), row);
-                    if !board.is_open(given.n) && given.source != Source::Appeal {
+                    if !live.is_open(given.n) && given.source != VerdictSource::Appeal {
                         let row = ItemRow {
                             n: given.n,
                             arrived: given.arrived,

@@ -5,14 +5,14 @@ mod items;
 mod leases;
 mod verdicts;
 
-pub(crate) use facts::{Facts, foreseen};
+pub(crate) use facts::{RequestFacts, prefetch};
 
 use crate::Error;
-use crate::board::Board;
+use crate::live_queue::LiveQueue;
 use crate::clock::TOLERANCE;
-use crate::event::{Body, Decided};
-use crate::request::{Answer, Call, Change, Request};
-use crate::rows::Note;
+use crate::event::{Body, DecidedItem};
+use crate::request::{Answer, Call, ConfigChange, Request};
+use crate::rows::VerdictNote;
 
 /// What a request comes to.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Decision {
     /// The ids of the items that are new, or of those that are erased.
     pub(crate) keys: Vec<String>,
     pub(crate) payloads: Vec<(u64, String, Option<i64>)>,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<VerdictNote>,
 }
 
 impl Decision {
@@ -33,9 +33,9 @@ impl Decision {
 }
 
 /// A board at a time, and what is known of things that are not on it.
-pub(crate) struct Desk<'a> {
-    pub(crate) board: &'a Board,
-    pub(crate) facts: &'a Facts,
+pub(crate) struct Decider<'a> {
+    pub(crate) live: &'a LiveQueue,
+    pub(crate) facts: &'a RequestFacts,
     /// The time that the entry will have.
     pub(crate) at: i64,
     /// What the clock says, wherever the log is.
@@ -71,7 +71,7 @@ pub(crate) fn check_call(call: &Call) -> Result<(), Error> {
     key.map_err(Error::Refused)
 }
 
-impl Desk<'_> {
+impl Decider<'_> {
     /// What a request comes to.
     pub(crate) fn decide(&self, request: &Request) -> Result<Decision, Error> {
         match request {
@@ -92,16 +92,16 @@ impl Desk<'_> {
     /// Sets the time of the log back to that of the clock, where it is ahead by more than clocks
     /// differ.
     fn set_clock(&self) -> Decision {
-        let ahead = self.clock.is_some_and(|clock| self.board.at > clock + TOLERANCE);
+        let ahead = self.clock.is_some_and(|clock| self.live.at > clock + TOLERANCE);
         Decision::new(ahead.then_some(Body::Clock), Answer::Changed { changed: u64::from(ahead) })
     }
 
-    fn configure(&self, change: &Change) -> Result<Decision, Error> {
-        let config = change.clone().onto((*self.board.config).clone());
+    fn configure(&self, change: &ConfigChange) -> Result<Decision, Error> {
+        let config = change.clone().onto((*self.live.config).clone());
         config.check()?;
         for new in config.evaluators.as_slice() {
-            let old = self.board.config.evaluators.position(&new.name);
-            if old.is_some_and(|at| self.board.config.evaluators.as_slice()[at].direction != new.direction) {
+            let old = self.live.config.evaluators.position(&new.name);
+            if old.is_some_and(|at| self.live.config.evaluators.as_slice()[at].direction != new.direction) {
                 return Err(Error::Refused(format!(
                     "evaluator `{}` cannot change its direction; remove it first, then add it anew",
                     new.name
@@ -109,7 +109,7 @@ impl Desk<'_> {
             }
         }
         if let Some(scale) = &config.reward
-            && config.reward != self.board.config.reward
+            && config.reward != self.live.config.reward
         {
             let wrong = |(label, low, high): &(Option<String>, f64, f64)| {
                 scale.wrong(label.as_deref(), *low).or_else(|| scale.wrong(label.as_deref(), *high))
@@ -120,14 +120,14 @@ impl Desk<'_> {
                 )));
             }
         }
-        if config == *self.board.config {
+        if config == *self.live.config {
             return Ok(Decision::new(None, Answer::Changed { changed: 0 }));
         }
-        let decided = self.board.enough(config.quorum).into_iter().map(|(n, reward)| {
+        let decided = self.live.enough(config.quorum).into_iter().map(|(n, reward)| {
             let (probability, explored) = self.facts.last_review(n);
-            let scores = self.board.blocks.scores(n).unwrap_or_default().to_vec();
-            let arrived = self.board.blocks.arrived(n).unwrap_or_default();
-            Decided { n, reward, probability, explored, arrived, scores }
+            let scores = self.live.blocks.scores(n).unwrap_or_default().to_vec();
+            let arrived = self.live.blocks.arrived(n).unwrap_or_default();
+            DecidedItem { n, reward, probability, explored, arrived, scores }
         });
         let body = Body::Configure { decided: decided.collect(), config };
         Ok(Decision::new(Some(body), Answer::Changed { changed: 1 }))

@@ -1,18 +1,18 @@
 //! Verdicts: on time, late, again, revised, appealed, automatic, taken back.
 
-use super::{Decision, Desk, check_name};
+use super::{Decision, Decider, check_name};
 use crate::Error;
-use crate::board::work::{Work, decided, verdict_of};
+use crate::live_queue::reviews::{ItemReviews, decided, verdict_of};
 use crate::config::micros;
-use crate::event::{APPEAL, AUTOMATIC, Added, Body, Earlier, Given, Source};
+use crate::event::{APPEAL, AUTOMATIC, AddedItem, Body, ReviewVerdict, GivenVerdict, VerdictSource};
 use crate::request::{Answer, NewVerdict, Rejected};
-use crate::rewards;
-use crate::rows::{Note, VerdictRow};
+use crate::verdict_scale;
+use crate::rows::{VerdictNote, VerdictRow};
 use std::collections::{HashMap, HashSet};
 
 /// What becomes of a verdict.
-enum Fate {
-    Accepted(Box<Given>),
+enum VerdictFate {
+    Accepted(Box<GivenVerdict>),
     Repeated,
 }
 
@@ -26,9 +26,9 @@ fn is_taken_back(id: &str) -> bool {
     number.is_some_and(|(_, by)| !by.is_empty() && by.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-impl Desk<'_> {
+impl Decider<'_> {
     pub(super) fn verdicts(&self, verdicts: &[NewVerdict]) -> Decision {
-        let (mut given, mut rejected, mut repeated): (Vec<Given>, _, _) = (Vec::new(), Vec::new(), 0);
+        let (mut given, mut rejected, mut repeated): (Vec<GivenVerdict>, _, _) = (Vec::new(), Vec::new(), 0);
         // Which items have one by now, and the places of ids that are taken by now.
         let (mut touched, mut here, mut notes) = (HashSet::new(), HashMap::new(), Vec::new());
         for verdict in verdicts {
@@ -39,14 +39,14 @@ impl Desk<'_> {
                 _ => self.fate(verdict),
             };
             match fate {
-                Ok(Fate::Accepted(one)) => {
+                Ok(VerdictFate::Accepted(one)) => {
                     let i = given.len() as u64;
-                    notes.extend(verdict.note.iter().map(|text| Note { i, n: one.n, text: text.clone() }));
+                    notes.extend(verdict.note.iter().map(|text| VerdictNote { i, n: one.n, text: text.clone() }));
                     touched.insert(one.n);
                     here.insert(verdict.id.as_str(), given.len());
                     given.push(*one);
                 }
-                Ok(Fate::Repeated) => repeated += 1,
+                Ok(VerdictFate::Repeated) => repeated += 1,
                 Err(why) => rejected.push(Rejected { id: verdict.id.clone(), why }),
             }
         }
@@ -55,22 +55,22 @@ impl Desk<'_> {
     }
 
     /// A second verdict with an id in the same request.
-    fn same_id(&self, verdict: &NewVerdict, other: &Given) -> Result<Fate, String> {
+    fn same_id(&self, verdict: &NewVerdict, other: &GivenVerdict) -> Result<VerdictFate, String> {
         let same = self.facts.item(&verdict.item).is_some_and(|found| found.n == other.n)
             && (other.reward == verdict.reward || verdict.by_label)
             && (&other.reviewer, &other.label) == (&verdict.reviewer, &verdict.label);
-        if same { Ok(Fate::Repeated) } else { Err(of_another(&verdict.id)) }
+        if same { Ok(VerdictFate::Repeated) } else { Err(of_another(&verdict.id)) }
     }
 
     /// A second verdict on an item in the same request.
-    fn same_item(&self, verdict: &NewVerdict) -> Result<Fate, String> {
+    fn same_item(&self, verdict: &NewVerdict) -> Result<VerdictFate, String> {
         self.fate_of_known(verdict).unwrap_or_else(|| {
             Err("another verdict on this item is in the same request: send it in one of its own".into())
         })
     }
 
     /// What becomes of a verdict whose id is known.
-    fn fate_of_known(&self, verdict: &NewVerdict) -> Option<Result<Fate, String>> {
+    fn fate_of_known(&self, verdict: &NewVerdict) -> Option<Result<VerdictFate, String>> {
         let known = self.facts.verdict(&verdict.id)?;
         let same_item = self.facts.item(&verdict.item).is_some_and(|found| found.n == known.n);
         let same = same_item
@@ -78,10 +78,10 @@ impl Desk<'_> {
             && (verdict.by_label || known.reward.to_bits() == verdict.reward.to_bits())
             && known.source == verdict.source
             && known.label == verdict.label;
-        Some(if same { Ok(Fate::Repeated) } else { Err(of_another(&verdict.id)) })
+        Some(if same { Ok(VerdictFate::Repeated) } else { Err(of_another(&verdict.id)) })
     }
 
-    fn fate(&self, verdict: &NewVerdict) -> Result<Fate, String> {
+    fn fate(&self, verdict: &NewVerdict) -> Result<VerdictFate, String> {
         check_name("the id", &verdict.id)?;
         if verdict.id.starts_with("erased//") {
             return Err("an id that begins with `erased//` is that of a verdict whose item was erased".into());
@@ -102,10 +102,10 @@ impl Desk<'_> {
             return fate;
         }
         let said = (!verdict.by_label).then_some(verdict.reward);
-        let scale = self.board.config.reward.as_ref();
-        let reward = rewards::worth(scale, verdict.label.as_deref(), said)?;
-        if scale.is_none() && !self.board.has_seen(reward) {
-            let (lowest, highest) = self.board.seen_rewards.unwrap_or(rewards::UNSAID);
+        let scale = self.live.config.reward.as_ref();
+        let reward = verdict_scale::worth(scale, verdict.label.as_deref(), said)?;
+        if scale.is_none() && !self.live.has_seen(reward) {
+            let (lowest, highest) = self.live.seen_rewards.unwrap_or(verdict_scale::UNSAID);
             return Err(format!(
                 "reward {reward:?} is not from {lowest} to {highest}, which this queue takes as long as it does not say what rewards lie within: set its `reward` (`desk set --reward-scale`) first"
             ));
@@ -115,26 +115,26 @@ impl Desk<'_> {
             self.facts.item(&verdict.item).ok_or_else(|| format!("there is no item `{}`", verdict.item))?;
         let n = found.n;
         let given = match (verdict.source, &verdict.revises) {
-            (Source::Automatic, None) => self.automatic(verdict, n)?,
-            (Source::Appeal, None) => self.appeal(verdict, n)?,
-            (Source::Reviewer, None) => self.review(verdict, n)?,
-            (Source::Reviewer, Some(earlier)) => self.revision(verdict, n, earlier)?,
+            (VerdictSource::Automatic, None) => self.automatic(verdict, n)?,
+            (VerdictSource::Appeal, None) => self.appeal(verdict, n)?,
+            (VerdictSource::Reviewer, None) => self.review(verdict, n)?,
+            (VerdictSource::Reviewer, Some(earlier)) => self.revision(verdict, n, earlier)?,
             (_, Some(_)) => return Err("only a reviewer's verdict can be revised; appeal against it".into()),
         };
-        Ok(Fate::Accepted(Box::new(given)))
+        Ok(VerdictFate::Accepted(Box::new(given)))
     }
 
     /// A verdict with what is known of its item.
-    fn on(&self, verdict: &NewVerdict, n: u64) -> Given {
-        let board = self.board;
-        let (scores, arrived) = match (board.is_open(n), board.blocks.scores(n), board.blocks.arrived(n)) {
+    fn on(&self, verdict: &NewVerdict, n: u64) -> GivenVerdict {
+        let live = self.live;
+        let (scores, arrived) = match (live.is_open(n), live.blocks.scores(n), live.blocks.arrived(n)) {
             (true, Some(scores), Some(arrived)) => (scores.to_vec(), arrived),
             _ => self.facts.closed(n).map_or((Vec::new(), 0), |row| {
                 let arrived = row.arrived;
-                (row.clone().into_added(&board.seatings, board.seq + 1).scores, arrived)
+                (row.clone().into_added(&live.history, live.seq + 1).scores, arrived)
             }),
         };
-        Given {
+        GivenVerdict {
             id: verdict.id.clone(),
             n,
             slot: 0,
@@ -154,15 +154,15 @@ impl Desk<'_> {
         }
     }
 
-    fn automatic(&self, verdict: &NewVerdict, n: u64) -> Result<Given, String> {
-        if !self.board.is_open(n) {
+    fn automatic(&self, verdict: &NewVerdict, n: u64) -> Result<GivenVerdict, String> {
+        if !self.live.is_open(n) {
             return Err("it is closed".into());
         }
-        Ok(Given { slot: AUTOMATIC, decides: Some(verdict.reward), claim: None, ..self.on(verdict, n) })
+        Ok(GivenVerdict { slot: AUTOMATIC, decides: Some(verdict.reward), claim: None, ..self.on(verdict, n) })
     }
 
-    fn appeal(&self, verdict: &NewVerdict, n: u64) -> Result<Given, String> {
-        if self.board.is_open(n) {
+    fn appeal(&self, verdict: &NewVerdict, n: u64) -> Result<GivenVerdict, String> {
+        if self.live.is_open(n) {
             return Err("it is still open: an appeal is against what was decided".into());
         }
         let standing = self.facts.standing(n);
@@ -170,7 +170,7 @@ impl Desk<'_> {
             return Err("nothing was decided about it that one could appeal against".into());
         }
         let supersedes = standing.iter().find(|row| row.slot == APPEAL).map(|row| row.which);
-        Ok(Given {
+        Ok(GivenVerdict {
             slot: APPEAL,
             decides: Some(verdict.reward),
             decides_first: self.is_undecided(n),
@@ -180,25 +180,25 @@ impl Desk<'_> {
         })
     }
 
-    fn review(&self, verdict: &NewVerdict, n: u64) -> Result<Given, String> {
-        let board = self.board;
+    fn review(&self, verdict: &NewVerdict, n: u64) -> Result<GivenVerdict, String> {
+        let live = self.live;
         let own = |id: Option<&VerdictRow>| match id {
             Some(row) => {
                 format!("`{}` has given the verdict `{}` on it; revise that", verdict.reviewer, row.id)
             }
             None => format!("`{}` has given a verdict on it; revise that", verdict.reviewer),
         };
-        if !board.is_open(n) {
+        if !live.is_open(n) {
             let mine =
                 self.facts.standing(n).iter().find(|row| row.reviewer == verdict.reviewer && row.slot >= 0);
             return Err(mine.map_or_else(|| "it is closed".into(), |row| own(Some(row))));
         }
-        let none = Work::default();
-        let work = board.work(n).unwrap_or(&none);
+        let none = ItemReviews::default();
+        let work = live.work(n).unwrap_or(&none);
         if work.verdicts.iter().any(|earlier| earlier.reviewer == verdict.reviewer) {
             return Err(own(None));
         }
-        let quorum = board.config.quorum;
+        let quorum = live.config.quorum;
         let lease = work.lease_of(&verdict.reviewer);
         let held = verdict.token.and_then(|token| self.facts.claimed(token, n, &verdict.reviewer));
         if let Some(token) = verdict.token
@@ -216,9 +216,9 @@ impl Desk<'_> {
             },
         };
         let mut after = work.clone();
-        after.verdicts.push(Earlier { reviewer: verdict.reviewer.clone(), slot, reward: verdict.reward });
+        after.verdicts.push(ReviewVerdict { reviewer: verdict.reviewer.clone(), slot, reward: verdict.reward });
         let decides = decided(&after, quorum);
-        Ok(Given { slot, claim, decides, probability, explored, ..self.on(verdict, n) })
+        Ok(GivenVerdict { slot, claim, decides, probability, explored, ..self.on(verdict, n) })
     }
 
     /// Whether a closed item was closed without a verdict, when it had too few of them, and nothing has decided it since.
@@ -227,26 +227,26 @@ impl Desk<'_> {
             && !self.facts.standing(n).iter().any(|row| row.slot < 0 || row.decides.is_some())
     }
 
-    fn revision(&self, verdict: &NewVerdict, n: u64, earlier: &str) -> Result<Given, String> {
+    fn revision(&self, verdict: &NewVerdict, n: u64, earlier: &str) -> Result<GivenVerdict, String> {
         let old = self.facts.verdict(earlier).ok_or_else(|| format!("there is no verdict `{earlier}`"))?;
-        if old.n != n || old.reviewer != verdict.reviewer || old.source != Source::Reviewer {
+        if old.n != n || old.reviewer != verdict.reviewer || old.source != VerdictSource::Reviewer {
             return Err(format!("`{earlier}` is not a verdict of `{}` on this item", verdict.reviewer));
         }
         if old.superseded_by.is_some() {
             return Err(format!("`{earlier}` does not stand any more"));
         }
-        let (open, undecided) = (self.board.is_open(n), self.is_undecided(n));
+        let (open, undecided) = (self.live.is_open(n), self.is_undecided(n));
         let decides = if open || undecided {
             let mut after = if open {
-                self.board.work(n).cloned().unwrap_or_default()
+                self.live.work(n).cloned().unwrap_or_default()
             } else {
-                let verdicts: Vec<Earlier> = self.facts.standing(n).iter().map(VerdictRow::earlier).collect();
-                Work { verdicts: verdicts.into(), ..Work::default() }
+                let verdicts: Vec<ReviewVerdict> = self.facts.standing(n).iter().map(VerdictRow::earlier).collect();
+                ItemReviews { verdicts: verdicts.into(), ..ItemReviews::default() }
             };
             for other in after.verdicts.iter_mut().filter(|other| other.slot == old.slot) {
                 other.reward = verdict.reward;
             }
-            decided(&after, self.board.config.quorum)
+            decided(&after, self.live.config.quorum)
         } else {
             let standing = self.facts.standing(n);
             if standing.iter().any(|row| row.slot < 0) {
@@ -262,7 +262,7 @@ impl Desk<'_> {
         };
         let given = self.on(verdict, n);
         let (probability, explored) = (old.probability, old.explored);
-        Ok(Given {
+        Ok(GivenVerdict {
             slot: old.slot,
             claim: old.claim,
             supersedes: Some(old.which),
@@ -279,17 +279,17 @@ impl Desk<'_> {
         let Some(row) = self.facts.verdict(id) else {
             return conflict(format!("there is no verdict `{id}`"));
         };
-        if row.reviewer != reviewer || row.source != Source::Reviewer {
+        if row.reviewer != reviewer || row.source != VerdictSource::Reviewer {
             return conflict(format!("`{id}` is not a verdict of `{reviewer}`"));
         }
         if row.superseded_by.is_some() || row.supersedes.is_some() {
             return conflict(format!("`{id}` was revised: revise it again"));
         }
-        if row.stands_from <= self.at || row.which.seq < self.board.clock_set {
+        if row.stands_from <= self.at || row.which.seq < self.live.clock_set {
             return conflict(format!("`{id}` was given too long ago to be taken back: revise it"));
         }
-        let board = self.board;
-        let open = board.is_open(row.n);
+        let live = self.live;
+        let open = live.is_open(row.n);
         let Some(item) = self.facts.closed(row.n) else {
             return conflict(format!("the item of `{id}` is not there any more"));
         };
@@ -303,13 +303,13 @@ impl Desk<'_> {
         }
         let arrived = item.arrived;
         let item = if open {
-            let scores = board.blocks.scores(row.n).unwrap_or_default().to_vec();
-            Added { n: row.n, scores, ..item.clone().into_added(&board.seatings, board.seq + 1) }
+            let scores = live.blocks.scores(row.n).unwrap_or_default().to_vec();
+            AddedItem { n: row.n, scores, ..item.clone().into_added(&live.history, live.seq + 1) }
         } else {
-            item.clone().into_added(&board.seatings, board.seq + 1)
+            item.clone().into_added(&live.history, live.seq + 1)
         };
         let rest = if open {
-            let all = board.work(row.n).map(|work| work.verdicts.to_vec()).unwrap_or_default();
+            let all = live.work(row.n).map(|work| work.verdicts.to_vec()).unwrap_or_default();
             all.into_iter().filter(|other| other.slot != row.slot).collect()
         } else {
             self.facts
@@ -319,7 +319,7 @@ impl Desk<'_> {
                 .map(VerdictRow::earlier)
                 .collect()
         };
-        let until = self.at + micros(board.config.lease_seconds);
+        let until = self.at + micros(live.config.lease_seconds);
         let body = Body::Undo {
             reviewer: reviewer.into(),
             verdict: row.which,
@@ -332,7 +332,7 @@ impl Desk<'_> {
             probability: row.probability,
             explored: row.explored,
         };
-        let answer = Answer::Undone { item: String::new(), token: board.seq + 1, until };
+        let answer = Answer::Undone { item: String::new(), token: live.seq + 1, until };
         Ok(Decision::new(Some(body), answer))
     }
 }

@@ -1,23 +1,23 @@
 //! What a learner is made of besides its jury, and how it is saved.
 
-use super::{Known, Learner};
+use super::{LaterFacts, Learner};
 use crate::Error;
 use crate::config::Config;
-use crate::seatings::Seatings;
+use crate::evaluator_history::EvaluatorHistory;
 use jurybox::Jury;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// An item that waits for its scores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Unripe {
+pub(super) struct WaitingItem {
     pub(super) due: i64,
     pub(super) scores: Vec<f64>,
 }
 
 /// A verdict that can still be taken back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Lesson {
+pub(super) struct PendingLesson {
     pub(super) due: i64,
     pub(super) seq: u64,
     pub(super) i: u32,
@@ -42,12 +42,12 @@ pub(super) struct State {
     pub(super) weight: u64,
     #[serde(with = "as_json")]
     pub(super) config: Config,
-    pub(super) seatings: Seatings,
+    pub(super) history: EvaluatorHistory,
     pub(super) round: Vec<(u64, Vec<f64>)>,
-    pub(super) unripe: BTreeMap<u64, Unripe>,
+    pub(super) unripe: BTreeMap<u64, WaitingItem>,
     /// How often the scores of items were replaced that have been seen, and are not decided.
     pub(super) replaced: BTreeMap<u64, u32>,
-    pub(super) lessons: BTreeMap<u64, Lesson>,
+    pub(super) lessons: BTreeMap<u64, PendingLesson>,
     pub(super) jury: Vec<u8>,
 }
 
@@ -71,7 +71,7 @@ impl Learner {
         let jury = Jury::from_bytes(&state.jury)?;
         let ripe_at = state.unripe.iter().map(|(n, unripe)| (unripe.due, *n)).collect();
         let taught_at = state.lessons.iter().map(|(n, l)| (l.due, l.seq, l.i, *n)).collect();
-        Ok(Learner { state, jury, known: Known::default(), ripe_at, taught_at, sighted: 0, stale: false })
+        Ok(Learner { state, jury, known: LaterFacts::default(), ripe_at, taught_at, sighted: 0, stale: false })
     }
 }
 

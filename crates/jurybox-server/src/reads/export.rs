@@ -3,19 +3,19 @@
 //! It is read in pages, each as it is at one moment: whoever reads a large queue slowly holds up neither the database nor others.
 
 use crate::error::corrupt;
-use crate::event::Source;
-use crate::reads::Skipped;
+use crate::event::VerdictSource;
+use crate::reads::SkippedItem;
 use crate::rows::{ItemRow, VerdictRow};
 use crate::service::Queue;
-use crate::store::{Head, Store, set_up};
-use crate::stub::Stub;
+use crate::store::{LogHead, Store, set_up};
+use crate::stored_body::StoredBody;
 use crate::{Error, Tags};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 
 /// An item with everything that is known of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Exported {
+pub struct ExportedItem {
     /// The item's id.
     pub id: String,
     /// When it came in, in microseconds since 1970.
@@ -23,7 +23,7 @@ pub struct Exported {
     /// From when on it goes before all others.
     pub due: Option<i64>,
     /// The probability with which it was drawn on arrival, to be looked at whatever its scores; none where it was not.
-    pub audit: Option<f64>,
+    pub random_check: Option<f64>,
     /// Whether nobody will be given it any more.
     pub closed: bool,
     /// Its scores by the present evaluators.
@@ -38,7 +38,7 @@ pub struct Exported {
     pub verdicts: Vec<ExportedVerdict>,
     /// Who did not want it, and why, in the order in which that was said; reasons of an erased item are erased too.
     #[serde(default)]
-    pub skips: Vec<Skipped>,
+    pub skips: Vec<SkippedItem>,
 }
 
 /// A verdict that stands.
@@ -49,7 +49,7 @@ pub struct ExportedVerdict {
     /// Who gave it.
     pub reviewer: String,
     /// Where it comes from.
-    pub source: Source,
+    pub source: VerdictSource,
     /// What it says the item is worth.
     pub reward: f64,
     /// A word for what was found.
@@ -92,13 +92,13 @@ pub struct ExportPage {
     /// The evaluators whose scores they are.
     pub evaluators: Vec<String>,
     /// The items; those that were erased are left out.
-    pub items: Vec<Exported>,
+    pub items: Vec<ExportedItem>,
     /// The number to go on after; none where there are no more.
     pub next: Option<u64>,
 }
 
 /// A verdict with what the log says of it.
-pub(crate) struct Told {
+pub(crate) struct VerdictRecord {
     pub(crate) verdict: VerdictRow,
     /// When it came in.
     pub(crate) given: i64,
@@ -112,7 +112,7 @@ pub(crate) struct Told {
 }
 
 /// An item with its id and what reviewers are shown.
-pub(crate) struct Kept {
+pub(crate) struct ItemRecord {
     pub(crate) item: ItemRow,
     pub(crate) id: String,
     pub(crate) payload: Option<String>,
@@ -121,12 +121,12 @@ pub(crate) struct Kept {
 impl Queue {
     /// Items with all that was said of them, after the one of that number, so many numbers further.
     pub fn exported(&self, after: u64, many: u64) -> Result<ExportPage, Error> {
-        self.read_aside(|store, queue, head| page(store, queue, head, after, many))
+        self.read_separately(|store, queue, head| page(store, queue, head, after, many))
     }
 
     /// The names of all tags that items have.
     pub fn tag_names(&self) -> Result<Vec<String>, Error> {
-        self.read_aside(|store, queue, _| tag_names(store, queue))
+        self.read_separately(|store, queue, _| tag_names(store, queue))
     }
 }
 
@@ -142,38 +142,38 @@ pub(crate) fn tag_names(store: &mut dyn Store, queue: i64) -> Result<Vec<String>
 pub(crate) fn page(
     store: &mut dyn Store,
     queue: i64,
-    head: Head,
+    head: LogHead,
     after: u64,
     many: u64,
 ) -> Result<ExportPage, Error> {
-    let (seatings, config) = set_up(store, queue, head.seq)?;
+    let (history, config) = set_up(store, queue, head.seq)?;
     let (all, _) = store.totals(queue)?;
     let last = after.saturating_add(many).min(all);
-    let mut told: HashMap<u64, Vec<Told>> = HashMap::new();
+    let mut told: HashMap<u64, Vec<VerdictRecord>> = HashMap::new();
     for one in store.told_of(queue, after, last)? {
         told.entry(one.verdict.n).or_default().push(one);
     }
-    let mut skips: HashMap<u64, Vec<Skipped>> = HashMap::new();
+    let mut skips: HashMap<u64, Vec<SkippedItem>> = HashMap::new();
     for (n, skip) in store.skipped_of(queue, after, last)? {
         skips.entry(n).or_default().push(skip);
     }
     let enough = decided_by_quorum(store, queue, head.seq)?;
     let mut items = Vec::new();
-    for Kept { item, id, payload } in store.kept(queue, after, last)? {
+    for ItemRecord { item, id, payload } in store.kept(queue, after, last)? {
         let (n, arrived, closed) = (item.n, item.arrived, item.closed);
         let enough = enough.get(&n).filter(|(seq, _)| closed == Some(*seq)).map(|(_, worth)| *worth);
-        let item = item.into_added(&seatings, head.seq + 1);
+        let item = item.into_added(&history, head.seq + 1);
         let verdicts = told.remove(&n).unwrap_or_default();
-        let decides = |told: &Told| told.verdict.decides.filter(|_| told.verdict.source != Source::Automatic);
+        let decides = |told: &VerdictRecord| told.verdict.decides.filter(|_| told.verdict.source != VerdictSource::Automatic);
         let last_word = verdicts.iter().rposition(|told| decides(told).is_some());
         let reward = last_word.and_then(|at| decides(&verdicts[at])).or(enough);
         let verdicts =
             verdicts.into_iter().enumerate().map(|(at, told)| told.exported(last_word == Some(at)));
-        items.push(Exported {
+        items.push(ExportedItem {
             id,
             arrived,
             due: item.due,
-            audit: item.audit,
+            random_check: item.random_check,
             closed: closed.is_some(),
             scores: item.scores.iter().map(|score| (!score.is_nan()).then_some(*score)).collect(),
             tags: item.tags,
@@ -195,7 +195,7 @@ fn decided_by_quorum(
 ) -> Result<HashMap<u64, (u64, f64)>, Error> {
     let mut all = HashMap::new();
     for (seq, body) in store.bodies(queue, ["configure", "configure"], until)? {
-        let Stub::Configure { decided, .. } = Stub::from_text(&body)? else {
+        let StoredBody::Configure { decided, .. } = StoredBody::from_text(&body)? else {
             return Err(corrupt(format!("entry {seq} is no setting up")));
         };
         all.extend(decided.into_iter().map(|item| (item.n, (seq, item.reward))));
@@ -203,9 +203,9 @@ fn decided_by_quorum(
     Ok(all)
 }
 
-impl Told {
+impl VerdictRecord {
     fn exported(self, decides: bool) -> ExportedVerdict {
-        let Told { verdict, given, model, claimed, note, seen } = self;
+        let VerdictRecord { verdict, given, model, claimed, note, seen } = self;
         let (probability, explored) = (verdict.probability, verdict.explored);
         ExportedVerdict {
             id: verdict.id,

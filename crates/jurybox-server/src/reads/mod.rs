@@ -4,65 +4,65 @@
 //! along, which is cheap, and works elsewhere. Pages of items and of the log are read over a connection of their own: claims never
 //! wait for whoever looks.
 
-mod bound;
+mod intervals;
 mod export;
-mod glance;
-mod happened;
+mod log_page;
+mod activity;
 mod items;
 mod model;
-mod past;
-mod raised;
-mod readers;
+mod setup_history;
+mod drift_incidents;
+mod read_pool;
 mod report;
 mod sample;
-mod trust;
-pub(crate) mod worked;
+mod influence;
+pub(crate) mod recent;
 
-pub use export::{ExportPage, Exported, ExportedPick, ExportedVerdict};
-pub(crate) use export::{Kept, Told, page, tag_names};
-pub use happened::Happened;
-pub use items::{Explained, Judged, Listed, Stands};
-pub use model::{Evaluated, Model};
-pub(crate) use raised::Known as KnownAlarms;
-pub use raised::{Noticed, Raised};
-pub(crate) use readers::Readers;
-use readers::{Look, Place};
-pub use report::{Drawn, Found, Share, mean_of};
-pub(crate) use report::{LastFound, found};
-pub use sample::Scale;
-pub use trust::Trusted;
-pub use worked::{Own, Pulse, Skipped, Worked};
+pub use export::{ExportPage, ExportedItem, ExportedPick, ExportedVerdict};
+pub(crate) use export::{ItemRecord, VerdictRecord, page, tag_names};
+pub use activity::ActivityEntry;
+pub use items::{ExplainedItem, VerdictOnItem, ListedItem, ItemState};
+pub use model::{EvaluatorSummary, RankingModel};
+pub(crate) use drift_incidents::DriftHistory as DriftHistory;
+pub use drift_incidents::{DriftIncident, AlarmOnset};
+pub(crate) use read_pool::ReadPool;
+use read_pool::{ReadLength, ReadPermit};
+pub use report::{RandomCheckCounts, QueueReport, RewardMean, mean_of};
+pub(crate) use report::{CachedReport, found};
+pub use sample::RewardBounds;
+pub use influence::EvaluatorInfluence;
+pub use recent::{OwnVerdict, Workload, SkippedItem, RecentVerdict};
 
 use crate::Error;
-use crate::clerk::Clerk;
-use crate::keys::Key;
-use crate::request::{Claimed, MOST_BYTES};
+use crate::queue_writer::QueueWriter;
+use crate::keys::ApiKey;
+use crate::request::{ClaimedItem, MOST_BYTES};
 use crate::service::{Queue, Service};
-use crate::store::{Head, Purpose, Store};
+use crate::store::{LogHead, Purpose, Store};
 
 impl Queue {
     /// What a reviewer holds now, oldest claim first, as far as one answer has room for it; and how many more items.
-    pub fn held(&self, reviewer: &str) -> Result<(Vec<Claimed>, u64), Error> {
+    pub fn held(&self, reviewer: &str) -> Result<(Vec<ClaimedItem>, u64), Error> {
         let reviewer = reviewer.to_string();
-        self.read(move |clerk| clerk.look_up(|clerk| clerk.held(&reviewer, MOST_BYTES)))?
+        self.read(move |writer| writer.look_up(|writer| writer.held(&reviewer, MOST_BYTES)))?
     }
 
     /// Whether there is an item of that id.
     pub fn knows(&self, id: &str) -> Result<bool, Error> {
         let id = id.to_string();
-        self.read(move |clerk| clerk.look_up(|clerk| Ok(clerk.number_of(&id)?.is_some())))?
+        self.read(move |writer| writer.look_up(|writer| Ok(writer.number_of(&id)?.is_some())))?
     }
 
     /// Reads from the database as it is at one moment, over the connection for those who look, on the caller's thread.
-    fn read_aside<T>(
+    fn read_separately<T>(
         &self,
-        read: impl Fn(&mut dyn Store, i64, Head) -> Result<T, Error>,
+        read: impl Fn(&mut dyn Store, i64, LogHead) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let (queue, readers, _turn) = (self.number(), self.readers(), self.turn_to_look());
-        let _place = readers.place(Look::Short)?;
+        let (queue, readers, _turn) = (self.number(), self.readers(), self.short_read_turn());
+        let _place = readers.place(ReadLength::Short)?;
         let mut store = match readers.take() {
             Some(store) => store,
-            None => self.read(|clerk| clerk.another_store(Purpose::Read))??,
+            None => self.read(|writer| writer.another_store(Purpose::Read))??,
         };
         let ask = |store: &mut dyn Store| {
             let head = store.begin_reading(queue)?;
@@ -82,25 +82,25 @@ impl Queue {
     }
 
     /// A connection for something that reads much of the log on the caller's thread, and the place among those who do, which is left after it.
-    fn long_look(&self) -> Result<(Place<'_>, Box<dyn Store>), Error> {
-        let place = self.readers().place(Look::Long)?;
-        Ok((place, self.read(|clerk| clerk.another_store(Purpose::LongRead))??))
+    fn long_read(&self) -> Result<(ReadPermit<'_>, Box<dyn Store>), Error> {
+        let place = self.readers().place(ReadLength::Long)?;
+        Ok((place, self.read(|writer| writer.another_store(Purpose::LongRead))??))
     }
 
     /// Has something read on the clerk's thread, and waits for it.
     pub(crate) fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&mut Clerk) -> T + Send + 'static,
+        read: impl FnOnce(&mut QueueWriter) -> T + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = std::sync::mpsc::channel();
-        self.peek(Box::new(move |clerk| drop(reply.send(read(clerk)))))?;
+        self.peek(Box::new(move |writer| drop(reply.send(read(writer)))))?;
         answer.recv().map_err(|_| Error::Closed)
     }
 }
 
 impl Service {
     /// The keys that open this service.
-    pub fn keys(&self) -> Result<Vec<Key>, Error> {
+    pub fn keys(&self) -> Result<Vec<ApiKey>, Error> {
         self.reach(|store| store.keys())
     }
 
@@ -116,7 +116,7 @@ impl Service {
 
     /// Deletes a queue, with everything that belongs to it.
     pub fn delete(&self, name: &str) -> Result<(), Error> {
-        let (id, _) = self.reach(|store| crate::desk::find(store, Some(name)))?;
+        let (id, _) = self.reach(|store| crate::embedded_queue::find(store, Some(name)))?;
         self.end(id)
     }
 }

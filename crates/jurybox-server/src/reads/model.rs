@@ -1,22 +1,22 @@
 //! What was learnt about the evaluators, and what another model would do.
 
-use crate::board::Filter;
-use crate::board::valuing::Valuing;
-use crate::board::view::{Ageing, View};
-use crate::clerk::looks::in_order;
+use crate::live_queue::Filter;
+use crate::live_queue::value_rule::ValueRule;
+use crate::live_queue::ranking::{Ageing, ItemRanking};
+use crate::queue_writer::read_access::in_order;
 use crate::load::refold_as;
-use crate::reads::Raised;
-use crate::reads::readers::Look;
-use crate::reads::trust::spreads;
+use crate::reads::AlarmOnset;
+use crate::reads::read_pool::ReadLength;
+use crate::reads::influence::spreads;
 use crate::service::Queue;
 use crate::store::{Purpose, Store};
-use crate::{Change, Config, Error, NewItem};
+use crate::{ConfigChange, Config, Error, NewItem};
 use jurybox::options::Fraction;
 use jurybox::{Alarm, Direction, Evaluators, Fitted, Interval, Seen, Standing};
 
 /// The model that ranks a queue, as it is now.
 #[derive(Debug, Clone)]
-pub struct Model {
+pub struct RankingModel {
     /// The entry up to which it has learnt.
     pub model: u64,
     /// What it has seen.
@@ -28,7 +28,7 @@ pub struct Model {
 
 /// What is known of an evaluator.
 #[derive(Debug, Clone)]
-pub struct Evaluated {
+pub struct EvaluatorSummary {
     /// Its name.
     pub name: String,
     /// Whether its scores count for nothing in the order, for now.
@@ -51,7 +51,7 @@ pub struct Evaluated {
     /// What has changed about it, the oldest change first.
     pub alarms: Vec<Alarm>,
     /// How each of those was noticed; none where the log cannot tell.
-    pub raised: Vec<Option<Raised>>,
+    pub raised: Vec<Option<AlarmOnset>>,
 }
 
 /// Rows that correlations are taken from.
@@ -61,22 +61,22 @@ const MOST_COMPARED: usize = 100;
 
 impl Queue {
     /// The model that ranks now.
-    pub fn model(&self) -> Result<Model, Error> {
-        self.read(|clerk| {
-            let board = &clerk.replica.board;
-            let view = board.view.as_ref().ok_or_else(not_ranked)?;
-            Ok(Model {
-                model: view.model,
-                seen: clerk.replica.learner.ranking()?.seen(),
-                config: (*board.config).clone(),
-                fitted: view.fitted.clone(),
+    pub fn model(&self) -> Result<RankingModel, Error> {
+        self.read(|writer| {
+            let live = &writer.replica.live;
+            let ranking = live.ranking.as_ref().ok_or_else(not_ranked)?;
+            Ok(RankingModel {
+                model: ranking.model,
+                seen: writer.replica.learner.ranking()?.seen(),
+                config: (*live.config).clone(),
+                fitted: ranking.fitted.clone(),
             })
         })?
     }
 
     /// What is known of each evaluator by a model, and by a sample of all items that came in: those that are still open were left by
     /// picking, and would say that evaluators who agree on what to pick differ. How much scores vary is taken from the last of them.
-    pub fn evaluated(&self, model: &Model) -> Result<Vec<Evaluated>, Error> {
+    pub fn evaluated(&self, model: &RankingModel) -> Result<Vec<EvaluatorSummary>, Error> {
         let sampled = self.sampled(&model.config.evaluators)?;
         let mut evaluated = model.evaluators(&sampled.rows, &sampled.spreads);
         for of in evaluated.iter_mut().filter(|of| !of.alarms.is_empty()) {
@@ -86,13 +86,13 @@ impl Queue {
     }
 
     /// The scores of a sample of all items that came in, and how much those of each evaluator vary.
-    fn sampled(&self, sitting: &Evaluators) -> Result<Sampled, Error> {
-        let (_place, mut store) = self.long_look()?;
+    fn sampled(&self, sitting: &Evaluators) -> Result<ScoreSample, Error> {
+        let (_place, mut store) = self.long_read()?;
         let queue = self.number();
         let head = store.begin_reading(queue)?;
         let read = sample(store.as_mut(), queue, head.seq, sitting).and_then(|rows| {
             let last = store.totals(queue)?.0;
-            Ok(Sampled { rows, spreads: spreads(store.as_mut(), queue, head.seq, last, sitting)? })
+            Ok(ScoreSample { rows, spreads: spreads(store.as_mut(), queue, head.seq, last, sitting)? })
         });
         store.rollback();
         read
@@ -100,20 +100,20 @@ impl Queue {
 
     /// The ids of the best free items as the queue is set up, and as they would be if it were set up differently, `k` of each: the
     /// log is folded again for that, apart from the queue, which goes on meanwhile.
-    pub fn preview(&self, change: Change, k: usize) -> Result<(Vec<String>, Vec<String>), Error> {
+    pub fn preview(&self, change: ConfigChange, k: usize) -> Result<(Vec<String>, Vec<String>), Error> {
         let (_, now) = self.ranked(Filter::default(), 0, k)?;
-        let _place = self.readers().place(Look::Long)?;
-        let (changed, mut store, queue, until, blocks, seated, since) = self.read(move |clerk| {
+        let _place = self.readers().place(ReadLength::Long)?;
+        let (changed, mut store, queue, until, blocks, seated, since) = self.read(move |writer| {
             // What would be refused as a change is refused here.
-            clerk.would(crate::Request::Configure(change.clone()))?;
-            let board = &clerk.replica.board;
-            let changed = change.onto((*board.config).clone());
-            let (seated, since) = (board.seatings.current().clone(), board.created);
-            let (until, blocks) = (board.seq, board.blocks.clone());
+            writer.would(crate::Request::Configure(change.clone()))?;
+            let live = &writer.replica.live;
+            let changed = change.onto((*live.config).clone());
+            let (seated, since) = (live.history.current().clone(), live.created);
+            let (until, blocks) = (live.seq, live.blocks.clone());
             Ok::<_, Error>((
                 changed,
-                clerk.another_store(Purpose::LongRead)?,
-                clerk.queue(),
+                writer.another_store(Purpose::LongRead)?,
+                writer.queue(),
                 until,
                 blocks,
                 seated,
@@ -125,20 +125,20 @@ impl Queue {
             .and_then(|_| refold_as(store.as_mut(), queue, until, Some(&changed), &mut |_| Ok(())));
         store.rollback();
         let ageing = Ageing { per_day: changed.ageing_per_day, since };
-        let view = View::of(until, learner?.fit()?, &blocks, &seated, ageing, Valuing::of(&changed))?;
-        let numbers: Vec<u64> = view.best(&blocks).take(k).collect();
+        let ranking = ItemRanking::of(until, learner?.fit()?, &blocks, &seated, ageing, ValueRule::of(&changed))?;
+        let numbers: Vec<u64> = ranking.best(&blocks).take(k).collect();
         let then = in_order(store.as_mut(), queue, &numbers)?;
         Ok((now.into_iter().map(|item| item.id).collect(), then.into_iter().map(|(_, id, _)| id).collect()))
     }
 }
 
 /// The scores of a sample of items, and how much those of each evaluator vary.
-struct Sampled {
+struct ScoreSample {
     rows: Vec<Vec<f64>>,
     spreads: Vec<Option<f64>>,
 }
 
-impl Model {
+impl RankingModel {
     pub(super) fn fitted(&self) -> &Fitted {
         &self.fitted
     }
@@ -167,13 +167,13 @@ fn sample(
     head: u64,
     sitting: &Evaluators,
 ) -> Result<Vec<Vec<f64>>, Error> {
-    let (seatings, config) = crate::store::set_up(store, queue, head)?;
+    let (history, config) = crate::store::set_up(store, queue, head)?;
     let step = (store.totals(queue)?.0 / SAMPLE).max(1);
     let mut rows = Vec::new();
     store.every(queue, step, &mut |item| {
-        let scores = item.into_added(&seatings, head + 1).scores;
+        let scores = item.into_added(&history, head + 1).scores;
         // Somebody may have changed who sits since the model was asked for.
-        rows.push(crate::seatings::project(&scores, &config.evaluators, sitting));
+        rows.push(crate::evaluator_history::project(&scores, &config.evaluators, sitting));
         Ok(())
     })?;
     Ok(rows)
@@ -190,7 +190,7 @@ pub(crate) fn oriented(row: &[f64], evaluators: &Evaluators) -> Vec<f64> {
     row.iter().zip(evaluators.as_slice()).map(|(score, evaluator)| score * sign(evaluator)).collect()
 }
 
-impl Evaluated {
+impl EvaluatorSummary {
     /// From when on it is different by one of its alarms, in microseconds since 1970: as it was said when that was raised, for what is said later of
     /// a time that recedes moves with it.
     pub fn since(&self, alarm: usize) -> Option<i64> {
@@ -217,7 +217,7 @@ impl Evaluated {
     }
 }
 
-impl Model {
+impl RankingModel {
     /// The values of rows of scores by this model, by the names of evaluators; a score of somebody unknown is an error.
     pub fn values(&self, items: &[NewItem]) -> Result<Vec<f64>, Error> {
         let evaluators = &self.config.evaluators;
@@ -238,8 +238,8 @@ impl Model {
         }
         jurybox::Scores::new(&table, evaluators.len())?;
         let (mut scratch, mut heard) = (jurybox::Scratch::new(), Vec::new());
-        let valuing = Valuing::of(&self.config);
-        Ok(valuing.values(&self.fitted, &table, evaluators, &mut scratch, &mut heard)?.into_owned())
+        let value_rule = ValueRule::of(&self.config);
+        Ok(value_rule.values(&self.fitted, &table, evaluators, &mut scratch, &mut heard)?.into_owned())
     }
 
     /// Whom the fit is about, and what each weighs, where the policy can say.
@@ -247,7 +247,7 @@ impl Model {
         Some((self.fitted.evaluators(), self.fitted.weights()?))
     }
 
-    fn evaluators(&self, rows: &[Vec<f64>], spreads: &[Option<f64>]) -> Vec<Evaluated> {
+    fn evaluators(&self, rows: &[Vec<f64>], spreads: &[Option<f64>]) -> Vec<EvaluatorSummary> {
         let evaluators = &self.config.evaluators;
         // A fit made for others, just before they changed, says nothing about these.
         let fits = self.fitted.evaluators() == evaluators;
@@ -258,14 +258,14 @@ impl Model {
         let known = |one: &&Interval| one.low.is_finite() && one.high.is_finite();
         let noise = self.fitted.sigma().filter(|_| fits).map(|(sigma, _)| sigma);
         let (coverage, closest) = compared(rows, evaluators.len());
-        let valuing = Valuing::of(&self.config);
+        let value_rule = ValueRule::of(&self.config);
         evaluators
             .names()
             .enumerate()
-            .map(|(j, name)| Evaluated {
+            .map(|(j, name)| EvaluatorSummary {
                 name: name.into(),
                 muted: self.config.muted.iter().any(|muted| muted == name),
-                fixed: valuing.weight(name),
+                fixed: value_rule.weight(name),
                 weight: weights.and_then(|weights| weights.get(j)).copied(),
                 interval: intervals.as_ref().and_then(|all| all.get(j)).filter(known).copied(),
                 noise: noise.and_then(|noise| noise.get(j)).copied(),

@@ -4,22 +4,22 @@
 //! together: those that were decided and those that were not. So one that no person has decided (nobody could be given it, a rule
 //! closed it, it was erased, its turn has not come) is counted at the worst it could be worth, at each end.
 
-use super::bound::EACH_END;
+use super::intervals::EACH_END;
 use jurybox::Interval;
 use jurybox::toolbox::{greatest_mean, least_mean};
 
 /// What rewards lie within.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale {
+pub struct RewardBounds {
     /// The lowest.
     pub low: f64,
     /// The highest.
     pub high: f64,
 }
 
-impl Scale {
+impl RewardBounds {
     /// Where nothing else was seen.
-    pub(super) const USUAL: Scale = Scale { low: 0.0, high: 1.0 };
+    pub(super) const USUAL: RewardBounds = RewardBounds { low: 0.0, high: 1.0 };
 
     pub(super) fn take_in(&mut self, reward: f64) {
         (self.low, self.high) = (self.low.min(reward), self.high.max(reward));
@@ -44,7 +44,7 @@ pub(super) struct Stratum {
     /// How many came in, erased ones included.
     pub(super) came: u64,
     /// How many of them were drawn, erased ones included.
-    pub(super) drawn: u64,
+    pub(super) random_checks: u64,
     /// How many of those were erased.
     pub(super) gone: u64,
     /// How many of those a person has decided.
@@ -56,50 +56,50 @@ pub(super) struct Stratum {
 impl Stratum {
     /// How many were not drawn.
     pub(super) fn others(&self) -> u64 {
-        self.came.saturating_sub(self.drawn)
+        self.came.saturating_sub(self.random_checks)
     }
 
     /// What those that were drawn are worth at the least, in shares of the scale: what nobody has decided is worth nothing.
-    fn least(&self, scale: Scale) -> f64 {
+    fn least(&self, scale: RewardBounds) -> f64 {
         scale.share(self.sum, self.decided)
     }
 
     /// And at the most.
-    fn most(&self, scale: Scale) -> f64 {
-        self.least(scale) + (self.drawn - self.decided) as f64
+    fn most(&self, scale: RewardBounds) -> f64 {
+        self.least(scale) + (self.random_checks - self.decided) as f64
     }
 
     /// For how many items each drawn one stands.
     pub(super) fn weight(&self) -> f64 {
-        self.came as f64 / self.drawn as f64
+        self.came as f64 / self.random_checks as f64
     }
 }
 
 /// The sum of shares over all items that came in, with an interval of 95 % that holds at every moment at once: a queue is looked at all
 /// day, and a sequence of intervals each of which holds at its own moment alone would be wrong at some moment far more often. None
 /// where nothing that was drawn is decided.
-pub(super) fn total(strata: &[Stratum], scale: Scale) -> Option<Interval> {
+pub(super) fn total(strata: &[Stratum], scale: RewardBounds) -> Option<Interval> {
     let mean = mean(strata, scale, |stratum| stratum.came as f64)?;
     let (low, high) = ends(strata, scale);
     Some(Interval { mean, low, high })
 }
 
 /// The same over those that were not drawn: what all are worth, less those that were.
-pub(super) fn others(strata: &[Stratum], scale: Scale) -> Option<Interval> {
+pub(super) fn others(strata: &[Stratum], scale: RewardBounds) -> Option<Interval> {
     let mean = mean(strata, scale, |stratum| stratum.others() as f64)?;
     let (low, high) = ends(strata, scale);
-    let drawn = |of: fn(&Stratum, Scale) -> f64| strata.iter().map(|stratum| of(stratum, scale)).sum::<f64>();
+    let random_checks = |of: fn(&Stratum, RewardBounds) -> f64| strata.iter().map(|stratum| of(stratum, scale)).sum::<f64>();
     let many: u64 = strata.iter().map(Stratum::others).sum();
     let within = |end: f64| end.clamp(0.0, many as f64);
     Some(Interval {
         mean,
-        low: within(low - drawn(Stratum::least)),
-        high: within(high - drawn(Stratum::most)),
+        low: within(low - random_checks(Stratum::least)),
+        high: within(high - random_checks(Stratum::most)),
     })
 }
 
 /// So many items of each stratum at the mean of those that were drawn and decided; where there are none, at the mean of all of these.
-fn mean(strata: &[Stratum], scale: Scale, many: impl Fn(&Stratum) -> f64) -> Option<f64> {
+fn mean(strata: &[Stratum], scale: RewardBounds, many: impl Fn(&Stratum) -> f64) -> Option<f64> {
     let known = |stratum: &&Stratum| stratum.decided > 0;
     let weight: f64 = strata.iter().filter(known).map(|s| s.weight() * s.decided as f64).sum();
     let usual = strata.iter().filter(known).map(|s| s.weight() * s.least(scale)).sum::<f64>() / weight;
@@ -108,7 +108,7 @@ fn mean(strata: &[Stratum], scale: Scale, many: impl Fn(&Stratum) -> f64) -> Opt
 }
 
 /// The least and the most that all items can be worth together.
-fn ends(strata: &[Stratum], scale: Scale) -> (f64, f64) {
+fn ends(strata: &[Stratum], scale: RewardBounds) -> (f64, f64) {
     // What is drawn for certain is known, and of what never is, nothing is.
     let by_lot = || strata.iter().filter(|stratum| stratum.rate > 0.0 && stratum.rate < 1.0);
     let (mut low, mut high) = (0.0, 0.0);

@@ -3,7 +3,7 @@
 use super::sqlite::Sqlite;
 use super::sqlite::read::get;
 use crate::Error;
-use crate::hooks::{Outcome, Secret, Webhook};
+use crate::hooks::{DeliveryOutcome, Secret, Webhook};
 use rusqlite::params;
 
 pub(crate) const HOOKS: &str = "SELECT w.queue, q.name, w.name, w.url, w.seen, w.made, w.failures, w.failing_since, w.next_try, w.why, w.off, q.head FROM webhooks w JOIN queues q ON q.id = w.queue ORDER BY w.queue, w.name";
@@ -59,7 +59,7 @@ pub(crate) trait HookStore {
     /// Gives back all that somebody has.
     fn give_back_hooks(&mut self, holder: i64) -> Result<(), Error>;
     /// Notes what became of sending, for whoever has it. False where that is another.
-    fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &Outcome) -> Result<bool, Error>;
+    fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &DeliveryOutcome) -> Result<bool, Error>;
 }
 
 impl HookStore for Sqlite {
@@ -97,10 +97,10 @@ impl HookStore for Sqlite {
         self.execute(GIVE_BACK, params![holder]).map(drop)
     }
 
-    fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &Outcome) -> Result<bool, Error> {
+    fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &DeliveryOutcome) -> Result<bool, Error> {
         let noted = match outcome {
-            Outcome::Delivered { seen } => self.execute(DELIVERED, params![queue, name, holder, seen])?,
-            Outcome::Failed { at, next_try, why, off } => {
+            DeliveryOutcome::Delivered { seen } => self.execute(DELIVERED, params![queue, name, holder, seen])?,
+            DeliveryOutcome::Failed { at, next_try, why, off } => {
                 self.execute(FAILED, params![queue, name, holder, at, next_try, why, i64::from(*off)])?
             }
         };

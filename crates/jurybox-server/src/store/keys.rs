@@ -4,7 +4,7 @@ use super::sqlite::Sqlite;
 use super::sqlite::read::get;
 use crate::Error;
 use crate::error::corrupt;
-use crate::keys::Key;
+use crate::keys::ApiKey;
 use rusqlite::params;
 
 pub(crate) const KEYS: &str = "SELECT name, roles, queues, made, hash, reviewer, expires, used FROM api_keys WHERE name <> '' ORDER BY made, name";
@@ -23,11 +23,11 @@ pub(crate) const REVOKE_KEY: &str = "DELETE FROM api_keys WHERE name = ?1 AND na
 /// Where keys are kept. Each call is a transaction of its own.
 pub(crate) trait KeyStore {
     /// All of them, the first made first.
-    fn keys(&mut self) -> Result<Vec<Key>, Error>;
+    fn keys(&mut self) -> Result<Vec<ApiKey>, Error>;
     /// Whether there is one, or ever was.
     fn had_keys(&mut self) -> Result<bool, Error>;
     /// Adds one. False if there is one of that name.
-    fn add_key(&mut self, key: &Key) -> Result<bool, Error>;
+    fn add_key(&mut self, key: &ApiKey) -> Result<bool, Error>;
     /// Notes when one was last used.
     fn use_key(&mut self, name: &str, at: i64) -> Result<(), Error>;
     /// Takes one away, and leaves a mark that there was one. False if there is none of that name.
@@ -35,8 +35,8 @@ pub(crate) trait KeyStore {
 }
 
 /// A key from the texts of its row; whose it is, and when it was used, are beside those.
-pub(crate) fn key_of(name: String, roles: &str, queues: &str, made: i64, hash: &[u8]) -> Result<Key, Error> {
-    Ok(Key {
+pub(crate) fn key_of(name: String, roles: &str, queues: &str, made: i64, hash: &[u8]) -> Result<ApiKey, Error> {
+    Ok(ApiKey {
         name,
         roles: serde_json::from_str(roles).map_err(corrupt)?,
         queues: serde_json::from_str(queues).map_err(corrupt)?,
@@ -49,18 +49,18 @@ pub(crate) fn key_of(name: String, roles: &str, queues: &str, made: i64, hash: &
 }
 
 /// The roles and the queues of a key, as texts.
-pub(crate) fn texts_of(key: &Key) -> (String, String) {
+pub(crate) fn texts_of(key: &ApiKey) -> (String, String) {
     let text = |value: Result<String, serde_json::Error>| value.unwrap_or_else(|_| "[]".into());
     (text(serde_json::to_string(&key.roles)), text(serde_json::to_string(&key.queues)))
 }
 
 impl KeyStore for Sqlite {
-    fn keys(&mut self) -> Result<Vec<Key>, Error> {
+    fn keys(&mut self) -> Result<Vec<ApiKey>, Error> {
         self.rows(KEYS, [], |row| {
             let text = |at: usize| row.get::<_, String>(at).map_err(corrupt);
             let hash: Vec<u8> = row.get(4).map_err(corrupt)?;
             let key = key_of(text(0)?, &text(1)?, &text(2)?, get(row, 3)?, &hash)?;
-            Ok(Key { reviewer: get(row, 5)?, expires: get(row, 6)?, used: get(row, 7)?, ..key })
+            Ok(ApiKey { reviewer: get(row, 5)?, expires: get(row, 6)?, used: get(row, 7)?, ..key })
         })
     }
 
@@ -68,9 +68,9 @@ impl KeyStore for Sqlite {
         Ok(!self.rows(HAD_KEYS, [], |_| Ok(()))?.is_empty())
     }
 
-    fn add_key(&mut self, key: &Key) -> Result<bool, Error> {
+    fn add_key(&mut self, key: &ApiKey) -> Result<bool, Error> {
         let (roles, queues) = texts_of(key);
-        let Key { name, made, hash, reviewer, expires, .. } = key;
+        let ApiKey { name, made, hash, reviewer, expires, .. } = key;
         Ok(self.execute(ADD_KEY, params![name, roles, queues, made, hash, reviewer, expires])? > 0)
     }
 

@@ -2,12 +2,12 @@
 
 use super::sqlite::Sqlite;
 use super::sqlite::read::{get, item, log_row, plain_row, verdict};
-use super::value::Value;
+use super::value::SqlValue;
 use super::{Store, sql};
 use crate::error::corrupt;
-use crate::event::{Source, Which};
-use crate::reads::worked::WorkedRow;
-use crate::reads::{Kept, Own, Skipped, Told};
+use crate::event::{VerdictSource, VerdictPosition};
+use crate::reads::recent::RecentVerdictRow;
+use crate::reads::{ItemRecord, OwnVerdict, SkippedItem, VerdictRecord};
 use crate::rows::{ItemRow, LogRow, source_from_text, tags_from_text};
 use crate::{Error, Tags};
 use rusqlite::params;
@@ -89,9 +89,9 @@ pub(crate) trait Lookups {
     /// The first items that an entry gave out.
     fn first_picked(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<u64>, Error>;
     /// The first verdicts of an entry, with the numbers of their items.
-    fn first_given(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<(u64, Verdict)>, Error>;
+    fn first_given(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<(u64, VerdictSummary)>, Error>;
     /// The id of a verdict as it was before an entry took it back; none where its item was erased.
-    fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error>;
+    fn taken_back(&mut self, queue: i64, verdict: VerdictPosition, by: u64) -> Result<Option<String>, Error>;
     /// Deletes a queue: nobody finds it any more. Its rows are there until they are [cleared
     /// away](Self::clear_away). Refuses where an entry is named, and it is not the last one.
     fn delete_queue(&mut self, queue: i64, head: Option<u64>) -> Result<(), Error>;
@@ -106,30 +106,30 @@ pub(crate) trait Lookups {
         key: &str,
         queue: i64,
         after: i64,
-    ) -> Result<Vec<Vec<Value>>, Error>;
+    ) -> Result<Vec<Vec<SqlValue>>, Error>;
     /// Deletes a few rows of queues that were deleted, in a transaction of its own, or gives back
     /// space that is free. True where there may be more to do.
     fn clear_away(&mut self) -> Result<bool, Error>;
     /// What each entry brought that brought items.
     fn arrivals(&mut self, queue: i64) -> Result<Vec<Arrivals>, Error>;
     /// Every item that was drawn on arrival or has a verdict that stands, by number, once for each such verdict.
-    fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error>;
+    fn reviewed(&mut self, queue: i64, each: &mut ForEachItem<'_>) -> Result<(), Error>;
     /// Items with a verdict that names no claim, which had been given out before, to whomever.
     fn asked_before(&mut self, queue: i64) -> Result<Vec<u64>, Error>;
     /// How many items were given out for their value or their date, that are in nobody's hands at a time, and have no verdict that stands.
-    fn given_back(&mut self, queue: i64, at: i64) -> Result<u64, Error>;
+    fn released(&mut self, queue: i64, at: i64) -> Result<u64, Error>;
     /// The labels of verdicts that stand, with the lowest and the highest reward of each.
     fn rewards(&mut self, queue: i64) -> Result<Vec<(Option<String>, f64, f64)>, Error>;
     /// The last verdicts that stand, so many at the most, newest first.
-    fn worked(&mut self, queue: i64, most: u64) -> Result<Vec<WorkedRow>, Error>;
+    fn recent_verdicts(&mut self, queue: i64, most: u64) -> Result<Vec<RecentVerdictRow>, Error>;
     /// The last items that reviewers did not want, newest first.
-    fn skipped(&mut self, queue: i64, most: u64) -> Result<Vec<Skipped>, Error>;
+    fn skipped(&mut self, queue: i64, most: u64) -> Result<Vec<SkippedItem>, Error>;
     /// Items after one number and up to another that reviewers did not want, with their numbers, oldest first.
-    fn skipped_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<(u64, Skipped)>, Error>;
+    fn skipped_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<(u64, SkippedItem)>, Error>;
     /// When the last items came in, newest first.
     fn last_arrivals(&mut self, queue: i64, most: u64) -> Result<Vec<i64>, Error>;
     /// The last verdicts of a reviewer after an entry that stand, newest first.
-    fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<Own>, Error>;
+    fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<OwnVerdict>, Error>;
     /// How many verdicts of a reviewer after an entry stand.
     fn count_own(&mut self, queue: i64, reviewer: &str, after: u64) -> Result<u64, Error>;
     /// When an entry was made.
@@ -154,18 +154,18 @@ pub(crate) trait Lookups {
         each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
     ) -> Result<(), Error>;
     /// Items after one number and up to another, as they are; not those that were erased.
-    fn kept(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Kept>, Error>;
+    fn kept(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<ItemRecord>, Error>;
     /// The verdicts that stand on those, by item, in the order of the log.
-    fn told_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Told>, Error>;
+    fn told_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<VerdictRecord>, Error>;
     /// Every set of tags that an item has.
     fn tag_sets(&mut self, queue: i64, each: &mut dyn FnMut(Tags) -> Result<(), Error>) -> Result<(), Error>;
 }
 
 /// Takes an item, and a verdict on it where there is one.
-pub(crate) type EachLooked<'a> = dyn FnMut(ItemRow, Option<Said>) -> Result<(), Error> + 'a;
+pub(crate) type ForEachItem<'a> = dyn FnMut(ItemRow, Option<StandingVerdict>) -> Result<(), Error> + 'a;
 
 /// A verdict as pages tell it: its id, its reviewer, where it comes from, its reward, and what the item is worth where that decides it.
-pub(crate) type Verdict = (String, String, Source, f64, Option<f64>);
+pub(crate) type VerdictSummary = (String, String, VerdictSource, f64, Option<f64>);
 
 /// What an entry brought.
 #[derive(Debug, Clone, Copy)]
@@ -182,24 +182,24 @@ pub(crate) struct Arrivals {
 
 /// What a verdict that stands says.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Said {
-    pub(crate) source: Source,
+pub(crate) struct StandingVerdict {
+    pub(crate) source: VerdictSource,
     pub(crate) reward: f64,
     pub(crate) decides: Option<f64>,
     /// The claim that it answers, if any.
     pub(crate) claim: Option<u64>,
 }
 
-impl Said {
+impl StandingVerdict {
     /// Nothing where the item has no verdict.
     pub(crate) fn of(
         source: Option<&str>,
         reward: Option<f64>,
         decides: Option<f64>,
         claim: Option<u64>,
-    ) -> Result<Option<Said>, Error> {
+    ) -> Result<Option<StandingVerdict>, Error> {
         let Some((source, reward)) = source.zip(reward) else { return Ok(None) };
-        Ok(Some(Said { source: source_from_text(source)?, reward, decides, claim }))
+        Ok(Some(StandingVerdict { source: source_from_text(source)?, reward, decides, claim }))
     }
 }
 
@@ -230,14 +230,14 @@ impl Lookups for Sqlite {
         self.rows(sql::FIRST_PICKED, params![queue, seq, most], |row| get(row, 0))
     }
 
-    fn first_given(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<(u64, Verdict)>, Error> {
+    fn first_given(&mut self, queue: i64, seq: u64, most: u64) -> Result<Vec<(u64, VerdictSummary)>, Error> {
         self.rows(sql::FIRST_GIVEN, params![queue, seq, most], |row| {
             let source = source_from_text(&get::<String>(row, 3)?)?;
             Ok((get(row, 0)?, (get(row, 1)?, get(row, 2)?, source, get(row, 4)?, get(row, 5)?)))
         })
     }
 
-    fn taken_back(&mut self, queue: i64, verdict: Which, by: u64) -> Result<Option<String>, Error> {
+    fn taken_back(&mut self, queue: i64, verdict: VerdictPosition, by: u64) -> Result<Option<String>, Error> {
         let id = self.rows(VERDICT_ID, params![queue, verdict.seq, verdict.i], |row| get(row, 0))?.pop();
         Ok(id.and_then(|id: String| before_taking_back(&id, by)))
     }
@@ -272,7 +272,7 @@ impl Lookups for Sqlite {
         key: &str,
         queue: i64,
         after: i64,
-    ) -> Result<Vec<Vec<Value>>, Error> {
+    ) -> Result<Vec<Vec<SqlValue>>, Error> {
         self.rows(&next_rows(table, key), params![queue, after], plain_row)
     }
 
@@ -302,10 +302,10 @@ impl Lookups for Sqlite {
         })
     }
 
-    fn looked_at(&mut self, queue: i64, each: &mut EachLooked<'_>) -> Result<(), Error> {
-        self.rows(&by_item(&sql::looked_at()), [queue], |row| {
+    fn reviewed(&mut self, queue: i64, each: &mut ForEachItem<'_>) -> Result<(), Error> {
+        self.rows(&by_item(&sql::reviewed()), [queue], |row| {
             let source: Option<String> = get(row, 8)?;
-            let said = Said::of(source.as_deref(), get(row, 9)?, get(row, 10)?, get(row, 11)?)?;
+            let said = StandingVerdict::of(source.as_deref(), get(row, 9)?, get(row, 10)?, get(row, 11)?)?;
             each(item(row, 0)?, said)
         })?;
         Ok(())
@@ -315,9 +315,9 @@ impl Lookups for Sqlite {
         self.rows(sql::REWARDS, [queue], |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
     }
 
-    fn worked(&mut self, queue: i64, most: u64) -> Result<Vec<WorkedRow>, Error> {
-        self.rows(&sql::worked(), (queue, most), |row| {
-            Ok(WorkedRow {
+    fn recent_verdicts(&mut self, queue: i64, most: u64) -> Result<Vec<RecentVerdictRow>, Error> {
+        self.rows(&sql::recent_verdicts(), (queue, most), |row| {
+            Ok(RecentVerdictRow {
                 item: item(row, 0)?,
                 at: get(row, 8)?,
                 claimed: get(row, 9)?,
@@ -332,15 +332,15 @@ impl Lookups for Sqlite {
         })
     }
 
-    fn skipped(&mut self, queue: i64, most: u64) -> Result<Vec<Skipped>, Error> {
+    fn skipped(&mut self, queue: i64, most: u64) -> Result<Vec<SkippedItem>, Error> {
         self.rows(sql::SKIPPED, (queue, most), |row| {
-            Ok(Skipped { at: get(row, 0)?, reviewer: get(row, 1)?, reason: get(row, 2)? })
+            Ok(SkippedItem { at: get(row, 0)?, reviewer: get(row, 1)?, reason: get(row, 2)? })
         })
     }
 
-    fn skipped_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<(u64, Skipped)>, Error> {
+    fn skipped_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<(u64, SkippedItem)>, Error> {
         self.rows(sql::SKIPPED_OF, (queue, after, last), |row| {
-            Ok((get(row, 0)?, Skipped { at: get(row, 1)?, reviewer: get(row, 2)?, reason: get(row, 3)? }))
+            Ok((get(row, 0)?, SkippedItem { at: get(row, 1)?, reviewer: get(row, 2)?, reason: get(row, 3)? }))
         })
     }
 
@@ -348,9 +348,9 @@ impl Lookups for Sqlite {
         self.rows(sql::LAST_ARRIVALS, (queue, most), |row| get(row, 0))
     }
 
-    fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<Own>, Error> {
+    fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<OwnVerdict>, Error> {
         self.rows(sql::OWN_VERDICTS, params![queue, after, reviewer, most], |row| {
-            Ok(Own {
+            Ok(OwnVerdict {
                 id: get(row, 0)?,
                 item: get(row, 1)?,
                 at: get(row, 2)?,
@@ -383,7 +383,7 @@ impl Lookups for Sqlite {
         self.rows(&by_item(sql::ASKED_BEFORE), [queue], |row| get(row, 0))
     }
 
-    fn given_back(&mut self, queue: i64, at: i64) -> Result<u64, Error> {
+    fn released(&mut self, queue: i64, at: i64) -> Result<u64, Error> {
         let counts = self.rows(&by_item(sql::GIVEN_BACK), (queue, at), |row| get(row, 0))?;
         Ok(counts.first().copied().unwrap_or(0))
     }
@@ -409,16 +409,16 @@ impl Lookups for Sqlite {
         Ok(())
     }
 
-    fn kept(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Kept>, Error> {
+    fn kept(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<ItemRecord>, Error> {
         self.rows(&sql::kept(), (queue, after, last), |row| {
-            Ok(Kept { item: item(row, 0)?, id: get(row, 8)?, payload: get(row, 9)? })
+            Ok(ItemRecord { item: item(row, 0)?, id: get(row, 8)?, payload: get(row, 9)? })
         })
     }
 
-    fn told_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<Told>, Error> {
+    fn told_of(&mut self, queue: i64, after: u64, last: u64) -> Result<Vec<VerdictRecord>, Error> {
         self.rows(&sql::told_of(), (queue, after, last), |row| {
             let (given, model, claimed) = (get(row, 18)?, get(row, 19)?, get(row, 20)?);
-            Ok(Told {
+            Ok(VerdictRecord {
                 verdict: verdict(row)?,
                 given,
                 model,
@@ -452,7 +452,7 @@ mod tests {
     fn what_a_report_reads_it_finds_by_queue_and_item() {
         let folder = tempfile::tempdir().unwrap();
         let store = Sqlite::open(folder.path(), Duration::ZERO).unwrap();
-        let of_report = [by_item(sql::GIVEN_BACK), by_item(sql::ASKED_BEFORE), by_item(&sql::looked_at())];
+        let of_report = [by_item(sql::GIVEN_BACK), by_item(sql::ASKED_BEFORE), by_item(&sql::reviewed())];
         for statement in of_report {
             let plan = plan(&store, &statement);
             assert!(plan.iter().any(|step| step.starts_with("SEARCH ")), "{plan:#?}");

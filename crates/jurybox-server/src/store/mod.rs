@@ -14,10 +14,10 @@ pub(crate) mod write;
 use crate::Error;
 use crate::config::Config;
 use crate::error::corrupt;
-use crate::event::{Event, Which};
-use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
-use crate::seatings::Seatings;
-use crate::stub::Stub;
+use crate::event::{LogEvent, VerdictPosition};
+use crate::rows::{FoundItem, ItemRow, StoredAnswer, VerdictRow, EntryWrite};
+use crate::evaluator_history::EvaluatorHistory;
+use crate::stored_body::StoredBody;
 use std::time::Duration;
 
 /// Entries that are read at once.
@@ -32,7 +32,7 @@ pub(crate) struct QueueRow {
 
 /// Where a queue's log ends, and what time it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Head {
+pub(crate) struct LogHead {
     /// The last entry.
     pub(crate) seq: u64,
     /// Its time.
@@ -45,12 +45,12 @@ pub(crate) struct Head {
 #[derive(Debug, Clone)]
 pub(crate) struct LeaseRow {
     pub(crate) n: u64,
-    pub(crate) lease: crate::board::work::Lease,
+    pub(crate) lease: crate::live_queue::reviews::Lease,
 }
 
 /// What a transaction will look for.
 #[derive(Debug, Default)]
-pub(crate) struct Foreseen {
+pub(crate) struct Prefetch {
     /// Items by their ids.
     pub(crate) items: Vec<String>,
     /// Verdicts by theirs.
@@ -69,7 +69,7 @@ pub(crate) struct Checkpoint {
 }
 
 /// What an item is worth by the last verdict on it, and which one that was.
-pub(crate) type LastWord = (f64, Which);
+pub(crate) type FinalDecision = (f64, VerdictPosition);
 
 /// What a store is for: connections are few, and reads leave some of them to writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,24 +100,24 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     /// Where the log of every queue ends, and the time of that entry.
     fn heads(&mut self) -> Result<Vec<(i64, u64, i64)>, Error>;
     /// Makes a queue with its first entry; none if there is one of that name.
-    fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error>;
+    fn create(&mut self, name: &str, write: &EntryWrite) -> Result<Option<QueueRow>, Error>;
     /// The database's clock.
     fn now(&mut self) -> Result<i64, Error>;
 
     /// What the next transaction will ask for: a store that is far away may bring it along when it begins.
-    fn foresee(&mut self, _: Foreseen) {}
+    fn prefetch(&mut self, _: Prefetch) {}
     /// Begins a transaction that will write: nobody else writes to the queue before it ends.
-    fn begin(&mut self, queue: i64) -> Result<Head, Error>;
+    fn begin(&mut self, queue: i64) -> Result<LogHead, Error>;
     /// Begins one that reads, all of it as it is now, and writes nothing.
-    fn begin_reading(&mut self, queue: i64) -> Result<Head, Error>;
+    fn begin_reading(&mut self, queue: i64) -> Result<LogHead, Error>;
     /// Where the log ends, within a transaction or without one.
-    fn head(&mut self, queue: i64) -> Result<Head, Error>;
+    fn head(&mut self, queue: i64) -> Result<LogHead, Error>;
     /// Makes it so. [`Error::Unknown`] if that cannot be said.
     fn commit(&mut self) -> Result<(), Error>;
     /// Leaves it.
     fn rollback(&mut self);
     /// Whether the last transaction failed because an item that was to be new is there.
-    fn has_stumbled(&self) -> bool {
+    fn hit_existing_item(&self) -> bool {
         false
     }
     /// [`Error::DiskFull`] where the database's disk has no room for a megabyte more.
@@ -134,8 +134,8 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
         &mut self,
         queue: i64,
         batch: i64,
-        writes: &[Write],
-        answers: &[Remembered],
+        writes: &[EntryWrite],
+        answers: &[StoredAnswer],
         at: i64,
     ) -> Result<(), Error>;
     /// Which transaction wrote an entry.
@@ -143,10 +143,10 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     /// What an entry is about.
     fn kind_of(&mut self, queue: i64, seq: u64) -> Result<Option<String>, Error>;
     /// The answers to calls with these keys.
-    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error>;
+    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<StoredAnswer>, Error>;
 
     /// Items by their ids.
-    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error>;
+    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, FoundItem)>, Error>;
     /// The ids of items, and what reviewers are shown.
     fn shown(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error>;
     /// How many bytes reviewers are shown of items; those without a payload are left out.
@@ -176,8 +176,8 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
         queue: i64,
         after: u64,
         until: u64,
-        seatings: &Seatings,
-    ) -> Result<Vec<Event>, Error>;
+        history: &EvaluatorHistory,
+    ) -> Result<Vec<LogEvent>, Error>;
     /// Every open item with its present scores, by number.
     fn open_items(
         &mut self,
@@ -193,7 +193,7 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
     /// How many items there ever were, and how many verdicts stand.
     fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error>;
     /// What was decided on items with revised verdicts, as known at an entry, and by which verdict: the last word on each is what it is worth.
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, LastWord)>, Error>;
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, FinalDecision)>, Error>;
     /// The bodies of the entries of these kinds, up to one.
     fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error>;
 
@@ -276,16 +276,16 @@ impl Fault {
 }
 
 /// The seatings and the configuration of a queue at an entry, from the entries that set it up.
-pub(crate) fn set_up(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Seatings, Config), Error> {
-    let mut set_up: Option<(Seatings, Config)> = None;
+pub(crate) fn set_up(store: &mut dyn Store, queue: i64, until: u64) -> Result<(EvaluatorHistory, Config), Error> {
+    let mut set_up: Option<(EvaluatorHistory, Config)> = None;
     for (seq, body) in store.bodies(queue, ["create", "configure"], until)? {
-        let (Stub::Create { config, .. } | Stub::Configure { config, .. }) = Stub::from_text(&body)? else {
+        let (StoredBody::Create { config, .. } | StoredBody::Configure { config, .. }) = StoredBody::from_text(&body)? else {
             continue;
         };
         match &mut set_up {
-            None => set_up = Some((Seatings::new(seq, config.evaluators.clone()), *config)),
-            Some((seatings, last)) => {
-                seatings.change(seq, &config.evaluators);
+            None => set_up = Some((EvaluatorHistory::new(seq, config.evaluators.clone()), *config)),
+            Some((history, last)) => {
+                history.change(seq, &config.evaluators);
                 *last = *config;
             }
         }

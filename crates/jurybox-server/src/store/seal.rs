@@ -7,7 +7,7 @@
 //! by their time or with their item, and so each has a hash of its own.
 
 use super::sql;
-use super::value::{Op, Value, values};
+use super::value::{SqlWrite, SqlValue, values};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
@@ -18,11 +18,11 @@ const SEALED: [&str; 4] = [sql::INSERT_ITEM, sql::INSERT_RESCORED, sql::INSERT_C
 
 /// The body of an entry with its seal, which comes last: on its rows, on what it shows where entries of its kind may, and on itself with the entry's
 /// number, time, actor and kind.
-pub(super) fn sealed(mut body: String, entry: &[Value], rows: &[Op], shows: bool) -> String {
+pub(super) fn sealed(mut body: String, entry: &[SqlValue], rows: &[SqlWrite], shows: bool) -> String {
     body.pop();
     let mut hashes = Vec::new();
     for table in SEALED {
-        let rows: Vec<&Op> = rows.iter().filter(|op| op.sql == table).collect();
+        let rows: Vec<&SqlWrite> = rows.iter().filter(|op| op.sql == table).collect();
         hashes.extend(rows.chunks(TOGETHER).map(|rows| hash(rows.iter().flat_map(|op| &op.values[1..]))));
     }
     if !hashes.is_empty() {
@@ -38,7 +38,7 @@ pub(super) fn sealed(mut body: String, entry: &[Value], rows: &[Op], shows: bool
 }
 
 /// Hashes of payloads by their items and of notes by their places in the entry: in stretches of numbers, the first number of each and the hashes.
-fn shown(rows: &[Op]) -> String {
+fn shown(rows: &[SqlWrite]) -> String {
     let (mut text, mut next) = (String::new(), None);
     for op in rows {
         let number = match op.sql {
@@ -46,7 +46,7 @@ fn shown(rows: &[Op]) -> String {
             sql::INSERT_NOTE => op.values.get(3),
             _ => None,
         };
-        let Some(Value::Int(Some(number))) = number else { continue };
+        let Some(SqlValue::Int(Some(number))) = number else { continue };
         if next != Some(*number) {
             text += if next.is_some() { "\"]," } else { "" };
             let _ = write!(text, "[{number},\"");
@@ -58,20 +58,20 @@ fn shown(rows: &[Op]) -> String {
 }
 
 /// The first eight bytes of a SHA-256, in hexadecimal digits.
-fn hash<'a>(cells: impl Iterator<Item = &'a Value>) -> String {
+fn hash<'a>(cells: impl Iterator<Item = &'a SqlValue>) -> String {
     let mut hash = Sha256::new();
     for cell in cells {
         match cell {
-            Value::Int(Some(x)) => {
+            SqlValue::Int(Some(x)) => {
                 hash.update(b"i");
                 hash.update(x.to_le_bytes());
             }
-            Value::Real(Some(x)) => {
+            SqlValue::Real(Some(x)) => {
                 hash.update(b"r");
                 hash.update((x + 0.0).to_le_bytes());
             }
-            Value::Text(Some(x)) => long(&mut hash, b"t", x.as_bytes()),
-            Value::Bytes(Some(x)) => long(&mut hash, b"b", x),
+            SqlValue::Text(Some(x)) => long(&mut hash, b"t", x.as_bytes()),
+            SqlValue::Bytes(Some(x)) => long(&mut hash, b"b", x),
             _ => hash.update(b"-"),
         }
     }

@@ -144,7 +144,7 @@ pub(crate) const TAG_SETS: &str =
     "SELECT DISTINCT tags FROM items WHERE queue = ?1 AND key IS NOT NULL AND tags <> '{}'";
 
 /// Items that were drawn on arrival, or on which a verdict stands, each with its verdicts in the order of the log.
-pub(crate) fn looked_at() -> String {
+pub(crate) fn reviewed() -> String {
     let late = LATE.replace("r.seq <= {at}", "TRUE");
     format!(
         "SELECT {ITEM}, v.source, v.reward, v.decides, v.claim FROM items i LEFT JOIN verdicts v ON v.queue = i.queue AND v.item = i.n AND v.superseded_by IS NULL LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE i.queue = ?1 AND (i.audit IS NOT NULL OR v.item IS NOT NULL) ORDER BY i.n, v.seq, v.i"
@@ -153,7 +153,7 @@ pub(crate) fn looked_at() -> String {
 
 /// The last verdicts that stand, newest first, with their items as they are, when they came and when they were claimed. The sign keeps
 /// SQLite from an index that has them in no order.
-pub(crate) fn worked() -> String {
+pub(crate) fn recent_verdicts() -> String {
     let late = LATE.replace("r.seq <= {at}", "TRUE");
     format!(
         "SELECT {ITEM}, l.at, c.at, v.reviewer, v.source, v.label, v.reward, v.decides, v.explored, {SEEN} FROM verdicts v CROSS JOIN items i CROSS JOIN log l LEFT JOIN log c ON c.queue = v.queue AND c.seq = v.claim LEFT JOIN rescored late ON late.queue = i.queue AND late.n = i.n AND late.seq = {late} WHERE v.queue = ?1 AND +v.superseded_by IS NULL AND i.queue = v.queue AND i.n = v.item AND l.queue = v.queue AND l.seq = v.seq ORDER BY v.seq DESC, v.i DESC LIMIT ?2"

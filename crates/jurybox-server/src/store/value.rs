@@ -2,7 +2,7 @@
 
 /// A cell to be written.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum SqlValue {
     Int(Option<i64>),
     Real(Option<f64>),
     Text(Option<String>),
@@ -11,27 +11,27 @@ pub(crate) enum Value {
 
 /// A statement with its values.
 #[derive(Debug)]
-pub(crate) struct Op {
+pub(crate) struct SqlWrite {
     pub(crate) sql: &'static str,
-    pub(crate) values: Vec<Value>,
+    pub(crate) values: Vec<SqlValue>,
 }
 
 /// Values of whatever kinds, in a row.
 macro_rules! values {
-    ($($value:expr),* $(,)?) => { vec![$($crate::store::value::Value::from($value)),*] };
+    ($($value:expr),* $(,)?) => { vec![$($crate::store::value::SqlValue::from($value)),*] };
 }
 pub(crate) use values;
 
 macro_rules! from {
     ($($from:ty => $kind:ident($value:ident, $into:expr)),* $(,)?) => {$(
-        impl From<$from> for Value {
+        impl From<$from> for SqlValue {
             fn from($value: $from) -> Self {
-                Value::$kind(Some($into))
+                SqlValue::$kind(Some($into))
             }
         }
-        impl From<Option<$from>> for Value {
+        impl From<Option<$from>> for SqlValue {
             fn from(value: Option<$from>) -> Self {
-                Value::$kind(value.map(|$value| $into))
+                SqlValue::$kind(value.map(|$value| $into))
             }
         }
     )*};

@@ -2,9 +2,9 @@
 
 use super::home::{Kind, on_both};
 use super::life::{Life, config};
-use crate::clerk::Clerk;
+use crate::queue_writer::QueueWriter;
 use crate::store::{sql, sqlite::FILE};
-use crate::{Answer, Call, Change, Config, Error, Filter, NewItem, NewVerdict, Place, Request};
+use crate::{Answer, Call, ConfigChange, Config, Error, Filter, NewItem, NewVerdict, StoreLocation, Request};
 use std::sync::atomic::Ordering;
 
 on_both!(
@@ -19,18 +19,18 @@ on_both!(
 );
 
 fn plain(kind: Kind, quorum: u8) -> Life {
-    let config = Config { quorum, audit_rate: 0.0, ageing_per_day: 0.0, ..config() };
+    let config = Config { quorum, random_check_rate: 0.0, ageing_per_day: 0.0, ..config() };
     let mut life = Life::new(kind, 1, &config);
     let items = (0..80).map(|i| {
         let scores = ["a", "b", "c"].map(|name| (name.to_string(), Some(f64::from(i)))).into();
         NewItem { id: format!("x{i}"), scores, ..NewItem::default() }
     });
     life.ask(Request::Items(items.collect())).unwrap();
-    life.clerk.freshen().unwrap();
+    life.writer.freshen().unwrap();
     life
 }
 
-fn claim(life: &mut Life, reviewer: &str, k: u32) -> Vec<crate::Claimed> {
+fn claim(life: &mut Life, reviewer: &str, k: u32) -> Vec<crate::ClaimedItem> {
     let claim = Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() };
     let Answer::Claims { claims, .. } = life.ask(claim).unwrap() else { panic!("no claims") };
     claims
@@ -54,7 +54,7 @@ fn undo(life: &mut Life, reviewer: &str, verdict: &str) -> u64 {
 
 fn assert_sound(life: &Life) {
     for checked in crate::verify(&life.home.place).unwrap() {
-        assert!(checked.is_sound() && checked.exact == checked.claims, "{checked:#?}");
+        assert!(checked.is_ok() && checked.exact == checked.claims, "{checked:#?}");
     }
 }
 
@@ -64,9 +64,9 @@ fn a_verdict_that_was_taken_back_can_be_given_again(kind: Kind) {
     for _ in 0..3 {
         assert_eq!(give(&mut life, "v1", "x79", "ann", None), Ok(1));
         assert_eq!(give(&mut life, "v1", "x79", "ann", None), Ok(0), "the same again is the same");
-        assert_eq!(life.clerk.replica.board.counts().closed, 1);
+        assert_eq!(life.writer.replica.live.counts().closed, 1);
         undo(&mut life, "ann", "v1");
-        assert_eq!(life.clerk.replica.board.counts().closed, 0);
+        assert_eq!(life.writer.replica.live.counts().closed, 0);
     }
     // Taken back and given again before the first was answered.
     let verdict = NewVerdict {
@@ -81,10 +81,10 @@ fn a_verdict_that_was_taken_back_can_be_given_again(kind: Kind) {
         Request::Undo { reviewer: "ann".into(), verdict: "v1".into() },
         Request::Verdicts(vec![verdict]),
     ];
-    for answer in life.clerk.answer(&calls.map(|request| Call::new("ann", request))) {
+    for answer in life.writer.answer(&calls.map(|request| Call::new("ann", request))) {
         answer.unwrap();
     }
-    assert_eq!(life.clerk.replica.board.counts().closed, 1);
+    assert_eq!(life.writer.replica.live.counts().closed, 1);
     assert_sound(&life);
 }
 
@@ -114,26 +114,26 @@ fn fewer_reviewers_decide_what_has_enough_verdicts(kind: Kind) {
     for (i, item) in claim(&mut life, "ann", 5).iter().enumerate().skip(1) {
         assert_eq!(give(&mut life, &format!("v{i}"), &item.item, "ann", Some(item.token)), Ok(1));
     }
-    assert_eq!(life.clerk.replica.board.counts().closed, 0);
-    let quorum = Change { quorum: Some(1), ..Change::default() };
+    assert_eq!(life.writer.replica.live.counts().closed, 0);
+    let quorum = ConfigChange { quorum: Some(1), ..ConfigChange::default() };
     life.ask(Request::Configure(quorum)).unwrap();
-    assert_eq!(life.clerk.replica.board.counts().closed, 4);
+    assert_eq!(life.writer.replica.live.counts().closed, 4);
     let why = give(&mut life, "late", "x77", "bob", None).unwrap_err();
     assert_eq!(why, "it is closed");
     life.pass(25);
     life.ask(Request::Extend { reviewer: "ann".into(), items: Vec::new() }).unwrap();
     let next = claim(&mut life, "bob", 1).remove(0);
     assert_eq!(next.item, "x74", "the best that nobody has");
-    let seen = life.clerk.replica.learner.jury().seen();
+    let seen = life.writer.replica.learner.jury().seen();
     assert_eq!(seen.used + seen.passed_over, 4, "they were learnt from");
     // Who opens the queue now, or folds its log again, finds the same.
-    let (queue, seq) = (life.clerk.queue(), life.clerk.replica.board.seq);
-    let folded = crate::load::refold(life.clerk.store(), queue, seq, &mut |_| Ok(())).unwrap();
-    assert_eq!(folded.to_bytes(), life.clerk.replica.learner.to_bytes());
-    let store = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
-    let opened = Clerk::open(store, queue).unwrap();
-    assert_eq!(opened.replica.board.counts(), life.clerk.replica.board.counts());
-    life.clerk.freshen().unwrap();
+    let (queue, seq) = (life.writer.queue(), life.writer.replica.live.seq);
+    let folded = crate::load::refold(life.writer.store(), queue, seq, &mut |_| Ok(())).unwrap();
+    assert_eq!(folded.to_bytes(), life.writer.replica.learner.to_bytes());
+    let store = life.writer.another_store(crate::store::Purpose::Write).unwrap();
+    let opened = QueueWriter::open(store, queue).unwrap();
+    assert_eq!(opened.replica.live.counts(), life.writer.replica.live.counts());
+    life.writer.freshen().unwrap();
     claim(&mut life, "cid", 3);
     assert_sound(&life);
 }
@@ -153,19 +153,19 @@ fn a_verdict_taken_back_says_nothing_when_the_log_is_folded_again(kind: Kind) {
     say(&mut life, "v2", "ann", 1.0, Some("v1"));
     claim(&mut life, "bob", 1);
     say(&mut life, "v3", "bob", 1.0, None);
-    assert_eq!(life.clerk.replica.board.counts().closed, 1, "they agree");
+    assert_eq!(life.writer.replica.live.counts().closed, 1, "they agree");
     undo(&mut life, "bob", "v3");
     // She has decided nothing, and has changed her mind; then her word alone is enough.
     say(&mut life, "v4", "ann", 0.0, Some("v2"));
-    life.ask(Request::Configure(Change { quorum: Some(1), ..Change::default() })).unwrap();
-    assert_eq!(life.clerk.replica.board.counts().closed, 1);
+    life.ask(Request::Configure(ConfigChange { quorum: Some(1), ..ConfigChange::default() })).unwrap();
+    assert_eq!(life.writer.replica.live.counts().closed, 1);
     life.pass(25);
     life.ask(Request::Erase { items: vec!["x0".into()] }).unwrap();
-    life.clerk.freshen().unwrap();
+    life.writer.freshen().unwrap();
     claim(&mut life, "cid", 3);
     // What was learnt from the erased item too cannot be computed any more: the last claim can.
     let checked = crate::verify(&life.home.place).unwrap().remove(0);
-    assert!(checked.is_sound() && checked.exact == 1, "{checked:#?}");
+    assert!(checked.is_ok() && checked.exact == 1, "{checked:#?}");
 }
 
 /// A revision has decided, and is left alone; then fewer reviewers are asked, and what it is worth by itself is the last word.
@@ -180,19 +180,19 @@ fn fewer_reviewers_have_the_last_word_when_the_log_is_folded_again(kind: Kind) {
         assert!(matches!(answer, Answer::Verdicts { accepted: 1, .. }), "{answer:?}");
     }
     undo(&mut life, "bob", "t2");
-    assert_eq!(life.clerk.replica.board.counts().closed, 0);
-    life.ask(Request::Configure(Change { quorum: Some(1), ..Change::default() })).unwrap();
-    assert_eq!(life.clerk.replica.board.counts().closed, 1);
+    assert_eq!(life.writer.replica.live.counts().closed, 0);
+    life.ask(Request::Configure(ConfigChange { quorum: Some(1), ..ConfigChange::default() })).unwrap();
+    assert_eq!(life.writer.replica.live.counts().closed, 1);
     life.pass(25);
-    life.ask(Request::Configure(Change { k: Some(4), ..Change::default() })).unwrap();
-    life.clerk.freshen().unwrap();
+    life.ask(Request::Configure(ConfigChange { k: Some(4), ..ConfigChange::default() })).unwrap();
+    life.writer.freshen().unwrap();
     claim(&mut life, "cid", 3);
     assert_sound(&life);
     // Who opens the queue anew has learnt the same, and so has who computes the model from the tables.
-    let learner = |clerk: &Clerk| clerk.replica.learner.to_bytes();
-    let (queue, before) = (life.clerk.queue(), learner(&life.clerk));
-    life.clerk = Clerk::open(life.clerk.another_store(crate::store::Purpose::Write).unwrap(), queue).unwrap();
-    assert!(learner(&life.clerk) == before, "opened anew, it has learnt something else");
+    let learner = |writer: &QueueWriter| writer.replica.learner.to_bytes();
+    let (queue, before) = (life.writer.queue(), learner(&life.writer));
+    life.writer = QueueWriter::open(life.writer.another_store(crate::store::Purpose::Write).unwrap(), queue).unwrap();
+    assert!(learner(&life.writer) == before, "opened anew, it has learnt something else");
     claim(&mut life, "dan", 3);
     assert_sound(&life);
 }
@@ -203,17 +203,17 @@ fn whatever_happens_while_the_quorum_changes_the_records_hold(kind: Kind) {
         let mut life = Life::new(kind, 500 + seed, &Config { quorum: 3, ..config() });
         for quorum in [2, 3, 1, 3, 2, 1] {
             life.live(60);
-            let closed = life.clerk.replica.board.counts().closed;
-            life.ask(Request::Configure(Change { quorum: Some(quorum), ..Change::default() })).unwrap();
-            decided += life.clerk.replica.board.counts().closed - closed;
+            let closed = life.writer.replica.live.counts().closed;
+            life.ask(Request::Configure(ConfigChange { quorum: Some(quorum), ..ConfigChange::default() })).unwrap();
+            decided += life.writer.replica.live.counts().closed - closed;
         }
         life.live(60);
-        life.clerk.freshen().unwrap();
-        let (queue, seq) = (life.clerk.queue(), life.clerk.replica.board.seq);
-        let folded = crate::load::refold(life.clerk.store(), queue, seq, &mut |_| Ok(())).unwrap();
-        assert_eq!(folded.to_bytes(), life.clerk.replica.learner.to_bytes());
+        life.writer.freshen().unwrap();
+        let (queue, seq) = (life.writer.queue(), life.writer.replica.live.seq);
+        let folded = crate::load::refold(life.writer.store(), queue, seq, &mut |_| Ok(())).unwrap();
+        assert_eq!(folded.to_bytes(), life.writer.replica.learner.to_bytes());
         for checked in crate::verify(&life.home.place).unwrap() {
-            assert!(checked.is_sound(), "seed {seed}: {checked:#?}");
+            assert!(checked.is_ok(), "seed {seed}: {checked:#?}");
         }
     }
     assert!(decided > 0, "no item had enough verdicts in any of these lives");
@@ -225,22 +225,22 @@ fn a_clock_that_goes_on_steadily_after_a_jump_is_believed(kind: Kind) {
     let day = 86_400_000_000;
     let ask = || Request::Claim { reviewer: "bob".into(), k: Some(1), filter: Filter::default() };
     life.ahead.fetch_add(day, Ordering::Relaxed);
-    assert_eq!(life.clerk.held("ann", u64::MAX).unwrap().0.len(), 1, "it is hers for whoever looks, too");
-    assert_eq!((life.clerk.counts().leased, life.clerk.as_of_now(|board, _| board.counts().leased)), (1, 1));
-    let before = life.clerk.replica.board.at;
+    assert_eq!(life.writer.held("ann", u64::MAX).unwrap().0.len(), 1, "it is hers for whoever looks, too");
+    assert_eq!((life.writer.counts().leased, life.writer.as_of_now(|live, _| live.counts().leased)), (1, 1));
+    let before = life.writer.replica.live.at;
     let looked = |life: &mut Life| {
-        life.clerk.probe().unwrap();
-        life.clerk.now()
+        life.writer.probe().unwrap();
+        life.writer.now()
     };
     assert!(looked(&mut life) < before + day / 2);
     // Half a minute later it is somewhere else again.
-    life.clerk.wait(31);
+    life.writer.wait(31);
     life.ahead.fetch_add(day, Ordering::Relaxed);
     assert!(looked(&mut life) < before + day / 2);
-    life.clerk.wait(31);
+    life.writer.wait(31);
     assert!(looked(&mut life) > before + day);
     life.ask(ask()).unwrap();
-    assert!(life.clerk.held("ann", u64::MAX).unwrap().0.is_empty(), "two days have passed");
+    assert!(life.writer.held("ann", u64::MAX).unwrap().0.is_empty(), "two days have passed");
 }
 
 fn what_is_erased_is_in_no_answer_and_no_file(kind: Kind) {
@@ -261,23 +261,23 @@ fn what_is_erased_is_in_no_answer_and_no_file(kind: Kind) {
     let asked =
         Call::new("ann", Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Filter::default() });
     let asked = asked.with_key("key");
-    let Ok(Answer::Claims { claims, .. }) = life.clerk.answer(std::slice::from_ref(&asked)).remove(0) else {
+    let Ok(Answer::Claims { claims, .. }) = life.writer.answer(std::slice::from_ref(&asked)).remove(0) else {
         panic!("no claim")
     };
     assert_eq!(claims[0].item, id);
     let other =
         Call::new("cid", Request::Claim { reviewer: "cid".into(), k: Some(1), filter: Filter::default() });
     let other = other.with_key("other");
-    life.clerk.answer(std::slice::from_ref(&other)).remove(0).unwrap();
+    life.writer.answer(std::slice::from_ref(&other)).remove(0).unwrap();
     assert_eq!(give(&mut life, &format!("{id}/ann"), &id, "ann", Some(claims[0].token)), Ok(1));
     life.ask(Request::Erase { items: vec![id] }).unwrap();
-    let again = life.clerk.answer(&[asked]).remove(0);
+    let again = life.writer.answer(&[asked]).remove(0);
     assert!(matches!(&again, Err(Error::Conflict(why)) if why.contains("erased")), "{again:?}");
-    assert!(life.clerk.answer(&[other]).remove(0).is_ok(), "what spoke of others is said again");
+    assert!(life.writer.answer(&[other]).remove(0).is_ok(), "what spoke of others is said again");
     for checked in crate::verify(&life.home.place).unwrap() {
-        assert!(checked.is_sound(), "{checked:#?}");
+        assert!(checked.is_ok(), "{checked:#?}");
     }
-    if let Place::Folder(folder) = &life.home.place {
+    if let StoreLocation::Folder(folder) = &life.home.place {
         for file in std::fs::read_dir(folder).unwrap() {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
             assert!(!bytes.windows(6).any(|six| six == b"SECRET"));
@@ -295,7 +295,7 @@ fn whether_somebody_had_judged_an_item_before_is_found_without_reading_other_ver
             plan.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
         lines.map(Result::unwrap).collect::<Vec<_>>().join("\n")
     };
-    for plan in [how(&sql::worked(), &[1, 9]), how(&sql::told_of(), &[1, 0, 9])] {
+    for plan in [how(&sql::recent_verdicts(), &[1, 9]), how(&sql::told_of(), &[1, 0, 9])] {
         assert!(
             plan.contains("verdicts_before (queue=? AND item=? AND reviewer=? AND superseded_by<?)"),
             "{plan}"

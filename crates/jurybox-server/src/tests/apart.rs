@@ -1,12 +1,12 @@
 //! What happens to one queue happens to no other: queues that are deleted and made anew, that cannot be read, whose clerk stops.
 
 use super::home::{Home, Kind, on_both};
-use crate::clerk::Clerk;
-use crate::line::Address;
+use crate::queue_writer::QueueWriter;
+use crate::pg_connection::Address;
 use crate::store::postgres::Postgres;
 use crate::store::sqlite::Sqlite;
 use crate::store::{Fault, Store};
-use crate::{Answer, Call, Config, Error, NewItem, Place, Request, Service};
+use crate::{Answer, Call, Config, Error, NewItem, StoreLocation, Request, Service};
 use jurybox::Evaluators;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -74,7 +74,7 @@ fn a_queue_made_anew_is_another_whoever_still_asks_the_old_one(kind: Kind) {
     let taken = queue.ask(Call::new("intake", Request::Items(vec![item("x", &one)]))).unwrap();
     assert!(matches!(taken, Answer::Items { accepted: 1, .. }), "{taken:?}");
     let checked = crate::verify(&home.place).unwrap();
-    assert!(checked.len() == 1 && checked[0].is_sound(), "{checked:#?}");
+    assert!(checked.len() == 1 && checked[0].is_ok(), "{checked:#?}");
 }
 
 fn a_queue_that_cannot_be_read_is_named_and_the_others_are_served(kind: Kind) {
@@ -96,7 +96,7 @@ fn a_queue_that_cannot_be_read_is_named_and_the_others_are_served(kind: Kind) {
     let troubles = service.troubles();
     assert!(troubles.len() == 1 && troubles[0].0 == "bad", "{troubles:?}");
     for checked in crate::verify(&home.place).unwrap() {
-        assert_eq!(checked.is_sound(), checked.queue == "good", "{checked:#?}");
+        assert_eq!(checked.is_ok(), checked.queue == "good", "{checked:#?}");
     }
     service.delete("bad").unwrap();
     assert!(service.troubles().is_empty());
@@ -135,9 +135,9 @@ fn what_has_had_its_time_is_deleted_while_a_queue_is_served(kind: Kind) {
     let queue = service.queue("q").unwrap();
     loop {
         let (tell, told) = std::sync::mpsc::channel();
-        let look = move |clerk: &mut Clerk| {
-            let queue = clerk.queue();
-            drop(tell.send(clerk.store_to_read().shown(queue, &[1])));
+        let look = move |writer: &mut QueueWriter| {
+            let queue = writer.queue();
+            drop(tell.send(writer.store_to_read().shown(queue, &[1])));
         };
         queue.peek(Box::new(look)).unwrap();
         if told.recv().unwrap().unwrap()[0].2.is_none() {
@@ -150,12 +150,12 @@ fn what_has_had_its_time_is_deleted_while_a_queue_is_served(kind: Kind) {
 fn a_full_disk_is_a_trouble_until_there_is_room(kind: Kind) {
     let home = Home::new(kind);
     let (store, fault): (Box<dyn Store>, _) = match &home.place {
-        Place::Folder(folder) => {
+        StoreLocation::Folder(folder) => {
             let store = Sqlite::open(folder, Duration::ZERO).unwrap();
             let fault = store.fault.clone();
             (Box::new(store), fault)
         }
-        Place::Database(url) => {
+        StoreLocation::Database(url) => {
             let store = Postgres::open(Address::parse(url).unwrap(), Duration::ZERO).unwrap();
             let fault = store.fault.clone();
             (Box::new(store), fault)

@@ -3,12 +3,12 @@
 use super::home::{Home, Kind, asked, tell};
 use super::life::config;
 use super::proxy::{Commit, Proxy};
-use crate::clerk::Clerk;
-use crate::line::Address;
-use crate::rows::Remembered;
+use crate::queue_writer::QueueWriter;
+use crate::pg_connection::Address;
+use crate::rows::StoredAnswer;
 use crate::store::Store;
 use crate::store::postgres::Postgres;
-use crate::{Answer, Call, Config, Error, Filter, NewItem, Place, Request, Service};
+use crate::{Answer, Call, Config, Error, Filter, NewItem, StoreLocation, Request, Service};
 use std::time::{Duration, Instant};
 
 const NEEDS: &str = "run this by scripts/postgres run";
@@ -18,7 +18,7 @@ fn item(id: &str, a: f64) -> NewItem {
 }
 
 fn plain() -> Config {
-    Config { audit_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() }
+    Config { random_check_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() }
 }
 
 fn items(from: u32, to: u32) -> Request {
@@ -35,20 +35,20 @@ fn names(answer: Result<Answer, Error>) -> Vec<String> {
 }
 
 /// A clerk whose line goes through a proxy, with six items.
-fn behind_a_proxy(patience: Duration) -> (Home, Proxy, Clerk) {
+fn behind_a_proxy(patience: Duration) -> (Home, Proxy, QueueWriter) {
     let home = Home::new(Kind::Postgres);
     let proxy = Proxy::before(home.url());
     let mut store = Postgres::open(Address::parse(&proxy.url).unwrap(), patience).expect(NEEDS);
     let now = store.now().unwrap();
     let queue = crate::create::create(&mut store, "q", &plain(), "test", now).unwrap();
-    let mut clerk = Clerk::open(Box::new(store), queue.id).unwrap();
-    clerk.answer(&[Call::new("test", items(0, 6))]).remove(0).unwrap();
-    (home, proxy, clerk)
+    let mut writer = QueueWriter::open(Box::new(store), queue.id).unwrap();
+    writer.answer(&[Call::new("test", items(0, 6))]).remove(0).unwrap();
+    (home, proxy, writer)
 }
 
 fn sound(home: &Home) {
     for checked in crate::verify(&home.place).unwrap() {
-        assert!(checked.is_sound(), "{checked:#?}");
+        assert!(checked.is_ok(), "{checked:#?}");
     }
 }
 
@@ -59,18 +59,18 @@ mod postgres {
     #[ignore = "needs PostgreSQL"]
     fn a_commit_whose_answer_is_lost_is_found_in_the_log_even_if_it_arrives_late() {
         for what in [Commit::Unanswered, Commit::Late, Commit::Lost] {
-            let (home, proxy, mut clerk) = behind_a_proxy(Duration::from_secs(20));
+            let (home, proxy, mut writer) = behind_a_proxy(Duration::from_secs(20));
             proxy.on_next_commit(what);
-            let answer = clerk.answer(&[claim("ann", 2)]).remove(0);
+            let answer = writer.answer(&[claim("ann", 2)]).remove(0);
             assert!(proxy.has_cut());
             if what == Commit::Lost {
                 let error = answer.unwrap_err();
                 assert!(matches!(error, Error::Database(_)), "{error}");
                 assert!(error.to_string().contains("nothing was changed"), "{error}");
-                assert_eq!(names(clerk.answer(&[claim("bob", 2)]).remove(0)), ["x5", "x4"]);
+                assert_eq!(names(writer.answer(&[claim("bob", 2)]).remove(0)), ["x5", "x4"]);
             } else {
                 assert_eq!(names(answer), ["x5", "x4"], "{what:?}");
-                assert_eq!(names(clerk.answer(&[claim("bob", 2)]).remove(0)), ["x3", "x2"]);
+                assert_eq!(names(writer.answer(&[claim("bob", 2)]).remove(0)), ["x3", "x2"]);
             }
             let there = asked(home.url(), "SELECT COUNT(*)::text FROM log WHERE kind = 'claim'");
             assert_eq!(there, if what == Commit::Lost { "1" } else { "2" }, "{what:?}");
@@ -81,7 +81,7 @@ mod postgres {
     #[test]
     #[ignore = "needs PostgreSQL"]
     fn a_backend_that_is_killed_while_it_commits_has_not() {
-        let (home, _proxy, mut clerk) = behind_a_proxy(Duration::from_secs(20));
+        let (home, _proxy, mut writer) = behind_a_proxy(Duration::from_secs(20));
         // A commit that takes a second: its last check is slow.
         tell(
             home.url(),
@@ -99,13 +99,13 @@ mod postgres {
             }
             tell(&url, "DROP TRIGGER slow ON log");
         });
-        let error = clerk.answer(&[claim("ann", 2)]).remove(0).unwrap_err();
+        let error = writer.answer(&[claim("ann", 2)]).remove(0).unwrap_err();
         killer.join().unwrap();
         assert!(
             matches!(error, Error::Database(_)) && error.to_string().contains("nothing was changed"),
             "{error}"
         );
-        assert_eq!(names(clerk.answer(&[claim("bob", 2)]).remove(0)), ["x5", "x4"]);
+        assert_eq!(names(writer.answer(&[claim("bob", 2)]).remove(0)), ["x5", "x4"]);
         sound(&home);
     }
 
@@ -113,20 +113,20 @@ mod postgres {
     #[ignore = "needs PostgreSQL"]
     fn a_database_that_goes_away_is_waited_out_or_who_asks_is_refused_and_nothing_is_lost() {
         // Who has patience waits.
-        let (home, proxy, mut clerk) = behind_a_proxy(Duration::from_secs(30));
+        let (home, proxy, mut writer) = behind_a_proxy(Duration::from_secs(30));
         proxy.down();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(1500));
                 proxy.up();
             });
-            assert_eq!(names(clerk.answer(&[claim("ann", 2)]).remove(0)), ["x5", "x4"]);
+            assert_eq!(names(writer.answer(&[claim("ann", 2)]).remove(0)), ["x5", "x4"]);
         });
-        drop(clerk);
+        drop(writer);
         sound(&home);
 
         // Who has none is told, at once once it is known, and served again when it is back.
-        let place = Place::Database(proxy.url.clone());
+        let place = StoreLocation::Database(proxy.url.clone());
         let service = Service::open(&place, Duration::ZERO).unwrap();
         let queue = service.queue("q").unwrap();
         proxy.down();
@@ -157,16 +157,16 @@ mod postgres {
     #[test]
     #[ignore = "needs PostgreSQL"]
     fn a_node_that_stops_in_mid_transaction_holds_up_the_others_for_seconds_and_comes_too_late() {
-        let (home, _proxy, mut clerk) = behind_a_proxy(Duration::from_secs(20));
+        let (home, _proxy, mut writer) = behind_a_proxy(Duration::from_secs(20));
         let mut stopped = Postgres::open(Address::parse(home.url()).unwrap(), Duration::ZERO).unwrap();
-        stopped.begin(clerk.queue()).unwrap();
+        stopped.begin(writer.queue()).unwrap();
         assert_eq!(
-            names(clerk.answer(&[claim("ann", 2)]).remove(0)),
+            names(writer.answer(&[claim("ann", 2)]).remove(0)),
             ["x5", "x4"],
             "the lock was taken from it"
         );
-        let answer = Remembered { key: "key".into(), hash: vec![1], answer: "null".into() };
-        let late = stopped.write(clerk.queue(), 1, &[], &[answer], 0).and_then(|()| stopped.commit());
+        let answer = StoredAnswer { key: "key".into(), hash: vec![1], answer: "null".into() };
+        let late = stopped.write(writer.queue(), 1, &[], &[answer], 0).and_then(|()| stopped.commit());
         assert!(matches!(late, Err(Error::Database(_))), "{late:?}");
         sound(&home);
     }
@@ -241,7 +241,7 @@ fn on_postgres_many_queues_on_two_nodes_share_a_few_connections() {
         let queue = node.queue(&format!("q{n}")).unwrap();
         queue.ask(Call::new("test", items(0, 3))).unwrap();
         let picked = names(queue.ask(claim("ann", 2)));
-        queue.happened(0, 10).unwrap();
+        queue.activity(0, 10).unwrap();
         picked
     };
     std::thread::scope(|scope| {
@@ -268,7 +268,7 @@ fn on_postgres_a_pooler_in_transaction_mode_is_refused_by_name_and_one_in_sessio
     let home = Home::new(Kind::Postgres);
     for mode in ["transaction", "session"] {
         let (mut pooler, url, _folder) = pgbouncer(home.url(), mode);
-        let opened = Service::open(Place::Database(url), Duration::from_secs(10));
+        let opened = Service::open(StoreLocation::Database(url), Duration::from_secs(10));
         let told = opened.map(|service| {
             let queue = service.create("q", &plain()).unwrap();
             queue.ask(Call::new("test", items(0, 3))).unwrap();

@@ -2,7 +2,7 @@
 
 use super::home::{Kind, on_both};
 use super::life::{Life, config, verdict};
-use crate::clerk::Clerk;
+use crate::queue_writer::QueueWriter;
 use crate::request::{Answer, Call, NewItem, NewVerdict, Request};
 use crate::store::Store;
 use crate::{Config, Filter, Service};
@@ -24,7 +24,7 @@ on_both!(
 );
 
 fn quiet() -> Config {
-    Config { audit_rate: 0.0, ageing_per_day: 0.0, ..config() }
+    Config { random_check_rate: 0.0, ageing_per_day: 0.0, ..config() }
 }
 
 fn item(id: u32, scores: &[(&str, f64)]) -> NewItem {
@@ -47,7 +47,7 @@ fn names(answer: Answer) -> Vec<String> {
 
 fn sound(life: &Life) {
     for checked in crate::verify(&life.home.place).unwrap() {
-        assert!(checked.is_sound(), "{checked:#?}");
+        assert!(checked.is_ok(), "{checked:#?}");
         assert_eq!(checked.exact, checked.claims);
     }
 }
@@ -68,9 +68,9 @@ fn a_handful_of_items_is_given_out_by_what_all_scores_say(kind: Kind) {
     assert_eq!(names(life.ask(claim("bob", 1)).unwrap()), ["x55"]);
     // More than a round: it goes on as if it had never been small.
     life.ask(Request::Items((61..90).map(|i| all(i, f64::from(i))).collect())).unwrap();
-    assert!(!life.clerk.replica.learner.is_new());
-    life.clerk.freshen().unwrap();
-    assert_eq!(life.clerk.replica.learner.jury().seen().items, 64);
+    assert!(!life.writer.replica.learner.is_new());
+    life.writer.freshen().unwrap();
+    assert_eq!(life.writer.replica.learner.jury().seen().items, 64);
     assert_eq!(names(life.ask(claim("cid", 1)).unwrap()).len(), 1);
     sound(&life);
 }
@@ -111,7 +111,7 @@ fn is_learnt_from(kind: Kind, before: &[(&'static str, f64)]) {
     life.ask(Request::Verdicts(said.collect())).unwrap();
     life.pass(100);
     life.ask(Request::Items(vec![all(200, 0.0)])).unwrap();
-    life.clerk.freshen().unwrap();
+    life.writer.freshen().unwrap();
     let found = names(life.ask(claim("bob", 20)).unwrap());
     assert!(found.iter().all(|name| bright(name[1..].parse().unwrap()) > 0.0), "{found:?}");
     assert_eq!(found.len(), 20);
@@ -122,7 +122,7 @@ fn an_item_whose_scores_are_written_again_and_again_is_seen_a_few_times(kind: Ki
     let mut life = Life::new(kind, 1, &Config { settle_seconds: 0, ..quiet() });
     life.ask(Request::Items((0..128).map(|i| all(i, f64::from(i * 37 % 100))).collect())).unwrap();
     life.ask(Request::Items(vec![item(128, &[("a", 1.0)])])).unwrap();
-    let seen = |life: &Life| life.clerk.replica.learner.jury().seen().items;
+    let seen = |life: &Life| life.writer.replica.learner.jury().seen().items;
     assert_eq!(seen(&life), 128);
     // One that waits for its round, its first scores by `b` and `c`, and of 200 others those whose place is a power of two: 1, 2, … 128.
     life.ask(Request::Items(vec![item(128, &[("b", 0.5), ("c", 0.5)])])).unwrap();
@@ -168,7 +168,7 @@ fn a_served_queue_gives_the_best_of_a_handful_at_once(kind: Kind) {
     assert_eq!(best, expected);
     drop((queue, service));
     let checked = crate::verify(&home.place).unwrap();
-    assert!(checked[0].is_sound() && checked[0].exact == 20, "{checked:#?}");
+    assert!(checked[0].is_ok() && checked[0].exact == 20, "{checked:#?}");
 }
 
 fn an_item_that_a_revision_decides_first_is_learnt(kind: Kind) {
@@ -184,28 +184,28 @@ fn an_item_that_a_revision_decides_first_is_learnt(kind: Kind) {
     say(verdict("a1", "x3", "ann", 1.0));
     say(verdict("b1", "x3", "bob", 0.0));
     say(NewVerdict { revises: Some("b1".into()), ..verdict("b2", "x3", "bob", 1.0) });
-    let used = |life: &Life| life.clerk.replica.learner.jury().seen().used;
+    let used = |life: &Life| life.writer.replica.learner.jury().seen().used;
     life.pass(25);
     life.ask(Request::Release { reviewer: "ann".into(), items: Vec::new() }).unwrap();
-    assert_eq!((used(&life), life.clerk.replica.learner.epoch()), (1, 0));
+    assert_eq!((used(&life), life.writer.replica.learner.epoch()), (1, 0));
     sound(&life);
     // Once it has been learnt, a further word on it is a revision as any other.
     let again = NewVerdict { revises: Some("a1".into()), ..verdict("a2", "x3", "ann", 0.0) };
     life.ask(Request::Verdicts(vec![again])).unwrap();
-    assert!(life.clerk.replica.learner.is_stale());
-    life.clerk.freshen().unwrap();
-    assert_eq!((used(&life), life.clerk.replica.learner.epoch()), (1, 1));
+    assert!(life.writer.replica.learner.is_stale());
+    life.writer.freshen().unwrap();
+    assert_eq!((used(&life), life.writer.replica.learner.epoch()), (1, 1));
     life.ask(claim("cid", 2)).unwrap();
     sound(&life);
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    let Life { writer, home, .. } = life;
+    drop(writer);
     let changed = home.copy();
     assert!(
         changed.change(
             "UPDATE log SET body = replace(body, 'decides_first', 'decides_second') WHERE kind = 'verdicts'"
         ) > 0
     );
-    assert!(!crate::verify(&changed.place).unwrap()[0].is_sound(), "that it decided first is not believed");
+    assert!(!crate::verify(&changed.place).unwrap()[0].is_ok(), "that it decided first is not believed");
 }
 
 fn an_item_closed_short_of_its_quorum_is_learnt_when_it_is_decided(kind: Kind) {
@@ -226,8 +226,8 @@ fn an_item_closed_short_of_its_quorum_is_learnt_when_it_is_decided(kind: Kind) {
     assert_eq!(life.ask(all_of_them).unwrap(), Answer::Changed { changed: 4 });
     let used = |life: &mut Life| {
         life.pass(25);
-        life.ask(Request::Items(vec![all(life.clerk.replica.board.seq as u32 + 90, 0.0)])).unwrap();
-        let learner = &life.clerk.replica.learner;
+        life.ask(Request::Items(vec![all(life.writer.replica.live.seq as u32 + 90, 0.0)])).unwrap();
+        let learner = &life.writer.replica.learner;
         (learner.jury().seen().used, learner.epoch())
     };
     // Short of the quorum it decides nothing, and nothing is folded again for it.
@@ -236,12 +236,12 @@ fn an_item_closed_short_of_its_quorum_is_learnt_when_it_is_decided(kind: Kind) {
     // Now two agree, and later another word is a revision as any other.
     say(&mut life, NewVerdict { revises: Some("b3".into()), ..verdict("b3b", "x3", "bob", 1.0) });
     assert_eq!(used(&mut life), (1, 0));
-    let appeal = NewVerdict { source: crate::Source::Appeal, ..verdict("ap", "x0", "eve", 0.0) };
+    let appeal = NewVerdict { source: crate::VerdictSource::Appeal, ..verdict("ap", "x0", "eve", 0.0) };
     say(&mut life, appeal);
     assert_eq!(used(&mut life), (2, 0));
     say(&mut life, NewVerdict { revises: Some("b3b".into()), ..verdict("b3c", "x3", "bob", 0.0) });
-    assert!(life.clerk.replica.learner.is_stale());
-    life.clerk.freshen().unwrap();
+    assert!(life.writer.replica.learner.is_stale());
+    life.writer.freshen().unwrap();
     assert_eq!(used(&mut life), (2, 1));
     life.ask(claim("cid", 2)).unwrap();
     sound(&life);
@@ -252,18 +252,18 @@ fn verdicts_are_learnt_when_they_stand_though_nothing_else_happens(kind: Kind) {
     life.ask(Request::Items((0..9).map(|i| all(i, f64::from(i))).collect())).unwrap();
     life.ask(claim("ann", 2)).unwrap();
     life.ask(Request::Verdicts(vec![verdict("v1", "x8", "ann", 0.0)])).unwrap();
-    let used = |life: &Life| life.clerk.replica.learner.jury().seen().used;
-    assert!(!life.clerk.lesson_is_due(Duration::ZERO) && !life.clerk.settle().unwrap());
-    let head = life.clerk.replica.board.seq;
+    let used = |life: &Life| life.writer.replica.learner.jury().seen().used;
+    assert!(!life.writer.lesson_is_due(Duration::ZERO) && !life.writer.settle().unwrap());
+    let head = life.writer.replica.live.seq;
     life.pass(25);
-    assert!(life.clerk.lesson_is_due(Duration::ZERO));
+    assert!(life.writer.lesson_is_due(Duration::ZERO));
     // Of two nodes that wake up, one writes it down.
     let mut other =
-        Clerk::open(life.clerk.another_store(crate::store::Purpose::Write).unwrap(), life.clerk.queue())
+        QueueWriter::open(life.writer.another_store(crate::store::Purpose::Write).unwrap(), life.writer.queue())
             .unwrap();
-    assert_eq!([life.clerk.settle().unwrap(), other.settle().unwrap()], [true, false]);
-    assert_eq!((used(&life), life.clerk.replica.board.seq), (1, head + 1));
-    assert_eq!(other.replica.learner.to_bytes(), life.clerk.replica.learner.to_bytes());
+    assert_eq!([life.writer.settle().unwrap(), other.settle().unwrap()], [true, false]);
+    assert_eq!((used(&life), life.writer.replica.live.seq), (1, head + 1));
+    assert_eq!(other.replica.learner.to_bytes(), life.writer.replica.learner.to_bytes());
     life.ask(claim("bob", 1)).unwrap();
     sound(&life);
 }
@@ -274,29 +274,29 @@ fn what_was_folded_again_is_not_folded_again_on_opening(kind: Kind) {
         let items = (part * 6000..(part + 1) * 6000).map(|i| all(i, f64::from(i % 1000)));
         life.ask(Request::Items(items.collect())).unwrap();
     }
-    life.clerk.freshen().unwrap();
+    life.writer.freshen().unwrap();
     life.ask(claim("ann", 1)).unwrap();
     let item = names_held(&mut life);
     life.ask(Request::Verdicts(vec![verdict("v1", &item, "ann", 1.0)])).unwrap();
     life.ask(claim("ann", 1)).unwrap();
     let revised = NewVerdict { revises: Some("v1".into()), ..verdict("v2", &item, "ann", 0.0) };
     life.ask(Request::Verdicts(vec![revised])).unwrap();
-    assert!(life.clerk.replica.learner.is_stale());
-    life.clerk.freshen().unwrap();
-    let mut store = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
+    assert!(life.writer.replica.learner.is_stale());
+    life.writer.freshen().unwrap();
+    let mut store = life.writer.another_store(crate::store::Purpose::Write).unwrap();
     let kept = |store: &mut dyn Store, queue| store.checkpoints(queue).unwrap().last().map(|last| last.seq);
-    assert_eq!(kept(store.as_mut(), life.clerk.queue()), Some(life.clerk.replica.board.seq));
-    let head = store.begin_reading(life.clerk.queue()).unwrap();
-    let (loaded, folded) = crate::load::load(store.as_mut(), life.clerk.queue(), head).unwrap();
+    assert_eq!(kept(store.as_mut(), life.writer.queue()), Some(life.writer.replica.live.seq));
+    let head = store.begin_reading(life.writer.queue()).unwrap();
+    let (loaded, folded) = crate::load::load(store.as_mut(), life.writer.queue(), head).unwrap();
     store.rollback();
     assert_eq!(folded, 0);
-    assert_eq!(loaded.learner.to_bytes(), life.clerk.replica.learner.to_bytes());
+    assert_eq!(loaded.learner.to_bytes(), life.writer.replica.learner.to_bytes());
     assert_eq!(crate::verify(&life.home.place).unwrap()[0].checkpoints, 1);
     sound(&life);
 }
 
 fn names_held(life: &mut Life) -> String {
-    life.clerk.held("ann", u64::MAX).unwrap().0.remove(0).item
+    life.writer.held("ann", u64::MAX).unwrap().0.remove(0).item
 }
 
 fn tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found(kind: Kind) {
@@ -309,15 +309,15 @@ fn tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found(ki
         item
     };
     life.ask(Request::Items((0..3000).map(tagged).collect())).unwrap();
-    life.clerk.freshen().unwrap();
-    assert_eq!(life.clerk.replica.board.kinds_of_tags(), 3000);
+    life.writer.freshen().unwrap();
+    assert_eq!(life.writer.replica.live.kinds_of_tags(), 3000);
     let latin = Filter([("language".to_string(), vec!["la".to_string()])].into());
     let rare = Request::Claim { reviewer: "ann".into(), k: Some(2), filter: latin.clone() };
     assert_eq!(names(life.ask(rare).unwrap()), ["x2007", "x1007"]);
     let english = Filter([("language".to_string(), vec!["en".to_string()])].into());
     life.ask(Request::Close { filter: english, before: None, reason: "enough".into() }).unwrap();
-    life.clerk.freshen().unwrap();
-    assert_eq!(life.clerk.replica.board.kinds_of_tags(), 3);
+    life.writer.freshen().unwrap();
+    assert_eq!(life.writer.replica.live.kinds_of_tags(), 3);
     let rest = Request::Claim { reviewer: "bob".into(), k: Some(9), filter: latin };
     assert_eq!(names(life.ask(rest).unwrap()), ["x7"]);
     life.ask(Request::Items((3000..3010).map(tagged).collect())).unwrap();

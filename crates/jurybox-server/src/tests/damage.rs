@@ -3,7 +3,7 @@
 use super::home::{Home, Kind, on_both};
 use super::life::{Life, config, verdict};
 use crate::store::sqlite::FILE;
-use crate::{Checked, Config, Filter, NewItem, NewVerdict, Request, Since, prove, rebuild, verify};
+use crate::{QueueVerification, Config, Filter, NewItem, NewVerdict, Request, VerifyFrom, prove, rebuild, verify};
 use jurybox::toolbox::hash_number;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -53,7 +53,7 @@ fn item(n: u64) -> NewItem {
 /// A queue that has something in every table of its own.
 fn filled(kind: Kind, payload_days: Option<u32>) -> Life {
     let policy = "average".parse().unwrap();
-    let settings = Config { policy, audit_rate: 0.3, undo_seconds: 30, payload_days, ..config() };
+    let settings = Config { policy, random_check_rate: 0.3, undo_seconds: 30, payload_days, ..config() };
     let mut life = Life::new(kind, 1, &settings);
     life.ask(Request::Items((0..70).map(item).collect())).unwrap();
     let late = NewItem { scores: [("b".to_string(), Some(2.0))].into(), ..item(7) };
@@ -76,13 +76,13 @@ fn filled(kind: Kind, payload_days: Option<u32>) -> Life {
         NewVerdict { revises: Some("v1".into()), note: Some("no".into()), ..verdict("v9", "x1", "ann", 0.0) };
     life.ask(Request::Verdicts(vec![again])).unwrap();
     life.pass(60);
-    life.clerk.freshen().unwrap();
+    life.writer.freshen().unwrap();
     life.ask(claim("dan")).unwrap();
     life
 }
 
 fn is_found(home: &Home) -> bool {
-    !prove(&home.place, &Since::Beginning).is_ok_and(|proof| proof.sound)
+    !prove(&home.place, &VerifyFrom::Beginning).is_ok_and(|proof| proof.ok)
 }
 
 /// A cell with something else in it.
@@ -129,8 +129,8 @@ fn tables(db: &Connection) -> Vec<(String, Vec<String>, Vec<String>)> {
 
 #[test]
 fn every_cell_and_every_row_that_is_changed_is_found() {
-    let Life { clerk, home, .. } = filled(Kind::Sqlite, None);
-    drop(clerk);
+    let Life { writer, home, .. } = filled(Kind::Sqlite, None);
+    drop(writer);
     rebuild(&home.place, None, None, Duration::ZERO).unwrap();
     assert!(!is_found(&home), "{:#?}", verify(&home.place));
     let db = Connection::open(home.folder().join(FILE)).unwrap();
@@ -205,8 +205,8 @@ fn told(home: &Home) -> Option<Vec<String>> {
 
 #[test]
 fn every_page_that_is_changed_is_found_where_a_reader_would_be_told_something_else() {
-    let Life { clerk, home, .. } = filled(Kind::Sqlite, None);
-    drop(clerk);
+    let Life { writer, home, .. } = filled(Kind::Sqlite, None);
+    drop(writer);
     rebuild(&home.place, None, None, Duration::ZERO).unwrap();
     let file = home.folder().join("copy");
     crate::backup(home.folder(), &file).unwrap();
@@ -241,7 +241,7 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     };
     let sound = |home: &Home| {
         let checked = verify(&home.place).unwrap().remove(0);
-        assert!(checked.is_sound() && checked.unsealed_payloads == 0, "{checked:#?}");
+        assert!(checked.is_ok() && checked.unsealed_payloads == 0, "{checked:#?}");
     };
     let begun = || {
         let mut life = filled(kind, Some(1));
@@ -255,8 +255,8 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
         life
     };
     // A database is copied while nobody has it open.
-    let Life { clerk, home, .. } = begun();
-    drop(clerk);
+    let Life { writer, home, .. } = begun();
+    drop(writer);
     for (lie, words) in [
         ("UPDATE payloads SET body = '{}' WHERE n = 61", "the payload of item 61 is not as entry"),
         (
@@ -291,7 +291,7 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     );
     copy.change("UPDATE payloads SET body = '{}' WHERE n = 61");
     let checked = verify(&copy.place).unwrap().remove(0);
-    assert!(checked.is_sound() && checked.unsealed_payloads > 60, "{checked:#?}");
+    assert!(checked.is_ok() && checked.unsealed_payloads > 60, "{checked:#?}");
     // Two days later.
     let mut life = begun();
     life.pass(2 * 86_400);
@@ -299,9 +299,9 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     // What has expired goes when the log has gone on from there for more than an hour.
     life.pass(3_700);
     life.ask(Request::Items(vec![item(201)])).unwrap();
-    life.clerk.tidy().unwrap();
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    life.writer.tidy().unwrap();
+    let Life { writer, home, .. } = life;
+    drop(writer);
     assert_eq!(home.change("UPDATE payloads SET body = body"), 2, "the others have gone");
     sound(&home);
     home.change("DELETE FROM payloads");
@@ -310,8 +310,8 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
 
 fn a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same(kind: Kind) {
     let mut life = filled(kind, None);
-    let first = prove(&life.home.place, &Since::Beginning).unwrap();
-    assert!(first.sound, "{first:#?}");
+    let first = prove(&life.home.place, &VerifyFrom::Beginning).unwrap();
+    assert!(first.ok, "{first:#?}");
     let claims = first.queues[0].claims;
     for who in ["eve", "fay"] {
         let claim = Request::Claim { reviewer: who.into(), k: Some(2), filter: Filter::default() };
@@ -319,18 +319,18 @@ fn a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same(kind: Kind
     }
     // The reason of a skip goes, and the log is the same.
     life.ask(Request::Erase { items: vec!["x4".into()] }).unwrap();
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    let Life { writer, home, .. } = life;
+    drop(writer);
     // As it is written down and read again.
     let text = serde_json::to_string(&first).unwrap();
-    let since = Since::Proof(serde_json::from_str(&text).unwrap());
+    let since = VerifyFrom::Report(serde_json::from_str(&text).unwrap());
     let next = prove(&home.place, &since).unwrap();
-    assert!(next.sound, "{next:#?}");
+    assert!(next.ok, "{next:#?}");
     assert_eq!((next.queues[0].before, next.queues[0].claims), (claims, claims + 2));
-    let entry = Since::Entry(first.queues[0].entries);
-    let tried = |proof: crate::Proof| {
-        let Checked { untried, exact, unprovable, .. } = proof.queues[0].clone();
-        (untried, exact + unprovable)
+    let entry = VerifyFrom::Entry(first.queues[0].entries);
+    let tried = |proof: crate::VerifyReport| {
+        let QueueVerification { not_checked, exact, unprovable, .. } = proof.queues[0].clone();
+        (not_checked, exact + unprovable)
     };
     assert_eq!(tried(prove(&home.place, &entry).unwrap()), (claims, 2));
     // What was proved is not what is there now.
@@ -339,8 +339,8 @@ fn a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same(kind: Kind
     let other = prove(&copy.place, &since).unwrap();
     assert!(other.queues[0].problems[0].contains("is not what it was when it was proved"), "{other:#?}");
     // Claims that nobody has tried are tried.
-    let mut untried = first.clone();
-    untried.queues[0].untried = 1;
-    let all = prove(&home.place, &Since::Proof(Box::new(untried))).unwrap();
-    assert_eq!((all.sound, all.queues[0].before), (true, 0));
+    let mut not_checked = first.clone();
+    not_checked.queues[0].not_checked = 1;
+    let all = prove(&home.place, &VerifyFrom::Report(Box::new(not_checked))).unwrap();
+    assert_eq!((all.ok, all.queues[0].before), (true, 0));
 }

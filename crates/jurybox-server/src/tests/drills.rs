@@ -4,9 +4,9 @@ use super::home::{Kind, on_both};
 use super::life::{Life, config};
 use crate::store::schema;
 use crate::store::sqlite::{FILE, Sqlite};
-use crate::watch::Tidying;
+use crate::monitor::ExpiryCleanup;
 use crate::{
-    Answer, Call, Config, Desk, Error, Filter, NewItem, NewVerdict, Request, Service, Source, verify,
+    Answer, Call, Config, EmbeddedQueue, Error, Filter, NewItem, NewVerdict, Request, Service, VerdictSource, verify,
 };
 use rusqlite::Connection;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn claim(reviewer: &str, k: u32) -> Request {
     Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() }
 }
 
-fn claimed(answer: Result<Answer, Error>) -> Vec<crate::Claimed> {
+fn claimed(answer: Result<Answer, Error>) -> Vec<crate::ClaimedItem> {
     let Answer::Claims { claims, .. } = answer.unwrap() else { panic!("no claims") };
     claims
 }
@@ -61,25 +61,25 @@ fn plain(kind: Kind, config: Config) -> Life {
 
 fn assert_sound(life: &Life) {
     let checked = verify(&life.home.place).unwrap().remove(0);
-    assert!(checked.is_sound(), "{checked:#?}");
+    assert!(checked.is_ok(), "{checked:#?}");
 }
 
 /// Nobody saw the clock jump, because it did so while nothing ran.
 fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
-    let mut life = plain(kind, Config { audit_rate: 0.0, ..config() });
+    let mut life = plain(kind, Config { random_check_rate: 0.0, ..config() });
     let first = claimed(life.ask(claim("ann", 1)));
     life.ahead.fetch_add(DAY, Ordering::Relaxed);
-    life.clerk.trust_clock();
+    life.writer.trust_clock();
     // A day later, for all that one can know: what ann held has run out.
     let second = claimed(life.ask(claim("bob", 1)));
     assert_eq!(second[0].item, first[0].item);
     life.ahead.fetch_sub(DAY, Ordering::Relaxed);
-    life.clerk.trust_clock();
-    let ahead = life.clerk.replica.board.at;
+    life.writer.trust_clock();
+    let ahead = life.writer.replica.live.at;
     assert_eq!(claimed(life.ask(claim("cid", 1)))[0].item, "x4", "bob's is nobody else's");
-    assert!(life.clerk.replica.board.at >= ahead, "time does not go back");
+    assert!(life.writer.replica.live.at >= ahead, "time does not go back");
     // Leases do not last for a day: time goes on at half its speed.
-    life.clerk.wait(2 * 31);
+    life.writer.wait(2 * 31);
     assert_eq!(claimed(life.ask(claim("dan", 1)))[0].item, first[0].item);
     let late = verdict("v", &second[0].item, second[0].token);
     let told = life.ask(Request::Verdicts(vec![NewVerdict { reviewer: "bob".into(), ..late }])).unwrap();
@@ -90,20 +90,20 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     let given = NewVerdict { reviewer: "eva".into(), ..verdict("w", &held.item, held.token) };
     life.ask(Request::Verdicts(vec![given])).unwrap();
     assert_eq!(life.ask(Request::Clock).unwrap(), Answer::Changed { changed: 1 });
-    assert!(life.clerk.replica.board.at < ahead - DAY / 2);
-    assert_eq!(life.clerk.replica.learner.waiting(), 0);
+    assert!(life.writer.replica.live.at < ahead - DAY / 2);
+    assert_eq!(life.writer.replica.learner.waiting(), 0);
     let undo = Request::Undo { reviewer: "eva".into(), verdict: "w".into() };
     assert!(matches!(life.ask(undo.clone()), Err(Error::Conflict(_))));
     assert_eq!(life.ask(Request::Clock).unwrap(), Answer::Changed { changed: 0 }, "once is enough");
     assert_eq!(claimed(life.ask(claim("fay", 6))).len(), 5);
-    life.clerk.freshen().unwrap();
+    life.writer.freshen().unwrap();
     assert_eq!(claimed(life.ask(claim("gus", 1))).len(), 0);
     assert_sound(&life);
     // Who opens it now reads the same.
-    let store = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
-    let mut again = crate::clerk::Clerk::open(store, life.clerk.queue()).unwrap();
-    assert_eq!(again.replica.board.to_bytes(), life.clerk.replica.board.to_bytes());
-    assert_eq!(again.replica.learner.to_bytes(), life.clerk.replica.learner.to_bytes());
+    let store = life.writer.another_store(crate::store::Purpose::Write).unwrap();
+    let mut again = crate::queue_writer::QueueWriter::open(store, life.writer.queue()).unwrap();
+    assert_eq!(again.replica.live.to_bytes(), life.writer.replica.live.to_bytes());
+    assert_eq!(again.replica.learner.to_bytes(), life.writer.replica.learner.to_bytes());
     // When the clock comes to where the log was, the verdict stands all the same.
     life.pass(86_400);
     assert!(matches!(again.answer(&[Call::new("eva", undo)]).remove(0), Err(Error::Conflict(_))));
@@ -112,7 +112,7 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
 
 fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
     let mut life =
-        plain(kind, Config { payload_days: Some(7), lease_seconds: 60, audit_rate: 0.0, ..config() });
+        plain(kind, Config { payload_days: Some(7), lease_seconds: 60, random_check_rate: 0.0, ..config() });
     let shown = claimed(life.ask(claim("ann", 1))).remove(0);
     assert_eq!(shown.payload, Some(serde_json::json!({ "text": "x5" }).into()));
     life.pass(6 * 86_400);
@@ -122,18 +122,18 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
         NewItem { scores: [].into(), payload, ..item(id, 0.0) }
     };
     life.ask(Request::Items(vec![item("late", 9.0), again("x3", "x3"), again("x4", "new")])).unwrap();
-    life.clerk.tidy().unwrap();
+    life.writer.tidy().unwrap();
     assert!(claimed(life.ask(claim("bob", 7))).iter().all(|claim| claim.payload.is_some()), "not yet");
     life.pass(2 * 86_400);
-    life.clerk.tidy().unwrap();
+    life.writer.tidy().unwrap();
     let held = |life: &mut Life| life.home.change("UPDATE payloads SET n = n");
     assert_eq!(held(&mut life), 7, "whoever looks once cannot know what time it is: the log must say so");
     life.ask(claim("dan", 1)).unwrap();
-    life.clerk.tidy().unwrap();
+    life.writer.tidy().unwrap();
     assert_eq!(held(&mut life), 7, "one entry may be of a clock that is wrong");
     life.pass(3601);
     life.ask(claim("dan", 1)).unwrap();
-    life.clerk.tidy().unwrap();
+    life.writer.tidy().unwrap();
     life.pass(60);
     let shown: Vec<(String, bool)> = claimed(life.ask(claim("cid", 7)))
         .into_iter()
@@ -149,45 +149,45 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
 
 /// A server was opened while the clock was wrong, and nobody asked it for anything.
 fn what_settles_by_a_clock_that_is_ahead_takes_the_log_no_further_than_it_must(kind: Kind) {
-    let mut life = plain(kind, Config { undo_seconds: 20, audit_rate: 0.0, ..config() });
+    let mut life = plain(kind, Config { undo_seconds: 20, random_check_rate: 0.0, ..config() });
     let first = claimed(life.ask(claim("ann", 1))).remove(0);
     life.ask(Request::Verdicts(vec![verdict("v", &first.item, first.token)])).unwrap();
-    let given = life.clerk.replica.board.at;
+    let given = life.writer.replica.live.at;
     life.ahead.fetch_add(400 * DAY, Ordering::Relaxed);
-    life.clerk.trust_clock();
-    assert!(life.clerk.settle().unwrap() && !life.clerk.settle().unwrap());
-    assert_eq!((life.clerk.replica.board.at, life.clerk.replica.learner.waiting()), (given + 20_000_000, 0));
+    life.writer.trust_clock();
+    assert!(life.writer.settle().unwrap() && !life.writer.settle().unwrap());
+    assert_eq!((life.writer.replica.live.at, life.writer.replica.learner.waiting()), (given + 20_000_000, 0));
     life.ahead.fetch_sub(400 * DAY, Ordering::Relaxed);
-    life.clerk.trust_clock();
+    life.writer.trust_clock();
     assert_eq!(claimed(life.ask(claim("bob", 1))).len(), 1, "nothing is waited for");
     assert_sound(&life);
 }
 
 /// It was seen once, by a command or by a server that was opened and closed again.
 fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind) {
-    let mut life = plain(kind, Config { payload_days: Some(1), audit_rate: 0.0, ..config() });
+    let mut life = plain(kind, Config { payload_days: Some(1), random_check_rate: 0.0, ..config() });
     let keyed = Call::new("ann", claim("ann", 2)).with_key("K");
-    let first = claimed(life.clerk.answer(std::slice::from_ref(&keyed)).remove(0));
+    let first = claimed(life.writer.answer(std::slice::from_ref(&keyed)).remove(0));
     life.ahead.fetch_add(2 * DAY, Ordering::Relaxed);
-    life.clerk.trust_clock();
-    life.clerk.tidy().unwrap();
-    let mut served = Tidying::default();
-    served.tidy_now(life.clerk.store()).unwrap();
+    life.writer.trust_clock();
+    life.writer.tidy().unwrap();
+    let mut served = ExpiryCleanup::default();
+    served.tidy_now(life.writer.store()).unwrap();
     life.ahead.fetch_sub(2 * DAY, Ordering::Relaxed);
-    life.clerk.trust_clock();
+    life.writer.trust_clock();
     served.clock.wait(3601);
-    served.tidy_now(life.clerk.store()).unwrap();
-    let again = claimed(life.clerk.answer(std::slice::from_ref(&keyed)).remove(0));
-    let told = |claims: Vec<crate::Claimed>| {
+    served.tidy_now(life.writer.store()).unwrap();
+    let again = claimed(life.writer.answer(std::slice::from_ref(&keyed)).remove(0));
+    let told = |claims: Vec<crate::ClaimedItem>| {
         claims.into_iter().map(|claim| (claim.item, claim.token, claim.payload)).collect::<Vec<_>>()
     };
     assert_eq!(told(again), told(first), "it happened once, and all is there that is shown");
     // A queue at rest: after an hour in which the clock went on as it should, the server takes it at its word.
     life.ahead.fetch_add(2 * DAY, Ordering::Relaxed);
-    served.tidy_now(life.clerk.store()).unwrap();
+    served.tidy_now(life.writer.store()).unwrap();
     assert_eq!(life.home.change("UPDATE payloads SET n = n"), 6);
     served.clock.wait(3601);
-    served.tidy_now(life.clerk.store()).unwrap();
+    served.tidy_now(life.writer.store()).unwrap();
     assert_eq!(life.home.change("UPDATE payloads SET n = n"), 0);
     assert_eq!(life.home.change("UPDATE idempotency SET at = at"), 0);
 }
@@ -195,26 +195,26 @@ fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind)
 /// Three days ahead for half a minute, and two claims; then it is right again, and the server is
 /// started anew.
 fn what_a_wrong_clock_wrote_deletes_nothing(kind: Kind) {
-    let mut life = plain(kind, Config { payload_days: Some(1), audit_rate: 0.0, ..config() });
+    let mut life = plain(kind, Config { payload_days: Some(1), random_check_rate: 0.0, ..config() });
     life.ahead.fetch_add(3 * DAY, Ordering::Relaxed);
-    life.clerk.trust_clock();
+    life.writer.trust_clock();
     for who in ["ann", "bob"] {
         life.ask(claim(who, 1)).unwrap();
-        life.clerk.tidy().unwrap();
-        Tidying::default().tidy_now(life.clerk.store()).unwrap();
+        life.writer.tidy().unwrap();
+        ExpiryCleanup::default().tidy_now(life.writer.store()).unwrap();
     }
     life.ahead.fetch_sub(3 * DAY, Ordering::Relaxed);
-    life.clerk.trust_clock();
+    life.writer.trust_clock();
     life.ask(claim("cid", 1)).unwrap();
-    let mut served = Tidying::default();
+    let mut served = ExpiryCleanup::default();
     for _ in 0..2 {
-        served.tidy_now(life.clerk.store()).unwrap();
+        served.tidy_now(life.writer.store()).unwrap();
         served.clock.wait(3601);
     }
     // Two hours later the log has gone on for an hour from where the wrong clock took it.
-    life.clerk.wait(7300);
+    life.writer.wait(7300);
     life.ask(claim("dan", 1)).unwrap();
-    life.clerk.tidy().unwrap();
+    life.writer.tidy().unwrap();
     assert_eq!(life.home.change("UPDATE payloads SET n = n"), 6);
     assert_sound(&life);
 }
@@ -231,10 +231,10 @@ fn lives_in_which_the_clock_is_set_back_are_proved(kind: Kind) {
             assert_eq!(life.ask(Request::Clock).unwrap(), Answer::Changed { changed: 1 });
         }
         life.live(40);
-        life.clerk.freshen().unwrap();
-        let (queue, seq) = (life.clerk.queue(), life.clerk.replica.board.seq);
-        let folded = crate::load::refold(life.clerk.store(), queue, seq, &mut |_| Ok(())).unwrap();
-        assert_eq!(folded.to_bytes(), life.clerk.replica.learner.to_bytes());
+        life.writer.freshen().unwrap();
+        let (queue, seq) = (life.writer.queue(), life.writer.replica.live.seq);
+        let folded = crate::load::refold(life.writer.store(), queue, seq, &mut |_| Ok(())).unwrap();
+        assert_eq!(folded.to_bytes(), life.writer.replica.learner.to_bytes());
         assert_sound(&life);
     }
 }
@@ -256,11 +256,11 @@ fn no_queue_is_made_in_the_future_by_a_clock_that_has_jumped() {
 
 #[test]
 fn logs_that_are_ahead_are_told_and_set_back_also_where_a_server_has_the_folder() {
-    let mut life = plain(Kind::Sqlite, Config { audit_rate: 0.0, ..config() });
+    let mut life = plain(Kind::Sqlite, Config { random_check_rate: 0.0, ..config() });
     life.pass(3 * 86_400);
     life.ask(claim("ann", 1)).unwrap();
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    let Life { writer, home, .. } = life;
+    drop(writer);
     let folder = home.folder();
     let told = |repair| {
         let time = crate::log_times(folder, repair, Duration::ZERO).unwrap().remove(0);
@@ -268,7 +268,7 @@ fn logs_that_are_ahead_are_told_and_set_back_also_where_a_server_has_the_folder(
     };
     assert_eq!(told(false), (71, false), "three days, but for the moment that has passed");
     let service = Arc::new(Service::open(folder, Duration::ZERO).unwrap());
-    let _door = service.open_door(folder).unwrap();
+    let _door = service.open_local_socket(folder).unwrap();
     service.queue("q").unwrap().ask(Call::new("bob", claim("bob", 1))).unwrap();
     assert_eq!(told(true), (71, true));
     assert_eq!(told(true), (0, false));
@@ -282,7 +282,7 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
     queue.ask(Call::new("ann", Request::Items(vec![item("x", 1.0)]))).unwrap();
     let refused = [
         Service::open(folder.path(), Duration::from_millis(20)).map(drop),
-        Desk::open(folder.path(), None, Duration::from_millis(20)).map(drop),
+        EmbeddedQueue::open(folder.path(), None, Duration::from_millis(20)).map(drop),
         crate::rebuild(folder.path(), None, None, Duration::from_millis(20)).map(drop),
     ];
     for refused in refused {
@@ -294,10 +294,10 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
     }
     // The server has not noticed, and reading needs no turn.
     queue.ask(Call::new("ann", Request::Items(vec![item("y", 1.0)]))).unwrap();
-    assert!(verify(folder.path()).unwrap()[0].is_sound());
+    assert!(verify(folder.path()).unwrap()[0].is_ok());
     let waiting = {
         let folder = folder.path().to_path_buf();
-        std::thread::spawn(move || Desk::open(&folder, None, Duration::from_mins(1)).unwrap().status())
+        std::thread::spawn(move || EmbeddedQueue::open(&folder, None, Duration::from_mins(1)).unwrap().status())
     };
     drop((queue, service));
     assert_eq!(waiting.join().unwrap().unwrap().counts.items, 2);
@@ -307,11 +307,11 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
 #[cfg(unix)]
 fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
     let folder = tempfile::tempdir().unwrap();
-    drop(Desk::create(folder.path(), "q", &config(), Duration::ZERO).unwrap());
+    drop(EmbeddedQueue::create(folder.path(), "q", &config(), Duration::ZERO).unwrap());
     // It is there, and stopped.
     let _door = std::os::unix::net::UnixListener::bind(folder.path().join("jurybox.sock")).unwrap();
     let began = std::time::Instant::now();
-    let error = Desk::open(folder.path(), None, Duration::from_secs(1)).map(drop).unwrap_err();
+    let error = EmbeddedQueue::open(folder.path(), None, Duration::from_secs(1)).map(drop).unwrap_err();
     assert!(error.to_string().contains("it does not answer"), "{error}");
     assert!(
         (6..30).contains(&began.elapsed().as_secs()),
@@ -360,8 +360,8 @@ fn of_version(version: usize, folder: &Path, rows: &Path) -> Connection {
 fn killed_in_the_middle_of_any_migration_a_folder_is_what_it_was_and_is_brought_up_to_date_next_time() {
     let mut life = Life::new(Kind::Sqlite, 4, &config());
     life.live(150);
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    let Life { writer, home, .. } = life;
+    drop(writer);
     let rows = home.folder();
     let before = verify(rows).unwrap();
     let aside = tempfile::tempdir().unwrap();
@@ -393,29 +393,29 @@ fn killed_in_the_middle_of_any_migration_a_folder_is_what_it_was_and_is_brought_
 
 /// A release and the verdict on what was released, in one transaction: the probability is still that of the pick.
 fn a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick(kind: Kind) {
-    let mut life = plain(kind, Config { audit_rate: 1.0, audit_share: 1.0, ..config() });
-    life.clerk.freshen().unwrap();
+    let mut life = plain(kind, Config { random_check_rate: 1.0, random_check_share: 1.0, ..config() });
+    life.writer.freshen().unwrap();
     // Drawn from all, by a rate that changes afterwards.
-    let config = crate::Change { audit_rate: Some(0.5), ..crate::Change::default() };
+    let config = crate::ConfigChange { random_check_rate: Some(0.5), ..crate::ConfigChange::default() };
     life.ask(Request::Configure(config)).unwrap();
     let items: Vec<NewItem> = (0..40).map(|i| item(&format!("y{i}"), 1.0)).collect();
     life.ask(Request::Items(items)).unwrap();
-    let audit = claimed(life.ask(claim("ann", 30))).into_iter().find(|claim| claim.probability == 0.5);
-    let audit = audit.expect("one of forty is drawn");
-    let release = Request::Release { reviewer: "ann".into(), items: vec![audit.item.clone()] };
-    let verdicts = Request::Verdicts(vec![verdict("v", &audit.item, audit.token)]);
+    let random_check = claimed(life.ask(claim("ann", 30))).into_iter().find(|claim| claim.probability == 0.5);
+    let random_check = random_check.expect("one of forty is drawn");
+    let release = Request::Release { reviewer: "ann".into(), items: vec![random_check.item.clone()] };
+    let verdicts = Request::Verdicts(vec![verdict("v", &random_check.item, random_check.token)]);
     let calls = [Call::new("ann", release), Call::new("ann", verdicts)];
-    for answer in life.clerk.answer(&calls) {
+    for answer in life.writer.answer(&calls) {
         answer.unwrap();
     }
-    let queue = life.clerk.queue();
-    let written = life.clerk.store().verdicts(queue, &["v".to_string()]).unwrap().remove(0);
+    let queue = life.writer.queue();
+    let written = life.writer.store().verdicts(queue, &["v".to_string()]).unwrap().remove(0);
     assert_eq!((written.probability, written.explored), (0.5, true));
     assert_sound(&life);
 }
 
 fn what_an_appeal_has_decided_cannot_be_taken_back_by_the_first_reviewer(kind: Kind) {
-    let mut life = plain(kind, Config { audit_rate: 0.0, ..config() });
+    let mut life = plain(kind, Config { random_check_rate: 0.0, ..config() });
     let first = claimed(life.ask(claim("ann", 1))).remove(0);
     life.ask(Request::Verdicts(vec![verdict("v", &first.item, first.token)])).unwrap();
     let appeal = NewVerdict {
@@ -423,7 +423,7 @@ fn what_an_appeal_has_decided_cannot_be_taken_back_by_the_first_reviewer(kind: K
         item: first.item,
         reviewer: "court".into(),
         reward: 0.0,
-        source: Source::Appeal,
+        source: VerdictSource::Appeal,
         ..NewVerdict::default()
     };
     life.ask(Request::Verdicts(vec![appeal])).unwrap();

@@ -1,7 +1,7 @@
 //! What a queue gives back, on both databases: every item with all that was said of it, page by page.
 
 use super::home::{Home, Kind, on_both};
-use crate::{Answer, Call, Change, Config, Exported, Filter, NewItem, NewVerdict, Request, Service, Source};
+use crate::{Answer, Call, ConfigChange, Config, ExportedItem, Filter, NewItem, NewVerdict, Request, Service, VerdictSource};
 use jurybox::Evaluators;
 use std::time::Duration;
 
@@ -54,11 +54,11 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     ask(Request::Verdicts(vec![verdict("v1", "p4", "ann", 1.0), verdict("v2", "p1", "ann", 1.0)]));
     let noted = NewVerdict { note: Some("seen twice".into()), ..verdict("v3", "p4", "bob", 1.0) };
     ask(Request::Verdicts(vec![noted]));
-    let rule = NewVerdict { source: Source::Automatic, ..verdict("v4", "p0", "rule", 0.5) };
+    let rule = NewVerdict { source: VerdictSource::Automatic, ..verdict("v4", "p0", "rule", 0.5) };
     ask(Request::Verdicts(vec![rule]));
     assert_eq!(queue.tag_names().unwrap(), ["language"]);
 
-    let (mut items, mut next): (Vec<Exported>, _) = (Vec::new(), Some(0));
+    let (mut items, mut next): (Vec<ExportedItem>, _) = (Vec::new(), Some(0));
     while let Some(after) = next {
         let page = queue.exported(after, 2).unwrap();
         assert_eq!(page.evaluators, ["a", "b"]);
@@ -69,7 +69,7 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     assert_eq!(ids, ["p0", "p1", "p2", "p4"]);
     let [ruled, half, waiting, decided] = &items[..] else { panic!() };
     // A rule has decided: that is no reward that anybody should learn from.
-    assert_eq!((ruled.reward, ruled.closed, ruled.verdicts[0].source), (None, true, Source::Automatic));
+    assert_eq!((ruled.reward, ruled.closed, ruled.verdicts[0].source), (None, true, VerdictSource::Automatic));
     assert_eq!((&half.scores[..], half.reward, half.closed), (&[Some(0.1), Some(0.5)][..], None, false));
     assert_eq!((half.verdicts[0].pick, half.verdicts[0].decides), (None, false));
     assert_eq!((waiting.payload.as_deref(), waiting.tags.len()), (Some("{\"n\":2}"), 1));
@@ -83,7 +83,7 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     assert_eq!(decided.verdicts[1].pick, None);
 
     // A lower quorum decides what one has said, and no further verdict says so.
-    ask(Request::Configure(Change { quorum: Some(1), ..Change::default() }));
+    ask(Request::Configure(ConfigChange { quorum: Some(1), ..ConfigChange::default() }));
     let page = queue.exported(1, 1).unwrap();
     assert_eq!((page.items[0].id.as_str(), page.items[0].reward), ("p1", Some(1.0)));
 }

@@ -2,9 +2,9 @@
 
 use super::home::{Kind, on_both};
 use super::life::{Life, config, verdict};
-use crate::board::Filter;
-use crate::reads::{Found, found};
-use crate::{Change, Config, NewItem, Request, Rewards};
+use crate::live_queue::Filter;
+use crate::reads::{QueueReport, found};
+use crate::{ConfigChange, Config, NewItem, Request, VerdictScale};
 
 on_both!(
     a_lease_that_ran_out_counts_without_another_entry,
@@ -13,9 +13,9 @@ on_both!(
     the_plain_mean_allows_for_what_came_while_nothing_was_drawn,
 );
 
-fn set_up(audit_rate: f64) -> Config {
-    let reward = Some(Rewards { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() });
-    Config { audit_rate, reward, undo_seconds: 0, policy: "average".parse().unwrap(), ..config() }
+fn set_up(random_check_rate: f64) -> Config {
+    let reward = Some(VerdictScale { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() });
+    Config { random_check_rate, reward, undo_seconds: 0, policy: "average".parse().unwrap(), ..config() }
 }
 
 fn items(many: u32, tag: Option<&str>) -> Request {
@@ -28,8 +28,8 @@ fn items(many: u32, tag: Option<&str>) -> Request {
     Request::Items((0..many).map(item).collect())
 }
 
-fn reported(life: &Life) -> Found {
-    found(life.clerk.another_store(crate::store::Purpose::Write).unwrap().as_mut(), life.clerk.queue())
+fn reported(life: &Life) -> QueueReport {
+    found(life.writer.another_store(crate::store::Purpose::Write).unwrap().as_mut(), life.writer.queue())
         .unwrap()
 }
 
@@ -48,11 +48,11 @@ fn a_lease_that_ran_out_counts_without_another_entry(kind: Kind) {
     for tag in ["Golden", "x\"golden", "a,\"golden"] {
         let mut life = half_done(kind, tag);
         let before = reported(&life);
-        assert_eq!((before.picked.items, before.given_back), (5, 0));
+        assert_eq!((before.picked.items, before.released), (5, 0));
         assert_eq!(before.picked.mean.unwrap().mean, 1.0);
         life.pass(31);
         let after = reported(&life);
-        assert_eq!((after.picked.items, after.given_back), (5, 15), "{tag}");
+        assert_eq!((after.picked.items, after.released), (5, 15), "{tag}");
         let mean = after.picked.mean.unwrap();
         assert!(mean.mean.is_nan() && mean.low < 0.25 && mean.high == 1.0, "{mean:?}");
     }
@@ -67,8 +67,8 @@ fn what_was_decided_on_erased_items_stands(kind: Kind) {
     // Decided ones, and one that she still holds, of which nothing will be known.
     life.ask(Request::Erase { items: (29..35).map(|i| format!("dull{i}")).collect() }).unwrap();
     let after = reported(&life);
-    assert_eq!((after.items, after.looked_at, after.picked.items, after.picked.sum), (34, 5, 10, 5.0));
-    assert_eq!(after.given_back, 1);
+    assert_eq!((after.items, after.reviewed, after.picked.items, after.picked.sum), (34, 5, 10, 5.0));
+    assert_eq!(after.released, 1);
     assert!(after.picked.mean.unwrap().low <= before.mean.unwrap().low);
 }
 
@@ -80,20 +80,20 @@ fn golden_items_are_apart_from_what_chance_would_find(kind: Kind) {
     let golden = (0..10).map(|i| verdict(&format!("g{i}"), &format!("golden{i}"), "ann", 0.0));
     life.ask(Request::Verdicts(plain.chain(golden).collect())).unwrap();
     let found = reported(&life);
-    assert_eq!((found.items, found.looked_at, found.golden, found.drawn.items), (20, 10, 10, 10));
-    assert_eq!((found.caught, found.random.mean.unwrap().mean), (5.0, 0.5));
+    assert_eq!((found.items, found.reviewed, found.golden, found.random_checks.items), (20, 10, 10, 10));
+    assert_eq!((found.found, found.random.mean.unwrap().mean), (5.0, 0.5));
     assert_eq!(found.missed.unwrap().high, 0.0);
     // Erased ones are golden still.
     life.ask(Request::Erase { items: (0..10).map(|i| format!("golden{i}")).collect() }).unwrap();
     let found = reported(&life);
-    assert_eq!((found.items, found.looked_at, found.golden, found.drawn.items), (10, 10, 0, 10));
-    assert_eq!((found.caught, found.random.mean.unwrap().mean, found.given_back), (5.0, 0.5, 0));
+    assert_eq!((found.items, found.reviewed, found.golden, found.random_checks.items), (10, 10, 0, 10));
+    assert_eq!((found.found, found.random.mean.unwrap().mean, found.released), (5.0, 0.5, 0));
 }
 
 fn the_plain_mean_allows_for_what_came_while_nothing_was_drawn(kind: Kind) {
     let mut life = Life::new(kind, 1, &set_up(0.0));
     life.ask(items(30, Some("good"))).unwrap();
-    life.ask(Request::Configure(Change { audit_rate: Some(0.5), ..Change::default() })).unwrap();
+    life.ask(Request::Configure(ConfigChange { random_check_rate: Some(0.5), ..ConfigChange::default() })).unwrap();
     life.ask(items(30, Some("dull"))).unwrap();
     life.ask(Request::Claim { reviewer: "ann".into(), k: Some(60), filter: Filter::default() }).unwrap();
     let worth = [("good", 1.0), ("dull", 0.0)];

@@ -2,7 +2,7 @@
 
 use super::home::{Home, Kind, on_both};
 use super::life::verdict;
-use crate::{Answer, Call, Change, Config, Filter, Happened, NewItem, Request, Service};
+use crate::{Answer, Call, ConfigChange, Config, Filter, ActivityEntry, NewItem, Request, Service};
 use jurybox::Evaluators;
 use std::time::Duration;
 
@@ -30,16 +30,16 @@ fn at_a_glance_the_first_few_items_of_an_entry_are_named_and_all_are_counted(kin
     ask(Request::Verdicts(judged.collect()));
     ask(Request::Undo { reviewer: "ann".into(), verdict: claims[0].item.clone() });
     ask(Request::Release { reviewer: "ann".into(), items: Vec::new() });
-    ask(Request::Configure(Change { k: Some(7), ..Change::default() }));
+    ask(Request::Configure(ConfigChange { k: Some(7), ..ConfigChange::default() }));
     ask(Request::Erase { items: vec![named(0), claims[1].item.clone()] });
     ask(Request::Close { filter: Filter::default(), before: None, reason: "enough".into() });
 
-    let whole: Vec<Happened> = queue.happened(0, 100).unwrap();
+    let whole: Vec<ActivityEntry> = queue.activity(0, 100).unwrap();
     let head = whole.last().unwrap().seq;
-    let glanced = queue.glanced(0, head, 3, |_| true).unwrap();
-    assert_eq!(glanced.len(), whole.len());
-    for (brief, whole) in glanced.iter().zip(&whole) {
-        let told = |of: &Happened| {
+    let log_page = queue.log_page(0, head, 3, |_| true).unwrap();
+    assert_eq!(log_page.len(), whole.len());
+    for (brief, whole) in log_page.iter().zip(&whole) {
+        let told = |of: &ActivityEntry| {
             (of.seq, of.at, of.actor.clone(), of.kind, of.reviewer.clone(), of.reason.clone())
         };
         assert_eq!(told(brief), told(whole));
@@ -52,16 +52,16 @@ fn at_a_glance_the_first_few_items_of_an_entry_are_named_and_all_are_counted(kin
         assert!(brief.items.iter().all(|id| whole.items.contains(id)), "{brief:?}");
         assert!(brief.verdicts.len() <= 3 && brief.verdicts.iter().all(|one| whole.verdicts.contains(one)));
     }
-    let of = |kind: &str| glanced.iter().find(|event| event.kind == kind).unwrap();
+    let of = |kind: &str| log_page.iter().find(|event| event.kind == kind).unwrap();
     assert_eq!((of("items").items.clone(), of("items").many), (vec![named(1)], 9));
     assert_eq!((of("verdicts").verdicts.len(), of("verdicts").many), (2, 4));
-    let late = glanced.iter().filter(|event| event.kind == "items").nth(1).unwrap();
+    let late = log_page.iter().filter(|event| event.kind == "items").nth(1).unwrap();
     assert_eq!((late.items[0].as_str(), late.many), ("i9", 5));
     // Only what is wanted, and only from there to there.
-    let claims = queue.glanced(0, head, 3, |kind| kind == "claim").unwrap();
+    let claims = queue.log_page(0, head, 3, |kind| kind == "claim").unwrap();
     assert_eq!(claims.iter().map(|event| event.items.len()).collect::<Vec<_>>(), [of("claim").items.len()]);
     assert_eq!(
-        queue.glanced(2, 4, 3, |_| true).unwrap().iter().map(|event| event.seq).collect::<Vec<_>>(),
+        queue.log_page(2, 4, 3, |_| true).unwrap().iter().map(|event| event.seq).collect::<Vec<_>>(),
         [3, 4]
     );
 }

@@ -1,7 +1,7 @@
 //! Where a test's queue lives: a folder, or a database of its own on the PostgreSQL that `DATABASE_URL` names. Gone afterwards.
 
-use crate::Place;
-use crate::line::{Address, Line};
+use crate::StoreLocation;
+use crate::pg_connection::{Address, PgConnection};
 use crate::store::sqlite::FILE;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -34,7 +34,7 @@ macro_rules! on_both {
 pub(crate) use on_both;
 
 pub(crate) struct Home {
-    pub(crate) place: Place,
+    pub(crate) place: StoreLocation,
     folder: Option<tempfile::TempDir>,
     database: Option<String>,
 }
@@ -45,14 +45,14 @@ fn server() -> String {
 
 /// Says something to a PostgreSQL, and how many rows it changed.
 pub(crate) fn tell(url: &str, words: &str) -> u64 {
-    let mut line = Line::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
+    let mut line = PgConnection::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
     line.wait(Duration::from_mins(1), async |client| client.execute(words, &[]).await)
         .unwrap_or_else(|failure| panic!("{words}: {}", failure.what))
 }
 
 /// The first cell of what a PostgreSQL answers.
 pub(crate) fn asked(url: &str, words: &str) -> String {
-    let mut line = Line::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
+    let mut line = PgConnection::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
     let row = line.wait(Duration::from_mins(1), async |client| client.query_one(words, &[]).await);
     row.unwrap_or_else(|failure| panic!("{words}: {}", failure.what)).get(0)
 }
@@ -75,7 +75,7 @@ impl Home {
             }
             Kind::Postgres => {
                 let (url, name) = fresh_database("");
-                Home { place: Place::Database(url), folder: None, database: Some(name) }
+                Home { place: StoreLocation::Database(url), folder: None, database: Some(name) }
             }
         }
     }
@@ -85,17 +85,17 @@ impl Home {
     }
 
     pub(crate) fn url(&self) -> &str {
-        let Place::Database(url) = &self.place else { panic!("no database") };
+        let StoreLocation::Database(url) = &self.place else { panic!("no database") };
         url
     }
 
     /// Changes something behind everybody's back: how many rows.
     pub(crate) fn change(&self, words: &str) -> u64 {
         match &self.place {
-            Place::Folder(folder) => {
+            StoreLocation::Folder(folder) => {
                 rusqlite::Connection::open(folder.join(FILE)).unwrap().execute(words, []).unwrap() as u64
             }
-            Place::Database(url) => tell(
+            StoreLocation::Database(url) => tell(
                 url,
                 &words.replace("zeroblob(24)", "decode(repeat('00', 24), 'hex')").replace("X'00'", "'\\x00'"),
             ),
@@ -114,7 +114,7 @@ impl Home {
             }
             Some(database) => {
                 let (url, name) = fresh_database(&format!("TEMPLATE {database}"));
-                Home { place: Place::Database(url), folder: None, database: Some(name) }
+                Home { place: StoreLocation::Database(url), folder: None, database: Some(name) }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Webhooks, as far as they are rows: one node at a time, and nothing that is noted of what was changed.
 
 use super::home::{Home, Kind, on_both};
-use crate::{Call, Change, Config, Error, Outcome, Request, Secret, Sending, Service};
+use crate::{Call, ConfigChange, Config, Error, DeliveryOutcome, Request, Secret, PendingDelivery, Service};
 use jurybox::Evaluators;
 use std::time::Duration;
 
@@ -27,22 +27,22 @@ fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
         made(&service);
         let hook = service.webhooks(None).unwrap().remove(0);
         assert_eq!((hook.seen, hook.head, hook.queue.as_str()), (0, 1, "q"));
-        let sending = Sending { secret: Secret::of(vec![7; 24]), until: 1 };
+        let sending = PendingDelivery { secret: Secret::of(vec![7; 24]), until: 1 };
         assert_eq!(service.take_webhook(&hook, 1).unwrap(), Some(sending));
         assert_eq!(service.take_webhook(&hook, 2).unwrap(), None, "another has it");
         assert!(service.take_webhook(&hook, 1).unwrap().is_some(), "and keeps it");
-        let failed = Outcome::Failed { at: 5, next_try: 9, why: "no".into(), off: false };
-        assert!(!service.note_webhook(&hook, 2, &Outcome::Delivered { seen: 1 }).unwrap());
+        let failed = DeliveryOutcome::Failed { at: 5, next_try: 9, why: "no".into(), off: false };
+        assert!(!service.note_webhook(&hook, 2, &DeliveryOutcome::Delivered { seen: 1 }).unwrap());
         assert!(service.note_webhook(&hook, 1, &failed).unwrap());
         let hook = service.webhooks(Some("q")).unwrap().remove(0);
         assert_eq!((hook.failures, hook.failing_since, hook.next_try), (1, Some(5), 9));
-        assert!(service.note_webhook(&hook, 1, &Outcome::Delivered { seen: 1 }).unwrap());
-        assert!(!service.note_webhook(&hook, 1, &Outcome::Delivered { seen: 1 }).unwrap(), "never back");
+        assert!(service.note_webhook(&hook, 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap());
+        assert!(!service.note_webhook(&hook, 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap(), "never back");
     }
     let service = service(&home);
     let hook = service.webhooks(None).unwrap().remove(0);
     assert_eq!((hook.seen, hook.failures, hook.failing_since), (1, 0, None));
-    let off = Outcome::Failed { at: 5, next_try: 9, why: "no".into(), off: true };
+    let off = DeliveryOutcome::Failed { at: 5, next_try: 9, why: "no".into(), off: true };
     assert!(service.note_webhook(&hook, 1, &off).unwrap());
     assert_eq!(service.take_webhook(&hook, 1).unwrap(), None, "it is left alone");
     // Set up again, it keeps its secret and its place, and is tried again; who was sending has it no more.
@@ -71,21 +71,21 @@ fn a_page_that_is_tried_again_is_the_same_page(kind: Kind) {
     let mut grow = |by: u32| {
         for _ in 0..by {
             k += 1;
-            let change = Change { k: Some(k), ..Change::default() };
+            let change = ConfigChange { k: Some(k), ..ConfigChange::default() };
             queue.ask(Call::new("ann", Request::Configure(change))).unwrap();
         }
     };
     assert_eq!(page(1), Some(1));
     grow(130);
-    let failed = Outcome::Failed { at: 5, next_try: 0, why: "no".into(), off: false };
+    let failed = DeliveryOutcome::Failed { at: 5, next_try: 0, why: "no".into(), off: false };
     assert!(service.note_webhook(&hook(), 1, &failed).unwrap());
     assert_eq!(page(1), Some(1), "tried again, though there are 131 entries by now");
-    assert!(service.note_webhook(&hook(), 1, &Outcome::Delivered { seen: 1 }).unwrap());
+    assert!(service.note_webhook(&hook(), 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap());
     assert_eq!(page(1), Some(101));
     // A page with very many items ends earlier, and the rest of it is the next one.
-    assert!(service.note_webhook(&hook(), 1, &Outcome::Delivered { seen: 60 }).unwrap());
+    assert!(service.note_webhook(&hook(), 1, &DeliveryOutcome::Delivered { seen: 60 }).unwrap());
     assert_eq!(page(1), Some(101));
-    assert!(service.note_webhook(&hook(), 1, &Outcome::Delivered { seen: 101 }).unwrap());
+    assert!(service.note_webhook(&hook(), 1, &DeliveryOutcome::Delivered { seen: 101 }).unwrap());
     assert_eq!(page(1), Some(131));
     grow(1);
     assert!(!service.put_webhook("q", "h", "https://example.org/", None, None).unwrap());
@@ -144,7 +144,7 @@ fn webhooks_of_a_copy_rest_before_it_is_a_desk() {
     // Somebody was killed before.
     std::fs::write(ready.join("jurybox.sqlite-wal"), "a part of another journal").unwrap();
     let mut bytes = std::fs::File::open(&copy).unwrap();
-    assert_eq!(crate::keep::put_back(&mut bytes, &ready, false).unwrap(), 1);
+    assert_eq!(crate::maintenance::put_back(&mut bytes, &ready, false).unwrap(), 1);
     let file = rusqlite::Connection::open(ready.join("jurybox.sqlite")).unwrap();
     assert_eq!(file.query_row("SELECT SUM(off) FROM webhooks", [], |row| row.get::<_, i64>(0)), Ok(1));
     assert_eq!(crate::restore(&copy, &folder, false).unwrap(), 1);

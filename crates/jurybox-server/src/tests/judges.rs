@@ -2,7 +2,7 @@
 
 use super::home::{Kind, on_both};
 use super::life::{Life, config, verdict};
-use crate::{Answer, Change, Config, Filter, NewItem, NewVerdict, Request, Rewards, Source};
+use crate::{Answer, ConfigChange, Config, Filter, NewItem, NewVerdict, Request, VerdictScale, VerdictSource};
 use jurybox::options::Fraction;
 use jurybox::{Reviewer, Standing};
 
@@ -10,7 +10,7 @@ on_both!(severity_is_learnt_by_name, what_several_decide_is_nobodys, the_last_wo
 
 /// Two who judge the same kind of items: bob says two more than ann of each.
 fn judged(kind: Kind, config: &Config) -> Life {
-    let amounts = Rewards { lowest: 0.0, highest: 10.0, labels: [].into() };
+    let amounts = VerdictScale { lowest: 0.0, highest: 10.0, labels: [].into() };
     let mut life = Life::new(kind, 1, &Config { reward: Some(amounts), ..config.clone() });
     let score = |at: usize| (at * 7 % 40) as f64 / 10.0;
     let item = |at: usize| {
@@ -34,21 +34,21 @@ fn judged(kind: Kind, config: &Config) -> Life {
         assert!(rejected.is_empty(), "{rejected:?}");
     }
     life.pass(60);
-    life.ask(Request::Configure(Change { k: Some(9), ..Change::default() })).unwrap();
+    life.ask(Request::Configure(ConfigChange { k: Some(9), ..ConfigChange::default() })).unwrap();
     life
 }
 
 fn standings(life: &Life) -> Vec<Standing> {
-    let fitted = life.clerk.replica.learner.fit().unwrap();
+    let fitted = life.writer.replica.learner.fit().unwrap();
     fitted.reviewers(Fraction::try_from(0.9).unwrap())
 }
 
 /// A claim by this model is exact by whoever computes the model anew from the tables, and a fold from the beginning is the same bytes.
 fn is_right(life: &mut Life) {
-    life.clerk.freshen().unwrap();
+    life.writer.freshen().unwrap();
     life.ask(Request::Claim { reviewer: "cyd".into(), k: Some(4), filter: Filter::default() }).unwrap();
     for checked in crate::verify(&life.home.place).unwrap() {
-        assert!(checked.is_sound() && checked.exact == 1, "{checked:?}");
+        assert!(checked.is_ok() && checked.exact == 1, "{checked:?}");
     }
 }
 
@@ -65,7 +65,7 @@ fn severity_is_learnt_by_name(kind: Kind) {
 
 fn what_several_decide_is_nobodys(kind: Kind) {
     let mut life = judged(kind, &Config { quorum: 2, ..config() });
-    assert!(life.clerk.replica.learner.jury().seen().used > 0);
+    assert!(life.writer.replica.learner.jury().seen().used > 0);
     assert_eq!(standings(&life), []);
     is_right(&mut life);
 }
@@ -73,14 +73,14 @@ fn what_several_decide_is_nobodys(kind: Kind) {
 fn the_last_word_is_nobody_elses(kind: Kind) {
     let mut life = judged(kind, &config());
     // An appeal against what was learnt from ann: the log is folded again, and what she said of it is not hers any more.
-    let appeal = NewVerdict { source: Source::Appeal, ..verdict("appeal", "i0", "olga", 4.0) };
+    let appeal = NewVerdict { source: VerdictSource::Appeal, ..verdict("appeal", "i0", "olga", 4.0) };
     life.ask(Request::Verdicts(vec![appeal])).unwrap();
     // She changes her own mind about another, after the undo window: what was learnt is revised, and whose the last word was is not told either.
     let again = NewVerdict { revises: Some("ann2".into()), ..verdict("ann2b", "i2", "ann", 1.0) };
     life.ask(Request::Verdicts(vec![again])).unwrap();
     life.pass(60);
-    life.ask(Request::Configure(Change { k: Some(8), ..Change::default() })).unwrap();
-    life.clerk.freshen().unwrap();
+    life.ask(Request::Configure(ConfigChange { k: Some(8), ..ConfigChange::default() })).unwrap();
+    life.writer.freshen().unwrap();
     let all = standings(&life);
     let labels = |who: Option<Reviewer>| all.iter().find(|one| one.reviewer == who).map(|one| one.labels);
     assert_eq!(labels(Some(Reviewer::named("ann"))), Some(58), "{all:?}");

@@ -4,7 +4,7 @@ use super::home::{Home, Kind, asked, on_both, tell};
 use super::life::{Life, config};
 use crate::store::schema;
 use crate::store::sqlite::{FILE, Sqlite};
-use crate::{Desk, Error, Place, backup, rebuild, restore, verify};
+use crate::{EmbeddedQueue, Error, StoreLocation, backup, rebuild, restore, verify};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -21,12 +21,12 @@ on_both!(
 /// The tables and indices of a database, in words.
 fn schema_of(home: &Home) -> String {
     match &home.place {
-        Place::Folder(folder) => {
+        StoreLocation::Folder(folder) => {
             let db = rusqlite::Connection::open(folder.join(FILE)).unwrap();
             let words = "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY name)";
             db.query_row(words, [], |row| row.get(0)).unwrap()
         }
-        Place::Database(url) => asked(
+        StoreLocation::Database(url) => asked(
             url,
             "SELECT string_agg(line, ';' ORDER BY line) FROM (SELECT table_name || '.' || column_name || ' ' || data_type || is_nullable || is_identity AS line FROM information_schema.columns WHERE table_schema = 'jurybox' UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'jurybox') AS lines",
         ),
@@ -37,8 +37,8 @@ fn schema_of(home: &Home) -> String {
 fn first_version(kind: Kind) -> Home {
     let mut life = Life::new(kind, 3, &config());
     life.live(150);
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    let Life { writer, home, .. } = life;
+    drop(writer);
     // What later versions added, in their own words, taken away again: the first version is what is left.
     for index in [
         "items_open",
@@ -69,10 +69,10 @@ fn first_version(kind: Kind) -> Home {
 
 fn set_version(home: &Home, version: i64) {
     match &home.place {
-        Place::Folder(_) => {
+        StoreLocation::Folder(_) => {
             home.change(&format!("PRAGMA user_version = {version}"));
         }
-        Place::Database(_) => assert_eq!(home.change(&format!("UPDATE version SET version = {version}")), 1),
+        StoreLocation::Database(_) => assert_eq!(home.change(&format!("UPDATE version SET version = {version}")), 1),
     }
 }
 
@@ -81,12 +81,12 @@ fn records_of_the_first_version_are_brought_up_to_date_and_say_the_same(kind: Ki
     // The first version alone makes just this.
     let first = Home::new(kind);
     match &first.place {
-        Place::Folder(folder) => {
+        StoreLocation::Folder(folder) => {
             let db = rusqlite::Connection::open(folder.join(FILE)).unwrap();
             db.execute_batch(&schema::for_sqlite(schema::MIGRATIONS[0])).unwrap();
             assert!(Sqlite::open_to_read(home.folder()).unwrap_err().to_string().contains("version 1"));
         }
-        Place::Database(url) => {
+        StoreLocation::Database(url) => {
             tell(url, "CREATE SCHEMA jurybox");
             tell(url, "CREATE TABLE jurybox.version(version BIGINT NOT NULL)");
             for statement in schema::for_postgres(schema::MIGRATIONS[0]).split_inclusive(';') {
@@ -107,7 +107,7 @@ fn records_of_the_first_version_are_brought_up_to_date_and_say_the_same(kind: Ki
             }
         });
     }
-    assert!(Desk::open(&home.place, None, Duration::ZERO).is_ok());
+    assert!(EmbeddedQueue::open(&home.place, None, Duration::ZERO).is_ok());
     assert_eq!(verify(&home.place).unwrap(), before);
     let new = Home::new(kind);
     drop(new.place.open(Duration::ZERO).unwrap());
@@ -124,12 +124,12 @@ fn seals_are_owed_from_where_an_earlier_program_has_stopped(kind: Kind) {
     };
     assert_eq!(strip(&home, 20), 20);
     let old = verify(&home.place).unwrap().remove(0);
-    assert!(old.is_sound() && old.sealed_from == 21 && old.unsealed >= 20, "{old:#?}");
+    assert!(old.is_ok() && old.sealed_from == 21 && old.unsealed >= 20, "{old:#?}");
     drop(home.place.open(Duration::ZERO).unwrap());
     assert_eq!(verify(&home.place).unwrap().remove(0), old);
     strip(&home, 23);
     let told = verify(&home.place).unwrap().remove(0);
-    assert!(!told.is_sound() && told.sealed_from == 21, "{told:#?}");
+    assert!(!told.is_ok() && told.sealed_from == 21, "{told:#?}");
     assert!(told.problems[0].contains("has no seal, and from entry 21 on"), "{told:#?}");
     assert_eq!(told.problems.len() as u64, told.unsealed - old.unsealed);
 
@@ -140,7 +140,7 @@ fn seals_are_owed_from_where_an_earlier_program_has_stopped(kind: Kind) {
     drop(bare.place.open(Duration::ZERO).unwrap());
     let checked = verify(&bare.place).unwrap().remove(0);
     assert!(
-        checked.is_sound() && (checked.sealed_from, checked.unsealed) == (head + 1, head),
+        checked.is_ok() && (checked.sealed_from, checked.unsealed) == (head + 1, head),
         "{checked:#?}"
     );
     // Seals can be owed from the next entry on at the latest.
@@ -182,12 +182,12 @@ fn a_folder_that_cannot_be_looked_into_is_not_said_to_be_empty() {
     let circle = aside.path().join("circle");
     std::os::unix::fs::symlink("circle", &circle).unwrap();
     for told in
-        [Desk::open(&circle, None, Duration::ZERO).map(drop), backup(&circle, &aside.path().join("copy"))]
+        [EmbeddedQueue::open(&circle, None, Duration::ZERO).map(drop), backup(&circle, &aside.path().join("copy"))]
     {
         let told = told.unwrap_err().to_string();
         assert!(told.contains("cannot be seen"), "{told}");
     }
-    let told = Desk::open(aside.path(), None, Duration::ZERO).map(drop).unwrap_err().to_string();
+    let told = EmbeddedQueue::open(aside.path(), None, Duration::ZERO).map(drop).unwrap_err().to_string();
     assert!(told.contains("there is no desk in this folder"), "{told}");
 }
 
@@ -243,7 +243,7 @@ fn a_pipe_in_place_of_a_file_is_not_waited_for() {
         let aside = tempfile::tempdir().unwrap();
         let pipe = aside.path().join(name);
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let told = Desk::create(aside.path(), "q", &config(), Duration::ZERO).map(drop).unwrap_err();
+        let told = EmbeddedQueue::create(aside.path(), "q", &config(), Duration::ZERO).map(drop).unwrap_err();
         assert!(told.to_string().contains("this is no file"), "{told}");
         if name == FILE {
             let told = backup(aside.path(), &aside.path().join("copy")).unwrap_err();
@@ -323,9 +323,9 @@ fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
 fn a_rebuild_gives_the_bytes_of_a_checkpoint_and_tells_of_one_that_is_wrong(kind: Kind) {
     let mut life = Life::new(kind, 8, &config());
     life.live(150);
-    let queue = life.clerk.queue();
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    let queue = life.writer.queue();
+    let Life { writer, home, .. } = life;
+    drop(writer);
     let first = rebuild(&home.place, None, None, Duration::ZERO).unwrap();
     let again = rebuild(&home.place, None, None, Duration::ZERO).unwrap();
     assert_eq!((first.sha256.clone(), again.checkpoints), (again.sha256, 1));
@@ -339,7 +339,7 @@ fn a_rebuild_gives_the_bytes_of_a_checkpoint_and_tells_of_one_that_is_wrong(kind
 #[test]
 fn a_copy_is_one_snapshot_however_often_others_commit_meanwhile() {
     let home = Home::new(Kind::Sqlite);
-    let desk = Desk::create(home.folder(), "q", &config(), Duration::ZERO).unwrap();
+    let desk = EmbeddedQueue::create(home.folder(), "q", &config(), Duration::ZERO).unwrap();
     // 20 MB: several times what was once copied between two looks at the journal.
     home.change(
         "INSERT INTO payloads WITH RECURSIVE row(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row WHERE n < 200) SELECT 1, n, hex(zeroblob(50000)), NULL FROM row",
@@ -372,8 +372,8 @@ fn a_queue_that_was_deleted_is_cleared_away_step_by_step(kind: Kind) {
     let now = store.now().unwrap();
     let queue = crate::create::create(store.as_mut(), "q", &config(), "test", now).unwrap();
     crate::create::create(store.as_mut(), "other", &config(), "test", now).unwrap();
-    let mut clerk =
-        crate::clerk::Clerk::open(store.another(crate::store::Purpose::Write).unwrap(), queue.id).unwrap();
+    let mut writer =
+        crate::queue_writer::QueueWriter::open(store.another(crate::store::Purpose::Write).unwrap(), queue.id).unwrap();
     for batch in 0..3 {
         let item = |i| crate::NewItem {
             id: format!("x{batch} {i}"),
@@ -382,9 +382,9 @@ fn a_queue_that_was_deleted_is_cleared_away_step_by_step(kind: Kind) {
             ..crate::NewItem::default()
         };
         let items = crate::Request::Items((0..2000).map(item).collect());
-        clerk.answer(&[crate::Call::new("test", items)]).remove(0).unwrap();
+        writer.answer(&[crate::Call::new("test", items)]).remove(0).unwrap();
     }
-    drop(clerk);
+    drop(writer);
     let size = |store: &mut dyn crate::store::Store| {
         assert!(store.scrub().unwrap());
         std::fs::metadata(home.folder().join(FILE)).unwrap().len()
@@ -393,7 +393,7 @@ fn a_queue_that_was_deleted_is_cleared_away_step_by_step(kind: Kind) {
     store.delete_queue(queue.id, None).unwrap();
     let sound = || {
         let checked = verify(&home.place).unwrap();
-        assert!(checked.len() == 1 && checked[0].queue == "other" && checked[0].is_sound(), "{checked:#?}");
+        assert!(checked.len() == 1 && checked[0].queue == "other" && checked[0].is_ok(), "{checked:#?}");
     };
     sound();
     let mut steps = 0;
@@ -417,7 +417,7 @@ fn a_queue_that_was_deleted_is_cleared_away_step_by_step(kind: Kind) {
 fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     let mut life = Life::new(kind, 5, &config());
     life.live(150);
-    let before = life.clerk.replica.board.at + 1;
+    let before = life.writer.replica.live.at + 1;
     let aside = tempfile::tempdir().unwrap();
     let to = aside.path().join("archive");
     let archive = |home: &Home, before, only| crate::archive(&home.place, &to, before, only, Duration::ZERO);
@@ -428,13 +428,13 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     let close =
         crate::Request::Close { filter: crate::Filter::default(), before: None, reason: "done".into() };
     life.ask(close).unwrap();
-    let mut store = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
+    let mut store = life.writer.another_store(crate::store::Purpose::Write).unwrap();
     let now = store.now().unwrap();
     crate::create::create(store.as_mut(), "other", &config(), "test", now).unwrap();
     let late = archive(&life.home, 0, Some("q")).unwrap_err();
     assert!(late.to_string().contains("since that time"), "{late}");
     // A command was killed after its copy, and the queue has gone on: the copy is made anew.
-    let row = crate::store::QueueRow { id: life.clerk.queue(), name: "q".into() };
+    let row = crate::store::QueueRow { id: life.writer.queue(), name: "q".into() };
     let begun = store.begin_reading(row.id).unwrap();
     let mut copy = Sqlite::open(&to, Duration::ZERO).unwrap();
     crate::archive::copy(store.as_mut(), &mut copy, &row, begun).unwrap();
@@ -445,10 +445,10 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     let close =
         crate::Request::Close { filter: crate::Filter::default(), before: None, reason: "done".into() };
     life.ask(close).unwrap();
-    let head = life.clerk.replica.board.seq;
+    let head = life.writer.replica.live.seq;
     let was = verify(&life.home.place).unwrap();
-    let exported = life.clerk.exported(0, 1000).unwrap();
-    let before = life.clerk.replica.board.at + 1;
+    let exported = life.writer.exported(0, 1000).unwrap();
+    let before = life.writer.replica.live.at + 1;
     let empty = archive(&life.home, before, Some("other")).unwrap_err();
     assert!(empty.to_string().contains("no items"), "{empty}");
     if kind == Kind::Sqlite {
@@ -456,15 +456,15 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
         assert!(itself.unwrap_err().to_string().contains("of itself"));
     }
     let archived = archive(&life.home, before, Some("q")).unwrap();
-    assert_eq!(archived, [crate::Archived { queue: "q".into(), entries: head }]);
+    assert_eq!(archived, [crate::ArchivedQueue { queue: "q".into(), entries: head }]);
     // The records of both are whole, and say what they said.
     let checked = verify(to.as_path()).unwrap();
     assert_eq!(checked, [was[0].clone()]);
-    assert!(checked[0].is_sound() && checked[0].claims > 0, "{checked:#?}");
+    assert!(checked[0].is_ok() && checked[0].claims > 0, "{checked:#?}");
     let left = verify(&life.home.place).unwrap();
-    assert!(left.len() == 1 && left[0].queue == "other" && left[0].is_sound(), "{left:#?}");
+    assert!(left.len() == 1 && left[0].queue == "other" && left[0].is_ok(), "{left:#?}");
     assert_eq!(life.home.change("UPDATE verdicts SET i = i"), 0);
-    let mut desk = Desk::open(to.as_path(), Some("q"), Duration::ZERO).unwrap();
+    let mut desk = EmbeddedQueue::open(to.as_path(), Some("q"), Duration::ZERO).unwrap();
     let again = desk.exported(0, 1000).unwrap();
     assert_eq!(format!("{:?}", again.items), format!("{:?}", exported.items));
     // Whoever had it open is told that it is gone.

@@ -15,21 +15,21 @@ fn item(id: &str) -> NewItem {
 fn a_lease_that_ran_out_is_in_nobodys_hands_though_nothing_has_happened_since(kind: Kind) {
     let mut life = Life::new(kind, 1, &config());
     life.ask(Request::Items(vec![item("x"), item("y"), item("z")])).unwrap();
-    life.clerk.freshen().unwrap();
+    life.writer.freshen().unwrap();
     life.ask(Request::Claim { reviewer: "ann".into(), k: Some(3), filter: Filter::default() }).unwrap();
     let counts = |life: &mut Life| {
-        let counts = life.clerk.counts();
+        let counts = life.writer.counts();
         (counts.pending, counts.leased)
     };
-    let in_turn = |life: &mut Life| life.clerk.as_of_now(|board, _| board.in_turn(&Filter::default(), 0, 9));
-    let oldest = |life: &mut Life| life.clerk.as_of_now(|board, _| board.pulse(0, 0).oldest.is_some());
-    let before = life.clerk.replica.board.to_bytes();
+    let in_turn = |life: &mut Life| life.writer.as_of_now(|live, _| live.in_turn(&Filter::default(), 0, 9));
+    let oldest = |life: &mut Life| life.writer.as_of_now(|live, _| live.pulse(0, 0).oldest.is_some());
+    let before = life.writer.replica.live.to_bytes();
     assert_eq!((counts(&mut life), in_turn(&mut life)), ((0, 3), vec![]));
     assert!(!oldest(&mut life));
     life.pass(i64::from(config().lease_seconds) + 1);
     assert_eq!((counts(&mut life), in_turn(&mut life)), ((3, 0), vec![1, 2, 3]));
     assert!(oldest(&mut life));
-    assert!(life.clerk.replica.board.to_bytes() == before, "whoever looks changes nothing");
+    assert!(life.writer.replica.live.to_bytes() == before, "whoever looks changes nothing");
 }
 
 #[test]

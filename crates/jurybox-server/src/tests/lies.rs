@@ -3,7 +3,7 @@
 use super::home::{Home, Kind, on_both};
 use super::life::{Life, config, verdict};
 use crate::store::sqlite::FILE;
-use crate::{Change, Checked, Config, Filter, Request, Rewards, rebuild, verify};
+use crate::{ConfigChange, QueueVerification, Config, Filter, Request, VerdictScale, rebuild, verify};
 use std::time::Duration;
 
 on_both!(
@@ -198,35 +198,35 @@ fn honest(kind: Kind) -> Home {
 }
 
 fn lived(kind: Kind, seed: u64) -> Option<Home> {
-    let mut life = Life::new(kind, seed, &Config { audit_rate: 0.0, ..config() });
+    let mut life = Life::new(kind, seed, &Config { random_check_rate: 0.0, ..config() });
     for _ in 0..3 {
         life.live(100);
-        life.clerk.freshen().unwrap();
+        life.writer.freshen().unwrap();
     }
     life.pass(60);
     // Under weights that are fixed no model is asked, and which one is named is of no account.
-    let learnt = Change {
+    let learnt = ConfigChange {
         muted: Some(Vec::new()),
         weights: Some(std::collections::BTreeMap::new()),
-        ..Change::default()
+        ..ConfigChange::default()
     };
     life.ask(Request::Configure(learnt)).unwrap();
     for reviewer in ["r8", "r9"] {
         life.ask(Request::Claim { reviewer: reviewer.into(), k: Some(4), filter: Filter::default() })
             .unwrap();
     }
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    let Life { writer, home, .. } = life;
+    drop(writer);
     rebuild(&home.place, None, None, Duration::ZERO).unwrap();
     let checked = verify(&home.place).unwrap();
-    assert!(checked.iter().all(Checked::is_sound), "{checked:#?}");
+    assert!(checked.iter().all(QueueVerification::is_ok), "{checked:#?}");
     assert_eq!(checked[0].checkpoints, 1);
     (checked[0].unprovable == 0).then_some(home)
 }
 
 fn assert_found(home: &Home, what: &str, words: &str) {
     let checked = verify(&home.place).unwrap().remove(0);
-    assert!(!checked.is_sound(), "{what}, and nobody noticed");
+    assert!(!checked.is_ok(), "{what}, and nobody noticed");
     assert!(
         checked.problems.iter().any(|problem| problem.contains(words)),
         "{what}: nobody says `{words}`: {:#?}",
@@ -259,13 +259,13 @@ fn a_checkpoint_that_has_learnt_something_else_is_found_by_the_checker_and_by_a_
     drop(db);
     assert_found(&home, "a checkpoint is another", "has learnt something else");
     assert_eq!(rebuild(&home.place, None, None, Duration::ZERO).unwrap().mismatches.len(), 1);
-    assert!(verify(&home.place).unwrap()[0].is_sound(), "it has been replaced");
+    assert!(verify(&home.place).unwrap()[0].is_ok(), "it has been replaced");
 }
 
 fn an_erasure_leaves_provable_what_does_not_depend_on_it(kind: Kind) {
     let evaluators = jurybox::Evaluators::new(["a"]).unwrap();
     let policy = "average".parse().unwrap();
-    let mut life = Life::new(kind, 1, &Config { policy, audit_rate: 0.0, ..Config::new(evaluators) });
+    let mut life = Life::new(kind, 1, &Config { policy, random_check_rate: 0.0, ..Config::new(evaluators) });
     let item = |id: &str, a: f64| {
         let scores = [("a".to_string(), Some(a))].into();
         crate::NewItem { id: id.into(), scores, ..crate::NewItem::default() }
@@ -274,7 +274,7 @@ fn an_erasure_leaves_provable_what_does_not_depend_on_it(kind: Kind) {
         |reviewer: &str| Request::Claim { reviewer: reviewer.into(), k: Some(2), filter: Filter::default() };
     let proved = |life: &Life| {
         let checked = verify(&life.home.place).unwrap().remove(0);
-        assert!(checked.is_sound(), "{checked:#?}");
+        assert!(checked.is_ok(), "{checked:#?}");
         (checked.exact, checked.unprovable, checked.model_gone)
     };
     life.ask(Request::Items((0..10).map(|n| item(&format!("x{n}"), f64::from(n))).collect())).unwrap();
@@ -284,7 +284,7 @@ fn an_erasure_leaves_provable_what_does_not_depend_on_it(kind: Kind) {
     life.ask(Request::Items(vec![item("late", 5.0)])).unwrap();
     life.ask(Request::Erase { items: vec!["late".into()] }).unwrap();
     assert_eq!(proved(&life), (2, 0, 0));
-    life.clerk.freshen().unwrap();
+    life.writer.freshen().unwrap();
     life.ask(claim("cid")).unwrap();
     assert_eq!(proved(&life), (3, 0, 0));
     // What came in after the model was made, and could have been given out.
@@ -296,8 +296,8 @@ fn an_erasure_leaves_provable_what_does_not_depend_on_it(kind: Kind) {
     life.ask(Request::Erase { items: vec!["x0".into()] }).unwrap();
     let (exact, unprovable, _) = proved(&life);
     assert!(exact < 3 && exact + unprovable == 4, "{exact} {unprovable}");
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    let Life { writer, home, .. } = life;
+    drop(writer);
     for (what, lie, words) in [
         ("values are others", "UPDATE claims SET value = -value", ""),
         ("probabilities are others", "UPDATE claims SET probability = 0.5", "0.5 is written"),
@@ -313,7 +313,7 @@ fn an_erasure_leaves_provable_what_does_not_depend_on_it(kind: Kind) {
 
 fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
     let (policy, scale) =
-        ("average".parse().unwrap(), Rewards { lowest: 0.0, highest: 1.0, labels: [].into() });
+        ("average".parse().unwrap(), VerdictScale { lowest: 0.0, highest: 1.0, labels: [].into() });
     let mut life = Life::new(kind, 1, &Config { policy, reward: Some(scale), undo_seconds: 30, ..config() });
     let item = |n: u64| crate::NewItem {
         id: format!("x{n}"),
@@ -339,10 +339,10 @@ fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
     life.ask(claim).unwrap();
     // Of the second 64 items one is erased: of those nothing can be said any more, and of all others it can.
     life.ask(Request::Erase { items: vec!["x100".into()] }).unwrap();
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    let Life { writer, home, .. } = life;
+    drop(writer);
     let checked = verify(&home.place).unwrap().remove(0);
-    assert!(checked.is_sound() && checked.unsealed == 0, "{checked:#?}");
+    assert!(checked.is_ok() && checked.unsealed == 0, "{checked:#?}");
     let (entry, items) =
         ("it is not as it was written", "its items are not as they were written (1 to 64 of 130)");
     let verdicts = "its verdicts are not as they were written (1 to 5 of 5)";

@@ -1,14 +1,14 @@
 //! A random life of a queue: items, claims, verdicts, revisions, evaluators that come and go, leases that run out.
 
 use super::home::{Home, Kind};
-use crate::Place;
-use crate::clerk::Clerk;
-use crate::line::Address;
-use crate::request::{Answer, Call, Change, NewItem, NewVerdict, Request};
+use crate::StoreLocation;
+use crate::queue_writer::QueueWriter;
+use crate::pg_connection::Address;
+use crate::request::{Answer, Call, ConfigChange, NewItem, NewVerdict, Request};
 use crate::store::postgres::Postgres;
 use crate::store::sqlite::Sqlite;
 use crate::store::{Fault, Store};
-use crate::{Config, Error, Filter, Source};
+use crate::{Config, Error, Filter, VerdictSource};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// A queue in a folder, with a clock that is moved by hand.
 pub(crate) struct Life {
-    pub(crate) clerk: Clerk,
+    pub(crate) writer: QueueWriter,
     pub(crate) ahead: Arc<AtomicI64>,
     pub(crate) home: Home,
     pub(crate) fault: Arc<std::sync::Mutex<Option<Fault>>>,
@@ -33,7 +33,7 @@ pub(crate) fn config() -> Config {
     Config {
         k: 3,
         lease_seconds: 30,
-        audit_rate: 0.1,
+        random_check_rate: 0.1,
         ageing_per_day: 0.5,
         ..Config::new(Evaluators::new(["a", "b", "c"]).unwrap())
     }
@@ -49,12 +49,12 @@ impl Life {
     pub(crate) fn new(kind: Kind, seed: u64, config: &Config) -> Self {
         let home = Home::new(kind);
         let (mut store, ahead, fault): (Box<dyn Store>, _, _) = match &home.place {
-            Place::Folder(folder) => {
+            StoreLocation::Folder(folder) => {
                 let store = Sqlite::open(folder, Duration::ZERO).unwrap();
                 let (ahead, fault) = (store.ahead(), store.fault.clone());
                 (Box::new(store), ahead, fault)
             }
-            Place::Database(url) => {
+            StoreLocation::Database(url) => {
                 let store = Postgres::open(Address::parse(url).unwrap(), Duration::ZERO).unwrap();
                 let (ahead, fault) = (store.ahead(), store.fault.clone());
                 (Box::new(store), ahead, fault)
@@ -62,9 +62,9 @@ impl Life {
         };
         let now = store.now().unwrap();
         let queue = crate::create::create(store.as_mut(), "q", config, "test", now).unwrap();
-        let clerk = Clerk::open(store, queue.id).unwrap();
+        let writer = QueueWriter::open(store, queue.id).unwrap();
         Life {
-            clerk,
+            writer,
             ahead,
             home,
             fault,
@@ -87,17 +87,17 @@ impl Life {
     }
 
     pub(crate) fn ask(&mut self, request: Request) -> Result<Answer, Error> {
-        self.clerk.answer(&[Call::new("test", request)]).remove(0)
+        self.writer.answer(&[Call::new("test", request)]).remove(0)
     }
 
     /// Time passes.
     pub(crate) fn pass(&mut self, seconds: i64) {
         self.ahead.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
-        self.clerk.trust_clock();
+        self.writer.trust_clock();
     }
 
     fn evaluators(&self) -> Vec<String> {
-        self.clerk.replica.board.config.evaluators.names().map(String::from).collect()
+        self.writer.replica.live.config.evaluators.names().map(String::from).collect()
     }
 
     fn new_items(&mut self) -> Request {
@@ -121,7 +121,7 @@ impl Life {
             let tongue = ["en", "de", "fr"][self.draw(3) as usize];
             item.tags.insert("language".into(), tongue.into());
             if self.draw(20) == 0 {
-                item.due = Some(self.clerk.replica.board.at + self.draw(60).cast_signed() * 1_000_000);
+                item.due = Some(self.writer.replica.live.at + self.draw(60).cast_signed() * 1_000_000);
             }
             if self.draw(4) == 0 {
                 item.payload = Some(serde_json::json!({ "text": id }).into());
@@ -200,7 +200,7 @@ impl Life {
                 let (_, item, _) = self.given[at].clone();
                 self.verdicts += 1;
                 let (id, reward) = (format!("v{}", self.verdicts), self.draw(2) as f64);
-                let source = if self.draw(2) == 0 { Source::Appeal } else { Source::Automatic };
+                let source = if self.draw(2) == 0 { VerdictSource::Appeal } else { VerdictSource::Automatic };
                 Request::Verdicts(vec![NewVerdict {
                     id,
                     item,
@@ -213,9 +213,9 @@ impl Life {
             36 if self.draw(6) == 0 => {
                 let names: &[&str] = [&["a", "b", "c"][..], &["a", "b"], &["a", "b", "d"], &["d", "a", "c"]]
                     [self.draw(4) as usize];
-                Request::Configure(Change {
+                Request::Configure(ConfigChange {
                     evaluators: Some(Evaluators::new(names.iter().copied()).unwrap()),
-                    ..Change::default()
+                    ..ConfigChange::default()
                 })
             }
             37 if self.draw(6) == 0 && self.items > 0 => {
@@ -224,7 +224,7 @@ impl Life {
             38 if self.draw(6) == 0 => {
                 let mut filter = Filter::default();
                 filter.0.insert("language".into(), vec!["de".into()]);
-                let before = Some(self.clerk.replica.board.at - 40_000_000);
+                let before = Some(self.writer.replica.live.at - 40_000_000);
                 Request::Close { filter, before, reason: "too old".into() }
             }
             39 if self.draw(4) == 0 => {
@@ -236,13 +236,13 @@ impl Life {
                 } else {
                     [(one(self), self.share()), (one(self), -1.0)].into()
                 };
-                Request::Configure(Change { muted: Some(muted), weights: Some(weights), ..Change::default() })
+                Request::Configure(ConfigChange { muted: Some(muted), weights: Some(weights), ..ConfigChange::default() })
             }
             _ => {
                 let seconds = self.draw(25).cast_signed();
                 self.pass(seconds);
                 if self.draw(2) == 0 {
-                    self.clerk.settle().unwrap();
+                    self.writer.settle().unwrap();
                 }
                 return None;
             }
@@ -266,7 +266,7 @@ impl Life {
                 Err(error) => panic!("step {step}: {error}: {request:?}"),
             }
             if self.draw(7) == 0 {
-                self.clerk.freshen().unwrap();
+                self.writer.freshen().unwrap();
             }
         }
     }

@@ -61,7 +61,7 @@ fn a_page_of_the_log_is_bounded_by_items_too(kind: Kind) {
     }
     let (mut after, mut pages) = (0, Vec::new());
     loop {
-        let page = queue.happened(after, 100).unwrap();
+        let page = queue.activity(after, 100).unwrap();
         let Some(last) = page.last() else { break };
         after = last.seq;
         pages.push(page.iter().map(|event| event.items.len()).collect::<Vec<_>>());
@@ -73,12 +73,12 @@ fn the_log_is_read_while_the_clerk_is_busy(kind: Kind) {
     let home = Home::new(kind);
     let (_service, queue) = opened(&home);
     sent(&queue, vec![item("x", 0.5, None)]);
-    assert_eq!(queue.happened(0, 9).unwrap().len(), 2);
+    assert_eq!(queue.activity(0, 9).unwrap().len(), 2);
     // The clerk does something else until it is let go.
     let ((let_go, wait), (told, tell)) = (channel::<()>(), channel());
     queue.peek(Box::new(move |_| wait.recv().unwrap_or_default())).unwrap();
     let reader = queue.clone();
-    let reading = std::thread::spawn(move || told.send(reader.happened(0, 9).unwrap().len()));
+    let reading = std::thread::spawn(move || told.send(reader.activity(0, 9).unwrap().len()));
     let read = tell.recv_timeout(Duration::from_secs(30));
     drop(let_go);
     reading.join().unwrap().unwrap();

@@ -2,19 +2,19 @@
 
 use super::home::{Kind, on_both};
 use super::life::{Life, config};
-use crate::{Answer, Checked, Config, Filter, NewItem, Request, verify};
+use crate::{Answer, QueueVerification, Config, Filter, NewItem, Request, verify};
 
 on_both!(audits_are_their_share_of_what_is_claimed_however_few_at_a_time);
 
-fn plain(kind: Kind, audit_share: f64) -> Life {
-    let config = Config { audit_rate: 0.5, audit_share, ageing_per_day: 0.0, ..config() };
+fn plain(kind: Kind, random_check_share: f64) -> Life {
+    let config = Config { random_check_rate: 0.5, random_check_share, ageing_per_day: 0.0, ..config() };
     let mut life = Life::new(kind, 1, &config);
     let items = (0..1500).map(|i| {
         let scores = ["a", "b", "c"].map(|name| (name.to_string(), Some(f64::from(i)))).into();
         NewItem { id: format!("x{i}"), scores, ..NewItem::default() }
     });
     life.ask(Request::Items(items.collect())).unwrap();
-    life.clerk.freshen().unwrap();
+    life.writer.freshen().unwrap();
     life
 }
 
@@ -25,25 +25,25 @@ fn claim(life: &mut Life, k: u32, times: u32) -> Vec<usize> {
         let claim = Request::Claim { reviewer, k: Some(k), filter: Filter::default() };
         let Answer::Claims { claims, .. } = life.ask(claim).unwrap() else { panic!("no claims") };
         assert_eq!(claims.len(), k as usize);
-        claims.iter().filter(|claim| claim.explored).count()
+        claims.iter().filter(|claim| claim.random_check).count()
     });
     times.collect()
 }
 
-fn checked(life: &Life) -> Checked {
+fn checked(life: &Life) -> QueueVerification {
     verify(&life.home.place).unwrap().remove(0)
 }
 
 fn audits_are_their_share_of_what_is_claimed_however_few_at_a_time(kind: Kind) {
     for (share, k, times) in [(0.25, 1, 240), (0.25, 3, 80), (0.1, 5, 60)] {
         let mut life = plain(kind, share);
-        let audits: usize = claim(&mut life, k, times).iter().sum();
+        let random_checks: usize = claim(&mut life, k, times).iter().sum();
         // The draws of so many claims are within four standard deviations of what they should come to.
         let room = f64::from(k) * share;
         let (mean, chance) = (f64::from(times) * room, room.fract());
         let off = (f64::from(times) * chance * (1.0 - chance)).sqrt() * 4.0;
-        assert!((audits as f64 - mean).abs() <= off, "k = {k}, {share}: {audits}, and it should be {mean}");
-        assert!(checked(&life).is_sound(), "{:#?}", checked(&life));
+        assert!((random_checks as f64 - mean).abs() <= off, "k = {k}, {share}: {random_checks}, and it should be {mean}");
+        assert!(checked(&life).is_ok(), "{:#?}", checked(&life));
     }
     // Where it is a whole number there is nothing to be drawn.
     let mut life = plain(kind, 0.25);
@@ -56,9 +56,9 @@ fn audits_are_their_share_of_what_is_claimed_however_few_at_a_time(kind: Kind) {
 #[test]
 fn a_claim_is_held_to_the_rule_that_its_entry_names() {
     let mut life = plain(Kind::Sqlite, 0.25);
-    let begun = life.clerk.replica.board.seq;
-    let audits = claim(&mut life, 3, 20);
-    let seq_of = |many: usize| begun + 1 + audits.iter().position(|found| *found == many).unwrap() as u64;
+    let begun = life.writer.replica.live.seq;
+    let random_checks = claim(&mut life, 3, 20);
+    let seq_of = |many: usize| begun + 1 + random_checks.iter().position(|found| *found == many).unwrap() as u64;
     let (with, without) = (seq_of(1), seq_of(0));
     // Without seals, which earlier programs had not either.
     life.home.change("UPDATE log SET body = json_remove(body, '$.seal', '$.rows')");
@@ -67,7 +67,7 @@ fn a_claim_is_held_to_the_rule_that_its_entry_names() {
         assert_eq!(life.home.change(&format!("UPDATE log SET body = {words} WHERE seq = {seq}")), 1);
     };
     rewrite("json_remove(body, '$.audits')", with);
-    assert!(checked(&life).is_sound(), "{:#?}", checked(&life));
+    assert!(checked(&life).is_ok(), "{:#?}", checked(&life));
     rewrite("json_set(body, '$.audits', 1)", without);
     let problems = checked(&life).problems;
     assert!(problems[0].contains("room for 0 audits, and 1 is written"), "{problems:?}");

@@ -1,7 +1,7 @@
 //! What is said of evaluators that change: how much they add now and added then, and since when there is an alarm.
 
 use super::home::{Home, Kind, on_both};
-use crate::{Call, Config, Evaluated, NewItem, Noticed, Queue, Request, Service};
+use crate::{Call, Config, EvaluatorSummary, NewItem, DriftIncident, Queue, Request, Service};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ impl Rounds<'_> {
 }
 
 /// What is known of the evaluators once the model has come to the end of the log.
-fn evaluated(queue: &Queue) -> Vec<Evaluated> {
+fn evaluated(queue: &Queue) -> Vec<EvaluatorSummary> {
     let patience = Instant::now();
     loop {
         let (head, model) = (queue.standing().unwrap().head, queue.model().unwrap());
@@ -77,7 +77,7 @@ fn influence_goes_by_the_last_items(kind: Kind) {
     let after = evaluated(&queue)[0].spread.unwrap();
     assert!((after - 17_f64.sqrt()).abs() < 0.2, "{after}");
     let model = queue.model().unwrap();
-    let pulls = queue.trusted_by(&model).unwrap().unwrap().pulls;
+    let pulls = queue.influence_by(&model).unwrap().unwrap().pulls;
     let all = evaluated(&queue);
     assert_eq!(pulls.len(), 4);
     for ((name, pull), of) in pulls.iter().zip(&all) {
@@ -121,22 +121,22 @@ fn what_changes_and_comes_back_is_noticed_twice(kind: Kind) {
     let home = Home::new(kind);
     let (_service, queue) = opened(&home, "adaptive(forget=true)");
     let mut rounds = Rounds { queue: &queue, sent: 0 };
-    let noticed = || -> Vec<Noticed> {
+    let drift_incidents = || -> Vec<DriftIncident> {
         evaluated(&queue);
-        let all = queue.noticed(&queue.model().unwrap()).unwrap();
-        all.into_iter().filter(|noticed| noticed.evaluator == "a").collect()
+        let all = queue.drift_incidents(&queue.model().unwrap()).unwrap();
+        all.into_iter().filter(|drift_incidents| drift_incidents.evaluator == "a").collect()
     };
     (0..5).for_each(|_| rounds.send_eight(1.0));
-    assert_eq!(noticed(), []);
+    assert_eq!(drift_incidents(), []);
     for (noise, many) in [(8.0, 1), (1.0, 2)] {
         let seen = (0..30).any(|_| {
             rounds.send_eight(noise);
-            noticed().len() == many
+            drift_incidents().len() == many
         });
-        assert!(seen, "{many} changes are noticed: {:?}", noticed());
+        assert!(seen, "{many} changes are noticed: {:?}", drift_incidents());
         (0..3).for_each(|_| rounds.send_eight(noise));
     }
-    let all = noticed();
+    let all = drift_incidents();
     let [back, away] = &all[..] else { panic!("{all:?}") };
     assert!(away.raised.entry < back.raised.entry && away.raised.at < back.raised.since, "{all:?}");
     let of = evaluated(&queue).swap_remove(0);

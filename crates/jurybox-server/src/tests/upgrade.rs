@@ -4,7 +4,7 @@ use super::home::{Home, Kind, on_both, tell};
 use super::life::{Life, config, verdict};
 use crate::request::{Answer, Call, NewItem, Request};
 use crate::store::schema::{RULES, VERSION};
-use crate::{Change, Checked, Config, Error, Filter, Service, verify};
+use crate::{ConfigChange, QueueVerification, Config, Error, Filter, Service, verify};
 use std::time::Duration;
 
 on_both!(
@@ -31,8 +31,8 @@ fn items(from: u32, to: u32) -> Request {
 }
 
 /// A queue with claims and verdicts, as it is now.
-fn lived(kind: Kind, audit_rate: f64, undo_seconds: u32) -> Life {
-    let config = Config { audit_rate, undo_seconds, ageing_per_day: 0.0, lease_seconds: 900, ..config() };
+fn lived(kind: Kind, random_check_rate: f64, undo_seconds: u32) -> Life {
+    let config = Config { random_check_rate, undo_seconds, ageing_per_day: 0.0, lease_seconds: 900, ..config() };
     let mut life = Life::new(kind, 1, &config);
     life.ask(items(0, 200)).unwrap();
     for round in 0..4 {
@@ -44,15 +44,15 @@ fn lived(kind: Kind, audit_rate: f64, undo_seconds: u32) -> Life {
         }
         // Where nobody waits, the clock stays that of the machine, by which a service goes on.
         life.pass(3 * i64::from(undo_seconds));
-        life.clerk.freshen().unwrap();
+        life.writer.freshen().unwrap();
     }
     life
 }
 
 /// As an earlier program would have left it: no entry names rules or has a seal, claims have values of its own, and the tables are of its version.
 fn by_an_earlier_program(kind: Kind) -> Home {
-    let Life { clerk, home, .. } = lived(kind, 0.1, 0);
-    drop(clerk);
+    let Life { writer, home, .. } = lived(kind, 0.1, 0);
+    drop(writer);
     forget_rules(&home, "seq > 0");
     home.change("UPDATE claims SET value = 2 * value");
     // What versions after those rules have made is not there yet.
@@ -77,7 +77,7 @@ fn forget_rules(home: &Home, which: &str) {
     home.change("UPDATE queues SET sealed = head + 1");
 }
 
-fn checked(home: &Home) -> Checked {
+fn checked(home: &Home) -> QueueVerification {
     verify(&home.place).unwrap().remove(0)
 }
 
@@ -93,18 +93,18 @@ fn gone_on(home: &Home) {
 fn claims_of_an_earlier_program_are_neither_proved_nor_false(kind: Kind) {
     let home = by_an_earlier_program(kind);
     let before = checked(&home);
-    assert!(before.is_sound(), "{before:#?}");
-    assert_eq!((before.claims, before.exact, before.earlier, before.unprovable), (4, 0, 4, 0));
+    assert!(before.is_ok(), "{before:#?}");
+    assert_eq!((before.claims, before.exact, before.older_rules, before.unprovable), (4, 0, 4, 0));
     assert_eq!(before.rules_from, before.entries + 1);
     gone_on(&home);
     let after = checked(&home);
-    assert!(after.is_sound(), "{after:#?}");
-    assert_eq!((after.claims, after.exact, after.earlier), (6, 2, 4));
+    assert!(after.is_ok(), "{after:#?}");
+    assert_eq!((after.claims, after.exact, after.older_rules), (6, 2, 4));
     assert!(before.entries < after.rules_from && after.rules_from < after.entries, "{after:#?}");
     // What is proved by the rules of this program is proved, whoever made it.
     home.change(&format!("UPDATE claims SET value = value / 2 WHERE seq <= {}", before.entries));
     let same = checked(&home);
-    assert_eq!((same.exact, same.earlier, same.is_sound()), (6, 0, true), "{same:#?}");
+    assert_eq!((same.exact, same.older_rules, same.is_ok()), (6, 0, true), "{same:#?}");
 }
 
 fn assert_found(home: &Home, lies: &[&str], words: &str) {
@@ -114,7 +114,7 @@ fn assert_found(home: &Home, lies: &[&str], words: &str) {
     }
     let found = checked(&copy);
     assert!(
-        !found.is_sound() && found.problems.iter().any(|problem| problem.contains(words)),
+        !found.is_ok() && found.problems.iter().any(|problem| problem.contains(words)),
         "{lies:?}: {found:#?}"
     );
 }
@@ -147,13 +147,13 @@ fn nothing_false_becomes_earlier_unseen(kind: Kind) {
     forget_rules(&copy, last);
     assert_found(&copy, &[&format!("{worth}{last}")], "it names earlier rules than an entry before it");
     // Nor is it where the whole queue was made by these rules.
-    let Life { clerk, home, .. } = lived(kind, 0.1, 0);
-    drop(clerk);
+    let Life { writer, home, .. } = lived(kind, 0.1, 0);
+    drop(writer);
     assert_eq!(checked(&home).rules_from, 1);
     let copy = home.copy();
     forget_rules(&copy, "kind = 'claim'");
     let still = checked(&copy);
-    assert!(still.is_sound() && still.exact == still.claims, "{still:#?}");
+    assert!(still.is_ok() && still.exact == still.claims, "{still:#?}");
     assert_found(
         &copy,
         &[worth.trim_end_matches(" WHERE ")],
@@ -163,7 +163,7 @@ fn nothing_false_becomes_earlier_unseen(kind: Kind) {
     forget_rules(&copy, "kind = 'create'");
     copy.change(worth.trim_end_matches(" WHERE "));
     let forged = checked(&copy);
-    assert_eq!((forged.earlier, forged.rules_from), (forged.claims, forged.entries + 1), "{forged:#?}");
+    assert_eq!((forged.older_rules, forged.rules_from), (forged.claims, forged.entries + 1), "{forged:#?}");
     // Whoever leaves the seals as they are is found by them.
     assert_found(
         &home,
@@ -176,12 +176,12 @@ fn nothing_false_becomes_earlier_unseen(kind: Kind) {
 fn where_weights_are_fixed_no_rules_of_models_are_an_excuse() {
     let mut life = lived(Kind::Sqlite, 0.1, 0);
     let weights = Some([("a".to_string(), 1.0)].into());
-    life.ask(Request::Configure(Change { weights, ..Change::default() })).unwrap();
+    life.ask(Request::Configure(ConfigChange { weights, ..ConfigChange::default() })).unwrap();
     life.ask(claim("bob", 3)).unwrap();
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    let Life { writer, home, .. } = life;
+    drop(writer);
     forget_rules(&home, "seq > 0");
-    assert!(checked(&home).is_sound());
+    assert!(checked(&home).is_ok());
     assert_found(
         &home,
         &["UPDATE claims SET value = value + 1 WHERE seq = (SELECT MAX(seq) FROM claims)"],
@@ -213,7 +213,7 @@ fn a_program_that_postgres_has_outgrown_writes_nothing() {
     tell(life.home.url(), &format!("UPDATE version SET version = {VERSION}"));
     assert_eq!(checked(&life.home).claims, given_out);
     queue.ask(Call::new("bob", claim("bob", 1))).unwrap();
-    assert!(checked(&life.home).is_sound());
+    assert!(checked(&life.home).is_ok());
 }
 
 /// What a model makes of a log by the rules that claims name. Where this fails, models have changed, and claims of the program before cannot be proved

@@ -78,13 +78,13 @@ fn work_is_told_in_order_with_its_times(kind: Kind) {
     let next = Request::Claim { reviewer: "cat".into(), k: Some(3), filter: Filter::default() };
     queue.ask(Call::new("cat", next)).unwrap();
     queue.ask(Call::new("cat", skip)).unwrap();
-    let (worked, skipped) = queue.worked(10).unwrap();
+    let (recent_verdicts, skipped) = queue.recent_verdicts(10).unwrap();
     let whose: Vec<(&str, f64)> =
-        worked.iter().map(|work| (work.reviewer.as_str(), work.scores[0])).collect();
+        recent_verdicts.iter().map(|work| (work.reviewer.as_str(), work.scores[0])).collect();
     assert_eq!(whose, [("ann", 0.5), ("bob", 0.9)], "the one that is due goes first");
-    assert!(worked[0].claimed.is_some_and(|at| at <= worked[0].at) && worked[1].claimed.is_none());
-    assert_eq!((worked[0].decides, worked[0].tags["golden"].as_str()), (Some(1.0), "yes"));
-    assert_eq!(queue.worked(1).unwrap().0[0].reviewer, "bob", "the last ones");
+    assert!(recent_verdicts[0].claimed.is_some_and(|at| at <= recent_verdicts[0].at) && recent_verdicts[1].claimed.is_none());
+    assert_eq!((recent_verdicts[0].decides, recent_verdicts[0].tags["golden"].as_str()), (Some(1.0), "yes"));
+    assert_eq!(queue.recent_verdicts(1).unwrap().0[0].reviewer, "bob", "the last ones");
     assert_eq!((skipped.len(), skipped[0].reason.as_str()), (1, "no"));
     assert_eq!(queue.arrivals(2).unwrap().len(), 2);
 }
@@ -108,7 +108,7 @@ fn what_was_drawn_on_arrival_is_known_whoever_took_it_and_why(kind: Kind) {
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
     let evaluators = Evaluators::new(["a"]).unwrap();
     let policy = "average".parse().unwrap();
-    let config = Config { policy, audit_rate: 1.0, audit_share: 0.0, ..Config::new(evaluators) };
+    let config = Config { policy, random_check_rate: 1.0, random_check_share: 0.0, ..Config::new(evaluators) };
     let queue = service.create_for("ann", "q", &config).unwrap();
     let scores = [("a".to_string(), Some(0.5))].into();
     let items = vec![NewItem { id: "x".into(), scores, ..NewItem::default() }];
@@ -117,6 +117,6 @@ fn what_was_drawn_on_arrival_is_known_whoever_took_it_and_why(kind: Kind) {
     queue.ask(Call::new("ann", claim)).unwrap();
     say(&queue, "v", "x", "ann", None);
     // Picked for its value, and drawn all the same.
-    let work = queue.worked(9).unwrap().0.remove(0);
-    assert_eq!((work.explored, work.audit), (false, Some(1.0)));
+    let work = queue.recent_verdicts(9).unwrap().0.remove(0);
+    assert_eq!((work.explored, work.random_check), (false, Some(1.0)));
 }

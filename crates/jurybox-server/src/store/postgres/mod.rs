@@ -6,20 +6,20 @@
 //! seconds (`idle_in_transaction_session_timeout`), so that the others go on; what it then has to say is refused, and it asks
 //! the log what became of it.
 
-mod ahead;
+mod prefetch;
 mod hooks;
 mod open;
 mod pool;
-mod read;
-mod say;
-mod served;
+mod row_reader;
+mod pipeline;
+mod server_queries;
 mod store;
-mod stretch;
+mod log_chunk;
 
 use super::Purpose;
 use crate::Error;
-use crate::line::{Address, Failure, Line};
-use pool::{Lent, Pool};
+use crate::pg_connection::{Address, PgFailure, PgConnection};
+use pool::{BorrowedConnection, ConnectionPool};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -43,14 +43,14 @@ pub(crate) struct Postgres {
     address: Arc<Address>,
     /// How long an outage is waited out.
     patience: Duration,
-    pool: Arc<Pool<Session>>,
+    pool: Arc<ConnectionPool<Session>>,
     /// What connections are borrowed for.
     purpose: Purpose,
-    lent: Option<Lent<Session>>,
-    stage: Stage,
-    ahead_of: ahead::Ahead,
+    lent: Option<BorrowedConnection<Session>>,
+    stage: TransactionStage,
+    ahead_of: prefetch::TransactionBuffer,
     /// An item that was to be new was there.
-    stumbled: bool,
+    hit_existing_item: bool,
     /// How long an answer may take now.
     limit: Duration,
     /// How far this store's clock is from the database's, in microseconds: for tests, which make it jump.
@@ -62,13 +62,13 @@ pub(crate) struct Postgres {
 
 /// A connection, and the statements that have been prepared over it.
 struct Session {
-    line: Line,
+    line: PgConnection,
     prepared: HashMap<String, Statement>,
 }
 
 /// Where a transaction is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Stage {
+enum TransactionStage {
     None,
     Open,
     /// Something in it failed: PostgreSQL would answer COMMIT with a rollback, and call that success.
@@ -93,7 +93,7 @@ impl Postgres {
         if self.lent.is_some() {
             return Ok(());
         }
-        if self.stage != Stage::None {
+        if self.stage != TransactionStage::None {
             return Err(Error::Database("the connection was lost in mid-transaction".into()));
         }
         let mut lent = self.pool.borrow(self.purpose)?;
@@ -106,7 +106,7 @@ impl Postgres {
 
     /// Gives the connection back where no transaction is under way.
     fn give_back(&mut self) {
-        if self.stage == Stage::None {
+        if self.stage == TransactionStage::None {
             self.lent = None;
         }
     }
@@ -119,16 +119,16 @@ impl Postgres {
         self.lent = None;
     }
 
-    fn session(&mut self) -> Result<&mut Session, Failure> {
+    fn session(&mut self) -> Result<&mut Session, PgFailure> {
         let session = self.lent.as_mut().and_then(|lent| lent.connection.as_mut());
-        session.ok_or_else(|| Failure::lost("the connection is closed"))
+        session.ok_or_else(|| PgFailure::lost("the connection is closed"))
     }
 
     /// Notes what went wrong, and says it.
-    fn failed(&mut self, failure: &Failure) -> Error {
-        self.stumbled |= failure.rule.as_deref() == Some("items_by_key");
-        if self.stage == Stage::Open {
-            self.stage = Stage::Failed;
+    fn failed(&mut self, failure: &PgFailure) -> Error {
+        self.hit_existing_item |= failure.rule.as_deref() == Some("items_by_key");
+        if self.stage == TransactionStage::Open {
+            self.stage = TransactionStage::Failed;
         }
         if failure.lost {
             self.discard();
@@ -140,7 +140,7 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         // The database rolls back what is open when the connection ends; this may be a thread that must not wait.
-        if self.stage != Stage::None {
+        if self.stage != TransactionStage::None {
             self.discard();
         }
     }

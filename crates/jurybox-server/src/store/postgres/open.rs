@@ -1,11 +1,11 @@
 //! Opening a database, and bringing its tables up to date.
 
-use super::ahead::Ahead;
-use super::pool::Pool;
-use super::{ANSWER, LOCK, MIGRATION, Postgres, STATEMENT, Session, Stage, THINK};
+use super::prefetch::TransactionBuffer;
+use super::pool::ConnectionPool;
+use super::{ANSWER, LOCK, MIGRATION, Postgres, STATEMENT, Session, TransactionStage, THINK};
 use crate::Error;
 use crate::error::corrupt;
-use crate::line::{Address, Failure, Line};
+use crate::pg_connection::{Address, PgFailure, PgConnection};
 use crate::store::{Purpose, Store, schema};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -40,19 +40,19 @@ impl Postgres {
         }
     }
 
-    fn made_ready(address: &Arc<Address>, patience: Duration, line: Line) -> Result<Self, Error> {
+    fn made_ready(address: &Arc<Address>, patience: Duration, line: PgConnection) -> Result<Self, Error> {
         let mut first = Session::over(line, address)?;
         let mut second = Session::open(address)?;
         first.refuse_shared_sessions(&mut second, address)?;
         let mut store = Postgres {
             address: address.clone(),
             patience,
-            pool: Arc::new(Pool::new(vec![second, first])),
+            pool: Arc::new(ConnectionPool::new(vec![second, first])),
             purpose: Purpose::Write,
             lent: None,
-            stage: Stage::None,
-            ahead_of: Ahead::default(),
-            stumbled: false,
+            stage: TransactionStage::None,
+            ahead_of: TransactionBuffer::default(),
+            hit_existing_item: false,
             limit: ANSWER,
             ahead: Arc::default(),
             #[cfg(test)]
@@ -70,9 +70,9 @@ impl Postgres {
             pool: self.pool.clone(),
             purpose,
             lent: None,
-            stage: Stage::None,
-            ahead_of: Ahead::default(),
-            stumbled: false,
+            stage: TransactionStage::None,
+            ahead_of: TransactionBuffer::default(),
+            hit_existing_item: false,
             limit: ANSWER,
             ahead: self.ahead.clone(),
             #[cfg(test)]
@@ -144,7 +144,7 @@ impl Session {
     }
 
     /// Refuses to go on unless a commit is a commit, and text is what we take for text.
-    fn over(line: Line, address: &Address) -> Result<Self, Error> {
+    fn over(line: PgConnection, address: &Address) -> Result<Self, Error> {
         let mut session = Session { line, prepared: HashMap::new() };
         // What is committed must be on the disk; more than that (a replica's) may be asked for in the database's own settings.
         let settings = "SELECT current_setting('fsync'), current_setting('server_encoding'), CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) ELSE current_setting('synchronous_commit') END";
@@ -193,7 +193,7 @@ impl Session {
     }
 }
 
-fn connect(address: &Address) -> Result<Line, Failure> {
+fn connect(address: &Address) -> Result<PgConnection, PgFailure> {
     // Every statement has its index, also while the statistics know nothing of what came in this minute.
     let first = format!(
         "SET search_path = {SCHEMA}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET random_page_cost = 1.1; SET jit = off; SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning; SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
@@ -201,5 +201,5 @@ fn connect(address: &Address) -> Result<Line, Failure> {
         LOCK.as_millis(),
         THINK.as_millis()
     );
-    Line::connect(address, &first)
+    PgConnection::connect(address, &first)
 }

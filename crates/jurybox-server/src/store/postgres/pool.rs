@@ -18,7 +18,7 @@ const CONNECTIONS: usize = 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A fixed number of places, and the connections of type `T` that nobody uses now.
-pub(super) struct Pool<T> {
+pub(super) struct ConnectionPool<T> {
     state: Mutex<State<T>>,
 }
 
@@ -56,22 +56,22 @@ impl<T> State<T> {
 }
 
 /// A place, with the connection that is in it; none where it is still to be made.
-pub(super) struct Lent<T> {
+pub(super) struct BorrowedConnection<T> {
     pub(super) connection: Option<T>,
     purpose: Purpose,
-    pool: Arc<Pool<T>>,
+    pool: Arc<ConnectionPool<T>>,
 }
 
-impl<T> Drop for Lent<T> {
+impl<T> Drop for BorrowedConnection<T> {
     fn drop(&mut self) {
         self.pool.give_back(self.connection.take(), self.purpose);
     }
 }
 
-impl<T> Pool<T> {
+impl<T> ConnectionPool<T> {
     pub(super) fn new(idle: Vec<T>) -> Self {
         let (used, waiting, tickets) = ([0; 3], VecDeque::new(), 0);
-        Pool { state: Mutex::new(State { connections: CONNECTIONS, used, idle, waiting, tickets }) }
+        ConnectionPool { state: Mutex::new(State { connections: CONNECTIONS, used, idle, waiting, tickets }) }
     }
 
     /// Sets the number of connections, of which there are two at least: one for a read, one for a write.
@@ -80,12 +80,12 @@ impl<T> Pool<T> {
     }
 
     /// Waits for a place. [`Error::Busy`] where none comes free in time.
-    pub(super) fn borrow(self: &Arc<Self>, purpose: Purpose) -> Result<Lent<T>, Error> {
+    pub(super) fn borrow(self: &Arc<Self>, purpose: Purpose) -> Result<BorrowedConnection<T>, Error> {
         self.borrow_within(PATIENCE, purpose)
     }
 
-    fn borrow_within(self: &Arc<Self>, patience: Duration, purpose: Purpose) -> Result<Lent<T>, Error> {
-        let lent = |connection| Ok(Lent { connection, purpose, pool: self.clone() });
+    fn borrow_within(self: &Arc<Self>, patience: Duration, purpose: Purpose) -> Result<BorrowedConnection<T>, Error> {
+        let lent = |connection| Ok(BorrowedConnection { connection, purpose, pool: self.clone() });
         let (turn, came) = channel();
         let (ticket, connections) = {
             let mut state = held(&self.state);
@@ -129,13 +129,13 @@ impl<T> Pool<T> {
 mod tests {
     use super::*;
 
-    fn pool(connections: usize) -> Arc<Pool<u32>> {
-        let pool = Arc::new(Pool::new(vec![7]));
+    fn pool(connections: usize) -> Arc<ConnectionPool<u32>> {
+        let pool = Arc::new(ConnectionPool::new(vec![7]));
         pool.resize(connections);
         pool
     }
 
-    fn at_once(pool: &Arc<Pool<u32>>, purpose: Purpose) -> Result<Lent<u32>, Error> {
+    fn at_once(pool: &Arc<ConnectionPool<u32>>, purpose: Purpose) -> Result<BorrowedConnection<u32>, Error> {
         pool.borrow_within(Duration::ZERO, purpose)
     }
 

@@ -1,18 +1,18 @@
 //! The contract, kept.
 
-use super::read::{all, checkpoint, get, item, verdict};
-use super::say::{Cells, Said, gathered};
-use super::{ANSWER, LOAD, Postgres, Session, Stage};
+use super::row_reader::{all, checkpoint, get, item, verdict};
+use super::pipeline::{StatementParam, BoundStatement, gathered};
+use super::{ANSWER, LOAD, Postgres, Session, TransactionStage};
 use crate::Error;
-use crate::board::work::Lease;
+use crate::live_queue::reviews::Lease;
 use crate::error::corrupt;
-use crate::event::{Event, Which};
-use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
-use crate::seatings::Seatings;
-use crate::store::value::{Op, values};
+use crate::event::{LogEvent, VerdictPosition};
+use crate::rows::{FoundItem, ItemRow, StoredAnswer, VerdictRow, EntryWrite};
+use crate::evaluator_history::EvaluatorHistory;
+use crate::store::value::{SqlWrite, values};
 use crate::store::write::ops_of;
 use crate::store::{
-    Checkpoint, Foreseen, Head, LastWord, LeaseRow, Purpose, QueueRow, STRETCH, Store, schema, sql,
+    Checkpoint, Prefetch, LogHead, FinalDecision, LeaseRow, Purpose, QueueRow, STRETCH, Store, schema, sql,
 };
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -34,10 +34,10 @@ impl Postgres {
         &mut self,
         sql: &str,
         queue: i64,
-        keys: Cells,
+        keys: StatementParam,
         read: impl Fn(&Row) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
-        let rows = self.ask_all(&[Said::with_keys(sql, queue, keys)])?.pop().unwrap_or_default();
+        let rows = self.ask_all(&[BoundStatement::with_keys(sql, queue, keys)])?.pop().unwrap_or_default();
         all(&rows, read)
     }
 
@@ -45,14 +45,14 @@ impl Postgres {
     pub(super) fn start(&mut self) -> Result<(), Error> {
         self.rollback();
         self.borrow()?;
-        (self.stage, self.stumbled) = (Stage::Open, false);
+        (self.stage, self.hit_existing_item) = (TransactionStage::Open, false);
         Ok(())
     }
 
     /// Begins with these words, and reads the head by that statement; what is foreseen comes along.
-    fn begin_with(&mut self, words: &str, head: &str, queue: i64) -> Result<Head, Error> {
+    fn begin_with(&mut self, words: &str, head: &str, queue: i64) -> Result<LogHead, Error> {
         self.start()?;
-        let mut asks = vec![Said::new(head, values![queue]), Said::new(CLOCK, Vec::new())];
+        let mut asks = vec![BoundStatement::new(head, values![queue]), BoundStatement::new(CLOCK, Vec::new())];
         let (foreseen, more) = self.ahead_of.asks(queue);
         asks.extend(more);
         let begun = self.ask_after(Some(words), &asks).and_then(|mut rows| {
@@ -64,7 +64,7 @@ impl Postgres {
         begun.inspect_err(|_| self.rollback())
     }
 
-    fn head_of(&self, rows: &[Vec<Row>]) -> Result<Head, Error> {
+    fn head_of(&self, rows: &[Vec<Row>]) -> Result<LogHead, Error> {
         let [head, clock] = rows else { return Err(corrupt("no head")) };
         let (Some(head), Some(clock)) = (head.first(), clock.first()) else {
             return Err(Error::NoQueue { name: "that was here".into() });
@@ -73,7 +73,7 @@ impl Postgres {
             check_version(head)?;
         }
         let now = get::<i64>(clock, 0)? + self.ahead.load(Ordering::Relaxed);
-        Ok(Head { seq: get(head, 0)?, at: get(head, 1)?, now })
+        Ok(LogHead { seq: get(head, 0)?, at: get(head, 1)?, now })
     }
 }
 
@@ -113,7 +113,7 @@ impl Store for Postgres {
         all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
     }
 
-    fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
+    fn create(&mut self, name: &str, write: &EntryWrite) -> Result<Option<QueueRow>, Error> {
         let made = self.begin_anything().and_then(|()| {
             let insert =
                 "INSERT INTO queues(name, head, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING RETURNING id, head, (SELECT version FROM version)";
@@ -141,16 +141,16 @@ impl Store for Postgres {
         Ok(get::<i64>(row, 0)? + self.ahead.load(Ordering::Relaxed))
     }
 
-    fn foresee(&mut self, foreseen: Foreseen) {
-        self.ahead_of.foresee(foreseen);
+    fn prefetch(&mut self, foreseen: Prefetch) {
+        self.ahead_of.prefetch(foreseen);
     }
 
-    fn begin(&mut self, queue: i64) -> Result<Head, Error> {
+    fn begin(&mut self, queue: i64) -> Result<LogHead, Error> {
         self.limit = ANSWER;
         self.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED", LOCK_HEAD, queue)
     }
 
-    fn begin_reading(&mut self, queue: i64) -> Result<Head, Error> {
+    fn begin_reading(&mut self, queue: i64) -> Result<LogHead, Error> {
         // It locks nothing, and may be folding the whole log: let it think.
         let words = format!(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {0}; SET LOCAL idle_in_transaction_session_timeout = {0}",
@@ -160,20 +160,20 @@ impl Store for Postgres {
         self.begin_with(&words, sql::HEAD, queue)
     }
 
-    fn head(&mut self, queue: i64) -> Result<Head, Error> {
-        let rows = self.ask_all(&[Said::new(sql::HEAD, values![queue]), Said::new(CLOCK, Vec::new())])?;
+    fn head(&mut self, queue: i64) -> Result<LogHead, Error> {
+        let rows = self.ask_all(&[BoundStatement::new(sql::HEAD, values![queue]), BoundStatement::new(CLOCK, Vec::new())])?;
         self.head_of(&rows)
     }
 
     fn commit(&mut self) -> Result<(), Error> {
         self.ahead_of.forget();
-        if self.stage != Stage::Failed
+        if self.stage != TransactionStage::Failed
             && let Err(error) = self.prepare_held_back()
         {
             self.rollback();
             return Err(error);
         }
-        if self.stage == Stage::Failed {
+        if self.stage == TransactionStage::Failed {
             self.rollback();
             return Err(Error::Database("something in the transaction had failed".into()));
         }
@@ -183,12 +183,12 @@ impl Store for Postgres {
         if let Some(fault) = fault {
             self.ask_all(&[])?;
             self.say(fault.ends())?;
-            self.stage = Stage::None;
+            self.stage = TransactionStage::None;
             self.give_back();
             return Err(fault.error());
         }
         let ended = self.commit_with_held_back();
-        self.stage = Stage::None;
+        self.stage = TransactionStage::None;
         let ended = ended.map_err(|failure| {
             // Only where the database itself says no has it not happened: to the commit, or to something that was said on the same
             // journey, for then the commit ends what has failed.
@@ -203,8 +203,8 @@ impl Store for Postgres {
         self.ahead_of.forget();
         self.ahead_of.held_back.clear();
         self.ahead_of.under_way = None;
-        if self.stage != Stage::None {
-            self.stage = Stage::None;
+        if self.stage != TransactionStage::None {
+            self.stage = TransactionStage::None;
             self.limit = ANSWER;
             let rolled = self.session().and_then(|session| {
                 session.line.wait(ANSWER, async |client| client.batch_execute("ROLLBACK").await)
@@ -216,8 +216,8 @@ impl Store for Postgres {
         }
     }
 
-    fn has_stumbled(&self) -> bool {
-        self.stumbled
+    fn hit_existing_item(&self) -> bool {
+        self.hit_existing_item
     }
 
     fn check_room(&mut self) -> Result<(), Error> {
@@ -255,25 +255,25 @@ impl Store for Postgres {
         &mut self,
         queue: i64,
         batch: i64,
-        writes: &[Write],
-        answers: &[Remembered],
+        writes: &[EntryWrite],
+        answers: &[StoredAnswer],
         at: i64,
     ) -> Result<(), Error> {
         let mut said = Vec::new();
         // In this order: what has run out must be gone before it is given out again. Without an entry nothing has run out yet.
         if !writes.is_empty() {
-            said.push(Said::new(sql::EXPIRE, values![queue, at]));
+            said.push(BoundStatement::new(sql::EXPIRE, values![queue, at]));
         }
         let mut ops = Vec::new();
         for write in writes {
             ops_of(queue, batch, write, &mut ops)?;
         }
-        for Remembered { key, hash, answer } in answers {
-            ops.push(Op { sql: sql::REMEMBER, values: values![queue, key, hash, answer, at] });
+        for StoredAnswer { key, hash, answer } in answers {
+            ops.push(SqlWrite { sql: sql::REMEMBER, values: values![queue, key, hash, answer, at] });
         }
         said.extend(gathered(ops));
         if let Some(last) = writes.last() {
-            said.push(Said::new(sql::MOVE_HEAD, values![queue, last.event.seq, last.event.at]));
+            said.push(BoundStatement::new(sql::MOVE_HEAD, values![queue, last.event.seq, last.event.at]));
         }
         self.ahead_of.forget();
         self.ahead_of.held_back.extend(said);
@@ -293,16 +293,16 @@ impl Store for Postgres {
         rows.first().map(|row| get(row, 0)).transpose()
     }
 
-    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error> {
+    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<StoredAnswer>, Error> {
         self.find_answers(queue, keys)
     }
 
-    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error> {
+    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, FoundItem)>, Error> {
         self.find_items(queue, keys)
     }
 
     fn shown(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error> {
-        let items = Cells::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
+        let items = StatementParam::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
         // An item that was erased has no id, and nobody can hold it.
         let read =
             |row: &Row| Ok((get(row, 0)?, get::<Option<String>>(row, 1)?.unwrap_or_default(), get(row, 2)?));
@@ -310,7 +310,7 @@ impl Store for Postgres {
     }
 
     fn payload_bytes(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, u64)>, Error> {
-        let items = Cells::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
+        let items = StatementParam::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
         self.many(PAYLOAD_BYTES, queue, items, |row| Ok((get(row, 0)?, get(row, 1)?)))
     }
 
@@ -356,9 +356,9 @@ impl Store for Postgres {
         queue: i64,
         after: u64,
         until: u64,
-        seatings: &Seatings,
-    ) -> Result<Vec<Event>, Error> {
-        self.stretch(queue, after, until.min(after + STRETCH))?.into_events(seatings)
+        history: &EvaluatorHistory,
+    ) -> Result<Vec<LogEvent>, Error> {
+        self.stretch(queue, after, until.min(after + STRETCH))?.into_events(history)
     }
 
     fn open_items(
@@ -410,9 +410,9 @@ impl Store for Postgres {
         Ok((get(row, 0)?, get(row, 1)?))
     }
 
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, LastWord)>, Error> {
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, FinalDecision)>, Error> {
         let rows = self.ask(sql::REVISED, values![queue, until])?;
-        all(&rows, |row| Ok((get(row, 0)?, (get(row, 1)?, Which { seq: get(row, 2)?, i: get(row, 3)? }))))
+        all(&rows, |row| Ok((get(row, 0)?, (get(row, 1)?, VerdictPosition { seq: get(row, 2)?, i: get(row, 3)? }))))
     }
 
     fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error> {
@@ -422,8 +422,8 @@ impl Store for Postgres {
 
     fn keep(&mut self, queue: i64, checkpoint: &Checkpoint) -> Result<Option<Checkpoint>, Error> {
         let Checkpoint { seq, epoch, state, sha256 } = checkpoint;
-        let keep = Said::new(sql::KEEP, values![queue, *seq, *epoch, state, sha256]);
-        self.ask_all(&[keep, Said::new(sql::THIN_OUT, values![queue])])?;
+        let keep = BoundStatement::new(sql::KEEP, values![queue, *seq, *epoch, state, sha256]);
+        self.ask_all(&[keep, BoundStatement::new(sql::THIN_OUT, values![queue])])?;
         let there = self.checkpoint(queue, *seq)?;
         Ok(there.filter(|there| there.seq == *seq && there.sha256 != *sha256))
     }
@@ -444,7 +444,7 @@ impl Store for Postgres {
     }
 
     fn tidy(&mut self, queue: i64, by: i64) -> Result<(), Error> {
-        let said: Vec<Said> = sql::TIDY.iter().map(|sql| Said::new(sql, values![queue, by])).collect();
+        let said: Vec<BoundStatement> = sql::TIDY.iter().map(|sql| BoundStatement::new(sql, values![queue, by])).collect();
         self.ask_all(&said).map(|_| ())
     }
 }

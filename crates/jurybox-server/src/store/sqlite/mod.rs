@@ -8,8 +8,8 @@
 pub(super) mod read;
 mod store;
 
-use super::value::{Op, Value};
-use super::{Head, schema, sql};
+use super::value::{SqlWrite, SqlValue};
+use super::{LogHead, schema, sql};
 use crate::Error;
 use crate::error::corrupt;
 use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
@@ -172,7 +172,7 @@ impl Sqlite {
     }
 
     /// Puts a queue of another database in, without its rows: its number here.
-    pub(crate) fn insert_queue(&self, name: &str, head: Head, sealed: u64) -> Result<i64, Error> {
+    pub(crate) fn insert_queue(&self, name: &str, head: LogHead, sealed: u64) -> Result<i64, Error> {
         let insert = "INSERT INTO queues(name, head, at, sealed) VALUES (?1, ?2, ?3, ?4)";
         self.execute(insert, rusqlite::params![name, head.seq, head.at, sealed])?;
         Ok(self.connection.last_insert_rowid())
@@ -180,10 +180,10 @@ impl Sqlite {
 
     /// Puts rows of another database in, as those of this queue, whose number is in their first
     /// cell.
-    pub(crate) fn insert_rows(&self, table: &str, queue: i64, rows: &[Vec<Value>]) -> Result<(), Error> {
+    pub(crate) fn insert_rows(&self, table: &str, queue: i64, rows: &[Vec<SqlValue>]) -> Result<(), Error> {
         for row in rows {
             let marks = vec!["?"; row.len()].join(", ");
-            let queue = Value::Int(Some(queue));
+            let queue = SqlValue::Int(Some(queue));
             let cells = std::iter::once(&queue).chain(&row[1..]);
             self.execute(
                 &format!("INSERT INTO {table} VALUES ({marks})"),
@@ -223,7 +223,7 @@ impl Sqlite {
     }
 
     /// Runs these in their order.
-    fn run(&self, ops: &[Op]) -> Result<(), Error> {
+    fn run(&self, ops: &[SqlWrite]) -> Result<(), Error> {
         for op in ops {
             self.execute(op.sql, rusqlite::params_from_iter(&op.values))?;
         }
@@ -249,14 +249,14 @@ impl Sqlite {
         Ok(all)
     }
 
-    fn read_head(&self, queue: i64) -> Result<Head, Error> {
+    fn read_head(&self, queue: i64) -> Result<LogHead, Error> {
         let mut head = self.connection.prepare_cached(sql::HEAD).map_err(db)?;
         let (seq, at) =
             head.query_row([queue], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| match error {
                 rusqlite::Error::QueryReturnedNoRows => Error::NoQueue { name: "that was here".into() },
                 error => db(error),
             })?;
-        Ok(Head { seq, at, now: self.clock() })
+        Ok(LogHead { seq, at, now: self.clock() })
     }
 }
 
@@ -393,16 +393,16 @@ fn connect(file: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-impl rusqlite::ToSql for Value {
+impl rusqlite::ToSql for SqlValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         let null = ToSqlOutput::Owned(Cell::Null);
         Ok(match self {
-            Value::Int(x) => x.map_or(null, |x| ToSqlOutput::Owned(Cell::Integer(x))),
-            Value::Real(x) => x.map_or(null, |x| ToSqlOutput::Owned(Cell::Real(x))),
-            Value::Text(x) => {
+            SqlValue::Int(x) => x.map_or(null, |x| ToSqlOutput::Owned(Cell::Integer(x))),
+            SqlValue::Real(x) => x.map_or(null, |x| ToSqlOutput::Owned(Cell::Real(x))),
+            SqlValue::Text(x) => {
                 x.as_ref().map_or(null, |x| ToSqlOutput::Borrowed(ValueRef::Text(x.as_bytes())))
             }
-            Value::Bytes(x) => x.as_ref().map_or(null, |x| ToSqlOutput::Borrowed(ValueRef::Blob(x))),
+            SqlValue::Bytes(x) => x.as_ref().map_or(null, |x| ToSqlOutput::Borrowed(ValueRef::Blob(x))),
         })
     }
 }

@@ -3,13 +3,13 @@
 use super::read::{checkpoint, get, item, log_row, scores, verdict};
 use super::{FILE, Sqlite, connect, db};
 use crate::Error;
-use crate::board::work::Lease;
+use crate::live_queue::reviews::Lease;
 use crate::error::corrupt;
-use crate::event::{Event, Picked, Which};
-use crate::rows::{Chunk, Found, ItemRow, Remembered, VerdictRow, Write};
-use crate::seatings::Seatings;
+use crate::event::{LogEvent, ClaimPick, VerdictPosition};
+use crate::rows::{LogChunk, FoundItem, ItemRow, StoredAnswer, VerdictRow, EntryWrite};
+use crate::evaluator_history::EvaluatorHistory;
 use crate::store::write::ops_of;
-use crate::store::{Checkpoint, Head, LastWord, LeaseRow, Purpose, QueueRow, STRETCH, Store, sql};
+use crate::store::{Checkpoint, LogHead, FinalDecision, LeaseRow, Purpose, QueueRow, STRETCH, Store, sql};
 use rusqlite::{Row, params};
 use std::io::{ErrorKind, Write as _};
 
@@ -34,7 +34,7 @@ impl Store for Sqlite {
         self.rows(sql::HEADS, [], |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
     }
 
-    fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
+    fn create(&mut self, name: &str, write: &EntryWrite) -> Result<Option<QueueRow>, Error> {
         self.check_file()?;
         self.connection.execute_batch("BEGIN IMMEDIATE").map_err(db)?;
         let made = (|| {
@@ -61,21 +61,21 @@ impl Store for Sqlite {
         Ok(self.clock())
     }
 
-    fn begin(&mut self, queue: i64) -> Result<Head, Error> {
+    fn begin(&mut self, queue: i64) -> Result<LogHead, Error> {
         self.begin_writing()?;
         self.read_head(queue).inspect_err(|_| {
             let _ = self.connection.execute_batch("ROLLBACK");
         })
     }
 
-    fn begin_reading(&mut self, queue: i64) -> Result<Head, Error> {
+    fn begin_reading(&mut self, queue: i64) -> Result<LogHead, Error> {
         self.connection.execute_batch("BEGIN").map_err(db)?;
         self.read_head(queue).inspect_err(|_| {
             let _ = self.connection.execute_batch("ROLLBACK");
         })
     }
 
-    fn head(&mut self, queue: i64) -> Result<Head, Error> {
+    fn head(&mut self, queue: i64) -> Result<LogHead, Error> {
         self.read_head(queue)
     }
 
@@ -145,8 +145,8 @@ impl Store for Sqlite {
         &mut self,
         queue: i64,
         batch: i64,
-        writes: &[Write],
-        answers: &[Remembered],
+        writes: &[EntryWrite],
+        answers: &[StoredAnswer],
         at: i64,
     ) -> Result<(), Error> {
         // Without an entry nothing has run out yet.
@@ -159,7 +159,7 @@ impl Store for Sqlite {
             self.run(&ops)?;
             ops.clear();
         }
-        for Remembered { key, hash, answer } in answers {
+        for StoredAnswer { key, hash, answer } in answers {
             self.execute(sql::REMEMBER, params![queue, key, hash, answer, at])?;
         }
         if let Some(last) = writes.last() {
@@ -176,22 +176,22 @@ impl Store for Sqlite {
         Ok(self.rows(sql::KIND_OF, params![queue, seq], |row| get(row, 0))?.pop())
     }
 
-    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error> {
+    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<StoredAnswer>, Error> {
         let mut there = Vec::new();
         for key in keys {
             there.extend(self.rows(sql::REMEMBERED, params![queue, key], |row| {
-                Ok(Remembered { key: get(row, 0)?, hash: get(row, 1)?, answer: get(row, 2)? })
+                Ok(StoredAnswer { key: get(row, 0)?, hash: get(row, 1)?, answer: get(row, 2)? })
             })?);
         }
         Ok(there)
     }
 
-    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error> {
+    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, FoundItem)>, Error> {
         let mut found = Vec::new();
         for key in keys {
             found.extend(
                 self.rows(sql::FIND, params![queue, key], |row| {
-                    Ok((get(row, 0)?, Found { n: get(row, 1)? }))
+                    Ok((get(row, 0)?, FoundItem { n: get(row, 1)? }))
                 })?,
             );
         }
@@ -263,11 +263,11 @@ impl Store for Sqlite {
         queue: i64,
         after: u64,
         until: u64,
-        seatings: &Seatings,
-    ) -> Result<Vec<Event>, Error> {
+        history: &EvaluatorHistory,
+    ) -> Result<Vec<LogEvent>, Error> {
         let until = until.min(after + STRETCH);
         let stretch = params![queue, after, until];
-        let mut chunk = Chunk { log: self.rows(sql::LOG, stretch, log_row)?, ..Chunk::default() };
+        let mut chunk = LogChunk { log: self.rows(sql::LOG, stretch, log_row)?, ..LogChunk::default() };
         if let Some((first, last)) = chunk.numbers()? {
             for row in self.rows(sql::ADDED, params![queue, first, last], |row| item(row, 0))? {
                 chunk.items.insert(row.n, row);
@@ -282,7 +282,7 @@ impl Store for Sqlite {
         }
         if kinds.contains("claim") {
             let read = |row: &Row<'_>| {
-                let pick = Picked {
+                let pick = ClaimPick {
                     n: get(row, 1)?,
                     slot: get(row, 2)?,
                     value: get(row, 3)?,
@@ -291,7 +291,7 @@ impl Store for Sqlite {
                 };
                 Ok((get(row, 0)?, pick))
             };
-            for (seq, row) in self.rows::<(u64, Picked)>(sql::PICKED, stretch, read)? {
+            for (seq, row) in self.rows::<(u64, ClaimPick)>(sql::PICKED, stretch, read)? {
                 chunk.picked.entry(seq).or_default().push(row);
             }
         }
@@ -305,7 +305,7 @@ impl Store for Sqlite {
                 chunk.turned.insert((seq, n), row);
             }
         }
-        chunk.into_events(seatings)
+        chunk.into_events(history)
     }
 
     fn open_items(
@@ -344,9 +344,9 @@ impl Store for Sqlite {
         totals.first().copied().ok_or_else(|| corrupt("nothing can be counted"))
     }
 
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, LastWord)>, Error> {
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, FinalDecision)>, Error> {
         self.rows(sql::REVISED, params![queue, until], |row| {
-            Ok((get(row, 0)?, (get(row, 1)?, Which { seq: get(row, 2)?, i: get(row, 3)? })))
+            Ok((get(row, 0)?, (get(row, 1)?, VerdictPosition { seq: get(row, 2)?, i: get(row, 3)? })))
         })
     }
 

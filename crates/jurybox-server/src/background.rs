@@ -1,0 +1,123 @@
+//! What is done aside: orders, and logs folded again. A few threads for all queues, which sleep while there is nothing to do.
+
+use crate::Error;
+use crate::live_queue::score_blocks::ScoreBlocks;
+use crate::live_queue::value_rule::ValueRule;
+use crate::live_queue::ranking::{Ageing, ItemRanking};
+use crate::learner::Learner;
+use crate::load::refold;
+use crate::service::{WriterMessage, caught, held};
+use crate::store::Store;
+use jurybox::{Evaluators, Jury};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Something to be done aside.
+pub(crate) enum BackgroundTask {
+    Rank {
+        model: u64,
+        jury: Box<Jury>,
+        blocks: ScoreBlocks,
+        evaluators: Evaluators,
+        ageing: Ageing,
+        value_rule: ValueRule,
+        generation: u64,
+    },
+    Refold {
+        store: Box<dyn Store>,
+        queue: i64,
+        until: u64,
+    },
+}
+
+/// What came of it.
+pub(crate) enum TaskOutcome {
+    Ranked(Result<ItemRanking, Error>, u64),
+    Refolded(Result<Box<Learner>, Error>),
+}
+
+impl BackgroundTask {
+    fn run(self) -> TaskOutcome {
+        match self {
+            BackgroundTask::Rank { model, jury, blocks, evaluators, ageing, value_rule, generation } => {
+                let ranking = ItemRanking::of(model, jury.fit(), &blocks, &evaluators, ageing, value_rule);
+                TaskOutcome::Ranked(ranking.map_err(Error::from), generation)
+            }
+            BackgroundTask::Refold { mut store, queue, until } => {
+                let learner = store
+                    .begin_reading(queue)
+                    .and_then(|_| refold(store.as_mut(), queue, until, &mut |_| Ok(())));
+                store.rollback();
+                TaskOutcome::Refolded(learner.map(Box::new))
+            }
+        }
+    }
+}
+
+/// What came of a task and how long it took; or the last words of who did it.
+pub(crate) type TaskReport = Result<(TaskOutcome, Duration), String>;
+
+/// A task, and whom to tell.
+struct BackgroundJob {
+    task: BackgroundTask,
+    outbox: Sender<TaskReport>,
+    bell: SyncSender<WriterMessage>,
+}
+
+/// The threads that work aside. They end with the last one who could give them something to do.
+pub(crate) struct BackgroundPool {
+    orders: Option<Sender<BackgroundJob>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl BackgroundPool {
+    /// As many as there are processors.
+    pub(crate) fn new() -> Self {
+        let (orders, inbox) = channel::<BackgroundJob>();
+        let inbox = Arc::new(Mutex::new(inbox));
+        let many = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = (0..many).filter_map(|_| {
+            let inbox = inbox.clone();
+            let thread = std::thread::Builder::new().name("aside".into());
+            thread.spawn(move || work(&inbox)).ok()
+        });
+        BackgroundPool { orders: Some(orders), threads: threads.collect() }
+    }
+
+    /// Has something done. False if nobody is there to do it.
+    pub(crate) fn give(&self, task: BackgroundTask, outbox: &Sender<TaskReport>, bell: &SyncSender<WriterMessage>) -> bool {
+        let order = BackgroundJob { task, outbox: outbox.clone(), bell: bell.clone() };
+        !self.threads.is_empty() && self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok())
+    }
+}
+
+impl Drop for BackgroundPool {
+    fn drop(&mut self) {
+        self.orders = None;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(inbox: &Mutex<Receiver<BackgroundJob>>) {
+    lower_priority();
+    loop {
+        let order = held(inbox).recv();
+        let Ok(BackgroundJob { task, outbox, bell }) = order else { return };
+        let began = Instant::now();
+        let done = caught(|| task.run()).map(|done| (done, began.elapsed()));
+        // Who is gone by now needs nothing of it. Where the inbox is full, its reader is awake.
+        let _ = outbox.send(done);
+        let _ = bell.try_send(WriterMessage::Wake);
+    }
+}
+
+/// Lets others go first: whoever waits for an answer waits for the clerk, and nobody waits for what is done aside.
+fn lower_priority() {
+    // Elsewhere that would be said of the whole process.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(10);
+}

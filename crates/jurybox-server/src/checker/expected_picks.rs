@@ -1,0 +1,156 @@
+//! What a claim should have been given, of everything that is open.
+
+use super::item_order::{Availability, ItemOrder};
+use super::read::{LoggedEntry, CheckResult, ClaimLine};
+use super::{LogReplay, Violation};
+use jurybox::toolbox::{hash_number, hash_text};
+use std::collections::{BTreeMap, HashSet};
+
+/// A pick as it should have been.
+pub(super) struct ExpectedPick {
+    item: u64,
+    slot: i64,
+    value: f64,
+    probability: f64,
+    explored: bool,
+    /// Whatever a model says of it.
+    ahead: bool,
+}
+
+impl LogReplay<'_> {
+    /// How many items of a claim may be audits: by its draw, or by the share rounded up where an entry of an earlier program says nothing of one.
+    pub(super) fn random_check_room(&self, entry: &LoggedEntry) -> CheckResult<usize> {
+        let k = entry.body["k"].as_u64().unwrap_or(0);
+        let room = k as f64 * self.number("audit_share", 0.25);
+        let Some(said) = entry.body["audits"].as_u64() else { return Ok(room.ceil() as usize) };
+        let secret = self.records.log[0].body["secret"].as_u64().unwrap_or(0);
+        let key = hash_number(secret, hash_text("audits of a claim"));
+        let drawn = hash_number(key, entry.seq) as f64 / 2_f64.powi(64);
+        let room = room.floor() as u64 + u64::from(drawn < room.fract());
+        if said != room {
+            return Err(Violation(format!("its draw leaves room for {room} audits, and {said} is written")));
+        }
+        Ok(room as usize)
+    }
+
+    /// What the claim should have been given, of all that is still there.
+    pub(super) fn top(&mut self, entry: &LoggedEntry) -> CheckResult<Vec<ExpectedPick>> {
+        let body = &entry.body;
+        let model = body["model"].as_u64().unwrap_or(0);
+        if model >= entry.seq {
+            return Err(Violation(format!("model {model} has learnt from what comes later")));
+        }
+        if model == 0 {
+            return Err(Violation("there is no entry 0 to have learnt up to".into()));
+        }
+        let filter = serde_json::from_value(body["filter"].clone()).unwrap_or_default();
+        let mut order = self.order(model, filter, entry.seq)?;
+        let top = self.first_of(&mut order, entry);
+        self.keep(order);
+        top
+    }
+
+    /// What goes first of an order: items whose date had come, then audits, then the best.
+    fn first_of(&self, order: &mut ItemOrder, entry: &LoggedEntry) -> CheckResult<Vec<ExpectedPick>> {
+        let k = entry.body["k"].as_u64().unwrap_or(0) as usize;
+        let (quorum, reviewer) = (self.quorum(), entry.body["reviewer"].as_str().unwrap_or_default());
+        let filter: BTreeMap<String, Vec<String>> =
+            serde_json::from_value(entry.body["filter"].clone()).unwrap_or_default();
+        let free = |n: u64| {
+            let open = self.open.get(&n)?;
+            Some((open, open.free(quorum)?)).filter(|_| !open.knows(reviewer))
+        };
+        let mine = |n: u64| free(n).filter(|_| wanted(&filter, self.records.tags(n)));
+        let mut top: Vec<ExpectedPick> = Vec::new();
+        let mut given: HashSet<u64> = HashSet::new();
+        for (_, item) in self.due.range(..=(entry.at, u64::MAX)) {
+            if top.len() == k {
+                break;
+            }
+            let Some((open, slot)) = mine(*item) else { continue };
+            let value = order.value(open)?;
+            top.push(ExpectedPick { item: *item, slot, value, probability: 1.0, explored: false, ahead: true });
+            given.insert(*item);
+        }
+        let room = (k - top.len()).min(self.random_check_room(entry)?);
+        let random_checks = self.random_checks.iter().filter(|n| !given.contains(n)).filter_map(|n| Some((*n, mine(*n)?)));
+        let random_checks: Vec<_> = random_checks.take(room).collect();
+        for (item, (open, slot)) in random_checks {
+            let (value, probability) = (order.value(open)?, open.random_check.unwrap_or(1.0));
+            top.push(ExpectedPick { item, slot, value, probability, explored: true, ahead: true });
+            given.insert(item);
+        }
+        let best = order.first(k - top.len(), |place| {
+            let open = self.open.get(&place.item).filter(|open| open.version == place.version);
+            match open {
+                Some(open) if open.free(quorum).is_some() => {
+                    if open.knows(reviewer) || given.contains(&place.item) { Availability::Pass } else { Availability::Take }
+                }
+                _ => Availability::Gone,
+            }
+        });
+        for item in best {
+            let Some((open, slot)) = free(item) else { continue };
+            let value = order.value(open)?;
+            top.push(ExpectedPick { item, slot, value, probability: 1.0, explored: false, ahead: false });
+        }
+        Ok(top)
+    }
+}
+
+/// Whether the picks are what they should have been, to the last bit.
+pub(super) fn compare(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<()> {
+    if top.len() != picks.len() {
+        return Err(Violation(format!("the top K had {} items, and {} were given", top.len(), picks.len())));
+    }
+    for (place, (should, is)) in top.iter().zip(picks).enumerate() {
+        let wrong = if (should.item, should.slot) != (is.item, is.slot) {
+            format!(
+                "the top K had item {}, review {}, of value {}, and item {}, review {}, of value {} was given",
+                should.item, should.slot, should.value, is.item, is.slot, is.value
+            )
+        } else if should.value.to_bits() != is.value.to_bits() {
+            format!("item {} is worth {}, and {} is written", is.item, should.value, is.value)
+        } else if (should.probability.to_bits(), should.explored) != (is.probability.to_bits(), is.explored) {
+            format!(
+                "item {} has the probability {}{}, and {}{} is written",
+                is.item,
+                should.probability,
+                if should.explored { " as an audit" } else { "" },
+                is.probability,
+                if is.explored { " as an audit" } else { "" }
+            )
+        } else {
+            continue;
+        };
+        return Err(Violation(format!("place {}: {wrong}", place + 1)));
+    }
+    Ok(())
+}
+
+/// Whether the picks are as many as they should have been, and those whose date had come and the audits, which go before the best, are the same.
+pub(super) fn compare_ahead(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<()> {
+    let ahead = top.iter().filter(|should| should.ahead).count();
+    if let Some(late) = picks.iter().skip(ahead).find(|pick| pick.explored) {
+        return Err(Violation(format!("item {} was given as an audit, and its turn had not come", late.item)));
+    }
+    let is_same = |(should, is): (&ExpectedPick, &ClaimLine)| {
+        (should.item, should.slot, should.explored) == (is.item, is.slot, is.explored)
+    };
+    let wrong = top.iter().take(ahead).zip(picks).find(|pair| !is_same(*pair));
+    match wrong {
+        _ if top.len() != picks.len() => {
+            Err(Violation(format!("the top K had {} items, and {} were given", top.len(), picks.len())))
+        }
+        Some((should, is)) => Err(Violation(format!(
+            "item {}, review {}, went before all others, by its date or as an audit, and item {}, review {} was given",
+            should.item, should.slot, is.item, is.slot
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// An item's tags against a filter of a claim.
+pub(super) fn wanted(filter: &BTreeMap<String, Vec<String>>, tags: &BTreeMap<String, String>) -> bool {
+    filter.iter().all(|(name, values)| tags.get(name).is_some_and(|tag| values.contains(tag)))
+}

@@ -1,0 +1,231 @@
+//! A desk: a queue that is opened, asked and closed again by one command at a time, no server needed.
+
+use crate::live_queue::ItemCounts;
+use crate::queue_writer::QueueWriter;
+use crate::config::Config;
+use crate::local_socket::{SocketRequest, SocketGreeting, RemoteQueue};
+use crate::store_location::StoreLocation;
+use crate::reads::found;
+use crate::request::{Answer, Call, ClaimedItem, Request};
+use crate::store::sqlite::Sqlite;
+use crate::store::{Purpose, Store};
+use crate::{Error, ExportPage, QueueReport};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A queue in a folder, held by this process until it is dropped; or in a database, beside all others who serve it.
+///
+/// Every answer is durable when it is given: what was accepted is on the disk. A call that is repeated with the same idempotency key,
+/// or a verdict with the same id, counts once.
+///
+/// ```
+/// use jurybox::Evaluators;
+/// use jurybox_server::{Answer, Call, Config, EmbeddedQueue, NewItem, Request};
+///
+/// let folder = tempfile::tempdir()?;
+/// let config = Config { k: 1, ..Config::new(Evaluators::new(["spam", "abuse"])?) };
+/// let mut desk = EmbeddedQueue::create(folder.path(), "posts", &config, std::time::Duration::ZERO)?;
+/// let item = |id: &str, spam: f64| NewItem { id: id.into(), scores: [("spam".into(), Some(spam))].into(), ..NewItem::default() };
+/// desk.ask(&Call::new("script", Request::Items(vec![item("p1", 0.2), item("p2", 0.9)])))?;
+///
+/// let claim = Request::Claim { reviewer: "ann".into(), k: None, filter: Default::default() };
+/// let Answer::Claims { claims, .. } = desk.ask(&Call::new("ann", claim))? else { panic!() };
+/// // Nobody has said yet who is right: the best by all scores alike comes first, whoever came first.
+/// assert_eq!(claims[0].item, "p2");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct EmbeddedQueue {
+    at: Backend,
+}
+
+/// Where it is.
+enum Backend {
+    /// Here: this process has the folder, or a connection to the database.
+    Embedded(Box<QueueWriter>),
+    /// With a server that has this folder.
+    Server(RemoteQueue, PathBuf),
+}
+
+/// How a queue stands.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EmbeddedStatus {
+    /// The queue's name.
+    pub queue: String,
+    /// How it is set up.
+    pub config: Config,
+    /// How many there are of what.
+    pub counts: ItemCounts,
+    /// The last entry of its log.
+    pub head: u64,
+    /// The time of that entry, in microseconds since 1970.
+    pub at: i64,
+    /// The entry up to which the model that ranks has learnt.
+    pub model: u64,
+    /// What that model has seen.
+    pub seen: jurybox::Seen,
+    /// Verdicts that can still be taken back, and are learnt from after that.
+    pub waiting: u64,
+}
+
+impl EmbeddedQueue {
+    /// Makes a queue in a folder, which is made where it is not there, or in a database. One that is there with the same
+    /// configuration is that queue.
+    pub fn create(
+        place: impl Into<StoreLocation>,
+        queue: &str,
+        config: &Config,
+        wait: Duration,
+    ) -> Result<Self, Error> {
+        config.check()?;
+        let place = place.into();
+        if let Some(there) = knock(&place, Some(queue), Some(config), wait) {
+            return there;
+        }
+        let mut store = place.open(wait)?;
+        let now = store.now()?;
+        let row = crate::create::create(store.as_mut(), queue, config, "desk", now)?;
+        Ok(EmbeddedQueue { at: Backend::Embedded(Box::new(QueueWriter::open(store, row.id)?)) })
+    }
+
+    /// Opens a queue; the only one where none is named. While a server has the folder, it is asked instead.
+    pub fn open(place: impl Into<StoreLocation>, queue: Option<&str>, wait: Duration) -> Result<Self, Error> {
+        let place = place.into();
+        if let Some(there) = knock(&place, queue, None, wait) {
+            return there;
+        }
+        let mut store = place.open_what_is_there(wait)?;
+        let queue = find(store.as_mut(), queue)?.0;
+        Ok(EmbeddedQueue { at: Backend::Embedded(Box::new(QueueWriter::open(store, queue)?)) })
+    }
+
+    /// Asks, and makes the answer so.
+    pub fn ask(&mut self, call: &Call) -> Result<Answer, Error> {
+        let writer = match &mut self.at {
+            Backend::Embedded(writer) => writer,
+            Backend::Server(there, _) => return there.ask(&SocketRequest::Call(Box::new(call.clone()))),
+        };
+        if writer.replica.learner.is_stale() {
+            writer.freshen()?;
+        }
+        if matches!(call.request, Request::Claim { .. }) && settle(writer)? {
+            writer.freshen()?;
+        }
+        writer.answer(std::slice::from_ref(call)).pop().unwrap_or(Err(Error::Closed))
+    }
+
+    /// What a reviewer holds now, oldest claim first.
+    pub fn held(&mut self, reviewer: &str) -> Result<Vec<ClaimedItem>, Error> {
+        match &mut self.at {
+            Backend::Embedded(writer) => Ok(writer.held(reviewer, u64::MAX)?.0),
+            Backend::Server(there, _) => there.ask(&SocketRequest::Held { reviewer: reviewer.into() }),
+        }
+    }
+
+    /// The id and the worth of a reviewer's verdict on an item, the one that stands.
+    pub fn last_verdict(&mut self, item: &str, reviewer: &str) -> Result<Option<(String, f64)>, Error> {
+        match &mut self.at {
+            Backend::Embedded(writer) => writer.last_verdict(item, reviewer),
+            Backend::Server(there, _) => {
+                there.ask(&SocketRequest::LastVerdict { item: item.into(), reviewer: reviewer.into() })
+            }
+        }
+    }
+
+    /// Deletes payloads whose time has come, and answers that nobody will ask for again. A server sees to that itself.
+    pub fn tidy(&mut self) -> Result<(), Error> {
+        match &mut self.at {
+            Backend::Embedded(writer) => writer.tidy(),
+            Backend::Server(..) => Ok(()),
+        }
+    }
+
+    /// How the queue stands.
+    pub fn status(&mut self) -> Result<EmbeddedStatus, Error> {
+        match &mut self.at {
+            Backend::Embedded(writer) => {
+                settle(writer)?;
+                writer.status()
+            }
+            Backend::Server(there, _) => there.ask(&SocketRequest::Status),
+        }
+    }
+
+    /// What was learnt: the jury that ranks.
+    pub fn jury(&mut self) -> Result<jurybox::Jury, Error> {
+        match &mut self.at {
+            Backend::Embedded(writer) => {
+                settle(writer)?;
+                writer.replica.learner.ranking()
+            }
+            Backend::Server(there, _) => Ok(jurybox::Jury::from_json(&there.ask::<String>(&SocketRequest::Jury)?)?),
+        }
+    }
+
+    /// What has been found, against what picking otherwise would have.
+    pub fn found(&mut self) -> Result<QueueReport, Error> {
+        let (mut store, queue): (Box<dyn Store>, i64) = match &mut self.at {
+            Backend::Embedded(writer) => (writer.another_store(Purpose::LongRead)?, writer.queue()),
+            // Whoever writes to the folder, its database can be read meanwhile.
+            Backend::Server(there, folder) => {
+                let name = there.ask::<EmbeddedStatus>(&SocketRequest::Status)?.queue;
+                let mut store = Box::new(Sqlite::open_to_read(folder)?);
+                let queue = find(store.as_mut(), Some(&name))?.0;
+                (store, queue)
+            }
+        };
+        found(store.as_mut(), queue)
+    }
+
+    /// Items with all that was said of them, after the one of that number, so many numbers further; erased ones are left out.
+    pub fn exported(&mut self, after: u64, many: u64) -> Result<ExportPage, Error> {
+        match &mut self.at {
+            Backend::Embedded(writer) => writer.exported(after, many),
+            Backend::Server(there, _) => there.ask(&SocketRequest::Exported { after, many }),
+        }
+    }
+
+    /// The names of all tags that items have.
+    pub fn tag_names(&mut self) -> Result<Vec<String>, Error> {
+        match &mut self.at {
+            Backend::Embedded(writer) => writer.tag_names(),
+            Backend::Server(there, _) => there.ask(&SocketRequest::TagNames),
+        }
+    }
+}
+
+/// Has verdicts learnt that can no longer be taken back: nobody else sees to that where there is no server. True if there were any.
+fn settle(writer: &mut QueueWriter) -> Result<bool, Error> {
+    Ok(writer.lesson_is_due(Duration::ZERO) && writer.settle()?)
+}
+
+/// Asks whether a server has the folder.
+fn knock(
+    place: &StoreLocation,
+    queue: Option<&str>,
+    make: Option<&Config>,
+    wait: Duration,
+) -> Option<Result<EmbeddedQueue, Error>> {
+    let StoreLocation::Folder(folder) = place else { return None };
+    let greeting = SocketGreeting { queue: queue.map(Into::into), make: make.cloned() };
+    let there = RemoteQueue::knock(folder, &greeting, wait)?;
+    Some(there.map(|there| EmbeddedQueue { at: Backend::Server(there, folder.clone()) }))
+}
+
+/// The number and the name of a queue.
+pub(crate) fn find(store: &mut dyn Store, queue: Option<&str>) -> Result<(i64, String), Error> {
+    let queues = store.queues()?;
+    let names = || queues.iter().map(|queue| queue.name.as_str()).collect::<Vec<_>>().join(", ");
+    let found = match queue {
+        Some(name) => queues.iter().find(|queue| queue.name == name),
+        None if queues.len() > 1 => {
+            return Err(Error::Refused(format!("there are several queues; name one of {}", names())));
+        }
+        None if queues.is_empty() => {
+            return Err(Error::Refused("there is no queue here; it may have been archived".into()));
+        }
+        None => queues.first(),
+    };
+    let found = found.ok_or_else(|| Error::NoQueue { name: queue.unwrap_or_default().into() })?;
+    Ok((found.id, found.name.clone()))
+}

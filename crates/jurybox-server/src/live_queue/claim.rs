@@ -1,0 +1,179 @@
+//! Who is given what: items whose date has come, then a share of audits, then the best by value.
+
+use super::LiveQueue;
+use super::score_blocks::{FREE, OPEN};
+use super::ranking::{RankKey, ItemRanking};
+use crate::event::Tags;
+use jurybox::toolbox::{hash_number, hash_text};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+/// Which items are wanted, by their tags: of each name one of the values.
+///
+/// ```
+/// use jurybox_server::Filter;
+/// let filter: Filter = serde_json::from_str(r#"{"language": ["en", "de"]}"#).unwrap();
+/// assert!(filter.takes(&[("language".into(), "de".into())].into()));
+/// assert!(!filter.takes(&Default::default()));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Filter(pub BTreeMap<String, Vec<String>>);
+
+impl Filter {
+    /// Whether an item with these tags is wanted.
+    pub fn takes(&self, tags: &Tags) -> bool {
+        self.0.iter().all(|(name, values)| tags.get(name).is_some_and(|value| values.contains(value)))
+    }
+}
+
+/// An item that is to be given to somebody.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ChosenItem {
+    pub(crate) n: u64,
+    pub(crate) slot: i16,
+    pub(crate) value: f64,
+    pub(crate) probability: f64,
+    pub(crate) explored: bool,
+}
+
+/// Who asks for what, and what has been judged for them.
+struct ClaimSearch<'a> {
+    live: &'a LiveQueue,
+    reviewer: &'a str,
+    filter: &'a Filter,
+    /// A set of tags is judged once, however many items share it.
+    judged: RefCell<HashMap<u32, bool>>,
+}
+
+impl ClaimSearch<'_> {
+    fn is_wanted(&self, n: u64) -> bool {
+        let live = self.live;
+        if live.blocks.flags(n) & (OPEN | FREE) != OPEN | FREE {
+            return false;
+        }
+        if !self.filter.0.is_empty() {
+            let Some(tags) = live.blocks.tags(n) else { return false };
+            let judge = || self.filter.takes(&live.tag_sets[tags as usize]);
+            if !*self.judged.borrow_mut().entry(tags).or_insert_with(judge) {
+                return false;
+            }
+        }
+        live.works.get(&n).is_none_or(|work| work.is_for(self.reviewer))
+    }
+
+    /// Chooses an item if it can be: true if so.
+    fn take(&self, ranking: &ItemRanking, n: u64, random_check: Option<f64>, chosen: &mut Vec<ChosenItem>) -> bool {
+        if !self.is_wanted(n) || chosen.iter().any(|other| other.n == n) {
+            return false;
+        }
+        let live = self.live;
+        let slot = live.works.get(&n).map_or(Some(0), |work| work.free_slot(live.config.quorum));
+        let value = live.blocks.scores(n).map(|row| ranking.value(row, live.history.current()));
+        let (Some(slot), Some(Ok(value))) = (slot, value) else { return false };
+        let (probability, explored) = (random_check.unwrap_or(1.0), random_check.is_some());
+        chosen.push(ChosenItem { n, slot, value, probability, explored });
+        true
+    }
+}
+
+/// How many of `k` items audits may take, by the draw of the claim that is this entry: over many claims their share of all that was asked for,
+/// however few each asks for.
+pub(crate) fn random_check_room(secret: u64, seq: u64, k: u32, share: f64) -> u32 {
+    let room = f64::from(k) * share;
+    let key = hash_number(secret, hash_text("audits of a claim"));
+    let drawn = hash_number(key, seq) as f64 / 2_f64.powi(64);
+    room.floor() as u32 + u32::from(drawn < room.fract())
+}
+
+/// So few items are looked for one by one, wherever they are in the order.
+const FEW: u32 = 512;
+/// With more sets of tags than this a filter is not asked about each.
+const MOST_SETS: usize = 4096;
+
+impl LiveQueue {
+    /// The free items that a filter takes, by number, where they are so few that walking through the order would pass over very many others.
+    fn few(&self, filter: &Filter) -> Option<Vec<u64>> {
+        if filter.0.is_empty() || self.tag_sets.len() > MOST_SETS {
+            return None;
+        }
+        let takes: Vec<bool> = self.tag_sets.iter().map(|tags| filter.takes(tags)).collect();
+        let free = (0_u32..).zip(&takes).filter(|(_, takes)| **takes).map(|(set, _)| self.blocks.free(set));
+        let mut left = free.sum::<u32>();
+        if left > FEW {
+            return None;
+        }
+        let mut few = Vec::with_capacity(left as usize);
+        for block in self.blocks.iter() {
+            if left == 0 {
+                break;
+            }
+            let rows = block.flags.iter().zip(block.tags.iter()).enumerate();
+            let rows = rows.filter(|(_, (flags, tags))| {
+                **flags & (OPEN | FREE) == OPEN | FREE && takes[**tags as usize]
+            });
+            let before = few.len();
+            few.extend(rows.map(|(row, _)| block.number(row)));
+            left -= (few.len() - before) as u32;
+        }
+        Some(few)
+    }
+
+    /// Free items in the order in which they would be given out by value, from one place on.
+    pub(crate) fn in_turn(&self, filter: &Filter, from: usize, limit: usize) -> Vec<u64> {
+        let wanted = |n: u64| self.tags(n).is_some_and(|tags| filter.takes(tags));
+        let walk = |ranking: &ItemRanking| {
+            ranking.walk(&self.blocks, self.history.current(), wanted).skip(from).take(limit).collect()
+        };
+        self.ranking.as_ref().map(walk).unwrap_or_default()
+    }
+
+    /// What a reviewer who asks for `k` items at this time is to be given, no more than so many of them audits. Leases up to then must have
+    /// expired.
+    pub(crate) fn choose(
+        &self,
+        reviewer: &str,
+        k: usize,
+        random_checks: usize,
+        filter: &Filter,
+        at: i64,
+    ) -> Vec<ChosenItem> {
+        let Some(ranking) = &self.ranking else { return Vec::new() };
+        let asking = ClaimSearch { live: self, reviewer, filter, judged: RefCell::default() };
+        let mut chosen = Vec::with_capacity(k);
+        for &(_, n) in self.dues.iter().take_while(|(due, _)| *due <= at) {
+            if chosen.len() == k {
+                break;
+            }
+            asking.take(ranking, n, None, &mut chosen);
+        }
+        let few = self.few(filter);
+        let mut random_checks = random_checks.min(k - chosen.len());
+        let drawn: Box<dyn Iterator<Item = (u64, f64)>> = match &few {
+            Some(few) => Box::new(few.iter().filter_map(|n| Some((*n, *self.random_checks.get(n)?)))),
+            None => Box::new(self.random_checks.iter().map(|(n, probability)| (*n, *probability))),
+        };
+        for (n, probability) in drawn {
+            if random_checks == 0 {
+                break;
+            }
+            random_checks -= usize::from(asking.take(ranking, n, Some(probability), &mut chosen));
+        }
+        let best: Box<dyn Iterator<Item = u64>> = match few {
+            Some(few) => {
+                let mut places: Vec<RankKey> = few.into_iter().filter_map(|n| self.place_of(n)).collect();
+                places.sort_unstable();
+                Box::new(places.into_iter().map(|place| place.n))
+            }
+            None => Box::new(ranking.walk(&self.blocks, self.history.current(), |n| asking.is_wanted(n))),
+        };
+        for n in best {
+            if chosen.len() == k {
+                break;
+            }
+            asking.take(ranking, n, None, &mut chosen);
+        }
+        chosen
+    }
+}

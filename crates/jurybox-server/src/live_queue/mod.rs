@@ -1,0 +1,404 @@
+//! The board: the open items of a queue, who has which, and whose turn is next. A pure fold of the log, in memory.
+//!
+//! Every change is noted in a journal until the database has it for good. A transaction that fails is taken back from there,
+//! and nothing has happened.
+
+mod apply;
+pub(crate) mod score_blocks;
+mod claim;
+mod thin_vec;
+mod undo_log;
+mod tags;
+pub(crate) mod value_rule;
+pub(crate) mod ranking;
+pub(crate) mod reviews;
+
+pub use claim::Filter;
+pub(crate) use claim::random_check_room;
+
+use crate::Error;
+use crate::config::Config;
+use crate::error::corrupt;
+use crate::event::{AddedItem, Body, LogEvent, LeasedItem, Tags};
+use crate::verdict_scale::UNSAID;
+use crate::evaluator_history::EvaluatorHistory;
+use score_blocks::{ScoreBlocks, FREE, IN_SET, OPEN};
+use undo_log::UndoStep;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use value_rule::ValueRule;
+use ranking::{Ageing, ItemRanking};
+use reviews::ItemReviews;
+
+/// How many there are of what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct ItemCounts {
+    /// Items that ever came in.
+    pub items: u64,
+    /// Open, and in nobody's hands.
+    pub pending: u64,
+    /// Open, and in somebody's hands.
+    pub leased: u64,
+    /// Closed.
+    pub closed: u64,
+    /// Verdicts that stand.
+    pub verdicts: u64,
+}
+
+/// The open items of a queue, who has which, and whose turn is next.
+#[derive(Debug)]
+pub(crate) struct LiveQueue {
+    pub(crate) seq: u64,
+    pub(crate) at: i64,
+    /// The last entry by which the clock was set back; 0 where there is none. Verdicts before it
+    /// stand.
+    pub(crate) clock_set: u64,
+    pub(crate) created: i64,
+    pub(crate) secret: u64,
+    pub(crate) config: Arc<Config>,
+    pub(crate) history: EvaluatorHistory,
+    /// The number that the next item gets.
+    pub(crate) next: u64,
+    /// Verdicts that stand.
+    pub(crate) verdicts: u64,
+    pub(crate) blocks: ScoreBlocks,
+    works: HashMap<u64, Box<ItemReviews>>,
+    /// How many of them are in somebody's hands.
+    leased: u64,
+    /// How many items each reviewer holds.
+    held: HashMap<Box<str>, u32>,
+    /// The lowest and the highest reward that the queue has taken, where somebody had to know.
+    pub(crate) seen_rewards: Option<(f64, f64)>,
+    /// Leases by when they run out.
+    expiries: BTreeSet<(i64, u64, i16)>,
+    /// Open items that were drawn for an audit, with the probability of it.
+    random_checks: BTreeMap<u64, f64>,
+    /// Open items with a date.
+    dues: BTreeSet<(i64, u64)>,
+    due_of: HashMap<u64, i64>,
+    tag_sets: Vec<Arc<Tags>>,
+    tag_numbers: HashMap<Arc<Tags>, u32>,
+    /// How many sets of tags there were when those were forgotten that no item has.
+    tags_kept: usize,
+    pub(crate) ranking: Option<ItemRanking>,
+    /// What came or changed since a ranking was begun aside.
+    fresh: BTreeSet<u64>,
+    /// How often an order was begun, or all places changed their meaning.
+    generation: u64,
+    journal: Vec<UndoStep>,
+}
+
+impl LiveQueue {
+    /// Of a queue whose first entry this is.
+    pub(crate) fn new(first: &LogEvent) -> Result<Self, Error> {
+        let Body::Create { config, secret } = &first.body else {
+            return Err(corrupt("the log does not begin with the making of the queue"));
+        };
+        Ok(LiveQueue {
+            seq: first.seq,
+            at: first.at,
+            clock_set: 0,
+            created: first.at,
+            secret: *secret,
+            history: EvaluatorHistory::new(first.seq, config.evaluators.clone()),
+            blocks: ScoreBlocks::new(config.evaluators.len()),
+            config: Arc::new(config.clone()),
+            next: 1,
+            verdicts: 0,
+            works: HashMap::new(),
+            leased: 0,
+            held: HashMap::new(),
+            seen_rewards: None,
+            expiries: BTreeSet::new(),
+            random_checks: BTreeMap::new(),
+            dues: BTreeSet::new(),
+            due_of: HashMap::new(),
+            tag_sets: Vec::new(),
+            tag_numbers: HashMap::new(),
+            tags_kept: 0,
+            ranking: None,
+            fresh: BTreeSet::new(),
+            generation: 0,
+            journal: Vec::new(),
+        })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> ItemCounts {
+        self.counts_at(self.at)
+    }
+
+    /// How many there are of what at a time. A lease that has run out is nobody's hands, though it stays here until the next entry.
+    pub(crate) fn counts_at(&self, now: i64) -> ItemCounts {
+        let open = self.blocks.open() as u64;
+        let ended = self.expiries.iter().take_while(|(until, ..)| *until <= now);
+        let ended: BTreeSet<u64> =
+            ended.map(|(_, n, _)| *n).filter(|n| !self.is_leased_at(*n, now)).collect();
+        let (leased, items) = (self.leased - ended.len() as u64, self.next - 1);
+        ItemCounts { items, pending: open - leased, leased, closed: items - open, verdicts: self.verdicts }
+    }
+
+    /// Whether somebody has an item at a time.
+    pub(crate) fn is_leased_at(&self, n: u64, now: i64) -> bool {
+        self.work(n).is_some_and(|work| work.leases.iter().any(|lease| lease.until > now))
+    }
+
+    pub(crate) fn ageing(&self) -> Ageing {
+        Ageing { per_day: self.config.ageing_per_day, since: self.created }
+    }
+
+    pub(crate) fn value_rule(&self) -> ValueRule {
+        ValueRule::of(&self.config)
+    }
+
+    pub(crate) fn is_open(&self, n: u64) -> bool {
+        self.blocks.flags(n) & OPEN != 0
+    }
+
+    pub(crate) fn work(&self, n: u64) -> Option<&ItemReviews> {
+        self.works.get(&n).map(Box::as_ref)
+    }
+
+    pub(crate) fn tags(&self, n: u64) -> Option<&Arc<Tags>> {
+        self.tag_sets.get(self.blocks.tags(n)? as usize)
+    }
+
+    /// Everything but the order, which is a matter of the model: the same bytes for the same log.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut items: Vec<(u64, Vec<u64>, i64, &Tags)> = Vec::new();
+        for block in self.blocks.iter() {
+            for row in (0..block.flags.len()).filter(|row| block.flags[*row] & OPEN != 0) {
+                let n = block.number(row);
+                let bits =
+                    self.blocks.scores(n).unwrap_or_default().iter().map(|score| score.to_bits()).collect();
+                items.push((n, bits, block.arrived[row], &self.tag_sets[block.tags[row] as usize]));
+            }
+        }
+        let mut works: BTreeMap<u64, ItemReviews> = BTreeMap::new();
+        for (n, work) in self.works.iter().filter(|(_, work)| !work.is_empty()) {
+            let mut work = (**work).clone();
+            work.leases.sort_by_key(|lease| lease.slot);
+            works.insert(*n, work);
+        }
+        let head = (self.seq, self.at, self.clock_set, self.created, self.secret, self.next, self.verdicts);
+        let all = (head, &*self.config, self.history.current(), items, works, &self.random_checks, &self.dues);
+        serde_json::to_vec(&all).expect("a board is plain data")
+    }
+
+    /// What waits and what is in hand: items due before one time, leases that end before another.
+    pub(crate) fn pulse(&self, due_before: i64, ends_before: i64) -> crate::reads::Workload {
+        let oldest = self.blocks.iter().find_map(|block| {
+            let row = block.flags.iter().position(|flags| flags & FREE != 0)?;
+            Some(block.arrived[row])
+        });
+        let due = self.dues.range(..(due_before, 0)).count() as u64;
+        let ending = self.expiries.range(..(ends_before, 0, 0)).count() as u64;
+        crate::reads::Workload { since: self.created, oldest, due, ending }
+    }
+
+    /// What a reviewer holds.
+    pub(crate) fn held_by<'a>(&'a self, reviewer: &'a str) -> impl Iterator<Item = LeasedItem> + 'a {
+        let held = self.works.iter().filter_map(move |(n, work)| Some((*n, work.lease_of(reviewer)?.slot)));
+        held.map(|(n, slot)| LeasedItem { n, slot })
+    }
+
+    /// How many items a reviewer holds.
+    pub(crate) fn holds(&self, reviewer: &str) -> u32 {
+        self.held.get(reviewer).copied().unwrap_or(0)
+    }
+
+    /// Whether a reward lies within those that the queue has taken, or within 0 to 1.
+    pub(crate) fn has_seen(&self, reward: f64) -> bool {
+        let within = |(lowest, highest): (f64, f64)| (lowest..=highest).contains(&reward);
+        within(UNSAID) || self.seen_rewards.is_some_and(within)
+    }
+
+    /// Open items that have enough verdicts for that quorum, by number, and what those come to. There are none but when it is lowered.
+    pub(crate) fn enough(&self, quorum: u8) -> Vec<(u64, f64)> {
+        let busy = self.works.iter().filter(|(_, work)| !work.verdicts.is_empty());
+        let mut enough: Vec<(u64, f64)> =
+            busy.filter_map(|(n, work)| Some((*n, reviews::decided(work, quorum)?))).collect();
+        enough.sort_unstable_by_key(|(n, _)| *n);
+        enough
+    }
+
+    /// An item that is open from before, while loading.
+    pub(crate) fn load(&mut self, item: &AddedItem, arrived: i64) {
+        let tags = self.tag_number(&item.tags);
+        self.blocks.load(item.n, &item.scores, arrived, tags);
+        self.mark(item);
+        self.blocks.set_flags(item.n, OPEN | FREE);
+    }
+
+    /// What goes on around an item, while loading.
+    pub(crate) fn load_work(&mut self, n: u64, work: ItemReviews) {
+        let free = work.free_slot(self.config.quorum).is_some();
+        self.blocks.set_flags(n, OPEN | if free { FREE } else { 0 });
+        self.set_work(n, Some(work));
+    }
+
+    /// Puts this in the place of what goes on around an item: what did before.
+    fn set_work(&mut self, n: u64, work: Option<ItemReviews>) -> Option<ItemReviews> {
+        let before = self.works.remove(&n);
+        if let Some(before) = &before {
+            self.leased -= u64::from(!before.leases.is_empty());
+            for lease in &before.leases {
+                self.expiries.remove(&(lease.until, n, lease.slot));
+                if let Some(held) = self.held.get_mut(&**lease.reviewer) {
+                    *held -= 1;
+                    if *held == 0 {
+                        self.held.remove(&**lease.reviewer);
+                    }
+                }
+            }
+        }
+        if let Some(work) = work {
+            self.leased += u64::from(!work.leases.is_empty());
+            for lease in &work.leases {
+                self.expiries.insert((lease.until, n, lease.slot));
+                match self.held.get_mut(&**lease.reviewer) {
+                    Some(held) => *held += 1,
+                    None => drop(self.held.insert((**lease.reviewer).into(), 1)),
+                }
+            }
+            self.works.insert(n, Box::new(work));
+        }
+        before.map(|work| *work)
+    }
+
+    fn mark(&mut self, item: &AddedItem) {
+        if let Some(probability) = item.random_check {
+            self.random_checks.insert(item.n, probability);
+        }
+        if let Some(due) = item.due {
+            self.dues.insert((due, item.n));
+            self.due_of.insert(item.n, due);
+        }
+    }
+
+    /// Changes what goes on around an item, and with it whether it is there to be given out.
+    fn change(&mut self, n: u64, change: impl FnOnce(&mut ItemReviews)) -> Result<(), Error> {
+        if !self.is_open(n) {
+            return Err(corrupt(format!("item {n} is not open, and something happened to it")));
+        }
+        let mut work = self.works.get(&n).map(|work| (**work).clone()).unwrap_or_default();
+        change(&mut work);
+        let before = self.set_work(n, Some(work).filter(|work| !work.is_empty()));
+        self.note(UndoStep::Reviews { n, before });
+        self.place(n);
+        Ok(())
+    }
+
+    /// Gives back what was held for too long, before requests are decided at that time.
+    pub(crate) fn expire_until(&mut self, at: i64) {
+        self.expire(at);
+    }
+
+    fn expire(&mut self, at: i64) {
+        while let Some(&(until, n, slot)) = self.expiries.first().filter(|(until, ..)| *until <= at) {
+            let gone = self.change(n, |work| work.leases.retain(|lease| lease.slot != slot));
+            debug_assert!(gone.is_ok(), "only open items have leases");
+            self.expiries.remove(&(until, n, slot));
+        }
+    }
+
+    /// Puts an item where it can be given out, or takes it from there.
+    fn place(&mut self, n: u64) {
+        let flags = self.blocks.flags(n);
+        if flags & OPEN == 0 {
+            return;
+        }
+        let free = self.works.get(&n).is_none_or(|work| work.free_slot(self.config.quorum).is_some());
+        match (flags & FREE != 0, free) {
+            (true, false) => {
+                self.lift(n);
+                self.set_flags(n, self.blocks.flags(n) & !FREE);
+            }
+            (false, true) => {
+                // The cursor may have passed its place in the order.
+                self.set_flags(n, flags | FREE | IN_SET);
+                self.enter(n);
+            }
+            (true, true) if flags & IN_SET != 0 => self.enter(n),
+            _ => {}
+        }
+    }
+
+    fn set_flags(&mut self, n: u64, flags: u8) {
+        self.note(UndoStep::Flags { n, before: self.blocks.flags(n) });
+        self.blocks.set_flags(n, flags);
+    }
+
+    fn place_of(&self, n: u64) -> Option<ranking::RankKey> {
+        let ranking = self.ranking.as_ref()?;
+        let value = ranking.value(self.blocks.scores(n)?, self.history.current()).ok()?;
+        Some(ranking.place(n, value, self.blocks.arrived(n)?))
+    }
+
+    /// Into the set, where it has its place in it.
+    fn enter(&mut self, n: u64) {
+        let Some(place) = self.place_of(n) else { return };
+        if self.ranking.as_mut().is_some_and(|ranking| ranking.set.insert(place)) {
+            self.note(UndoStep::Entered { place });
+        }
+    }
+
+    /// Out of the set, if it is there.
+    fn lift(&mut self, n: u64) {
+        if self.blocks.flags(n) & IN_SET == 0 {
+            return;
+        }
+        let Some(place) = self.place_of(n) else { return };
+        if self.ranking.as_mut().is_some_and(|ranking| ranking.set.remove(&place)) {
+            self.note(UndoStep::Lifted { place });
+        }
+    }
+
+    /// The order anew under the same model, where rows or ages mean something else than before.
+    fn rank_again(&mut self) -> Result<Option<ItemRanking>, Error> {
+        self.generation += 1;
+        let Some(old) = self.ranking.take() else { return Ok(None) };
+        let (evaluators, ageing) = (self.history.current(), self.ageing());
+        let ranking = ItemRanking::of(old.model, old.fitted.clone(), &self.blocks, evaluators, ageing, self.value_rule())?;
+        self.ranking = Some(ranking);
+        self.blocks.clear_flag(IN_SET);
+        Ok(Some(old))
+    }
+
+    /// From here on, what comes or changes is remembered, for an order that is made aside.
+    /// One that was begun before is of no use any more: nobody remembers what came between the two.
+    pub(crate) fn begin_ranking(&mut self) -> (ScoreBlocks, u64) {
+        self.generation += 1;
+        self.fresh.clear();
+        (self.blocks.clone(), self.generation)
+    }
+
+    /// Takes on an order that was made aside, unless rows or ages mean something else by now, or another was begun. What came or changed since it was
+    /// begun gets its place in the set.
+    pub(crate) fn install_ranking(&mut self, ranking: ItemRanking, generation: u64) -> bool {
+        debug_assert!(self.journal.is_empty(), "not within a transaction");
+        if generation != self.generation {
+            return false;
+        }
+        self.blocks.squeeze();
+        self.forget_tags();
+        self.blocks.clear_flag(IN_SET);
+        self.ranking = Some(ranking);
+        // Sorted at once: there may be very many, and claims wait for this.
+        let mut places = Vec::new();
+        for n in std::mem::take(&mut self.fresh) {
+            let flags = self.blocks.flags(n);
+            if flags & OPEN != 0 {
+                self.blocks.set_flags(n, flags | IN_SET);
+                if flags & FREE != 0 {
+                    places.extend(self.place_of(n));
+                }
+            }
+        }
+        if let Some(ranking) = &mut self.ranking {
+            ranking.set = places.into_iter().collect();
+        }
+        true
+    }
+}

@@ -1,0 +1,255 @@
+//! Keeping the records: rebuild them from the log; copy a folder, and put a copy back. A PostgreSQL database is copied by `pg_dump`.
+
+use crate::Error;
+use crate::embedded_queue::{EmbeddedQueue, find};
+use crate::error::corrupt;
+use crate::load::{checkpoint_of, load, refold};
+use crate::store_location::StoreLocation;
+use crate::replica::Replica;
+use crate::request::{Answer, Call, Request};
+use crate::store::sqlite::{FILE, Sqlite, check_copy, clear_journals, for_us_alone, lock, make_folder};
+use crate::store::{Checkpoint, Store, set_up};
+use serde::Serialize;
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+/// What a rebuild found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RebuildReport {
+    /// The queue.
+    pub queue: String,
+    /// The last entry that was folded.
+    pub head: u64,
+    /// Checkpoints whose bytes are those of the log folded again.
+    pub checkpoints: u64,
+    /// The entries of those whose bytes are not; they have been replaced.
+    pub mismatches: Vec<u64>,
+    /// Whether the tables say what the log says. Always so up to the head; not asked for an earlier entry.
+    pub tables_agree: Option<bool>,
+    /// The SHA-256 of what was learnt, in hexadecimal.
+    pub sha256: String,
+}
+
+/// Folds a queue's log from the beginning, compares all checkpoints with it and the tables too, and keeps a checkpoint at the end.
+///
+/// What was learnt at an entry is what is known at that entry: each checkpoint is compared with a fold up to it.
+pub fn rebuild(
+    place: impl Into<StoreLocation>,
+    queue: Option<&str>,
+    to: Option<u64>,
+    wait: Duration,
+) -> Result<RebuildReport, Error> {
+    let mut store = place.into().open_what_is_there(wait)?;
+    let (id, name) = find(store.as_mut(), queue)?;
+    rebuild_in(store.as_mut(), id, name, to)
+}
+
+fn rebuild_in(store: &mut dyn Store, id: i64, name: String, to: Option<u64>) -> Result<RebuildReport, Error> {
+    let head = store.begin_reading(id)?;
+    let found: Result<_, Error> = (|| {
+        let until = to.unwrap_or(head.seq).min(head.seq);
+        let learner = refold(store, id, until, &mut |_| Ok(()))?;
+        let (mut agree, mut mismatches) = (0, Vec::new());
+        for kept in store.checkpoints(id)?.iter().filter(|kept| kept.seq <= until) {
+            let again = checkpoint_of(&refold(store, id, kept.seq, &mut |_| Ok(()))?);
+            if same(kept, &again) { agree += 1 } else { mismatches.push(again) }
+        }
+        let tables = if until == head.seq { Some(tables_agree(store, id)?) } else { None };
+        Ok((checkpoint_of(&learner), agree, mismatches, tables))
+    })();
+    store.rollback();
+    let (last, checkpoints, mismatches, tables_agree) = found?;
+    for checkpoint in &mismatches {
+        store.replace(id, checkpoint)?;
+    }
+    let mut hex = String::new();
+    for byte in &last.sha256 {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    let head = last.seq;
+    store.keep(id, &last)?;
+    let mismatches = mismatches.iter().map(|checkpoint| checkpoint.seq).collect();
+    Ok(RebuildReport { queue: name, head, checkpoints, mismatches, tables_agree, sha256: hex })
+}
+
+fn same(a: &Checkpoint, b: &Checkpoint) -> bool {
+    (a.seq, a.epoch, &a.state, &a.sha256) == (b.seq, b.epoch, &b.state, &b.sha256)
+}
+
+/// Whether a board folded from the log is the one that the tables hold.
+fn tables_agree(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
+    let head = store.head(queue)?;
+    let (history, _) = set_up(store, queue, head.seq)?;
+    let first = store.events(queue, 0, 1, &history)?;
+    let mut folded = Replica::new(first.first().ok_or_else(|| corrupt("the queue has no first entry"))?)?;
+    while folded.live.seq < head.seq {
+        for event in store.events(queue, folded.live.seq, head.seq, &history)? {
+            folded.live.apply(&event)?;
+            folded.live.commit();
+        }
+    }
+    Ok(folded.live.to_bytes() == load(store, queue, head)?.0.live.to_bytes())
+}
+
+/// How a queue's log stands to the clock.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LogTime {
+    /// The queue.
+    pub queue: String,
+    /// By how many seconds its last entry is ahead of the clock; less than zero where it is behind,
+    /// as it should be.
+    pub ahead_seconds: i64,
+    /// Whether it was set back to the clock.
+    pub set_back: bool,
+}
+
+/// Compares the time of every queue's log with the clock: that of the machine for a folder, that of
+/// the database for a database. Where `repair` is true, a log that is ahead by more than a minute
+/// is set back: its leases end, and the verdicts on it stand. A server that has the folder is asked
+/// to.
+pub fn log_times(place: impl Into<StoreLocation>, repair: bool, wait: Duration) -> Result<Vec<LogTime>, Error> {
+    let place = place.into();
+    let mut store: Box<dyn Store> = match &place {
+        // Also while a server has it.
+        StoreLocation::Folder(folder) => Box::new(Sqlite::open_to_read(folder)?),
+        StoreLocation::Database(_) => place.open_what_is_there(wait)?,
+    };
+    let (now, heads) = (store.now()?, store.heads()?);
+    let mut times = Vec::new();
+    for row in store.queues()? {
+        let Some((.., at)) = heads.iter().find(|(id, ..)| *id == row.id) else { continue };
+        let mut time = LogTime { queue: row.name, ahead_seconds: (at - now) / 1_000_000, set_back: false };
+        if repair && time.ahead_seconds > 0 {
+            let mut desk = EmbeddedQueue::open(&place, Some(&time.queue), wait)?;
+            let answer = desk.ask(&Call::new("server clock", Request::Clock))?;
+            time.set_back = answer == Answer::Changed { changed: 1 };
+        }
+        times.push(time);
+    }
+    Ok(times)
+}
+
+/// Writes a copy of a folder's database as it is now, whoever is writing to it.
+pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
+    if to.exists() {
+        return Err(Error::Open(format!("{}: there is something already", to.display())));
+    }
+    // After the whole name: copies may differ in their endings alone.
+    let mut aside = to.to_path_buf().into_os_string();
+    aside.push(".unfinished");
+    let aside = std::path::PathBuf::from(aside);
+    let io = |error: std::io::Error| Error::Open(format!("{}: {error}", to.display()));
+    let from = Sqlite::open_as_it_is(folder)?;
+    let held = alone_with(&aside, to)?;
+    // Whoever made it first is done by now.
+    if to.exists() {
+        let _ = std::fs::remove_file(&aside);
+        return Err(Error::Open(format!("{}: there is something already", to.display())));
+    }
+    clear_journals(&aside).map_err(io)?;
+    let copied = from.copy_to(&aside).and_then(|()| std::fs::rename(&aside, to).map_err(io));
+    copied.inspect_err(|_| {
+        let _ = clear_journals(&aside).and_then(|()| std::fs::remove_file(&aside));
+    })?;
+    drop(held);
+    Ok(())
+}
+
+/// An empty file that this process alone writes to. Whoever was killed while they wrote one has left a part of it, which is taken over; whoever
+/// still writes one holds it. What is no file of its own, such as a link to somebody else's, is never written to.
+fn alone_with(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
+    let io = |error: std::io::Error| Error::Open(format!("{}: {error}", file.display()));
+    let another = || Error::Open(format!("{}: another process makes this copy", to.display()));
+    let there = || std::fs::symlink_metadata(file).ok();
+    if there().is_some_and(|there| !is_its_own(&there)) {
+        std::fs::remove_file(file).map_err(io)?;
+    }
+    let held = for_us_alone(file).map_err(io)?;
+    held.try_lock().map_err(|_| another())?;
+    // Whoever had it may have been done, and given it its name, while this process waited to be told.
+    let (own, there) = (held.metadata().map_err(io)?, there().ok_or_else(another)?);
+    if !is_its_own(&there) || !is_same(&own, &there) {
+        return Err(another());
+    }
+    #[cfg(unix)]
+    held.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(io)?;
+    held.set_len(0).map_err(io)?;
+    Ok(held)
+}
+
+/// Whether it is a file that has this name alone.
+fn is_its_own(there: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    let alone = std::os::unix::fs::MetadataExt::nlink(there) == 1;
+    #[cfg(not(unix))]
+    let alone = true;
+    there.is_file() && alone
+}
+
+fn is_same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        (a.dev(), a.ino()) == (b.dev(), b.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        a.len() == b.len()
+    }
+}
+
+/// Makes a folder of a copy. A folder that has a database is refused, and so is a copy that is not sound: then nothing is left behind.
+///
+/// Keys are among what was copied: those that were revoked since open again. Its webhooks rest, since the original may go on sending to the
+/// same receivers under the same numbers, unless `webhooks` says that this takes the original's place. Returns how many rest.
+pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Error> {
+    let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
+    let mut copy =
+        std::fs::File::open(from).map_err(|error| Error::Open(format!("{}: {error}", from.display())))?;
+    let made = !folder.exists();
+    // Two at once would write into each other's copies, and a server whose file is gone still holds what it had.
+    let lock = lock(folder, Duration::ZERO)?;
+    if folder.join(FILE).exists() {
+        return Err(Error::Open(format!("{}: there is a desk already", folder.display())));
+    }
+    // All that is to be done to it is done aside, before it is a desk: whoever is killed meanwhile leaves none whose webhooks go on.
+    let aside = folder.join("restoring");
+    let resting = put_back(&mut copy, &aside, webhooks).and_then(|resting| {
+        // A journal that the desk before has left would be played into this one.
+        clear_journals(&folder.join(FILE)).map_err(io)?;
+        std::fs::rename(aside.join(FILE), folder.join(FILE)).map_err(io).map(|()| resting)
+    });
+    let _ = std::fs::remove_dir_all(&aside);
+    if made && resting.is_err() {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    drop(lock);
+    resting
+}
+
+/// Makes a desk of a copy in a folder that is there for nothing else.
+pub(crate) fn put_back(copy: &mut std::fs::File, folder: &Path, webhooks: bool) -> Result<usize, Error> {
+    let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
+    if folder.exists() {
+        // Somebody was killed: a journal that is left there would be taken for that of the copy.
+        std::fs::remove_dir_all(folder).map_err(io)?;
+    }
+    make_folder(folder).map_err(io)?;
+    let file = folder.join(FILE);
+    let mut bytes = for_us_alone(&file).map_err(io)?;
+    std::io::copy(copy, &mut bytes).map_err(io)?;
+    bytes.sync_all().map_err(io)?;
+    check_copy(&file)?;
+    // One of an earlier version is brought up to date, one of a later refused.
+    let mut store = Sqlite::open(folder, Duration::ZERO)?;
+    store.queues()?;
+    let resting =
+        if webhooks { 0 } else { store.rest_hooks("restored from a copy: PUT it again to go on")? };
+    // The file alone is moved from here, without a journal beside it.
+    if store.scrub()? {
+        Ok(resting)
+    } else {
+        Err(Error::Open(format!("{}: somebody reads it", file.display())))
+    }
+}

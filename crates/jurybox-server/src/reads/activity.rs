@@ -1,0 +1,188 @@
+//! The log as a feed: what happened, with the ids of items.
+
+use crate::error::corrupt;
+use crate::event::{Body, LogEvent};
+use crate::request::MOST_AT_ONCE;
+use crate::service::Queue;
+use crate::store::set_up;
+use crate::stored_body::StoredBody;
+use crate::{Config, Error, VerdictSource};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+
+/// An entry of the log with the ids of its items; those that were erased are left out.
+#[derive(Debug, Clone)]
+pub struct ActivityEntry {
+    /// Its number.
+    pub seq: u64,
+    /// When, in microseconds since 1970.
+    pub at: i64,
+    /// Who asked for it.
+    pub actor: String,
+    /// A word for what happened.
+    pub kind: &'static str,
+    /// The reviewer, where it is about one.
+    pub reviewer: Option<String>,
+    /// The items that it is about, by their ids.
+    pub items: Vec<String>,
+    /// How many items it is about, those that were erased included.
+    pub many: u64,
+    /// The verdicts that came in: id, item, reviewer, source, reward, and what the item is worth where that decides it.
+    pub verdicts: Vec<(String, String, String, VerdictSource, f64, Option<f64>)>,
+    /// The id of the verdict that was taken back, where one was.
+    pub undone: Option<String>,
+    /// How the queue is set up from here on, where that changed.
+    pub config: Option<Config>,
+    /// The settings that changed, by their names, as they are from here on; null where one is there no more.
+    pub changed: BTreeMap<String, Value>,
+    /// Why, where somebody said.
+    pub reason: Option<String>,
+}
+
+/// Entries that are read at once.
+const STEP: u64 = 16;
+
+impl Queue {
+    /// The entries of the log after one, so many at the most; fewer where they are about very many items, and one at the least where
+    /// there is one.
+    pub fn activity(&self, after: u64, limit: usize) -> Result<Vec<ActivityEntry>, Error> {
+        self.read_separately(|store, queue, head| {
+            let until = head.seq.min(after.saturating_add(limit as u64));
+            if after >= until {
+                return Ok(Vec::new());
+            }
+            let (history, _) = set_up(store, queue, until)?;
+            let (mut events, mut numbers): (Vec<LogEvent>, Vec<u64>) = Default::default();
+            let mut last = after;
+            'page: while last < until {
+                let read = store.events(queue, last, until.min(last + STEP), &history)?;
+                if read.is_empty() {
+                    break;
+                }
+                for event in read {
+                    let about = numbers_of(&event.body);
+                    // One entry alone can have as many.
+                    if !events.is_empty() && numbers.len() + about.len() > MOST_AT_ONCE {
+                        break 'page;
+                    }
+                    last = event.seq;
+                    numbers.extend(about);
+                    events.push(event);
+                }
+            }
+            numbers.sort_unstable();
+            numbers.dedup();
+            let ids: HashMap<u64, String> = store.ids(queue, &numbers)?.into_iter().collect();
+            let mut activity: Vec<ActivityEntry> = Vec::with_capacity(events.len());
+            for event in events {
+                let undone = match &event.body {
+                    Body::Undo { verdict, .. } => store.taken_back(queue, *verdict, event.seq)?,
+                    _ => None,
+                };
+                activity.push(ActivityEntry { undone, ..told(event, &ids) });
+            }
+            if activity.iter().any(|activity| activity.config.is_some()) {
+                note_changes(&mut activity, &store.bodies(queue, ["create", "configure"], last)?)?;
+            }
+            Ok(activity)
+        })
+    }
+}
+
+impl Queue {
+    /// What happened to the item of that number, newest first, so many entries at the most: each tells of this item alone. That it was kept for
+    /// longer, or given back without a reason, is not among it.
+    pub fn happened_to(&self, n: u64, most: usize) -> Result<Vec<ActivityEntry>, Error> {
+        self.read_separately(|store, queue, head| {
+            let (history, _) = set_up(store, queue, head.seq)?;
+            let ids: HashMap<u64, String> = store.ids(queue, &[n])?.into_iter().collect();
+            let mut activity = Vec::new();
+            for seq in store.entries_about(queue, n, most as u64)? {
+                for event in store.events(queue, seq.saturating_sub(1), seq, &history)? {
+                    let undone = match &event.body {
+                        Body::Undo { verdict, .. } => store.taken_back(queue, *verdict, seq)?,
+                        _ => None,
+                    };
+                    // It was about others too, of which nothing is told here.
+                    activity.push(ActivityEntry { undone, many: 1, ..told(event, &ids) });
+                }
+            }
+            Ok(activity)
+        })
+    }
+}
+
+/// Says what each setting up changed, by all that there were.
+pub(super) fn note_changes(activity: &mut [ActivityEntry], bodies: &[(u64, String)]) -> Result<(), Error> {
+    let mut before = Value::Null;
+    for (seq, body) in bodies {
+        let (StoredBody::Create { config, .. } | StoredBody::Configure { config, .. }) = StoredBody::from_text(body)? else {
+            continue;
+        };
+        let after = serde_json::to_value(&config).map_err(corrupt)?;
+        if let Some(activity) = activity.iter_mut().find(|activity| activity.seq == *seq) {
+            let names = [&before, &after].into_iter().filter_map(Value::as_object).flat_map(|all| all.keys());
+            let changed = names.filter(|name| before[name.as_str()] != after[name.as_str()]);
+            activity.changed = changed.map(|name| (name.clone(), after[name.as_str()].clone())).collect();
+        }
+        before = after;
+    }
+    Ok(())
+}
+
+fn numbers_of(body: &Body) -> Vec<u64> {
+    match body {
+        Body::Create { .. } | Body::Clock | Body::Settle => Vec::new(),
+        Body::Erase { items } => items.clone(),
+        Body::Configure { decided, .. } => decided.iter().map(|item| item.n).collect(),
+        Body::Items { added, rescored } => {
+            added.iter().map(|item| item.n).chain(rescored.iter().map(|item| item.n)).collect()
+        }
+        Body::Claim { picks, .. } => picks.iter().map(|pick| pick.n).collect(),
+        Body::Extend { leases, .. } | Body::Release { leases, .. } => {
+            leases.iter().map(|lease| lease.n).collect()
+        }
+        Body::Verdicts { given } => given.iter().map(|given| given.n).collect(),
+        Body::Undo { item, .. } => vec![item.n],
+        Body::Close { items, .. } => items.iter().flat_map(|(from, to)| *from..=*to).collect(),
+    }
+}
+
+fn told(event: LogEvent, ids: &HashMap<u64, String>) -> ActivityEntry {
+    let numbers = numbers_of(&event.body);
+    let items = numbers.iter().filter_map(|n| ids.get(n).cloned()).collect();
+    let kind = event.body.kind();
+    let (mut reviewer, mut verdicts, mut config, mut reason) = (None, Vec::new(), None, None);
+    match event.body {
+        Body::Create { config: set_up, .. } | Body::Configure { config: set_up, .. } => config = Some(set_up),
+        Body::Claim { reviewer: who, .. }
+        | Body::Extend { reviewer: who, .. }
+        | Body::Undo { reviewer: who, .. } => reviewer = Some(who),
+        Body::Release { reviewer: who, skip, .. } => (reviewer, reason) = (Some(who), skip),
+        Body::Verdicts { given } => {
+            verdicts = given
+                .into_iter()
+                .filter_map(|given| {
+                    let item = ids.get(&given.n)?.clone();
+                    Some((given.id, item, given.reviewer, given.source, given.reward, given.decides))
+                })
+                .collect();
+        }
+        Body::Close { reason: why, .. } => reason = Some(why),
+        Body::Items { .. } | Body::Erase { .. } | Body::Clock | Body::Settle => {}
+    }
+    ActivityEntry {
+        seq: event.seq,
+        at: event.at,
+        actor: event.actor,
+        kind,
+        reviewer,
+        items,
+        many: numbers.len() as u64,
+        verdicts,
+        undone: None,
+        config,
+        changed: BTreeMap::new(),
+        reason,
+    }
+}

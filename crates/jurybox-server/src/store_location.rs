@@ -1,0 +1,83 @@
+//! Where queues are: a folder, or a database that several nodes share.
+
+use crate::Error;
+use crate::pg_connection::Address;
+use crate::store::Store;
+use crate::store::postgres::Postgres;
+use crate::store::sqlite::{Sqlite, check_is_there};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where queues are kept.
+///
+/// ```
+/// use jurybox_server::StoreLocation;
+/// assert_eq!(StoreLocation::from(std::path::Path::new("desk")).to_string(), "desk");
+/// let database = StoreLocation::Database("postgres://jurybox:secret@db.example/queues".into());
+/// assert_eq!(database.to_string(), "postgres://jurybox:***@db.example/queues");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub enum StoreLocation {
+    /// A folder on a disk of this machine, with an SQLite database in it.
+    Folder(PathBuf),
+    /// A PostgreSQL database by its URL, as in `DATABASE_URL`. Any number of nodes may serve it at once.
+    Database(String),
+}
+
+impl From<&Path> for StoreLocation {
+    fn from(folder: &Path) -> Self {
+        StoreLocation::Folder(folder.into())
+    }
+}
+
+impl From<&PathBuf> for StoreLocation {
+    fn from(folder: &PathBuf) -> Self {
+        StoreLocation::Folder(folder.clone())
+    }
+}
+
+impl From<&StoreLocation> for StoreLocation {
+    fn from(place: &StoreLocation) -> Self {
+        place.clone()
+    }
+}
+
+impl std::fmt::Display for StoreLocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StoreLocation::Folder(folder) => write!(f, "{}", folder.display()),
+            StoreLocation::Database(url) => f.write_str(&crate::pg_connection::without_password(url)),
+        }
+    }
+}
+
+/// Without the password.
+impl std::fmt::Debug for StoreLocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl StoreLocation {
+    /// Opens it, and makes its tables where there are none.
+    pub(crate) fn open(&self, wait: Duration) -> Result<Box<dyn Store>, Error> {
+        Ok(match self {
+            StoreLocation::Folder(folder) => Box::new(Sqlite::open(folder, wait)?),
+            StoreLocation::Database(url) => Box::new(Postgres::open(Address::parse(url)?, wait)?),
+        })
+    }
+
+    /// Opens it if there is something.
+    pub(crate) fn open_what_is_there(&self, wait: Duration) -> Result<Box<dyn Store>, Error> {
+        self.check_is_there()?;
+        self.open(wait)
+    }
+
+    /// Refuses a folder in which there is nothing.
+    pub(crate) fn check_is_there(&self) -> Result<(), Error> {
+        match self {
+            StoreLocation::Folder(folder) => check_is_there(folder),
+            StoreLocation::Database(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The scale of a queue's rewards: what they lie within, and what words for them are worth.
+
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// No reward is beyond this, whatever the scale.
+pub(crate) const UTMOST: f64 = 1e100;
+/// What rewards lie within where a queue neither says so nor has taken others.
+pub(crate) const UNSAID: (f64, f64) = (0.0, 1.0);
+/// The most words a scale can have.
+const MOST_LABELS: usize = 1000;
+
+/// What the rewards of a queue lie within, and what words for them are worth.
+///
+/// ```
+/// let scale: jurybox_server::VerdictScale =
+///     serde_json::from_str(r#"{"lowest": 0, "highest": 10, "labels": {"harmful": 10, "fine": 0}}"#)?;
+/// assert_eq!(scale.to_string(), "from 0 to 10 (fine = 0, harmful = 10)");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerdictScale {
+    /// The lowest.
+    pub lowest: f64,
+    /// The highest.
+    pub highest: f64,
+    /// Words that a verdict may say instead of a number, and what they are worth.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, f64>,
+}
+
+impl std::fmt::Display for VerdictScale {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "from {} to {}", self.lowest, self.highest)?;
+        let words: Vec<String> =
+            self.labels.iter().map(|(label, worth)| format!("{label} = {worth}")).collect();
+        if words.is_empty() { Ok(()) } else { write!(to, " ({})", words.join(", ")) }
+    }
+}
+
+impl VerdictScale {
+    /// Refuses what cannot be meant.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let refuse = |what: String| Err(Error::Refused(format!("reward: {what}")));
+        let usable = |end: f64| end.abs() <= UTMOST;
+        if !usable(self.lowest) || !usable(self.highest) || self.lowest >= self.highest {
+            return refuse(format!(
+                "from {} to {} is no scale: two numbers within ±1e100, the lowest first",
+                self.lowest, self.highest
+            ));
+        }
+        if self.labels.len() > MOST_LABELS {
+            return refuse(format!("{} labels, more than {MOST_LABELS}", self.labels.len()));
+        }
+        for (label, worth) in &self.labels {
+            crate::decide::check_name("a label", label)
+                .map_err(|why| Error::Refused(format!("reward: {why}")))?;
+            if !self.holds(*worth) {
+                return refuse(format!("label `{label}` = {worth} is not {}", self.ends()));
+            }
+        }
+        Ok(())
+    }
+
+    fn ends(&self) -> String {
+        format!("from {} to {}", self.lowest, self.highest)
+    }
+
+    fn holds(&self, reward: f64) -> bool {
+        (self.lowest..=self.highest).contains(&reward)
+    }
+
+    /// What is wrong with a reward that goes with a label, if anything is.
+    pub(crate) fn wrong(&self, label: Option<&str>, reward: f64) -> Option<String> {
+        if !self.holds(reward) {
+            return Some(format!("reward {reward} is not on the queue's scale, {self}"));
+        }
+        let label = label?;
+        let worth = *self.labels.get(label)?;
+        (worth != reward).then(|| format!("label `{label}` is worth {worth}, and the reward says {reward}"))
+    }
+}
+
+/// What a verdict is worth that says a label, a reward, or both.
+pub(crate) fn worth(
+    scale: Option<&VerdictScale>,
+    label: Option<&str>,
+    reward: Option<f64>,
+) -> Result<f64, String> {
+    let reward = match (reward, label) {
+        (Some(reward), _) => reward,
+        (None, None) => return Err("it says neither a reward nor a label".into()),
+        (None, Some(label)) => {
+            let known = scale.and_then(|scale| scale.labels.get(label));
+            *known.ok_or_else(|| match scale.filter(|scale| !scale.labels.is_empty()) {
+                Some(scale) => format!("label `{label}` is not on the queue's scale, {scale}"),
+                None => format!("the queue does not say what label `{label}` is worth: send a reward, or name it in `reward.labels` of the queue"),
+            })?
+        }
+    };
+    if reward.is_nan() || reward.abs() > UTMOST {
+        return Err(format!("reward {reward} is not usable; a reward is a number within ±1e100"));
+    }
+    match scale.and_then(|scale| scale.wrong(label, reward)) {
+        Some(wrong) => Err(wrong),
+        None => Ok(reward),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scale() -> VerdictScale {
+        let labels = [("harmful".to_string(), 1.0), ("fine".into(), 0.0)].into();
+        VerdictScale { lowest: 0.0, highest: 1.0, labels }
+    }
+
+    #[test]
+    fn a_word_is_worth_what_the_scale_says() {
+        let scale = scale();
+        assert_eq!(worth(Some(&scale), Some("harmful"), None), Ok(1.0));
+        assert_eq!(worth(Some(&scale), Some("harmful"), Some(1.0)), Ok(1.0));
+        assert_eq!(worth(Some(&scale), Some("a word of my own"), Some(0.5)), Ok(0.5));
+        assert_eq!(worth(None, None, Some(7.0)), Ok(7.0));
+        for (label, reward, why) in [
+            (Some("harmful"), Some(0.0), "is worth 1, and the reward says 0"),
+            (Some("other"), None, "from 0 to 1 (fine = 0, harmful = 1)"),
+            (None, Some(2.0), "reward 2 is not on the queue's scale, from 0 to 1"),
+            (None, None, "neither a reward nor a label"),
+            (None, Some(f64::NAN), "not usable"),
+        ] {
+            let refused = worth(Some(&scale), label, reward).unwrap_err();
+            assert!(refused.contains(why), "{refused}");
+        }
+        assert!(worth(None, Some("harmful"), None).unwrap_err().contains("does not say"));
+    }
+
+    #[test]
+    fn a_scale_that_cannot_be_meant_is_refused() {
+        scale().check().unwrap();
+        for wrong in [
+            VerdictScale { lowest: 1.0, ..scale() },
+            VerdictScale { highest: f64::INFINITY, ..scale() },
+            VerdictScale { lowest: f64::NAN, ..scale() },
+            VerdictScale { labels: [("x".to_string(), 2.0)].into(), ..scale() },
+            VerdictScale { labels: [(String::new(), 1.0)].into(), ..scale() },
+        ] {
+            assert!(wrong.check().is_err(), "{wrong}");
+        }
+    }
+}
