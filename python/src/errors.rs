@@ -1,19 +1,20 @@
-//! Errors of the libraries as `jurybox.Error`: the message, the code that stays, and the facts as attributes.
+//! The errors of all crates as the Python exception `jurybox.Error`: message, code, and facts as
+//! attributes.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
-/// An error on its way to the border. It becomes Python's there and not before: where it arises, locks may be held, and nobody waits
-/// for the interpreter while holding one.
+/// An error on its way to Python. It becomes an exception only at the border: making one needs the
+/// interpreter, and locks may be held where the error arises.
 pub(crate) enum Error {
-    /// Refusal.
+    /// An error of this package or the crates below it.
     Own(Box<Refusal>),
-    /// One of Python's own.
+    /// An exception that Python raised.
     Python(PyErr),
 }
 
-/// What is to be said, and what is known.
+/// The message, the code and the facts of a `jurybox.Error`.
 pub(crate) struct Refusal {
     message: String,
     code: &'static str,
@@ -23,7 +24,7 @@ pub(crate) struct Refusal {
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// The same error, of a column, unless it says of which.
+    /// Names the column in the message, unless the error names one already.
     pub(crate) fn of_column(mut self, name: &str) -> Error {
         if let Error::Own(ours) = &mut self
             && ours.facts.column.is_none()
@@ -35,7 +36,7 @@ impl Error {
     }
 }
 
-/// Text that is none: half of a letter, which no file and no other library can have.
+/// The error for text with a lone surrogate, which cannot be encoded as UTF-8. Rows count from 1.
 pub(crate) fn not_text(row: usize) -> Error {
     let message = format!(
         "row {row} has half of a letter (a lone surrogate), and cannot be written as UTF-8; mend it, such as by \
@@ -63,7 +64,7 @@ fn ours(message: String, code: &'static str, facts: ErrorFacts) -> Error {
     Error::Own(Box::new(Refusal { message, code, facts }))
 }
 
-/// What is known of an error beside its message.
+/// The facts that become attributes of the exception.
 #[derive(Default)]
 struct ErrorFacts {
     item: Option<usize>,
@@ -194,7 +195,7 @@ impl From<jurybox_lab::Error> for Error {
     }
 }
 
-/// An error of this package's own.
+/// An error that this package raises itself.
 pub(crate) fn refused(code: &'static str, message: &str) -> Error {
     ours(message.into(), code, ErrorFacts::default())
 }

@@ -1,4 +1,4 @@
-//! What ranks: a fit that never changes.
+//! The Python class `Fitted`: an immutable fit that values and picks items.
 
 use crate::arrays::{self, is_wide};
 use crate::errors::{Error, Result, refused};
@@ -14,23 +14,24 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::Arc;
 
-/// What ranks: made by `Jury.fit`, immutable, shared by any number of threads.
+/// An immutable fit, made by `Jury.fit`; any number of threads may share it.
 #[pyclass(frozen, name = "Fitted", module = "jurybox")]
 #[derive(Clone)]
 pub(crate) struct PyFitted {
     pub(crate) fitted: jurybox::Fitted,
     pub(crate) names: Arc<Vec<String>>,
-    /// What it was made from, so that it can be pickled: a fit is a pure function of it.
+    /// The state of the jury that was fitted, for pickling: a fit is a pure function of it.
     pub(crate) bytes: Arc<Vec<u8>>,
 }
 
-/// What an item's value begins with, and what each evaluator adds to it.
+/// The base of each item's value, and the contribution of each evaluator to it (one row per item).
 pub(crate) type ContributionArrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
 
-/// What the items of a group are worth more than others, and the weights of the evaluators for them.
+/// The reward that a group's items have above others with the same scores, and the group's weights
+/// by evaluator.
 pub(crate) type GroupWeights<'py> = (f64, Bound<'py, PyDict>);
 
-/// The mean and both ends of an interval, for each of some things.
+/// Mean, low and high of one interval per item.
 pub(crate) type PredictionArrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 #[pymethods]
@@ -41,13 +42,13 @@ impl PyFitted {
         self.fitted.spec().to_string()
     }
 
-    /// The names of the evaluators, in the order of the columns.
+    /// The names of the evaluators, in column order.
     #[getter]
     fn evaluators(&self) -> Vec<String> {
         self.names.to_vec()
     }
 
-    /// The value that each item is ranked by, exploration aside.
+    /// The value that each item is ranked by, before exploration.
     pub(crate) fn values<'py>(
         &self,
         py: Python<'py>,
@@ -56,9 +57,9 @@ impl PyFitted {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let fitted = self.fitted.clone();
         let values = large_arrays::compute(py, table, move |table, control| {
-            // Looks change what is picked, and no value.
+            // Probing changes which items are picked, but not their values.
             if !fitted.picks_by_values() && !fitted.without_looks().picks_by_values() {
-                // Such a policy may value an item by the others of its round.
+                // A policy that picks by other means may value an item by the rest of its round.
                 return Ok(fitted.values(&fitted.scores(&table.whole())?)?);
             }
             let (mut values, mut scratch) = (Vec::with_capacity(table.rows), Scratch::new());
@@ -71,7 +72,7 @@ impl PyFitted {
         Ok(PyArray1::from_vec(py, values))
     }
 
-    /// Picks `k` items, best first, explored ones last; nothing is learnt or remembered.
+    /// Picks `k` items, best first and explored ones last. Nothing is learnt or remembered.
     #[pyo3(signature = (scores, k, *, seed = 0, at = 0))]
     fn choose(
         &self,
@@ -90,7 +91,7 @@ impl PyFitted {
         })
     }
 
-    /// The probability of each item to be picked by `choose`; they sum to `k`.
+    /// The probability with which `choose` picks each item; they sum to `k`.
     pub(crate) fn probabilities<'py>(
         &self,
         py: Python<'py>,
@@ -105,7 +106,8 @@ impl PyFitted {
         Ok(PyArray1::from_vec(py, all))
     }
 
-    /// The reward of each item: mean, low and high of an interval that holds it with probability `level`.
+    /// Mean, low and high of each item's expected reward; the interval holds the reward with
+    /// probability `level`.
     #[pyo3(signature = (scores, *, level = 0.9))]
     pub(crate) fn predict<'py>(
         &self,
@@ -134,7 +136,8 @@ impl PyFitted {
         Ok((PyArray1::from_vec(py, mean), PyArray1::from_vec(py, low), PyArray1::from_vec(py, high)))
     }
 
-    /// What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value.
+    /// The base of each item's value and the contribution of each evaluator, one column per
+    /// evaluator. They sum to the value.
     pub(crate) fn contributions<'py>(
         &self,
         py: Python<'py>,
@@ -163,9 +166,10 @@ impl PyFitted {
         Ok((PyArray1::from_vec(py, base), arrays::table(py, each, width)?))
     }
 
-    /// The weights of the evaluators by name; with `level`, each with the ends of an interval that holds with that probability what
-    /// endless verdicts on the items learnt from would give. They are infinite where the labels cannot tell yet, and stretched to hold the
-    /// weight itself, which is drawn towards a guess while labels are few.
+    /// The weights by evaluator. With `level`, each comes with an interval that contains, with this
+    /// probability, the weight that unlimited verdicts on the learnt items would give. It is
+    /// infinite while labels are too few. It is widened to contain the weight itself, which is
+    /// drawn towards a guess while labels are few.
     #[pyo3(signature = (*, level = None))]
     pub(crate) fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -184,7 +188,8 @@ impl PyFitted {
         Ok(dict)
     }
 
-    /// As `Jury.group_weights`.
+    /// For the items of one group: their reward above that of other items with the same scores, and
+    /// the weights by evaluator. None for an unknown group, or where groups do not differ.
     pub(crate) fn group_weights<'py>(
         &self,
         py: Python<'py>,
@@ -206,7 +211,7 @@ impl PyFitted {
         Ok(Some((more, dict)))
     }
 
-    /// The noise levels in use by name, where the policy uses any; otherwise nothing.
+    /// The noise levels by evaluator; None if the policy uses none.
     fn sigma<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some((sigma, _)) = self.fitted.sigma() else { return Ok(None) };
         let dict = PyDict::new(py);
@@ -216,7 +221,7 @@ impl PyFitted {
         Ok(Some(dict))
     }
 
-    /// Those of these names who judged, beside one another: one dict each.
+    /// Severity and noise of the named reviewers who gave verdicts, one dict each by name.
     #[pyo3(signature = (names, *, level = 0.9))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     pub(crate) fn reviewers<'py>(
@@ -239,7 +244,7 @@ impl PyFitted {
         Ok(dict)
     }
 
-    /// What is not what it was, evaluators or rewards: one dict each.
+    /// The evaluators or rewards that changed, one dict each.
     pub(crate) fn alarms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for alarm in self.fitted.alarms() {
@@ -252,13 +257,15 @@ impl PyFitted {
         Ok(list)
     }
 
-    /// The value of an item as an expression of SQL over columns named as the evaluators, for items without missing scores.
+    /// An item's value as an SQL expression over columns named like the evaluators, for items
+    /// without missing scores.
     #[pyo3(signature = (dialect = "duckdb"))]
     fn to_sql<'py>(slf: &Bound<'py, Self>, dialect: &str) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("jurybox._sql")?.call_method1("to_sql", (slf, dialect))
     }
 
-    /// For `to_sql`: the link, and which columns are turned.
+    /// For `to_sql`: the name of the link, and for each evaluator whether its low scores mean high
+    /// rewards.
     fn _form(&self) -> (String, Vec<bool>) {
         let spec = self.fitted.spec();
         let entry = jurybox::policies().iter().find(|entry| entry.name == spec.name());

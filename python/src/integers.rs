@@ -1,4 +1,5 @@
-//! Whole numbers among the arguments: what is none, or lies outside of what can be counted, is refused by the argument's name.
+//! Whole-number arguments: anything else, or a number outside 0 to 2^64 - 1, is an error that names
+//! the argument.
 
 use crate::errors::refused;
 use pyo3::prelude::*;
@@ -12,7 +13,7 @@ fn whole(name: &str, given: &Bound<'_, PyAny>) -> PyResult<u64> {
 }
 
 fn count(name: &str, given: &Bound<'_, PyAny>) -> PyResult<usize> {
-    // More than there can be of anything is as much as everything.
+    // A count beyond the address space means all there are.
     Ok(usize::try_from(whole(name, given)?).unwrap_or(usize::MAX))
 }
 

@@ -4,11 +4,14 @@ use crate::arrays;
 use crate::errors::{Result, refused};
 use crate::fitted::{ContributionArrays, PredictionArrays, PyFitted, GroupWeights};
 use crate::jury_state::{JuryState, generator, lock};
-use crate::names::{self, directed, seating};
-use crate::picks::{Picks, handed_over};
+use crate::names::{self, directed, new_evaluators};
+use crate::picks::{Picks, picks_from_python};
 use crate::policies::spec;
 use crate::merge::merged;
-use crate::teaching::{LearntCounts, history, of_others, reviewers_of, same_contexts, taught, unheard, unseen};
+use crate::teaching::{
+    LearntCounts, check_contexts, learn_picks, learn_unpicked, not_observed_warning,
+    other_evaluators_warning, reviewers_of, unused_reviewers_warning,
+};
 use crate::integers;
 use crate::work;
 use jurybox::rand::SeedableRng;
@@ -45,7 +48,7 @@ impl PyJury {
         options: Option<&Bound<'_, PyDict>>,
         py: Python<'_>,
     ) -> Result<PyJury> {
-        let evaluators = seating(evaluators, &invert, &context)?;
+        let evaluators = new_evaluators(evaluators, &invert, &context)?;
         let none = PyDict::new(py);
         let default = jurybox::Spec::default().to_string();
         let spec = spec(policy.unwrap_or(&default), options.unwrap_or(&none), Some(&evaluators))?;
@@ -176,28 +179,28 @@ impl PyJury {
         let many = |rewards: usize, found: usize| {
             refused("shape", &format!("{rewards} rewards for {found} items: pass one for each"))
         };
-        if let Some(line) = self.with(py, |inner| unheard(&inner.state.jury, &by)) {
+        if let Some(line) = self.with(py, |inner| unused_reviewers_warning(&inner.state.jury, &by)) {
             py.import("jurybox._table_options")?.call_method1("warn", ((line,), 2))?;
         }
         let evaluators = self.evaluators_now(py);
-        if let Some(picks) = handed_over(picks, &evaluators)? {
+        if let Some(picks) = picks_from_python(picks, &evaluators)? {
             let picks = picks.get();
             if picks.picks.len() != rewards.len() {
                 return Err(many(rewards.len(), picks.picks.len()));
             }
             // Before anything is learnt: whoever makes errors of warnings is left with the jury as it was.
-            same_contexts(&evaluators, picks)?;
-            if let Some(line) = of_others(&evaluators, picks) {
+            check_contexts(&evaluators, picks)?;
+            if let Some(line) = other_evaluators_warning(&evaluators, picks) {
                 py.import("jurybox._table_options")?.call_method1("warn", ((line,), 2))?;
             }
             return self.with(py, |inner| {
                 let JuryState { state, names, fitted, .. } = inner;
-                let learnt = taught(&mut state.jury, names, picks, &rewards, &by, at)?;
+                let learnt = learn_picks(&mut state.jury, names, picks, &rewards, &by, at)?;
                 *fitted = None;
                 Ok(learnt)
             });
         }
-        if let Some(line) = self.with(py, |inner| unseen(&inner.state.jury, rewards.len())) {
+        if let Some(line) = self.with(py, |inner| not_observed_warning(&inner.state.jury, rewards.len())) {
             py.import("jurybox._table_options")?.call_method1("warn", ((line,), 2))?;
         }
         self.scored(py, picks, None, move |inner, table, _, control| {
@@ -206,7 +209,7 @@ impl PyJury {
             }
             let jury = &mut inner.state.jury;
             let at = at.unwrap_or_else(|| jury.seen().latest.unwrap_or(0));
-            let learnt = history(jury, table, &rewards, &by, at, control)?;
+            let learnt = learn_unpicked(jury, table, &rewards, &by, at, control)?;
             inner.fitted = None;
             Ok(learnt)
         })
@@ -214,7 +217,7 @@ impl PyJury {
 
     /// What ranks, by all that has been learnt up to now.
     fn fit(&self, py: Python<'_>) -> Result<PyFitted> {
-        if let Some(fitted) = self.with(py, JuryState::fit_soon) {
+        if let Some(fitted) = self.with(py, JuryState::fit_if_quick) {
             return Ok(fitted);
         }
         let held = self.0.clone();

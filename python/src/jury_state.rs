@@ -36,7 +36,7 @@ impl JuryState {
     }
 
     /// A fit that is at hand, or takes no time to speak of.
-    pub(crate) fn fit_soon(&mut self) -> Option<PyFitted> {
+    pub(crate) fn fit_if_quick(&mut self) -> Option<PyFitted> {
         (self.fitted.is_some() || !is_wide(self.names.len())).then(|| self.fit())
     }
 

@@ -65,7 +65,7 @@ pub(crate) fn directed(name: &str, invert: &[String]) -> Evaluator {
 }
 
 /// The evaluators of a new jury. Contexts that are not among them are put behind them.
-pub(crate) fn seating(mut names: Vec<String>, invert: &[String], context: &[String]) -> Result<Evaluators> {
+pub(crate) fn new_evaluators(mut names: Vec<String>, invert: &[String], context: &[String]) -> Result<Evaluators> {
     let missing: Vec<String> = context.iter().filter(|name| !names.contains(name)).cloned().collect();
     names.extend(missing);
     if let Some(name) = invert.iter().find(|name| !names.contains(name)) {

@@ -71,7 +71,7 @@ impl Picks {
 
 /// Picks that were handed over to be learnt from: as they are, as the dicts that they were written as, or as a frame of these. None where
 /// these are scores.
-pub(crate) fn handed_over<'py>(
+pub(crate) fn picks_from_python<'py>(
     given: &Bound<'py, PyAny>,
     evaluators: &Evaluators,
 ) -> Result<Option<Bound<'py, Picks>>> {

@@ -71,7 +71,7 @@ impl ArrowStream {
 
     /// All batches, for whoever decides by them which columns are wanted: one that is not what it says can be none of these, and is
     /// shown as text that is no score. Should it be asked for all the same, it is refused then.
-    pub(crate) fn looked_at(mut self) -> std::result::Result<Vec<RecordBatch>, Error> {
+    pub(crate) fn first_batches(mut self) -> std::result::Result<Vec<RecordBatch>, Error> {
         let (mut found, mut unsound) = (Vec::new(), vec![false; self.schema.fields().len()]);
         while let Some(columns) = self.next_unchecked() {
             let columns = columns?;

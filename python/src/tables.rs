@@ -176,10 +176,10 @@ impl TableSource {
     }
 
     /// The batches themselves, to be looked at; none of files.
-    fn looked_at(self) -> std::result::Result<Vec<RecordBatch>, Error> {
+    fn first_batches(self) -> std::result::Result<Vec<RecordBatch>, Error> {
         match self {
             TableSource::Paths(_) => Ok(Vec::new()),
-            TableSource::Stream(stream) | TableSource::FrameStream(stream) => stream.looked_at(),
+            TableSource::Stream(stream) | TableSource::FrameStream(stream) => stream.first_batches(),
             TableSource::Columns(batches) | TableSource::Frame(batches) => Ok(batches),
         }
     }
@@ -193,7 +193,7 @@ impl TableSource {
     }
 
     /// The same rows once more, where they can be had without any of the caller's code: from plain files, and from memory.
-    pub(crate) fn once_more(&self) -> Option<TableSource> {
+    pub(crate) fn reread(&self) -> Option<TableSource> {
         match self {
             TableSource::Paths(paths) => {
                 let files = jurybox_files::expand(paths);
@@ -270,7 +270,7 @@ pub(crate) fn columns_needed(
     let roles = table_options.roles(&evaluators_of(py, state));
     let reading = table_options.files.reading();
     let decided = py.detach(|| -> std::result::Result<_, Error> {
-        let first = first.into_iter().map(TableSource::looked_at);
+        let first = first.into_iter().map(TableSource::first_batches);
         let first = first.collect::<std::result::Result<Vec<_>, _>>()?;
         let taken = roles.over(&first, &reading)?;
         Ok((taken, first))
@@ -326,7 +326,7 @@ pub(crate) fn group_codes_of_column<'py>(
 ) -> Result<Bound<'py, PyArray1<f64>>> {
     let source = TableSource::from_python(source)?.gathered()?;
     let codes = py.detach(|| -> std::result::Result<Vec<f64>, Error> {
-        let batches = source.looked_at()?;
+        let batches = source.first_batches()?;
         let mut codes = Vec::with_capacity(batches.iter().map(RecordBatch::num_rows).sum());
         for batch in batches {
             codes.extend(jurybox_files::group_codes(name, batch.column(0))?);

@@ -54,7 +54,7 @@ pub(crate) fn reviewers_of(given: Option<&Bound<'_, PyAny>>, items: usize) -> Re
 }
 
 /// Teaches a jury what picks were worth, each at the time of its round; all of them, or none.
-pub(crate) fn taught(
+pub(crate) fn learn_picks(
     jury: &mut Jury,
     names: &[String],
     picks: &Picks,
@@ -62,7 +62,7 @@ pub(crate) fn taught(
     reviewers: &[Option<Reviewer>],
     at: Option<u64>,
 ) -> Result<LearntCounts> {
-    let reseated = if picks.names.as_slice() == names { None } else { Some(reseated(names, picks)?) };
+    let reseated = if picks.names.as_slice() == names { None } else { Some(scores_in_order(names, picks)?) };
     let example = |pick: usize| Example {
         scores: reseated.as_ref().map_or_else(|| picks.row(pick), |rows| &rows[pick][..]),
         reward: rewards[pick],
@@ -91,7 +91,7 @@ pub(crate) fn taught(
 
 /// What is to be said where so many rewards come without a pick, and of more items than have been seen: half of what the policy learns
 /// from is missing then.
-pub(crate) fn unseen(jury: &Jury, items: usize) -> Option<String> {
+pub(crate) fn not_observed_warning(jury: &Jury, items: usize) -> Option<String> {
     let seen = jury.seen();
     (jury.learns_from_scores() && seen.items < seen.used + items as u64).then(|| {
         format!(
@@ -103,7 +103,7 @@ pub(crate) fn unseen(jury: &Jury, items: usize) -> Option<String> {
 }
 
 /// What is to be said where somebody names who judged, and the policy makes no use of it.
-pub(crate) fn unheard(jury: &Jury, reviewers: &[Option<Reviewer>]) -> Option<String> {
+pub(crate) fn unused_reviewers_warning(jury: &Jury, reviewers: &[Option<Reviewer>]) -> Option<String> {
     let named = reviewers.iter().any(Option::is_some);
     (named && !jury.tells_reviewers_apart()).then(|| {
         format!(
@@ -115,7 +115,7 @@ pub(crate) fn unheard(jury: &Jury, reviewers: &[Option<Reviewer>]) -> Option<Str
 }
 
 /// Refuses picks where a column is a context to one side and a score to the other: the number of a group says nothing as a score.
-pub(crate) fn same_contexts(evaluators: &Evaluators, picks: &Picks) -> Result<()> {
+pub(crate) fn check_contexts(evaluators: &Evaluators, picks: &Picks) -> Result<()> {
     let Some(contexts) = &picks.contexts else { return Ok(()) };
     for evaluator in evaluators.as_slice() {
         let name = &evaluator.name;
@@ -135,7 +135,7 @@ pub(crate) fn same_contexts(evaluators: &Evaluators, picks: &Picks) -> Result<()
 }
 
 /// Teaches a jury what items were worth that nobody picked; all of them, or none.
-pub(crate) fn history(
+pub(crate) fn learn_unpicked(
     jury: &mut Jury,
     table: &ScoreTable,
     rewards: &[f64],
@@ -167,7 +167,7 @@ pub(crate) fn history(
 
 /// What is to be said where picks were scored by others than a jury has: which of its evaluators have no scores there, and whose scores
 /// it has no use for.
-pub(crate) fn of_others(evaluators: &Evaluators, picks: &Picks) -> Option<String> {
+pub(crate) fn other_evaluators_warning(evaluators: &Evaluators, picks: &Picks) -> Option<String> {
     if evaluators.names().eq(picks.names.iter().map(String::as_str)) {
         return None; // as nearly always, and in no time
     }
@@ -192,7 +192,7 @@ pub(crate) fn of_others(evaluators: &Evaluators, picks: &Picks) -> Option<String
 
 /// The scores of picks in the order of these evaluators. A jury may have gained and lost some since: an old pick teaches with
 /// the scores it has.
-fn reseated(names: &[String], picks: &Picks) -> Result<Vec<Vec<f64>>> {
+fn scores_in_order(names: &[String], picks: &Picks) -> Result<Vec<Vec<f64>>> {
     let place = |name: &String| picks.names.iter().position(|other| other == name);
     let order: Vec<Option<usize>> = names.iter().map(place).collect();
     if order.iter().all(Option::is_none) && !picks.picks.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! After Ctrl-C the work is asked to stop, which it does at the end of the unit it is at. Where that takes longer than a moment
 //! it is left to itself: it ends when it notices, and what it was about to change stays as it was. Before it changes anything for good it
-//! asks the caller's thread, which looks after signals once more: whoever is interrupted finds nothing changed.
+//! ask_caller the caller's thread, which looks after signals once more: whoever is interrupted finds nothing changed.
 
 use crate::errors::{Error, Result};
 use jurybox_files::{Progress, Table, Warning};
@@ -24,7 +24,7 @@ pub(crate) struct WorkControl {
     progress: Arc<Mutex<Option<Progress>>>,
     heard: Arc<Mutex<Vec<String>>>,
     /// Asks the caller's thread whether to go on.
-    asks: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    ask_caller: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
 /// What the thread that works says to the caller's.
@@ -64,8 +64,8 @@ impl WorkControl {
 
     /// The same for the moment before something is changed for good: a signal that has come is heard first. What hears it is the
     /// caller's code, so no lock may be held.
-    pub(crate) fn ask(&self) -> std::result::Result<(), jurybox_files::Error> {
-        let told_to_stop = self.asks.as_ref().is_some_and(|asks| !asks());
+    pub(crate) fn confirm(&self) -> std::result::Result<(), jurybox_files::Error> {
+        let told_to_stop = self.ask_caller.as_ref().is_some_and(|ask_caller| !ask_caller());
         if told_to_stop { Err(jurybox_files::Error::Stopped) } else { self.still_wanted() }
     }
 }
@@ -84,12 +84,12 @@ where
     let control = WorkControl::default();
     let (sender, mut receiver) = channel();
     let asking = sender.clone();
-    let asks = move || {
+    let ask_caller = move || {
         let (answer, answered) = sync_channel(1);
         // Whoever would answer may have gone.
         asking.send(WorkMessage::MayChange(answer)).is_ok() && answered.recv().unwrap_or(false)
     };
-    let held = WorkControl { asks: Some(Arc::new(asks)), ..control.clone() };
+    let held = WorkControl { ask_caller: Some(Arc::new(ask_caller)), ..control.clone() };
     let worker = py.detach(|| {
         std::thread::Builder::new().name("jurybox".into()).spawn(move || {
             let _ = sender.send(WorkMessage::Done(work(&held)));

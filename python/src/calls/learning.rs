@@ -37,10 +37,10 @@ pub(crate) fn learn<'py>(
         let picked = jury.as_deref().is_some_and(|jury| lock(jury).state.memory.knows_rounds());
         let ask = picked && !again && how.roles.id.len() == 1;
         let mut rows = if ask { RepeatableRows::kept(source)? } else { RepeatableRows::of(source)? };
-        change_or_begin(jury.as_deref(), control, rows.lasts(), |before| {
+        change_or_begin(jury.as_deref(), control, rows.can_repeat(), |before| {
             let mut listener = NoticeCollector::new(&table_options, control);
             let learnt = learn_rows(before, rows.given()?, &how, &mut listener);
-            Ok(match learnt.map_err(in_our_words)? {
+            Ok(match learnt.map_err(with_python_names)? {
                 None if before.is_none() => return Err(no_rows().into()),
                 None => (None, (Taught::default(), listener.notices(Vec::new()))),
                 Some(lesson) => {
@@ -64,7 +64,7 @@ fn no_rows() -> Error {
 }
 
 /// The error about an argument that is of this function alone, by its name.
-fn in_our_words(error: Error) -> errors::Error {
+fn with_python_names(error: Error) -> errors::Error {
     let reason = match error {
         Error::NotSeated { evaluator } => format!("there is no `{evaluator}` to drop"),
         Error::ForgottenAndNamed { evaluator } => {

@@ -121,20 +121,20 @@ impl RepeatableRows {
     }
 
     /// Whether the rows can be had more than once.
-    pub(super) fn lasts(&self) -> bool {
-        self.0.as_ref().is_some_and(|source| source.once_more().is_some())
+    pub(super) fn can_repeat(&self) -> bool {
+        self.0.as_ref().is_some_and(|source| source.reread().is_some())
     }
 
     /// The rows.
     pub(super) fn given(&mut self) -> Result<Given<'static>, Error> {
-        let once_more = self.0.as_ref().and_then(TableSource::once_more);
-        let Some(source) = once_more.or_else(|| self.0.take()) else {
+        let reread = self.0.as_ref().and_then(TableSource::reread);
+        let Some(source) = reread.or_else(|| self.0.take()) else {
             return Err(Error::ReadOnce { path: "stream".into() });
         };
         Ok(match source {
             TableSource::Paths(patterns) => Given::Files(expand(&patterns)?),
-            other if other.once_more().is_some() => {
-                Given::Again(Box::new(move |reading, roles, again| match other.once_more() {
+            other if other.reread().is_some() => {
+                Given::Again(Box::new(move |reading, roles, again| match other.reread() {
                     Some(rows) => rows.open_as(reading, roles, again),
                     None => Err(Error::ReadOnce { path: "stream".into() }),
                 }))
@@ -158,7 +158,7 @@ pub(super) fn change<T>(
 ) -> errors::Result<T> {
     let before = lock(jury).state.clone();
     let (mut after, mut found) = work(&before)?;
-    control.ask()?;
+    control.confirm()?;
     let mut inner = lock(jury);
     if after.is_some() && !is_same(&inner.state, &before) {
         if !last || inner.state.jury.evaluators() != before.jury.evaluators() {
@@ -186,7 +186,7 @@ pub(super) fn change_or_begin<T>(
         return Ok((None, change(jury, control, last, |before| work(Some(before)))?));
     }
     let begun = work(None)?;
-    control.ask()?;
+    control.confirm()?;
     Ok(begun)
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn learn_picks<'py>(
     let jury = state.get().0.clone();
     let work = move |control: &WorkControl| -> Result<_> {
         let (mut picks, mut verdicts) = (RepeatableRows::of(picks)?, RepeatableRows::of(verdicts)?);
-        change(&jury, control, picks.lasts() && verdicts.lasts(), |before| {
+        change(&jury, control, picks.can_repeat() && verdicts.can_repeat(), |before| {
             let mut listener = NoticeCollector::new(&table_options, control);
             let returned = learn_verdicts(before, picks.given()?, verdicts.given()?, &how, &mut listener)?;
             Ok(match returned {
