@@ -1,11 +1,13 @@
 //! Validation of Arrow arrays that other libraries hand over, before they become arrays of ours.
 //!
-//! The Arrow C interface passes pointers, and the arrays made from them trust what they are given: text is not checked, and offsets
-//! are followed wherever they lead. Each array is therefore checked once. Afterwards all text is UTF-8, under missing cells too, and
-//! every offset, dictionary key and view points inside its array. Only the rows asked for are checked, and only they are kept.
+//! The Arrow C interface passes pointers, and the arrays made from them trust what they are given:
+//! text is not checked, and offsets are followed wherever they lead. Each array is therefore
+//! checked once. Afterwards all text is UTF-8, under missing cells too, and every offset,
+//! dictionary key and view points inside its array. Only the rows asked for are checked, and only
+//! they are kept.
 //!
-//! The true size of foreign memory cannot be checked: the interface does not transmit it. Reference: the Arrow columnar format,
-//! <https://arrow.apache.org/docs/format/Columnar.html>.
+//! The true size of foreign memory cannot be checked: the interface does not transmit it.
+//! Reference: the Arrow columnar format, <https://arrow.apache.org/docs/format/Columnar.html>.
 
 use arrow_array::builder::StringViewBuilder;
 use arrow_array::{Array, GenericStringArray, OffsetSizeTrait};
@@ -15,7 +17,8 @@ use arrow_schema::{ArrowError, DataType};
 
 /// Why an array was refused.
 pub(crate) enum ArrayFault {
-    /// Bytes that are not UTF-8, with their row (from 0) where the column itself is text; no row for text inside lists or structs.
+    /// Bytes that are not UTF-8, with their row (from 0) where the column itself is text; no row
+    /// for text inside lists or structs.
     NotText(Option<usize>),
     /// Impossible lengths, offsets or dictionary keys, with the reason.
     Malformed(String),
@@ -29,8 +32,8 @@ impl From<ArrowError> for ArrayFault {
 
 /// `rows` rows of an array from row `from` on, checked and ready for `make_array`.
 ///
-/// Bytes under a missing cell may be anything in Arrow. Those that are not UTF-8 are replaced by nothing, because `value(row)` of a
-/// string array returns a `&str` for missing cells too.
+/// Bytes under a missing cell may be anything in Arrow. Those that are not UTF-8 are replaced by
+/// nothing, because `value(row)` of a string array returns a `&str` for missing cells too.
 pub(crate) fn checked(array: &ArrayData, from: usize, rows: usize) -> Result<ArrayData, ArrayFault> {
     array.validate()?;
     checked_rows(array, from, rows)
@@ -59,8 +62,9 @@ fn checked_rows(array: &ArrayData, from: usize, rows: usize) -> Result<ArrayData
     }
 }
 
-/// The rows of an array with child arrays. Children are cut to the rows they are needed for, and the result begins at offset 0:
-/// slices of slices are not handled right by all code that makes arrays from them.
+/// The rows of an array with child arrays. Children are cut to the rows they are needed for, and
+/// the result begins at offset 0: slices of slices are not handled right by all code that makes
+/// arrays from them.
 fn nested(array: &ArrayData, from: usize, rows: usize) -> Result<ArrayData, ArrayFault> {
     let first = array.offset() + from;
     let nulls = array.nulls().map(|nulls| nulls.slice(from, rows));
@@ -100,7 +104,8 @@ fn children(
     checked.collect()
 }
 
-/// The offsets of lists, counted from the first cell in use; and the number of that cell and of all cells in use.
+/// The offsets of lists, counted from the first cell in use; and the number of that cell and of all
+/// cells in use.
 fn list_offsets<O: OffsetSizeTrait>(lists: &ArrayData) -> Result<(Buffer, usize, usize), ArrayFault> {
     lists.validate_values()?;
     if lists.is_empty() {
@@ -112,7 +117,8 @@ fn list_offsets<O: OffsetSizeTrait>(lists: &ArrayData) -> Result<(Buffer, usize,
     Ok((Buffer::from_vec(counted), first, last - first))
 }
 
-/// A column of text with offsets, if every cell is UTF-8. `validate` has approved the first and the last offset.
+/// A column of text with offsets, if every cell is UTF-8. `validate` has approved the first and the
+/// last offset.
 fn text<O: OffsetSizeTrait>(part: ArrayData) -> Result<ArrayData, ArrayFault> {
     if part.is_empty() {
         return Ok(part);
@@ -129,7 +135,8 @@ fn text<O: OffsetSizeTrait>(part: ArrayData) -> Result<ArrayData, ArrayFault> {
     {
         return Ok(part);
     }
-    // If all cells that are present are text, the column is copied, with nothing under the missing ones.
+    // If all cells that are present are text, the column is copied, with nothing under the missing
+    // ones.
     let cell = |row: usize| {
         let bytes = &bytes[offsets[row].as_usize()..offsets[row + 1].as_usize()];
         let text = part.is_valid(row).then(|| str::from_utf8(bytes)).transpose();
@@ -139,7 +146,8 @@ fn text<O: OffsetSizeTrait>(part: ArrayData) -> Result<ArrayData, ArrayFault> {
     Ok(clean.into_data())
 }
 
-/// A column of text views (short text beside its length, longer text in one of several buffers), if every cell is UTF-8.
+/// A column of text views (short text beside its length, longer text in one of several buffers), if
+/// every cell is UTF-8.
 fn text_views(part: ArrayData) -> Result<ArrayData, ArrayFault> {
     let Err(error) = part.validate_values() else { return Ok(part) };
     // Some cell is at fault. If only missing ones are, the column is copied without them.

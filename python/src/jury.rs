@@ -1,4 +1,4 @@
-//! The jury: what learns, with the generator of its draws.
+//! The Python class `Jury`: a policy that learns, and the random generator of its picks.
 
 use crate::arrays;
 use crate::errors::{Result, refused};
@@ -61,13 +61,13 @@ impl PyJury {
         self.with(py, |inner| inner.state.jury.spec().to_string())
     }
 
-    /// The names of the evaluators, in the order of the columns.
+    /// The names of the evaluators, in column order.
     #[getter]
     fn evaluators(&self, py: Python<'_>) -> Vec<String> {
         self.with(py, |inner| inner.names.to_vec())
     }
 
-    /// Evaluators whose low scores speak for a high reward.
+    /// The evaluators whose low scores mean high rewards.
     #[getter]
     fn inverted(&self, py: Python<'_>) -> Vec<String> {
         let evaluators = self.evaluators_now(py);
@@ -75,14 +75,14 @@ impl PyJury {
         evaluators.as_slice().iter().filter(low).map(|evaluator| evaluator.name.clone()).collect()
     }
 
-    /// Columns that say which group an item belongs to, and are no scores.
+    /// The columns that name an item's group and are not scores.
     #[getter]
     fn contexts(&self, py: Python<'_>) -> Vec<String> {
         let evaluators = self.evaluators_now(py);
         evaluators.contexts().map(|column| evaluators.as_slice()[column].name.clone()).collect()
     }
 
-    /// How much has been seen: a dict of counts.
+    /// Counts of what the jury has seen, as a dict.
     #[getter]
     fn seen<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let seen = self.with(py, |inner| inner.state.jury.seen());
@@ -91,7 +91,7 @@ impl PyJury {
         crate::json::to_python(py, &crate::json::with_fields_renamed(seen, &renamed))
     }
 
-    /// One round: picks `k` items and sees the scores of all of them.
+    /// One round: picks `k` items and observes the scores of all items.
     #[pyo3(signature = (scores, k, *, at = None, new = None))]
     fn round(
         &self,
@@ -124,7 +124,8 @@ impl PyJury {
         })
     }
 
-    /// Picks `k` items by what has been learnt, and changes nothing but the generator; with `seed`, not even that.
+    /// Picks `k` items by what has been learnt. Only the random generator changes; with `seed`, not
+    /// even that.
     #[pyo3(signature = (scores, k, *, seed = None, at = None))]
     fn choose(
         &self,
@@ -146,7 +147,7 @@ impl PyJury {
         })
     }
 
-    /// Sees a round's scores, each item once, whatever was chosen from it.
+    /// Observes the scores of a round's items, each once, whether or not they were picked.
     #[pyo3(signature = (scores, *, at = None))]
     fn observe(
         &self,
@@ -163,8 +164,9 @@ impl PyJury {
         })
     }
 
-    /// Learns what picks were worth; or what items were worth that nobody picked, given by their scores. What comes again counts again: a
-    /// jury does not remember single picks, as `jurybox.learn(picks=...)` does.
+    /// Learns the rewards of picks, or of items that were not picked, given by their scores. Picks
+    /// that are learnt twice count twice: unlike `jurybox.learn(picks=...)`, a jury does not
+    /// remember single picks.
     #[pyo3(signature = (picks, rewards, *, reviewers = None, at = None))]
     fn learn(
         &self,
@@ -188,7 +190,8 @@ impl PyJury {
             if picks.picks.len() != rewards.len() {
                 return Err(many(rewards.len(), picks.picks.len()));
             }
-            // Before anything is learnt: whoever makes errors of warnings is left with the jury as it was.
+            // Before anything is learnt, so that a warning turned into an error leaves the jury
+            // unchanged.
             check_contexts(&evaluators, picks)?;
             if let Some(line) = other_evaluators_warning(&evaluators, picks) {
                 py.import("jurybox._table_options")?.call_method1("warn", ((line,), 2))?;
@@ -215,14 +218,14 @@ impl PyJury {
         })
     }
 
-    /// What ranks, by all that has been learnt up to now.
+    /// An immutable fit of everything learnt so far.
     fn fit(&self, py: Python<'_>) -> Result<PyFitted> {
         if let Some(fitted) = self.with(py, JuryState::fit_if_quick) {
             return Ok(fitted);
         }
         let held = self.0.clone();
         work::run(py, None, move |_| -> Result<PyFitted> {
-            // Of a copy: a jury that nobody waits for any more is free.
+            // Fits a copy, so that the jury is unlocked if nobody waits any more.
             let jury = lock(&held).state.jury.clone();
             let fitted = PyFitted::of(&jury);
             let mut inner = lock(&held);
@@ -233,7 +236,7 @@ impl PyJury {
         })
     }
 
-    /// Seats other evaluators in place of these: what was learnt stays with the names.
+    /// Replaces the evaluators. Evaluators of the same name keep what was learnt about them.
     #[pyo3(signature = (evaluators, *, invert = Vec::new()))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn set_evaluators(
@@ -255,19 +258,19 @@ impl PyJury {
         })
     }
 
-    /// The whole jury as one JSON document, without what it was taught with.
+    /// The jury as a JSON document, without the record of files and picks it learnt from.
     fn to_json(&self, py: Python<'_>) -> String {
         self.with(py, |inner| inner.state.jury.to_json())
     }
 
-    /// Reads what `to_json` wrote.
+    /// Reads the output of `to_json`.
     #[staticmethod]
     #[pyo3(signature = (text, *, seed = 0))]
     fn from_json(text: &str, #[pyo3(from_py_with = integers::seed)] seed: u64) -> Result<PyJury> {
         Ok(PyJury::of(State::from(jurybox::Jury::from_json(text)?), generator(seed)))
     }
 
-    /// Writes a state file, whole or not at all: what `jurybox --state` reads.
+    /// Writes a state file, which `jurybox --state` reads. On an error the old file stays.
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn save(&self, py: Python<'_>, path: PathBuf) -> Result<()> {
         Ok(self.with(py, |inner| inner.state.write(&path))?)
@@ -281,29 +284,30 @@ impl PyJury {
         Ok(PyJury::of(py.detach(|| State::read(&path))?, generator(seed)))
     }
 
-    /// The reward that was learnt from tables, if any: its column, and whether low means high.
+    /// The reward column that was learnt from tables, and whether its low values mean high rewards;
+    /// None if there is none.
     fn _reward(&self, py: Python<'_>) -> Option<(String, bool)> {
         let reward = self.with(py, |inner| inner.state.memory.reward())?;
         Some((reward.name, reward.direction == Direction::Low))
     }
 
-    /// Whether a file was learnt from.
+    /// Whether the file with this fingerprint was learnt from.
     fn _knows_file(&self, py: Python<'_>, fingerprint: &str) -> bool {
         self.with(py, |inner| inner.state.memory.knows_file(fingerprint))
     }
 
-    /// Whether anything was picked from.
+    /// Whether the jury has picked from any table.
     fn _has_picked(&self, py: Python<'_>) -> bool {
         self.with(py, |inner| inner.state.memory.knows_rounds())
     }
 
-    /// Whether both were taught with the same file, or the same rows.
+    /// Whether both juries learnt from the same file or the same rows.
     fn _shares(&self, py: Python<'_>, other: &PyJury) -> bool {
         let theirs = other.with(py, |inner| inner.state.memory.clone());
         self.with(py, |inner| inner.state.memory.shared(&theirs) > 0)
     }
 
-    /// Refuses a file that was picked from: its rows have been seen.
+    /// Errors if the file was picked from, since its rows have been observed already.
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn _refuse_picked_from(&self, py: Python<'_>, path: PathBuf, fingerprint: &str) -> Result<()> {
         if self.with(py, |inner| inner.state.memory.knows_picked_file(fingerprint)) {
@@ -312,12 +316,12 @@ impl PyJury {
         Ok(())
     }
 
-    /// The value that each item is ranked by, exploration aside.
+    /// The value that each item is ranked by, before exploration.
     fn values<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.fit(py)?.values(py, scores)
     }
 
-    /// The probability of each item to be picked by `choose`; they sum to `k`.
+    /// The probability with which `choose` picks each item; they sum to `k`.
     fn probabilities<'py>(
         &self,
         py: Python<'py>,
@@ -327,27 +331,28 @@ impl PyJury {
         self.fit(py)?.probabilities(py, scores, k)
     }
 
-    /// The reward of each item: mean, low and high of an interval that holds it with probability `level`.
+    /// Mean, low and high of each item's expected reward; the interval holds the reward with
+    /// probability `level`.
     #[pyo3(signature = (scores, *, level = 0.9))]
     fn predict<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>, level: f64) -> Result<PredictionArrays<'py>> {
         self.fit(py)?.predict(py, scores, level)
     }
 
-    /// What each evaluator adds to the value of each item: a base, and one column per evaluator.
+    /// The base of each item's value and the contribution of each evaluator, one column per
+    /// evaluator.
     fn contributions<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<ContributionArrays<'py>> {
         self.fit(py)?.contributions(py, scores)
     }
 
-    /// The weights of the evaluators by name; with `level`, each with the ends of an interval that holds with that probability what
-    /// endless verdicts on the items learnt from would give. They are infinite where the labels cannot tell yet, and stretched to hold the
-    /// weight itself, which is drawn towards a guess while labels are few.
+    /// The weights by evaluator; with `level`, each as weight, low and high of its interval (see
+    /// `Fitted.weights`).
     #[pyo3(signature = (*, level = None))]
     fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
         self.fit(py)?.weights(py, level)
     }
 
-    /// For the items of a group: what they are worth more than others with the same scores, and the weights of the evaluators by name;
-    /// nothing where the group is not known, or groups do not differ.
+    /// For the items of one group: their reward above that of other items with the same scores, and
+    /// the weights by evaluator. None for an unknown group, or where groups do not differ.
     fn group_weights<'py>(
         &self,
         py: Python<'py>,
@@ -357,7 +362,7 @@ impl PyJury {
         self.fit(py)?.group_weights(py, context, group)
     }
 
-    /// Those of these names who judged, beside one another: one dict each.
+    /// Severity and noise of the named reviewers who gave verdicts, one dict each by name.
     #[pyo3(signature = (names, *, level = 0.9))]
     fn reviewers<'py>(
         &self,
@@ -368,7 +373,7 @@ impl PyJury {
         self.fit(py)?.reviewers(py, names, level)
     }
 
-    /// What is not what it was, evaluators or rewards: one dict each.
+    /// The evaluators or rewards that changed, one dict each.
     fn alarms<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyList>> {
         Ok(self.fit(py)?.alarms(py)?)
     }
@@ -385,7 +390,7 @@ impl PyJury {
         merged(py, &[self, other], false)
     }
 
-    /// So that `sum(juries)` is one jury: it begins with 0.
+    /// Makes `sum(juries)` work, which begins with 0.
     fn __radd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         if other.extract::<i64>().is_ok_and(|zero| zero == 0) {
@@ -414,7 +419,7 @@ impl PyJury {
     }
 }
 
-/// A jury out of a pickle.
+/// A jury from a pickle.
 #[pyfunction]
 pub(crate) fn jury_from_parts(
     bytes: &[u8],

@@ -1,4 +1,4 @@
-//! What a jury holds, and how one works on it: detached from the interpreter, and behind its lock.
+//! The state behind the Python class `Jury`, and how it is locked and changed.
 
 use crate::arrays::{self, ScoreTable, is_wide};
 use crate::errors::Result;
@@ -19,7 +19,7 @@ pub(crate) struct JuryState {
     pub(crate) rng: ChaCha8Rng,
     pub(crate) evaluators: Arc<Evaluators>,
     pub(crate) names: Arc<Vec<String>>,
-    /// A fit of the present state, once somebody has asked for one.
+    /// A fit of the present state, if one was made.
     pub(crate) fitted: Option<PyFitted>,
 }
 
@@ -30,12 +30,12 @@ impl JuryState {
         JuryState { state, rng, evaluators, names, fitted: None }
     }
 
-    /// Takes another state, learnt elsewhere from this one.
+    /// Replaces the state by one that was learnt from it elsewhere; the generator stays.
     pub(crate) fn replace(&mut self, state: State) {
         *self = JuryState::new(state, self.rng.clone());
     }
 
-    /// A fit that is at hand, or takes no time to speak of.
+    /// A fit that exists or is quick to make; None if it would take long.
     pub(crate) fn fit_if_quick(&mut self) -> Option<PyFitted> {
         (self.fitted.is_some() || !is_wide(self.names.len())).then(|| self.fit())
     }
@@ -45,7 +45,7 @@ impl JuryState {
     }
 }
 
-/// The generator of a seed: the same draws as in Rust.
+/// The random generator of a seed, with the same draws as in Rust.
 pub(crate) fn generator(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
@@ -55,7 +55,8 @@ pub(crate) fn lock(inner: &Mutex<JuryState>) -> MutexGuard<'_, JuryState> {
 }
 
 impl PyJury {
-    /// Works on the jury, detached: nobody waits for the interpreter while holding the lock.
+    /// Runs `work` on the locked jury, detached: no thread waits for the interpreter while it holds
+    /// the lock.
     pub(crate) fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut JuryState) -> T + Send) -> T {
         py.detach(|| work(&mut lock(&self.0)))
     }
@@ -64,8 +65,9 @@ impl PyJury {
         self.with(py, |inner| inner.evaluators.clone())
     }
 
-    /// Works on the jury with scores of its evaluators, and with the rows among them that are `new`. What was given is read before
-    /// the lock is taken, so that others may have been seated meanwhile: then it is read again for them.
+    /// Runs `work` on the jury with a table of its evaluators' scores and the numbers of the `new`
+    /// rows. Scores are read before the lock is taken; if the evaluators change meanwhile, they are
+    /// read again.
     pub(crate) fn scored<T: Send + 'static>(
         &self,
         py: Python<'_>,

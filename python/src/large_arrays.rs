@@ -1,4 +1,5 @@
-//! Work on tables of scores, large or small: what can be long goes on a thread of its own, so that Ctrl-C is heard (`work.rs`).
+//! Running work on tables of scores: on a thread of its own if it may be long, so that Ctrl-C can
+//! interrupt it (`work.rs`).
 
 use crate::arrays::ScoreTable;
 use crate::calls::is_same;
@@ -9,7 +10,7 @@ use jurybox::Evaluators;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, TryLockError};
 
-/// Works on a table, detached.
+/// Runs `work` on a table, without holding the interpreter.
 pub(crate) fn compute<T: Send + 'static>(
     py: Python<'_>,
     table: ScoreTable,
@@ -22,11 +23,12 @@ pub(crate) fn compute<T: Send + 'static>(
     }
 }
 
-/// Changes a jury by work on a large table that was read for these evaluators; none where others are seated.
+/// Changes a jury by `work` on a large table that was read for the evaluators `read_for`. None if
+/// the jury has others by now.
 ///
-/// The work is done on a copy, which takes the jury's place when it is done: after Ctrl-C the jury is what it was. That is done here, on
-/// the caller's thread and between two looks at signals. Where somebody has changed the jury meanwhile, the work is done once more, now
-/// with the jury held.
+/// The work is done on a copy, which replaces the jury at the end, on the caller's thread between
+/// two checks for signals. After Ctrl-C the jury is therefore unchanged. If another thread changed
+/// the jury meanwhile, the work is repeated on the locked jury.
 pub(crate) fn change<T: Send + 'static>(
     py: Python<'_>,
     jury: Arc<Mutex<JuryState>>,
@@ -47,7 +49,7 @@ pub(crate) fn change<T: Send + 'static>(
     let Some((before, after, found)) = done else { return Ok(None) };
     loop {
         py.check_signals()?;
-        // Between that and the end nobody is waited for.
+        // Checked without waiting for the lock: a signal must not get in between.
         match jury.try_lock() {
             Ok(mut inner) if inner.rng == before.rng && is_same(&inner.state, &before.state) => {
                 *inner = after;

@@ -1,18 +1,20 @@
-//! The compiled part of the Python package `jurybox`: the library's `PyJury` and `PyFitted` as classes, and the functions over
-//! tables, which Python's own part (`python/jurybox`) calls with frames, paths and options.
+//! The compiled part of the Python package `jurybox`: classes for juries, fits and picks, and the
+//! functions over tables.
 //!
-//! What holds here:
+//! The Python part (`python/jurybox`) turns frames, paths and options into calls of this module.
+//! What always holds:
 //!
-//! - **Every class is frozen.** What changes is behind a mutex, which is locked only while detached from the interpreter: nobody
-//!   waits for Python while holding it.
-//! - **What is checked is what is used.** Arrays that others can write to are copied, and the copy is checked (`arrays.rs`): a thread that
-//!   writes meanwhile can change what is read, and nothing else. Columns of frames are checked as they are taken in, batch by batch, and
-//!   once more where a jury learns from them.
-//!   Arrays of Arrow are checked before they are made (`arrow_checks.rs`): text that is no UTF-8 and offsets that lead nowhere are refused.
-//! - **Errors are `jurybox.Error`**, with the facts as attributes (`errors.rs`). A panic would be a defect.
-//! - **Work that can be long** goes by `work.rs`: on a thread of its own, while the caller's looks after signals and progress.
-//! - The functions of `jurybox-files` and `jurybox-lab` are called in `calls` and nowhere else.
-#![deny(unsafe_code)] // but for the Arrow C interface (`arrow.rs`, `stream.rs`, `arrow_checks.rs`), and arrays that others write to in `shared_array.rs`
+//! - **Every class is frozen.** Mutable state is behind a mutex, which is locked only while
+//!   detached from the interpreter: no thread waits for Python while it holds a lock.
+//! - **Input is checked after it was copied**, where other code can write to it (`arrays.rs`).
+//!   Columns of frames are checked batch by batch as they are read, and their numbers again where a
+//!   jury learns from them. Arrow arrays are validated before use (`arrow_checks.rs`).
+//! - **Errors are `jurybox.Error`**, with facts as attributes (`errors.rs`). A panic would be a
+//!   defect.
+//! - **Long work** runs on its own thread, while the caller's thread handles signals and progress
+//!   (`work.rs`).
+//! - Only `calls` uses the functions of `jurybox-files` and `jurybox-lab` that read whole tables.
+#![deny(unsafe_code)] // except in `arrow.rs`, `stream.rs` and `shared_array.rs`
 
 mod arrays;
 mod arrow;
@@ -77,7 +79,8 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // Panics of the Parquet reader on damaged files are caught and become errors: they are not to be told of twice.
+        // Panics of the Parquet reader on damaged files are caught and become errors; the hook need
+        // not print them as well.
         let speak = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             if !jurybox_files::panic_is_caught() {

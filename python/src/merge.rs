@@ -1,11 +1,12 @@
-//! One jury of several that learnt apart.
+//! Merging juries that learnt separately.
 
 use crate::errors::{Result, refused};
 use crate::jury::PyJury;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex};
 
-/// One jury of several that learnt apart; what two of them were taught with is refused unless `again`.
+/// One jury from several. Juries that learnt the same file or picks are refused, unless `again`
+/// allows them to count twice.
 #[pyfunction]
 #[pyo3(signature = (juries, *, again = false))]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]

@@ -1,4 +1,5 @@
-//! ResultRows that came from files, streams or databases: a small table that others take by Arrow's capsule interface.
+//! The Python class `Rows`: a small table of results, which other libraries read through Arrow's
+//! PyCapsule interface.
 
 use crate::arrow;
 use crate::errors::{Result, refused};
@@ -20,7 +21,8 @@ pub(crate) struct ResultRows {
 }
 
 impl ResultRows {
-    /// Batches that have columns of the same names, out of files that may store them in other ways.
+    /// A table from batches with the same column names; columns that files store as different types
+    /// are converted to one.
     pub(crate) fn of(batches: Vec<RecordBatch>) -> Result<ResultRows> {
         let batches = jurybox_files::of_one_type(batches)
             .map_err(|e| refused("arrow", &format!("these rows are no table: {e}")))?;
@@ -47,12 +49,12 @@ impl ResultRows {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// A copy of anything that streams Arrow.
+    /// A copy of any object that streams Arrow.
     #[staticmethod]
     fn from_arrow(data: &Bound<'_, PyAny>) -> Result<ResultRows> {
         let reader = ArrowStream::of(data)?;
         let schema = reader.schema();
-        // Whoever streams may need the interpreter on threads of its own, and may take its time.
+        // The producer may need the interpreter on threads of its own.
         let batches = work::run(data.py(), None, move |_| {
             reader.collect::<std::result::Result<Vec<_>, _>>().map_err(jurybox_files::Error::from)
         })?;
@@ -71,7 +73,7 @@ impl ResultRows {
         Ok(ResultRows { schema, batches })
     }
 
-    /// One list per column, of plain Python objects.
+    /// One list of Python objects per column.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (column, field) in self.schema.fields().iter().enumerate() {
@@ -80,7 +82,7 @@ impl ResultRows {
         Ok(dict)
     }
 
-    /// One dict per row, of plain Python objects.
+    /// One dict of Python objects per row.
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for batch in &self.batches {
@@ -107,17 +109,17 @@ impl ResultRows {
         ResultRows { schema: self.schema.clone(), batches }
     }
 
-    /// The same as a DataFrame of pandas.
+    /// The table as a pandas DataFrame.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("jurybox._display")?.call_method1("to_pandas", (slf,))
     }
 
-    /// The same as a DataFrame of polars.
+    /// The table as a polars DataFrame.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("jurybox._display")?.call_method1("to_polars", (slf,))
     }
 
-    /// The same as a table of pyarrow.
+    /// The table as a pyarrow Table.
     fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("jurybox._display")?.call_method1("to_arrow", (slf,))
     }
@@ -136,7 +138,7 @@ impl ResultRows {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A producer may hand over its own schema whatever is requested.
+        // Producers may ignore the requested schema.
         let _ = requested_schema;
         arrow::stream(py, self.schema.clone(), self.batches.clone())
     }
@@ -145,7 +147,7 @@ impl ResultRows {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// The cells of a column.
+    /// The cells of a column, by its name.
     fn __getitem__<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyList>> {
         match self.schema.index_of(column) {
             Ok(at) => self.cells(py, at),
@@ -154,7 +156,7 @@ impl ResultRows {
     }
 }
 
-/// A cell as a Python object, as JSON would have it.
+/// A cell as a Python object; dates, lists and structs as in JSON.
 fn cell<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
     if array.is_null(row) {
         return Ok(py.None().into_bound(py));

@@ -1,4 +1,5 @@
-//! Where rows come from, and which column is what, as Python says it.
+//! The arguments that all functions over tables share: where rows come from, and the role of each
+//! column.
 
 use crate::arrow;
 use crate::errors::{Result, refused};
@@ -18,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Which column is what, and how the rows are written.
+/// The role of each column, how files are written, and the number of threads.
 #[derive(FromPyObject, Clone)]
 #[pyo3(from_item_all)]
 pub(crate) struct TableOptions {
@@ -37,12 +38,12 @@ pub(crate) struct TableOptions {
 }
 
 impl TableOptions {
-    /// Whether rows carry the probability with which they were picked.
+    /// Whether there is a column with the probability of each pick.
     pub(crate) fn is_logged(&self) -> bool {
         self.probability.is_some()
     }
 
-    /// A table with the threads that were asked for.
+    /// The table, read with the number of threads that was asked for.
     pub(crate) fn threaded(&self, table: Table) -> Table {
         match self.threads {
             Some(threads) => table.with_threads(threads),
@@ -50,7 +51,7 @@ impl TableOptions {
         }
     }
 
-    /// How they are written, as a person said.
+    /// How the files are written, as the caller specified.
     pub(crate) fn files(&self) -> &FileOptions {
         &self.files
     }
@@ -76,7 +77,7 @@ impl TableOptions {
     }
 }
 
-/// How rows are written, where that cannot be told from them.
+/// How files are written, where the caller specified it.
 #[derive(FromPyObject, Clone)]
 #[pyo3(from_item_all)]
 pub(crate) struct FileOptions {
@@ -89,7 +90,7 @@ pub(crate) struct FileOptions {
 }
 
 impl FileOptions {
-    /// The same for the library; what is none of its words has been refused in Python.
+    /// These options for `jurybox-files`. Python has refused invalid ones.
     pub(crate) fn reading(&self) -> Reading {
         let format = |name: &String| Format::of_name(&format!("x.{}", name.trim_start_matches('.')));
         let delimiter = |text: &String| if text == "tab" { Some(b'\t') } else { text.bytes().next() };
@@ -105,22 +106,22 @@ impl FileOptions {
     }
 }
 
-/// The rows.
+/// Where rows come from.
 pub(crate) enum TableSource {
-    /// Names and patterns.
+    /// Files, by names and patterns.
     Paths(Vec<String>),
-    /// All columns of something that streams.
+    /// An Arrow stream with all its columns.
     Stream(ArrowStream),
-    /// All columns of a frame: its rows are grades, and become others.
+    /// All columns of a frame with one row per grade; items are made from them.
     Columns(Vec<RecordBatch>),
-    /// Those columns of a frame that are needed, as a stream.
+    /// The needed columns of a frame, as a stream.
     FrameStream(ArrowStream),
-    /// The same in memory.
+    /// The needed columns of a frame, in memory.
     Frame(Vec<RecordBatch>),
 }
 
 impl TableSource {
-    /// From `(kind, what)`.
+    /// A source from the pair `(kind, value)` that `jurybox._sources` makes.
     pub(crate) fn from_python(given: &Bound<'_, PyAny>) -> Result<TableSource> {
         let (kind, what): (String, Bound<'_, PyAny>) = given.extract()?;
         let columns = |what: &Bound<'_, PyAny>| columns(what.cast::<PyList>().map_err(PyErr::from)?);
@@ -134,12 +135,13 @@ impl TableSource {
         })
     }
 
-    /// Whether the rows are in the caller's own frame, from which winners are then taken.
+    /// Whether results are rows of the caller's own frame.
     pub(crate) fn is_frame(&self) -> bool {
         matches!(self, TableSource::FrameStream(_) | TableSource::Frame(_))
     }
 
-    /// Opens the table; say whether it is read `again`.
+    /// Opens the table, with progress and interrupts attached. `again` says whether it will be read
+    /// more than once.
     pub(crate) fn open(
         self,
         table_options: &TableOptions,
@@ -151,7 +153,7 @@ impl TableSource {
         Ok(table_options.threaded(control.hold(table)))
     }
 
-    /// Opens the table, and leaves it to others to take it in hand.
+    /// Opens the table without progress and interrupts.
     pub(crate) fn open_as(
         self,
         reading: &Reading,
@@ -167,7 +169,7 @@ impl TableSource {
         }
     }
 
-    /// The same rows; those of a frame are in memory then, and can be had again.
+    /// The source with a frame's stream read into memory, so that it can be read again.
     pub(crate) fn gathered(self) -> std::result::Result<TableSource, Error> {
         match self {
             TableSource::FrameStream(stream) => gathered(stream).map(TableSource::Frame),
@@ -175,7 +177,7 @@ impl TableSource {
         }
     }
 
-    /// The batches themselves, to be looked at; none of files.
+    /// The batches that show what columns hold; none for files.
     fn first_batches(self) -> std::result::Result<Vec<RecordBatch>, Error> {
         match self {
             TableSource::Paths(_) => Ok(Vec::new()),
@@ -184,7 +186,7 @@ impl TableSource {
         }
     }
 
-    /// The same rows in memory, also those of a stream.
+    /// The source with any stream read into memory.
     pub(crate) fn kept(self) -> std::result::Result<TableSource, Error> {
         match self {
             TableSource::Stream(stream) => gathered(stream).map(TableSource::Columns),
@@ -192,7 +194,8 @@ impl TableSource {
         }
     }
 
-    /// The same rows once more, where they can be had without any of the caller's code: from plain files, and from memory.
+    /// A second copy of the source, if reading it runs none of the caller's code: plain files and
+    /// data in memory.
     pub(crate) fn reread(&self) -> Option<TableSource> {
         match self {
             TableSource::Paths(paths) => {
@@ -207,18 +210,19 @@ impl TableSource {
     }
 }
 
-/// The batches of a frame.
+/// All batches of a stream.
 fn gathered(stream: ArrowStream) -> std::result::Result<Vec<RecordBatch>, Error> {
     let schema = stream.schema();
     let mut batches = stream.collect::<std::result::Result<Vec<_>, _>>()?;
-    // A frame without rows may have no batches either; its columns are known all the same.
+    // A frame without rows may have no batches, but its columns are known.
     if batches.is_empty() {
         batches.push(RecordBatch::new_empty(schema));
     }
     Ok(batches)
 }
 
-/// A table over what crossed the border: columns that were named and are not needed have stayed behind.
+/// A table from the columns of a frame that were handed over. Roles of columns that were not needed
+/// are dropped.
 fn from_frame(
     batches: Vec<RecordBatch>,
     reading: &Reading,
@@ -234,7 +238,7 @@ fn from_frame(
     Table::from_batches_as(batches, reading, &roles)
 }
 
-/// A batch of columns: name, values, mask of what is missing or nothing.
+/// A batch from a list of columns, each `(name, values, mask of missing cells or None)`.
 fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for column in list {
@@ -250,14 +254,15 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
         .map_err(|e| refused("arrow", &format!("these columns are no table: {e}")))
 }
 
-/// Evaluators by name, each with whether low means high.
+/// Evaluators by name, each with whether its low scores mean high rewards.
 pub(crate) type NamedDirections = Vec<(String, bool)>;
 
-/// What was decided over the columns of frames: those that will be read, the evaluators, what was taken as what in a few words, and
-/// what a person should know of it.
+/// The decision about a frame's columns: the columns to read, the evaluators, a line that describes
+/// all roles, and warnings.
 type ColumnDecision = (Vec<String>, NamedDirections, String, Vec<String>);
 
-/// Decides over the columns of a frame, or of several that are like files, by their first rows, before any of them crosses as a whole.
+/// Decides which columns of a frame, or of several with the same columns, are needed. Only their
+/// first rows are handed over.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn columns_needed(
@@ -286,7 +291,7 @@ pub(crate) fn columns_needed(
     Ok((read, evaluators, taken.to_string(), warned))
 }
 
-/// A warning, with what to write about it.
+/// A warning as text, with advice in terms of Python's arguments.
 pub(crate) fn warning(warning: &Warning) -> String {
     let advice = match warning {
         Warning::NamedLikeAVerdict { column, .. } => format!(
@@ -306,7 +311,7 @@ pub(crate) fn warning(warning: &Warning) -> String {
     format!("{warning}; {advice}")
 }
 
-/// What is to be said where columns of a person's own go by names of ours, and are passed over for that.
+/// The warning that columns named like ours (such as `score`) were not taken for evaluators.
 pub(crate) fn named_as_ours(taken: &Taken) -> Option<String> {
     let names: Vec<String> = taken.named_as_ours().map(|name| format!("`{name}`")).collect();
     let (are, evaluators) = if names.len() == 1 { ("is", "an evaluator") } else { ("are", "evaluators") };
@@ -317,7 +322,7 @@ pub(crate) fn named_as_ours(taken: &Taken) -> Option<String> {
     })
 }
 
-/// The numbers of the groups that the one column of a frame names, as they are read where rows are learnt.
+/// The group numbers of a frame's only column, as they are when rows are learnt.
 #[pyfunction]
 pub(crate) fn group_codes_of_column<'py>(
     py: Python<'py>,
@@ -336,14 +341,14 @@ pub(crate) fn group_codes_of_column<'py>(
     Ok(PyArray1::from_vec(py, codes))
 }
 
-/// The evaluators of a jury.
+/// The evaluators of a jury; none without one.
 pub(crate) fn evaluators_of(py: Python<'_>, jury: Option<&Bound<'_, PyJury>>) -> Vec<Evaluator> {
     jury.map_or_else(Vec::new, |jury| {
         jury.get().with(py, |inner| inner.state.jury.evaluators().as_slice().to_vec())
     })
 }
 
-/// The fingerprint of each file, none where it has none.
+/// The fingerprint of each file's content; None for files that have none.
 #[pyfunction]
 pub(crate) fn fingerprints(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<(PathBuf, Option<String>)>> {
     work::run(py, None, move |_| -> std::result::Result<_, Error> {
@@ -354,26 +359,26 @@ pub(crate) fn fingerprints(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<
     })
 }
 
-/// The files that names and patterns mean, as the command has them.
+/// The files that names and patterns match, as for the command.
 #[pyfunction]
 pub(crate) fn expand(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<PathBuf>> {
     work::run(py, None, move |_| jurybox_files::expand(&patterns))
 }
 
-/// Text from outside with what a terminal would act on written out.
+/// Text from outside with control characters escaped, so that a terminal does not act on them.
 #[pyfunction]
 pub(crate) fn printable(text: &str, lines: bool) -> String {
     jurybox_files::plain(text, lines).into_owned()
 }
 
-/// Refuses to write over what is read.
+/// Errors if `out` is one of the files that are read.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn refuse_overwriting(read: Vec<PathBuf>, out: PathBuf) -> Result<()> {
     Ok(jurybox_files::refuse_overwriting(&read, &out)?)
 }
 
-/// The right to change a state file, held from reading to writing.
+/// An exclusive lock on a state file, held from reading to writing.
 #[pyclass(frozen, name = "Lock", module = "jurybox._core")]
 pub(crate) struct StateLock(Mutex<Option<jurybox_files::Lock>>);
 
@@ -386,7 +391,7 @@ impl StateLock {
         Ok(StateLock(Mutex::new(Some(held))))
     }
 
-    /// Lets go of it.
+    /// Unlocks the file.
     fn release(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }

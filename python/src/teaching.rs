@@ -1,4 +1,4 @@
-//! Picks that come back with what they were worth.
+//! Teaching a jury the rewards of picks, or of rows that were not picked.
 
 use crate::arrays::{ROWS_PER_PIECE, ScoreTable};
 use crate::errors::{Result, refused};
@@ -9,7 +9,7 @@ use jurybox::{Direction, Error, Evaluators, Example, Jury, Reviewer};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
-/// What became of a batch of examples.
+/// The counts of a batch of learnt examples.
 #[pyclass(frozen, name = "Learnt", get_all, eq, module = "jurybox")]
 #[derive(PartialEq, Default)]
 pub(crate) struct LearntCounts {
@@ -33,8 +33,8 @@ impl From<jurybox::Learnt> for LearntCounts {
     }
 }
 
-/// Who judged, one for each of so many items: names, or anything that has a text, by the text that it has in a table; none where it is None, missing,
-/// an empty text or not a number.
+/// The reviewer of each item, from names or other values by their text in a table. None for None,
+/// missing values, empty text and NaN.
 pub(crate) fn reviewers_of(given: Option<&Bound<'_, PyAny>>, items: usize) -> Result<Vec<Option<Reviewer>>> {
     let Some(given) = given else { return Ok(vec![None; items]) };
     let mut reviewers = Vec::with_capacity(items);
@@ -53,7 +53,8 @@ pub(crate) fn reviewers_of(given: Option<&Bound<'_, PyAny>>, items: usize) -> Re
     }
 }
 
-/// Teaches a jury what picks were worth, each at the time of its round; all of them, or none.
+/// Teaches a jury the rewards of picks, each at the time of its round, or all at `at`. On an error
+/// nothing is learnt.
 pub(crate) fn learn_picks(
     jury: &mut Jury,
     names: &[String],
@@ -89,8 +90,8 @@ pub(crate) fn learn_picks(
     Ok(learnt)
 }
 
-/// What is to be said where so many rewards come without a pick, and of more items than have been seen: half of what the policy learns
-/// from is missing then.
+/// A warning if rewards come for more items than the jury has observed and its policy also learns
+/// from the scores of all items.
 pub(crate) fn not_observed_warning(jury: &Jury, items: usize) -> Option<String> {
     let seen = jury.seen();
     (jury.learns_from_scores() && seen.items < seen.used + items as u64).then(|| {
@@ -102,7 +103,7 @@ pub(crate) fn not_observed_warning(jury: &Jury, items: usize) -> Option<String> 
     })
 }
 
-/// What is to be said where somebody names who judged, and the policy makes no use of it.
+/// A warning if reviewers are named and the policy does not use them.
 pub(crate) fn unused_reviewers_warning(jury: &Jury, reviewers: &[Option<Reviewer>]) -> Option<String> {
     let named = reviewers.iter().any(Option::is_some);
     (named && !jury.tells_reviewers_apart()).then(|| {
@@ -114,7 +115,7 @@ pub(crate) fn unused_reviewers_warning(jury: &Jury, reviewers: &[Option<Reviewer
     })
 }
 
-/// Refuses picks where a column is a context to one side and a score to the other: the number of a group says nothing as a score.
+/// Errors if a column is a context for the jury and a score in the picks, or the reverse.
 pub(crate) fn check_contexts(evaluators: &Evaluators, picks: &Picks) -> Result<()> {
     let Some(contexts) = &picks.contexts else { return Ok(()) };
     for evaluator in evaluators.as_slice() {
@@ -134,7 +135,7 @@ pub(crate) fn check_contexts(evaluators: &Evaluators, picks: &Picks) -> Result<(
     Ok(())
 }
 
-/// Teaches a jury what items were worth that nobody picked; all of them, or none.
+/// Teaches a jury the rewards of rows that were not picked. On an error nothing is learnt.
 pub(crate) fn learn_unpicked(
     jury: &mut Jury,
     table: &ScoreTable,
@@ -155,7 +156,7 @@ pub(crate) fn learn_unpicked(
         Ok(())
     };
     if table.rows <= ROWS_PER_PIECE {
-        // So few are learnt as a whole or not at all.
+        // One batch, which `learn_by` learns completely or not at all.
         learn(jury, 0, &table.whole())?;
         return Ok(learnt);
     }
@@ -165,8 +166,8 @@ pub(crate) fn learn_unpicked(
     Ok(learnt)
 }
 
-/// What is to be said where picks were scored by others than a jury has: which of its evaluators have no scores there, and whose scores
-/// it has no use for.
+/// A warning if the picks were scored by other evaluators than the jury has. It names the jury's
+/// evaluators that have no scores there, and the evaluators whose scores are not used.
 pub(crate) fn other_evaluators_warning(evaluators: &Evaluators, picks: &Picks) -> Option<String> {
     if evaluators.names().eq(picks.names.iter().map(String::as_str)) {
         return None; // as nearly always, and in no time
@@ -190,8 +191,7 @@ pub(crate) fn other_evaluators_warning(evaluators: &Evaluators, picks: &Picks) -
     Some(line.concat())
 }
 
-/// The scores of picks in the order of these evaluators. A jury may have gained and lost some since: an old pick teaches with
-/// the scores it has.
+/// The scores of picks in the order of the jury's evaluators, NaN for evaluators that joined since.
 fn scores_in_order(names: &[String], picks: &Picks) -> Result<Vec<Vec<f64>>> {
     let place = |name: &String| picks.names.iter().position(|other| other == name);
     let order: Vec<Option<usize>> = names.iter().map(place).collect();

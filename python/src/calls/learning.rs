@@ -12,7 +12,8 @@ use jurybox_files::{Error, Learning, Lesson, Taught, Want, learn_rows};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Shows rows to a jury, with their rewards where they have any.
+/// Shows rows to a jury, and teaches it their rewards if there are any. Returns a dict with the
+/// counts, and the jury.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the options of the command")]
 pub(crate) fn learn<'py>(
@@ -33,7 +34,8 @@ pub(crate) fn learn<'py>(
     let how = Learning { reading, roles, policy, at, drop, again };
     let jury = shared_state(state);
     let work = move |control: &WorkControl| -> Result<_> {
-        // Only a state that has picked can have seen these rows: for no other is a stream kept in memory.
+        // Only a state that has picked can have seen these rows, so a stream is kept in memory only
+        // for that.
         let picked = jury.as_deref().is_some_and(|jury| lock(jury).state.memory.knows_rounds());
         let ask = picked && !again && how.roles.id.len() == 1;
         let mut rows = if ask { RepeatableRows::kept(source)? } else { RepeatableRows::of(source)? };
@@ -58,12 +60,12 @@ pub(crate) fn learn<'py>(
     Ok((dict, jury_of(py, state, begun)?))
 }
 
-/// Without rows no jury is begun.
+/// The error when there are no rows to begin a jury with.
 fn no_rows() -> Error {
     Error::NoRows { path: "the files".into(), columns: Vec::new() }
 }
 
-/// The error about an argument that is of this function alone, by its name.
+/// Names the Python argument in errors about arguments that only this function has.
 fn with_python_names(error: Error) -> errors::Error {
     let reason = match error {
         Error::NotSeated { evaluator } => format!("there is no `{evaluator}` to drop"),
@@ -76,7 +78,7 @@ fn with_python_names(error: Error) -> errors::Error {
     jurybox::Error::Evaluators(reason).into()
 }
 
-/// The rounds of rows by their key: how many there are, the first and the last of them.
+/// The number of rounds in rows with a round column, with the first and the last round.
 #[pyfunction]
 pub(crate) fn rounds(
     py: Python<'_>,
@@ -107,7 +109,7 @@ pub(crate) fn rounds(
     })
 }
 
-/// Whether rows are those of a round that was picked from.
+/// Whether the rows belong to a round that the jury picked from.
 #[pyfunction]
 pub(crate) fn was_picked_from(
     py: Python<'_>,

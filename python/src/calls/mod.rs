@@ -1,5 +1,5 @@
-//! The functions over tables: what the commands of `jurybox` do, for sources and options from Python. The one place where the
-//! functions of `jurybox-files` and `jurybox-lab` are called.
+//! The functions over tables, one per command of `jurybox`. Only here are the functions of
+//! `jurybox-files` and `jurybox-lab` called that read whole tables.
 
 pub(crate) mod learning;
 pub(crate) mod picking;
@@ -18,7 +18,7 @@ use pyo3::types::PyDict;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// What is to be told: what was taken as what, and what a person should know before believing a result.
+/// Messages for the caller: the role of each column, notes for the log, and warnings.
 #[derive(Default)]
 pub(super) struct Notices {
     pub(super) columns: Vec<String>,
@@ -33,14 +33,14 @@ impl Notices {
         notices
     }
 
-    /// What is known of a table before it is read.
+    /// Adds what is known of a table before its rows are read.
     pub(super) fn table(&mut self, table: &Table) {
         self.columns.push(table.taken().to_string());
         self.warnings.extend(table.warnings().iter().map(warning));
         self.warnings.extend(named_as_ours(table.taken()));
     }
 
-    /// What is known of the file that results will be in: where its name says no format, that is to be heard of.
+    /// Warns if the name of the output file does not tell its format.
     pub(super) fn output(&mut self, out: &Path, table: &Table) {
         let elsewhere = out.as_os_str() == "-" || (out.exists() && !out.is_file());
         if elsewhere || Format::of_name(&out.to_string_lossy()).is_some() {
@@ -53,7 +53,7 @@ impl Notices {
         ));
     }
 
-    /// The same with what only reading the rows could tell.
+    /// Adds the warnings that only reading the rows could give.
     pub(super) fn heard(mut self, control: &WorkControl) -> Notices {
         self.warnings.extend(control.heard());
         self
@@ -66,7 +66,7 @@ impl Notices {
     }
 }
 
-/// Who has something learnt for Python: remembers what is to be told.
+/// Collects the messages of learning for Python.
 pub(super) struct NoticeCollector<'a> {
     table_options: &'a TableOptions,
     control: &'a WorkControl,
@@ -78,7 +78,7 @@ impl<'a> NoticeCollector<'a> {
         NoticeCollector { table_options, control, notices: Notices::default() }
     }
 
-    /// All that is to be told, with what is known only at the end.
+    /// All messages, with those known only at the end.
     pub(super) fn notices(mut self, remarks: Vec<Fact>) -> Notices {
         remarks.into_iter().for_each(|remark| self.tell(remark));
         self.notices.heard(self.control)
@@ -107,7 +107,7 @@ impl Host for NoticeCollector<'_> {
     }
 }
 
-/// Rows for work that may be done twice.
+/// Rows that can be read more than once, unless they are a stream.
 pub(super) struct RepeatableRows(Option<TableSource>);
 
 impl RepeatableRows {
@@ -115,17 +115,17 @@ impl RepeatableRows {
         Ok(RepeatableRows(Some(source.gathered()?)))
     }
 
-    /// The same, where it is to be asked whether the rows were seen before: they are kept, also those of a stream.
+    /// Rows with streams kept in memory, for asking whether they were seen before.
     pub(super) fn kept(source: TableSource) -> Result<RepeatableRows, Error> {
         Ok(RepeatableRows(Some(source.kept()?)))
     }
 
-    /// Whether the rows can be had more than once.
+    /// Whether the rows can be read more than once.
     pub(super) fn can_repeat(&self) -> bool {
         self.0.as_ref().is_some_and(|source| source.reread().is_some())
     }
 
-    /// The rows.
+    /// The rows as input for learning.
     pub(super) fn given(&mut self) -> Result<Given<'static>, Error> {
         let reread = self.0.as_ref().and_then(TableSource::reread);
         let Some(source) = reread.or_else(|| self.0.take()) else {
@@ -144,12 +144,15 @@ impl RepeatableRows {
     }
 }
 
-/// Changes a jury by work over the caller's rows that makes a new state of the one before, or none where nothing is to change.
+/// Changes a jury by `work`, which makes a new state from the present one, or none if nothing
+/// changes.
 ///
-/// The jury is free while the rows are read: they may be made by code that uses this very jury, and would wait for it forever. So the
-/// work is done on a copy, which takes the jury's place if that is still as it was. (To read all rows first and hold the jury only then
-/// would take memory for all of them.) Where somebody has changed the jury meanwhile, the work is done once more, now with the jury
-/// held, if the rows `last` and can be had without the caller's code; otherwise it is refused, and the jury stays what it has become.
+/// The jury is unlocked while rows are read, because the code that produces them may use this very
+/// jury and would wait forever. The work is done on a copy, which replaces the jury if nobody
+/// changed it meanwhile. Otherwise, the work is repeated with the jury locked, if the rows can be
+/// read again (`last`) without the caller's code. If not, the change is refused and the jury stays
+/// as it is. Reading all rows into memory first would avoid the repeat, but take memory for all of
+/// them.
 pub(super) fn change<T>(
     jury: &Mutex<JuryState>,
     control: &WorkControl,
@@ -175,7 +178,7 @@ pub(super) fn change<T>(
     Ok(found)
 }
 
-/// The same where a jury is begun if there is none: returns what was begun.
+/// Changes a jury as `change` does. Without a jury, `work` begins a new state, which is returned.
 pub(super) fn change_or_begin<T>(
     jury: Option<&Mutex<JuryState>>,
     control: &WorkControl,
@@ -190,33 +193,34 @@ pub(super) fn change_or_begin<T>(
     Ok(begun)
 }
 
-/// Whether nothing was learnt, seen or remembered between two states.
+/// Whether two states have learnt, seen and remembered the same.
 pub(crate) fn is_same(one: &State, other: &State) -> bool {
     one.memory == other.memory && one.jury.to_bytes() == other.jury.to_bytes()
 }
 
-/// The state of a jury as it is now, for work that does not change it.
+/// A copy of the jury's state, for work that does not change it.
 pub(super) fn state_of(py: Python<'_>, jury: Option<&Bound<'_, PyJury>>) -> Option<State> {
     jury.map(|jury| jury.get().with(py, |inner| inner.state.clone()))
 }
 
-/// A row without a single score has no value: missing, not minus infinity.
+/// The value, or NaN (missing) for minus infinity: a row without any score has no value.
 pub(super) fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
 }
 
-/// How a table is written: text for text where the name does not say.
+/// The format of an output file whose name does not tell it: that of the input, and CSV for
+/// Parquet.
 pub(super) fn layout(table: &Table, safe_csv: bool) -> Layout {
     let format = if table.format() == Format::Parquet { Format::Csv } else { table.format() };
     Layout { format, safe_csv }
 }
 
-/// What is inside of a jury, for a thread of its own.
+/// The jury's shared state, for use on another thread.
 pub(super) fn shared_state(state: Option<&Bound<'_, PyJury>>) -> Option<Arc<Mutex<JuryState>>> {
     state.map(|jury| jury.get().0.clone())
 }
 
-/// The jury that was given, or the one that was begun.
+/// The jury that was passed, or the one that was begun.
 pub(super) fn jury_of<'py>(
     py: Python<'py>,
     given: Option<&Bound<'py, PyJury>>,

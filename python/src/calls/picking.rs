@@ -13,8 +13,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// Picks from rows as the policy does, and shows them to the jury, once. Returns a dict: `row`, `value`, `probability`,
-/// `explored`, `receipt` of the picks, `round` and `at`; their `values` and `probabilities`, or with `every` those of all rows.
+/// Picks from rows by the policy, and lets the jury observe them, once. Returns the jury and a
+/// dict: `row`, `explored` and `receipt` of each pick, `round` and `at`; `values` and
+/// `probabilities` of the picks, or of all rows with `every`; and `rows` unless the rows are those
+/// of a frame.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the options of the command")]
 pub(crate) fn pick<'py>(
@@ -44,7 +46,7 @@ pub(crate) fn pick<'py>(
         if let Some(out) = &out {
             table.check_output(out)?;
         }
-        // Once it has been read it is kept, and only a file that is written anew can be written twice.
+        // A repeat writes the output again, which works only for files that can be replaced.
         let last = out.as_ref().is_none_or(|out| out.is_file() || !out.exists());
         change_or_begin(jury.as_deref(), control, last, |before| {
             let mut notices = Notices::of(&table);
@@ -57,16 +59,17 @@ pub(crate) fn pick<'py>(
                 if remark.is_warning() { &mut notices.warnings } else { &mut notices.notes }.push(remark.to_string());
             }
             let Round { state, picking, .. } = round;
-            // Before anything is written and the jury is changed: rows that cannot be handed over must not be seen either.
+            // Built before the jury changes: picks that cannot be returned must not have been
+            // observed.
             let rows = if frame { None } else { Some(ResultRows::of(picking.to_batches(&table, every)?)?) };
             if let Some(out) = &out {
                 picking.write(&table, out, layout(&table, safe_csv), every)?;
             }
-            // A jury that is only asked is not changed, and may change meanwhile.
+            // A jury that does not observe is not changed.
             let after = (observe || before.is_none()).then_some(state);
             Ok((after, (picking, rows, notices)))
         })
-        // What reading could tell is heard once, however often the rows are gone over.
+        // Warnings of reading are collected once, although a repeat reads the rows again.
         .map(|(begun, (picking, rows, notices))| (begun, (picking, rows, notices.heard(control))))
     };
     let (begun, (picking, rows, notices)) = work::run(py, watch, work)?;
@@ -78,7 +81,7 @@ pub(crate) fn pick<'py>(
     Ok((dict, jury_of(py, state, begun)?))
 }
 
-/// The picks; with `every`, also the value and the probability of each row.
+/// The dict of the picks; with `every`, it has the value and the probability of each row.
 fn picked<'py>(py: Python<'py>, picking: &Picking, every: bool) -> Result<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let rows = || picking.picks.iter().map(|pick| pick.row);

@@ -17,7 +17,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// What to rank by, as it was asked for.
+/// What rows are ranked by: a learnt jury, fixed weights, or a policy that first surveys the
+/// scores.
 enum RankBy {
     State(Box<jurybox::Jury>),
     Weights(Vec<(String, f64)>),
@@ -36,7 +37,7 @@ impl RankBy {
                 Ok(Judge::jury(&jury))
             }
             RankBy::Policy(table_options, sigma, look) => {
-                // Notices noise levels are for the policies that take them; without a name, that is esag.
+                // Noise levels need a policy that uses them: esag, unless another was named.
                 let default = || {
                     if sigma.is_empty() {
                         Spec::default()
@@ -72,18 +73,19 @@ impl RankBy {
     }
 }
 
-/// What comes of ranking.
+/// The result of ranking.
 enum RankOutput {
-    /// The best: rows of the caller's frame, or the rows themselves.
+    /// The best rows; with the rows themselves unless they are in the caller's frame.
     Best(Ranking, Option<ResultRows>),
     /// The score of every row.
     Every(Vec<f64>),
-    /// Everything is in a file.
+    /// The number of rows; all of them were written to a file.
     Written(u64),
 }
 
-/// RankOutput rows. Returns a dict: `row`, `rank`, `score`, with `explain` also `base` and `each`, of the best; `rows`, the rows
-/// themselves, unless they are in the caller's frame.
+/// Ranks rows. Returns a dict: `total`, and `row`, `rank` and `score` of the best, with `explain`
+/// also `base` and `each`; `rows` unless they are in the caller's frame. With `every`, `score` of
+/// all rows, or only `total` if they went to a file.
 #[pyfunction]
 #[expect(
     clippy::too_many_arguments,
@@ -156,7 +158,7 @@ pub(crate) fn rank<'py>(
                     let (path, rows) = (table.path().into(), ranking.rows());
                     notices.warnings.push(warning(&Warning::NoOrder { path, rows }));
                 }
-                // Before anything is written: what cannot be handed over fails here.
+                // Built before anything is written: rows that cannot be returned fail here.
                 let rows = if frame { None } else { Some(ResultRows::of(ranking.to_batches(&table)?)?) };
                 if let Some(out) = out {
                     ranking.write(&table, out, layout(&table, safe_csv))?;
@@ -208,7 +210,8 @@ pub(crate) fn rank<'py>(
     Ok(dict)
 }
 
-/// Which evaluators files would be judged by: names, and whether low means high; and what is to be told of that.
+/// The evaluators that files have, each with whether low scores mean high rewards, and the warnings
+/// about them.
 #[pyfunction]
 pub(crate) fn resolve_evaluators(
     py: Python<'_>,
@@ -226,7 +229,7 @@ pub(crate) fn resolve_evaluators(
     })
 }
 
-/// The best of rows by their values, best first; ties are ordered as in any ranking with this seed.
+/// The rows with the highest values, best first. Ties are ordered as in any ranking with this seed.
 #[pyfunction]
 pub(crate) fn top_rows(rows: Vec<u64>, values: Vec<f64>, k: usize, seed: u64) -> Result<Vec<u64>> {
     RankOptions { k, ..RankOptions::default() }.check()?;

@@ -1,4 +1,4 @@
-//! Reports, replays and prevalence, as `jurybox report`, `jurybox replay` and `jurybox prevalence` make them.
+//! Reports, replays and prevalence, as the commands of these names make them.
 
 use super::{Notices, state_of};
 use crate::errors::{Result, refused};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// A report: a dict with the document, the page and the table.
+/// Makes a report. Returns a dict with the document, the page and the text table.
 #[pyfunction]
 pub(crate) fn report<'py>(
     py: Python<'py>,
@@ -29,12 +29,12 @@ pub(crate) fn report<'py>(
     let source = TableSource::from_python(source)?;
     let mut known = state_of(py, state);
     let work = move |control: &WorkControl| -> std::result::Result<_, Error> {
-        // What all groups share is reported; the columns of contexts are among those to ignore.
+        // Only the weights that all groups share are reported; context columns are ignored.
         if let Some(State { jury, .. }) = &mut known {
             without_contexts(jury)?;
         }
         let seated = known.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()).to_vec();
-        // What was missed takes a pass of its own, and so do those who judged.
+        // Missed items and reviewers each need another pass.
         let again = table_options.is_logged() || table_options.reviewer.is_some();
         let table = source.open(&table_options, &seated, again, control)?;
         let notices = Notices::of(&table);
@@ -52,7 +52,7 @@ pub(crate) fn report<'py>(
     shown(py, work::run(py, watch, work)?)
 }
 
-/// What a study shows of itself.
+/// The output of a report, replay or prevalence estimate in each format.
 struct StudyOutput {
     document: Value,
     html: String,
@@ -60,7 +60,7 @@ struct StudyOutput {
     text: String,
 }
 
-/// A document that says what it is, as the command prints it; one that knows its version keeps it.
+/// A JSON document with its format name, and its version unless it has one already.
 fn named(command: &str, version: Option<u32>, mut document: Value) -> Value {
     if let Value::Object(fields) = &mut document {
         fields.insert("format".into(), json!(format!("jurybox-{command}")));
@@ -81,7 +81,7 @@ fn shown(py: Python<'_>, (shown, notices): (StudyOutput, Notices)) -> Result<Bou
     Ok(dict)
 }
 
-/// What to tell apart, and where predictions come from.
+/// Arguments of `prevalence`: groups and periods, the source of predictions, golden items.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PrevalenceArgs {
@@ -92,7 +92,8 @@ pub(crate) struct PrevalenceArgs {
     reward_range: Option<(f64, f64)>,
 }
 
-/// The mean reward of all rows: a dict with the document and the table. What makes a page of it is Python's own part.
+/// Estimates the mean reward of all rows. Returns a dict with the document and the text table;
+/// Python makes the page.
 #[pyfunction]
 pub(crate) fn prevalence<'py>(
     py: Python<'py>,
@@ -132,7 +133,7 @@ pub(crate) fn prevalence<'py>(
     shown(py, work::run(py, watch, work)?)
 }
 
-/// How to replay.
+/// Arguments of `replay`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct ReplayArgs {
@@ -150,7 +151,8 @@ pub(crate) struct ReplayArgs {
     picks: Option<PathBuf>,
 }
 
-/// A replay: a dict with the document, the page and the table.
+/// Replays a history, or estimates from a log with probabilities. Returns a dict with the document,
+/// the page and the text table.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn replay<'py>(

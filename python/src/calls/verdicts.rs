@@ -1,4 +1,4 @@
-//! Verdicts that come back, as `jurybox learn --picks` takes them.
+//! Learning the verdicts on picks, as `jurybox learn --picks` does.
 
 use super::{NoticeCollector, RepeatableRows, change};
 use crate::errors::Result;
@@ -10,8 +10,8 @@ use jurybox_files::{Joining, Returned, TakenBack, learn_verdicts};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Teaches a jury the verdicts on picks, joined by the key of what was asked: each once. `together` says that the verdicts are a
-/// column of the picks themselves.
+/// Teaches a jury the verdicts on its picks, each once, joined by the id column. `together` means
+/// that verdicts are a column of the picks themselves.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the options of the command")]
 pub(crate) fn learn_picks<'py>(
