@@ -96,7 +96,7 @@ impl Caller {
 
     /// Brings some, takes some, judges most of them.
     fn turn(&mut self, queue: &Queue) -> Result<(), Error> {
-        let config = queue.standing()?.config;
+        let config = queue.status()?.config;
         let evaluators: Vec<String> = config.evaluators.names().map(String::from).collect();
         let items = self.new_items(&evaluators);
         if let Answer::Items { accepted, .. } = self.ask(queue, Request::Items(items))? {
@@ -245,7 +245,7 @@ fn run(place: &StoreLocation, node: u64, claims: u64, seed: u64) -> Result<Accep
                 callers.iter_mut().map(|caller| scope.spawn(move || work(caller))).collect();
             working.into_iter().try_for_each(|one| one.join().unwrap_or(Err(Error::Closed)))
         })?;
-        let standing = queue.standing()?;
+        let standing = queue.status()?;
         if standing.mismatches > 0 {
             return Err(Error::Corrupt(format!("{} checkpoints differ between nodes", standing.mismatches)));
         }

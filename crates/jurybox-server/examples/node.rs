@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let queue = loop {
         match service.create("q", &config) {
             // The database went away again just now.
-            Err(error) if error.is_passing() => std::thread::sleep(Duration::from_millis(100)),
+            Err(error) if error.is_transient() => std::thread::sleep(Duration::from_millis(100)),
             done => break done?,
         }
     };

@@ -1,4 +1,4 @@
-//! Answers: with the ids of their items, remembered, and given again.
+//! Answers: filling in item ids and payloads, and remembering answers for idempotency keys.
 
 use crate::Error;
 use crate::error::corrupt;
@@ -8,14 +8,14 @@ use crate::rows::{StoredAnswer, EntryWrite};
 use crate::store::Store;
 use std::collections::HashMap;
 
-/// A call being answered.
+/// A decided call whose answer still lacks ids and payloads.
 pub(crate) struct PendingAnswer {
-    /// Its place among the calls.
+    /// The call's position in its batch.
     pub(crate) at: usize,
     pub(crate) answer: Answer,
 }
 
-/// Fills in the ids of items, and what reviewers are shown.
+/// Fills in the items' ids and payloads.
 pub(crate) fn name_items(
     store: &mut dyn Store,
     queue: i64,
@@ -64,13 +64,15 @@ pub(crate) fn name_items(
     Ok(())
 }
 
-/// What is to be remembered of a call that has a key: its answer; none where nothing came of it, and only what the key stands for is kept.
+/// The row to store for a call with an idempotency key. `answer` is none if nothing came of the
+/// call; then only the request's fingerprint is stored.
 pub(crate) fn remember(call: &Call, answer: Option<&Answer>) -> Option<StoredAnswer> {
     let (key, answer) = (call.idempotency.clone()?, serde_json::to_string(&answer).ok()?);
     Some(StoredAnswer { key, hash: call.fingerprint(), answer })
 }
 
-/// The answer that was given before; none where nothing came of it, so that it is to be decided anew.
+/// The answer stored for a call's key. None if nothing came of that call, so that it is decided
+/// again.
 pub(crate) fn repeated(there: &StoredAnswer, call: &Call) -> Result<Option<Answer>, Error> {
     if there.hash != call.fingerprint() {
         return Err(Error::KeyReused { key: there.key.clone() });

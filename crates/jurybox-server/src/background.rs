@@ -6,7 +6,7 @@ use crate::live_queue::value_rule::ValueRule;
 use crate::live_queue::ranking::{Ageing, ItemRanking};
 use crate::learner::Learner;
 use crate::load::refold;
-use crate::service::{WriterMessage, caught, held};
+use crate::service::{WriterMessage, catch_panic, held};
 use crate::store::Store;
 use jurybox::{Evaluators, Jury};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
@@ -108,7 +108,7 @@ fn work(inbox: &Mutex<Receiver<BackgroundJob>>) {
         let order = held(inbox).recv();
         let Ok(BackgroundJob { task, outbox, bell }) = order else { return };
         let began = Instant::now();
-        let done = caught(|| task.run()).map(|done| (done, began.elapsed()));
+        let done = catch_panic(|| task.run()).map(|done| (done, began.elapsed()));
         // Who is gone by now needs nothing of it. Where the inbox is full, its reader is awake.
         let _ = outbox.send(done);
         let _ = bell.try_send(WriterMessage::Wake);

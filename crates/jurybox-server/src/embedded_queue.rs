@@ -5,7 +5,7 @@ use crate::queue_writer::QueueWriter;
 use crate::config::Config;
 use crate::local_socket::{SocketRequest, SocketGreeting, RemoteQueue};
 use crate::store_location::StoreLocation;
-use crate::reads::found;
+use crate::reads::queue_report;
 use crate::request::{Answer, Call, ClaimedItem, Request};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Purpose, Store};
@@ -79,7 +79,7 @@ impl EmbeddedQueue {
     ) -> Result<Self, Error> {
         config.check()?;
         let place = place.into();
-        if let Some(there) = knock(&place, Some(queue), Some(config), wait) {
+        if let Some(there) = connect(&place, Some(queue), Some(config), wait) {
             return there;
         }
         let mut store = place.open(wait)?;
@@ -91,7 +91,7 @@ impl EmbeddedQueue {
     /// Opens a queue; the only one where none is named. While a server has the folder, it is asked instead.
     pub fn open(place: impl Into<StoreLocation>, queue: Option<&str>, wait: Duration) -> Result<Self, Error> {
         let place = place.into();
-        if let Some(there) = knock(&place, queue, None, wait) {
+        if let Some(there) = connect(&place, queue, None, wait) {
             return there;
         }
         let mut store = place.open_what_is_there(wait)?;
@@ -163,7 +163,7 @@ impl EmbeddedQueue {
     }
 
     /// What has been found, against what picking otherwise would have.
-    pub fn found(&mut self) -> Result<QueueReport, Error> {
+    pub fn report(&mut self) -> Result<QueueReport, Error> {
         let (mut store, queue): (Box<dyn Store>, i64) = match &mut self.at {
             Backend::Embedded(writer) => (writer.another_store(Purpose::LongRead)?, writer.queue()),
             // Whoever writes to the folder, its database can be read meanwhile.
@@ -174,13 +174,13 @@ impl EmbeddedQueue {
                 (store, queue)
             }
         };
-        found(store.as_mut(), queue)
+        queue_report(store.as_mut(), queue)
     }
 
     /// Items with all that was said of them, after the one of that number, so many numbers further; erased ones are left out.
-    pub fn exported(&mut self, after: u64, many: u64) -> Result<ExportPage, Error> {
+    pub fn export_page(&mut self, after: u64, many: u64) -> Result<ExportPage, Error> {
         match &mut self.at {
-            Backend::Embedded(writer) => writer.exported(after, many),
+            Backend::Embedded(writer) => writer.export_page(after, many),
             Backend::Server(there, _) => there.ask(&SocketRequest::Exported { after, many }),
         }
     }
@@ -200,7 +200,7 @@ fn settle(writer: &mut QueueWriter) -> Result<bool, Error> {
 }
 
 /// Asks whether a server has the folder.
-fn knock(
+fn connect(
     place: &StoreLocation,
     queue: Option<&str>,
     make: Option<&Config>,
@@ -208,7 +208,7 @@ fn knock(
 ) -> Option<Result<EmbeddedQueue, Error>> {
     let StoreLocation::Folder(folder) = place else { return None };
     let greeting = SocketGreeting { queue: queue.map(Into::into), make: make.cloned() };
-    let there = RemoteQueue::knock(folder, &greeting, wait)?;
+    let there = RemoteQueue::connect(folder, &greeting, wait)?;
     Some(there.map(|there| EmbeddedQueue { at: Backend::Server(there, folder.clone()) }))
 }
 

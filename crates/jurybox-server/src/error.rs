@@ -107,7 +107,7 @@ impl Error {
     }
 
     /// Whether the same request may succeed later as it is.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         matches!(
             self,
             Error::Database(_) | Error::DiskFull(_) | Error::Busy(_) | Error::Unknown(_) | Error::Closed
@@ -128,7 +128,7 @@ impl Error {
     }
 
     /// Whether it concerns every queue of the database, so that the server is not ready.
-    pub fn is_for_all(&self) -> bool {
+    pub fn affects_all_queues(&self) -> bool {
         matches!(self, Error::DiskFull(_))
     }
 }

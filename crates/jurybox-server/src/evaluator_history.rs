@@ -1,10 +1,12 @@
-//! Which evaluators sat when, and how a row of scores moves from one seating to the next.
+//! The evaluators of a queue over its log, and how a row of scores is carried from one list to the
+//! next.
 
 use jurybox::Evaluators;
 use serde::{Deserialize, Serialize};
 
-/// The seatings of a queue in the order of its log. A row of scores is laid out by the seating in force at its entry. Carried to a
-/// later one, a score stays with its evaluator as long as that sat all the while: one that left and came back is another.
+/// The lists of evaluators, each with the entry that set it. A row of scores has the columns of the
+/// list in force at its entry. A score is carried over while its evaluator stays; one that was
+/// removed and added again starts without scores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct EvaluatorHistory(Vec<(u64, Evaluators)>);
 
@@ -13,14 +15,14 @@ impl EvaluatorHistory {
         EvaluatorHistory(vec![(seq, evaluators)])
     }
 
-    /// Seats others from this entry on; nothing where they are the same.
+    /// Adds a list that is in force after this entry, if it differs from the last.
     pub(crate) fn change(&mut self, seq: u64, evaluators: &Evaluators) {
         if self.current() != evaluators {
             self.0.push((seq, evaluators.clone()));
         }
     }
 
-    /// Takes back the last change.
+    /// Drops all but the first `len` lists.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.0.truncate(len);
     }
@@ -33,22 +35,23 @@ impl EvaluatorHistory {
         &self.0[self.0.len() - 1].1
     }
 
-    /// Whether an evaluator of that name has ever sat.
+    /// Whether an evaluator of that name was ever in a list.
     pub(crate) fn ever_had(&self, name: &str) -> bool {
         self.0.iter().any(|(_, evaluators)| evaluators.position(name).is_some())
     }
 
-    /// The seating in force for what an entry says. A change of seating is in force for the entries after it.
+    /// The index of the list in force for the rows of an entry. A list is in force after the entry
+    /// that set it.
     pub(crate) fn at(&self, seq: u64) -> usize {
         self.0.partition_point(|(from, _)| *from < seq).saturating_sub(1)
     }
 
-    /// How many sat for what an entry says.
+    /// How many scores a row of that entry has.
     pub(crate) fn width_at(&self, seq: u64) -> usize {
         self.0[self.at(seq)].1.len()
     }
 
-    /// Carries a row of the seating at one place in the list to the one at another, later or the same.
+    /// Rearranges a row from the list with index `from` to the later one with index `to`.
     pub(crate) fn carry(&self, row: &mut Vec<f64>, from: usize, to: usize) {
         for step in from..to {
             let (old, new) = (&self.0[step].1, &self.0[step + 1].1);
@@ -61,8 +64,8 @@ impl EvaluatorHistory {
     }
 }
 
-/// A row laid out by one list of evaluators, for a fit made under another: what the fit does not know is left out, what the row
-/// does not have is missing.
+/// A row with the columns of `onto` instead of `of`: columns that `onto` lacks are left out, and
+/// those that `of` lacks are NaN.
 pub(crate) fn project(row: &[f64], of: &Evaluators, onto: &Evaluators) -> Vec<f64> {
     onto.as_slice()
         .iter()

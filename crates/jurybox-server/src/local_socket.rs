@@ -57,7 +57,7 @@ impl SocketReply {
     }
 
     /// Errors keep their words; of their kinds, the one that callers tell from others.
-    fn heard(self) -> Result<Value, Error> {
+    fn into_result(self) -> Result<Value, Error> {
         match self {
             SocketReply::Yes(value) => Ok(value),
             SocketReply::No { code, why } if code == "conflict" => Err(Error::Conflict(why)),
@@ -89,7 +89,7 @@ impl Queue {
             SocketRequest::Jury => {
                 told(self.read(|writer| writer.replica.learner.ranking().map(|jury| jury.to_json()))??)
             }
-            SocketRequest::Exported { after, many } => told(self.exported(after, many)?),
+            SocketRequest::Exported { after, many } => told(self.export_page(after, many)?),
             SocketRequest::TagNames => told(self.tag_names()?),
         }
     }
@@ -144,7 +144,7 @@ mod unix {
             UnixStream::connect(socket).and_then(SocketStream::over).ok()
         }
 
-        pub(super) fn say(&mut self, what: &impl Serialize) -> Result<(), Error> {
+        pub(super) fn send(&mut self, what: &impl Serialize) -> Result<(), Error> {
             let mut text = serde_json::to_vec(what).map_err(broken)?;
             text.push(b'\n');
             if text.len() as u64 > LONGEST {
@@ -163,7 +163,7 @@ mod unix {
         }
 
         /// What is said, in a line of so many bytes at the most; none where the other has gone.
-        pub(super) fn hear<T: DeserializeOwned>(&mut self, longest: u64) -> Result<Option<T>, Error> {
+        pub(super) fn receive<T: DeserializeOwned>(&mut self, longest: u64) -> Result<Option<T>, Error> {
             let mut text = Vec::new();
             let mut from = (&mut self.from).take(longest + 1);
             from.read_until(b'\n', &mut text).map_err(late)?;
@@ -196,7 +196,7 @@ mod unix {
                 match listener.accept() {
                     Ok((stream, _)) => {
                         let service = service.clone();
-                        std::thread::spawn(move || drop(attend(stream, &service)));
+                        std::thread::spawn(move || drop(serve_client(stream, &service)));
                     }
                     Err(_) => std::thread::sleep(LOOK),
                 }
@@ -206,25 +206,25 @@ mod unix {
     }
 
     /// Answers one who has come until they leave.
-    fn attend(stream: UnixStream, service: &Weak<Service>) -> Result<(), Error> {
+    fn serve_client(stream: UnixStream, service: &Weak<Service>) -> Result<(), Error> {
         stream.set_nonblocking(false).map_err(broken)?;
         let mut line = SocketStream::over(stream).map_err(broken)?;
-        let Some(greeting) = line.hear::<SocketGreeting>(GREETING)? else { return Ok(()) };
-        let queue = greeted(service, &greeting);
+        let Some(greeting) = line.receive::<SocketGreeting>(GREETING)? else { return Ok(()) };
+        let queue = resolve_queue(service, &greeting);
         let name = match queue {
             Ok(name) => name,
-            Err(error) => return line.say(&SocketReply::of(Err(error))),
+            Err(error) => return line.send(&SocketReply::of(Err(error))),
         };
-        line.say(&SocketReply::Yes(serde_json::Value::Null))?;
-        while let Some(asked) = line.hear::<SocketRequest>(LONGEST)? {
+        line.send(&SocketReply::Yes(serde_json::Value::Null))?;
+        while let Some(asked) = line.receive::<SocketRequest>(LONGEST)? {
             // Looked up anew each time: nobody who waits keeps a queue from being closed.
             let queue = service.upgrade().ok_or(Error::Closed).and_then(|service| service.queue(&name));
-            line.say(&SocketReply::of(queue.and_then(|queue: Queue| queue.answer_on_socket(asked))))?;
+            line.send(&SocketReply::of(queue.and_then(|queue: Queue| queue.answer_on_socket(asked))))?;
         }
         Ok(())
     }
 
-    fn greeted(service: &Weak<Service>, greeting: &SocketGreeting) -> Result<String, Error> {
+    fn resolve_queue(service: &Weak<Service>, greeting: &SocketGreeting) -> Result<String, Error> {
         let service = service.upgrade().ok_or(Error::Closed)?;
         match greeting {
             SocketGreeting { queue: Some(name), make: Some(config) } => {
@@ -266,13 +266,13 @@ pub(crate) struct RemoteQueue {
 impl RemoteQueue {
     /// Knocks at a folder's door; none where there is none, or nobody answers.
     /// One who is there and says nothing is waited for as long as is said, and a little for what there is to do.
-    pub(crate) fn knock(folder: &Path, greeting: &SocketGreeting, wait: Duration) -> Option<Result<RemoteQueue, Error>> {
+    pub(crate) fn connect(folder: &Path, greeting: &SocketGreeting, wait: Duration) -> Option<Result<RemoteQueue, Error>> {
         let mut line = unix::SocketStream::connect(&folder.join(SOCKET))?;
         let (began, patience) = (Instant::now(), wait.saturating_add(GREETED));
         line.wait_for(patience).ok()?;
-        let answered = line.say(greeting).and_then(|()| line.hear::<SocketReply>(unix::LONGEST));
+        let answered = line.send(greeting).and_then(|()| line.receive::<SocketReply>(unix::LONGEST));
         match answered {
-            Ok(Some(said)) => Some(said.heard().and_then(|_| {
+            Ok(Some(said)) => Some(said.into_result().and_then(|_| {
                 line.wait_for(wait.saturating_add(WORKED))?;
                 Ok(RemoteQueue { line })
             })),
@@ -283,15 +283,15 @@ impl RemoteQueue {
     }
 
     pub(crate) fn ask<T: DeserializeOwned>(&mut self, asked: &SocketRequest) -> Result<T, Error> {
-        self.line.say(asked)?;
-        let said: SocketReply = self.line.hear(unix::LONGEST)?.ok_or_else(|| broken("it has ended"))?;
-        serde_json::from_value(said.heard()?).map_err(broken)
+        self.line.send(asked)?;
+        let said: SocketReply = self.line.receive(unix::LONGEST)?.ok_or_else(|| broken("it has ended"))?;
+        serde_json::from_value(said.into_result()?).map_err(broken)
     }
 }
 
 #[cfg(not(unix))]
 impl RemoteQueue {
-    pub(crate) fn knock(_: &Path, _: &SocketGreeting, _: Duration) -> Option<Result<RemoteQueue, Error>> {
+    pub(crate) fn connect(_: &Path, _: &SocketGreeting, _: Duration) -> Option<Result<RemoteQueue, Error>> {
         None
     }
 

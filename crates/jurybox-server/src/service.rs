@@ -122,7 +122,7 @@ pub(crate) fn held<T: ?Sized>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Does something that must not, but might, stop in the middle; then those are its last words.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let words = panic.downcast_ref::<String>().map(String::as_str);
         let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -295,13 +295,13 @@ impl Service {
             return Err(error.clone());
         }
         let store = held(&self.store).another(Purpose::Write)?;
-        let opened = caught(|| QueueWriter::open(store, id)).unwrap_or_else(|words| Err(Error::Stopped(words)));
+        let opened = catch_panic(|| QueueWriter::open(store, id)).unwrap_or_else(|words| Err(Error::Stopped(words)));
         let writer = match opened {
             Ok(writer) => writer,
             Err(error) => {
                 seat.failed = match &error {
                     Error::NoQueue { .. } => None,
-                    error if error.is_passing() => None,
+                    error if error.is_transient() => None,
                     error => Some((error.clone(), Instant::now())),
                 };
                 return Err(error);
@@ -316,7 +316,7 @@ impl Service {
         let handle = thread
             .spawn(move || {
                 let worker = Worker::new(writer, told.clone(), last, helpers, bell, wrote);
-                let worked = caught(|| worker.run(&mut messages));
+                let worked = catch_panic(|| worker.run(&mut messages));
                 // Before the inbox is closed, so that who finds it closed finds the words too.
                 held(&told).stopped = worked.err();
                 drop(messages);
@@ -363,7 +363,7 @@ impl Queue {
     }
 
     /// Has something read on the clerk's thread.
-    pub(crate) fn peek(&self, job: ReadJob) -> Result<(), Error> {
+    pub(crate) fn run_on_writer(&self, job: ReadJob) -> Result<(), Error> {
         self.0.inbox.send(WriterMessage::Read(job)).map_err(|_| self.closed())
     }
 
@@ -393,7 +393,7 @@ impl Queue {
     }
 
     /// How the queue stands.
-    pub fn standing(&self) -> Result<QueueStatus, Error> {
+    pub fn status(&self) -> Result<QueueStatus, Error> {
         let (reply, answer) = channel();
         self.0.inbox.send(WriterMessage::Look(reply)).map_err(|_| self.closed())?;
         answer.recv().map_err(|_| self.closed())

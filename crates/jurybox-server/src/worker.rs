@@ -136,7 +136,7 @@ impl Worker {
                         calls.push(*call);
                         replies.push(reply);
                     }
-                    WriterMessage::Look(reply) => drop(reply.send(self.standing())),
+                    WriterMessage::Look(reply) => drop(reply.send(self.status())),
                     WriterMessage::Read(job) => job(&mut self.writer),
                     WriterMessage::Moved => moved = true,
                     WriterMessage::Wake => {}
@@ -171,7 +171,7 @@ impl Worker {
                 for (reply, answer) in replies.into_iter().zip(answers) {
                     reply(answer);
                 }
-                self.writer.digest();
+                self.writer.finish_batch();
             } else if moved {
                 // What cannot be read now is read before the next answer.
                 drop(self.writer.look());
@@ -291,7 +291,7 @@ impl Worker {
         }
     }
 
-    fn standing(&mut self) -> QueueStatus {
+    fn status(&mut self) -> QueueStatus {
         let counts = self.writer.counts();
         let live = &self.writer.replica.live;
         QueueStatus {

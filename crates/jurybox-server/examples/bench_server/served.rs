@@ -112,10 +112,10 @@ fn quantile(mut times: Vec<f64>, share: f64) -> f64 {
 /// what comes in the second before a new order was made under it.
 fn watch(queue: &Queue, over: &AtomicBool) -> Result<Vec<Ranking>, jurybox_server::Error> {
     let mut rankings = Vec::new();
-    let (mut seen, mut since) = (queue.standing()?.rankings, Instant::now());
+    let (mut seen, mut since) = (queue.status()?.rankings, Instant::now());
     while !over.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(5));
-        let now = queue.standing()?.rankings;
+        let now = queue.status()?.rankings;
         if now > seen {
             let (end, gap) = (Instant::now(), since.elapsed());
             rankings.push(Ranking(since + gap * 3 / 4, end));
@@ -151,7 +151,7 @@ pub(crate) fn flat(place: &StoreLocation, requests: u64) -> Done<Value> {
     let (service, names) = (Service::open(place, PATIENCE)?, names());
     let queue = service.create("q", &config()?)?;
     // One that was begun before goes on.
-    let there = queue.standing()?.counts.items;
+    let there = queue.status()?.counts.items;
     for batch in batches(PENDING).filter(|_| there == 0) {
         queue.ask(Call::new("bench", Request::Items(batch.map(|n| item(n, &names)).collect())))?;
     }

@@ -1,4 +1,4 @@
-//! Items that come in, get further scores, are closed or erased.
+//! Decisions on items: adding, rescoring, closing and erasing them.
 
 use super::{Decision, Decider, check_name};
 use crate::Error;
@@ -11,13 +11,13 @@ use crate::stored_body::ranges;
 use jurybox::toolbox::{hash_number, hash_text};
 use std::collections::{BTreeMap, HashMap};
 
-/// The most tags on one item.
+/// The most tags of one item.
 const MOST_TAGS: usize = 32;
 /// A day in microseconds.
 const DAY: i64 = 86_400_000_000;
 
 impl Decider<'_> {
-    /// Why a payload is refused for its size, if it is.
+    /// Why a payload is too large, if it is.
     fn too_large(&self, payload: Option<&str>) -> Option<String> {
         let (bytes, most) = (payload.map_or(0, str::len), self.live.config.max_payload);
         (bytes > most as usize).then(|| {
@@ -42,8 +42,8 @@ impl Decider<'_> {
         let (mut updated, mut unchanged, mut ignored) = (0, 0, 0);
         let mut columns = Vec::new();
         let expires = live.config.payload_days.map(|days| self.at + i64::from(days) * DAY);
-        // What reviewers are shown is written where it differs from what they are shown already: what comes again unchanged is no
-        // entry, and lives no longer for it.
+        // A payload is only written if it differs: one sent again unchanged makes no entry, and its
+        // expiry stays.
         let mut newest: HashMap<u64, String> = HashMap::new();
         let mut show = |n: u64, payload: Option<String>| {
             let Some(payload) = payload else { return false };
@@ -72,7 +72,8 @@ impl Decider<'_> {
                 continue;
             }
             if let Some(&at) = here.get(item.id.as_str()) {
-                // The same item twice in one request: the later scores are added to the earlier ones.
+                // The same item twice in one request: later scores are merged into the earlier
+                // ones.
                 let first: &mut AddedItem = &mut added[at];
                 let changed = merge(&mut first.scores, &scores);
                 let told = show(first.n, payload);
@@ -130,9 +131,9 @@ impl Decider<'_> {
         Ok(Decision { keys, payloads, ..Decision::new(body, answer) })
     }
 
-    /// The scores of an item by the evaluators in force, and how many others it has by those who sat once; or what is wrong with it. Who sends
-    /// scores is not told the moment an evaluator is removed. Most items of a request have scores by the same evaluators: `columns` are those of
-    /// the last one, in the order of the names.
+    /// An item's scores in the order of the queue's evaluators, and how many other scores it has by
+    /// evaluators that were removed. These are ignored, since senders may not know of the removal
+    /// yet. `columns` caches the column of each name from the last item. Err says what is wrong.
     fn row(&self, item: &NewItem, columns: &mut Vec<usize>) -> Result<(Vec<f64>, u64), String> {
         check_name("the id", &item.id)?;
         if item.tags.len() > MOST_TAGS {
@@ -170,8 +171,8 @@ impl Decider<'_> {
         }
     }
 
-    /// Whether an item is drawn for an audit, with the probability of it: a matter of its id and the queue's secret alone, so that
-    /// neither scores nor the hour have a say in it.
+    /// The probability of an item's random check, if it is drawn for one. The draw is a keyed hash
+    /// of its id, so that neither scores nor time influence it.
     fn random_check(&self, id: &str) -> Option<f64> {
         let rate = self.live.config.random_check_rate;
         let drawn = hash_number(self.live.secret, hash_text(id)) as f64 / 2_f64.powi(64);
@@ -218,7 +219,7 @@ impl Decider<'_> {
     }
 }
 
-/// Scores that are there take the place of those before. Whether that changed any.
+/// Overwrites scores by those in `after` that are not missing. Returns whether any changed.
 fn merge(before: &mut [f64], after: &[f64]) -> bool {
     let mut changed = false;
     for (before, after) in before.iter_mut().zip(after).filter(|(_, after)| !after.is_nan()) {

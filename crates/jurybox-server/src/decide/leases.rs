@@ -1,4 +1,4 @@
-//! Who has what: claims, and what becomes of them without a verdict.
+//! Decisions on leases: claiming, extending, releasing and skipping.
 
 use super::{Decision, Decider, check_name};
 use crate::Error;
@@ -15,7 +15,7 @@ impl Decider<'_> {
         if k == 0 || k > MOST_CLAIMED {
             return Err(Error::Refused(format!("k = {k} is not from 1 to {MOST_CLAIMED}")));
         }
-        // Whoever could ask for those would know what is right to say of them.
+        // A reviewer who could ask for golden items would know that their answer is known.
         if filter.0.contains_key(GOLDEN) {
             return Err(Error::Refused(format!(
                 "tags: nobody can claim by `{GOLDEN}`: reviewers are not to know which items those are"
@@ -26,7 +26,7 @@ impl Decider<'_> {
         }
         let ranking =
             self.live.ranking.as_ref().ok_or_else(|| Error::Conflict("the queue is not ranked yet".into()))?;
-        // What a claim may not give is as if it had not been asked for: the entry says how many were.
+        // The entry records the number of items after these limits, not the number asked for.
         let held = self.live.holds(reviewer);
         let room = [
             (config.max_held.max(config.k).saturating_sub(held), LimitedBy::MaxHeld),
@@ -63,7 +63,7 @@ impl Decider<'_> {
             payload: None,
         });
         let claims: Vec<ClaimedItem> = claims.collect();
-        // Where there were no more items anyway, nothing was withheld.
+        // Not limited if the queue had no more items anyway.
         let limited_by = limited_by.filter(|_| claims.len() == k as usize);
         let answer = Answer::Claims { model, claims, limited_by };
         let body = (!picks.is_empty()).then(|| Body::Claim {
@@ -78,8 +78,8 @@ impl Decider<'_> {
         Ok(Decision::new(body, answer))
     }
 
-    /// What a reviewer holds of these, or of all. What is not held any more is left out: after one's own verdict that is as it
-    /// should be.
+    /// The reviewer's leases on these items, or all of them if none are named. Items that the
+    /// reviewer does not hold are left out, such as those just judged.
     fn held(&self, reviewer: &str, items: &[String]) -> Vec<LeasedItem> {
         if items.is_empty() {
             let mut held: Vec<LeasedItem> = self.live.held_by(reviewer).collect();

@@ -1,4 +1,4 @@
-//! What a request comes to: an entry for the log, and an answer. Nothing is changed here.
+//! Decides requests: computes the log entry and the answer of each, and changes nothing.
 
 mod facts;
 mod items;
@@ -14,13 +14,13 @@ use crate::event::{Body, DecidedItem};
 use crate::request::{Answer, Call, ConfigChange, Request};
 use crate::rows::VerdictNote;
 
-/// What a request comes to.
+/// The outcome of one request.
 #[derive(Debug)]
 pub(crate) struct Decision {
-    /// What is to be written, if anything is.
+    /// The entry to write, if anything changes.
     pub(crate) body: Option<Body>,
     pub(crate) answer: Answer,
-    /// The ids of the items that are new, or of those that are erased.
+    /// The ids of new items, or of erased ones.
     pub(crate) keys: Vec<String>,
     pub(crate) payloads: Vec<(u64, String, Option<i64>)>,
     pub(crate) notes: Vec<VerdictNote>,
@@ -32,27 +32,27 @@ impl Decision {
     }
 }
 
-/// A board at a time, and what is known of things that are not on it.
+/// The live queue at a time, with rows looked up besides, from which requests are decided.
 pub(crate) struct Decider<'a> {
     pub(crate) live: &'a LiveQueue,
     pub(crate) facts: &'a RequestFacts,
-    /// The time that the entry will have.
+    /// The time of the entry to write.
     pub(crate) at: i64,
-    /// What the clock says, wherever the log is.
+    /// The database's clock, which may differ from the log's time; none if it is unknown.
     pub(crate) clock: Option<i64>,
-    /// The most items that the answer to a claim has room for, where that is known.
+    /// The most items that fit into the answer to a claim, if known.
     pub(crate) room: Option<u32>,
 }
 
 /// The longest id, name or reason, in characters.
 const LONGEST: usize = 512;
 
-/// Refuses names that cannot be meant.
+/// Checks that a name or id is not empty, not too long and without a zero byte.
 pub(crate) fn check_name(what: &str, name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err(format!("{what} is empty"));
     }
-    // A character has one byte at the least and four at the most.
+    // A character has one to four bytes.
     if name.len() > LONGEST && name.chars().count() > LONGEST {
         return Err(format!("{what} has {} characters, more than {LONGEST}", name.chars().count()));
     }
@@ -62,7 +62,7 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses what no table takes, before it is looked for in one.
+/// Checks the actor and the idempotency key of a call.
 pub(crate) fn check_call(call: &Call) -> Result<(), Error> {
     if !call.actor.is_empty() {
         check_name("the name of who asks", &call.actor).map_err(Error::Refused)?;
@@ -72,7 +72,7 @@ pub(crate) fn check_call(call: &Call) -> Result<(), Error> {
 }
 
 impl Decider<'_> {
-    /// What a request comes to.
+    /// The outcome of a request, or why it is refused.
     pub(crate) fn decide(&self, request: &Request) -> Result<Decision, Error> {
         match request {
             Request::Items(items) => self.items(items),
@@ -89,8 +89,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Sets the time of the log back to that of the clock, where it is ahead by more than clocks
-    /// differ.
+    /// Sets the log's time back to the clock's, if the log is ahead by more than [`TOLERANCE`].
     fn set_clock(&self) -> Decision {
         let ahead = self.clock.is_some_and(|clock| self.live.at > clock + TOLERANCE);
         Decision::new(ahead.then_some(Body::Clock), Answer::Changed { changed: u64::from(ahead) })

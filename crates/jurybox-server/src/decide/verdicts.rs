@@ -1,4 +1,4 @@
-//! Verdicts: on time, late, again, revised, appealed, automatic, taken back.
+//! Decisions on verdicts: reviews, revisions, appeals, automatic verdicts and undo.
 
 use super::{Decision, Decider, check_name};
 use crate::Error;
@@ -10,17 +10,17 @@ use crate::verdict_scale;
 use crate::rows::{VerdictNote, VerdictRow};
 use std::collections::{HashMap, HashSet};
 
-/// What becomes of a verdict.
+/// The outcome for one verdict of a request.
 enum VerdictFate {
     Accepted(Box<GivenVerdict>),
     Repeated,
 }
 
-fn of_another(id: &str) -> String {
+fn id_taken(id: &str) -> String {
     format!("the id `{id}` is that of another verdict")
 }
 
-/// Whether an id looks like one that was put aside, so that it could be given again.
+/// Whether an id has the form given to the ids of undone verdicts, which frees the original id.
 fn is_taken_back(id: &str) -> bool {
     let number = id.strip_suffix(')').and_then(|id| id.rsplit_once(" (taken back by "));
     number.is_some_and(|(_, by)| !by.is_empty() && by.bytes().all(|byte| byte.is_ascii_digit()))
@@ -29,7 +29,7 @@ fn is_taken_back(id: &str) -> bool {
 impl Decider<'_> {
     pub(super) fn verdicts(&self, verdicts: &[NewVerdict]) -> Decision {
         let (mut given, mut rejected, mut repeated): (Vec<GivenVerdict>, _, _) = (Vec::new(), Vec::new(), 0);
-        // Which items have one by now, and the places of ids that are taken by now.
+        // Items that have a verdict in this request, and the position of each verdict's id.
         let (mut touched, mut here, mut notes) = (HashSet::new(), HashMap::new(), Vec::new());
         for verdict in verdicts {
             let found = self.facts.item(&verdict.item);
@@ -54,22 +54,22 @@ impl Decider<'_> {
         Decision { notes, ..Decision::new((!given.is_empty()).then_some(Body::Verdicts { given }), answer) }
     }
 
-    /// A second verdict with an id in the same request.
+    /// The outcome of a verdict whose id came before in the same request.
     fn same_id(&self, verdict: &NewVerdict, other: &GivenVerdict) -> Result<VerdictFate, String> {
         let same = self.facts.item(&verdict.item).is_some_and(|found| found.n == other.n)
             && (other.reward == verdict.reward || verdict.by_label)
             && (&other.reviewer, &other.label) == (&verdict.reviewer, &verdict.label);
-        if same { Ok(VerdictFate::Repeated) } else { Err(of_another(&verdict.id)) }
+        if same { Ok(VerdictFate::Repeated) } else { Err(id_taken(&verdict.id)) }
     }
 
-    /// A second verdict on an item in the same request.
+    /// The outcome of a verdict on an item that has another one in the same request.
     fn same_item(&self, verdict: &NewVerdict) -> Result<VerdictFate, String> {
         self.fate_of_known(verdict).unwrap_or_else(|| {
             Err("another verdict on this item is in the same request: send it in one of its own".into())
         })
     }
 
-    /// What becomes of a verdict whose id is known.
+    /// The outcome of a verdict whose id is in the queue already; none for a new id.
     fn fate_of_known(&self, verdict: &NewVerdict) -> Option<Result<VerdictFate, String>> {
         let known = self.facts.verdict(&verdict.id)?;
         let same_item = self.facts.item(&verdict.item).is_some_and(|found| found.n == known.n);
@@ -78,7 +78,7 @@ impl Decider<'_> {
             && (verdict.by_label || known.reward.to_bits() == verdict.reward.to_bits())
             && known.source == verdict.source
             && known.label == verdict.label;
-        Some(if same { Ok(VerdictFate::Repeated) } else { Err(of_another(&verdict.id)) })
+        Some(if same { Ok(VerdictFate::Repeated) } else { Err(id_taken(&verdict.id)) })
     }
 
     fn fate(&self, verdict: &NewVerdict) -> Result<VerdictFate, String> {
@@ -124,7 +124,7 @@ impl Decider<'_> {
         Ok(VerdictFate::Accepted(Box::new(given)))
     }
 
-    /// A verdict with what is known of its item.
+    /// The verdict with its item's scores and arrival, to be completed by its kind.
     fn on(&self, verdict: &NewVerdict, n: u64) -> GivenVerdict {
         let live = self.live;
         let (scores, arrived) = match (live.is_open(n), live.blocks.scores(n), live.blocks.arrived(n)) {
@@ -209,7 +209,8 @@ impl Decider<'_> {
         }
         let (slot, claim, (probability, explored)) = match lease {
             Some(lease) => (lease.slot, Some(lease.claim), (lease.probability, lease.explored)),
-            // The lease has run out, or there never was one. As long as nobody else has the item, work that was done counts.
+            // The lease has ended, or there never was one. Work that was done counts unless others
+            // have the item.
             None => match work.free_slot(quorum) {
                 Some(slot) => (slot, verdict.token, held.unwrap_or((1.0, false))),
                 None => return Err("it is in the hands of another reviewer".into()),
@@ -221,7 +222,7 @@ impl Decider<'_> {
         Ok(GivenVerdict { slot, claim, decides, probability, explored, ..self.on(verdict, n) })
     }
 
-    /// Whether a closed item was closed without a verdict, when it had too few of them, and nothing has decided it since.
+    /// Whether a `close` request closed the item and no verdict has decided it since.
     fn is_undecided(&self, n: u64) -> bool {
         self.facts.was_closed_unseen(n)
             && !self.facts.standing(n).iter().any(|row| row.slot < 0 || row.decides.is_some())
@@ -250,7 +251,7 @@ impl Decider<'_> {
         } else {
             let standing = self.facts.standing(n);
             if standing.iter().any(|row| row.slot < 0) {
-                // What an appeal or a rule has decided stays decided.
+                // The decision of an appeal or a rule stands.
                 None
             } else {
                 verdict_of(

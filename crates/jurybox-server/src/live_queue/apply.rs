@@ -1,4 +1,4 @@
-//! What the entries of the log do to the board.
+//! How each kind of log entry changes the live queue.
 
 use super::LiveQueue;
 use super::score_blocks::IN_SET;
@@ -11,7 +11,8 @@ use crate::event::{AddedItem, Body, ReviewVerdict, LogEvent, GivenVerdict, Resco
 use std::sync::Arc;
 
 impl LiveQueue {
-    /// Takes in the next entry.
+    /// Applies the next log entry. Leases that end at or before its time expire first. Fails if the
+    /// entry does not directly follow the last one, or contradicts the state.
     pub(crate) fn apply(&mut self, event: &LogEvent) -> Result<(), Error> {
         let sets_clock = matches!(event.body, Body::Clock);
         if event.seq != self.seq + 1 || (event.at < self.at && !sets_clock) {
@@ -103,7 +104,7 @@ impl LiveQueue {
         Ok(())
     }
 
-    /// Takes in new items, and scores that came later for open ones.
+    /// Adds new items, and replaces the scores of open ones.
     fn take_items(&mut self, added: &[AddedItem], rescored: &[RescoredItem], at: i64) -> Result<(), Error> {
         for item in added {
             if item.n != self.next {
@@ -111,7 +112,8 @@ impl LiveQueue {
             }
             self.next += 1;
             if item.scores.is_empty() {
-                // It was erased, and will be by a later entry. Until then things happen to it.
+                // Erased by a later entry. Until that entry other entries refer to it, so it stays
+                // with no scores.
                 let scores = vec![f64::NAN; self.history.current().len()];
                 self.insert(&AddedItem { scores, ..item.clone() }, at)?;
             } else {
@@ -139,7 +141,8 @@ impl LiveQueue {
         let ranking = if evaluators_changed || aged { self.rank_again()? } else { None };
         self.note(UndoStep::Config { config: old.clone(), blocks, history, ranking });
         if old.quorum != config.quorum {
-            // Who waits for a further review is another question now.
+            // A different quorum can open or close a review slot on items that have verdicts or
+            // leases.
             let busy: Vec<u64> = self.works.keys().copied().collect();
             for n in busy {
                 self.place(n);
@@ -167,10 +170,10 @@ impl LiveQueue {
         }
         let before = self.blocks.scores(n).unwrap_or_default().to_vec();
         self.fresh.insert(n);
-        self.lift(n);
+        self.remove_newcomer(n);
         self.note(UndoStep::Scores { n, before });
         self.blocks.set_scores(n, scores);
-        // Its place in the order is that of its old scores: from now on it has one in the set.
+        // The sorted order still has the position of the old scores; the new one goes into the set.
         self.set_flags(n, self.blocks.flags(n) | IN_SET);
         self.place(n);
         Ok(())
@@ -182,9 +185,8 @@ impl LiveQueue {
             return Err(corrupt(format!("item {n}, review {} was given out twice", lease.slot)));
         }
         self.change(n, |work| {
-            // Very many items can be out, and few of them to more than one.
-            work.leases.reserve_exact(1);
-            // Nearly always the only one: a list would else make room for four.
+            // Nearly every item has one lease at most, and `push` alone would allocate room for
+            // four.
             work.leases.reserve_exact(1);
             work.leases.push(lease);
         })
@@ -194,7 +196,7 @@ impl LiveQueue {
         if given.supersedes.is_none() {
             self.verdicts += 1;
         }
-        // A transaction that fails leaves this as it is: the reward was allowed.
+        // Not undone by a rollback: it only says which rewards are allowed, and this one was.
         if let Some((lowest, highest)) = &mut self.seen_rewards {
             (*lowest, *highest) = (lowest.min(given.reward), highest.max(given.reward));
         }
@@ -243,7 +245,7 @@ impl LiveQueue {
         if !self.is_open(n) {
             return;
         }
-        self.lift(n);
+        self.remove_newcomer(n);
         if let Some(work) = self.set_work(n, None) {
             self.note(UndoStep::Reviews { n, before: Some(work) });
         }

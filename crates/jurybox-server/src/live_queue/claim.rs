@@ -1,4 +1,5 @@
-//! Who is given what: items whose date has come, then a share of audits, then the best by value.
+//! Which items a claim gets: due items first, then a share of random checks, then the best by
+//! value.
 
 use super::LiveQueue;
 use super::score_blocks::{FREE, OPEN};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
-/// Which items are wanted, by their tags: of each name one of the values.
+/// A tag filter: an item passes if, for each name, its tag has one of the listed values.
 ///
 /// ```
 /// use jurybox_server::Filter;
@@ -22,13 +23,13 @@ use std::collections::{BTreeMap, HashMap};
 pub struct Filter(pub BTreeMap<String, Vec<String>>);
 
 impl Filter {
-    /// Whether an item with these tags is wanted.
+    /// Whether an item with these tags passes.
     pub fn takes(&self, tags: &Tags) -> bool {
         self.0.iter().all(|(name, values)| tags.get(name).is_some_and(|value| values.contains(value)))
     }
 }
 
-/// An item that is to be given to somebody.
+/// An item chosen for a claim, with the review slot it will take.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ChosenItem {
     pub(crate) n: u64,
@@ -38,12 +39,12 @@ pub(crate) struct ChosenItem {
     pub(crate) explored: bool,
 }
 
-/// Who asks for what, and what has been judged for them.
+/// One claim being answered: who asks, for which items.
 struct ClaimSearch<'a> {
     live: &'a LiveQueue,
     reviewer: &'a str,
     filter: &'a Filter,
-    /// A set of tags is judged once, however many items share it.
+    /// The filter's answer per set of tags, since many items share one.
     judged: RefCell<HashMap<u32, bool>>,
 }
 
@@ -63,7 +64,7 @@ impl ClaimSearch<'_> {
         live.works.get(&n).is_none_or(|work| work.is_for(self.reviewer))
     }
 
-    /// Chooses an item if it can be: true if so.
+    /// Adds an item to `chosen` if this reviewer can have it. Returns whether it was added.
     fn take(&self, ranking: &ItemRanking, n: u64, random_check: Option<f64>, chosen: &mut Vec<ChosenItem>) -> bool {
         if !self.is_wanted(n) || chosen.iter().any(|other| other.n == n) {
             return false;
@@ -78,8 +79,9 @@ impl ClaimSearch<'_> {
     }
 }
 
-/// How many of `k` items audits may take, by the draw of the claim that is this entry: over many claims their share of all that was asked for,
-/// however few each asks for.
+/// How many of the `k` items of a claim may be random checks. The fractional part of `k * share` is
+/// decided by a keyed hash of the claim's entry number. So the share holds on average, however
+/// small each claim is.
 pub(crate) fn random_check_room(secret: u64, seq: u64, k: u32, share: f64) -> u32 {
     let room = f64::from(k) * share;
     let key = hash_number(secret, hash_text("audits of a claim"));
@@ -87,13 +89,15 @@ pub(crate) fn random_check_room(secret: u64, seq: u64, k: u32, share: f64) -> u3
     room.floor() as u32 + u32::from(drawn < room.fract())
 }
 
-/// So few items are looked for one by one, wherever they are in the order.
+/// Up to this many matching items, a filter is answered by a scan of its items instead of a walk
+/// through the sorted order.
 const FEW: u32 = 512;
-/// With more sets of tags than this a filter is not asked about each.
+/// With more distinct sets of tags than this, the filter is not evaluated on each set beforehand.
 const MOST_SETS: usize = 4096;
 
 impl LiveQueue {
-    /// The free items that a filter takes, by number, where they are so few that walking through the order would pass over very many others.
+    /// The numbers of the free items that pass a filter, if there are at most [`FEW`] of them. None
+    /// if there are more, or if counting them would cost too much.
     fn few(&self, filter: &Filter) -> Option<Vec<u64>> {
         if filter.0.is_empty() || self.tag_sets.len() > MOST_SETS {
             return None;
@@ -120,8 +124,9 @@ impl LiveQueue {
         Some(few)
     }
 
-    /// Free items in the order in which they would be given out by value, from one place on.
-    pub(crate) fn in_turn(&self, filter: &Filter, from: usize, limit: usize) -> Vec<u64> {
+    /// Up to `limit` free items that pass the filter, best value first, after skipping the first
+    /// `from`. Empty if the queue is not ranked yet.
+    pub(crate) fn free_items_in_order(&self, filter: &Filter, from: usize, limit: usize) -> Vec<u64> {
         let wanted = |n: u64| self.tags(n).is_some_and(|tags| filter.takes(tags));
         let walk = |ranking: &ItemRanking| {
             ranking.walk(&self.blocks, self.history.current(), wanted).skip(from).take(limit).collect()
@@ -129,8 +134,8 @@ impl LiveQueue {
         self.ranking.as_ref().map(walk).unwrap_or_default()
     }
 
-    /// What a reviewer who asks for `k` items at this time is to be given, no more than so many of them audits. Leases up to then must have
-    /// expired.
+    /// The items for a claim of `k` at time `at`, among them at most `audits` random checks.
+    /// Expired leases must have been removed up to `at` before.
     pub(crate) fn choose(
         &self,
         reviewer: &str,
@@ -162,7 +167,7 @@ impl LiveQueue {
         }
         let best: Box<dyn Iterator<Item = u64>> = match few {
             Some(few) => {
-                let mut places: Vec<RankKey> = few.into_iter().filter_map(|n| self.place_of(n)).collect();
+                let mut places: Vec<RankKey> = few.into_iter().filter_map(|n| self.rank_key(n)).collect();
                 places.sort_unstable();
                 Box::new(places.into_iter().map(|place| place.n))
             }

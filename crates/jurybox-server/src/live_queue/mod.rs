@@ -1,7 +1,7 @@
-//! The board: the open items of a queue, who has which, and whose turn is next. A pure fold of the log, in memory.
+//! The live queue: a queue's open items, leases, open reviews and ranking, in memory.
 //!
-//! Every change is noted in a journal until the database has it for good. A transaction that fails is taken back from there,
-//! and nothing has happened.
+//! It is a pure fold of the queue's log. Every change is noted in an undo log until the database
+//! has committed it; a transaction that fails is rolled back from there.
 
 mod apply;
 pub(crate) mod score_blocks;
@@ -31,66 +31,68 @@ use value_rule::ValueRule;
 use ranking::{Ageing, ItemRanking};
 use reviews::ItemReviews;
 
-/// How many there are of what.
+/// How many items a queue has in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct ItemCounts {
-    /// Items that ever came in.
+    /// Items ever added.
     pub items: u64,
-    /// Open, and in nobody's hands.
+    /// Open items without a lease.
     pub pending: u64,
-    /// Open, and in somebody's hands.
+    /// Open items that at least one reviewer holds.
     pub leased: u64,
-    /// Closed.
+    /// Closed items.
     pub closed: u64,
-    /// Verdicts that stand.
+    /// Verdicts that stand: not revised and not taken back.
     pub verdicts: u64,
 }
 
-/// The open items of a queue, who has which, and whose turn is next.
+/// The state of a queue after an entry of its log.
 #[derive(Debug)]
 pub(crate) struct LiveQueue {
     pub(crate) seq: u64,
     pub(crate) at: i64,
-    /// The last entry by which the clock was set back; 0 where there is none. Verdicts before it
-    /// stand.
+    /// The last entry that set the clock back, 0 if there is none. Verdicts before it can no longer
+    /// be taken back.
     pub(crate) clock_set: u64,
     pub(crate) created: i64,
     pub(crate) secret: u64,
     pub(crate) config: Arc<Config>,
     pub(crate) history: EvaluatorHistory,
-    /// The number that the next item gets.
+    /// The number of the next new item.
     pub(crate) next: u64,
     /// Verdicts that stand.
     pub(crate) verdicts: u64,
     pub(crate) blocks: ScoreBlocks,
     works: HashMap<u64, Box<ItemReviews>>,
-    /// How many of them are in somebody's hands.
+    /// How many of `works` have a lease.
     leased: u64,
     /// How many items each reviewer holds.
     held: HashMap<Box<str>, u32>,
-    /// The lowest and the highest reward that the queue has taken, where somebody had to know.
+    /// The lowest and highest reward of the queue's verdicts. Looked up when a queue without a
+    /// reward scale first gets a reward outside 0 to 1.
     pub(crate) seen_rewards: Option<(f64, f64)>,
-    /// Leases by when they run out.
+    /// Leases by end: time, item, slot.
     expiries: BTreeSet<(i64, u64, i16)>,
-    /// Open items that were drawn for an audit, with the probability of it.
+    /// Open items drawn for a random check, with the probability of the draw.
     random_checks: BTreeMap<u64, f64>,
-    /// Open items with a date.
+    /// Open items with a due date: date, item.
     dues: BTreeSet<(i64, u64)>,
     due_of: HashMap<u64, i64>,
     tag_sets: Vec<Arc<Tags>>,
     tag_numbers: HashMap<Arc<Tags>, u32>,
-    /// How many sets of tags there were when those were forgotten that no item has.
+    /// How many sets of tags were left after unused ones were last dropped.
     tags_kept: usize,
     pub(crate) ranking: Option<ItemRanking>,
-    /// What came or changed since a ranking was begun aside.
+    /// Items added or rescored since a background ranking began.
     fresh: BTreeSet<u64>,
-    /// How often an order was begun, or all places changed their meaning.
+    /// Changes whenever a ranking under way becomes useless: another began, or the scores or ages
+    /// mean something else now.
     generation: u64,
     journal: Vec<UndoStep>,
 }
 
 impl LiveQueue {
-    /// Of a queue whose first entry this is.
+    /// The state after the first entry, which must create the queue.
     pub(crate) fn new(first: &LogEvent) -> Result<Self, Error> {
         let Body::Create { config, secret } = &first.body else {
             return Err(corrupt("the log does not begin with the making of the queue"));
@@ -129,7 +131,8 @@ impl LiveQueue {
         self.counts_at(self.at)
     }
 
-    /// How many there are of what at a time. A lease that has run out is nobody's hands, though it stays here until the next entry.
+    /// The counts at a time. A lease that has ended counts as none, though it is removed only with
+    /// the next entry.
     pub(crate) fn counts_at(&self, now: i64) -> ItemCounts {
         let open = self.blocks.open() as u64;
         let ended = self.expiries.iter().take_while(|(until, ..)| *until <= now);
@@ -139,7 +142,7 @@ impl LiveQueue {
         ItemCounts { items, pending: open - leased, leased, closed: items - open, verdicts: self.verdicts }
     }
 
-    /// Whether somebody has an item at a time.
+    /// Whether an item has a lease at that time.
     pub(crate) fn is_leased_at(&self, n: u64, now: i64) -> bool {
         self.work(n).is_some_and(|work| work.leases.iter().any(|lease| lease.until > now))
     }
@@ -164,7 +167,7 @@ impl LiveQueue {
         self.tag_sets.get(self.blocks.tags(n)? as usize)
     }
 
-    /// Everything but the order, which is a matter of the model: the same bytes for the same log.
+    /// Everything but the ranking, which depends on the model. Equal logs give equal bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut items: Vec<(u64, Vec<u64>, i64, &Tags)> = Vec::new();
         for block in self.blocks.iter() {
@@ -186,8 +189,9 @@ impl LiveQueue {
         serde_json::to_vec(&all).expect("a board is plain data")
     }
 
-    /// What waits and what is in hand: items due before one time, leases that end before another.
-    pub(crate) fn pulse(&self, due_before: i64, ends_before: i64) -> crate::reads::Workload {
+    /// What waits: the oldest free item, items due before `due_before`, leases ending before
+    /// `ends_before`.
+    pub(crate) fn workload(&self, due_before: i64, ends_before: i64) -> crate::reads::Workload {
         let oldest = self.blocks.iter().find_map(|block| {
             let row = block.flags.iter().position(|flags| flags & FREE != 0)?;
             Some(block.arrived[row])
@@ -197,7 +201,7 @@ impl LiveQueue {
         crate::reads::Workload { since: self.created, oldest, due, ending }
     }
 
-    /// What a reviewer holds.
+    /// The items that a reviewer holds, in no particular order.
     pub(crate) fn held_by<'a>(&'a self, reviewer: &'a str) -> impl Iterator<Item = LeasedItem> + 'a {
         let held = self.works.iter().filter_map(move |(n, work)| Some((*n, work.lease_of(reviewer)?.slot)));
         held.map(|(n, slot)| LeasedItem { n, slot })
@@ -208,13 +212,14 @@ impl LiveQueue {
         self.held.get(reviewer).copied().unwrap_or(0)
     }
 
-    /// Whether a reward lies within those that the queue has taken, or within 0 to 1.
+    /// Whether a reward is from 0 to 1 or within the rewards that the queue has taken.
     pub(crate) fn has_seen(&self, reward: f64) -> bool {
         let within = |(lowest, highest): (f64, f64)| (lowest..=highest).contains(&reward);
         within(UNSAID) || self.seen_rewards.is_some_and(within)
     }
 
-    /// Open items that have enough verdicts for that quorum, by number, and what those come to. There are none but when it is lowered.
+    /// Open items that already have enough verdicts for this quorum, by number, with their decided
+    /// rewards. There are some only when the quorum is lowered.
     pub(crate) fn enough(&self, quorum: u8) -> Vec<(u64, f64)> {
         let busy = self.works.iter().filter(|(_, work)| !work.verdicts.is_empty());
         let mut enough: Vec<(u64, f64)> =
@@ -223,7 +228,7 @@ impl LiveQueue {
         enough
     }
 
-    /// An item that is open from before, while loading.
+    /// Adds an open item while a queue is loaded from its tables.
     pub(crate) fn load(&mut self, item: &AddedItem, arrived: i64) {
         let tags = self.tag_number(&item.tags);
         self.blocks.load(item.n, &item.scores, arrived, tags);
@@ -231,14 +236,15 @@ impl LiveQueue {
         self.blocks.set_flags(item.n, OPEN | FREE);
     }
 
-    /// What goes on around an item, while loading.
+    /// Sets an item's leases, verdicts and skips while a queue is loaded from its tables.
     pub(crate) fn load_work(&mut self, n: u64, work: ItemReviews) {
         let free = work.free_slot(self.config.quorum).is_some();
         self.blocks.set_flags(n, OPEN | if free { FREE } else { 0 });
         self.set_work(n, Some(work));
     }
 
-    /// Puts this in the place of what goes on around an item: what did before.
+    /// Replaces an item's leases, verdicts and skips, keeps the indexes in step, and returns the
+    /// old ones.
     fn set_work(&mut self, n: u64, work: Option<ItemReviews>) -> Option<ItemReviews> {
         let before = self.works.remove(&n);
         if let Some(before) = &before {
@@ -277,7 +283,7 @@ impl LiveQueue {
         }
     }
 
-    /// Changes what goes on around an item, and with it whether it is there to be given out.
+    /// Changes an open item's leases, verdicts or skips, and updates whether it can be claimed.
     fn change(&mut self, n: u64, change: impl FnOnce(&mut ItemReviews)) -> Result<(), Error> {
         if !self.is_open(n) {
             return Err(corrupt(format!("item {n} is not open, and something happened to it")));
@@ -290,8 +296,8 @@ impl LiveQueue {
         Ok(())
     }
 
-    /// Gives back what was held for too long, before requests are decided at that time.
-    pub(crate) fn expire_until(&mut self, at: i64) {
+    /// Removes leases that end at or before `at`, before requests are decided at that time.
+    pub(crate) fn expire_at(&mut self, at: i64) {
         self.expire(at);
     }
 
@@ -303,7 +309,7 @@ impl LiveQueue {
         }
     }
 
-    /// Puts an item where it can be given out, or takes it from there.
+    /// Updates whether an item can be claimed, and its position among the newcomers.
     fn place(&mut self, n: u64) {
         let flags = self.blocks.flags(n);
         if flags & OPEN == 0 {
@@ -312,15 +318,15 @@ impl LiveQueue {
         let free = self.works.get(&n).is_none_or(|work| work.free_slot(self.config.quorum).is_some());
         match (flags & FREE != 0, free) {
             (true, false) => {
-                self.lift(n);
+                self.remove_newcomer(n);
                 self.set_flags(n, self.blocks.flags(n) & !FREE);
             }
             (false, true) => {
-                // The cursor may have passed its place in the order.
+                // The cursor of the sorted order may have passed it, so it goes into the set.
                 self.set_flags(n, flags | FREE | IN_SET);
-                self.enter(n);
+                self.insert_newcomer(n);
             }
-            (true, true) if flags & IN_SET != 0 => self.enter(n),
+            (true, true) if flags & IN_SET != 0 => self.insert_newcomer(n),
             _ => {}
         }
     }
@@ -330,32 +336,33 @@ impl LiveQueue {
         self.blocks.set_flags(n, flags);
     }
 
-    fn place_of(&self, n: u64) -> Option<ranking::RankKey> {
+    fn rank_key(&self, n: u64) -> Option<ranking::RankKey> {
         let ranking = self.ranking.as_ref()?;
         let value = ranking.value(self.blocks.scores(n)?, self.history.current()).ok()?;
         Some(ranking.place(n, value, self.blocks.arrived(n)?))
     }
 
-    /// Into the set, where it has its place in it.
-    fn enter(&mut self, n: u64) {
-        let Some(place) = self.place_of(n) else { return };
+    /// Adds an item to the ranking's set of newcomers.
+    fn insert_newcomer(&mut self, n: u64) {
+        let Some(place) = self.rank_key(n) else { return };
         if self.ranking.as_mut().is_some_and(|ranking| ranking.set.insert(place)) {
             self.note(UndoStep::Entered { place });
         }
     }
 
-    /// Out of the set, if it is there.
-    fn lift(&mut self, n: u64) {
+    /// Removes an item from the ranking's set of newcomers, if it is there.
+    fn remove_newcomer(&mut self, n: u64) {
         if self.blocks.flags(n) & IN_SET == 0 {
             return;
         }
-        let Some(place) = self.place_of(n) else { return };
+        let Some(place) = self.rank_key(n) else { return };
         if self.ranking.as_mut().is_some_and(|ranking| ranking.set.remove(&place)) {
             self.note(UndoStep::Lifted { place });
         }
     }
 
-    /// The order anew under the same model, where rows or ages mean something else than before.
+    /// Ranks all open items again under the same model, because columns, weights or ageing have
+    /// changed. Returns the old ranking for the undo log.
     fn rank_again(&mut self) -> Result<Option<ItemRanking>, Error> {
         self.generation += 1;
         let Some(old) = self.ranking.take() else { return Ok(None) };
@@ -366,16 +373,18 @@ impl LiveQueue {
         Ok(Some(old))
     }
 
-    /// From here on, what comes or changes is remembered, for an order that is made aside.
-    /// One that was begun before is of no use any more: nobody remembers what came between the two.
+    /// Begins a background ranking: a copy of the blocks, and the generation to install it with.
+    /// From now on changed items are noted. A ranking that was begun before can no longer be
+    /// installed.
     pub(crate) fn begin_ranking(&mut self) -> (ScoreBlocks, u64) {
         self.generation += 1;
         self.fresh.clear();
         (self.blocks.clone(), self.generation)
     }
 
-    /// Takes on an order that was made aside, unless rows or ages mean something else by now, or another was begun. What came or changed since it was
-    /// begun gets its place in the set.
+    /// Installs a ranking made in the background. False if it was outdated by a change of the
+    /// queue's set-up or by another ranking. Items that changed meanwhile go into its set of
+    /// newcomers.
     pub(crate) fn install_ranking(&mut self, ranking: ItemRanking, generation: u64) -> bool {
         debug_assert!(self.journal.is_empty(), "not within a transaction");
         if generation != self.generation {
@@ -385,14 +394,14 @@ impl LiveQueue {
         self.forget_tags();
         self.blocks.clear_flag(IN_SET);
         self.ranking = Some(ranking);
-        // Sorted at once: there may be very many, and claims wait for this.
+        // Sorted once instead of inserted one by one: there may be many, and claims wait meanwhile.
         let mut places = Vec::new();
         for n in std::mem::take(&mut self.fresh) {
             let flags = self.blocks.flags(n);
             if flags & OPEN != 0 {
                 self.blocks.set_flags(n, flags | IN_SET);
                 if flags & FREE != 0 {
-                    places.extend(self.place_of(n));
+                    places.extend(self.rank_key(n));
                 }
             }
         }

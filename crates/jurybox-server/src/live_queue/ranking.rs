@@ -1,5 +1,5 @@
-//! The order in which items are given out, under one model: sorted once, with a cursor, and a small set for what came or came back
-//! since.
+//! The order in which items are handed out under one model: sorted once, with a cursor, and a small
+//! sorted set for items that came or came back since.
 
 use crate::live_queue::score_blocks::{ScoreBlock, ScoreBlocks, FREE, IN_SET, OPEN};
 use crate::live_queue::value_rule::ValueRule;
@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-/// The place of an item: by value, aged; of two alike the older first.
+/// An item's position in the ranking: larger key first, then the older item.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RankKey {
     pub(crate) key: f64,
@@ -29,25 +29,26 @@ impl PartialOrd for RankKey {
     }
 }
 
-/// What places are made of besides values.
+/// Linear ageing: how an item's key depends on its arrival.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ageing {
-    /// What a day of waiting is worth.
+    /// By how much an item's value grows a day, in units of the value.
     pub(crate) per_day: f64,
-    /// When the queue was made; times count from there, so that they are small.
+    /// When the queue was created. Arrivals count from there, which keeps the numbers small.
     pub(crate) since: i64,
 }
 
 impl Ageing {
-    /// The place of an item. All grow older alike, so that what they gain is a matter of when they came.
+    /// An item's position: its value less the ageing rate times its arrival. All items age at the
+    /// same rate, so their order does not change as time passes.
     pub(crate) fn place(self, n: u64, value: f64, arrived: i64) -> RankKey {
         let days = (arrived - self.since) as f64 / 86_400e6;
-        // Minus zero is zero: a tie is a tie.
+        // Adding zero turns -0 into 0, so that equal values are ties.
         RankKey { key: value - self.per_day * days + 0.0, n }
     }
 }
 
-/// The number of an item in five bytes: a million of them take five megabytes, and no queue has a trillion.
+/// An item number in five bytes, enough for a trillion items, to save memory in large queues.
 #[derive(Debug, Clone, Copy)]
 struct PackedNumber([u8; 5]);
 
@@ -64,31 +65,32 @@ impl PackedNumber {
     }
 }
 
-/// A place in twelve bytes while there is a million of them to be sorted: the best first, of two alike that of the lower row.
+/// A position in twelve bytes, for sorting: ascending order of these is descending order of `key`,
+/// ties by ascending `row`.
 fn sortable(key: f64, row: u32) -> [u32; 3] {
     let bits = key.to_bits();
     let rising = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
     [(!rising >> 32) as u32, !rising as u32, row]
 }
 
-/// An order under a model.
+/// All open items in the order of one model.
 #[derive(Debug)]
 pub(crate) struct ItemRanking {
-    /// The entry up to which the model has learnt.
+    /// The log entry up to which the model has learnt.
     pub(crate) model: u64,
     pub(crate) fitted: Fitted,
     pub(crate) value_rule: ValueRule,
     ageing: Ageing,
-    /// Without the values that it is sorted by, which can be had again from the scores.
+    /// Item numbers, best first. Their keys are not kept: they can be computed from the scores.
     order: Vec<PackedNumber>,
     pub(crate) cursor: usize,
     pub(crate) set: BTreeSet<RankKey>,
-    /// To value single rows in, of which very many come and go.
+    /// Reused to value single rows.
     buffers: Box<RefCell<(Scratch, Vec<f64>)>>,
 }
 
 impl ItemRanking {
-    /// Values and sorts all items that are open.
+    /// Values and sorts all open items.
     pub(crate) fn of(
         model: u64,
         fitted: Fitted,
@@ -99,7 +101,7 @@ impl ItemRanking {
     ) -> Result<ItemRanking, jurybox::Error> {
         let (mut scratch, mut table) = (Scratch::new(), Vec::new());
         let mut places: Vec<[u32; 3]> = Vec::with_capacity(blocks.open());
-        // How many rows there are before each block.
+        // The number of rows before each block.
         let (mut before, mut rows) = (Vec::new(), 0);
         for block in blocks.iter() {
             before.push(rows);
@@ -122,7 +124,7 @@ impl ItemRanking {
         Ok(ItemRanking { model, fitted, value_rule, ageing, order, cursor: 0, set, buffers })
     }
 
-    /// The value of a row that is laid out for these evaluators.
+    /// The value of one row, whose columns are these evaluators.
     pub(crate) fn value(&self, row: &[f64], evaluators: &Evaluators) -> Result<f64, jurybox::Error> {
         let (scratch, table) = &mut *self.buffers.borrow_mut();
         let values = self.value_rule.values(&self.fitted, row, evaluators, scratch, table)?;
@@ -133,20 +135,22 @@ impl ItemRanking {
         self.ageing.place(n, value, arrived)
     }
 
-    /// Moves the cursor past what is not there to be given any more.
+    /// Moves the cursor past items that are closed, not free, or moved to the set.
     pub(crate) fn advance(&mut self, blocks: &ScoreBlocks) {
         while self.order.get(self.cursor).is_some_and(|number| !in_order(blocks, number.get())) {
             self.cursor += 1;
         }
     }
 
-    /// Free items of the order alone, the best first: for one that was made of these very blocks.
+    /// Free items of the sorted order, best first, without the set of newcomers. Only for the
+    /// blocks that the ranking was made from.
     pub(crate) fn best<'a>(&'a self, blocks: &'a ScoreBlocks) -> impl Iterator<Item = u64> + 'a {
         let free = |n: &u64| blocks.flags(*n) & (OPEN | FREE) == OPEN | FREE;
         self.order.iter().map(|number| number.get()).filter(free)
     }
 
-    /// Free items that are wanted, the best first. Places in the order are found out only where there is one in the set to compare with.
+    /// Free items for which `wanted` holds, best first. A key in the sorted order is only computed
+    /// when there is a newcomer to compare it with.
     pub(crate) fn walk<'a>(
         &'a self,
         blocks: &'a ScoreBlocks,
@@ -175,7 +179,7 @@ impl ItemRanking {
     }
 }
 
-/// A value to rank by. An item that the model cannot value is worth nothing: a queue must not stop for it.
+/// A value that can be sorted: NaN, where the model cannot value a row, becomes 0.
 fn known(value: f64) -> f64 {
     if value.is_nan() { 0.0 } else { value }
 }

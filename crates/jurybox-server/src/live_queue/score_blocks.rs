@@ -1,32 +1,34 @@
-//! The open items of a queue in memory: their scores in blocks that a ranking can share while the queue goes on.
+//! The scores of the open items in blocks of 4,096 rows, which a background ranking shares until
+//! they change (copy on write).
 
 use crate::evaluator_history::EvaluatorHistory;
 use std::sync::Arc;
 
-/// Rows in a block.
+/// The most rows in a block.
 const ROWS: usize = 4096;
 
-/// The item is open.
+/// Flag: the item is open.
 pub(crate) const OPEN: u8 = 1;
-/// It can be given to somebody.
+/// Flag: a review slot of the item is free, so that it can be claimed.
 pub(crate) const FREE: u8 = 2;
-/// Its place is in the set of newcomers, not in the sorted order.
+/// Flag: the item's position is in the ranking's set of newcomers, not in its sorted order.
 pub(crate) const IN_SET: u8 = 4;
 
-/// Items with numbers that follow each other. A copy is shared until one of the two changes.
+/// Up to [`ROWS`] items with ascending numbers. A clone shares the columns until either changes.
 #[derive(Debug, Clone)]
 pub(crate) struct ScoreBlock {
-    /// The number of its first item.
+    /// The number of the first item.
     pub(crate) first: u64,
-    /// Scores, row after row.
+    /// Scores, row-major.
     pub(crate) scores: Arc<Vec<f64>>,
-    /// When each came in.
+    /// The arrival time of each row.
     pub(crate) arrived: Arc<Vec<i64>>,
-    /// The tags of each, by their number in the list of tags.
+    /// The tags of each row, as an index into the queue's list of tag sets.
     pub(crate) tags: Arc<Vec<u32>>,
-    /// What is the matter with each.
+    /// [`OPEN`], [`FREE`] and [`IN_SET`] of each row.
     pub(crate) flags: Arc<Vec<u8>>,
-    /// The numbers of the rows less the first, where most of what was between them is gone.
+    /// The item numbers less `first`, if rows in between were dropped. None: row i is item `first +
+    /// i`.
     sparse: Option<Arc<Vec<u32>>>,
     open: usize,
 }
@@ -52,12 +54,12 @@ impl ScoreBlock {
         }
     }
 
-    /// The numbers of its rows.
+    /// The number of the item in a row.
     pub(crate) fn number(&self, row: usize) -> u64 {
         self.first + self.sparse.as_ref().map_or(row as u64, |rows| u64::from(rows[row]))
     }
 
-    /// Puts a row where one was left out.
+    /// Inserts a row between others, where it had been dropped.
     fn insert_between(&mut self, n: u64, scores: &[f64], arrived: i64, tags: u32) {
         let (offset, width) = ((n - self.first) as u32, scores.len());
         let Some(rows) = &mut self.sparse else { return };
@@ -70,7 +72,7 @@ impl ScoreBlock {
         self.open += 1;
     }
 
-    /// Leaves out the rows that are closed.
+    /// Drops the rows of closed items.
     fn squeeze(&mut self, width: usize) {
         let keep: Vec<usize> = (0..self.flags.len()).filter(|&row| self.flags[row] & OPEN != 0).collect();
         self.sparse =
@@ -83,13 +85,13 @@ impl ScoreBlock {
     }
 }
 
-/// All blocks, by the numbers of their items.
+/// All blocks, in ascending order of their item numbers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ScoreBlocks {
     blocks: Vec<ScoreBlock>,
     width: usize,
     open: usize,
-    /// How many can be given to somebody, by the number of their tags.
+    /// How many free items each set of tags has, by its index.
     free: Vec<u32>,
 }
 
@@ -98,12 +100,12 @@ impl ScoreBlocks {
         ScoreBlocks { blocks: Vec::new(), width, open: 0, free: Vec::new() }
     }
 
-    /// How many with these tags can be given to somebody.
+    /// How many free items have this set of tags.
     pub(crate) fn free(&self, tags: u32) -> u32 {
         self.free.get(tags as usize).copied().unwrap_or(0)
     }
 
-    /// Notes that the flags of a row with these tags change.
+    /// Updates the count of free items when the flags of a row with these tags change.
     fn count(&mut self, tags: u32, before: u8, after: u8) {
         let free = |flags: u8| flags & (OPEN | FREE) == OPEN | FREE;
         if free(before) == free(after) {
@@ -116,7 +118,7 @@ impl ScoreBlocks {
         self.free[tags] = if free(after) { self.free[tags] + 1 } else { self.free[tags].saturating_sub(1) };
     }
 
-    /// How many items are open.
+    /// The number of open items.
     pub(crate) fn open(&self) -> usize {
         self.open
     }
@@ -130,7 +132,8 @@ impl ScoreBlocks {
         Some((at, self.blocks[at].row_of(n)?))
     }
 
-    /// Puts an open item in. New ones come with rising numbers; one that was closed and squeezed out comes back between the others.
+    /// Adds an open item: a new one at the end, or one that was closed and dropped at its old
+    /// position.
     pub(crate) fn insert(&mut self, n: u64, scores: &[f64], arrived: i64, tags: u32) {
         debug_assert_eq!(scores.len(), self.width);
         self.open += 1;
@@ -155,7 +158,7 @@ impl ScoreBlocks {
             let block = &self.blocks[at];
             let last = block.flags.len().checked_sub(1).map(|row| block.number(row));
             match (&block.sparse, last) {
-                // Rows may lie apart: on loading, only what is open is there.
+                // Numbers may be apart: while loading, only open items are added.
                 (Some(_), Some(last)) => {
                     last < n && block.flags.len() < ROWS && n - block.first < u64::from(u32::MAX)
                 }
@@ -178,7 +181,7 @@ impl ScoreBlocks {
         block.open += 1;
     }
 
-    /// Puts an open item in while loading, where numbers have gaps.
+    /// Adds an open item while loading, where item numbers have gaps.
     pub(crate) fn load(&mut self, n: u64, scores: &[f64], arrived: i64, tags: u32) {
         let gap = self.blocks.last().is_some_and(|block| {
             let last = block.number(block.flags.len() - 1);
@@ -194,7 +197,7 @@ impl ScoreBlocks {
         self.find(n).map_or(0, |(at, row)| self.blocks[at].flags[row])
     }
 
-    /// Sets what is the matter with an item; an item that is not there stays so.
+    /// Sets an item's flags. Does nothing for an item that is not here.
     pub(crate) fn set_flags(&mut self, n: u64, flags: u8) {
         let Some((at, row)) = self.find(n) else { return };
         let block = &mut self.blocks[at];
@@ -212,7 +215,7 @@ impl ScoreBlocks {
         self.count(tags, was, flags);
     }
 
-    /// Takes a flag from all rows that have it.
+    /// Clears a flag in all rows.
     pub(crate) fn clear_flag(&mut self, flag: u8) {
         for block in &mut self.blocks {
             if block.flags.iter().any(|flags| flags & flag != 0) {
@@ -242,7 +245,7 @@ impl ScoreBlocks {
         Some(self.blocks[at].tags[row])
     }
 
-    /// Which of so many sets of tags some open item has.
+    /// For each of the first `sets` sets of tags, whether an open item has it.
     pub(crate) fn used_tags(&self, sets: usize) -> Vec<bool> {
         let mut used = vec![false; sets];
         for block in &self.blocks {
@@ -252,7 +255,7 @@ impl ScoreBlocks {
         used
     }
 
-    /// Gives all sets of tags other numbers.
+    /// Renumbers the sets of tags: `moved` is indexed by the old number.
     pub(crate) fn retag(&mut self, moved: &[u32]) {
         for block in &mut self.blocks {
             Arc::make_mut(&mut block.tags).iter_mut().for_each(|tags| *tags = moved[*tags as usize]);
@@ -268,8 +271,9 @@ impl ScoreBlocks {
         self.free = free;
     }
 
-    /// Gives back the memory of what is closed: blocks without an open item, and the gaps in those with few. Only between
-    /// transactions, when nothing can be taken back.
+    /// Frees memory: drops blocks without open items, drops closed rows where fewer than half are
+    /// open, and merges small neighbours. Only between transactions, since it cannot be rolled
+    /// back.
     pub(crate) fn squeeze(&mut self) {
         let (last, width) = (self.blocks.len().saturating_sub(1), self.width);
         let mut at = 0;
@@ -281,7 +285,7 @@ impl ScoreBlocks {
             }
             filling || block.open > 0
         });
-        // Neighbours that have become small become one, or there would be a block for every old item.
+        // Otherwise a large queue would keep one block for every old item that stays open.
         let mut merged: Vec<ScoreBlock> = Vec::with_capacity(self.blocks.len());
         for block in self.blocks.drain(..) {
             match merged.last_mut() {
@@ -308,7 +312,7 @@ impl ScoreBlocks {
         self.blocks = merged;
     }
 
-    /// Lays all rows out for the last seating; before, they were laid out for the one before it.
+    /// Rearranges all rows from the second last list of evaluators to the last one.
     pub(crate) fn change_evaluators(&mut self, history: &EvaluatorHistory) {
         let (to, width) = (history.len() - 1, self.width);
         self.width = history.current().len();

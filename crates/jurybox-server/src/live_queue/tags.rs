@@ -1,14 +1,14 @@
-//! Sets of tags, each kept once however many items share it, and forgotten when no open item has it any more.
+//! The distinct sets of tags, each stored once however many items share it.
 
 use super::LiveQueue;
 use crate::event::Tags;
 use std::sync::Arc;
 
-/// So many sets may be kept that no item has, before they are looked through.
+/// Unused sets that are tolerated before they are looked for.
 const SPARE: usize = 1024;
 
 impl LiveQueue {
-    /// The number of a set of tags, which is kept from now on.
+    /// The index of a set of tags, which is added if it is new.
     pub(super) fn tag_number(&mut self, tags: &Tags) -> u32 {
         if let Some(number) = self.tag_numbers.get(tags) {
             return *number;
@@ -19,8 +19,9 @@ impl LiveQueue {
         number
     }
 
-    /// Forgets sets that no open item has, where there are many more sets than items, or than there were the last time: where a tag names a
-    /// person, each item may bring one. Only between transactions, when nothing can be taken back.
+    /// Drops sets that no open item has, once there may be many of them: a tag that names a person
+    /// can bring a new set with every item. Only between transactions, since it cannot be rolled
+    /// back.
     pub(super) fn forget_tags(&mut self) {
         let enough = 2 * self.blocks.open().min(self.tags_kept) + SPARE;
         if self.tag_sets.len() < enough {
@@ -38,7 +39,7 @@ impl LiveQueue {
         (self.tags_kept, self.tag_sets) = (kept.len(), kept);
     }
 
-    /// How many sets are kept.
+    /// The number of sets stored.
     #[cfg(test)]
     pub(crate) fn kinds_of_tags(&self) -> usize {
         self.tag_sets.len()

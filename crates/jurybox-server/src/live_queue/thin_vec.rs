@@ -1,9 +1,10 @@
-//! A list that is empty most of the time, and takes eight bytes then: very many items can be in somebody's hands at once.
+//! A vector of one pointer, for lists that are nearly always empty: a queue keeps two for each
+//! leased item.
 
 use serde::{Serialize, Serializer};
 use std::ops::{Deref, DerefMut};
 
-/// A list that is empty most of the time.
+/// A vector that takes eight bytes while it is empty.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::box_collection, reason = "the list itself takes three times as much")]
 pub(crate) struct ThinVec<T>(Option<Box<Vec<T>>>);

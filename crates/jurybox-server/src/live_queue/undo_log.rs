@@ -1,4 +1,4 @@
-//! What a transaction has changed on the board, so that it can be taken back.
+//! The undo log: the changes of a transaction, so that they can be rolled back.
 
 use super::LiveQueue;
 use super::score_blocks::ScoreBlocks;
@@ -7,7 +7,7 @@ use super::reviews::ItemReviews;
 use crate::config::Config;
 use std::sync::Arc;
 
-/// One change, with what was there before.
+/// One change, with the state before it.
 #[derive(Debug)]
 pub(super) enum UndoStep {
     Head { seq: u64, at: i64, clock_set: u64, next: u64, verdicts: u64 },
@@ -26,7 +26,7 @@ impl LiveQueue {
         self.journal.push(step);
     }
 
-    /// What was changed stays.
+    /// Keeps the changes since the last commit.
     pub(crate) fn commit(&mut self) {
         self.journal.clear();
         if let Some(ranking) = &mut self.ranking {
@@ -34,14 +34,14 @@ impl LiveQueue {
         }
     }
 
-    /// What was changed since the last commit was not.
+    /// Undoes the changes since the last commit, last one first.
     pub(crate) fn rollback(&mut self) {
         while let Some(step) = self.journal.pop() {
-            self.take_back(step);
+            self.undo_step(step);
         }
     }
 
-    fn take_back(&mut self, step: UndoStep) {
+    fn undo_step(&mut self, step: UndoStep) {
         match step {
             UndoStep::Head { seq, at, clock_set, next, verdicts } => {
                 (self.seq, self.at, self.clock_set) = (seq, at, clock_set);

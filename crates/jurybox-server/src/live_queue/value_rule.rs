@@ -1,17 +1,17 @@
-//! What an item is worth to the order: by what was learnt, less those who are muted, or by weights that somebody has fixed. What is
-//! learnt is the same either way.
+//! How an item's value is computed: by the fitted jury without muted evaluators, or as a mean by
+//! fixed weights. Learning is the same in both cases.
 
 use crate::config::Config;
 use crate::evaluator_history::project;
 use jurybox::{Contributions, Direction, Evaluators, Fitted, Scores, Scratch};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How items are valued under a fit.
+/// A queue's muted evaluators and fixed weights.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ValueRule {
-    /// Whose scores count as missing.
+    /// Evaluators whose scores count as missing.
     muted: BTreeSet<String>,
-    /// What counts instead of what was learnt; empty where nothing does.
+    /// Fixed weights that override the learnt ranking; empty for none.
     weights: BTreeMap<String, f64>,
 }
 
@@ -20,7 +20,8 @@ impl ValueRule {
         ValueRule { muted: config.muted.iter().cloned().collect(), weights: config.weights.clone() }
     }
 
-    /// The values of rows that are laid out for these evaluators; NaN where a row cannot be valued.
+    /// The value of each row, whose columns are `evaluators`. NaN where the jury cannot value a
+    /// row.
     pub(crate) fn values<'a>(
         &self,
         fitted: &Fitted,
@@ -47,7 +48,7 @@ impl ValueRule {
         Ok(fitted.values_with(&scores, scratch)?.into())
     }
 
-    /// A row as the fit is to see it: laid out for those it knows, and without those who are muted.
+    /// A row with the columns of `onto` instead of `of`, and muted scores missing.
     pub(crate) fn masked_row(&self, row: &[f64], of: &Evaluators, onto: &Evaluators) -> Vec<f64> {
         let mut row = project(row, of, onto);
         for (score, name) in row.iter_mut().zip(onto.names()) {
@@ -58,7 +59,7 @@ impl ValueRule {
         row
     }
 
-    /// Why an item has its value, where weights are fixed.
+    /// Each evaluator's contribution to a value under fixed weights; none without fixed weights.
     pub(crate) fn contributions(&self, row: &[f64], evaluators: &Evaluators) -> Option<Contributions> {
         if self.weights.is_empty() {
             return None;
@@ -67,13 +68,13 @@ impl ValueRule {
         Some(Contributions { base: if value.is_finite() { 0.0 } else { value }, each })
     }
 
-    /// The weight that is fixed for an evaluator, where any are.
+    /// An evaluator's fixed weight, 0 if it is not listed; none without fixed weights.
     pub(crate) fn weight(&self, name: &str) -> Option<f64> {
         (!self.weights.is_empty()).then(|| self.weights.get(name).copied().unwrap_or(0.0))
     }
 
-    /// The mean of the scores that are there and count, by their weights; and what each adds to it. Last of all where there are none, as
-    /// with the plain mean.
+    /// The weighted mean of the scores that count, and each evaluator's part of it. A row without
+    /// any such score gets negative infinity and ranks last, as with the plain mean.
     fn fixed(&self, row: &[f64], evaluators: &Evaluators) -> (f64, Vec<f64>) {
         let (mut sum, mut weights, mut each) = (0.0, 0.0, Vec::with_capacity(row.len()));
         for (score, evaluator) in row.iter().zip(evaluators.as_slice()) {

@@ -109,7 +109,7 @@ impl PgConnection {
     }
 
     /// Sets something off and does not wait for it: it goes on whenever something is waited for.
-    pub(crate) fn set_off<T: Send + 'static, F>(&mut self, what: impl FnOnce(Arc<Client>) -> F) -> QueryInFlight<T>
+    pub(crate) fn start<T: Send + 'static, F>(&mut self, what: impl FnOnce(Arc<Client>) -> F) -> QueryInFlight<T>
     where
         F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
     {

@@ -1,4 +1,5 @@
-//! How a clerk reaches its database, and keeps up with it: connections that are lost, nodes that write too, commits that nobody answered.
+//! The queue writer's connection: retries, catching up with other nodes, and commits whose outcome
+//! is unknown.
 
 use super::QueueWriter;
 use crate::Error;
@@ -7,11 +8,11 @@ use crate::load::refold;
 use crate::store::{LogHead, Store, set_up};
 use std::time::{Duration, Instant};
 
-/// How often a database that is away is tried while who asks is refused.
+/// How often an unreachable database is tried while requests are refused.
 const RETRY: Duration = Duration::from_millis(500);
 
 impl QueueWriter {
-    /// Begins a transaction that is up to date.
+    /// Begins a writing transaction and applies what other nodes have written.
     pub(super) fn begin(&mut self) -> Result<LogHead, Error> {
         let head = self.reach(self.store.patience(), |store, queue| store.begin(queue))?;
         if let Err(error) = self.catch_up(head) {
@@ -21,20 +22,21 @@ impl QueueWriter {
         Ok(LogHead { now: self.clock.time(head.now, head.at), ..head })
     }
 
-    /// [`Error::DiskFull`] where there is no room to write.
+    /// [`Error::DiskFull`] if the database's disk is full.
     pub(crate) fn check_room(&mut self) -> Result<(), Error> {
         self.store.check_room()
     }
 
-    /// Whether a transaction could begin now.
+    /// Tries whether a transaction can begin.
     pub(crate) fn probe(&mut self) -> Result<(), Error> {
         let begun = self.begin();
         self.store.rollback();
         begun.map(|_| ())
     }
 
-    /// Asks the database, over a new connection where the one there is has been lost while nobody looked. One that has been away
-    /// for longer than there is patience is tried now and then, and in between who asks is refused at once.
+    /// Asks the database, reconnecting if the connection was lost. A database that has been away
+    /// for longer than `patience` is tried every [`RETRY`]; requests in between are refused at
+    /// once.
     fn reach<T>(
         &mut self,
         patience: Duration,
@@ -66,7 +68,8 @@ impl QueueWriter {
         answer
     }
 
-    /// Reads what others have written since. True if there was anything. Waits for nobody: there will be another time.
+    /// Applies what other nodes have written. True if there was anything. Does not wait for a
+    /// database that is away.
     pub(crate) fn look(&mut self) -> Result<bool, Error> {
         let before = self.replica.live.seq;
         if self.reach(Duration::ZERO, |store, queue| store.head(queue))?.seq == before {
@@ -76,7 +79,7 @@ impl QueueWriter {
         let read = self.catch_up(head);
         self.store.rollback();
         read?;
-        self.keep_due();
+        self.save_checkpoints();
         Ok(self.replica.live.seq > before)
     }
 
@@ -106,9 +109,10 @@ impl QueueWriter {
         Ok(())
     }
 
-    /// Keeps the checkpoints that have come due. One that cannot be kept now is no loss: there will be another, and the log has
-    /// everything. While another node has written something that we have not seen they wait: it may have erased what is in them.
-    pub(super) fn keep_due(&mut self) {
+    /// Stores the checkpoints that are due. Failing to is no loss, since the log has everything.
+    /// They stay due while another node has written something unseen, which may have erased data in
+    /// them.
+    pub(super) fn save_checkpoints(&mut self) {
         if self.due.is_empty() {
             return;
         }
@@ -134,8 +138,8 @@ impl QueueWriter {
         }
     }
 
-    /// Whether a transaction happened whose commit was not answered. Asked with the queue locked: as long as the database has not
-    /// done with that transaction, the lock is its, and to look without it would be to look too early.
+    /// Finds out whether a transaction with an unanswered commit happened. Asks with the queue
+    /// locked: until the database has finished that transaction, it holds the lock.
     pub(super) fn resolve_commit(&mut self, seq: u64, batch: i64, why: &str) -> Result<(), Error> {
         let (began, patience) = (Instant::now(), self.store.patience().max(Duration::from_secs(5)));
         loop {
@@ -160,7 +164,7 @@ impl QueueWriter {
         }
     }
 
-    /// Folds the log again, here and now, where something that was learnt has been revised, and ranks.
+    /// Folds the log again if a revision has made the learner stale, then ranks, on this thread.
     pub(crate) fn freshen(&mut self) -> Result<(), Error> {
         if self.replica.learner.is_stale() {
             let head = self.store.begin_reading(self.queue)?;
@@ -178,7 +182,7 @@ impl QueueWriter {
         Ok(())
     }
 
-    /// Takes what was learnt aside, and brings it up to date with the board.
+    /// Takes over a learner folded in the background, after applying the entries since.
     pub(crate) fn take_learner(&mut self, mut learner: crate::learner::Learner) -> Result<(), Error> {
         self.store.begin_reading(self.queue)?;
         let folded = crate::load::fold(

@@ -1,8 +1,9 @@
-//! The clerk: answers requests against a replica in memory, and makes the answers true in the database.
+//! The queue writer: answers requests from the replica in memory, and commits the results.
 //!
-//! All requests that are waiting become one transaction: lock the queue, catch up with what others wrote, decide one after the
-//! other, write, commit. Only then is anything so, and only then are answers given. Where it cannot be known whether a commit
-//! happened, the log is asked: every transaction has a name there.
+//! All requests that wait become one transaction: lock the queue, catch up with other nodes, decide
+//! the requests in order, write, commit. Answers are sent only after the commit. If a commit's
+//! outcome is unknown, the log is asked: each transaction stores a random number, its batch, with
+//! its entries.
 
 mod status;
 pub(crate) mod read_access;
@@ -25,33 +26,33 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-/// Rows that it takes long to fold.
+/// A fold of at least this many rows is worth a checkpoint.
 const WORTH_KEEPING: u64 = 1 << 14;
 
-/// Answers requests for one queue.
+/// The one writer of a queue on this node.
 pub(crate) struct QueueWriter {
     store: Box<dyn Store>,
     queue: i64,
     pub(crate) replica: Replica,
-    /// The database's clock.
+    /// The time of new entries.
     clock: LogClock,
-    /// Something was erased that may still be in the database's journal.
+    /// Whether erased data may still be in the database's journal.
     unscrubbed: bool,
-    /// What was written and answered, and is not learnt yet.
+    /// Entries that are committed but not learnt yet.
     unlearnt: Vec<LogEvent>,
-    /// Checkpoints that are to be kept when no transaction is open.
+    /// Checkpoints to store between transactions.
     due: Vec<Checkpoint>,
     newcomers: NewItemGuess,
-    /// The database cannot be reached: since when, and when it was last tried.
+    /// Since when the database cannot be reached, and when it was last tried.
     away: Option<(Instant, Instant)>,
-    /// Checkpoints that another node, or an earlier run, has with other contents.
+    /// Checkpoints that are stored with other contents, by another node or an earlier run.
     pub(crate) mismatches: u64,
-    /// No payload of the queue is larger, in bytes.
+    /// The size that no payload of the queue exceeds, in bytes.
     largest: u64,
 }
 
 impl QueueWriter {
-    /// Opens a queue: loads it, learns up to the head, and ranks.
+    /// Opens a queue: loads it, learns up to the head of the log, and ranks.
     pub(crate) fn open(mut store: Box<dyn Store>, queue: i64) -> Result<Self, Error> {
         let head = store.begin_reading(queue)?;
         let replica = load(store.as_mut(), queue, head);
@@ -76,23 +77,25 @@ impl QueueWriter {
         Ok(writer)
     }
 
-    /// Keeps what it took long to fold, so that who opens the queue next need not do it again. So many rows were folded.
+    /// Stores a checkpoint after a long fold of so many rows, so that the next start need not
+    /// repeat it.
     pub(crate) fn keep_folded(&mut self, rows: u64) {
         if rows >= WORTH_KEEPING && !self.replica.learner.is_stale() {
             self.due.push(checkpoint_of(&self.replica.learner));
-            self.keep_due();
+            self.save_checkpoints();
         }
     }
 
-    /// Whether a verdict that waits could no longer be taken back so long ago, as far as can be told without asking.
+    /// Whether a verdict could have been learnt for at least `since`, because its undo window has
+    /// ended.
     pub(crate) fn lesson_is_due(&mut self, since: Duration) -> bool {
         let Some(due) = self.replica.learner.lesson_due() else { return false };
         let due = due + i64::try_from(since.as_micros()).unwrap_or(i64::MAX / 2);
         due <= self.now()
     }
 
-    /// The time that an entry would have now, without a journey for it where the clock was read
-    /// before.
+    /// The time that an entry would have now. On a shared database it is reckoned from the last
+    /// look at the clock, without a round trip.
     pub(crate) fn now(&mut self) -> i64 {
         let last = self.replica.live.at;
         let without = if self.store.is_shared() { self.clock.after(last) } else { None };
@@ -102,14 +105,14 @@ impl QueueWriter {
         })
     }
 
-    /// How many there are of what, now.
+    /// The present counts of items and verdicts.
     pub(crate) fn counts(&mut self) -> ItemCounts {
         let now = self.now();
         self.replica.live.counts_at(now.max(self.replica.live.at))
     }
 
-    /// Writes down that time has passed, where a verdict waits for nothing else: lessons are learnt with the next entry, and a queue may
-    /// be quiet for a night. True if it did.
+    /// Writes a `settle` entry if the undo window of a verdict has ended: lessons are learnt with
+    /// the next entry, and a quiet queue may have none for hours. True if it wrote one.
     pub(crate) fn settle(&mut self) -> Result<bool, Error> {
         let head = self.begin()?;
         let now = head.now.max(head.at);
@@ -118,8 +121,7 @@ impl QueueWriter {
             return Ok(false);
         };
         let live = &mut self.replica.live;
-        // As late as it must be and no later: nobody asked for this, and the clock may be days
-        // ahead.
+        // No later than needed: nobody asked for this entry, and the clock may be days ahead.
         let at = now.min(due.max(head.at + crate::config::micros(live.config.undo_seconds)));
         let event = LogEvent { seq: live.seq + 1, at, actor: "jurybox".into(), body: Body::Settle };
         let (queue, batch) = (self.queue, name_of_batch());
@@ -134,7 +136,7 @@ impl QueueWriter {
             return Err(error);
         }
         self.commit(vec![write.event], batch)?;
-        self.digest();
+        self.finish_batch();
         Ok(true)
     }
 
@@ -142,7 +144,7 @@ impl QueueWriter {
         self.queue
     }
 
-    /// Whether other nodes write to the same log.
+    /// Whether other nodes may write to the same log.
     pub(crate) fn is_shared(&self) -> bool {
         self.store.is_shared()
     }
@@ -152,19 +154,21 @@ impl QueueWriter {
         self.store.another(purpose)
     }
 
-    /// Answers these calls, in order, in as few transactions as that allows.
+    /// Answers calls in order, in as few transactions as possible.
     pub(crate) fn answer(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
         let answers = self.answer_at_once(calls);
-        self.digest();
+        self.finish_batch();
         answers
     }
 
-    /// The same, before what was written is learnt: [`digest`](Self::digest) when the answers have been given.
+    /// [`answer`](Self::answer) without learning what was written: call
+    /// [`finish_batch`](Self::finish_batch) once the answers are sent.
     pub(crate) fn answer_at_once(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
         let mut answers = Vec::with_capacity(calls.len());
         let mut rest = calls;
         while !rest.is_empty() {
-            // What asks about earlier verdicts must find them in the tables.
+            // A call that refers to earlier verdicts begins a new transaction, to find them in the
+            // tables.
             let many = rest
                 .iter()
                 .skip(1)
@@ -178,31 +182,33 @@ impl QueueWriter {
         answers
     }
 
-    /// What is left to do when answers have been given: nobody waits for it.
-    pub(crate) fn digest(&mut self) {
+    /// Learns what was written, stores checkpoints and scrubs erased data, after the answers are
+    /// sent.
+    pub(crate) fn finish_batch(&mut self) {
         self.learn_all();
-        self.keep_due();
+        self.save_checkpoints();
         self.scrub();
     }
 
-    /// Takes what was written last into what was learnt.
+    /// Learns the entries that were committed last.
     fn learn_all(&mut self) {
         for event in std::mem::take(&mut self.unlearnt) {
             self.learn(&event);
         }
     }
 
-    /// Has what was erased overwritten in the database's journal too; where somebody reads there now, another time.
+    /// Overwrites erased data in the database's journal. Tried again later if somebody reads there
+    /// now.
     pub(crate) fn scrub(&mut self) {
         self.unscrubbed = self.unscrubbed && !self.store.scrub().unwrap_or(false);
     }
 
-    /// Whether something was erased that may still be in the database's journal.
+    /// Whether erased data may still be in the database's journal.
     pub(crate) fn is_unscrubbed(&self) -> bool {
         self.unscrubbed
     }
 
-    /// One transaction; two where items were taken for new, and one was there.
+    /// Answers calls in one transaction, or in a second one if items assumed to be new were not.
     fn transact(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
         let all_new = self.store.is_shared() && self.newcomers.expected(calls);
         let mut answers = self.transact_once(calls, all_new);
@@ -211,7 +217,7 @@ impl QueueWriter {
             answers = self.transact_once(calls, false);
         }
         self.newcomers.note(&answers);
-        // A quota, or a journal's index that cannot grow, is to SQLite an error like any other.
+        // SQLite reports some full disks, such as a quota, as ordinary errors.
         if !self.store.is_shared()
             && answers.iter().any(|answer| matches!(answer, Err(Error::Database(_))))
             && let Err(full) = self.store.check_room()
@@ -222,14 +228,14 @@ impl QueueWriter {
         answers
     }
 
-    /// One transaction. Items may be taken for new without a look.
+    /// Answers calls in one transaction. With `all_new`, sent items are assumed to be new.
     fn transact_once(&mut self, calls: &[Call], all_new: bool) -> Vec<Result<Answer, Error>> {
         let all = |error: &Error| calls.iter().map(|_| Err(error.clone())).collect();
         if self.store.is_shared() {
             self.store.prefetch(prefetch(calls, all_new));
         }
         if calls.iter().any(|call| matches!(call.request, Request::Clock)) {
-            // Whoever asks for that has set it right, and nobody need wait until that is believed.
+            // A request to set the clock vouches for it, so it is believed at once.
             self.trust_clock();
         }
         let head = match self.begin() {
@@ -256,19 +262,20 @@ impl QueueWriter {
             }
             Ok(BatchDecision { answers, events, .. }) => match self.commit(events, batch) {
                 Ok(()) => answers,
-                Err(error) => self.blame(calls, all_new, &error),
+                Err(error) => self.isolate_failure(calls, all_new, &error),
             },
             Err(error) => {
                 self.replica.live.rollback();
                 self.store.rollback();
-                self.blame(calls, all_new, &error)
+                self.isolate_failure(calls, all_new, &error)
             }
         }
     }
 
-    /// Who is told of an error that has ended a transaction: all of its calls, unless it is the fault of one of them. Then each has one of its
-    /// own, and the others are answered. Where items were taken for new and one was there, it is nobody's fault, and all will be asked again.
-    fn blame(&mut self, calls: &[Call], all_new: bool, error: &Error) -> Vec<Result<Answer, Error>> {
+    /// Answers for a transaction that failed. If one call may be at fault, each gets a transaction
+    /// of its own. Otherwise all get the error. If items were wrongly assumed to be new, the caller
+    /// repeats all.
+    fn isolate_failure(&mut self, calls: &[Call], all_new: bool, error: &Error) -> Vec<Result<Answer, Error>> {
         let nobodys = all_new && self.store.hit_existing_item();
         if nobodys || calls.len() == 1 || !matches!(error, Error::Contradiction(_) | Error::Corrupt(_)) {
             return calls.iter().map(|_| Err(error.clone())).collect();
@@ -281,17 +288,17 @@ impl QueueWriter {
         answers
     }
 
-    /// Takes an entry into what was learnt.
+    /// Learns an entry.
     fn learn(&mut self, event: &LogEvent) {
         if matches!(event.body, Body::Erase { .. }) {
-            // They may hold what has just been erased.
+            // They may contain what was erased.
             self.due.clear();
             self.unscrubbed = true;
         }
         match self.replica.learner.apply(event) {
             Ok(true) => self.due.push(checkpoint_of(&self.replica.learner)),
             Ok(false) => {}
-            // What cannot be learnt as it stands in the log is folded again, and says so there.
+            // Folding the log again will report the error.
             Err(_) => self.replica.learner.mark_stale(),
         }
     }
@@ -301,7 +308,7 @@ impl QueueWriter {
         let begun = head.now.max(head.at);
         let mut at = begun;
         let live = &mut self.replica.live;
-        live.expire_until(at);
+        live.expire_at(at);
         self.largest = self.largest.max(live.config.max_payload.into());
         let largest = self.largest;
         let mut answers: Vec<Option<Result<Answer, Error>>> = calls.iter().map(|_| None).collect();
@@ -322,11 +329,12 @@ impl QueueWriter {
         let mut facts = RequestFacts::of(waiting, all_new, live, store, queue)?;
         live.seen_rewards = live.seen_rewards.or(facts.seen_rewards());
         let (mut writes, mut open): (Vec<EntryWrite>, Vec<PendingAnswer>) = Default::default();
-        // The first call of each key, and whether something came of it.
+        // The first call of each idempotency key, and whether it made an entry.
         let mut here: HashMap<&str, (usize, bool)> = HashMap::new();
-        // Calls that came again before the first was answered.
+        // Calls with the same key as an earlier call of this batch.
         let mut twins: Vec<(usize, usize)> = Vec::new();
-        // The last entry is taken in while the database writes its rows.
+        // Entries are applied one call late, so that the last one is applied while the database
+        // writes.
         let mut taken_in = 0;
         for (place, call) in calls.iter().enumerate() {
             if answers[place].is_some() {
@@ -336,7 +344,7 @@ impl QueueWriter {
                 twins.push((place, *first));
                 continue;
             }
-            take_in(&writes[taken_in..], live, &mut facts)?;
+            apply_writes(&writes[taken_in..], live, &mut facts)?;
             taken_in = writes.len();
             let desk = Decider { live, facts: &facts, at, clock, room: None };
             let decided = decided_within_limits(&desk, &call.request, store, queue, largest)?;
@@ -347,7 +355,7 @@ impl QueueWriter {
                     continue;
                 }
             };
-            // Whoever asks a queue in which there is nothing for them asks often, and would leave a row each time.
+            // Not remembered: reviewers poll empty queues often, and every poll would leave a row.
             let found_nothing = body.is_none() && matches!(call.request, Request::Claim { .. });
             if let Some(key) = call.idempotency.as_deref().filter(|_| !found_nothing) {
                 here.insert(key, (place, body.is_some()));
@@ -365,13 +373,13 @@ impl QueueWriter {
         if !writes.is_empty() {
             store.write(queue, batch, &writes, &[], begun)?;
         }
-        take_in(&writes[taken_in..], live, &mut facts)?;
+        apply_writes(&writes[taken_in..], live, &mut facts)?;
         name_items(store, queue, &mut open, &writes)?;
         let remembered: Vec<StoredAnswer> = open
             .iter()
             .filter_map(|open| {
                 let key = calls[open.at].idempotency.as_deref()?;
-                // A claim with the same key may have come before, and found nothing.
+                // The key may be known from an earlier claim that found nothing.
                 let (_, came_of_it) = *here.get(key).filter(|(first, _)| *first == open.at)?;
                 if !came_of_it && known.contains_key(key) {
                     return None;
@@ -395,7 +403,7 @@ impl QueueWriter {
         Ok(BatchDecision { answers, events, keys: !remembered.is_empty() })
     }
 
-    /// Makes it so, in the database and then in memory.
+    /// Commits in the database, then in memory.
     fn commit(&mut self, events: Vec<LogEvent>, batch: i64) -> Result<(), Error> {
         match self.store.commit() {
             Ok(()) => {
@@ -414,12 +422,12 @@ impl QueueWriter {
         }
     }
 
-    /// The clock is right, however far it jumped.
+    /// Believes the clock from now on, however far it jumped.
     pub(crate) fn trust_clock(&mut self) {
         self.clock = LogClock::default();
     }
 
-    /// What was seen of the clock was seen so many seconds earlier.
+    /// Pretends that the clock was last seen so many seconds earlier.
     #[cfg(test)]
     pub(crate) fn wait(&mut self, seconds: u32) {
         self.clock.wait(seconds);
@@ -431,17 +439,17 @@ impl QueueWriter {
     }
 }
 
-/// What calls come to.
+/// The decisions on the calls of one transaction.
 struct BatchDecision {
     answers: Vec<Result<Answer, Error>>,
-    /// What is to be so.
+    /// The entries to commit.
     events: Vec<LogEvent>,
-    /// Whether there are keys to be kept, also where nothing else is.
+    /// Whether idempotency keys were written, also without entries.
     keys: bool,
 }
 
-/// Takes entries in, and notes what those who are decided after them must know.
-fn take_in(writes: &[EntryWrite], live: &mut LiveQueue, facts: &mut RequestFacts) -> Result<(), Error> {
+/// Applies entries to the live queue, and notes what later decisions need of them.
+fn apply_writes(writes: &[EntryWrite], live: &mut LiveQueue, facts: &mut RequestFacts) -> Result<(), Error> {
     for write in writes {
         live.apply(&write.event)?;
         facts.note(&write.event, &write.keys, write.stands_from, live);
@@ -450,8 +458,9 @@ fn take_in(writes: &[EntryWrite], live: &mut LiveQueue, facts: &mut RequestFacts
     Ok(())
 }
 
-/// How many of these items, the first of them, have payloads of no more than so many bytes together: one at least, if there is one.
-fn how_many_fit(
+/// How many of the first items have payloads of at most `most` bytes together; at least one, if
+/// there are any.
+fn count_that_fit(
     store: &mut dyn Store,
     queue: i64,
     facts: &RequestFacts,
@@ -461,7 +470,7 @@ fn how_many_fit(
     let kept: HashMap<u64, u64> = store.payload_bytes(queue, items)?.into_iter().collect();
     let (mut total, mut fit) = (0, 0);
     for n in items {
-        // What came in by the same transaction is not in the table yet.
+        // Payloads written by the same transaction are not in the table yet.
         let new = facts.shown(*n).map(|payload| payload.len() as u64);
         total += new.or_else(|| kept.get(n).copied()).unwrap_or(0);
         if total > most && fit > 0 {
@@ -472,12 +481,12 @@ fn how_many_fit(
     Ok(fit)
 }
 
-/// A name that no other transaction has.
+/// A random number that identifies a transaction.
 fn name_of_batch() -> i64 {
     RandomState::new().hash_one(Instant::now()).cast_signed()
 }
 
-/// Whether a request speaks of verdicts that were given before.
+/// Whether a request refers to verdicts given before.
 fn needs_earlier_verdicts(request: &Request) -> bool {
     match request {
         Request::Undo { .. } | Request::Erase { .. } | Request::Configure(_) => true,
@@ -488,8 +497,8 @@ fn needs_earlier_verdicts(request: &Request) -> bool {
     }
 }
 
-/// Decides a request. A claim whose payloads are more than an answer may have is decided again for
-/// as many items as fit: among fewer there may be room for fewer random checks.
+/// Decides a request. A claim whose payloads are too large for an answer is decided again for as
+/// many items as fit, since fewer items have room for fewer random checks.
 fn decided_within_limits(
     desk: &Decider<'_>,
     request: &Request,
@@ -505,7 +514,7 @@ fn decided_within_limits(
             return Ok(decided);
         }
         let items: Vec<u64> = claims.iter().map(|claim| claim.n).collect();
-        let fit = how_many_fit(store, queue, facts, &items, MOST_BYTES)?;
+        let fit = count_that_fit(store, queue, facts, &items, MOST_BYTES)?;
         if fit == items.len() {
             return Ok(decided);
         }

@@ -1,4 +1,4 @@
-//! What a clerk lets others look at, between transactions.
+//! Reading through the queue writer, between transactions.
 
 use super::QueueWriter;
 use crate::Error;
@@ -8,7 +8,7 @@ use crate::request::{Call, Request};
 use crate::store::Store;
 
 impl QueueWriter {
-    /// Looks something up; once more over a new connection where the one there is was lost while nobody asked.
+    /// Looks something up, again over a new connection if the first was lost.
     pub(crate) fn look_up<T>(&mut self, look: impl Fn(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         match look(self) {
             Err(Error::Database(_)) => self.store.reconnect().and_then(|()| look(self)),
@@ -16,7 +16,7 @@ impl QueueWriter {
         }
     }
 
-    /// Refuses what would be refused if it were asked for now; nothing is done.
+    /// Fails as this request would fail now, without carrying it out.
     pub(crate) fn would(&mut self, request: Request) -> Result<(), Error> {
         let (at, call) = (self.now(), Call::new("", request));
         let live = &self.replica.live;
@@ -24,29 +24,29 @@ impl QueueWriter {
         Decider { live, facts: &facts, at, clock: None, room: None }.decide(&call.request).map(drop)
     }
 
-    /// The connection, between transactions.
+    /// The store, between transactions.
     pub(crate) fn store_to_read(&mut self) -> &mut dyn Store {
         self.store.as_mut()
     }
 
-    /// Shows the board as it is now: what was held for too long is free again, though nothing was written since.
+    /// Shows the live queue as of now, with ended leases removed.
     pub(crate) fn as_of_now<T>(&mut self, look: impl FnOnce(&LiveQueue, i64) -> T) -> T {
         let now = self.now().max(self.replica.live.at);
         let live = &mut self.replica.live;
-        live.expire_until(now);
+        live.expire_at(now);
         let seen = look(live, now);
-        // It is for the next entry to say so.
+        // Only the next entry removes them for good.
         live.rollback();
         seen
     }
 
-    /// The number of an item, by its id.
+    /// An item's number, by its id.
     pub(crate) fn number_of(&mut self, id: &str) -> Result<Option<u64>, Error> {
         Ok(self.store.find(self.queue, &[id.to_string()])?.pop().map(|(_, found)| found.n))
     }
 }
 
-/// The ids of items in the order in which they are named: a database gives them in its own.
+/// Number, id and payload of items, in the order of `items`.
 pub(crate) fn in_order(
     store: &mut dyn Store,
     queue: i64,

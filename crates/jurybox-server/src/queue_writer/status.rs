@@ -1,6 +1,6 @@
-//! What else is asked of a clerk: who has what, what was found, and housekeeping.
+//! The queue writer's other answers: status, leases, verdicts, export and clean-up.
 
-use super::{QueueWriter, how_many_fit};
+use super::{QueueWriter, count_that_fit};
 use crate::answers::{PendingAnswer, name_items};
 use crate::decide::RequestFacts;
 use crate::reads::{page, tag_names};
@@ -15,7 +15,7 @@ impl QueueWriter {
         queue.map(|queue| queue.name).ok_or(Error::Closed)
     }
 
-    /// How the queue stands.
+    /// The queue's configuration, counts, head and model.
     pub(crate) fn status(&mut self) -> Result<EmbeddedStatus, Error> {
         let (name, counts) = (self.name()?, self.counts());
         let replica = &self.replica;
@@ -31,8 +31,8 @@ impl QueueWriter {
         })
     }
 
-    /// What a reviewer holds, as it was given out: as many items as have so many bytes of payloads, the oldest claim first, and how many
-    /// more there are.
+    /// The items that a reviewer holds, oldest claim first, as many as have `most` bytes of
+    /// payloads together, and the number of items left out.
     pub(crate) fn held(&mut self, reviewer: &str, most: u64) -> Result<(Vec<ClaimedItem>, u64), Error> {
         let now = self.now();
         let live = &self.replica.live;
@@ -57,7 +57,7 @@ impl QueueWriter {
         }
         claims.sort_by_key(|claim| (claim.token, claim.n));
         let items: Vec<u64> = claims.iter().map(|claim| claim.n).collect();
-        let fit = how_many_fit(self.store.as_mut(), self.queue, &RequestFacts::default(), &items, most)?;
+        let fit = count_that_fit(self.store.as_mut(), self.queue, &RequestFacts::default(), &items, most)?;
         claims.truncate(fit);
         let mut open = [PendingAnswer { at: 0, answer: Answer::Claims { model: 0, claims, limited_by: None } }];
         name_items(self.store.as_mut(), self.queue, &mut open, &[])?;
@@ -67,7 +67,7 @@ impl QueueWriter {
         Ok((claims, (items.len() - fit) as u64))
     }
 
-    /// A reviewer's verdict on an item, the one that stands.
+    /// The id and reward of a reviewer's standing verdict on an item.
     pub(crate) fn last_verdict(
         &mut self,
         item: &str,
@@ -83,8 +83,8 @@ impl QueueWriter {
             .map(|row| (row.id, row.reward)))
     }
 
-    /// Items with all that was said of them.
-    pub(crate) fn exported(&mut self, after: u64, many: u64) -> Result<ExportPage, Error> {
+    /// One page of the export: items numbered `after + 1` to `after + many`, with their verdicts.
+    pub(crate) fn export_page(&mut self, after: u64, many: u64) -> Result<ExportPage, Error> {
         let queue = self.queue;
         let head = self.store.begin_reading(queue)?;
         let told = page(self.store.as_mut(), queue, head, after, many);
@@ -97,7 +97,8 @@ impl QueueWriter {
         tag_names(self.store.as_mut(), self.queue)
     }
 
-    /// Deletes what has reached its end by the time of the log: whoever looks once cannot know whether the clock is right.
+    /// Deletes expired payloads and remembered answers, by the log's time: one look at the clock
+    /// cannot tell whether the clock is right.
     pub(crate) fn tidy(&mut self) -> Result<(), Error> {
         tidy(self.store.as_mut(), false)
     }

@@ -92,7 +92,7 @@ impl Queue {
 impl Queue {
     /// What happened to the item of that number, newest first, so many entries at the most: each tells of this item alone. That it was kept for
     /// longer, or given back without a reason, is not among it.
-    pub fn happened_to(&self, n: u64, most: usize) -> Result<Vec<ActivityEntry>, Error> {
+    pub fn item_activity(&self, n: u64, most: usize) -> Result<Vec<ActivityEntry>, Error> {
         self.read_separately(|store, queue, head| {
             let (history, _) = set_up(store, queue, head.seq)?;
             let ids: HashMap<u64, String> = store.ids(queue, &[n])?.into_iter().collect();

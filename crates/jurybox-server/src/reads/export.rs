@@ -120,7 +120,7 @@ pub(crate) struct ItemRecord {
 
 impl Queue {
     /// Items with all that was said of them, after the one of that number, so many numbers further.
-    pub fn exported(&self, after: u64, many: u64) -> Result<ExportPage, Error> {
+    pub fn export_page(&self, after: u64, many: u64) -> Result<ExportPage, Error> {
         self.read_separately(|store, queue, head| page(store, queue, head, after, many))
     }
 

@@ -87,18 +87,18 @@ pub struct ExplainedItem {
 
 impl Queue {
     /// Free items in the order in which they would be given out by value, from one place on, and the model that says so.
-    pub fn ranked(&self, filter: Filter, from: usize, limit: usize) -> Result<(u64, Vec<ListedItem>), Error> {
+    pub fn ranked_items(&self, filter: Filter, from: usize, limit: usize) -> Result<(u64, Vec<ListedItem>), Error> {
         let (model, seen) = self.read(move |writer| {
             writer.as_of_now(|live, now| {
                 let model = live.ranking.as_ref().map_or(0, |ranking| ranking.model);
-                (model, ItemSnapshot::new(live, live.in_turn(&filter, from, limit), now))
+                (model, ItemSnapshot::new(live, live.free_items_in_order(&filter, from, limit), now))
             })
         })?;
         Ok((model, self.filled(&seen)?))
     }
 
     /// Items in the order in which they came, after the one of that number; erased ones are left out.
-    pub fn listed(&self, after: u64, limit: usize) -> Result<Vec<ListedItem>, Error> {
+    pub fn list_items(&self, after: u64, limit: usize) -> Result<Vec<ListedItem>, Error> {
         let seen = self.read(move |writer| {
             let now = writer.now();
             let live = &writer.replica.live;
@@ -118,9 +118,9 @@ impl Queue {
     }
 
     /// An item by its id, with the reasons for its place.
-    pub fn explained(&self, id: &str) -> Result<Option<ExplainedItem>, Error> {
+    pub fn explain_item(&self, id: &str) -> Result<Option<ExplainedItem>, Error> {
         let id = id.to_string();
-        self.read(move |writer| writer.look_up(|writer| writer.explained(&id)))?
+        self.read(move |writer| writer.look_up(|writer| writer.explain_item(&id)))?
     }
 }
 
@@ -185,7 +185,7 @@ impl ItemSnapshot {
 }
 
 impl QueueWriter {
-    fn explained(&mut self, id: &str) -> Result<Option<ExplainedItem>, Error> {
+    fn explain_item(&mut self, id: &str) -> Result<Option<ExplainedItem>, Error> {
         let Some(n) = self.number_of(id)? else { return Ok(None) };
         let now = self.now();
         let (live, queue) = (&self.replica.live, self.queue());

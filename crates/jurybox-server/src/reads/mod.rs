@@ -28,7 +28,7 @@ pub use drift_incidents::{DriftIncident, AlarmOnset};
 pub(crate) use read_pool::ReadPool;
 use read_pool::{ReadLength, ReadPermit};
 pub use report::{RandomCheckCounts, QueueReport, RewardMean, mean_of};
-pub(crate) use report::{CachedReport, found};
+pub(crate) use report::{CachedReport, queue_report};
 pub use sample::RewardBounds;
 pub use influence::EvaluatorInfluence;
 pub use recent::{OwnVerdict, Workload, SkippedItem, RecentVerdict};
@@ -93,7 +93,7 @@ impl Queue {
         read: impl FnOnce(&mut QueueWriter) -> T + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = std::sync::mpsc::channel();
-        self.peek(Box::new(move |writer| drop(reply.send(read(writer)))))?;
+        self.run_on_writer(Box::new(move |writer| drop(reply.send(read(writer)))))?;
         answer.recv().map_err(|_| Error::Closed)
     }
 }

@@ -76,7 +76,7 @@ impl Queue {
 
     /// What is known of each evaluator by a model, and by a sample of all items that came in: those that are still open were left by
     /// picking, and would say that evaluators who agree on what to pick differ. How much scores vary is taken from the last of them.
-    pub fn evaluated(&self, model: &RankingModel) -> Result<Vec<EvaluatorSummary>, Error> {
+    pub fn evaluator_summaries(&self, model: &RankingModel) -> Result<Vec<EvaluatorSummary>, Error> {
         let sampled = self.sampled(&model.config.evaluators)?;
         let mut evaluated = model.evaluators(&sampled.rows, &sampled.spreads);
         for of in evaluated.iter_mut().filter(|of| !of.alarms.is_empty()) {
@@ -101,7 +101,7 @@ impl Queue {
     /// The ids of the best free items as the queue is set up, and as they would be if it were set up differently, `k` of each: the
     /// log is folded again for that, apart from the queue, which goes on meanwhile.
     pub fn preview(&self, change: ConfigChange, k: usize) -> Result<(Vec<String>, Vec<String>), Error> {
-        let (_, now) = self.ranked(Filter::default(), 0, k)?;
+        let (_, now) = self.ranked_items(Filter::default(), 0, k)?;
         let _place = self.readers().place(ReadLength::Long)?;
         let (changed, mut store, queue, until, blocks, seated, since) = self.read(move |writer| {
             // What would be refused as a change is refused here.
@@ -155,7 +155,7 @@ impl RankingModel {
     }
 
     /// What is to be doubted of what it has learnt, in words.
-    pub fn doubts(&self) -> Vec<String> {
+    pub fn diagnostics(&self) -> Vec<String> {
         self.fitted.doubts().iter().map(ToString::to_string).collect()
     }
 }

@@ -135,7 +135,7 @@ impl Queue {
     }
 
     /// The last verdicts of a reviewer that stand, newest first; those that are very far back are not looked for.
-    pub fn own(&self, reviewer: &str, most: u64) -> Result<Vec<OwnVerdict>, Error> {
+    pub fn own_verdicts(&self, reviewer: &str, most: u64) -> Result<Vec<OwnVerdict>, Error> {
         const FAR: u64 = 20_000;
         self.read_separately(|store, queue, head| {
             store.own_verdicts(queue, reviewer, head.seq.saturating_sub(FAR), most)
@@ -143,7 +143,7 @@ impl Queue {
     }
 
     /// How many verdicts a reviewer has given since a time, in microseconds since 1970, that stand.
-    pub fn own_since(&self, reviewer: &str, since: i64) -> Result<u64, Error> {
+    pub fn own_verdicts_since(&self, reviewer: &str, since: i64) -> Result<u64, Error> {
         self.read_separately(|store, queue, head| {
             // Entries are in the order of their times: the last one before is found by halving.
             let (mut before, mut from) = (0, head.seq + 1);
@@ -157,7 +157,7 @@ impl Queue {
     }
 
     /// What waits and what is in hand: items due before one time, leases that end before another, in microseconds since 1970.
-    pub fn pulse(&self, due_before: i64, ends_before: i64) -> Result<Workload, Error> {
-        self.read(move |writer| writer.as_of_now(|live, _| live.pulse(due_before, ends_before)))
+    pub fn workload(&self, due_before: i64, ends_before: i64) -> Result<Workload, Error> {
+        self.read(move |writer| writer.as_of_now(|live, _| live.workload(due_before, ends_before)))
     }
 }

@@ -104,7 +104,7 @@ pub(crate) struct CachedReport {
 
 impl Queue {
     /// What has been found, against what picking otherwise would have.
-    pub fn found(&self) -> Result<QueueReport, Error> {
+    pub fn report(&self) -> Result<QueueReport, Error> {
         // One at a time, however many ask; and while nothing happens, nothing else can have been found.
         let mut last = self.last_found();
         let (_place, mut store) = self.long_read()?;
@@ -127,7 +127,7 @@ impl Queue {
 }
 
 /// What a queue has found, all of it as it is at one moment.
-pub(crate) fn found(store: &mut dyn Store, queue: i64) -> Result<QueueReport, Error> {
+pub(crate) fn queue_report(store: &mut dyn Store, queue: i64) -> Result<QueueReport, Error> {
     let head = store.begin_reading(queue)?;
     let found = read(store, queue, &head);
     store.rollback();
@@ -171,7 +171,7 @@ fn read(store: &mut dyn Store, queue: i64, head: &LogHead) -> Result<(QueueRepor
     if let Some(seen) = last {
         gathered.take(seen);
     }
-    let found = gathered.found(&config.evaluators);
+    let found = gathered.report(&config.evaluators);
     Ok((if config.reward.is_some() { found } else { found.without_scale() }, until))
 }
 

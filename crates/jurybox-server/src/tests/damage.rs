@@ -1,7 +1,7 @@
 //! "A copy is good when `verify` says so": every cell, row and page that is changed is found, but for those that are named here.
 
-use super::home::{Home, Kind, on_both};
-use super::life::{Life, config, verdict};
+use super::fixture::{Home, Kind, on_both};
+use super::random_life::{Life, config, verdict};
 use crate::store::sqlite::FILE;
 use crate::{QueueVerification, Config, Filter, NewItem, NewVerdict, Request, VerifyFrom, prove, rebuild, verify};
 use jurybox::toolbox::hash_number;

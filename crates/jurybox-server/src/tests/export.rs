@@ -1,6 +1,6 @@
 //! What a queue gives back, on both databases: every item with all that was said of it, page by page.
 
-use super::home::{Home, Kind, on_both};
+use super::fixture::{Home, Kind, on_both};
 use crate::{Answer, Call, ConfigChange, Config, ExportedItem, Filter, NewItem, NewVerdict, Request, Service, VerdictSource};
 use jurybox::Evaluators;
 use std::time::Duration;
@@ -60,7 +60,7 @@ fn everything_comes_back_page_by_page(kind: Kind) {
 
     let (mut items, mut next): (Vec<ExportedItem>, _) = (Vec::new(), Some(0));
     while let Some(after) = next {
-        let page = queue.exported(after, 2).unwrap();
+        let page = queue.export_page(after, 2).unwrap();
         assert_eq!(page.evaluators, ["a", "b"]);
         items.extend(page.items);
         next = page.next;
@@ -84,6 +84,6 @@ fn everything_comes_back_page_by_page(kind: Kind) {
 
     // A lower quorum decides what one has said, and no further verdict says so.
     ask(Request::Configure(ConfigChange { quorum: Some(1), ..ConfigChange::default() }));
-    let page = queue.exported(1, 1).unwrap();
+    let page = queue.export_page(1, 1).unwrap();
     assert_eq!((page.items[0].id.as_str(), page.items[0].reward), ("p1", Some(1.0)));
 }

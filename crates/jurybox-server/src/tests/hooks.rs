@@ -1,6 +1,6 @@
 //! Webhooks, as far as they are rows: one node at a time, and nothing that is noted of what was changed.
 
-use super::home::{Home, Kind, on_both};
+use super::fixture::{Home, Kind, on_both};
 use crate::{Call, ConfigChange, Config, Error, DeliveryOutcome, Request, Secret, PendingDelivery, Service};
 use jurybox::Evaluators;
 use std::time::Duration;

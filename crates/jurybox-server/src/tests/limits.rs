@@ -1,7 +1,7 @@
 //! Limits: how much one item, one answer and one reviewer may take.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config, verdict};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config, verdict};
 use crate::request::{Answer, ConfigChange, ClaimedItem, LimitedBy, MOST_BYTES, NewItem, Request};
 use crate::{Config, Filter, VerdictScale, verify};
 

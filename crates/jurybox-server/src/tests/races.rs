@@ -1,7 +1,7 @@
 //! Two nodes at the same moment: whoever comes first in the log is right, and the other sees it.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config};
 use crate::queue_writer::QueueWriter;
 use crate::{Answer, Call, Config, Error, Filter, NewItem, NewVerdict, Request};
 use std::sync::Barrier;

@@ -1,8 +1,8 @@
 //! Looking at a queue while it is served, on both databases: what is told is what is there, erased or not; and keys, and the end of
 //! a queue.
 
-use super::home::{Home, Kind, on_both};
-use super::life::verdict;
+use super::fixture::{Home, Kind, on_both};
+use super::random_life::verdict;
 use crate::{Answer, Call};
 use crate::{
     ConfigChange, Config, Error, Filter, Keyring, NewItem, NewKey, NewVerdict, Request, Role, Service, ItemState,
@@ -50,8 +50,8 @@ fn ids(listed: &[crate::ListedItem]) -> Vec<&str> {
 fn a_queue_is_shown_as_it_is(kind: Kind) {
     let home = Home::new(kind);
     let (_service, queue) = filled(&home);
-    assert_eq!(ids(&queue.ranked(Filter::default(), 0, 9).unwrap().1), ["gap", "high", "low"]);
-    assert_eq!(ids(&queue.ranked(Filter::default(), 1, 1).unwrap().1), ["high"]);
+    assert_eq!(ids(&queue.ranked_items(Filter::default(), 0, 9).unwrap().1), ["gap", "high", "low"]);
+    assert_eq!(ids(&queue.ranked_items(Filter::default(), 1, 1).unwrap().1), ["high"]);
     let claim = Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Filter::default() };
     let Answer::Claims { claims, .. } = queue.ask(Call::new("ann", claim)).unwrap() else { panic!() };
     assert_eq!(queue.held("ann").unwrap().0[0].item, "gap");
@@ -63,19 +63,19 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
         ..NewVerdict::default()
     };
     queue.ask(Call::new("bob", Request::Verdicts(vec![verdict]))).unwrap();
-    let listed = queue.listed(0, 9).unwrap();
+    let listed = queue.list_items(0, 9).unwrap();
     let stands: Vec<(&str, ItemState)> = listed.iter().map(|item| (item.id.as_str(), item.stands)).collect();
     assert_eq!(stands, [("low", ItemState::Pending), ("high", ItemState::Closed), ("gap", ItemState::Leased)]);
-    assert_eq!(ids(&queue.listed(1, 1).unwrap()), ["high"]);
-    let told = queue.explained("gap").unwrap().unwrap();
+    assert_eq!(ids(&queue.list_items(1, 1).unwrap()), ["high"]);
+    let told = queue.explain_item("gap").unwrap().unwrap();
     assert_eq!((told.item.value, told.item.scores), (Some(0.6), vec![Some(0.6), None]));
     assert_eq!(told.leases[0], ("ann".into(), claims[0].until));
     assert_eq!(told.contributions.unwrap().each, [0.6, 0.0]);
-    assert!(queue.explained("nobody").unwrap().is_none() && queue.explained("\0").unwrap().is_none());
+    assert!(queue.explain_item("nobody").unwrap().is_none() && queue.explain_item("\0").unwrap().is_none());
     // Of all three, one of which is decided.
-    let evaluated = queue.evaluated(&queue.model().unwrap()).unwrap();
+    let evaluated = queue.evaluator_summaries(&queue.model().unwrap()).unwrap();
     assert_eq!(evaluated[1].coverage, Some(2.0 / 3.0));
-    let found = queue.found().unwrap();
+    let found = queue.report().unwrap();
     assert_eq!((found.items, found.reviewed, found.found), (3, 1, 1.0));
     // Nobody had asked bob.
     assert_eq!((found.picked.items, found.unclaimed.items), (0, 1));
@@ -83,7 +83,7 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
 
     // What was erased is not told of, wherever it was.
     queue.ask(Call::new("ann", Request::Erase { items: vec!["high".into(), "gap".into()] })).unwrap();
-    assert_eq!(ids(&queue.listed(0, 9).unwrap()), ["low"]);
+    assert_eq!(ids(&queue.list_items(0, 9).unwrap()), ["low"]);
     // On a slow machine the queue may have been quiet for so long that this was written down.
     let settles = |event: &crate::ActivityEntry| event.kind == "settle";
     let activity: Vec<_> =
@@ -95,7 +95,7 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     let last = activity[4].seq;
     assert_eq!(queue.activity(last - 1, 1).unwrap()[0].seq, last);
     assert!(queue.activity(last, 9).unwrap().iter().all(settles));
-    let found = queue.found().unwrap();
+    let found = queue.report().unwrap();
     assert_eq!((found.items, found.reviewed, found.found), (1, 0, 0.0));
 }
 
@@ -112,7 +112,7 @@ fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
     let on =
         |id: &str, item: &str, token: u64| NewVerdict { token: Some(token), ..verdict(id, item, "ann", 1.0) };
     ask(Request::Verdicts(vec![on("v", "x", claims[0].token)]));
-    assert!(!queue.recent_verdicts(9).unwrap().0[0].seen && !queue.explained("x").unwrap().unwrap().verdicts[0].seen);
+    assert!(!queue.recent_verdicts(9).unwrap().0[0].seen && !queue.explain_item("x").unwrap().unwrap().verdicts[0].seen);
     let Answer::Undone { token, .. } = ask(Request::Undo { reviewer: "ann".into(), verdict: "v".into() })
     else {
         panic!()
@@ -123,23 +123,23 @@ fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
     let seen: Vec<(String, bool)> =
         queue.recent_verdicts(9).unwrap().0.into_iter().map(|work| (work.reviewer, work.seen)).collect();
     assert_eq!(seen, [("ann".to_string(), true), ("bob".to_string(), false)]);
-    let told = queue.explained("x").unwrap().unwrap();
+    let told = queue.explain_item("x").unwrap().unwrap();
     assert!(told.verdicts[0].seen);
     let exported: Vec<bool> =
-        queue.exported(0, 9).unwrap().items.iter().map(|item| item.verdicts[0].seen).collect();
+        queue.export_page(0, 9).unwrap().items.iter().map(|item| item.verdicts[0].seen).collect();
     assert_eq!(exported, [true, false]);
     let kinds =
-        |n: u64| -> Vec<&str> { queue.happened_to(n, 20).unwrap().iter().map(|one| one.kind).collect() };
+        |n: u64| -> Vec<&str> { queue.item_activity(n, 20).unwrap().iter().map(|one| one.kind).collect() };
     assert_eq!(kinds(told.item.n), ["verdicts", "undo", "verdicts", "claim", "items", "items"]);
     assert_eq!(kinds(2), ["verdicts", "release", "claim", "items"]);
-    let activity = queue.happened_to(told.item.n, 20).unwrap();
+    let activity = queue.item_activity(told.item.n, 20).unwrap();
     assert!(activity.iter().all(|one| one.items == ["x"]), "each tells of this item alone");
     assert_eq!((activity[0].verdicts[0].0.as_str(), activity[1].undone.as_deref()), ("w", Some("v")));
-    assert_eq!(queue.happened_to(told.item.n, 2).unwrap().len(), 2);
+    assert_eq!(queue.item_activity(told.item.n, 2).unwrap().len(), 2);
     // A revision comes after it too.
     let again = NewVerdict { revises: Some("z".into()), ..verdict("z2", "y", "bob", 1.0) };
     ask(Request::Verdicts(vec![again]));
-    assert!(queue.explained("y").unwrap().unwrap().verdicts[0].seen);
+    assert!(queue.explain_item("y").unwrap().unwrap().verdicts[0].seen);
 }
 
 fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
@@ -162,8 +162,8 @@ fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
     let undo = |id: &str, who: &str| ask(Request::Undo { reviewer: who.into(), verdict: id.into() });
     let seen = || {
         let recent_verdicts: Vec<bool> = queue.recent_verdicts(9).unwrap().0.iter().map(|work| work.seen).collect();
-        let exported = queue.exported(0, 9).unwrap().items.remove(0).verdicts.remove(0).seen;
-        let explained = queue.explained("x").unwrap().unwrap().verdicts[0].seen;
+        let exported = queue.export_page(0, 9).unwrap().items.remove(0).verdicts.remove(0).seen;
+        let explained = queue.explain_item("x").unwrap().unwrap().verdicts[0].seen;
         assert_eq!((recent_verdicts, explained), (vec![exported], exported));
         exported
     };
@@ -236,7 +236,7 @@ fn a_report_counts_what_a_lower_quorum_decided(kind: Kind) {
     claim(&queue, "ann", 2);
     say(&queue, vec![verdict("a", "i3", "ann", 1.0), verdict("b", "i2", "ann", 0.0)]);
     let told = |queue: &crate::Queue| {
-        let found = queue.found().unwrap();
+        let found = queue.report().unwrap();
         (found.reviewed, found.found, found.picked.items)
     };
     assert_eq!(told(&queue), (0, 0.0, 0), "one of two has spoken");
@@ -270,7 +270,7 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     let leases = Request::Release { reviewer: "ann".into(), items: vec!["i28".into()] };
     queue.ask(Call::new("ann", leases)).unwrap();
     say(&queue, vec![verdict("d", "i28", "ann", 0.0)]);
-    let found = queue.found().unwrap();
+    let found = queue.report().unwrap();
     let random_checks = crate::RandomCheckCounts { items: 10, decided: 1, waiting: 7, closed: 1, erased: 1 };
     assert_eq!((found.random_checks, found.items, found.reviewed, found.found), (random_checks, 29, 3, 2.0));
     assert_eq!((found.picked.items, found.unclaimed.items, found.random.items), (2, 0, 1));
@@ -281,7 +281,7 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     queue
         .ask(Call::new("ann", Request::Configure(ConfigChange { reward: Some(None), ..ConfigChange::default() })))
         .unwrap();
-    let found = queue.found().unwrap();
+    let found = queue.report().unwrap();
     assert!(found.missed.is_none() && found.random.mean.is_none(), "{found:?}");
     assert!(found.unknown.unwrap().contains("scale"), "{found:?}");
     let picked = found.picked.mean.unwrap();
@@ -306,7 +306,7 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
         &queue,
         vec![verdict("a", "i19", "ann", 1.0), verdict("b", "i18", "ann", 1.0), verdict("g", "g", "ann", 1.0)],
     );
-    let found = queue.found().unwrap();
+    let found = queue.report().unwrap();
     assert_eq!((found.reviewed, found.found, found.golden), (2, 2.0, 1));
     // What is in somebody's hands has not come back.
     assert_eq!((found.picked.items, found.released, found.picked.mean.unwrap().mean), (2, 0, 1.0));
@@ -319,23 +319,23 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
     queue
         .ask(Call::new("ann", Request::Release { reviewer: "ann".into(), items: vec!["h".into()] }))
         .unwrap();
-    let found = queue.found().unwrap();
+    let found = queue.report().unwrap();
     assert_eq!((found.picked.items, found.released, found.found), (2, 6, 2.0));
     let picked = found.picked.mean.unwrap();
     assert!(picked.mean.is_nan() && picked.low < 0.25 && picked.high == 1.0, "{picked:?}");
     // Somebody else decides one of them.
     say(&queue, vec![verdict("c", "i17", "bob", 0.0)]);
-    let found = queue.found().unwrap();
+    let found = queue.report().unwrap();
     assert_eq!((found.released, found.picked.items, found.unclaimed.items), (5, 3, 0));
     // A rule closes another: no person has decided it. And what nobody was given was not picked.
     say(&queue, vec![NewVerdict { source: crate::VerdictSource::Automatic, ..verdict("d", "i16", "rule", 0.0) }]);
     say(&queue, vec![verdict("e", "i0", "bob", 0.0)]);
-    let found = queue.found().unwrap();
+    let found = queue.report().unwrap();
     assert_eq!((found.released, found.picked.items, found.unclaimed.items), (5, 3, 1));
     // Where two must look, one that waits for the second is not decided.
     queue.ask(Call::new("ann", Request::Configure(ConfigChange { quorum: Some(2), ..ConfigChange::default() }))).unwrap();
     say(&queue, vec![verdict("f", "i11", "ann", 0.0)]);
-    assert_eq!(queue.found().unwrap().released, 6);
+    assert_eq!(queue.report().unwrap().released, 6);
 }
 
 /// Two evaluators that have nothing to do with each other still have nothing, once the best by both are gone.
@@ -348,7 +348,7 @@ fn who_says_the_same_is_asked_of_all_that_came_in(kind: Kind) {
     queue.ask(Call::new("ann", Request::Items(items))).unwrap();
     let verdicts = claim(&queue, "ann", 200).into_iter();
     say(&queue, verdicts.map(|one| verdict(&one.item, &one.item, "ann", 1.0)).collect());
-    let evaluated = queue.evaluated(&queue.model().unwrap()).unwrap();
+    let evaluated = queue.evaluator_summaries(&queue.model().unwrap()).unwrap();
     let (with, r) = evaluated[0].closest.clone().unwrap();
     assert!(with == "b" && r.abs() < 1e-9, "{r}");
 }
@@ -359,10 +359,10 @@ fn a_preview_is_what_the_change_then_does(kind: Kind) {
     let change = ConfigChange { evaluators: Some(Evaluators::new(["b"]).unwrap()), ..ConfigChange::default() };
     let (now, then) = queue.preview(change.clone(), 2).unwrap();
     assert_eq!((now, &then), (vec!["gap".into(), "high".into()], &vec!["low".to_string(), "high".into()]));
-    assert_eq!(queue.standing().unwrap().config, config(), "nothing has changed");
+    assert_eq!(queue.status().unwrap().config, config(), "nothing has changed");
     queue.ask(Call::new("ann", Request::Configure(change))).unwrap();
     let patience = std::time::Instant::now();
-    while ids(&queue.ranked(Filter::default(), 0, 2).unwrap().1) != then {
+    while ids(&queue.ranked_items(Filter::default(), 0, 2).unwrap().1) != then {
         assert!(patience.elapsed() < Duration::from_mins(1), "it is never ranked anew");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -453,7 +453,7 @@ fn a_queue_that_is_deleted_leaves_nothing(kind: Kind) {
     assert!(matches!(late, Err(Error::Closed | Error::NoQueue { .. })), "{late:?}");
     assert_eq!(service.names().unwrap(), ["other"]);
     let again = service.create("q", &config()).unwrap();
-    assert_eq!(again.standing().unwrap().counts.items, 0);
+    assert_eq!(again.status().unwrap().counts.items, 0);
     while home.change("UPDATE deleted_queues SET queue = queue") > 0 {
         std::thread::sleep(Duration::from_millis(10));
     }

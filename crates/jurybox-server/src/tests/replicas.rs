@@ -1,7 +1,7 @@
 //! However a log is cut and by whatever way it comes, the same replica comes of it, byte for byte.
 
-use super::home::Kind;
-use super::life::{Life, config};
+use super::fixture::Kind;
+use super::random_life::{Life, config};
 use crate::live_queue::LiveQueue;
 use crate::live_queue::score_blocks::{FREE, OPEN};
 use crate::queue_writer::QueueWriter;

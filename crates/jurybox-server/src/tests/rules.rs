@@ -1,7 +1,7 @@
 //! The rules of the desk, one by one.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config, verdict};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config, verdict};
 use crate::request::{Answer, Call, ConfigChange, NewItem, NewVerdict, Request};
 use crate::{Config, QueueMode, Error, Filter, VerdictSource};
 use jurybox::Evaluators;

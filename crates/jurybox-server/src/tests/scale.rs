@@ -1,7 +1,7 @@
 //! Scales of rewards, evaluators that are muted, weights that are fixed: on a live queue, and proved afterwards.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config};
 use crate::request::{Answer, ConfigChange, NewItem, NewVerdict, Request};
 use crate::{Config, Error, Filter, VerdictScale, Service};
 use jurybox::Evaluators;
@@ -136,7 +136,7 @@ fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
 }
 
 fn the_report_goes_by_the_scale(kind: Kind) {
-    let home = super::home::Home::new(kind);
+    let home = super::fixture::Home::new(kind);
     let service = Service::open(home.place.clone(), Duration::from_secs(5)).unwrap();
     let config = Config { reward: Some(scale()), random_check_rate: 1.0, undo_seconds: 0, ..simple() };
     let queue = service.create("desk", &config).unwrap();
@@ -155,7 +155,7 @@ fn the_report_goes_by_the_scale(kind: Kind) {
         ..NewVerdict::default()
     };
     queue.ask(crate::Call::new("t", Request::Verdicts((0..20).map(verdict).collect()))).unwrap();
-    let found = queue.found().unwrap();
+    let found = queue.report().unwrap();
     assert_eq!((found.scale.low, found.scale.high), (0.0, 10.0));
     // Nothing but zeros was found, and what is left may all the same be worth ten each.
     assert_eq!(found.missed.unwrap().high, 200.0);

@@ -1,7 +1,7 @@
 //! Claims of an earlier program, which learnt by other rules: neither proved nor false. And programs that a later one has overtaken.
 
-use super::home::{Home, Kind, on_both, tell};
-use super::life::{Life, config, verdict};
+use super::fixture::{Home, Kind, on_both, tell};
+use super::random_life::{Life, config, verdict};
 use crate::request::{Answer, Call, NewItem, Request};
 use crate::store::schema::{RULES, VERSION};
 use crate::{ConfigChange, QueueVerification, Config, Error, Filter, Service, verify};

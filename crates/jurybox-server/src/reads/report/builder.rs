@@ -202,7 +202,7 @@ impl ReportBuilder {
         }
     }
 
-    pub(super) fn found(self, evaluators: &Evaluators) -> QueueReport {
+    pub(super) fn report(self, evaluators: &Evaluators) -> QueueReport {
         let scale = self.scale;
         let came: u64 = self.strata.iter().map(|stratum| stratum.came).sum();
         let items = came - self.erased;

@@ -95,7 +95,7 @@ fn live(world: &World, seed: u64, rounds: usize) -> (QueueReport, f64, f64) {
             gathered.take(item.seen);
         }
     }
-    (gathered.found(&Evaluators::new(["a"]).unwrap()), missed, all / (200.0 * rounds as f64))
+    (gathered.report(&Evaluators::new(["a"]).unwrap()), missed, all / (200.0 * rounds as f64))
 }
 
 /// In how many worlds the intervals hold what was missed, and the mean of all; and how wide the first are on average.
@@ -173,7 +173,7 @@ fn there_is_no_single_number_for_what_nobody_has_looked_at() {
     let found = |arrivals: &[(f64, u64, u64)], taken: Vec<ReportItem>| {
         let mut gathered = ReportBuilder::of(arrivals);
         taken.into_iter().for_each(|seen| gathered.take(seen));
-        let found = gathered.found(&evaluators);
+        let found = gathered.report(&evaluators);
         (found.random.mean.unwrap(), found.missed.unwrap())
     };
     let nine = || (0..9).map(|_| seen(Some(1.0), Some(0.0)));
@@ -191,11 +191,11 @@ fn there_is_no_single_number_for_what_nobody_has_looked_at() {
 #[test]
 fn nothing_is_said_where_nothing_was_drawn_or_decided() {
     let evaluators = Evaluators::new(["a"]).unwrap();
-    let found = ReportBuilder::of(&[(0.0, 10, 10)]).found(&evaluators);
+    let found = ReportBuilder::of(&[(0.0, 10, 10)]).report(&evaluators);
     assert!(found.missed.is_none() && found.unknown.unwrap().contains("audit_rate"), "{found:?}");
     let mut gathered = ReportBuilder::of(&[(0.5, 10, 10)]);
     gathered.take(seen(Some(0.5), None));
-    let found = gathered.found(&evaluators);
+    let found = gathered.report(&evaluators);
     assert!(found.missed.is_none() && found.unknown.unwrap().contains("decided"), "{found:?}");
     assert_eq!(found.random_checks, RandomCheckCounts { items: 1, waiting: 1, ..RandomCheckCounts::default() });
 }
@@ -204,7 +204,7 @@ fn nothing_is_said_where_nothing_was_drawn_or_decided() {
 fn all_drawn_and_decided_leaves_nothing_to_be_missed() {
     let mut gathered = ReportBuilder::of(&[(1.0, 3, 3)]);
     (0..3).for_each(|_| gathered.take(seen(Some(1.0), Some(1.0))));
-    let missed = gathered.found(&Evaluators::new(["a"]).unwrap()).missed.unwrap();
+    let missed = gathered.report(&Evaluators::new(["a"]).unwrap()).missed.unwrap();
     assert_eq!((missed.low, missed.mean, missed.high), (0.0, 0.0, 0.0));
 }
 
@@ -214,7 +214,7 @@ fn while_drawn_items_wait_there_are_ends_and_no_single_number() {
         let mut gathered = ReportBuilder::of(&[(0.1, 300, 300)]);
         (0..29).for_each(|at| gathered.take(seen(Some(0.1), Some(f64::from(u8::from(at < 3))))));
         gathered.take(seen(Some(0.1), (!waits).then_some(0.0)));
-        let found = gathered.found(&Evaluators::new(["a"]).unwrap());
+        let found = gathered.report(&Evaluators::new(["a"]).unwrap());
         (found.missed.unwrap(), found.random.mean.unwrap())
     };
     let (missed, random) = found(false);
@@ -231,7 +231,7 @@ fn the_scale_is_what_was_seen() {
     (0..96).for_each(|_| gathered.take(seen(Some(0.05), Some(0.0))));
     gathered.take(seen(None, Some(100.0)));
     gathered.scale.take_in(100.0);
-    let found = gathered.found(&Evaluators::new(["a"]).unwrap());
+    let found = gathered.report(&Evaluators::new(["a"]).unwrap());
     assert_eq!(found.scale, RewardBounds { low: 0.0, high: 100.0 });
     let missed = found.missed.unwrap();
     assert!(missed.low == 0.0 && missed.high > 9000.0 && missed.high < 10_000.0, "{missed:?}");
@@ -247,7 +247,7 @@ fn picks_are_held_against_drawn_ones() {
     }
     (0..360).for_each(|at| gathered.take(seen(None, Some(f64::from(u8::from(at % 4 > 0))))));
     (0..40).for_each(|_| gathered.take(ReportItem { asked: false, ..seen(None, Some(1.0)) }));
-    let found = gathered.found(&Evaluators::new(["a"]).unwrap());
+    let found = gathered.report(&Evaluators::new(["a"]).unwrap());
     assert_eq!((found.reviewed, found.found), (500, 320.0));
     assert_eq!((found.random.items, found.random.mean.unwrap().mean), (100, 0.1));
     assert_eq!((found.picked.items, found.picked.mean.unwrap().mean), (360, 0.75));

@@ -242,7 +242,7 @@ impl Postgres {
         let session = self.session().map_err(|failure| failure.to_error())?;
         let prepared: HashMap<String, Statement> =
             held_back.iter().map(|said| (said.sql.clone(), session.prepared[&said.sql].clone())).collect();
-        let under_way = session.line.set_off(|client| async move {
+        let under_way = session.line.start(|client| async move {
             let mut futures: Vec<_> = before.into_iter().map(arrival).collect();
             futures.extend(held_back.iter().map(|said| query(&client, &prepared, said)));
             in_order(futures).await.map(|_| Vec::new())

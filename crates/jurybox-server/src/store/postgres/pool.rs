@@ -148,7 +148,7 @@ mod tests {
         assert!(matches!(at_once(&pool, Purpose::Read), Err(Error::Busy(_))));
         let writes: Vec<_> = (0..3).map(|_| at_once(&pool, Purpose::Write).unwrap()).collect();
         let error = at_once(&pool, Purpose::Write).err().unwrap();
-        assert!(error.is_passing() && error.to_string().contains("6 connections"), "{error}");
+        assert!(error.is_transient() && error.to_string().contains("6 connections"), "{error}");
         assert_eq!(long[0].connection, Some(7), "the one that is there comes first");
         drop((long, short, writes));
         assert_eq!(held(&pool.state).used, [0; 3]);

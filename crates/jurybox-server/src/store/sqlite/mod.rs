@@ -429,7 +429,7 @@ mod tests {
         store.connection.execute_batch("PRAGMA max_page_count = 1").unwrap();
         let grow = "INSERT INTO payloads(queue, n, body) VALUES (1, 1, hex(zeroblob(100000)))";
         let error = store.execute(grow, []).unwrap_err();
-        assert_eq!((error.code(), error.is_passing()), ("disk_full", true), "{error}");
+        assert_eq!((error.code(), error.is_transient()), ("disk_full", true), "{error}");
         let error = store.execute("INSERT INTO nothing VALUES (1)", []).unwrap_err();
         assert_eq!(error.code(), "database");
         assert!(!folder.path().join("jurybox.room").exists());

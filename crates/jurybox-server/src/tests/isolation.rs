@@ -1,6 +1,6 @@
 //! What happens to one queue happens to no other: queues that are deleted and made anew, that cannot be read, whose clerk stops.
 
-use super::home::{Home, Kind, on_both};
+use super::fixture::{Home, Kind, on_both};
 use crate::queue_writer::QueueWriter;
 use crate::pg_connection::Address;
 use crate::store::postgres::Postgres;
@@ -59,11 +59,11 @@ fn a_queue_made_anew_is_another_whoever_still_asks_the_old_one(kind: Kind) {
             let evaluators = if turn % 2 == 0 { &one[..] } else { &three[..] };
             let queue = service.create("p", &of(evaluators)).unwrap();
             let names: Vec<String> =
-                queue.standing().unwrap().config.evaluators.names().map(String::from).collect();
+                queue.status().unwrap().config.evaluators.names().map(String::from).collect();
             assert_eq!(names, evaluators);
             if let Some(old) = last.replace(queue) {
                 let old: crate::Queue = old;
-                assert!(old.standing().is_err(), "its clerk has stopped for good");
+                assert!(old.status().is_err(), "its clerk has stopped for good");
             }
             std::thread::sleep(Duration::from_millis(20));
             service.delete("p").unwrap();
@@ -108,8 +108,8 @@ fn a_clerk_that_stops_takes_no_other_along(kind: Kind) {
     let queue = service.create("q", &of(&["a"])).unwrap();
     let other = service.create("other", &of(&["a"])).unwrap();
     assert!(service.troubles().is_empty());
-    queue.peek(Box::new(|_| panic!("out of its depth"))).unwrap();
-    while !matches!(queue.standing(), Err(Error::Stopped(_))) {
+    queue.run_on_writer(Box::new(|_| panic!("out of its depth"))).unwrap();
+    while !matches!(queue.status(), Err(Error::Stopped(_))) {
         std::thread::yield_now();
     }
     let error = service.queue("q").err().expect("it is left alone for a while");
@@ -118,7 +118,7 @@ fn a_clerk_that_stops_takes_no_other_along(kind: Kind) {
     other.ask(Call::new("intake", Request::Items(vec![item("x", &["a"])]))).unwrap();
     service.create("third", &of(&["a"])).unwrap();
     service.delete("q").unwrap();
-    service.create("q", &of(&["a"])).unwrap().standing().unwrap();
+    service.create("q", &of(&["a"])).unwrap().status().unwrap();
 }
 
 fn what_has_had_its_time_is_deleted_while_a_queue_is_served(kind: Kind) {
@@ -139,7 +139,7 @@ fn what_has_had_its_time_is_deleted_while_a_queue_is_served(kind: Kind) {
             let queue = writer.queue();
             drop(tell.send(writer.store_to_read().shown(queue, &[1])));
         };
-        queue.peek(Box::new(look)).unwrap();
+        queue.run_on_writer(Box::new(look)).unwrap();
         if told.recv().unwrap().unwrap()[0].2.is_none() {
             break;
         }
@@ -169,7 +169,7 @@ fn a_full_disk_is_a_trouble_until_there_is_room(kind: Kind) {
     assert!(!full());
     *fault.lock().unwrap() = Some(Fault::DiskFull);
     let error = add("y").unwrap_err();
-    assert_eq!((error.code(), error.is_passing()), ("disk_full", true), "{error}");
+    assert_eq!((error.code(), error.is_transient()), ("disk_full", true), "{error}");
     assert!(full());
     // What writes nothing is answered, and is no proof of room.
     let nothing = Request::Release { reviewer: "ann".into(), items: Vec::new() };

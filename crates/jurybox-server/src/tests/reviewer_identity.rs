@@ -1,7 +1,7 @@
 //! Who judged is learnt with what was said: by nobody where several decide together, or where somebody else had the last word.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config, verdict};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config, verdict};
 use crate::{Answer, ConfigChange, Config, Filter, NewItem, NewVerdict, Request, VerdictScale, VerdictSource};
 use jurybox::options::Fraction;
 use jurybox::{Reviewer, Standing};

@@ -1,7 +1,7 @@
 //! What goes wrong with machines: refused with a clear error or waited out, and nothing is lost.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config};
 use crate::store::schema;
 use crate::store::sqlite::{FILE, Sqlite};
 use crate::monitor::ExpiryCleanup;

@@ -1,7 +1,7 @@
 //! Many callers at once: whatever they do, the records hold.
 
-use super::home::{Home, Kind, on_both};
-use super::life::config;
+use super::fixture::{Home, Kind, on_both};
+use super::random_life::config;
 use crate::{Answer, Call, ConfigChange, Config, Error, Filter, NewItem, NewVerdict, Request, Service};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
@@ -19,7 +19,7 @@ fn call(queue: &crate::Queue, caller: u64, turns: u64) {
     let reviewer = format!("r{caller}");
     let ask = |request| queue.ask(Call::new(&reviewer, request));
     for turn in 0.. {
-        if turn >= turns && queue.standing().unwrap().rankings > 4 {
+        if turn >= turns && queue.status().unwrap().rankings > 4 {
             break;
         }
         let draw = |what: u64, below: u64| hash_number(caller * 1000 + what, turn) % below;
@@ -92,7 +92,7 @@ fn whatever_many_callers_do_at_once_every_claim_is_exact(kind: Kind) {
             scope.spawn(move || call(&queue, caller, 60));
         }
     });
-    let standing = queue.standing().unwrap();
+    let standing = queue.status().unwrap();
     assert!(standing.rankings > 2, "{standing:?}");
     assert_eq!(standing.mismatches, 0);
     let checked = crate::verify(&home.place).unwrap().remove(0);

@@ -1,7 +1,7 @@
 //! A queue that has just begun, is small, or is quiet.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config, verdict};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config, verdict};
 use crate::queue_writer::QueueWriter;
 use crate::request::{Answer, Call, NewItem, NewVerdict, Request};
 use crate::store::Store;
@@ -154,7 +154,7 @@ fn many_items_that_come_at_once_are_ranked_before_the_first_claim(kind: Kind) {
 }
 
 fn a_served_queue_gives_the_best_of_a_handful_at_once(kind: Kind) {
-    let home = super::home::Home::new(kind);
+    let home = super::fixture::Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
     let queue = service.create("q", &quiet()).unwrap();
     let mut best = Vec::new();

@@ -1,6 +1,6 @@
 //! The work of the last while as pages show it, on both databases: notes beside verdicts, a reviewer's own, what waits.
 
-use super::home::{Home, Kind, on_both};
+use super::fixture::{Home, Kind, on_both};
 use crate::{Answer, Call, Config, Filter, NewItem, NewVerdict, Queue, Request, Service};
 use jurybox::Evaluators;
 use std::time::Duration;
@@ -50,20 +50,20 @@ fn a_note_stands_beside_its_verdict_until_the_item_is_erased(kind: Kind) {
     let (_service, queue) = filled(&home);
     say(&queue, "v1", "x", "ann", Some("seen it before"));
     say(&queue, "v2", "y", "ann", None);
-    let told = queue.explained("x").unwrap().unwrap();
+    let told = queue.explain_item("x").unwrap().unwrap();
     assert_eq!(told.verdicts[0].note.as_deref(), Some("seen it before"));
-    assert_eq!(queue.explained("y").unwrap().unwrap().verdicts[0].note, None);
-    let own = queue.own("ann", 20).unwrap();
+    assert_eq!(queue.explain_item("y").unwrap().unwrap().verdicts[0].note, None);
+    let own = queue.own_verdicts("ann", 20).unwrap();
     let notes: Vec<(&str, Option<&str>)> =
         own.iter().map(|own| (own.item.as_str(), own.note.as_deref())).collect();
     assert_eq!(notes, [("y", None), ("x", Some("seen it before"))]);
-    assert!(own[0].undo_until > own[0].at && queue.own("bob", 20).unwrap().is_empty());
+    assert!(own[0].undo_until > own[0].at && queue.own_verdicts("bob", 20).unwrap().is_empty());
     // Counted since a time, to the entry.
-    let since = |who: &str, at: i64| queue.own_since(who, at).unwrap();
+    let since = |who: &str, at: i64| queue.own_verdicts_since(who, at).unwrap();
     assert_eq!([since("ann", 0), since("ann", own[1].at), since("ann", own[0].at)], [2, 2, 1]);
     assert_eq!([since("ann", own[0].at + 1), since("ann", i64::MAX), since("bob", 0)], [0, 0, 0]);
     queue.ask(Call::new("ann", Request::Erase { items: vec!["x".into()] })).unwrap();
-    assert_eq!(queue.own("ann", 20).unwrap().len(), 1);
+    assert_eq!(queue.own_verdicts("ann", 20).unwrap().len(), 1);
     assert_eq!(home.change("DELETE FROM notes"), 0);
 }
 
@@ -92,15 +92,15 @@ fn work_is_told_in_order_with_its_times(kind: Kind) {
 fn what_waits_is_known_by_its_age_and_its_date(kind: Kind) {
     let home = Home::new(kind);
     let (_service, queue) = filled(&home);
-    let arrived = queue.listed(0, 1).unwrap()[0].arrived;
-    let pulse = queue.pulse(1000, i64::MAX).unwrap();
+    let arrived = queue.list_items(0, 1).unwrap()[0].arrived;
+    let pulse = queue.workload(1000, i64::MAX).unwrap();
     assert_eq!((pulse.oldest, pulse.due, pulse.ending), (Some(arrived), 1, 0));
     assert!(pulse.since > 0 && pulse.since <= arrived);
     let claim = Request::Claim { reviewer: "ann".into(), k: Some(3), filter: Filter::default() };
     queue.ask(Call::new("ann", claim)).unwrap();
-    let pulse = queue.pulse(i64::MAX, i64::MAX).unwrap();
+    let pulse = queue.workload(i64::MAX, i64::MAX).unwrap();
     assert_eq!((pulse.oldest, pulse.due, pulse.ending), (None, 2, 3));
-    assert_eq!(queue.pulse(0, 0).unwrap().ending, 0);
+    assert_eq!(queue.workload(0, 0).unwrap().ending, 0);
 }
 
 fn what_was_drawn_on_arrival_is_known_whoever_took_it_and_why(kind: Kind) {

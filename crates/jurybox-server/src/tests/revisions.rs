@@ -1,7 +1,7 @@
 //! Second thoughts: verdicts given again, tokens of others, fewer reviewers than before, clocks set right, items erased.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config};
 use crate::queue_writer::QueueWriter;
 use crate::store::{sql, sqlite::FILE};
 use crate::{Answer, Call, ConfigChange, Config, Error, Filter, NewItem, NewVerdict, StoreLocation, Request};
@@ -142,7 +142,7 @@ fn a_verdict_taken_back_says_nothing_when_the_log_is_folded_again(kind: Kind) {
     let mut life = plain(kind, 2);
     let say = |life: &mut Life, id: &str, reviewer: &str, reward: f64, revises: Option<&str>| {
         let revises = revises.map(String::from);
-        let verdict = NewVerdict { revises, ..super::life::verdict(id, "x79", reviewer, reward) };
+        let verdict = NewVerdict { revises, ..super::random_life::verdict(id, "x79", reviewer, reward) };
         match life.ask(Request::Verdicts(vec![verdict])).unwrap() {
             Answer::Verdicts { accepted: 1, .. } => {}
             other => panic!("{other:?}"),
@@ -175,7 +175,7 @@ fn fewer_reviewers_have_the_last_word_when_the_log_is_folded_again(kind: Kind) {
         [("t1", "ann", 1.0, None), ("t2", "bob", 1.0, None), ("t3", "ann", 0.0, Some("t1"))]
     {
         let revises = revises.map(String::from);
-        let verdict = NewVerdict { revises, ..super::life::verdict(id, "x79", reviewer, reward) };
+        let verdict = NewVerdict { revises, ..super::random_life::verdict(id, "x79", reviewer, reward) };
         let answer = life.ask(Request::Verdicts(vec![verdict])).unwrap();
         assert!(matches!(answer, Answer::Verdicts { accepted: 1, .. }), "{answer:?}");
     }

@@ -1,7 +1,7 @@
 //! How much of what is claimed is audits: the share that was set, however few items a claim asks for.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config};
 use crate::{Answer, QueueVerification, Config, Filter, NewItem, Request, verify};
 
 on_both!(audits_are_their_share_of_what_is_claimed_however_few_at_a_time);

@@ -1,7 +1,7 @@
 //! The checker must be able to say no: each of these is a lie that it has to find, and to name.
 
-use super::home::{Home, Kind, on_both};
-use super::life::{Life, config, verdict};
+use super::fixture::{Home, Kind, on_both};
+use super::random_life::{Life, config, verdict};
 use crate::store::sqlite::FILE;
 use crate::{ConfigChange, QueueVerification, Config, Filter, Request, VerdictScale, rebuild, verify};
 use std::time::Duration;

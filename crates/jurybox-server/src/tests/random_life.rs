@@ -1,6 +1,6 @@
 //! A random life of a queue: items, claims, verdicts, revisions, evaluators that come and go, leases that run out.
 
-use super::home::{Home, Kind};
+use super::fixture::{Home, Kind};
 use crate::StoreLocation;
 use crate::queue_writer::QueueWriter;
 use crate::pg_connection::Address;

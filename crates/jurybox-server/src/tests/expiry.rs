@@ -1,7 +1,7 @@
 //! What time and others do while nobody asks: leases that run out, and a file that is deleted.
 
-use super::home::{Home, Kind, on_both};
-use super::life::{Life, config};
+use super::fixture::{Home, Kind, on_both};
+use super::random_life::{Life, config};
 use crate::store::sqlite::FILE;
 use crate::{Call, Error, Filter, NewItem, Request, Service};
 use std::time::Duration;
@@ -21,8 +21,8 @@ fn a_lease_that_ran_out_is_in_nobodys_hands_though_nothing_has_happened_since(ki
         let counts = life.writer.counts();
         (counts.pending, counts.leased)
     };
-    let in_turn = |life: &mut Life| life.writer.as_of_now(|live, _| live.in_turn(&Filter::default(), 0, 9));
-    let oldest = |life: &mut Life| life.writer.as_of_now(|live, _| live.pulse(0, 0).oldest.is_some());
+    let in_turn = |life: &mut Life| life.writer.as_of_now(|live, _| live.free_items_in_order(&Filter::default(), 0, 9));
+    let oldest = |life: &mut Life| life.writer.as_of_now(|live, _| live.workload(0, 0).oldest.is_some());
     let before = life.writer.replica.live.to_bytes();
     assert_eq!((counts(&mut life), in_turn(&mut life)), ((0, 3), vec![]));
     assert!(!oldest(&mut life));

@@ -19,14 +19,14 @@ macro_rules! on_both {
         mod sqlite {
             $(#[test]
             fn $name() {
-                super::$name(crate::tests::home::Kind::Sqlite);
+                super::$name(crate::tests::fixture::Kind::Sqlite);
             })*
         }
         mod postgres {
             $(#[test]
             #[ignore = "needs PostgreSQL: scripts/postgres run cargo test -p jurybox-server postgres -- --ignored"]
             fn $name() {
-                super::$name(crate::tests::home::Kind::Postgres);
+                super::$name(crate::tests::fixture::Kind::Postgres);
             })*
         }
     };

@@ -1,9 +1,9 @@
 //! Figures of a report that could flatter, and do not.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config, verdict};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config, verdict};
 use crate::live_queue::Filter;
-use crate::reads::{QueueReport, found};
+use crate::reads::{QueueReport, queue_report};
 use crate::{ConfigChange, Config, NewItem, Request, VerdictScale};
 
 on_both!(
@@ -29,7 +29,7 @@ fn items(many: u32, tag: Option<&str>) -> Request {
 }
 
 fn reported(life: &Life) -> QueueReport {
-    found(life.writer.another_store(crate::store::Purpose::Write).unwrap().as_mut(), life.writer.queue())
+    queue_report(life.writer.another_store(crate::store::Purpose::Write).unwrap().as_mut(), life.writer.queue())
         .unwrap()
 }
 

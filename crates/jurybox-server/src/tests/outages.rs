@@ -1,7 +1,7 @@
 //! A PostgreSQL that goes away, and commits that nobody answers: real ones, over lines that are really cut.
 
-use super::home::{Home, Kind, asked, tell};
-use super::life::config;
+use super::fixture::{Home, Kind, asked, tell};
+use super::random_life::config;
 use super::proxy::{Commit, Proxy};
 use crate::queue_writer::QueueWriter;
 use crate::pg_connection::Address;
@@ -133,14 +133,14 @@ mod postgres {
         let mut refused = 0;
         for turn in 0..8 {
             let error = queue.ask(Call::new("test", items(100 + turn, 101 + turn))).unwrap_err();
-            assert!(error.is_passing() && error.to_string().contains("nothing was changed"), "{error}");
+            assert!(error.is_transient() && error.to_string().contains("nothing was changed"), "{error}");
             refused += 1;
         }
         assert!(Service::open(&place, Duration::ZERO).is_err_and(|error| matches!(error, Error::Open(_))));
         proxy.up();
         let began = Instant::now();
         while let Err(error) = queue.ask(Call::new("test", items(200, 201))) {
-            assert!(error.is_passing() && began.elapsed() < Duration::from_secs(30), "{error}");
+            assert!(error.is_transient() && began.elapsed() < Duration::from_secs(30), "{error}");
             std::thread::sleep(Duration::from_millis(50));
         }
         assert_eq!(refused, 8);
@@ -182,13 +182,13 @@ mod postgres {
         };
         let (busy, idle) = (open(), open());
         busy.1.ask(Call::new("test", items(0, 6))).unwrap();
-        let there = busy.1.standing().unwrap();
+        let there = busy.1.status().unwrap();
         let began = Instant::now();
-        while idle.1.standing().unwrap().head < there.head {
+        while idle.1.status().unwrap().head < there.head {
             assert!(began.elapsed() < Duration::from_mins(1), "it never looked");
             std::thread::sleep(Duration::from_millis(20));
         }
-        assert_eq!(idle.1.standing().unwrap().counts, there.counts);
+        assert_eq!(idle.1.status().unwrap().counts, there.counts);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is said of evaluators that change: how much they add now and added then, and since when there is an alarm.
 
-use super::home::{Home, Kind, on_both};
+use super::fixture::{Home, Kind, on_both};
 use crate::{Call, Config, EvaluatorSummary, NewItem, DriftIncident, Queue, Request, Service};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
@@ -57,9 +57,9 @@ impl Rounds<'_> {
 fn evaluated(queue: &Queue) -> Vec<EvaluatorSummary> {
     let patience = Instant::now();
     loop {
-        let (head, model) = (queue.standing().unwrap().head, queue.model().unwrap());
+        let (head, model) = (queue.status().unwrap().head, queue.model().unwrap());
         if model.model == head {
-            return queue.evaluated(&model).unwrap();
+            return queue.evaluator_summaries(&model).unwrap();
         }
         assert!(patience.elapsed() < Duration::from_mins(1), "it is never ranked anew");
         std::thread::sleep(Duration::from_millis(20));
@@ -91,7 +91,7 @@ fn the_time_of_an_alarm_stays(kind: Kind) {
     let mut rounds = Rounds { queue: &queue, sent: 0 };
     (0..5).for_each(|_| rounds.send_eight(1.0));
     assert!(evaluated(&queue).iter().all(|of| of.alarms.is_empty() && of.raised.is_empty()));
-    let quiet = queue.standing().unwrap().head;
+    let quiet = queue.status().unwrap().head;
     let (mut raised, mut later) = (None, 0);
     // How many seconds go by before it is noticed depends on the machine; what is asked is what is said afterwards.
     for _ in 0..30 {
@@ -105,7 +105,7 @@ fn the_time_of_an_alarm_stays(kind: Kind) {
         }
     }
     let raised = raised.expect("an evaluator that is eight times as noisy is noticed");
-    let head = queue.standing().unwrap().head;
+    let head = queue.status().unwrap().head;
     assert!(quiet < raised.entry && raised.entry < head && raised.since <= raised.at, "{raised:?}");
     let of = evaluated(&queue).swap_remove(0);
     assert_eq!(of.changed_since(), Some(raised.since));

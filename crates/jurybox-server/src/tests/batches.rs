@@ -1,7 +1,7 @@
 //! Calls of one transaction that get in each other's way: ids and keys that come twice, and one that the database does not take.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config, verdict};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config, verdict};
 use crate::{Answer, Call, Config, Error, Filter, NewItem, NewVerdict, Rejected, Request};
 
 on_both!(
@@ -74,7 +74,7 @@ fn what_the_tables_do_not_take_fails_alone(kind: Kind) {
     let answers = life.writer.answer(&[items(), claim("bob"), given]);
     assert!(matches!(&answers[0], Ok(Answer::Items { accepted: 1, .. })), "{answers:?}");
     assert!(
-        matches!(&answers[1], Err(error @ Error::Contradiction(_)) if !error.is_passing()),
+        matches!(&answers[1], Err(error @ Error::Contradiction(_)) if !error.is_transient()),
         "{answers:?}"
     );
     assert!(matches!(&answers[2], Ok(Answer::Verdicts { accepted: 1, .. })), "{answers:?}");

@@ -1,7 +1,7 @@
 //! Items that are taken for new because so many before them were, on both databases: what is there already is found all the same.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config, verdict};
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config, verdict};
 use crate::config::QueueMode;
 use crate::{Answer, Call, ConfigChange, Config, NewItem, Request};
 

@@ -1,7 +1,7 @@
 //! Records that are kept: old ones opened, copies made and put back, damage told.
 
-use super::home::{Home, Kind, asked, on_both, tell};
-use super::life::{Life, config};
+use super::fixture::{Home, Kind, asked, on_both, tell};
+use super::random_life::{Life, config};
 use crate::store::schema;
 use crate::store::sqlite::{FILE, Sqlite};
 use crate::{EmbeddedQueue, Error, StoreLocation, backup, rebuild, restore, verify};
@@ -447,7 +447,7 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     life.ask(close).unwrap();
     let head = life.writer.replica.live.seq;
     let was = verify(&life.home.place).unwrap();
-    let exported = life.writer.exported(0, 1000).unwrap();
+    let exported = life.writer.export_page(0, 1000).unwrap();
     let before = life.writer.replica.live.at + 1;
     let empty = archive(&life.home, before, Some("other")).unwrap_err();
     assert!(empty.to_string().contains("no items"), "{empty}");
@@ -465,7 +465,7 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     assert!(left.len() == 1 && left[0].queue == "other" && left[0].is_ok(), "{left:#?}");
     assert_eq!(life.home.change("UPDATE verdicts SET i = i"), 0);
     let mut desk = EmbeddedQueue::open(to.as_path(), Some("q"), Duration::ZERO).unwrap();
-    let again = desk.exported(0, 1000).unwrap();
+    let again = desk.export_page(0, 1000).unwrap();
     assert_eq!(format!("{:?}", again.items), format!("{:?}", exported.items));
     // Whoever had it open is told that it is gone.
     assert!(matches!(

@@ -1,7 +1,7 @@
 //! The log at a glance says what the whole entries say, of the first few items.
 
-use super::home::{Home, Kind, on_both};
-use super::life::verdict;
+use super::fixture::{Home, Kind, on_both};
+use super::random_life::verdict;
 use crate::{Answer, Call, ConfigChange, Config, Filter, ActivityEntry, NewItem, Request, Service};
 use jurybox::Evaluators;
 use std::time::Duration;

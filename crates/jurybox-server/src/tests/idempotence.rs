@@ -1,6 +1,6 @@
 //! What comes again changes nothing; and whoever looks does not keep others waiting.
 
-use super::home::{Home, Kind, on_both};
+use super::fixture::{Home, Kind, on_both};
 use crate::{Answer, Call, Config, NewItem, Queue, Request, Service};
 use jurybox::Evaluators;
 use serde_json::json;
@@ -27,7 +27,7 @@ fn item(id: &str, score: f64, payload: Option<crate::Json>) -> NewItem {
 fn sent(queue: &Queue, items: Vec<NewItem>) -> (u64, u64, u64, u64) {
     let answer = queue.ask(Call::new("intake", Request::Items(items))).unwrap();
     let Answer::Items { accepted, updated, unchanged, .. } = answer else { panic!("{answer:?}") };
-    (accepted, updated, unchanged, queue.standing().unwrap().head)
+    (accepted, updated, unchanged, queue.status().unwrap().head)
 }
 
 fn an_item_that_comes_again_is_no_entry(kind: Kind) {
@@ -41,12 +41,12 @@ fn an_item_that_comes_again_is_no_entry(kind: Kind) {
     // Within one request as well: there and back is two changes.
     let (one, two) = (item("x", 0.5, told("one")), item("x", 0.5, told("two")));
     assert_eq!(sent(&queue, vec![two.clone(), one, two]), (0, 2, 1, 4));
-    assert_eq!(queue.explained("x").unwrap().unwrap().payload, told("two"));
+    assert_eq!(queue.explain_item("x").unwrap().unwrap().payload, told("two"));
     // Fields stay in the order in which they first came; in another order they are the same.
     let ordered = |text: &str| Some(serde_json::from_str(text).unwrap());
     assert_eq!(sent(&queue, vec![item("z", 0.5, ordered(r#"{"title":"t","a":1}"#))]), (1, 0, 0, 5));
     assert_eq!(sent(&queue, vec![item("z", 0.5, ordered(r#"{"a":1,"title":"t"}"#))]), (0, 0, 1, 5));
-    let told_of_z = queue.explained("z").unwrap().unwrap().payload.unwrap();
+    let told_of_z = queue.explain_item("z").unwrap().unwrap().payload.unwrap();
     assert_eq!(told_of_z.to_string(), r#"{"title":"t","a":1}"#);
     let new = item("y", 0.1, told("y"));
     assert_eq!(sent(&queue, vec![new.clone(), new.clone()]), (1, 0, 1, 6));
@@ -76,7 +76,7 @@ fn the_log_is_read_while_the_clerk_is_busy(kind: Kind) {
     assert_eq!(queue.activity(0, 9).unwrap().len(), 2);
     // The clerk does something else until it is let go.
     let ((let_go, wait), (told, tell)) = (channel::<()>(), channel());
-    queue.peek(Box::new(move |_| wait.recv().unwrap_or_default())).unwrap();
+    queue.run_on_writer(Box::new(move |_| wait.recv().unwrap_or_default())).unwrap();
     let reader = queue.clone();
     let reading = std::thread::spawn(move || told.send(reader.activity(0, 9).unwrap().len()));
     let read = tell.recv_timeout(Duration::from_secs(30));
