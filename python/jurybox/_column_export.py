@@ -1,4 +1,4 @@
-"""What the columns of frames hold, and their cells as arrays that can cross the border."""
+"""Columns of frames as arrays that the compiled part can read."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from ._arrays import number
 from ._errors import Error
 
 
-#: What `infer_dtype` calls the cells of a column of objects that are numbers.
+#: Results of pandas' `infer_dtype` for object columns of numbers.
 _OF_NUMBERS = ("floating", "integer", "mixed-integer-float", "decimal")
 
-#: So many cells of a column cross the border as text at a time.
+#: Rows that are converted to text at a time.
 PIECE = 1 << 14
 
-#: A cell of what can be no score, whatever it says: a date, a list.
+#: Placeholder for cells that cannot be scores, such as dates and lists.
 NO_SCORE = "no score"
 
 
 def pandas_first(series: Any) -> tuple[Any, Any]:
-    """The first cells of a column for whoever judges it by them: numbers and flags as they are, the others as text."""
+    """The first cells of a column, for deciding its role: numbers and flags unchanged, the rest
+    as text."""
     kind = getattr(series.dtype, "kind", "O")
     if series.dtype == object:
         return _objects(series)
@@ -35,12 +36,12 @@ def pandas_first(series: Any) -> tuple[Any, Any]:
         return [NO_SCORE] * len(series), None
     try:
         return [readable(cell_text(cell)) for cell in series.tolist()], None
-    except UnicodeDecodeError:  # pyarrow keeps it, and has not looked; whoever asks for it hears of it
+    except UnicodeDecodeError:  # the text is not UTF-8; an error only if the column is used
         return [NO_SCORE] * len(series), None
 
 
 def _objects(series: Any) -> tuple[Any, Any]:
-    """The cells of a column of objects: flags as flags and numbers as numbers where they all are, otherwise text."""
+    """The cells of an object column as flags or numbers if all are such, otherwise as text."""
     from pandas.api.types import infer_dtype
 
     kind, cells = infer_dtype(series, skipna=True), series.to_numpy()
@@ -55,7 +56,7 @@ def _objects(series: Any) -> tuple[Any, Any]:
 
 
 class Text:
-    """A column as text, some thousand cells at a time: the strings of all rows at once would be a second column of them."""
+    """A column converted to text piece by piece, so that not all strings exist at once."""
 
     def __init__(self, series: Any) -> None:
         self.series = series
@@ -77,7 +78,7 @@ def _pieces(series: Any) -> Iterator[list[Any]]:
 
 
 def _not_text(series: Any, at: int) -> Error:
-    """The error of a column of pyarrow's whose bytes are no text, in a row from that one on."""
+    """The error for the first cell from row ``at`` on that is not UTF-8."""
     row = next((row for row in range(at, len(series)) if not _is_text(series.iloc[row : row + 1])), at) + 1
     message = f"row {row}, column `{series.name}`: not valid UTF-8; where it is written in another encoding, decode it first, or leave the column out"
     return Error(message, code="not-utf8", column=str(series.name), row=row)
@@ -92,7 +93,7 @@ def _is_text(series: Any) -> bool:
 
 
 def _numbers_or_text(series: Any) -> Any:
-    """Objects as numbers, where they all are; otherwise as CSV would have them."""
+    """An object column as numbers if all cells are numbers, otherwise as text."""
     made = np.empty(len(series), dtype=np.float64)
     for at, piece in enumerate(_pieces(series)):
         try:
@@ -103,7 +104,8 @@ def _numbers_or_text(series: Any) -> Any:
 
 
 def whole_objects(cells: Any) -> tuple[Any, Any]:
-    """The whole numbers of a column of objects, with what is missing among them; nothing where some are others."""
+    """An object column of whole numbers, with a mask of missing cells; ``(None, None)`` if it
+    holds anything else."""
     missing = np.array([cell_text(cell) is None for cell in cells], dtype=bool)
     there = [0 if gone else cell for cell, gone in zip(cells, missing, strict=True)]
     if not all(isinstance(cell, (int, np.integer)) and not isinstance(cell, bool) and abs(int(cell)) < 1 << 63 for cell in there):
@@ -117,7 +119,7 @@ def pandas_numeric(dtype: Any) -> bool | None:
     categories = getattr(dtype, "categories", None)
     if categories is not None:
         return pandas_numeric(categories.dtype)
-    # Timestamps of pyarrow have a kind of their own, decimals are objects to numpy.
+    # pyarrow's timestamps have their own kind, and its decimals are objects to numpy.
     if getattr(dtype, "kind", "O") in "fiub":
         return True
     arrow = getattr(dtype, "pyarrow_dtype", None)
@@ -125,7 +127,7 @@ def pandas_numeric(dtype: Any) -> bool | None:
 
 
 def pandas_numbers(series: Any, name: str) -> tuple[Any, Any]:
-    """A column of scores or rewards: an array in one piece, and what is missing."""
+    """A column of scores or rewards as a contiguous array, and a mask of missing cells or None."""
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
         return in_one_piece(series.to_numpy()), None
@@ -133,7 +135,7 @@ def pandas_numbers(series: Any, name: str) -> tuple[Any, Any]:
         try:
             return in_one_piece(series.to_numpy(dtype="float64", na_value=np.nan)), None
         except TypeError:
-            pass  # categories, which know no na_value
+            pass  # categories, which do not accept na_value
     if getattr(dtype, "kind", "O") in "mMc" and len(series):
         cell = series.iloc[0]
         raise Error(f"row 1, column `{name}`: {cell!r} is not a number", code="not-a-number", column=name, row=1, value=cell)
@@ -141,7 +143,7 @@ def pandas_numbers(series: Any, name: str) -> tuple[Any, Any]:
 
 
 def pandas_key(series: Any) -> tuple[Any, Any]:
-    """A column that names items, rounds or groups: whole numbers as they are, everything else as text."""
+    """A column of item, round or group names: whole numbers unchanged, everything else as text."""
     kind = getattr(series.dtype, "kind", "O")
     if kind in "iu" and isinstance(series.dtype, np.dtype):
         return in_one_piece(series.to_numpy()), None
@@ -155,10 +157,11 @@ def pandas_key(series: Any) -> tuple[Any, Any]:
 
 
 def _strings_of_arrow(series: Any) -> Any:
-    """The strings of a column that pyarrow keeps for pandas, as a table that streams them where they lie; none where they are in pieces."""
+    """The strings of a pandas column stored by pyarrow, as a table that streams them without a
+    copy; None unless stored in one chunk."""
     import pandas as pd
 
-    # Of no rows there is no piece either.
+    # A column without rows has no chunk.
     if not len(series) or not isinstance(series.array, pd.arrays.ArrowExtensionArray):
         return None
     import pyarrow as pa
@@ -169,8 +172,9 @@ def _strings_of_arrow(series: Any) -> Any:
 
 
 def within_its_bytes(table: Any) -> Any:
-    """The same table of pyarrow's, if its columns keep within their own memory: how long that is only pyarrow knows, which follows them wherever
-    they lead when it takes rows. Whether text is text is looked at where it crosses the border: what does not cross need not be."""
+    """The pyarrow table, unless a column points outside its own memory, which is an error. Only
+    pyarrow knows how long that memory is. Whether text is UTF-8 is checked later, and only in
+    columns that are used."""
     import pyarrow as pa
 
     for name, column in zip(table.schema.names, table.columns, strict=True):
@@ -184,7 +188,7 @@ def within_its_bytes(table: Any) -> Any:
 
 
 def _as_bytes(array: Any) -> Any:
-    """The same array, where it is text, as the bytes that it is made of."""
+    """A text array as the bytes it consists of; other arrays unchanged."""
     import pyarrow as pa
 
     bytes_of = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}.get(array.type)
@@ -198,7 +202,8 @@ def _fixed_width(kind: Any) -> bool:
 
 
 def pandas_bystander(series: Any) -> tuple[Any, Any]:
-    """A column that is only written out: flags as flags, numbers as numbers, everything else as text."""
+    """A column that is only written to output: flags and numbers unchanged, everything else as
+    text."""
     if getattr(series.dtype, "kind", "O") != "b":
         return pandas_key(series)
     if isinstance(series.dtype, np.dtype):
@@ -207,7 +212,7 @@ def pandas_bystander(series: Any) -> tuple[Any, Any]:
 
 
 def readable(text: str | None) -> str | None:
-    """The same text, with what is no whole letter written out: columns that are only looked at need not be written as UTF-8."""
+    """The text with lone surrogates escaped, for columns that are only looked at."""
     return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -215,7 +220,7 @@ def cell_text(cell: Any) -> str | None:
     if isinstance(cell, str):
         return cell
     as_py = getattr(cell, "as_py", None)
-    if callable(as_py):  # a scalar of pyarrow
+    if callable(as_py):  # a pyarrow scalar
         return cell_text(as_py())
     if cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell):
         return None
@@ -228,7 +233,8 @@ def cell_text(cell: Any) -> str | None:
 
 
 def in_one_piece(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The same numbers in one piece, aligned, in this machine's order of bytes, of a width that Arrow has; copied only if need be."""
+    """The array contiguous, aligned, in native byte order and of a width that Arrow has; copied
+    only if necessary."""
     if array.dtype.kind == "b":
         array = array.view(np.uint8)
     elif array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
@@ -248,7 +254,7 @@ def arrow_numeric(kind: Any) -> bool | None:
 
 
 def arrow_looked_at(kind: Any) -> bool:
-    """Whether the cells of a column of pyarrow's may be scores; of all others the type says enough."""
+    """Whether a pyarrow column of this type may hold scores."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):

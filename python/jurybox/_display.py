@@ -1,4 +1,4 @@
-"""Results that show themselves: reports, replays and juries, as text and in notebooks."""
+"""Reports, replays, prevalence estimates and juries as text, as pages and in notebooks."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ __all__ = ["Prevalence", "Replay", "Report"]
 
 
 class _Document:
-    """A document for programs, which is a page for people."""
+    """A JSON document together with its page and its text form."""
 
     def __init__(self, document: dict[str, Any], page: str, text: str) -> None:
         self._document, self._page, self._text = document, page, text
 
     @property
     def warnings(self) -> list[str]:
-        """What a person should know before believing any of it."""
+        """Problems to know before relying on the result."""
         return list(self._document["warnings"])
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole document, as the command's ``--json`` prints it."""
+        """The whole document, as the command prints it with ``--json``."""
         copied: dict[str, Any] = json.loads(json.dumps(self._document))
         return copied
 
     def to_json(self) -> str:
-        """The same as text."""
+        """The document as JSON text."""
         return json.dumps(self._document, indent=2)
 
     def to_html(self) -> str:
-        """A page of its own, that loads nothing and runs nothing."""
+        """The page: self-contained HTML without scripts."""
         return self._page
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the page, or the document where the name ends in ``.json``."""
+        """Writes the page, or the document if the name ends in ``.json``."""
         name = os.fspath(path)
         text = self.to_json() if name.endswith(".json") else self._page
         with open(name, "w", encoding="utf-8") as file:
@@ -62,29 +62,31 @@ class _Document:
 
 
 class Report(_Document):
-    """Which evaluators to trust; made by `jurybox.report`."""
+    """Which evaluators to trust. Made by `jurybox.report`."""
 
     @property
     def evaluators(self) -> list[dict[str, Any]]:
-        """What is known of each evaluator: name, weight, gain, noise, correlation and more."""
+        """The figures of each evaluator: name, weight, gain, noise, correlation and more."""
         return list(self.to_dict()["evaluators"])
 
 
 class Replay(_Document):
-    """What each policy would have earned; made by `jurybox.replay`."""
+    """What each policy would have found in a history. Made by `jurybox.replay`."""
 
     def __init__(self, document: dict[str, Any], page: str, text: str, picture: str | None = None) -> None:
         super().__init__(document, page, text)
         self._picture = picture
 
     def to_svg(self) -> str:
-        """A picture of what was found against labels; there is none of estimates from a log."""
+        """A drawing of what was found against the number of labels. Estimates from a log have
+        none."""
         if self._picture is None:
             raise Error("there is no picture of estimates from a log: see to_html()", code="svg")
         return self._picture
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the page, the document where the name ends in ``.json``, or the picture where it ends in ``.svg``."""
+        """Writes the page, the document if the name ends in ``.json``, or the drawing if it ends
+        in ``.svg``."""
         if not os.fspath(path).endswith(".svg"):
             return super().save(path)
         with open(path, "w", encoding="utf-8") as file:
@@ -92,29 +94,30 @@ class Replay(_Document):
 
     @property
     def policies(self) -> list[dict[str, Any]]:
-        """One entry per policy: its name, what a pick was worth, and with which interval."""
+        """One entry per policy: its name, its mean reward per pick, and the interval."""
         return list(self.to_dict()["policies"])
 
 
 class Prevalence(_Document):
-    """The mean reward of all rows, by period and group; made by `jurybox.prevalence`."""
+    """The mean reward of all rows, by period and group. Made by `jurybox.prevalence`."""
 
     def __init__(self, document: dict[str, Any], text: str) -> None:
         super().__init__(document, prevalence_page(document), text)
 
     @property
     def all(self) -> dict[str, Any]:
-        """All rows together: ``rows``, ``labelled``, ``mean`` with ``low`` and ``high`` (95%), whether they can be ``trusted``, and more."""
+        """The estimate for all rows: ``rows``, ``labelled``, ``mean`` with ``low`` and ``high``
+        (95%), whether the interval is ``reliable``, and more."""
         return dict(self.to_dict()["all"])
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """The same for each ``period`` and ``group``, in their order; empty where nothing is told apart."""
+        """The estimates by ``period`` and ``group``, in order; empty if there are neither."""
         return list(self.to_dict()["lines"])
 
 
 def prevalence_page(document: dict[str, Any]) -> str:
-    """What the command's table shows, as a page."""
+    """The text table as a page."""
     names = [name for name in (document["period"], document["by"]) if name is not None]
 
     def figure(value: float | None) -> str:
@@ -145,12 +148,13 @@ def prevalence_page(document: dict[str, Any]) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text from outside for a page: what a terminal would act on is written out, since notebooks are shown there, too."""
+    """Text from outside for a page: HTML is escaped, and so are control characters, because
+    terminals show notebooks too."""
     return html.escape(_core.printable(text, False))
 
 
 def framed(page: str, height: int = 640) -> str:
-    """A whole page inside a cell: in a frame of its own, so that neither's style touches the other."""
+    """A page for a notebook cell, in an iframe so that styles stay separate."""
     return (
         f'<iframe srcdoc="{html.escape(page, quote=True)}" sandbox="" '
         f'style="width:100%;height:{height}px;border:0" title="Jurybox"></iframe>'
@@ -164,7 +168,7 @@ def jury_text(jury: Jury) -> str:
 
 
 def jury_html(jury: Jury) -> str:
-    """What a jury has learnt, as a table."""
+    """A table of the evaluators' weights, with alarms."""
     fitted, seen = jury.fit(), jury.seen
     weights = _weights(fitted)
     largest = max((abs(weight) for weight in weights.values()), default=0.0) or 1.0
@@ -199,7 +203,7 @@ def _weights(fitted: Fitted) -> dict[str, float]:
 
 
 def rows_text(rows: Rows, most: int = 20) -> str:
-    """A table for the terminal."""
+    """The first rows as a text table."""
     cells = [[_cell(row[name]) for name in rows.columns] for row in rows.head(most).to_dicts()]
     names = [_core.printable(name, False) for name in rows.columns]
     widths = [max([len(name), *(len(row[at]) for row in cells)]) for at, name in enumerate(names)]

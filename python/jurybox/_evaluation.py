@@ -1,4 +1,4 @@
-"""`replay` and `report`: what policies would have earned, and whom to trust."""
+"""`replay` and `report`: what policies would have found, and which evaluators to trust."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._states import read
 from ._tables import table_source
 
 
-#: Ways to replay, and what each has no use for.
+#: Arguments of `replay` that exclude others.
 NOT_TOGETHER = {
     "probability": ("pool", "folds", "reuse"),
     "pool": ("round", "items", "rounds", "folds", "reuse"),
@@ -61,30 +61,34 @@ def replay(
     threads: int | None = None,
     progress: bool | Watch | None = None,
 ) -> Replay:
-    """What each policy would have earned on a history of scores and rewards: ``jurybox replay``.
+    """The reward that each policy would have found in a history: ``jurybox replay``.
 
-    A row is looked at at most once in a run: a reward that was learnt is never also counted as found. Rows are shuffled and dealt out
-    in rounds, or come in their own rounds with ``round``, or lie in one ``pool`` until they are picked, or are ranked out of fold with
-    ``folds``. With ``probability``, the column with the logged probability of each pick, what policies would have earned is estimated
-    from what the log looked at.
+    In a run each row is reviewed at most once, so that a learnt reward is never also counted as
+    found. Rows are shuffled and dealt into rounds. With ``round`` they keep their own rounds; with
+    ``pool`` they wait until they are picked; with ``folds`` they are ranked out of fold. With
+    ``probability``, the column with each row's logged probability, rewards are estimated from the
+    reviewed rows of the log.
 
-    With ``id``, it is items that are looked at once: one that comes again, scored anew, has the reward that it had.
+    With ``id``, each item is reviewed once: when it comes again with new scores, its reward is
+    known.
 
     Parameters
     ----------
     data : as for `rank`
     reward : the column of rewards
-    label : what words in it are worth, such as ``{"remove": 1, "keep": 0}``
-    items, k, rounds, runs, seed : the size of a round, the picks of it, how many rounds, how many runs, the seed of every draw
-    budget : labels of a run in a pool; 200 where it is not said
-    reuse : let rows come back, which flatters whoever remembers
-    policies : to try, each once, in a list or in one text with commas; differences are to the first
-    context : columns that say which group an item belongs to, such as its language, for policies whose weights may differ by group; those of
-        a state are known
-    state : a jury that has learnt already, or several, by name or in a list; they go on learning
-    weights : fixed weights by name to try beside the policies
-    reward_range : the least and the greatest that a reward can be, for what a log did not look at
-    picks : a file to write every pick to; with ``probability``, every row with each policy's probability for it
+    label : rewards of words in that column, such as ``{"remove": 1, "keep": 0}``
+    items, k, rounds, runs, seed : items in a round, picks in a round, rounds, runs, seed of all
+        draws
+    budget : labels of a run with ``pool``; by default 200
+    reuse : let rows come back; this favours policies that remember them
+    policies : to compare, in a list or in one text with commas; differences are to the first
+    context : columns that name an item's group, such as its language, for policies whose weights
+        differ by group; those of a state are known
+    state : a trained jury, or several by name or in a list; they continue learning
+    weights : fixed weights by name to compare with the policies
+    reward_range : the lowest and highest possible reward, for rows of a log that were not reviewed
+    picks : a file for every pick; with ``probability``, for every row with each policy's
+        probability
 
     The other parameters are those of `rank`.
     """
@@ -141,21 +145,24 @@ def report(
     threads: int | None = None,
     progress: bool | Watch | None = None,
 ) -> Report:
-    """Which evaluators to trust: gain, noise, weight, redundancy, and what a top K would catch: ``jurybox report``.
+    """Which evaluators to trust: gain, noise, weight, redundancy and top K: ``jurybox report``.
 
-    With rewards, the report measures against them; without, it says what the scores alone can tell. In a notebook it shows itself.
-    With ``id``, rows of one id are one item: intervals, curves and the top K count items.
+    With rewards, evaluators are measured against them; without, the report says what the scores
+    alone can tell. It shows itself in a notebook. With ``id``, rows of one id are one item:
+    intervals, curves and the top K count items.
 
     Parameters
     ----------
     data : as for `rank`
     reward : the column of rewards; empty where there is no verdict
-    label : what words in it are worth, such as ``{"remove": 1, "keep": 0}``
-    probability : the column with the probability of each row to be looked at, as ``pick(all=True)`` gives it: what was missed is then bounded
-    reviewer : the column that says who gave each verdict: how severe and how noisy each of them is, beside the others
-    context : columns that say which group an item belongs to: no evaluators. What all groups share is reported
-    round : the column of rounds, where there is one: no evaluator
-    state : a jury or a state file: its weights with their intervals, and what has changed
+    label : rewards of words in that column, such as ``{"remove": 1, "keep": 0}``
+    probability : the column with each row's probability of being reviewed, as ``pick(all=True)``
+        gives it: the report then bounds what was missed
+    reviewer : the column that says who gave each verdict: severity and noise of each reviewer
+    context : columns that name an item's group; they are not evaluators. Reported is what all
+        groups share
+    round : the column of rounds; it is not an evaluator
+    state : a jury or a state file: adds its weights with intervals, and what has changed
 
     The other parameters are those of `rank`.
     """
@@ -173,7 +180,7 @@ def report(
 
 
 def _now() -> int:
-    """The time of day, or what ``SOURCE_DATE_EPOCH`` says it is: for whoever needs the same bytes again."""
+    """Seconds since 1970: now, or ``SOURCE_DATE_EPOCH`` for reproducible output."""
     said = os.environ.get("SOURCE_DATE_EPOCH")
     if said is None:
         return int(time.time())
@@ -183,7 +190,7 @@ def _now() -> int:
 
 
 def _named_states(state: Any) -> list[tuple[str, Jury]]:
-    """Juries by name: a file's name is that of the command."""
+    """Juries by name. A state file is named as by the command."""
     if state is None:
         return []
     if isinstance(state, Mapping):

@@ -1,7 +1,9 @@
-"""Frames of all kinds: which of their columns cross the border, and how, and results as the same kind of frame.
+"""Frames as table sources: which columns the compiled part gets, and results as the same kind of
+frame.
 
-Frames of pandas, polars and pyarrow are known by name, because each has a way that costs nothing; others go by narwhals. Only the
-columns that are needed cross, and winners are taken from the caller's own frame.
+Frames of pandas, polars and pyarrow are handled directly, without copies where possible; others
+through narwhals. Only needed columns are handed over, and the best rows are taken from the caller's
+own frame.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ from ._sources import FIRST, OURS, Source, bare, free_name, listed
 
 
 class Pandas(Source):
-    """A DataFrame of pandas. Its columns cross one by one: the export of a whole frame would need pyarrow, and fail for all of
-    it where one column is mixed."""
+    """A pandas DataFrame. Columns are handed over one by one: exporting a whole frame needs
+    pyarrow, and fails if one column is mixed."""
 
     def __init__(self, native: Any) -> None:
         super().__init__(native)
@@ -70,7 +72,8 @@ class Pandas(Source):
         made = []
         for name in self.names:
             series = self._series(name)
-            # Flags and whole numbers are scores like any other to whoever ranks by them, and stay what they are in the file.
+            # Flags and whole numbers rank like other scores, and keep their type in the output
+            # file.
             kind = getattr(series.dtype, "kind", "O")
             numbers = name in needed and name != asked["key"] and bare(name) not in OURS and kind not in "iub"
             values, missing = whole_objects(series.to_numpy()) if numbers and series.dtype == object else (None, None)
@@ -93,7 +96,7 @@ class Pandas(Source):
 
     def take(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
         native = self.native
-        # Pandas cannot take rows of columns in another machine's order of bytes.
+        # Pandas cannot take rows of columns in foreign byte order.
         foreign = [at for at, dtype in enumerate(native.dtypes) if isinstance(dtype, np.dtype) and not dtype.isnative]
         if foreign:
             native = native.astype({native.columns[at]: native.dtypes.iloc[at].newbyteorder("=") for at in foreign})
@@ -101,13 +104,14 @@ class Pandas(Source):
         levels = frame.columns.nlevels
         for at, (name, values) in enumerate(front.items()):
             free: Any = free_name(self.names, name)
-            # Names of several levels are tuples, of ours only the first has a word.
+            # With several column levels a name is a tuple; ours have text in the first level only.
             frame.insert(at, free if levels == 1 else (free, *[""] * (levels - 1)), values)
         return frame
 
 
 def _pandas_taken(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
-    """Rows of a frame. Of some types of pyarrow pandas can take none: their columns are taken by pyarrow, as another type meanwhile."""
+    """Rows of a frame. Pandas cannot take rows of some pyarrow types; pyarrow takes those, as
+    another type meanwhile."""
     kinds = [getattr(dtype, "pyarrow_dtype", None) for dtype in frame.dtypes]
     odd = [at for at, kind in enumerate(kinds) if kind is not None and takeable_type(kind) != kind]
     taken = frame.iloc[:, [at for at in range(len(kinds)) if at not in odd]].iloc[rows].copy()
@@ -119,7 +123,7 @@ def _pandas_taken(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
 
 
 class Polars(Source):
-    """A DataFrame of polars: its chunks cross as they are."""
+    """A polars DataFrame, handed over without a copy."""
 
     @property
     def names(self) -> list[str]:
@@ -143,7 +147,8 @@ class Polars(Source):
         return "frame-stream", self._with_known_types(self.native, needed)
 
     def _with_known_types(self, frame: Any, needed: Sequence[str]) -> Any:
-        """The same frame, where Arrow has no such type, with doubles of the numbers that are needed, and text of everything else."""
+        """The frame without types that Arrow lacks: needed numbers become doubles, everything
+        else text."""
         import polars as pl
 
         made = []
@@ -169,7 +174,7 @@ class Polars(Source):
 
 
 class Arrow(Source):
-    """A table or a batch of pyarrow."""
+    """A pyarrow table or record batch."""
 
     def __init__(self, native: Any) -> None:
         super().__init__(within_its_bytes(native))
@@ -203,7 +208,8 @@ class Arrow(Source):
 
 
 def takeable(table: Any) -> Any:
-    """The same table in types that pyarrow can take rows of: it cannot of views and of runs."""
+    """The table with types of which pyarrow can take rows; it cannot of string views and run-end
+    encoding."""
     import pyarrow as pa
 
     schema = pa.schema([field.with_type(takeable_type(field.type)) for field in table.schema], metadata=table.schema.metadata)
@@ -214,7 +220,7 @@ def takeable(table: Any) -> Any:
 
 
 def takeable_type(type_: Any) -> Any:
-    """The type of pyarrow that can hold the same, and of which rows can be taken."""
+    """A type that holds the same values and of which pyarrow can take rows."""
     import pyarrow as pa
 
     if pa.types.is_run_end_encoded(type_):
@@ -233,7 +239,7 @@ def _plain_column(column: Any, type_: Any) -> Any:
 
 
 class Other(Source):
-    """A frame of another library that narwhals knows."""
+    """A frame of another library that narwhals supports."""
 
     def __init__(self, native: Any, frame: Any) -> None:
         super().__init__(native)

@@ -1,4 +1,4 @@
-"""`learn`: from the scores of rows and their rewards, or from the verdicts on picks."""
+"""`learn`: from scores and rewards of rows, or from the verdicts on picks."""
 
 from __future__ import annotations
 
@@ -45,36 +45,39 @@ def learn(
     progress: bool | Watch | None = None,
     **options: Any,
 ) -> Jury:
-    """Learns from the scores of rows and from their rewards where they have any, or from the verdicts on picks: ``jurybox learn``.
+    """Learns from scores and rewards of rows, or from the verdicts on picks: ``jurybox learn``.
 
-    Returns the jury: a new one, or the one that was given, which has then learnt. With the name of a state file, what is there is
-    added to, and written back; it is locked meanwhile.
+    Returns the jury: a new one, or the given one, which has then learnt. With the name of a state
+    file, its state is extended and written back; the file is locked meanwhile.
 
-    **What comes again.** A state remembers which files it has learnt, and with ``id`` which tables of rows, be they files or frames, in
-    whatever order: those that come again are passed over, and nothing changes (the logger ``jurybox`` tells of it). A frame without ``id``
-    counts as often as it is learnt, and so does a stream: nobody can tell whether its rows were there before. Nor does a state, which stays
-    as small as it is, remember single rows: a table that has grown by one row since is another table, and *all* of its rows count. Learn
-    only those that are new. Only the verdicts on picks (``picks=``) are known one by one.
+    **Repeated data.** A state remembers which files it has learnt, and with ``id`` also which
+    tables, in any order. Repeated ones are skipped, which is logged by the logger ``jurybox``. A
+    frame without ``id`` counts each time, and so does a stream. Single rows are not remembered: a
+    table with one row more is a new table, and *all* of its rows count. Pass only the new rows.
+    Verdicts on picks (``picks=``) are recognized one by one.
 
-    With ``picks``, verdicts are joined by ``id`` to what `pick` gave. They may come late and in parts: each is learnt once, with the
-    scores, the probability and the time of its pick. An empty cell is a verdict that has not been given yet.
+    With ``picks``, verdicts are joined by ``id`` to the rows that `pick` returned. They may come
+    late and in parts: each is learnt once, with the scores, probability and time of its pick. An
+    empty cell means that there is no verdict yet.
 
     Parameters
     ----------
     data : as for `rank`
     reward : the column of rewards; empty where there is no verdict
-    label : what words in it are worth, such as ``{"remove": 1, "keep": 0}``
-    reviewer : the column that says who gave each verdict, beside that of the rewards: severity and noise of each are learnt, and a verdict
-        counts for what it tells (``Jury.reviewers``)
-    context : columns that say which group an item belongs to, such as its language: weights differ by group as far as the rewards say so
-    state : a `Jury` or a state file to add to
-    picks, verdicts : what `pick` gave, and the verdicts on it; by default a column of the picks themselves. Several frames, of several
-        rounds, may be a list; and rows may come one by one, as a database gives them: dicts, named tuples, rows of sqlite3
-    id : the column by which verdicts are joined to picks, and by which rows are known again
-    round : the column that names the round of each row; by default each file or frame is one round
-    policy : which policy learns, where a jury is begun; its options are further keywords
-    at : the time of the first round; by default one after the latest that the state has seen
-    again : learn also what the state has learnt already, and count it twice
+    label : rewards of words in that column, such as ``{"remove": 1, "keep": 0}``
+    reviewer : the column that says who gave each verdict. Severity and noise of each reviewer are
+        learnt, and verdicts are weighted by them (``Jury.reviewers``)
+    context : columns that name an item's group, such as its language: weights differ by group as
+        far as rewards show it
+    state : a `Jury` or a state file to extend
+    picks, verdicts : what `pick` returned, and the verdicts on it; by default a column of the picks
+        themselves. Frames of several rounds may be a list. Rows may be dicts, named tuples or rows
+        of sqlite3
+    id : the column that joins verdicts to picks, and by which tables are recognized
+    round : the column that names each row's round; by default each file or frame is one round
+    policy : for a new jury; its options are further keywords
+    at : the time of the first round; by default one after the latest in the state
+    again : learn again what the state has learnt already, and count it twice
     drop : evaluators of the state to forget
 
     The other parameters are those of `rank`.
@@ -108,7 +111,7 @@ def learn(
         else:
             _no_picks(rows)
             ask = table_options(evaluators, id, ignore, invert, reward, None, round, threads, files, reviewer, context, label)
-            # By one column of ids rows are known again; several that travel along need not cross.
+            # Rows are recognized by a single id column; with several, none is needed.
             known = names(id) if len(names(id)) == 1 else []
             found, after = _core.learn(rows.export_needed(ask, jury, also=known), ask, jury, policy, options, at, names(drop), again, bar.watch)
         write(after)
@@ -118,7 +121,8 @@ def learn(
 
 
 def _no_picks(rows: Source) -> None:
-    """Refuses what `pick` gave: its rows have been seen. Files and streams are looked at by the compiled part."""
+    """Errors if a frame holds picks, whose rows were observed already. The compiled part checks
+    files and streams."""
     if not rows.is_frame:
         return
     here = {bare(name): name for name in rows.names}
@@ -147,7 +151,7 @@ def _learn_picks(
 
 
 def _of_picks(rows: Source, jury: Jury, id: str) -> tuple[str, Any]:
-    """The columns of a table of picks: those that `pick` put there, the id and the scores."""
+    """The needed columns of a table of picks: those that `pick` added, the id and the scores."""
     if not rows.is_frame:
         return rows.export_needed(table_options(), None)
     here = rows.names

@@ -1,4 +1,5 @@
-"""Frames whose rows are grades: they become items, and keep the types that they have in the frame."""
+"""Frames with one row per grade, from which items are made; results keep the column types of the
+frame."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from ._sources import Source, is_of
 
 
 class LongFrame(Source):
-    """A frame whose rows are grades: the rows of results are others, made of them."""
+    """A frame with one row per grade. Rows of results are items made from them."""
 
     is_frame = False
 
@@ -27,7 +28,8 @@ class LongFrame(Source):
         return self.frame.export_all()
 
     def from_core(self, rows: _core.Rows) -> Any:
-        """The items as a frame of the same kind. Made wide, they went by their text: what they are is in the frame."""
+        """The resulting items as a frame of the same kind, with the id and other columns in
+        their original types."""
         made = self.frame.from_core(rows)
         kept = [name for name in self.frame.names if name in rows.columns and name not in self.graded]
         if made is rows or self.item not in kept or all(_is_text(self.frame, name) for name in kept):
@@ -36,14 +38,15 @@ class LongFrame(Source):
         return made if native is None else _replaced(made, native)
 
     def _native(self, items: Sequence[str], names: Sequence[str]) -> dict[str, Any] | None:
-        """The columns of these items as they are in the frame; nothing where not all of them are found there."""
+        """The original values of columns for these items; None if some item is not found in the
+        frame."""
         column = _column(self.frame, self.item)
         try:
             values = column.unique(maintain_order=True).to_list()
             wanted = set(items)
             theirs = [value for value, key in zip(values, keys(values, self.item), strict=True) if key in wanted]
             here = np.flatnonzero(column.is_in(theirs).to_numpy())
-        except TypeError:  # cells that cannot be told apart, such as lists
+        except TypeError:  # cells that cannot be compared, such as lists
             return None
         from ._tables import frame_source
 
@@ -62,7 +65,7 @@ class LongFrame(Source):
 
 
 def _column(rows: Source, name: str) -> Any:
-    """A column, for narwhals' words."""
+    """A column as a narwhals series."""
     import narwhals.stable.v2 as nw
 
     native = _series(rows, name)
@@ -70,7 +73,7 @@ def _column(rows: Source, name: str) -> Any:
 
 
 def _series(rows: Source, name: str) -> Any:
-    """A column as the library of the frame has it."""
+    """A column in the frame's own library."""
     return rows._series(name) if isinstance(rows, Pandas) else rows.native[name]
 
 
@@ -81,7 +84,7 @@ def _is_text(rows: Source, name: str) -> bool:
 
 
 def _replaced(frame: Any, columns: Mapping[str, Any]) -> Any:
-    """The frame with other columns in place of those of their names."""
+    """The frame with some columns replaced."""
     if is_of(frame, "pandas", "DataFrame"):
         return frame.assign(**columns)
     if is_of(frame, "polars", "DataFrame"):
@@ -92,14 +95,14 @@ def _replaced(frame: Any, columns: Mapping[str, Any]) -> Any:
 
 
 def cells(rows: Source, name: str) -> Any:
-    """The cells of a column as objects of Python's."""
+    """The cells of a column as Python objects."""
     native = _series(rows, name)
     to_list = getattr(native, "to_list", None) or getattr(native, "to_pylist", None) or native.tolist
     return to_list()
 
 
 def taken(rows: Source, name: str, at: Any) -> Any:
-    """Some cells of a column, of the type that it has."""
+    """Some cells of a column, in its own type."""
     if isinstance(rows, Pandas):
         return rows._series(name).iloc[at].reset_index(drop=True)
     if is_of(rows.native, "polars", "DataFrame"):
@@ -110,14 +113,15 @@ def taken(rows: Source, name: str, at: Any) -> Any:
 
 
 def takeable_column(column: Any) -> Any:
-    """The same column in a type that pyarrow can take rows of."""
+    """The column in a type of which pyarrow can take rows."""
     import pyarrow as pa
 
     return takeable(pa.table({"": column})).column(0)
 
 
 def keys(found: Sequence[Any], name: str) -> list[str | None]:
-    """What items and evaluators go by: their text. A whole number is the same one as a float, as far as floats have room for it."""
+    """The text by which items and evaluators are identified. A float equals the same whole
+    number, up to 2^53."""
     made: list[str | None] = []
     for row, cell in enumerate(found):
         whole = isinstance(cell, float) and cell.is_integer()
@@ -130,7 +134,8 @@ def keys(found: Sequence[Any], name: str) -> list[str | None]:
 
 
 def places(found: Sequence[str | None], named: Any = None) -> tuple[list[int], list[int]]:
-    """For each cell the number of its value, and for each value the row where it first appears; -1 in rows that are left out."""
+    """For each cell the number of its distinct value, and for each value its first row; -1 for
+    rows left out."""
     known: dict[str, int] = {}
     numbers, first = [], []
     for row, key in enumerate(found):
@@ -145,7 +150,8 @@ def places(found: Sequence[str | None], named: Any = None) -> tuple[list[int], l
 
 
 def first_values(rows: Source, name: str, numbers: Sequence[int], first: Sequence[int]) -> tuple[Any, int]:
-    """For each item the row with the first value of a column, its first row where there is none; and how many rows say something else."""
+    """For each item the first row with a value in the column (else its first row), and the
+    number of rows that contradict it."""
     found: list[int | None] = [None] * len(first)
     texts = [cell_text(cell) or None for cell in cells(rows, name)]
     contradicted = 0

@@ -1,4 +1,5 @@
-"""`pick`: the rows that a person should look at now, with what it takes to learn from it."""
+"""`pick`: the rows that a person should review now, with the receipts needed to learn from the
+verdicts."""
 
 from __future__ import annotations
 
@@ -45,30 +46,33 @@ def pick(
     progress: bool | Watch | None = None,
     **options: Any,
 ) -> Any:
-    """The `k` rows that a person should look at now, as the policy picks them: ``jurybox pick``.
+    """The `k` rows that a person should review now, picked by the policy: ``jurybox pick``.
 
-    All rows are one round. The picks come back as `rank` gives rows, with ``rank``, ``value``, ``probability`` (of having been
-    picked), ``explored``, ``picked_at``, ``round``, ``row`` and ``receipt`` before their columns. Keep them: ``learn(picks=...)`` joins
-    the verdicts to them, whenever they come.
+    All rows are one round. The picks are returned as `rank` returns rows, with ``rank``, ``value``,
+    ``probability`` (of having been picked), ``explored``, ``picked_at``, ``round``, ``row`` and
+    ``receipt`` before their columns. Keep them: ``learn(picks=...)`` joins the verdicts to them
+    later.
 
-    The items are shown to the state at the same time, each round once: a call that is repeated makes the same draws and counts
-    nothing twice. A state file that is not there yet is begun, and it is locked meanwhile.
+    The state observes the items too, each round once: a repeated call makes the same draws and
+    counts nothing twice. A state file that does not exist is created; it is locked meanwhile.
 
     Parameters
     ----------
     data : as for `rank`
-    k : how many rows to pick; by default 100, and with ``worth`` as many as there are
+    k : how many rows to pick; by default 100, and with ``min_reward`` all that reach it
     id : the column that names items
-    state : a `Jury`, which then has seen the items; or a state file
-    worth : pick as many rows as have an expected reward of at least that, which may be none; the policy must expect rewards, and a
-        `DataWarning` says where these are not calibrated
-    context : where a state file is begun, columns that say which group an item belongs to: weights differ by group as verdicts say so
-    policy : where a state file is begun; its options are further keywords
-    at : the time of the round; by default the number of rounds that the state has seen
-    observe : whether to show the items to the state; False is ``--no-observe``
-    all : every row in its order, with the probability of having been picked: a log for ``replay(probability=...)``
+    state : a `Jury`, which then has observed the items; or a state file
+    min_reward : pick the rows whose expected reward is at least this, perhaps none. The policy must
+        expect rewards; a `DataWarning` says where they are not calibrated
+    context : for a new state file, columns that name an item's group: weights differ by group as
+        far as verdicts show it
+    policy : for a new state file; its options are further keywords
+    at : the time of the round; by default the number of rounds so far
+    observe : whether the state observes the items; False is ``--no-observe``
+    all : every row in its order, with its probability of being picked: a log for
+        ``replay(probability=...)``
     out : a file to write the picks to as well
-    seed : of the draws, which are other ones in every round all the same
+    seed : of the random draws, which nevertheless differ between rounds
     wait : seconds to wait for a state file that another process is changing
 
     The other parameters are those of `rank`.
@@ -81,14 +85,14 @@ def pick(
     if options and policy is None:
         policy = default_policy()
     if rows.is_frame:
-        # Of some types rows cannot be taken: that is to be known before anything is picked, and the state has changed.
+        # Some column types do not support taking rows: fail before the state changes.
         first = np.arange(min(1, len(rows.native)))
         rows.take(first, {"rank": first})
     with turn(state, wait, changes=observe) as (jury, write), Bar(progress) as bar:
         found, after = _core.pick(
             rows.export_needed(ask, jury, whole=where is not None), ask, jury, policy, options, most, seed, at, observe, all, where, safe_csv, bar.watch, min_reward,
         )  # fmt: skip
-        # Before a file is written: picks that cannot be handed over were not made.
+        # Before the state is written, so that picks that cannot be returned were not made.
         picked = _picked(rows, found, all) if rows.is_frame else rows.from_core(found["rows"])
         if observe:
             write(after)
@@ -124,7 +128,7 @@ def _picked(rows: Source, found: Mapping[str, Any], every: bool) -> Any:
 
 
 def _holes(rows: int, at: Any, values: Any) -> list[Any]:
-    """Values at some rows, nothing at the others."""
+    """A list with values at some rows and None at the others."""
     cells: list[Any] = [None] * rows
     for row, value in zip(at.tolist(), values.tolist(), strict=True):
         cells[row] = value

@@ -1,4 +1,4 @@
-"""`rank`: the rows most worth a look."""
+"""`rank`: the rows most worth reviewing."""
 
 from __future__ import annotations
 
@@ -115,44 +115,53 @@ def rank(
     progress: bool | Watch | None = None,
     **options: Any,
 ) -> Any:
-    """The `k` rows most worth a look, best first: ``jurybox rank``.
+    """The `k` rows most worth reviewing, best first: ``jurybox rank``.
 
-    A frame of pandas, polars or pyarrow gives rows of that very frame, with its index and types, and ``rank`` and ``score`` before
-    its columns. Files (names, patterns, lists of them), DuckDB relations and whatever streams Arrow give `Rows`.
+    A frame of pandas, polars or pyarrow gives rows of that frame, with its index and types, and
+    ``rank`` and ``score`` before its columns. Files (names, patterns, lists of them), DuckDB
+    relations and other Arrow streams give `Rows`.
 
-    Every numeric column that is not named otherwise is an evaluator. Without labels the policy looks at the scores themselves first;
-    with ``state`` it ranks by what was learnt. This is a plain list: it explores nothing and remembers nothing. To learn from what
-    people find in it, use `pick`.
+    Every numeric column that has no other role is an evaluator. Without labels the policy first
+    surveys the scores themselves; with ``state`` it ranks by what was learnt. Ranking explores
+    nothing and remembers nothing. To learn from what people find, use `pick`.
 
     Parameters
     ----------
     data : frame, relation, stream, or names of files
-    k : how many rows to keep; within each group where there is a ``group``. By default 100, and with ``worth`` as many as there are
-    worth : keep rows whose expected reward is at least that, however many they are; by the ``state`` of a policy that expects rewards.
-        Where not every row had a label, a `DataWarning` says that values rank and may not be calibrated: how many rows are worth as much is not known
-    policy : how to rank, such as ``"esag"``; see `jurybox.policies`. Its options are further keywords
+    k : how many rows to keep, within each group if there is a ``group``; by default 100, and with
+        ``min_reward`` all that reach it
+    min_reward : keep the rows whose expected reward is at least this; needs the ``state`` of a
+        policy that expects rewards. A `DataWarning` says where these may not be calibrated, because
+        not every row had a label
+    policy : how to rank, such as ``"esag"``; see `jurybox.policies`. Its options are further
+        keywords
     state : a `Jury`, or a state file as `learn` writes it
-    sigma : noise levels of the evaluators, by name, for policies that take them; without a policy, ``esag`` then ranks
+    sigma : noise levels of the evaluators by name, for policies that take them; without a policy,
+        ``esag`` ranks
     weights : fixed weights by name, instead of a policy
-    every_row : let the policy measure the scores on every row before it ranks; of more than 262,144 rows it takes a sample, where the
-        scores are the same all over
-    evaluators : their columns; a name with ``-`` before it is one where low means high
-    id, ignore, reward, round : columns that are no evaluators; they travel along
-    invert : evaluators where low means high
-    group : top `k` within each value of this column
-    explain : what each evaluator adds to a row's score: ``base`` and the columns ``by_NAME`` sum to it
-    all : every row with its score, in its order, instead of the best
+    every_row : survey the scores of every row; otherwise a sample is taken of more than 262,144
+        rows, if the scores do not change along the file
+    evaluators : their columns; a ``-`` before a name means that low scores mean high rewards
+    id, ignore, reward, round : columns that are not evaluators; results contain them
+    invert : evaluators whose low scores mean high rewards
+    group : keep the top `k` for each value of this column
+    explain : add each evaluator's contribution to a row's score: ``base`` and the columns
+        ``by_NAME`` sum to it
+    all : every row with its score, in the original order
     out : a file to write the result to as well; its name tells the format
-    safe_csv : in CSV, begin text that a spreadsheet would run as a formula with an apostrophe
-    seed : of the rule that orders equal scores
-    input_format : ``"csv"``, ``"jsonl"`` or ``"parquet"``; by default told by the first bytes and the name of a file
+    safe_csv : in CSV, put an apostrophe before text that a spreadsheet would run as a formula
+    seed : decides the order of equal scores
+    input_format : ``"csv"``, ``"jsonl"`` or ``"parquet"``; by default told by first bytes and name
     delimiter : what separates the cells of CSV; by default told by the first two lines
-    header : False where CSV has none: columns are named ``column1``, ``column2`` and so on
-    decimal : what stands before the decimals in text, ``","`` or ``"."``; by default a point, and a comma where it can be nothing else
-    na : words and numbers that mean "missing" too, such as ``-99``
-    long : where rows are grades: the columns of the item, of who graded it, and of the grade; they are made wide, as `wide` does
-    threads : how many threads read; the result is the same
-    progress : True or False to show it or not, or a function to be told; by itself on terminals and in notebooks
+    header : False if CSV has no header: columns are named ``column1``, ``column2`` and so on
+    decimal : the decimal sign in text, ``","`` or ``"."``; by default a point, and a comma where it
+        can be nothing else
+    na : further words and numbers that mean "missing", such as ``-99``
+    long : for rows that are grades: the columns of the item, of who graded it, and of the grade.
+        They are made wide, as `wide` does
+    threads : how many threads read; the result does not depend on it
+    progress : True or False, or a function that is called; by default shown on terminals and in
+        notebooks
 
     >>> import jurybox as jb, polars as pl
     >>> posts = pl.DataFrame({"post": ["a", "b", "c"], "spam": [0.9, 0.2, 0.8], "abuse": [0.1, 0.3, 0.9]})

@@ -1,4 +1,4 @@
-"""What runs on the nodes of a cluster: the task of one file, for `jurybox.ray`."""
+"""The Ray tasks of `jurybox.ray`, each of which works on one file."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from ._frames import Arrow
 from ._sources import Source, Paths
 from ._remote_files import beginning, opened
 
-#: A file, or a block of a Ray dataset.
+#: The name of a file, or a block of a Ray dataset.
 Part = Any
-#: Called in a task before it begins, with what it is about to read.
+#: Called in a task before it starts, with its file or block.
 Before = Callable[[Any], object]
-#: The number of a row in its file, while results travel.
+#: Temporary column with a row's number in its file.
 ROW = "jurybox row"
 
 
 def _threads() -> int:
-    """As many as Ray gives the task."""
+    """The number of cores that Ray gives the task."""
     given = _ray.get_runtime_context().get_assigned_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
     return max(1, int(given))
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
 def first_of(block: pa.Table) -> tuple[str, Any]:
-    """The first rows of a block: where it lies, since it may be large."""
+    """The first rows of a block, read where the block is stored."""
     return Arrow(block).export_first()
 
 
@@ -47,12 +47,12 @@ def taken_of(parts: list[str], ask: dict[str, Any]) -> tuple[list[tuple[str, boo
 
 
 def _known_by(source: Source) -> list[str]:
-    """What the file is known by when it comes again; a block has nothing."""
+    """The fingerprints of the file's content; none for a block."""
     return [name for _, name in _core.fingerprints(source.native) if name] if isinstance(source, Paths) else []
 
 
 def _of_blank(ask: Mapping[str, Any], *, reward: bool = True, id: bool = False) -> dict[str, Any]:
-    """What is asked of one file where the evaluators are those of a jury."""
+    """The options for one file, where a jury already has the evaluators."""
     column = ask["reward"] if reward else None
     turned = [name for name in ask["invert"] if name == column]
     reviewer = ask["reviewer"] if reward else None
@@ -64,7 +64,8 @@ def _of_blank(ask: Mapping[str, Any], *, reward: bool = True, id: bool = False) 
 
 @_ray.remote(num_cpus=1, max_retries=3)
 def survey(part: Part, ask: dict[str, Any], blank: Jury, picked: Jury | None) -> tuple[list[str], int, str | None, str | None]:
-    """What the file is known by, and its rounds: how many, the first and the last. Refuses rows that ``picked`` has picked from."""
+    """The fingerprints of the file, the number of its rounds, and the first and last round.
+    Errors if ``picked`` picked from its rows."""
     with opened(part) as source:
         if picked is not None:
             _not_of_picks(part, source, ask, picked)
@@ -79,7 +80,7 @@ def _not_of_picks(part: Part, source: Source, ask: Mapping[str, Any], picked: Ju
     try:
         were = _core.was_picked_from(source.export_needed(own, picked), own, picked)
     except Error:
-        return  # what cannot be read is told of when it is learnt
+        return  # unreadable files are reported when they are learnt
     if were:
         raise Error(
             f"{part}: these rows were picked from, and have been seen: learn the verdicts on the picks, or pass again=True", code="picked-from",
@@ -89,7 +90,7 @@ def _not_of_picks(part: Part, source: Source, ask: Mapping[str, Any], picked: Ju
 
 @_ray.remote(num_cpus=1, max_retries=3)
 def learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Before | None) -> tuple[Jury, list[str]]:
-    """What was learnt of the file, with what it is known by, and what is to be told of it."""
+    """A jury that learnt the file alone, and the warnings."""
     if before is not None:
         before(part)
     with opened(part) as source:
@@ -106,7 +107,7 @@ def learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Be
             try:
                 return learnt(reward=reward, id=id)
             except Error as error:
-                # Another file may have what this one lacks: ids, rewards, or the whole column of them.
+                # This file may lack ids or rewards that other files have.
                 lacks = error.column if error.code == "unknown-column" else None
                 if id and lacks in ask["id"]:
                     id = False
@@ -117,7 +118,7 @@ def learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Be
 
 
 def _of_part(warned: Sequence[str], part: Part, source: Source) -> list[str]:
-    """What is to be told of a part by the name that the caller knows it by: the copy that was read has another."""
+    """The warnings with the file's own name instead of that of the local copy."""
     if not isinstance(source, Paths):
         return list(warned)
     here = [os.fspath(path) for path in _core.expand(source.native)]

@@ -1,4 +1,4 @@
-"""Rows one by one, as a database gives them and as `to_dict("records")` and `to_dicts()` make them: for picks and verdicts that come back."""
+"""Picks and verdicts given as rows one by one: dicts, named tuples, or rows of sqlite3."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from ._column_export import cell_text, readable
 from ._errors import Error
 from ._sources import FIRST, OURS, Source, bare
 
-#: What `Picks.to_dicts` writes of every pick.
+#: The fields that `Picks.to_dicts` always writes.
 WRITTEN = {"item", "at", "probability", "explored", "scores"}
 
 
 def dicts_of(given: Any) -> list[Mapping[Any, Any]] | None:
-    """Rows that have names, as dicts: mappings, rows of sqlite3, named tuples. None where these are no such rows."""
+    """Rows with named fields as dicts: mappings, rows of sqlite3, named tuples. None for
+    anything else."""
     if not isinstance(given, (list, tuple)) or not given or _dict_of(given[0]) is None:
         return None
     rows = [_dict_of(row) for row in given]
@@ -38,24 +39,25 @@ def _dict_of(row: Any) -> Mapping[Any, Any] | None:
 
 
 def receipts_in(names: Iterable[Any]) -> str | None:
-    """The column that holds the receipts of `jurybox.pick`, if one goes by that name."""
+    """The column with the receipts of `jurybox.pick`; None if there is none."""
     return next((str(name) for name in names if bare(str(name)) == "receipt"), None)
 
 
 class Records(Source):
-    """Rows one by one, or columns by name."""
+    """A table of rows with named fields, or of columns by name."""
 
     def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
         super().__init__(columns)
 
     @classmethod
     def of(cls, given: Any) -> Records | None:
-        """The same as a table; None where these are no rows with names, nor columns by name."""
+        """The table in an argument; None if it is neither rows with named fields nor columns by
+        name."""
         if isinstance(given, Mapping):
             return cls({str(name): _column(name, cells) for name, cells in given.items()})
         rows = dicts_of(given)
         if rows is None and isinstance(given, (list, tuple)) and given:
-            # Those of several rounds, as several frames are.
+            # Lists of rows of several rounds are joined.
             several = [dicts_of(some) for some in given]
             rows = None if any(some is None for some in several) else [row for some in several for row in some or ()]
         if rows is None:
@@ -84,7 +86,7 @@ def _column(name: Any, cells: Any) -> list[Any]:
 
 
 def _cells(cells: Sequence[Any], text: bool = False) -> Any:
-    """Numbers where all are, otherwise text; or text in any case."""
+    """Numbers if all cells are numbers, otherwise text; with ``text``, always text."""
     if not text:
         try:
             return np.array([number(cell) for cell in cells], dtype=np.float64)

@@ -1,4 +1,5 @@
-"""Files on disks and in object stores: what a pattern means, a file at hand while it is read, and only its beginning where that will do."""
+"""Files on disk and in object stores: expanding patterns, reading, and reading only the
+beginning."""
 
 from __future__ import annotations
 
@@ -20,20 +21,21 @@ from . import _core
 from ._frames import Arrow
 from ._sources import FIRST, Source, Paths
 
-#: What compressed files begin with, and the name of it.
+#: The first bytes of compressed files, with the name of the compression.
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-#: What text begins with whose characters take two bytes: it cannot be cut at a byte.
+#: The first bytes of UTF-16 text, which is not cut because a cut could split a character.
 _WIDE_TEXT = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK = 1 << 18
 
 
 def expanded(name: str) -> list[str]:
-    """The files that a name or a pattern means, sorted; on disks, those that the command would read."""
+    """The files that a name or pattern matches, sorted; on disk, those that the command would
+    read."""
     if "://" not in name:
         return [os.path.abspath(os.fspath(path)) for path in _core.expand([name])]
     if not any(sign in name for sign in "*?["):
         return [name]
-    # The folder up to the first sign is listed.
+    # Lists the folder up to the first wildcard.
     scheme, _, rest = name.partition("://")
     fixed = rest[: min(rest.index(sign) for sign in "*?[" if sign in rest)].rpartition("/")[0]
     store, folder = pyarrow.fs.FileSystem.from_uri(f"{scheme}://{fixed}")
@@ -45,7 +47,8 @@ def expanded(name: str) -> list[str]:
 
 @contextmanager
 def opened(part: Any) -> Iterator[Source]:
-    """A file at hand: one of an object store is copied beside the task while it is read; a block of a dataset is there."""
+    """A source for a file or block. A file of an object store is copied to a temporary folder
+    while it is read."""
     if isinstance(part, (pa.Table, pa.RecordBatch)):
         yield Arrow(part)
     elif "://" not in part:
@@ -61,7 +64,8 @@ def opened(part: Any) -> Iterator[Source]:
 
 @contextmanager
 def beginning(part: str) -> Iterator[str]:
-    """The name of a file with as many rows of another as are looked at before it is read; on disks it is that file itself."""
+    """The name of a file with the first rows of another, enough to resolve its columns; on disk,
+    the file itself."""
     if "://" not in part:
         yield glob.escape(part)
         return
@@ -87,18 +91,18 @@ def _copy_beginning(source: Any, target: BinaryIO) -> None:
         codec = next((name for sign, name in _COMPRESSED.items() if begins.startswith(sign)), None)
         lines = io.BytesIO()
         _copy_lines(source if codec is None else pa.CompressedInputStream(source, codec), lines)
-        # Under its own name, which may say how it is compressed; so it stays.
+        # Compressed again, because the name may tell the compression.
         target.write(lines.getvalue() if codec is None else pa.compress(lines.getvalue(), codec=codec, asbytes=True))
 
 
 def _copy_lines(source: Any, target: BinaryIO) -> None:
-    """The first lines: enough of them for every row that is looked at, and for the line above."""
+    """The first lines: enough for all inspected rows and the header."""
     rows, quotes, rest = 0, 0, b""
     while chunk := source.read(_CHUNK):
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             target.write(line + b"\n")
-            # Within quotes a line may end without ending its row.
+            # A line break within quotes does not end a row.
             quotes += line.count(b'"')
             rows += quotes % 2 == 0
         if rows > FIRST:

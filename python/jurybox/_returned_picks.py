@@ -1,4 +1,4 @@
-"""Picks that come back as rows, of a database or of a frame, to be learnt from."""
+"""Picks read back from dicts or frames, for learning from them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from ._errors import Error
 from ._records import WRITTEN, dicts_of, receipts_in
 from ._tables import columns_of
 
-#: Lists, which not every policy writes.
+#: Fields with lists, which not every policy writes.
 _LISTS = ("advice", "bonus", "contexts")
 
 
 def read(given: Any, evaluators: Sequence[str]) -> Picks | None:
-    """Picks that were handed over as dicts, or as a frame of them; None where these are scores.
+    """The picks in dicts or a frame of them; None if the argument holds scores.
 
-    What `jurybox.pick` gave is refused: `jurybox.learn` knows each of its verdicts again, and this would not.
+    Rows that `jurybox.pick` returned are refused: `jurybox.learn` recognizes each of their
+    verdicts, and this would not.
     """
     rows = dicts_of(given)
     if rows is not None:
@@ -50,27 +51,27 @@ def _transposed(columns: Mapping[Any, Any]) -> list[dict[Any, Any]]:
 
 
 def _rows(frame: Any) -> list[dict[str, Any]]:
-    """The rows of a frame as the dicts that it was made of."""
+    """The rows of a frame as dicts."""
     import narwhals.stable.v2 as nw
 
     return _tidied(nw.from_native(frame, eager_only=True).rows(named=True))
 
 
 def _tidied(rows: Iterable[Mapping[Any, Any]]) -> list[dict[Any, Any]]:
-    """The same rows as `Picks.to_dicts` wrote them."""
+    """The rows with the field types that `Picks.to_dicts` writes."""
     return [{name: _cell(name, cell) for name, cell in row.items()} for row in rows]
 
 
 def _cell(name: Any, cell: Any) -> Any:
-    """What was a list or a dict may be text by now: a database without such types has it as JSON. And a frame has a cell everywhere, also
-    where a pick had no such list."""
+    """A field in its original type. A database without lists may have stored them as JSON, and a
+    frame has NaN where a pick had no list."""
     if name not in (*_LISTS, "scores"):
         return cell
     if isinstance(cell, str):
         try:
             cell = json.loads(cell)
         except ValueError:
-            return cell  # refused where it is read
+            return cell  # refused by the reader
     if name == "scores":
         return cell
     return None if cell is None or isinstance(cell, float) else list(cell)

@@ -1,4 +1,5 @@
-"""Rows that were handed over: what is asked of any kind of them, and files and streams, which are read by the compiled part alone."""
+"""Table sources: the common interface of frames, files and streams, and the latter two, which
+the compiled part reads alone."""
 
 from __future__ import annotations
 
@@ -11,15 +12,16 @@ import numpy as np
 
 from . import _core
 
-#: What results are written as; never evaluators unless a person says so.
+#: Columns that results have; they become evaluators only if named.
 OURS = ("rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt")
 
-#: How many rows are looked at to tell what columns hold, as of files.
+#: Rows that are inspected to tell what columns hold.
 FIRST = 1000
 
 
 def is_of(given: Any, module: str, name: str) -> bool:
-    """Whether something is of a class, without importing its module: whoever has one has imported it."""
+    """Whether a value is of a class, without importing its module: without that import there are
+    no instances."""
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(given, getattr(loaded, name, ()))
 
@@ -29,22 +31,22 @@ def is_path(given: Any) -> bool:
 
 
 class Source:
-    """Rows that were handed over."""
+    """Rows that the caller passed. Subclasses know one kind of them."""
 
-    #: Whether results are to be rows of the caller's own frame.
+    #: Whether results are rows of the caller's own frame.
     is_frame = True
 
-    #: What was taken as what, where that was decided here.
+    #: A line on the role of each column, if it was decided here.
     said: str | None = None
 
     def __init__(self, native: Any) -> None:
         self.native = native
-        #: What a person should know of that.
+        #: Warnings of that decision.
         self.warnings: list[str] = []
 
     def export_needed(self, asked: Mapping[str, Any], state: _core.Jury | None, *, whole: bool = False, also: Sequence[str] = ()) -> tuple[str, Any]:
-        """What is handed to the compiled part: all columns that are needed, and ``also`` some, and no others; or ``whole`` rows, to be
-        written out."""
+        """The source for the compiled part: the columns it needs and those in ``also``; with
+        ``whole``, complete rows for an output file."""
         if state is not None:
             asked = {**asked, "context": list(dict.fromkeys([*asked["context"], *state.contexts]))}
         needed, _, self.columns_note, self.warnings = _core.columns_needed([self.export_first()], dict(asked), state)
@@ -52,7 +54,7 @@ class Source:
         return self.export_rows(needed, asked) if whole else self.export(needed, asked)
 
     def export_rows(self, needed: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
-        """As `export`, of all columns: for the file that results are written to."""
+        """Like `export`, with all columns, for an output file."""
         return self.export(self.names, asked)
 
     @property
@@ -61,27 +63,27 @@ class Source:
         raise NotImplementedError
 
     def export_first(self) -> tuple[str, Any]:
-        """The first rows of every column: all that crosses before it is known which are needed."""
+        """The first rows of all columns, for deciding which are needed."""
         raise NotImplementedError
 
     def export_all(self) -> tuple[str, Any]:
-        """All of it, for the compiled part: where rows will become others."""
+        """All columns, for making items from grades."""
         return "stream", self.native
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         raise NotImplementedError
 
     def take(self, rows: np.ndarray[Any, Any] | None, front: Mapping[str, Any]) -> Any:
-        """Some of its rows (all, in their order, where none are named), with columns put before the others."""
+        """Some rows (all in order if None), with the columns in ``front`` before the others."""
         raise NotImplementedError
 
     def from_core(self, rows: _core.Rows) -> Any:
-        """Rows that the compiled part made, as whoever handed these over would have them."""
+        """Rows that the compiled part made, in the caller's kind of frame."""
         return rows
 
 
 class Paths(Source):
-    """Files, by their names and patterns."""
+    """Files, by names and patterns."""
 
     is_frame = False
 
@@ -90,7 +92,7 @@ class Paths(Source):
 
 
 class Stream(Source):
-    """Anything that streams Arrow: a relation of DuckDB, `Rows`, a reader."""
+    """Any object that streams Arrow, such as a DuckDB relation, `Rows` or a reader."""
 
     is_frame = False
 
@@ -99,14 +101,14 @@ class Stream(Source):
 
 
 def bare(name: str) -> str:
-    """A name without what is put before it where a table has one like it."""
+    """The name without the prefix that `free_name` adds."""
     while name.startswith("jurybox_"):
         name = name.removeprefix("jurybox_")
     return name
 
 
 def free_name(taken: Iterable[str], name: str) -> str:
-    """A name that the table does not use already."""
+    """The name, prefixed with ``jurybox_`` until no column has it."""
     names = set(taken)
     while name in names:
         name = f"jurybox_{name}"

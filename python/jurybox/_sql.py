@@ -1,4 +1,4 @@
-"""Values as an expression of SQL, so that a database can rank where the rows are."""
+"""The value of an item as an SQL expression, so that a database can rank."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from ._errors import Error
 if TYPE_CHECKING:
     from ._core import Fitted
 
-#: How far inside (0, 1) a score is moved before the inverse of the logistic link is taken; `Link::HAIR` of the library.
+#: The distance from 0 and 1 to which scores are clipped before the inverse logistic link;
+#: `Link::HAIR` in the library.
 HAIR = 1e-6
 
-#: The type of a double.
+#: The type of a double in each dialect.
 DIALECTS = {"duckdb": "DOUBLE", "postgres": "DOUBLE PRECISION", "postgresql": "DOUBLE PRECISION"}
 
 
@@ -32,7 +33,7 @@ def to_sql(fitted: Fitted, dialect: str) -> str:
     terms = [literal(base)] if base else []
     for name, weight, turned in zip(fitted.evaluators, weights, low, strict=True):
         if weight == 0.0:
-            # It adds nothing, but an item that lacks its score is not complete.
+            # Adds 0, but makes the sum NULL if the score is missing.
             terms.append(f"0 * {_column(name, double)}")
             continue
         terms.append(f"{literal(float(weight))} * {_inverse(_column(name, double), link, turned, literal)}")
@@ -40,7 +41,8 @@ def to_sql(fitted: Fitted, dialect: str) -> str:
 
 
 def _distinct(names: list[str], dialect: str) -> None:
-    """Databases know columns by less than their names: DuckDB whatever the case, PostgreSQL by the first 63 bytes."""
+    """Errors if the database would confuse two columns: DuckDB ignores case, PostgreSQL reads
+    the first 63 bytes."""
     known: dict[object, str] = {}
     for name in names:
         seen = name.casefold() if dialect == "duckdb" else name.encode("utf-8", "surrogatepass")[:63]
@@ -58,12 +60,12 @@ def _column(name: str, double: str) -> str:
     if "\0" in name:
         raise Error(f"`{name!r}` cannot be the name of a column in SQL", code="column", column=name)
     quoted = name.replace('"', '""')
-    # To databases NaN is a number above all others; to us it is a score that is missing.
+    # Databases order NaN above all numbers; here it means missing.
     return f"NULLIF(CAST(\"{quoted}\" AS {double}), CAST('NaN' AS {double}))"
 
 
 def _inverse(column: str, link: str, turned: bool, literal: Any) -> str:
-    """A score on the scale on which it is weighed. A missing one stays missing: neither LEAST nor GREATEST would leave it so."""
+    """A score after the inverse link. CASE keeps NULL, which LEAST and GREATEST would drop."""
     if link == "identity":
         return f"(-{column})" if turned else column
     x = f"(1 - {column})" if turned else column
@@ -75,7 +77,8 @@ def _inverse(column: str, link: str, turned: bool, literal: Any) -> str:
 
 
 def _linear(fitted: Fitted, link: str, low: Any) -> tuple[float, Any]:
-    """The base and the weights of a policy that adds up its scores, found by asking it and checked at many places."""
+    """The base and the weights of a policy that sums its scores. They are measured from its
+    values and checked at 256 points; an error if the values are not such a sum."""
     name = fitted.policy.partition("(")[0]
     width = len(low)
 
@@ -96,7 +99,7 @@ def _linear(fitted: Fitted, link: str, low: Any) -> tuple[float, Any]:
         return np.log(inside / (1 - inside))
 
     one = 1.0 if link == "identity" else 1 / (1 + np.exp(-1.0))
-    unit = oriented(np.full((1, width), one))  # turning round is its own inverse
+    unit = oriented(np.full((1, width), one))  # inverting twice restores a score
     try:
         base, each = fitted.contributions(unit)
     except Error:

@@ -1,4 +1,5 @@
-"""What is asked of tables, in the words of the commands: which column is what, how rows are written, and what is told of them."""
+"""Arguments that all functions over tables share: the role of each column, how files are
+written, and how messages are shown."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ Names = str | Iterable[str] | None
 Numbers = Mapping[str, float] | None
 #: Words and numbers that mean "missing".
 Missing = str | float | Iterable[str | float] | None
-#: The columns of the item, of who graded it, and of the grade.
+#: The columns of the item, of the evaluator, and of the grade.
 Long = str | tuple[str, str, str] | None
 
 logger = logging.getLogger("jurybox")
@@ -41,7 +42,7 @@ def table_options(
     context: Names = None,
     label: Numbers = None,
 ) -> dict[str, Any]:
-    """Which column is what, for the compiled part."""
+    """The role of each column, as the compiled part expects it."""
     return {
         "evaluators": names(evaluators),
         "id": names(id),
@@ -66,7 +67,7 @@ def file_options(
     na: Missing = None,
     long: Long = None,
 ) -> dict[str, Any]:
-    """How rows are written, for the compiled part."""
+    """How files are written, as the compiled part expects it; invalid values are errors."""
     if input_format is not None and input_format.removeprefix(".") not in ("csv", "jsonl", "parquet"):
         raise Error(f"input_format={input_format!r}: it is one of csv, jsonl and parquet", code="input-format", value=input_format)
     if delimiter is not None and delimiter != "tab" and (len(delimiter.encode()) != 1 or delimiter in '"\n\r'):
@@ -99,7 +100,7 @@ def _labels(given: Numbers) -> list[tuple[str, float]]:
 
 
 def whole(given: Any, name: str) -> int:
-    """A whole number that can be counted with; never one that was cut to be it."""
+    """A whole number from 0 to 2^63 - 1; anything else is an error."""
     try:
         number = -1 if isinstance(given, bool) else operator.index(given)
     except TypeError:
@@ -110,7 +111,8 @@ def whole(given: Any, name: str) -> int:
 
 
 def how_many(k: Any, min_reward: Any) -> tuple[int, float | None]:
-    """How many rows at the most, and what x: 100 where nothing is said, and as many as there are where only their worth is."""
+    """The number of rows and the minimum reward. ``k`` defaults to 100, or to all rows if there
+    is a minimum reward."""
     if min_reward is not None:
         try:
             min_reward = float(min_reward)
@@ -126,19 +128,19 @@ def whole_or_none(given: Any, name: str) -> int | None:
 
 
 def default_policy() -> str:
-    """The one that a jury has where none is named."""
+    """The policy of a jury for which none is named."""
     return _core.Jury(["anyone"]).policy
 
 
 def names(given: Names) -> list[str]:
-    """One name, or several. Columns of pandas may be numbers, and a single one is a name too."""
+    """The names in a single name or a list. Pandas columns may have numbers for names."""
     if given is None:
         return []
     return [str(given)] if isinstance(given, (str, int)) else [str(name) for name in given]
 
 
 def numbers(given: Numbers, name: str) -> dict[str, float]:
-    """Numbers by the names of evaluators."""
+    """A dict of numbers by name."""
     try:
         return dict({} if given is None else given)
     except (TypeError, ValueError):
@@ -146,7 +148,7 @@ def numbers(given: Numbers, name: str) -> dict[str, float]:
 
 
 def ends(given: Any, name: str) -> tuple[float, float] | None:
-    """The least and the greatest that something can be."""
+    """The lower and the upper end of a range."""
     if given is None:
         return None
     try:
@@ -161,7 +163,7 @@ def named(name: str | None) -> list[str]:
 
 
 def out_path(out: Path | None, *read: object) -> str | None:
-    """Where to write; never over a file that is read."""
+    """The output path; an error if that file is also read."""
     if out is None:
         return None
     paths = [os.fspath(one) for one in read if isinstance(one, (str, PathLike))]
@@ -170,9 +172,10 @@ def out_path(out: Path | None, *read: object) -> str | None:
 
 
 def tell(found: Mapping[str, Any], rows: Source | None = None) -> None:
-    """Logs which columns were used as what, and what was done; problems with the data become warnings."""
+    """Logs which columns were used as what, and what was done; problems with the data become
+    warnings."""
     for line in found["columns"]:
-        # Only the needed columns of a frame cross the border, so that the frame's own note names more of them.
+        # Only the needed columns of a frame are handed over; its own note names all columns.
         note = line if rows is None or rows.columns_note is None else rows.columns_note
         logger.info("%s", _core.printable(note, True))
     for line in found["notes"]:
@@ -181,6 +184,6 @@ def tell(found: Mapping[str, Any], rows: Source | None = None) -> None:
 
 
 def warn(lines: Iterable[str], stacklevel: int = 3) -> None:
-    """What a person should know, each once."""
+    """Issues each warning once."""
     for line in dict.fromkeys(lines):
         warnings.warn(_core.printable(line, True), DataWarning, stacklevel=stacklevel)

@@ -1,4 +1,4 @@
-"""What kind of table something is."""
+"""Recognizing the kind of table that a caller passed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._records import Records
 
 
 def table_source(data: Any, *, long: Any = None) -> Source:
-    """What kind of rows these are, where they are grades if so."""
+    """The source for any kind of rows; with ``long``, for items made from grades."""
     rows = frame_source(data)
     if long is None or not rows.is_frame:
         return rows
@@ -60,8 +60,8 @@ def frame_source(data: Any) -> Source:
 
 
 def returned_source(data: Any, names: Sequence[str]) -> Source:
-    """Picks or verdicts that come back: a table, several of one kind, or rows one by one. No rows at all, as a database gives them that has
-    none, are a table without rows, with the columns of these names."""
+    """A source for picks or verdicts: a table, several frames of one kind, or rows one by one.
+    An empty list is a table without rows, with these columns."""
     if isinstance(data, (list, tuple)):
         data = [one for one in data if not (isinstance(one, (list, tuple)) and not one)]
         if not data:
@@ -70,7 +70,7 @@ def returned_source(data: Any, names: Sequence[str]) -> Source:
 
 
 def one_frame(data: Any) -> Any:
-    """Several frames of one kind as one, as several files are one table; anything else as it is."""
+    """Several frames of one kind as one; anything else unchanged."""
     if not isinstance(data, (list, tuple)) or not data or any(is_path(one) for one in data):
         return data
     if all(is_of(one, "pandas", "DataFrame") for one in data):
@@ -89,7 +89,7 @@ def one_frame(data: Any) -> Any:
 
 
 def columns_of(data: Any) -> Mapping[str, Any] | None:
-    """The columns of a frame by name, as things that numpy takes; None where it is no frame."""
+    """The columns of a frame by name, as objects that numpy accepts; None if it is not a frame."""
     if isinstance(data, (np.ndarray, list, tuple)):
         return None
     if is_of(data, "pandas", "DataFrame"):
@@ -119,7 +119,7 @@ def _once_each(names: Sequence[str]) -> None:
 
 
 class _PandasColumn:
-    """A column that is made an array when it is asked for."""
+    """A column that becomes an array when it is used."""
 
     def __init__(self, frame: Any, at: int) -> None:
         self.frame, self.at = frame, at

@@ -1,4 +1,4 @@
-"""Long tables of grades made wide: one row per item, one column per evaluator."""
+"""`wide`: long tables of grades as one row per item and one column per evaluator."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from ._tables import table_source
 def wide(
     grades: Any, *, item: str, evaluator: str, score: str, repeated: str = "mean", decimal: str | None = None, na: Missing = None
 ) -> Any:
-    """One row per item and one column per evaluator, from a table with one row per grade: what ``long=`` makes of it, as a frame.
+    """One row per item and one column per evaluator, from a frame with one row per grade.
 
-    LLM judges are logged like this: who graded which answer with what. A grade that is not there is a missing score, and grades may
-    be written as people write them, such as ``4/5``. Items and evaluators keep the order in which they first appear; the other
-    columns stay, with the first value that there is for each item. The result is a frame of the same kind.
+    This is what ``long=`` makes of files. LLM judges are often logged like this: who graded which
+    answer with what. An absent grade is a missing score, and grades may be written as ``4/5``.
+    Items and evaluators keep the order in which they first appear. Other columns stay, with the
+    first value for each item. The result is a frame of the same kind.
 
     Parameters
     ----------
     grades : a frame of pandas, polars or pyarrow
     item, evaluator, score : its columns
-    repeated : what to do where an evaluator graded an item more than once: ``"mean"`` with a warning, ``"refuse"``, ``"first"`` or
-        ``"last"``
-    decimal, na : as for `rank`: what stands before the decimals of grades that are text, and what means "missing" among them
+    repeated : what to do if an evaluator graded an item more than once: ``"mean"`` with a warning,
+        ``"refuse"``, ``"first"`` or ``"last"``
+    decimal, na : as for `rank`, for grades that are text
 
     >>> import jurybox as jb, polars as pl
     >>> grades = pl.DataFrame({"answer": [1, 1, 2], "judge": ["a", "b", "a"], "grade": [0.9, 0.4, 0.7]})
@@ -75,7 +76,7 @@ def wide(
 
 
 def _grades(rows: Source, score: str, files: dict[str, Any]) -> tuple[Any, list[str]]:
-    """The grades as the library reads them, NaN where there is none."""
+    """The grades as numbers, by the rules for columns of tables; NaN if missing."""
     ask = table_options([score], files=files)
     found = _core.rank(
         rows.export_needed(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {score: 1.0}, False, None, 0, None
@@ -113,7 +114,7 @@ def _table(
 
 
 def _frame(rows: Source, fronts: list[tuple[str, Any]], names: list[str], table: Any) -> Any:
-    """The items as they stood in the frame, with a column of scores for each evaluator."""
+    """The items as a frame of the same kind, with a column of scores for each evaluator."""
     native = rows.native
     if isinstance(rows, Pandas):
         import pandas as pd

@@ -1,15 +1,16 @@
 """Clusters: `learn` and `rank` over many files with Ray, one task per file.
 
-What juries have learnt merges, so a job is one map over files and one small fold: the state of each file is learnt where a core is
-free, and folded here in the order of the files. The result is that of one process. A task that is lost with its node is run again by
-Ray; an error in a task arrives as the `jurybox.Error` it is.
+Juries can be merged, so each file is learnt where a core is free, and the states are merged in
+the order of the files. The result equals that of one process. Ray repeats a task that is lost
+with its node; an error in a task is raised as the original `jurybox.Error`.
 
     import jurybox as jb
 
     jury = jb.ray.learn("s3://bucket/day-*.parquet", reward="verdict")
     best = jb.ray.rank("s3://bucket/day-*.parquet", k=1000, state=jury)
 
-A cluster that runs is used by ``address=`` (or ``ray.init`` beforehand); otherwise one is started on this machine.
+Use a running cluster by ``address=`` (or call ``ray.init`` first); otherwise one is started on
+this machine.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from ._remote_files import expanded
 
 __all__ = ["learn", "rank"]
 
-#: What is to be told, each with the part that it was found in, if it was in one.
+#: Warnings, each with the file or block it is about, or None.
 Warned = list[tuple[Part, str]]
 
 
@@ -66,22 +67,22 @@ def learn(
     before: Before | None = None,
     **options: Any,
 ) -> Jury:
-    """As `jurybox.learn`, one Ray task per file; each file is a round, unless ``round`` names the column that tells.
+    """As `jurybox.learn`, with one Ray task per file. Each file is a round unless ``round`` is set.
 
     Parameters
     ----------
-    data : names of files and patterns, on disks that all nodes share or in object stores (``s3://``, ``gs://``, whatever
-        `pyarrow.fs` knows); or a dataset of Ray's, each block of which is then taken as a file
-    reward, label, reviewer, context, policy, evaluators, id, ignore, invert, at, again, options : as for `jurybox.learn`; by one column of ids the rows of a file
-        are known again, though it come in another order or format
-    round : the column that names the round of each row; rounds are counted first, so that each has the time that it would have in one
-        process. A round must lie in one file
+    data : names of files and patterns, on shared disks or in object stores (``s3://``, ``gs://``,
+        anything that `pyarrow.fs` knows); or a Ray dataset, each block of which counts as a file
+    reward, label, reviewer, context, policy, evaluators, id, ignore, invert, at, again, options :
+        as for `jurybox.learn`; by a single id column the rows of a file are recognized in any order
+    round : the column that names each row's round. Rounds are counted first, so that each has the
+        time that it would have in one process. A round must lie in one file
     input_format, delimiter, header, decimal, na : as for `jurybox.rank`
-    state : a `Jury` or a state file to go on from; it is not changed
-    address : of a cluster that runs; by default the one that Ray is connected to, or a new one on this machine
-    cpus : of a task, which then works with so many threads
-    window : how many tasks are under way or waiting to be folded, at most; by default two for each core of the cluster
-    before : called in each task before it begins, with the file it is about to read
+    state : a `Jury` or a state file to continue from; it is not changed
+    address : of a running cluster; by default the one Ray is connected to, or a new one
+    cpus : of a task, which uses as many threads
+    window : how many tasks may run or wait for merging at once; by default two per core
+    before : called in each task before it starts, with the file it is about to read
     """
     warned: Warned = []
     learnt = _learnt(
@@ -97,7 +98,7 @@ def _learnt(
     ask: dict[str, Any], address: str | None, cpus: float, window: int | None, before: Before | None, options: dict[str, Any],
     warned: Warned,
 ) -> Jury:  # fmt: skip
-    """The jury, with what is to be told of the rows in ``warned``."""
+    """The jury; warnings are appended to ``warned``."""
     at = whole_or_none(at, "at")
     _connect(address)
     parts = _parts(data)
@@ -121,14 +122,15 @@ def _learnt(
             logger.info("%s: the same rows were learnt already, and are counted once; again=True would count them again", part)
         else:
             summed = _core.merge([summed, learnt], again=again)
-    assert summed is not None  # there is at least one part, or a state
+    assert summed is not None  # there is at least one file, or a state
     return summed
 
 
 def _surveyed(
     parts: Sequence[Part], ask: Mapping[str, Any], blank: Jury, jury: Jury | None, time: int, cpus: float, window: int | None
 ) -> tuple[list[Part], list[int]]:
-    """The files that a jury does not know yet, and the time of the first round of each: as one process would have them."""
+    """The files that the jury has not learnt, and the time of each file's first round, as in a
+    single process."""
 
     picked = jury if jury is not None and len(ask["id"]) == 1 and jury._has_picked() else None
 
@@ -182,10 +184,10 @@ def rank(
     before: Before | None = None,
     **options: Any,
 ) -> Rows:
-    """As `jurybox.rank`, one Ray task per file: each gives its best `k` rows, and the best of them are the best of all.
+    """As `jurybox.rank`, with one Ray task per file: the best `k` of each file's best `k` rows.
 
-    Without ``state`` and ``weights`` the policy first looks at all scores, as `jurybox.rank` does with ``every_row=True``. The parameters are those of `learn` and of
-    `jurybox.rank`.
+    Without ``state`` and ``weights`` the policy first surveys all scores, as `jurybox.rank` does
+    with ``every_row=True``. The parameters are those of `learn` and of `jurybox.rank`.
     """
     k, seed = whole(k, "k"), whole(seed, "seed")
     if k < 1:
@@ -212,8 +214,8 @@ def rank(
         part, first, wanted = task
         return rank_part.options(num_cpus=cpus).remote(part, wanted, first, ask, jury, weights, seed, before)
 
-    # One more than is asked for: where it ties with the last, it matters which number a row has, and that is known only when the
-    # rows of the files before it have been counted.
+    # One row more than needed. If it ties with the last one, the row numbers within all files
+    # decide, and these are known only when the rows of earlier files are counted.
     best: list[tuple[pa.Table, int, int]] = []
     total = 0
     unsure: list[int] = []
@@ -232,12 +234,12 @@ def rank(
     return _best(best, k, seed)
 
 
-#: Where results have their rank and their score: before the columns of the file, which may have some of these names already.
+#: Positions of rank and score in results; columns of the file may have the same names.
 _RANK, _SCORE = 0, 1
 
 
 def _best(parts: Sequence[tuple[pa.Table, int, int]], k: int, seed: int) -> Rows:
-    """The best of the best of all parts, in the order that one process would have."""
+    """The best rows of all parts, in the order that a single process would give."""
     numbers: list[int] = []
     values: list[float] = []
     for table, first, _ in parts:
@@ -257,7 +259,7 @@ def _connect(address: str | None) -> None:
 
 
 def _in_order(start: Callable[[Any], Any], tasks: Iterator[Any], window: int | None) -> Iterator[Any]:
-    """The results of tasks in their order, with no more of them under way than the window."""
+    """The results of tasks in order, with at most ``window`` tasks under way."""
     cores = _ray.cluster_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
     most = window or max(2, 2 * int(cores))
     under_way: deque[Any] = deque()
@@ -270,7 +272,7 @@ def _in_order(start: Callable[[Any], Any], tasks: Iterator[Any], window: int | N
 
 
 def _result(reference: Any) -> Any:
-    """What a task gives; its error as the one it was."""
+    """The result of a task; its original error if it failed."""
     try:
         return _ray.get(reference)
     except RayTaskError as failed:
@@ -281,7 +283,7 @@ def _result(reference: Any) -> Any:
 
 
 def _parts(data: Any) -> list[Part]:
-    """Files by their full names, in order; or the blocks of a dataset."""
+    """The full names of all files, in order; or the blocks of a dataset."""
     if hasattr(data, "to_arrow_refs"):
         blocks = list(data.to_arrow_refs())
         if not blocks:
@@ -303,7 +305,7 @@ def _parts(data: Any) -> list[Part]:
 
 
 def _once_each(warned: Warned) -> list[str]:
-    """What is to be told, once where it holds for many parts, whatever their names and numbers."""
+    """The warnings, each once although it holds for many files."""
     found: dict[str, tuple[str, set[str]]] = {}
     for part, line in warned:
         _, parts = found.setdefault(re.sub("[0-9]+", "0", line.replace(str(part), "")), (line, set()))
@@ -314,7 +316,7 @@ def _once_each(warned: Warned) -> list[str]:
 def _seated(
     parts: Sequence[Part], ask: Mapping[str, Any], jury: Jury | None, policy: str | None, options: Mapping[str, Any], warned: Warned
 ) -> Jury:
-    """A jury that has learnt nothing, over the evaluators that one process would find in all files together."""
+    """An untrained jury over the evaluators that a single process would find in all files."""
     if jury is not None:
         low = set(jury.inverted)
         if policy is not None or options:
@@ -325,7 +327,7 @@ def _seated(
 
 
 def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> list[tuple[str, bool]]:
-    """The decision over the columns of all files, or of all blocks; only their beginnings are read."""
+    """The evaluators in all files or blocks, of which only the beginnings are read."""
     found: list[tuple[str, bool]]
     if isinstance(parts[0], _ray.ObjectRef):
         first = list(_in_order(first_of.remote, iter(parts), None))

@@ -1,6 +1,6 @@
-"""Spark: `learn` over the partitions of a DataFrame, and values beside its rows, by ``mapInArrow``.
+"""Spark: `learn` over the partitions of a DataFrame, and `values` for its rows, by ``mapInArrow``.
 
-What juries have learnt merges, so each partition is learnt where it lies, and only states travel.
+Juries can be merged, so each partition is learnt where it is stored, and only states travel.
 
     jury = jb.spark.learn(df, reward="verdict")
     best = jb.spark.values(df, jury).orderBy("value", ascending=False).limit(20)
@@ -24,7 +24,7 @@ from ._sources import FIRST, free_name
 
 __all__ = ["learn", "values"]
 
-#: The types of Spark that may hold scores.
+#: Spark types that may hold scores.
 _LOOKED_AT = ("float", "double", "boolean", "byte", "short", "integer", "long", "string")
 
 
@@ -42,7 +42,8 @@ def learn(
     invert: Names = None,
     **options: Any,
 ) -> Jury:
-    """As `jurybox.learn`, one task per partition of a DataFrame of Spark's; each partition is a round. The keywords are the same."""
+    """As `jurybox.learn`, with one task per partition of a Spark DataFrame; each partition is a
+    round."""
     ask = table_options(evaluators, id, ignore, invert, reward, reviewer=reviewer, context=context, label=label)
     needed, found, _, warned = _core.columns_needed([_first(data)], ask, None)
     blank = pickle.dumps(Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], context=ask["context"], **options))
@@ -77,7 +78,7 @@ def learn(
 
 
 def values(data: Any, state: Jury, *, name: str = "value") -> Any:
-    """The same rows with the value that each is ranked by, in a column of that name."""
+    """The rows with the value that each is ranked by, in a column of this name."""
     from pyspark.sql.types import DoubleType, StructField, StructType  # pyright: ignore[reportMissingImports]
 
     fitted = state.fit()
@@ -95,7 +96,7 @@ def values(data: Any, state: Jury, *, name: str = "value") -> Any:
 
 
 def _first(data: Any) -> tuple[str, Any]:
-    """The first rows of the columns that may hold scores; of the others, their names."""
+    """The first rows of columns that may hold scores, and placeholders for the others."""
     kinds = {field.name: field.dataType.typeName() for field in data.schema.fields}
     looked_at = [name for name, kind in kinds.items() if kind in _LOOKED_AT or kind.startswith("decimal")]
     rows = data.select(*[f"`{name}`" for name in looked_at]).limit(FIRST).collect()

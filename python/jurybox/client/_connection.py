@@ -1,4 +1,4 @@
-"""The connection: requests, and when they are repeated."""
+"""HTTP requests to a server, and when they are repeated."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 
     from ._queue import Queue
 
-#: Statuses after which the same request may succeed.
+#: Status codes after which the same request may succeed.
 PASSING = (429, 502, 503, 504)
 
 
 class Client:
-    """A server, by its address; ``key`` is a secret of ``jurybox server key add`` (``JURYBOX_KEY`` where it is not given). One that was made with
-    ``--reviewer`` acts as that reviewer alone.
+    """A connection to a server at ``url``.
 
-    ``patience`` says for how many seconds a request is repeated while the server is away, ``timeout`` how long one answer may take.
-    One client is for one thread; clients are cheap.
+    ``key`` is a secret from ``jurybox server key add``; by default ``JURYBOX_KEY``. A key made with
+    ``--reviewer`` acts only as that reviewer.
+
+    ``patience`` is how many seconds a request is repeated while the server cannot be reached,
+    ``timeout`` how many seconds one answer may take. A client is for one thread; clients are cheap.
     """
 
     def __init__(
@@ -46,12 +48,12 @@ class Client:
         self._path = parts.path.rstrip("/")
         self._key = (key if key is not None else os.environ.get("JURYBOX_KEY", "")).strip()
         if not (self._key.isascii() and self._key.isprintable()):
-            raise ValueError("key= has signs in it that no key has")  # which ones is nobody's business
+            raise ValueError("key= has signs in it that no key has")  # without showing them: it is a secret
         self._patience, self._timeout = patience, timeout
         self._connection: http.client.HTTPConnection | None = None
 
     def queue(self, name: str) -> Queue:
-        """A queue by its name, which need not be there yet."""
+        """The queue of this name, which need not exist yet."""
         from ._queue import Queue
 
         return Queue(self, name)
@@ -78,7 +80,8 @@ class Client:
         return f"Client({f'{scheme}://{self._host}{port}{self._path}'!r})"
 
     def ask(self, method: str, path: str, body: object = None, *, key: str | None = None) -> Any:
-        """Any request: its answer from JSON. It is repeated where that can help, always with the same ``Idempotency-Key``."""
+        """Sends a request and returns the answer from JSON. It is repeated if that can help,
+        always with the same ``Idempotency-Key``."""
         headers = {"Accept": "application/json"}
         sent = None if body is None else as_json(body).encode()
         if sent is not None:
@@ -103,7 +106,7 @@ class Client:
                 if status < 400:
                     raise elsewhere(status, told.get("Location"))
                 if status == 404 and method == "DELETE" and again:
-                    return None  # it was there when it was first asked for
+                    return None  # the first attempt deleted it
                 if status not in PASSING or time.monotonic() + wait > until:
                     raise refused(said, status)
                 after = told.get("Retry-After", "")
@@ -120,7 +123,7 @@ class Client:
         try:
             self._connection.request(method, self._path + path, body, headers)
         except (BrokenPipeError, ConnectionResetError):
-            cut = True  # it may have answered before it had read everything, such as that it is too much
+            cut = True  # the server may have answered before reading everything, for example that the body is too large
         response = self._connection.getresponse()
         said = response.read()
         if cut:

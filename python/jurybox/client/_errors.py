@@ -1,4 +1,4 @@
-"""What a server refuses, and that it does not answer."""
+"""Errors of the client: refusals by the server, and unreachable servers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from .._errors import Error
 from ._types import Rejected
 
 
-#: What JSON calls them.
+#: JSON's names of types.
 KINDS = {list: "a list", int: "a whole number", str: "text"}
 
 
 class ServerError(Error):
-    """The server refused: the HTTP ``status``, a ``code`` that stays, what to do (``advice``), and the request in the server's log."""
+    """The server refused a request. ``status`` is the HTTP status, ``code`` the kind of error,
+    ``advice`` what to do, ``request_id`` the request in the server's log."""
 
     def __init__(
         self, message: str, *, code: str = "", status: int = 0, advice: str = "", request_id: str | None = None
@@ -26,7 +27,8 @@ class ServerError(Error):
 
 
 class NotTaken(ServerError):
-    """Some of what was sent was not taken in, and why (``rejected``); all else was. ``answer`` is the whole of what the server said."""
+    """Some items or verdicts were rejected, listed in ``rejected``; the others were accepted.
+    ``answer`` is the server's whole answer."""
 
     def __init__(self, message: str, *, answer: Any = None, **more: Any) -> None:
         super().__init__(message, **{"code": "rejected", "status": 200, **more})
@@ -34,16 +36,16 @@ class NotTaken(ServerError):
 
     @property
     def rejected(self) -> list[Rejected]:
-        """What was not taken in, and why."""
+        """The rejected items or verdicts, with reasons."""
         return cast("list[Rejected]", self.answer["rejected"]) if self.answer else []
 
 
 class NotAnswered(Error):
-    """The server could not be reached, for as long as was waited."""
+    """The server could not be reached for as long as ``patience``."""
 
 
 def read(said: bytes, status: int) -> Any:
-    """What a server answers, from JSON; nothing where it says nothing."""
+    """An answer from JSON; None if it is empty."""
     try:
         return json.loads(said) if said else None
     except (ValueError, RecursionError) as error:
@@ -52,7 +54,8 @@ def read(said: bytes, status: int) -> Any:
 
 
 def unlike(said: Any, expected: str) -> ServerError:
-    """An answer that is JSON, and not what is answered to this: something else than the server answers at this address, or another version."""
+    """The error for an answer of unexpected shape, as from another program or another version of
+    the server."""
     text = json.dumps(said)
     shown = text if len(text) <= 200 else f"{text[:200]}…"
     return ServerError(
@@ -64,9 +67,9 @@ def unlike(said: Any, expected: str) -> ServerError:
 
 
 def field(said: Any, name: str, kind: type) -> Any:
-    """A field that an answer must have."""
+    """A required field of an answer, of this type."""
     found = said.get(name) if isinstance(said, dict) else None
-    # Truths are whole numbers to Python, and to nobody else.
+    # To Python, true is a whole number.
     if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
         raise unlike(said, f"`{name}` ({KINDS[kind]})")
     return found
@@ -88,7 +91,8 @@ def mappings(said: Any, name: str) -> list[dict[str, Any]]:
 
 
 def elsewhere(status: int, place: str | None) -> ServerError:
-    """A proxy sends whoever asks to another address: nothing was done, and what is sent twice to two places may be done twice."""
+    """The error for a redirect. Requests are not sent to a second address, because they might be
+    carried out twice."""
     where = f" to {place}" if place else ""
     return ServerError(
         f"it was not done: the address sends on{where} ({status})",

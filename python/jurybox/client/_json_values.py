@@ -1,7 +1,8 @@
-"""Python's things as JSON can have them: right, or refused with what, where and why.
+"""Conversion of Python values to JSON, for requests to a server.
 
-Tables hand over numbers of numpy, moments of pandas, and NaN for what is missing. What is missing is null, never a number; what JSON has no
-word for (infinity, bytes) is an :class:`jurybox.Error` that names the item, and nothing that was changed on its way.
+Frames contain numbers of numpy, timestamps of pandas, and NaN for missing values, which becomes
+null. Values that JSON lacks (infinity, bytes) are a :class:`jurybox.Error` that names the item;
+nothing is changed silently.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ import numpy as np
 from .._arrays import number
 from .._errors import Error
 
-#: Fields that are times: a server asks for their zone.
+#: Fields with times, which the server wants with a time zone.
 TIMES = ("due", "observed_at")
 
 
 def as_json(body: object) -> str:
-    """A body as it is sent. Items and verdicts have been made plain before; the rest are names and a few numbers."""
+    """The body as JSON. Items and verdicts were converted before; this converts the rest."""
     try:
         return json.dumps(body, allow_nan=False, default=plain)
     except (TypeError, ValueError):
@@ -32,7 +33,7 @@ def as_json(body: object) -> str:
 
 
 def item_of(thing: Any) -> dict[str, Any]:
-    """An item to add or to rank."""
+    """An item to add or rank, converted."""
     one = _mapping(thing, "an item", "id and scores")
     one["id"] = id_of(one.get("id"), "id")
     where = f"item `{one['id']}`"
@@ -44,7 +45,7 @@ def item_of(thing: Any) -> dict[str, Any]:
 
 
 def verdict_of(thing: Any) -> dict[str, Any]:
-    """A verdict to take in."""
+    """A verdict to send, converted."""
     one = _mapping(thing, "a verdict", "id, item, reviewer and reward")
     for name in ("id", "item", "revises"):
         if name in ("id", "item") or not _is_missing(one.get(name)):
@@ -62,14 +63,14 @@ def verdict_of(thing: Any) -> dict[str, Any]:
 
 
 def score_of(score: Any, where: str, evaluator: str) -> float | None:
-    """A score; none where it is missing."""
+    """A score as a float; None if missing."""
     if _is_missing(score):
         return None
     return _finite(score, f"{where}, evaluator `{evaluator}`", code="score", evaluator=evaluator)
 
 
 def id_of(given: Any, name: str = "item") -> str:
-    """A name as text; a number that names something by its digits, be it stored as a float."""
+    """An id as text. Whole numbers, also those stored as floats, become their digits."""
     if isinstance(given, str):
         return _whole_letters(str(given), f"{name}=")
     if isinstance(given, (UUID, datetime.date)) and not _is_missing(given):
@@ -77,7 +78,7 @@ def id_of(given: Any, name: str = "item") -> str:
     if isinstance(given, (Integral, np.integer)) and not isinstance(given, (bool, np.bool_)):
         return str(int(given))
     if isinstance(given, (float, np.floating)) and float(given).is_integer():
-        # From there on two whole numbers are one float, and the id of one item that of another.
+        # Beyond this, two whole numbers share one float, and ids could be confused.
         if abs(float(given)) >= 2.0 ** (np.finfo(np.asarray(given).dtype).nmant + 1):
             raise Error(f"{name}= is {_shown(given)}: a float has no room for such an id; pass it as text or as a whole number", code="id", value=given)
         return str(int(given))
@@ -86,12 +87,12 @@ def id_of(given: Any, name: str = "item") -> str:
 
 
 def ids_of(given: Any) -> list[str]:
-    """Names of items; one alone is the name of one, not a list of its letters."""
+    """Ids as a list; a single id is a list of one."""
     return [id_of(given)] if isinstance(given, (str, bytes)) else [id_of(one) for one in given]
 
 
 def plain(value: Any, where: str = "") -> Any:
-    """Any value as JSON has it; what is missing (NaN, NaT, NA) is null."""
+    """Any value for JSON; missing values (NaN, NaT, NA) become null."""
     if value is None or type(value) is bool:
         return value
     if isinstance(value, str):
@@ -100,7 +101,7 @@ def plain(value: Any, where: str = "") -> Any:
         return None
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if isinstance(value, np.timedelta64):  # a whole number to numpy, and to nobody who reads it without its unit
+    if isinstance(value, np.timedelta64):  # a whole number to numpy, meaningless without its unit
         _no_word(value, where)
     if isinstance(value, (Integral, np.integer)):
         return _in_64_bits(int(value), where)
@@ -122,7 +123,7 @@ def plain(value: Any, where: str = "") -> Any:
 
 
 def _fields(one: dict[str, Any], where: str) -> dict[str, Any]:
-    """The other fields: times as text with their zone, and everything else as JSON has it."""
+    """Converts the other fields in place; times become text with their zone."""
     for name, value in one.items():
         if name in TIMES and isinstance(value, (datetime.date, np.datetime64)) and not _is_missing(value):
             if getattr(value, "tzinfo", None) is None:
@@ -162,12 +163,13 @@ def _is_missing(value: Any) -> bool:
 
 
 def _is_column(value: Any) -> bool:
-    """A series or an index, of whatever library; a frame is none, and would be the names of its columns."""
+    """Whether a value is a series or index. A frame is not: iterating it gives column names."""
     return isinstance(value, Iterable) and hasattr(value, "to_numpy") and not hasattr(value, "columns")
 
 
 def _whole_letters(text: str, where: str) -> str:
-    """Text that can be sent: half of a letter cannot, and a server would refuse all that is sent with it."""
+    """The text, unless it has a lone surrogate, for which the server would refuse the whole
+    request."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -178,7 +180,7 @@ def _whole_letters(text: str, where: str) -> str:
 
 def _in_64_bits(whole: int, where: str) -> int:
     if not -(1 << 63) <= whole < 1 << 64:
-        # Its digits may be more than Python is willing to write.
+        # Python may refuse to print very long integers.
         raise Error(f"{where or 'a number'}: a whole number of {whole.bit_length()} bits has no room in 64; pass it as text", code="json")
     return whole
 
@@ -191,7 +193,7 @@ def _key(key: Any, where: str) -> str:
 def _shown(value: Any) -> str:
     try:
         text = repr(value)
-    except Exception:  # whatever a stranger's object does when it is shown
+    except Exception:  # a foreign object's repr may fail in any way
         text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:60]}…"
 

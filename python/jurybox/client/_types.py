@@ -1,4 +1,4 @@
-"""What is sent to a server and what it answers, as types."""
+"""Types of the requests and answers of a server."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any, TypedDict
 
 
 class Rejected(TypedDict):
-    """What was not taken in, and why."""
+    """A rejected item or verdict, and the reason."""
 
     id: str
     why: str
 
 
 class ItemsAnswer(TypedDict):
-    """What became of items."""
+    """Counts of added items."""
 
     accepted: int
     updated: int
@@ -22,7 +22,7 @@ class ItemsAnswer(TypedDict):
 
 
 class VerdictsAnswer(TypedDict):
-    """What became of verdicts."""
+    """Counts of sent verdicts."""
 
     accepted: int
     repeated: int
@@ -36,7 +36,8 @@ class _Claim(TypedDict):
 
 
 class Claim(_Claim, total=False):
-    """An item that a reviewer was given. A key with the role ``review`` alone is not told ``rank``, ``value``, ``probability`` and ``random_check``."""
+    """An item claimed by a reviewer. A key with only the role ``review`` does not see ``rank``,
+    ``value``, ``probability`` and ``random_check``."""
 
     rank: int
     value: float | None
@@ -52,7 +53,7 @@ class _Verdict(TypedDict):
 
 
 class Verdict(_Verdict, total=False):
-    """A verdict to take in: with a ``reward``, or with a ``label`` of the queue's scale."""
+    """A verdict to send, with a ``reward`` or a ``label`` of the queue's scale."""
 
     reward: float
     token: int | None
@@ -63,7 +64,7 @@ class Verdict(_Verdict, total=False):
 
 
 class Webhook(TypedDict, total=False):
-    """Where else a queue's log is told, and how that stands; ``secret`` only in the answer that made it."""
+    """A webhook and its state; ``secret`` only in the answer that made it."""
 
     name: str
     url: str
