@@ -47,7 +47,7 @@ def numbers(given: Any, what: str) -> Doubles:
     if array.ndim != 1:
         raise Error(f"{what} have {array.ndim} dimensions: pass one number for each item", code="shape")
     if array.dtype.kind in "OUT" and (text := next((cell for cell in array.tolist() if isinstance(cell, str)), None)) is not None:
-        raise Error(f"{what} are numbers, such as 1 for what was found and 0 for what was not, and {text!r} is none", code="score", value=text)
+        raise Error(f"{what} are numbers, such as 1 for harmful and 0 for fine; {text!r} is not a number", code="score", value=text)
     return _doubles(array, lambda at: {"item": int(at[0])})
 
 
@@ -71,7 +71,7 @@ def rows(given: Any, of: int, what: str) -> list[int]:
     numbers = [int(row) for row in array]
     twice = next((row for at, row in enumerate(numbers) if row in numbers[:at]), None) if len(set(numbers)) < len(numbers) else None
     if twice is not None:
-        raise Error(f"{what} names row {twice} twice; a mask is made of bools, not of 0 and 1", code="shape", item=twice)
+        raise Error(f"{what} names row {twice} twice; a mask has bools, not 0 and 1", code="shape", item=twice)
     return numbers
 
 
@@ -166,7 +166,7 @@ def _those_there(names: Sequence[str], known: Mapping[Any, Any]) -> list[str]:
     as everywhere."""
     here = [name for name in names if name in known]
     if not here:
-        raise Error(f"there is a column of none of the evaluators {', '.join(names)}", code="none-of-the-evaluators")
+        raise Error(f"no evaluator has a column: looked for {', '.join(names)}", code="none-of-the-evaluators")
     if len(here) < len(names):
         from ._table_options import warn
 
@@ -198,7 +198,7 @@ def _array(given: Any, what: str) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(given)
     except (ValueError, TypeError) as error:
-        raise Error(f"{what} cannot be made an array: {error}", code="shape") from None
+        raise Error(f"{what} cannot be converted to an array: {error}", code="shape") from None
 
 
 def _doubles(array: np.ndarray[Any, Any], where: Any) -> Doubles:
@@ -220,12 +220,12 @@ def _doubles(array: np.ndarray[Any, Any], where: Any) -> Doubles:
                 facts = where(at)
                 name = facts.get("evaluator")
                 by = f", evaluator `{name}`" if name else ""
-                text = "; the columns of frames may be text, here None and NaN are missing scores" if isinstance(plain[at], str) else ""
+                text = "; text is only accepted in columns of frames, and missing scores are None or NaN" if isinstance(plain[at], str) else ""
                 raise Error(
                     f"item {facts['item']}{by}: {plain[at]!r} is not a number{text}", code="score", value=plain[at], **facts
                 ) from None
     else:
-        raise Error(f"numbers are wanted, and these are of type {array.dtype}", code="score")
+        raise Error(f"scores must be numbers; these are of type {array.dtype}", code="score")
     if masked is not None:
         made[masked] = np.nan
     return made

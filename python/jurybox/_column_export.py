@@ -80,7 +80,7 @@ def _pieces(series: Any) -> Iterator[list[Any]]:
 def _not_text(series: Any, at: int) -> Error:
     """The error for the first cell from row ``at`` on that is not UTF-8."""
     row = next((row for row in range(at, len(series)) if not _is_text(series.iloc[row : row + 1])), at) + 1
-    message = f"row {row}, column `{series.name}`: not valid UTF-8; where it is written in another encoding, decode it first, or leave the column out"
+    message = f"row {row}, column `{series.name}`: not valid UTF-8; decode text in another encoding first, or leave the column out"
     return Error(message, code="not-utf8", column=str(series.name), row=row)
 
 

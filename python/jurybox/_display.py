@@ -81,7 +81,7 @@ class Replay(_Document):
         """A drawing of what was found against the number of labels. Estimates from a log have
         none."""
         if self._picture is None:
-            raise Error("there is no picture of estimates from a log: see to_html()", code="svg")
+            raise Error("estimates from a log have no drawing: use to_html()", code="svg")
         return self._picture
 
     def save(self, path: str | PathLike[str]) -> None:

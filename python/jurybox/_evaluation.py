@@ -99,11 +99,11 @@ def replay(
     for one, others in NOT_TOGETHER.items():
         for other in others:
             if said[one] and said[other]:
-                raise Error(f"{one}= and {other}= do not go together", code="two-ways")
+                raise Error(f"{one}= and {other}= cannot be combined", code="two-ways")
     if budget is not None and not pool:
-        raise Error("budget= is the labels of a run in a pool: it goes with pool=True", code="two-ways")
+        raise Error("budget= needs pool=True: it is the number of labels of a run in the pool", code="two-ways")
     if reward_range is not None and probability is None:
-        raise Error("reward_range= is for what a log did not look at: it goes with probability=", code="two-ways")
+        raise Error("reward_range= needs probability=: it bounds rewards that a log does not have", code="two-ways")
     files = file_options(input_format, delimiter, header, decimal, na, long)
     rows = table_source(data, long=files["long"])
     states = _named_states(state)
@@ -171,7 +171,7 @@ def report(
     jury = read(state)
     aside = [*names(ignore), *named(round), *names(context), *(jury.contexts if jury is not None else [])]
     if reviewer is not None and reward is None:
-        raise Error("reviewer= says who gave the verdicts: pass reward=, the column that they are in", code="reward")
+        raise Error("reviewer= names the column of reviewers: pass reward= too, the column of verdicts", code="reward")
     ask = table_options(evaluators, id, aside, invert, reward, probability, threads=threads, files=files, reviewer=reviewer, label=label)
     with Bar(progress) as bar:
         found = _core.report(rows.export_needed(ask, jury, also=names(id)), ask, jury, _now(), bar.watch)

@@ -48,7 +48,7 @@ class Pandas(Source):
             return super().export_needed(asked, state, whole=whole, also=also)
         except Error as error:
             if error.code == "unknown-column" and error.column in self.native.index.names:
-                message = f"`{error.column}` is the index of this frame, and no column: pass frame.reset_index()"
+                message = f"`{error.column}` is the index of this frame, not a column: pass frame.reset_index()"
                 raise Error(message, code=error.code, column=error.column) from None
             raise
 

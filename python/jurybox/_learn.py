@@ -89,15 +89,15 @@ def learn(
     3
     """
     if (data is None) == (picks is None):
-        raise Error("learn from rows, or from the verdicts on picks: pass data or picks=", code="two-ways")
+        raise Error("pass either data, to learn from rows, or picks=, to learn from verdicts on picks", code="two-ways")
     if verdicts is not None and picks is None:
-        raise Error("verdicts= are those on picks: pass what pick gave as picks=", code="two-ways")
+        raise Error("verdicts= needs picks=: pass the rows that pick returned", code="two-ways")
     if picks is not None:
         unheard = {"policy": policy, "round": round, "at": at, "long": long, "context": context, "drop": drop, "evaluators": evaluators, "ignore": ignore}
         for name in [*(name for name, said in unheard.items() if said is not None), *options]:
-            raise Error(f"picks are learnt as they were picked: {name}= does not go with them", code="two-ways")
+            raise Error(f"picks are learnt as they were picked: {name}= cannot be combined with picks=", code="two-ways")
     if reviewer is not None and reward is None and picks is None:
-        raise Error("reviewer= says who gave the verdicts: pass reward=, the column that they are in", code="reward")
+        raise Error("reviewer= names the column of reviewers: pass reward= too, the column of verdicts", code="reward")
     at = whole_or_none(at, "at")
     if options and policy is None:
         policy = default_policy()
@@ -106,7 +106,7 @@ def learn(
     with turn(state, wait, changes=True) as (jury, write), Bar(progress) as bar:
         if rows is None:
             if jury is None:
-                raise Error("picks are learnt by the state that they were picked by: pass state=", code="state")
+                raise Error("pass state=, the state that the picks were made by", code="state")
             found, after = _learn_picks(picks, verdicts, id, reward, reviewer, invert, jury, again, threads, files, bar, label), jury
         else:
             _no_picks(rows)
@@ -129,7 +129,7 @@ def _no_picks(rows: Source) -> None:
     if {"receipt", "round", "row", "picked_at"} <= here.keys():
         column = here["receipt"]
         raise Error(
-            f"these are picks: there are receipts in `{column}`, and their rows have been seen by picking from them. Pass them as picks=",
+            f"these are picks, with receipts in `{column}`; their rows were observed when they were picked. Pass them as picks=",
             code="are-picks", column=column,
         )  # fmt: skip
 
@@ -139,11 +139,11 @@ def _learn_picks(
     threads: int | None, files: Mapping[str, Any], bar: Bar, label: Numbers,
 ) -> Any:  # fmt: skip
     if id is None:
-        raise Error("verdicts are joined to picks by one column: pass id=", code="id")
+        raise Error("pass id=, the column that joins verdicts to picks", code="id")
     known = jury._reward()
     name = reward or (known[0] if known else None)
     if name is None:
-        raise Error("which column is the verdict? Pass reward=", code="reward")
+        raise Error("pass reward=, the column of verdicts", code="reward")
     shown = returned_source(picks, list(dict.fromkeys([*jury.evaluators, id, name, *OURS])))
     told = shown if verdicts is None else returned_source(verdicts, [one for one in (id, name, reviewer) if one is not None])
     ask = table_options([name], None, None, invert, None, None, id, threads, files, reviewer, label=label)

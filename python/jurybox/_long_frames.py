@@ -126,7 +126,7 @@ def keys(found: Sequence[Any], name: str) -> list[str | None]:
     for row, cell in enumerate(found):
         whole = isinstance(cell, float) and cell.is_integer()
         if whole and abs(cell) >= 1 << 53:
-            message = f"row {row + 1}, column `{name}`: {cell!r} is a float, too large to tell from its neighbours; read the column as text or as int64"
+            message = f"row {row + 1}, column `{name}`: {cell!r} is a float too large to be exact; read the column as text or as int64"
             raise Error(message, code="rounded-id", column=name, row=row + 1, value=cell)
         text = str(int(cell)) if whole else cell_text(cell)
         made.append(text if text is not None and text.strip() else None)

@@ -88,14 +88,14 @@ def prevalence(
     if prediction is not None:
         for other, is_said in (("evaluators", evaluators is not None), ("state", state is not None)):
             if is_said:
-                raise Error(f"prediction= and {other}= do not go together", code="two-ways")
+                raise Error(f"prediction= and {other}= cannot be combined", code="two-ways")
     dates = None if period is None else _column_of(period)
     if by is not None and by == dates:
-        raise Error(f"by={by!r} is the column of period= too: leave one of them out", code="two-ways", column=by)
+        raise Error(f"by={by!r} is also the column of period=: leave one of them out", code="two-ways", column=by)
     files = file_options(input_format, delimiter, header, decimal, na, long)
     rows = table_source(data, long=files["long"])
     if reviewer is not None and golden is None:
-        raise Error("reviewer= goes with golden=: it says whose errors count for how much", code="two-ways")
+        raise Error("reviewer= needs golden=: it weights each reviewer's errors", code="two-ways")
     apart = [*named(dates), *named(by), *named(golden)]
     ask = table_options(
         prediction or evaluators, id, [*names(ignore), *apart], invert, reward, probability,
@@ -116,5 +116,5 @@ def _column_of(period: str) -> str:
     """The column of dates in ``period``; its name may contain a slash."""
     column, _, length = period.rpartition("/")
     if not column or length not in ("day", "week", "month"):
-        raise Error(f"period={period!r}: it is a column of dates and day, week or month, such as 'created/week'", code="period", value=period)
+        raise Error(f"period={period!r}: expected a column of dates and day, week or month, such as 'created/week'", code="period", value=period)
     return column

@@ -170,11 +170,11 @@ def rank(
     """
     weights = numbers(weights, "weights")
     if state is not None and (policy is not None or weights or sigma is not None or options):
-        raise Error("state= ranks by what was learnt: policy, options, weights and sigma do not go with it", code="two-ways")
+        raise Error("state= ranks by what was learnt: pass no policy, options, weights or sigma with it", code="two-ways")
     if every_row and (state is not None or weights):
-        raise Error("every_row= is for a policy that measures first: it goes neither with state= nor with weights=", code="two-ways")
+        raise Error("every_row= is for policies that survey the scores: it cannot be combined with state= or weights=", code="two-ways")
     if weights and (policy is not None or sigma is not None or options):
-        raise Error("weights= takes the place of a policy: neither it nor its options go with them", code="two-ways")
+        raise Error("weights= replaces the policy: pass no policy or options with it", code="two-ways")
     if sigma is not None and not isinstance(sigma, Mapping):
         policy, options, sigma = policy or "esag", {**options, "sigma": sigma}, None
     if options and policy is None:
@@ -182,14 +182,14 @@ def rank(
     files = file_options(input_format, delimiter, header, decimal, na, long)
     rows = table_source(data, long=files["long"])
     if all and min_reward is not None:
-        raise Error("min_reward= is of some rows, and all= of every one", code="two-ways")
+        raise Error("min_reward= selects rows and all= keeps every row: pass one of them", code="two-ways")
     if all and (explain or group is not None):
-        raise Error("all= goes neither with explain= nor with group=", code="two-ways")
+        raise Error("all= cannot be combined with explain= or group=", code="two-ways")
     if all and not rows.is_frame and out is None:
-        raise Error("all= of files and streams is written to a file as it streams by: pass out=", code="two-ways")
+        raise Error("all= of files and streams needs a file to write to: pass out=", code="two-ways")
     if reward is not None and state is None and not weights:
         warnings.warn(
-            f"`{reward}` is left aside, and nothing is learnt from it: learn it first, jury = jb.learn(rows, reward={reward!r}), and rank with state=jury",
+            f"`{reward}` is not used, and nothing is learnt from it: learn it first, jury = jb.learn(rows, reward={reward!r}), and rank with state=jury",
             DataWarning,
             stacklevel=2,
         )
@@ -207,7 +207,7 @@ def rank(
     if all:
         return rows.take(None, {"score": found["score"]}) if "score" in found else None
     if found["total"] < most and group is None and min_reward is None:
-        warnings.warn(f"k = {most} is more than there are rows ({found['total']}): all of them are ranked", DataWarning, stacklevel=2)
+        warnings.warn(f"k = {most} is more than the {found['total']} rows: all of them are ranked", DataWarning, stacklevel=2)
     if not rows.is_frame:
         return rows.from_core(found["rows"])
     front: dict[str, Any] = {"rank": found["rank"], "score": found["score"]}

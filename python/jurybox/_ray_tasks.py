@@ -83,7 +83,7 @@ def _not_of_picks(part: Part, source: Source, ask: Mapping[str, Any], picked: Ju
         return  # unreadable files are reported when they are learnt
     if were:
         raise Error(
-            f"{part}: these rows were picked from, and have been seen: learn the verdicts on the picks, or pass again=True", code="picked-from",
+            f"{part}: these rows were picked from and observed already: learn the verdicts on the picks, or pass again=True", code="picked-from",
             path=str(part),
         )  # fmt: skip
 

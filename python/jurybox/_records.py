@@ -63,7 +63,7 @@ class Records(Source):
         if rows is None:
             return None
         if rows[0].keys() >= WRITTEN and receipts_in(rows[0]) is None:
-            raise Error("these are picks of a jury's own round: learn them by jury.learn(rows, rewards), which reads their receipts", code="not-picks")
+            raise Error("these are picks of a jury's own round: learn them by jury.learn(rows, rewards)", code="not-picks")
         names = dict.fromkeys(name for row in rows for name in row)
         return cls({str(name): [row.get(name) for row in rows] for name in names})
 
@@ -81,7 +81,7 @@ class Records(Source):
 
 def _column(name: Any, cells: Any) -> list[Any]:
     if isinstance(cells, (str, bytes, Mapping)) or not isinstance(cells, Iterable):
-        raise Error(f"`{name}` is no column: pass one dict for each row, or a list of cells for each column", code="source", column=str(name))
+        raise Error(f"`{name}` is not a column: pass one dict for each row, or a list of cells for each column", code="source", column=str(name))
     return list(cells)
 
 

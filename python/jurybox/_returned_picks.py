@@ -39,8 +39,8 @@ def _refuse_receipts(names: Iterable[Any], evaluators: Sequence[str]) -> None:
     column = receipts_in(names)
     if column is not None and column not in evaluators:
         raise Error(
-            f"these are picks of jurybox.pick, with their receipts in `{column}`: learn them by jurybox.learn(picks=frame, id=..., reward=..., "
-            "state=jury), which reads the receipts, and learns each verdict once; a list of dicts will do for a frame",
+            f"these are picks of jurybox.pick, with receipts in `{column}`: learn them by jurybox.learn(picks=frame, id=..., reward=..., "
+            "state=jury), which learns each verdict once; a list of dicts works like a frame",
             code="are-picks", column=column,
         )  # fmt: skip
 

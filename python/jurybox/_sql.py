@@ -22,7 +22,7 @@ DIALECTS = {"duckdb": "DOUBLE", "postgres": "DOUBLE PRECISION", "postgresql": "D
 def to_sql(fitted: Fitted, dialect: str) -> str:
     double = DIALECTS.get(dialect)
     if double is None:
-        raise Error(f"there is no dialect {dialect!r}: there are duckdb and postgresql", code="dialect", value=dialect)
+        raise Error(f"unknown dialect {dialect!r}: expected duckdb or postgresql", code="dialect", value=dialect)
     _distinct(fitted.evaluators, dialect)
     link, low = fitted._form()
     base, weights = _linear(fitted, link, np.asarray(low))
@@ -48,9 +48,9 @@ def _distinct(names: list[str], dialect: str) -> None:
         seen = name.casefold() if dialect == "duckdb" else name.encode("utf-8", "surrogatepass")[:63]
         other = known.setdefault(seen, name)
         if other != name:
-            why = "does not tell cases apart" if dialect == "duckdb" else "reads the first 63 bytes of a name"
+            why = "ignores case" if dialect == "duckdb" else "reads the first 63 bytes of a name"
             raise Error(
-                f"`{other}` and `{name}` are one column in SQL: {dialect} {why}; rename one of them",
+                f"`{other}` and `{name}` are the same column in SQL: {dialect} {why}; rename one of them",
                 code="column",
                 column=name,
             )
@@ -86,7 +86,7 @@ def _linear(fitted: Fitted, link: str, low: Any) -> tuple[float, Any]:
         return Error(f"`{name}` has no form in SQL: {why}", code="no-sql", value=name)
 
     if link == "probit":
-        raise refuse("databases have no inverse of the normal distribution function")
+        raise refuse("databases lack the inverse normal distribution function")
 
     def oriented(scores: Any) -> Any:
         mirror = 0.0 if link == "identity" else 1.0
@@ -103,7 +103,7 @@ def _linear(fitted: Fitted, link: str, low: Any) -> tuple[float, Any]:
     try:
         base, each = fitted.contributions(unit)
     except Error:
-        raise refuse("it ranks items by their places in a round") from None
+        raise refuse("it ranks items relative to their round") from None
     weights = each[0] / inverse(oriented(unit))[0]
     draws = np.random.default_rng(0)
     if link == "identity":
@@ -114,5 +114,5 @@ def _linear(fitted: Fitted, link: str, low: Any) -> tuple[float, Any]:
     found = base[0] + inverse(oriented(probes)) @ weights
     scale = np.abs(base[0]) + np.abs(inverse(oriented(probes))) @ np.abs(weights)
     if not np.all(np.abs(found - expected) <= 1e-9 * np.maximum(scale, 1e-300)):
-        raise refuse("it is no weighted sum of the scores")
+        raise refuse("it is not a weighted sum of the scores")
     return float(base[0]), weights

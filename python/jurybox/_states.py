@@ -26,7 +26,7 @@ def turn(state: Jury | Path | None, wait: float, *, changes: bool) -> Iterator[t
     path = os.fspath(state)
     if os.path.exists(path) and not os.path.isfile(path):
         # Reading a pipe would block, and it cannot be written back to.
-        raise Error(f"{path}: a state that is changed is kept in a plain file, and this is none", code="state", path=path)
+        raise Error(f"{path}: a state that changes must be a plain file, and this is not one", code="state", path=path)
     lock = _core.Lock(path, float(wait)) if changes else None
     try:
         yield (Jury.load(path) if os.path.exists(path) else None), lambda jury: jury.save(path)

@@ -69,14 +69,14 @@ def file_options(
 ) -> dict[str, Any]:
     """How files are written, as the compiled part expects it; invalid values are errors."""
     if input_format is not None and input_format.removeprefix(".") not in ("csv", "jsonl", "parquet"):
-        raise Error(f"input_format={input_format!r}: it is one of csv, jsonl and parquet", code="input-format", value=input_format)
+        raise Error(f"input_format={input_format!r}: expected csv, jsonl or parquet", code="input-format", value=input_format)
     if delimiter is not None and delimiter != "tab" and (len(delimiter.encode()) != 1 or delimiter in '"\n\r'):
-        raise Error(f"delimiter={delimiter!r}: it is one character, such as ';', or 'tab'", code="delimiter", value=delimiter)
+        raise Error(f"delimiter={delimiter!r}: expected one character, such as ';', or 'tab'", code="delimiter", value=delimiter)
     if decimal is not None and decimal not in (",", "."):
-        raise Error(f"decimal={decimal!r}: it is ',' or '.'", code="decimal", value=decimal)
+        raise Error(f"decimal={decimal!r}: expected ',' or '.'", code="decimal", value=decimal)
     columns = tuple(part.strip() for part in long.split(",")) if isinstance(long, str) else long
     if columns is not None and len(columns) != 3:
-        raise Error(f"long={long!r}: it names three columns: of the item, of who graded it, and of the grade", code="long", value=str(long))
+        raise Error(f"long={long!r}: expected three columns: of the item, of the evaluator, and of the grade", code="long", value=str(long))
     missing = [] if na is None else [na] if isinstance(na, (str, int, float)) else list(na)
     return {
         "input_format": input_format,
@@ -96,7 +96,7 @@ def _labels(given: Numbers) -> list[tuple[str, float]]:
     try:
         return [(str(word), float(number)) for word, number in numbers(given, "label").items()]
     except (TypeError, ValueError):
-        raise Error(f"label = {given!r}: it is a number for each word, such as {{'remove': 1, 'keep': 0}}", code="label", value=str(given)) from None
+        raise Error(f"label = {given!r}: expected a number for each word, such as {{'remove': 1, 'keep': 0}}", code="label", value=str(given)) from None
 
 
 def whole(given: Any, name: str) -> int:
@@ -106,7 +106,7 @@ def whole(given: Any, name: str) -> int:
     except TypeError:
         number = -1
     if not 0 <= number < 1 << 63:
-        raise Error(f"{name} = {given!r}: it is a whole number from 0 on, below 2^63", code="whole-number", value=given)
+        raise Error(f"{name} = {given!r}: expected a whole number from 0 to 2^63 - 1", code="whole-number", value=given)
     return number
 
 
@@ -117,7 +117,7 @@ def how_many(k: Any, min_reward: Any) -> tuple[int, float | None]:
         try:
             min_reward = float(min_reward)
         except (TypeError, ValueError):
-            raise Error(f"min_reward = {min_reward!r}: it is a number, the least reward to expect", code="no-worth", value=min_reward) from None
+            raise Error(f"min_reward = {min_reward!r}: expected a number, the lowest expected reward", code="no-worth", value=min_reward) from None
     if k is None:
         return (100 if min_reward is None else (1 << 63) - 1), min_reward
     return whole(k, "k"), min_reward
@@ -144,7 +144,7 @@ def numbers(given: Numbers, name: str) -> dict[str, float]:
     try:
         return dict({} if given is None else given)
     except (TypeError, ValueError):
-        raise Error(f"{name} = {given!r}: it is a number for each name, such as {{'spam': 0.5}}", code=name, value=str(given)) from None
+        raise Error(f"{name} = {given!r}: expected a number for each name, such as {{'spam': 0.5}}", code=name, value=str(given)) from None
 
 
 def ends(given: Any, name: str) -> tuple[float, float] | None:
@@ -155,7 +155,7 @@ def ends(given: Any, name: str) -> tuple[float, float] | None:
         low, high = [float(end) for end in ([] if isinstance(given, str) else given)]
         return low, high
     except (TypeError, ValueError):
-        raise Error(f"{name} = {given!r}: it is two numbers, the least and the greatest, such as (0, 1)", code="two-numbers", value=str(given)) from None
+        raise Error(f"{name} = {given!r}: expected two numbers, the lowest and the highest, such as (0, 1)", code="two-numbers", value=str(given)) from None
 
 
 def named(name: str | None) -> list[str]:

@@ -47,13 +47,13 @@ def frame_source(data: Any) -> Source:
     if isinstance(frame, nw.DataFrame):
         return Other(data, frame)
     if isinstance(data, (list, tuple)) and data and all(columns_of(one) is not None for one in data if not is_path(one)):
-        raise Error("these are several tables: make one of them, such as by pandas.concat or polars.concat", code="source")
+        raise Error("these are several tables: join them first, such as by pandas.concat or polars.concat", code="source")
     if is_of(data, "pandas", "Series") or is_of(data, "polars", "Series"):
-        raise Error("this is one column, and no table: pass a frame, such as its to_frame()", code="source")
+        raise Error("this is a single column, not a table: pass a frame, such as its to_frame()", code="source")
     if hasattr(data, "__arrow_c_stream__"):
         return Stream(data)
     raise Error(
-        f"{type(data).__module__}.{type(data).__qualname__} is no table: pass a frame of pandas, polars or pyarrow, a DuckDB relation, "
+        f"{type(data).__module__}.{type(data).__qualname__} is not a table: pass a frame of pandas, polars or pyarrow, a DuckDB relation, "
         "anything that streams Arrow, or the names of files",
         code="source",
     )

@@ -39,10 +39,10 @@ def wide(
     [{'answer': 1, 'a': 0.9, 'b': 0.4}, {'answer': 2, 'a': 0.7, 'b': None}]
     """
     if repeated not in ("refuse", "mean", "first", "last"):
-        raise Error(f"repeated={repeated!r}: it is one of refuse, mean, first and last", code="repeated", value=repeated)
+        raise Error(f"repeated={repeated!r}: expected refuse, mean, first or last", code="repeated", value=repeated)
     rows = table_source(grades)
     if not rows.is_frame:
-        raise Error("wide takes a frame: read the files first, or pass long= where they are ranked", code="source")
+        raise Error("wide needs a frame: read the files first, or rank them with long=", code="source")
     columns = rows.names
     for name in (item, evaluator, score):
         if name not in columns:
@@ -53,23 +53,23 @@ def wide(
     if not named.all():
         rest = len(named) - int(named.sum())
         first = int(np.flatnonzero(~named)[0]) + 1
-        warned.append(f"{rest} {'row' if rest == 1 else 'rows'} without an item or a judge, left out, first in row {first}")
+        warned.append(f"{rest} {'row' if rest == 1 else 'rows'} without an item or an evaluator left out, the first in row {first}")
     numbered, first_rows = places(items, named)
     seats, first_judges = places(judges, named)
     if not first_rows:
-        raise Error("there is no row with an item and a judge", code="no-rows")
+        raise Error("no row has both an item and an evaluator", code="no-rows")
     names = [str(judges[row]) for row in first_judges]
     others = [name for name in columns if name not in (item, evaluator, score)]
     twice = next((name for name in names if name == item or name in others), None)
     if twice is not None:
-        raise Error(f"an evaluator is named as another column: `{twice}`", code="duplicate-column", column=twice)
+        raise Error(f"an evaluator has the name of another column: `{twice}`", code="duplicate-column", column=twice)
     table = _table(numbers, numbered, seats, (len(first_rows), len(names)), names, repeated, warned)
     fronts = [(item, np.asarray(first_rows))]
     for name in others:
         values, contradicted = first_values(rows, name, numbered, first_rows)
         if contradicted:
             others_say = f"{contradicted} {'row' if contradicted == 1 else 'rows'}"
-            warned.append(f"column `{name}` has other values in {others_say} of the same item: the first is taken")
+            warned.append(f"column `{name}` differs in {others_say} of the same item: the first value is used")
         fronts.append((name, values))
     warn(warned)
     return _frame(rows, fronts, names, table)
@@ -101,7 +101,7 @@ def _table(
             sums[at] = sum + grade, count + 1
         elif repeated == "refuse":
             raise Error(
-                f"row {row + 1}: `{names[at[1]]}` has graded this item before; say by repeated= what that means",
+                f"row {row + 1}: `{names[at[1]]}` has graded this item before; say by repeated= which grade counts",
                 code="repeated",
                 evaluator=names[at[1]],
                 row=row + 1,
@@ -109,7 +109,7 @@ def _table(
     for at, (sum, count) in sums.items():
         table[at] = sum / count
     if sums:
-        warned.append(f"grades that were given more than once, and whose mean is taken: {len(sums)}")
+        warned.append(f"repeated grades, replaced by their mean: {len(sums)}")
     return table
 
 
@@ -134,4 +134,4 @@ def _frame(rows: Source, fronts: list[tuple[str, Any]], names: list[str], table:
         for at, name in enumerate(names):
             frame = frame.append_column(name, pa.array(table[:, at], mask=np.isnan(table[:, at])))
         return frame
-    raise Error(f"wide knows no frames of {module}: make one of pandas, polars or pyarrow of it", code="source")
+    raise Error(f"wide does not support frames of {module}: convert it to pandas, polars or pyarrow", code="source")

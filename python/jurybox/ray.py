@@ -119,7 +119,7 @@ def _learnt(
         if summed is None:
             summed = learnt
         elif not again and summed._shares(learnt):
-            logger.info("%s: the same rows were learnt already, and are counted once; again=True would count them again", part)
+            logger.info("%s: the same rows were learnt already, and count once; pass again=True to count them again", part)
         else:
             summed = _core.merge([summed, learnt], again=again)
     assert summed is not None  # there is at least one file, or a state
@@ -142,14 +142,14 @@ def _surveyed(
     last: tuple[Part, str] | None = None
     for part, (files, rounds, first, final) in zip(parts, _in_order(start, iter(parts), window), strict=True):
         if jury is not None and files and all(jury._knows_file(name) for name in files):
-            logger.info("%s: learnt already, and not counted again; again=True would", part)
+            logger.info("%s: learnt already, and not counted again; pass again=True to count it again", part)
             continue
         if jury is not None:
             for name in files:
                 jury._refuse_picked_from(str(part), name)
         if last is not None and first is not None and last[1] == first:
             raise Error(
-                f"round `{first}` goes on from {last[0]} to {part}: a round is learnt in one piece, so it must lie in one file", code="round",
+                f"round `{first}` continues from {last[0]} in {part}: a round must lie in one file", code="round",
                 value=first,
             )  # fmt: skip
         last = None if final is None else (part, final)
@@ -194,9 +194,9 @@ def rank(
         raise Error("k = 0: at least one row must be asked for", code="none-wanted")
     weights = numbers(weights, "weights")
     if state is not None and (policy is not None or weights or options):
-        raise Error("state= ranks by what was learnt: policy, options and weights do not go with it", code="two-ways")
+        raise Error("state= ranks by what was learnt: pass no policy, options or weights with it", code="two-ways")
     if weights and (policy is not None or options):
-        raise Error("weights= takes the place of a policy: neither it nor its options go with them", code="two-ways")
+        raise Error("weights= replaces the policy: pass no policy or options with it", code="two-ways")
     _connect(address)
     parts = _parts(data)
     aside = [*names(ignore), *named(reward), *named(round)]
@@ -310,7 +310,7 @@ def _once_each(warned: Warned) -> list[str]:
     for part, line in warned:
         _, parts = found.setdefault(re.sub("[0-9]+", "0", line.replace(str(part), "")), (line, set()))
         parts.add(str(part))
-    return [line if len(parts) == 1 else f"{line}; and so in {len(parts) - 1} more" for line, parts in found.values()]
+    return [line if len(parts) == 1 else f"{line}; likewise in {len(parts) - 1} more" for line, parts in found.values()]
 
 
 def _seated(
@@ -320,7 +320,7 @@ def _seated(
     if jury is not None:
         low = set(jury.inverted)
         if policy is not None or options:
-            raise Error("state= goes on with the policy that it has", code="two-ways")
+            raise Error("state= continues with its own policy: pass no policy or options with it", code="two-ways")
         return Jury(jury.evaluators, jury.policy, invert=[name for name in jury.evaluators if name in low], context=jury.contexts)
     found = _taken(parts, ask, warned)
     return Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], context=ask["context"], **options)

@@ -102,7 +102,7 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         jury = Jury(list(names) if names is not None else [f"e{j + 1}" for j in range(self.n_features_in_)], self.policy)
         needs = next(entry["needs"] for entry in table() if entry["name"] == self._name)
         if needs != "nothing":
-            raise Error(f"`{self._name}` learns from its own picks alone, by their receipts, and not from rows", code="policy", value=self._name)
+            raise Error(f"`{self._name}` learns only from its own picks, not from rows", code="policy", value=self._name)
         return jury
 
     def _centre(self, scores: Doubles, rewards: Doubles) -> None:
@@ -121,7 +121,7 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         learnt = jury.learn(scores, np.asarray(rewards, dtype=np.float64) - self.reward_mean_, at=at)
         self.jury_ = jury
         if learnt.used == 0:
-            message = f"`{self._name}` does not learn from rewards: what it predicts are values that it ranks by, on a scale of their own"
+            message = f"`{self._name}` does not learn from rewards: it predicts the values that it ranks by, on their own scale"
             warnings.warn(message, DataWarning, stacklevel=3)
         return self
 

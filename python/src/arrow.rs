@@ -54,13 +54,13 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>)> 
     let whole =
         bytes.split_last_chunk::<8>().filter(|(rows, sum)| checksum(rows) == u64::from_le_bytes(**sum));
     let Some((bytes, _)) = whole else {
-        return Err(refused("arrow", "these are no whole rows: they are damaged"));
+        return Err(refused("arrow", "these rows are damaged"));
     };
     let read = || -> std::result::Result<_, ArrowError> {
         let reader = StreamReader::try_new(bytes, None)?;
         Ok((reader.schema(), reader.collect::<std::result::Result<Vec<_>, _>>()?))
     };
-    read().map_err(|e| refused("arrow", &format!("these are no whole rows: {e}")))
+    read().map_err(|e| refused("arrow", &format!("these rows are damaged: {e}")))
 }
 
 /// The 64-bit FNV-1a hash (<http://www.isthe.com/chongo/tech/comp/fnv/>).
@@ -112,7 +112,7 @@ fn in_one_piece(table: &Bound<'_, PyAny>) -> Result<ArrayRef> {
     let batches = ArrowStream::of(table)?.collect::<std::result::Result<Vec<_>, _>>();
     match &batches.map_err(jurybox_files::Error::from)?[..] {
         [batch] if batch.num_columns() == 1 => Ok(batch.column(0).clone()),
-        _ => Err(refused("arrow", "a column must lie in one piece")),
+        _ => Err(refused("arrow", "a column must be contiguous")),
     }
 }
 
@@ -168,10 +168,10 @@ fn primitive<N: Element + ArrowNativeType, T: ArrowPrimitiveType<Native = N>>(
 ) -> Result<ArrayRef> {
     let (rows, data) = (array.len(), array.data());
     if !array.is_c_contiguous() || !data.is_aligned() {
-        return Err(refused("arrow", "a column must lie in one piece"));
+        return Err(refused("arrow", "a column must be contiguous"));
     }
     if present.as_ref().is_some_and(|present| present.len() != rows) {
-        return Err(refused("arrow", "a column and the mask of what is missing differ in length"));
+        return Err(refused("arrow", "a column and its mask of missing cells differ in length"));
     }
     let Some(pointer) = NonNull::new(data.cast::<u8>()).filter(|_| rows > 0) else {
         return Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(std::iter::empty())));

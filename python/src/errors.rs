@@ -39,7 +39,7 @@ impl Error {
 /// The error for text with a lone surrogate, which cannot be encoded as UTF-8. Rows count from 1.
 pub(crate) fn not_text(row: usize) -> Error {
     let message = format!(
-        "row {row} has half of a letter (a lone surrogate), and cannot be written as UTF-8; mend it, such as by \
+        "row {row} has a lone surrogate and cannot be written as UTF-8; replace it, such as by \
          text.encode(\"utf-8\", \"replace\").decode()"
     );
     ours(message, "not-utf8", ErrorFacts { row: Some(row as u64), ..ErrorFacts::default() })
@@ -108,8 +108,8 @@ impl From<jurybox_files::Error> for Error {
             }
             E::RoundedId { path, place, column, value } => {
                 message = format!(
-                    "{message}; read the column as text or as int64 (pandas: dtype=\"Int64\" or str) from where its ids come: a missing \
-                     one makes floats of them"
+                    "{message}; read the column as text or as int64 (pandas: dtype=\"Int64\" or str): a missing id turns the \
+                     others into floats"
                 );
                 ErrorFacts {
                     path: Some(path.display().to_string()),
@@ -121,7 +121,7 @@ impl From<jurybox_files::Error> for Error {
             }
             E::NotText { path, column, row } => {
                 message = format!(
-                    "{message}; where it is written in another encoding, decode it first, such as by \
+                    "{message}; decode text in another encoding first, such as by \
                      [cell.decode(\"latin-1\") for cell in column.cast(\"binary\").to_pylist()], or leave the column out"
                 );
                 let path = Some(path.display().to_string());
@@ -160,12 +160,12 @@ impl From<jurybox_files::Error> for Error {
             | E::PickedFrom { path } => ErrorFacts { path: Some(path.display().to_string()), ..ErrorFacts::default() },
             E::OddCells(odd) => {
                 let advice = if odd.may_be_two_numbers() {
-                    "say by decimal= whether a comma is before the decimals or sets thousands apart"
+                    "say by decimal= whether the comma is a decimal sign or a thousands separator"
                 } else if odd.is_reward {
-                    "rewards are numbers, such as 1 for what was found and 0 for what was not: say by label= what each word is worth, such as \
-                     label={'remove': 1, 'keep': 0}, or by na= what means no verdict"
+                    "rewards are numbers, such as 1 for harmful and 0 for fine: map words to numbers by label=, such as \
+                     label={'remove': 1, 'keep': 0}, or name words that mean no verdict by na="
                 } else {
-                    "name the column by ignore= or id= where it is no evaluator, or say by na= what else is missing"
+                    "pass the column in ignore= or id= if it is not an evaluator, or name words that mean missing by na="
                 };
                 message = format!("{message}; {advice}");
                 let (row, value) = match odd.first.into_iter().next() {

@@ -162,7 +162,7 @@ impl PyFitted {
             Ok(told)
         })?;
         let (base, each) =
-            told.ok_or_else(|| self.cannot("say what each evaluator adds to an item's value"))?;
+            told.ok_or_else(|| self.cannot("split an item's value into contributions"))?;
         Ok((PyArray1::from_vec(py, base), arrays::table(py, each, width)?))
     }
 
@@ -175,7 +175,7 @@ impl PyFitted {
         let dict = PyDict::new(py);
         if let Some(level) = level {
             let intervals = self.fitted.weight_intervals(fraction(level)?);
-            let intervals = intervals.ok_or_else(|| self.cannot("say how sure its weights are"))?;
+            let intervals = intervals.ok_or_else(|| self.cannot("give intervals for its weights"))?;
             for (name, Interval { mean, low, high }) in self.names.iter().zip(intervals) {
                 dict.set_item(name, (mean, low, high))?;
             }

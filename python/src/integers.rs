@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 fn whole(name: &str, given: &Bound<'_, PyAny>) -> PyResult<u64> {
     given.extract().map_err(|_| {
         let shown = given.repr().map_or_else(|_| "this".to_string(), |text| text.to_string());
-        refused("whole-number", &format!("{name} = {shown}: it is a whole number from 0 up to 2^64 - 1"))
+        refused("whole-number", &format!("{name} = {shown}: expected a whole number from 0 to 2^64 - 1"))
             .into()
     })
 }

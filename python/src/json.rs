@@ -46,7 +46,7 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
 /// converted by its `tolist`.
 pub(crate) fn from_python(name: &str, value: &Bound<'_, PyAny>) -> Result<Value> {
     let unusable =
-        || refused("policy", &format!("option `{name}`: {value} is no number, word, flag or list"));
+        || refused("policy", &format!("option `{name}`: {value} is not a number, word, flag or list"));
     if value.is_none() {
         return Ok(Value::Null);
     }

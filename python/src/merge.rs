@@ -17,7 +17,7 @@ pub(crate) fn merge(py: Python<'_>, juries: Vec<Py<PyJury>>, again: bool) -> Res
 
 pub(crate) fn merged(py: Python<'_>, juries: &[&PyJury], again: bool) -> Result<PyJury> {
     let Some((first, others)) = juries.split_first() else {
-        return Err(refused("merge", "these states cannot be merged: there is none"));
+        return Err(refused("merge", "no state to merge: pass at least one"));
     };
     let mut sum = first.with(py, |inner| inner.clone());
     for (number, other) in others.iter().enumerate() {

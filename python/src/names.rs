@@ -12,7 +12,7 @@ fn several(given: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<String>> {
         let shown = given.repr().map_or_else(|_| "this".to_string(), |text| text.to_string());
         let single = given.is_instance_of::<PyString>();
         let such = if single { format!("[{shown}]") } else { "[\"toxicity\", \"spam\"]".to_string() };
-        PyErr::from(refused("names", &format!("{what} = {shown}: it is a list of names, such as {such}")))
+        PyErr::from(refused("names", &format!("{what} = {shown}: expected a list of names, such as {such}")))
     };
     if given.is_instance_of::<PyString>() {
         return Err(odd());
@@ -70,12 +70,12 @@ pub(crate) fn new_evaluators(mut names: Vec<String>, invert: &[String], context:
     let missing: Vec<String> = context.iter().filter(|name| !names.contains(name)).cloned().collect();
     names.extend(missing);
     if let Some(name) = invert.iter().find(|name| !names.contains(name)) {
-        return Err(refused("evaluators", &format!("evaluators: there is no `{name}` to invert")));
+        return Err(refused("evaluators", &format!("invert=: there is no evaluator `{name}`")));
     }
     if let Some(name) = invert.iter().find(|name| context.contains(name)) {
         return Err(refused(
             "evaluators",
-            &format!("evaluators: `{name}` is a context, and no score to invert"),
+            &format!("invert=: `{name}` is a context, not a score"),
         ));
     }
     let seat = |name: &String| {
@@ -91,7 +91,7 @@ pub(crate) fn no_context(name: &str, evaluators: &Evaluators) -> Error {
         seated.filter(|one| one.direction == Direction::Context).map(|one| one.name.as_str()).collect();
     let there =
         if known.is_empty() { "it has none".to_string() } else { format!("it has {}", known.join(", ")) };
-    refused("context", &format!("`{name}` is no context of this jury: {there}"))
+    refused("context", &format!("`{name}` is not a context of this jury: {there}"))
 }
 
 /// The text of a value as a table cell; None if it is missing.

@@ -271,7 +271,7 @@ pub(crate) fn picks_from_parts(
         picks.push(Pick { item, receipt });
     }
     if !whole {
-        return Err(refused("receipt", "these are no whole picks"));
+        return Err(refused("receipt", "these picks are incomplete"));
     }
     Ok(Picks { names: Arc::new(names), contexts, picks, at, scores })
 }
@@ -294,7 +294,7 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
             let what = if of_pick {
                 "these are rows of jurybox.pick: learn them by jurybox.learn(picks=rows, id=..., reward=..., state=jury)"
             } else {
-                "it is written by `to_dicts`"
+                "pass what `to_dicts` wrote"
             };
             refused("receipt", &format!("pick {number}: there is no `{name}`; {what}"))
         })
@@ -303,7 +303,7 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
         refused("receipt", &format!("pick {number}, `{name}`: {} is not {wanted}", shown(value)))
     };
     if row.cast::<PyMapping>().is_err() {
-        let message = format!("pick {number}: {} is no dict; they are written by `to_dicts`", shown(row));
+        let message = format!("pick {number}: {} is not a dict; pass what `to_dicts` wrote", shown(row));
         return Err(refused("receipt", &message));
     }
     let number_in = |name: &str| -> Result<f64> {
@@ -345,13 +345,13 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
         let Some(order) = picks.names.iter().map(place).collect::<Option<Vec<usize>>>() else {
             return Err(refused(
                 "evaluators",
-                &format!("pick {number}: it has other evaluators than the first"),
+                &format!("pick {number}: its evaluators differ from those of the first pick"),
             ));
         };
         if order.len() != names.len() || !may_be_same(contexts.as_ref(), picks.contexts.as_ref()) {
             return Err(refused(
                 "evaluators",
-                &format!("pick {number}: it has other evaluators than the first"),
+                &format!("pick {number}: its evaluators differ from those of the first pick"),
             ));
         }
         picks.scores.extend(order.into_iter().map(|at| values[at]));

@@ -25,7 +25,7 @@ impl ResultRows {
     /// are converted to one.
     pub(crate) fn of(batches: Vec<RecordBatch>) -> Result<ResultRows> {
         let batches = jurybox_files::of_one_type(batches)
-            .map_err(|e| refused("arrow", &format!("these rows are no table: {e}")))?;
+            .map_err(|e| refused("arrow", &format!("these rows do not form a table: {e}")))?;
         let schema = batches.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
         Ok(ResultRows { schema, batches })
     }

@@ -43,7 +43,7 @@ impl ArrowStream {
 
     fn new(mut stream: FFI_ArrowArrayStream) -> std::result::Result<ArrowStream, ArrowError> {
         let Some(get_schema) = stream.get_schema.filter(|_| stream.release.is_some()) else {
-            return Err(ArrowError::CDataInterface("it has been read already".into()));
+            return Err(ArrowError::CDataInterface("the stream has been read already".into()));
         };
         let mut schema = FFI_ArrowSchema::empty();
         // SAFETY: `release` is set (checked above), so the stream is live, and the interface
@@ -162,5 +162,5 @@ fn last_error(stream: &mut FFI_ArrowArrayStream) -> ArrowError {
         let said = unsafe { get_last_error(stream) };
         (!said.is_null()).then(|| unsafe { CStr::from_ptr(said) }.to_string_lossy().into_owned())
     });
-    ArrowError::CDataInterface(said.unwrap_or_else(|| "it failed, and does not say why".into()))
+    ArrowError::CDataInterface(said.unwrap_or_else(|| "it failed without a message".into()))
 }

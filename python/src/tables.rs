@@ -251,7 +251,7 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
     let rows = arrays.first().map_or(0, |array: &ArrayRef| array.len());
     let counted = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &counted)
-        .map_err(|e| refused("arrow", &format!("these columns are no table: {e}")))
+        .map_err(|e| refused("arrow", &format!("these columns do not form a table: {e}")))
 }
 
 /// Evaluators by name, each with whether its low scores mean high rewards.
@@ -295,16 +295,16 @@ pub(crate) fn columns_needed(
 pub(crate) fn warning(warning: &Warning) -> String {
     let advice = match warning {
         Warning::NamedLikeAVerdict { column, .. } => format!(
-            "where it holds verdicts, learn from them by jb.learn(..., reward=\"{column}\"); leave it out in silence by ignore=; where it is an evaluator, name all of them by evaluators="
+            "if it holds verdicts, learn them by jb.learn(..., reward=\"{column}\"); if it is an evaluator, name all evaluators by evaluators=; otherwise pass it in ignore="
         ),
-        Warning::OtherScale { .. } => "what is no evaluator is named by ignore=".into(),
+        Warning::OtherScale { .. } => "pass columns that are not evaluators in ignore=".into(),
         Warning::LooksLong { item, judge, grade, .. } => {
             format!(
-                "to make a row of every `{item}`, pass long=(\"{item}\", \"{judge}\", \"{grade}\"); where each row is an item, pass evaluators=[\"{grade}\"]"
+                "to get one row per `{item}`, pass long=(\"{item}\", \"{judge}\", \"{grade}\"); if each row is an item, pass evaluators=[\"{grade}\"]"
             )
         }
         Warning::NoOrder { .. } => {
-            "where a missing score says something, as of a rule that did not fire, make it 0 (the default policy= reads it so where a rule writes 1 or nothing)".into()
+            "if a missing score means something, such as a rule that did not fire, make it 0 (the default policy reads it so if a rule writes 1 or nothing)".into()
         }
         _ => return warning.to_string(),
     };
@@ -315,10 +315,10 @@ pub(crate) fn warning(warning: &Warning) -> String {
 pub(crate) fn named_as_ours(taken: &Taken) -> Option<String> {
     let names: Vec<String> = taken.named_as_ours().map(|name| format!("`{name}`")).collect();
     let (are, evaluators) = if names.len() == 1 { ("is", "an evaluator") } else { ("are", "evaluators") };
-    let advice = "name it by evaluators= where it is one, or by ignore= or id= where it is none";
+    let advice = "pass it in evaluators= if it is one, otherwise in ignore= or id=";
     let list = names.join(", ");
     (!names.is_empty()).then(|| {
-        format!("{list} {are} not taken for {evaluators}: rankings are written with such names; {advice}")
+        format!("{list} {are} not taken for {evaluators}, because rankings have columns of such names; {advice}")
     })
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn reviewers_of(given: Option<&Bound<'_, PyAny>>, items: usize) -> Re
         let found = reviewers.len();
         Err(refused(
             "shape",
-            &format!("{found} reviewers for {items} items: pass one for each, None where nobody knows"),
+            &format!("{found} reviewers for {items} items: pass one for each, None if unknown"),
         ))
     }
 }
@@ -96,7 +96,7 @@ pub(crate) fn not_observed_warning(jury: &Jury, items: usize) -> Option<String> 
     let seen = jury.seen();
     (jury.learns_from_scores() && seen.items < seen.used + items as u64).then(|| {
         format!(
-            "`{}` learns from the scores of all items too, and has not seen these: pass them to observe() first, or learn them by \
+            "`{}` also learns from the scores of all items, and has not observed these: pass them to observe() first, or use \
              jurybox.learn, which does both",
             jury.spec().name()
         )
@@ -108,8 +108,8 @@ pub(crate) fn unused_reviewers_warning(jury: &Jury, reviewers: &[Option<Reviewer
     let named = reviewers.iter().any(Option::is_some);
     (named && !jury.tells_reviewers_apart()).then(|| {
         format!(
-            "`{}` does not tell reviewers apart: reviewers= is passed over, and every verdict counts alike. `adaptive` learns how severe \
-             and how noisy each of them is",
+            "`{}` does not distinguish reviewers: reviewers= is ignored, and every verdict counts alike. `adaptive` learns the \
+             severity and noise of each reviewer",
             jury.spec().name()
         )
     })
@@ -127,8 +127,8 @@ pub(crate) fn check_contexts(evaluators: &Evaluators, picks: &Picks) -> Result<(
         let (of_picks, of_jury) =
             if there { ("a context", "an evaluator") } else { ("an evaluator", "a context") };
         let message = format!(
-            "`{name}` is {of_picks} of these picks and {of_jury} of this jury: a group is no score. Learn them by the jury that they were \
-             picked by, or by one that is begun with the same context="
+            "`{name}` is {of_picks} of these picks and {of_jury} of this jury: a group is not a score. Learn them with the jury that \
+             picked them, or with one that has the same context="
         );
         return Err(refused("evaluators", &message));
     }
@@ -180,13 +180,13 @@ pub(crate) fn other_evaluators_warning(evaluators: &Evaluators, picks: &Picks) -
     if picks.picks.is_empty() || gone.len() == evaluators.len() || (gone.is_empty() && idle.is_empty()) {
         return None; // of none of the evaluators they are refused
     }
-    let missing = || format!("; without scores of {}, which are missing", listed(&gone));
-    let idle_ones = || format!("; with those of {}, which are passed over", listed(&idle));
+    let missing = || format!("; missing: scores of {}", listed(&gone));
+    let idle_ones = || format!("; not used: scores of {}", listed(&idle));
     let line = [
-        "these picks were scored by other evaluators than this jury has".to_string(),
+        "this jury has other evaluators than these picks were scored by".to_string(),
         if gone.is_empty() { String::new() } else { missing() },
         if idle.is_empty() { String::new() } else { idle_ones() },
-        ". Where they are another jury's, learn them there".to_string(),
+        ". If another jury made them, learn them there".to_string(),
     ];
     Some(line.concat())
 }

@@ -144,11 +144,11 @@ fn panicked(joined: std::thread::Result<()>) -> Error {
         Err(panic) => match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
             (Some(text), _) => text.clone(),
             (_, Some(text)) => (*text).to_string(),
-            _ => "no reason is known".into(),
+            _ => "unknown reason".into(),
         },
         Ok(()) => "it ended without a result".into(),
     };
-    pyo3::exceptions::PyRuntimeError::new_err(format!("a defect of jurybox, please report it: {what}")).into()
+    pyo3::exceptions::PyRuntimeError::new_err(format!("this is a bug in jurybox, please report it: {what}")).into()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -1,4 +1,4 @@
-"""Contexts of a jury in a program of one's own: named as in files, wherever the rows are."""
+"""Context columns of a jury: groups have the same names in files, frames and lists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import jurybox as jb
 
 
 def rows(many: int = 240) -> dict[str, list[object]]:
-    """`a` knows the one language and `b` the other."""
+    """Evaluator `a` is good in one language and `b` in the other."""
     rng = np.random.default_rng(2)
     a, b = rng.normal(size=many), rng.normal(size=many)
     language = np.array(["de", "fr"])[np.arange(many) % 2]

@@ -1,4 +1,5 @@
-"""The functions have the options of the commands, under their names, and give what the commands give."""
+"""The functions have the options of the commands under the same names, and give the same
+results."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ from conftest import made_up, run
 
 import jurybox as jb
 
-#: What a function calls otherwise: Python says what is, not what is not.
+#: Options with another name in Python, which avoids negations.
 OTHERWISE = {"no_header": "header", "no_observe": "observe"}
-#: What only a command needs, and what takes its place here.
+#: Options that only a command needs, and what replaces them in Python.
 NOT_HERE = {
     "help": "help(jb.rank)",
     "quiet": "the log and the warnings of Python",
@@ -33,7 +34,7 @@ NOT_IN = {"report": {"out": "jb.report(...).save('it.html')"}}
 
 #: Commands over tables, each with a function of its name.
 COMMANDS = ["rank", "pick", "learn", "merge", "replay", "report", "prevalence"]
-#: Those without one, and what takes its place here.
+#: Commands without a function, and what replaces them in Python.
 NO_FUNCTION = {
     "completions": "shells only",
     "demo": "to be watched",
@@ -102,7 +103,7 @@ def test_files_are_read_as_the_command_reads_them(case: str, tmp_path) -> None:
 
 @pytest.mark.filterwarnings("ignore::jurybox.DataWarning")
 def test_frames_are_read_as_their_files_are(tmp_path) -> None:
-    # A number for "missing", and grades a row, mean the same in a frame.
+    # Missing-value numbers and grades mean the same in a frame.
     text, options, keywords = AS_WRITTEN["long"]
     (tmp_path / "long.csv").write_text(text)
     expected = lines("rank", tmp_path / "long.csv", "-k", 9, "--policy", "average", *options)
@@ -151,10 +152,10 @@ def test_whole_numbers_that_name_things_are_no_evaluators(tmp_path) -> None:
     for data in kinds:
         found = jb.rank(data, k=5, policy="average")
         numbers = found["number"].to_pylist() if isinstance(found, pa.Table) else list(found["number"])
-        assert [int(number) for number in numbers] == expected, type(data)  # what comes from CSV is text
+        assert [int(number) for number in numbers] == expected, type(data)  # cells of CSV are text
         assert jb.learn(data).evaluators == ["spam", "abuse"], type(data)
     assert jb.learn(frame, evaluators=["number"]).evaluators == ["number"]
-    for kind in (">i4", "u1", "i8", ">u2"):  # in whatever clothes they come
+    for kind in (">i4", "u1", "i8", ">u2"):  # for every type of input
         assert jb.learn(frame.assign(number=np.arange(300).astype(kind) if kind != "u1" else np.arange(300) % 250, few=(np.arange(300) % 3).astype(kind))).evaluators[-1] == "few"
 
 
@@ -245,7 +246,7 @@ def test_estimates_from_logs_are_the_commands(history, logged: str, tmp_path) ->
     expected = json.loads(run("replay", tmp_path / "log.csv", *options, "--json", "--quiet"))
     found = jb.replay(pd.read_csv(tmp_path / "log.csv"), reward="verdict", probability="p", k=5, policies=["average", "lin-ucb"], reward_range=(0, 2), **keywords)
     assert found.to_dict() == expected
-    with pytest.raises(jb.Error, match="picture"):
+    with pytest.raises(jb.Error, match="drawing"):
         found.to_svg()
 
 
@@ -253,7 +254,7 @@ def test_reports_are_the_commands(history, tmp_path, monkeypatch: pytest.MonkeyP
     _, path = history
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     expected = json.loads(run("report", path, "--reward", "verdict", "--ignore", "day", "--json", "--quiet"))
-    # Of a state; `Jury.alarms()` tells of them here.
+    # These fields are about a state; in Python, see `Jury.alarms()`.
     assert (expected.pop("alarms"), expected.pop("diagnostics")) == ([], [])
     assert jb.report(path, reward="verdict", ignore="day").to_dict() == expected
     assert expected["made_at"] == "1970-01-02T00:00:00Z"
@@ -319,7 +320,7 @@ def test_prevalence_with_golden_items_and_late_verdicts_is_the_commands(tmp_path
     hour = pd.DataFrame(scores, columns=["spam", "abuse"]).assign(post=[f"p{i}" for i in range(600)])
     jb.pick(hour, k=200, id="post", state=tmp_path / "state.json", policy="uniform", all=True, out=tmp_path / "log.csv")
     log = pd.read_csv(tmp_path / "log.csv")
-    # One in seven picks has no verdict yet: the receipt says that it is a pick.
+    # One in seven picks lacks a verdict; its receipt shows that it was picked.
     is_yes = (log["spam"] > log["spam"].median()).astype(float)
     log["verdict"] = is_yes.where(log["receipt"].notna() & (log.index % 7 != 0))
     known = [float(i % 4 == 0) for i in range(80)]
@@ -373,7 +374,7 @@ def test_nothing_is_counted_twice(tmp_path) -> None:
     state = tmp_path / "state.json"
     picks = jb.pick(tmp_path / "hour.csv", k=10, id="post", state=state, policy="lin-ucb", out=tmp_path / "picks.csv")
     with pytest.raises(jb.Error) as caught:
-        jb.learn(tmp_path / "hour.csv", state=state)  # its rows have been seen by picking from them
+        jb.learn(tmp_path / "hour.csv", state=state)  # its rows were observed when they were picked
     assert caught.value.code == "picked-from"
     for those in (tmp_path / "picks.csv", picks, picks.to_pandas()):
         with pytest.raises(jb.Error) as caught:

@@ -1,4 +1,4 @@
-"""The how-to pages do what they say: the code of each runs from top to bottom in an empty folder. And so does the notebook."""
+"""The code of each how-to page, and of the notebook, runs in an empty folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def read_and_do() -> None:
         known: dict[str, object] = {"__name__": "__main__"}
         for block in blocks:
-            # The page's own lines in a traceback.
+            # Gives tracebacks the line numbers of the page.
             before = page.read_text()[: block.start(1)].count("\n")
             code = compile("\n" * before + block[1], str(page), "exec")
             exec(code, known)
@@ -43,6 +43,6 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert any("text/html" in output.get("data", {}) for output in shown)
-    # What is kept in the repository holds no outputs.
+    # The notebook in the repository has no outputs.
     kept = nbformat.read(path, as_version=4)
     assert not any(cell.get("outputs") for cell in kept.cells)

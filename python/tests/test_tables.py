@@ -1,4 +1,4 @@
-"""Frames, paths, streams and relations: the same result from all of them, and from the command."""
+"""Frames, paths, streams and relations give the same result as the command."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_weights_and_states_and_explanations(posts, files, tmp_path) -> None:
 
 def test_pandas_keeps_index_types_and_columns(posts) -> None:
     mixed = posts.assign(mixed=[1, "x", None, 2.5] * (ROWS // 4), when=pd.Timestamp("2024-01-01"), small=np.int8(3))
-    # Most of its cells are numbers, and too many are none: as in a file, it must be said what it is.
+    # Most cells are numbers, but too few: as with a file, its role must be named.
     with pytest.raises(jb.Error, match="`mixed`: .* are no numbers.*ignore="):
         jb.rank(mixed, k=5, ignore=["small", "verdict"])
     found = jb.rank(mixed, k=5, ignore=["small", "mixed", "verdict"])

@@ -42,13 +42,13 @@ class Client:
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{url!r} is no address of a server: it begins with http:// or https://")
+            raise ValueError(f"{url!r} is not the address of a server: it must begin with http:// or https://")
         self._secure = parts.scheme == "https"
         self._host, self._port = parts.hostname, parts.port
         self._path = parts.path.rstrip("/")
         self._key = (key if key is not None else os.environ.get("JURYBOX_KEY", "")).strip()
         if not (self._key.isascii() and self._key.isprintable()):
-            raise ValueError("key= has signs in it that no key has")  # without showing them: it is a secret
+            raise ValueError("key= contains characters that are not allowed in a key")  # without showing them: it is a secret
         self._patience, self._timeout = patience, timeout
         self._connection: http.client.HTTPConnection | None = None
 

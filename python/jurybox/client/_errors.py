@@ -50,7 +50,7 @@ def read(said: bytes, status: int) -> Any:
         return json.loads(said) if said else None
     except (ValueError, RecursionError) as error:
         begins = said[:200].decode(errors="replace")
-        raise ServerError(f"the answer is no JSON: {begins}", code="unknown", status=status) from error
+        raise ServerError(f"the answer is not JSON: {begins}", code="unknown", status=status) from error
 
 
 def unlike(said: Any, expected: str) -> ServerError:
@@ -62,7 +62,7 @@ def unlike(said: Any, expected: str) -> ServerError:
         f"the answer has no {expected}: {shown}",
         code="unknown",
         status=200,
-        advice="see that the server itself answers at this address, and that its version is that of this package",
+        advice="check that a Jurybox server is at this address, and that its version matches this package",
     )
 
 
@@ -95,10 +95,10 @@ def elsewhere(status: int, place: str | None) -> ServerError:
     carried out twice."""
     where = f" to {place}" if place else ""
     return ServerError(
-        f"it was not done: the address sends on{where} ({status})",
+        f"nothing was done: the address redirects{where} ({status})",
         code="elsewhere",
         status=status,
-        advice="give the address at which the server itself answers",
+        advice="use the address of the server itself",
     )
 
 

@@ -39,7 +39,7 @@ def item_of(thing: Any) -> dict[str, Any]:
     where = f"item `{one['id']}`"
     if one.get("scores") is not None:
         if not isinstance(one["scores"], Mapping):
-            raise Error(f"{where}: its scores are {_shown(one['scores'])}, and not by evaluator", code="score", value=one["scores"])
+            raise Error(f"{where}: its scores are {_shown(one['scores'])}, not a mapping by evaluator", code="score", value=one["scores"])
         one["scores"] = {str(name): score_of(score, where, str(name)) for name, score in one["scores"].items()}
     return _fields(one, where)
 
@@ -55,7 +55,7 @@ def verdict_of(thing: Any) -> dict[str, Any]:
         reward = one["reward"]
         if _is_missing(reward):
             if _is_missing(one.get("label")):
-                raise Error(f"{where}: its reward is missing; leave out what has no verdict yet", code="reward", value=reward)
+                raise Error(f"{where}: its reward is missing; leave out items without a verdict", code="reward", value=reward)
             del one["reward"]
         else:
             one["reward"] = _finite(reward, f"{where}: reward", code="reward")
@@ -80,7 +80,7 @@ def id_of(given: Any, name: str = "item") -> str:
     if isinstance(given, (float, np.floating)) and float(given).is_integer():
         # Beyond this, two whole numbers share one float, and ids could be confused.
         if abs(float(given)) >= 2.0 ** (np.finfo(np.asarray(given).dtype).nmant + 1):
-            raise Error(f"{name}= is {_shown(given)}: a float has no room for such an id; pass it as text or as a whole number", code="id", value=given)
+            raise Error(f"{name}= is {_shown(given)}: a float cannot hold this id exactly; pass it as text or as a whole number", code="id", value=given)
         return str(int(given))
     what = "is missing" if _is_missing(given) else f"is {_shown(given)}"
     raise Error(f"{name}= {what}: an id is text or a whole number", code="id", value=given)
@@ -128,7 +128,7 @@ def _fields(one: dict[str, Any], where: str) -> dict[str, Any]:
         if name in TIMES and isinstance(value, (datetime.date, np.datetime64)) and not _is_missing(value):
             if getattr(value, "tzinfo", None) is None:
                 raise Error(
-                    f"{where}: {name} = {value} has no time zone; say which, such as by tz_localize('UTC') or datetime.timezone.utc", code="time", value=value
+                    f"{where}: {name} = {value} has no time zone; add it, such as by tz_localize('UTC') or datetime.timezone.utc", code="time", value=value
                 )
             one[name] = plain(value)
         elif name != "scores":
@@ -138,7 +138,7 @@ def _fields(one: dict[str, Any], where: str) -> dict[str, Any]:
 
 def _mapping(thing: Any, what: str, of: str) -> dict[str, Any]:
     if not isinstance(thing, Mapping):
-        raise Error(f"{what} is {_shown(thing)}: pass mappings with {of}; those of a frame are frame.to_dict('records')", code="not-a-mapping", value=thing)
+        raise Error(f"{what} is {_shown(thing)}: pass mappings with {of}; for a frame, frame.to_dict('records')", code="not-a-mapping", value=thing)
     return {str(name): value for name, value in thing.items()}
 
 
@@ -148,7 +148,7 @@ def _finite(given: Any, where: str, *, code: str, evaluator: str | None = None) 
     except TypeError:
         raise Error(f"{where}: {_shown(given)} is not a number", code=code, value=given, evaluator=evaluator) from None
     if not np.isfinite(found):
-        raise Error(f"{where}: {_shown(given)} is no finite number, and cannot be sent", code=code, value=given, evaluator=evaluator)
+        raise Error(f"{where}: {_shown(given)} is not a finite number, and cannot be sent", code=code, value=given, evaluator=evaluator)
     return found
 
 
@@ -173,7 +173,7 @@ def _whole_letters(text: str, where: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        message = f"{where or 'text'} has half of a letter (a lone surrogate) at {error.start}, and cannot be sent; mend it, such as by text.encode('utf-8', 'replace').decode()"
+        message = f"{where or 'text'} has a lone surrogate at {error.start} and cannot be sent; replace it, such as by text.encode('utf-8', 'replace').decode()"
         raise Error(message, code="not-utf8", value=text) from None
     return text
 
@@ -181,7 +181,7 @@ def _whole_letters(text: str, where: str) -> str:
 def _in_64_bits(whole: int, where: str) -> int:
     if not -(1 << 63) <= whole < 1 << 64:
         # Python may refuse to print very long integers.
-        raise Error(f"{where or 'a number'}: a whole number of {whole.bit_length()} bits has no room in 64; pass it as text", code="json")
+        raise Error(f"{where or 'a number'}: a whole number of {whole.bit_length()} bits does not fit in 64; pass it as text", code="json")
     return whole
 
 
@@ -199,4 +199,4 @@ def _shown(value: Any) -> str:
 
 
 def _no_word(value: Any, where: str) -> NoReturn:
-    raise Error(f"{where or 'a value'}: {_shown(value)} ({type(value).__name__}) is nothing that JSON has a word for", code="json", value=value)
+    raise Error(f"{where or 'a value'}: {_shown(value)} ({type(value).__name__}) cannot be written as JSON", code="json", value=value)

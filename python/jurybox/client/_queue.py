@@ -140,7 +140,7 @@ class Queue:
             one["revises"] = revises
         answer = self.verdicts([one], strict=True)
         if answer["accepted"] + answer["repeated"] != 1:
-            raise unlike(answer, "word of what became of the verdict")
+            raise unlike(answer, "count of the verdict")
         return id
 
     def verdicts(self, verdicts: Sequence[Verdict], *, strict: bool = True) -> VerdictsAnswer:
@@ -258,7 +258,7 @@ def _further(page: Any, after: int) -> int:
     """The start of the next page. An error unless it advances, because paging would never end."""
     further = cast(int, field(page, "next", int))
     if further <= after:
-        raise unlike({"next": further}, f"`next` beyond {after}, from where on was asked")
+        raise unlike({"next": further}, f"`next` beyond {after}")
     return further
 
 
@@ -272,7 +272,7 @@ def _sendable(
         except (Error, RecursionError) as error:
             if isinstance(error, Error) and error.code == "not-a-mapping":
                 raise
-            why = str(error) if isinstance(error, Error) else "it is nested too deeply, or in itself"
+            why = str(error) if isinstance(error, Error) else "it is nested too deeply, or contains itself"
             try:
                 name = id_of(thing.get("id"))
             except Error:

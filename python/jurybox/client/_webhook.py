@@ -23,7 +23,7 @@ def verify_webhook(secret: str, headers: Mapping[str, str], body: bytes, *, tole
         name, at, signatures = (sent[f"webhook-{each}"] for each in ("id", "timestamp", "signature"))
         age = time.time() - int(at)
     except (KeyError, ValueError):
-        raise ValueError("a header of the webhook is missing, or is not what it should be") from None
+        raise ValueError("a header of the webhook is missing or malformed") from None
     if abs(age) > tolerance:
         raise ValueError(f"the webhook was sent {age:.0f} seconds ago, more than {tolerance:.0f}")
     key = base64.b64decode(secret.removeprefix("whsec_"))

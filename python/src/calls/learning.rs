@@ -68,7 +68,7 @@ fn no_rows() -> Error {
 /// Names the Python argument in errors about arguments that only this function has.
 fn with_python_names(error: Error) -> errors::Error {
     let reason = match error {
-        Error::NotSeated { evaluator } => format!("there is no `{evaluator}` to drop"),
+        Error::NotSeated { evaluator } => format!("drop=: there is no evaluator `{evaluator}`"),
         Error::ForgottenAndNamed { evaluator } => {
             format!("`{evaluator}` is named by both drop= and evaluators=")
         }

@@ -48,7 +48,7 @@ impl Notices {
         }
         let written = if layout(table, false).format == Format::JsonLines { "JSON lines" } else { "CSV" };
         self.warnings.push(format!(
-            "{}: the name says no format, so it is {written}; end it with .csv, .jsonl or .parquet",
+            "{}: the name does not tell the format, so it is {written}; end it with .csv, .jsonl or .parquet",
             out.display()
         ));
     }
@@ -96,7 +96,7 @@ impl Host for NoticeCollector<'_> {
         }
         let mut text = if let Fact::Warning(about) = &fact { warning(about) } else { fact.to_string() };
         if matches!(fact, Fact::Known { .. } | Fact::KnownRows { .. } | Fact::KnownVerdicts { .. }) {
-            text.push_str("; again=True would");
+            text.push_str("; pass again=True to count it again");
         }
         let list = match &fact {
             Fact::Taken(_) => &mut self.notices.columns,
@@ -166,7 +166,7 @@ pub(super) fn change<T>(
     if after.is_some() && !is_same(&inner.state, &before) {
         if !last || inner.state.jury.evaluators() != before.jury.evaluators() {
             let message =
-                "somebody else changed the jury while these rows were read: it is left as they made it";
+                "another thread changed the jury while these rows were read; nothing was learnt from them, try again";
             return Err(refused("changed-meanwhile", message));
         }
         (after, found) = work(&inner.state)?;

@@ -32,7 +32,7 @@ impl RankBy {
             RankBy::Weights(weights) => Judge::weights(evaluators, &weights),
             RankBy::State(mut jury) => {
                 for name in Seated::again(&mut jury, evaluators, May::Lack)?.left {
-                    notices.warnings.push(format!("`{name}` is not named: rows are ranked without it"));
+                    notices.warnings.push(format!("`{name}` is not among the evaluators: rows are ranked without it"));
                 }
                 Ok(Judge::jury(&jury))
             }
@@ -53,14 +53,14 @@ impl RankBy {
                 let seen = survey(table, &mut jury, look)?;
                 if seen.is_sample() {
                     notices.notes.push(format!(
-                        "measured on a sample: {} of {}, in {} spread evenly; every_row=True measures on all",
+                        "fitted on a sample: {} of {}, in {} spread evenly; every_row=True uses all",
                         seen.shown,
                         counted(seen.rows, "row"),
                         counted(seen.places, "place")
                     ));
                 } else if seen.uneven {
-                    let why = "scores change over the rows, so that a sample would not do";
-                    notices.notes.push(format!("measured on every row: {why}"));
+                    let why = "scores change along the rows, so a sample would mislead";
+                    notices.notes.push(format!("fitted on every row: {why}"));
                 }
                 notices.notes.push(format!("policy: {spec}"));
                 let fitted = jury.fit();
@@ -147,7 +147,7 @@ pub(crate) fn rank<'py>(
             && judge.explores()
         {
             notices.notes
-                .push(format!("this is a plain list: `{}` would leave some picks to chance", fitted.spec()));
+                .push(format!("this is a plain list, without the random picks that `{}` makes when picking", fitted.spec()));
         }
         let ranks = match (&out, every) {
             (Some(out), true) => RankOutput::Written(score_all(&table, &judge, out, layout(&table, safe_csv))?),

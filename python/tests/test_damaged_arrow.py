@@ -1,6 +1,6 @@
-"""Arrays of Arrow that are not what they say: text in another encoding, offsets that lead nowhere. Right or refused, never a crash.
+"""Damaged Arrow arrays: wrong encodings and wild offsets are refused or cleaned, and never crash.
 
-Every case runs in this process: a crash takes the tests with it, and is seen.
+Every case runs in this process, so a crash ends the tests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 import jurybox as jb
 
 ROWS = 40
-#: In latin-1, and in no row before this one.
+#: The first row that is not ASCII; the cells are in latin-1.
 BAD = 20
 CELLS = [f"gr{'ü' if row >= BAD else 'u'}n{row}".encode("latin-1") for row in range(ROWS)]
 LONG = [cell + b" and so on, for longer than a view has room" for cell in CELLS]
@@ -29,7 +29,7 @@ VERDICT = {"verdict": (SCORES["spam"] > 0.5).astype(float), "p": np.full(ROWS, 0
 
 
 def as_text(cells: list[bytes], kind: pa.DataType) -> pa.Array:
-    """Bytes that are called text, as a careless reader of files makes them."""
+    """Bytes declared as text, without a check."""
     binary = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}[kind]
     array = pa.array(cells, binary)
     return pa.Array.from_buffers(kind, len(array), array.buffers())
@@ -47,7 +47,7 @@ def in_a_list(cells: list[bytes]) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(range(len(cells) + 1), pa.int32()), as_text(cells, pa.string()))
 
 
-#: Text that is a column by itself.
+#: Text columns.
 PLAIN = {
     "utf8": lambda: as_text(CELLS, pa.string()),
     "large utf8": lambda: as_text(CELLS, pa.large_string()),
@@ -89,7 +89,7 @@ def test_text_that_is_used_is_refused_by_its_row(kind: str) -> None:
     refused(lambda: jb.rank(rows.to_reader(), k=3, evaluators=["spam"], policy="average"), row)
     grades = pa.table({"name": PLAIN[kind](), "judge": ["a", "b"] * (ROWS // 2), "grade": SCORES["spam"]})
     refused(lambda: jb.rank(grades, k=3, long=("name", "judge", "grade"), policy="average"), row)
-    # In several batches it is the row of all.
+    # Rows count across batches.
     halves = pa.Table.from_batches([*rows.slice(0, 7).to_batches(), *rows.slice(7).to_batches()])
     refused(lambda: jb.pick(halves, k=3, id="name", state=jury, ignore=["verdict", "p"]), row)
 
@@ -123,7 +123,7 @@ def test_a_column_that_is_not_used_need_not_be_text(kind: str) -> None:
 def test_a_file_in_latin_1_is_refused_by_every_road(tmp_path: Any) -> None:
     binary = table(pa.array(CELLS, pa.binary()))
     path = tmp_path / "latin.parquet"
-    # As programs write it that know of no encodings: bytes that the file calls text.
+    # As programs write it that ignore encodings: latin-1 bytes in a text column.
     pq.write_table(binary.set_column(0, "name", as_text(CELLS, pa.string())), path)
     read = pq.read_table(path)
     for rows in (path, read, read.to_batches()[0], read.to_reader(), pl.scan_parquet(path)):
@@ -145,20 +145,35 @@ def test_pandas_over_arrow() -> None:
             ]
 
 
-def test_what_lies_below_a_missing_cell_is_nobodys() -> None:
-    array = as_text([b"a", b"\xff\xfe", b"c"], pa.string())
-    mask = pa.py_buffer(bytes([0b101]))
-    with_null = pa.Array.from_buffers(pa.string(), 3, [mask, *array.buffers()[1:]])
-    rows = pa.table({"name": with_null, "spam": [0.1, 0.2, 0.3]})
-    assert jb.Rows.from_arrow(rows)["name"] == ["a", None, "c"]
+def with_null(kind: pa.DataType) -> pa.Array:
+    """Three cells of text, the second missing, with bytes under it that are not UTF-8."""
+    array = as_text([b"a", b"\xff\xfe", b"c"], kind)
+    return pa.Array.from_buffers(kind, 3, [pa.py_buffer(bytes([0b101])), *array.buffers()[1:]])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_bytes_under_a_missing_cell_are_cleaned(kind: pa.DataType) -> None:
+    rows = pa.table({"name": with_null(kind), "spam": [0.1, 0.2, 0.3]})
+    held = jb.Rows.from_arrow(rows)
+    assert held["name"] == ["a", None, "c"]
+    # Not even readers that ignore missing cells find the bytes.
+    chunk = held.to_arrow()["name"].chunk(0)
+    assert not any(b"\xff\xfe" in buffer.to_pybytes() for buffer in chunk.buffers()[1:] if buffer is not None)
     assert jb.rank(rows, k=3, group="name", policy="average", evaluators="spam").num_rows == 3
+
+
+def test_bytes_under_a_missing_cell_are_cleaned_inside_lists() -> None:
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 3, 3], pa.int32()), with_null(pa.string()))
+    rows = pa.table({"names": lists, "spam": [0.1, 0.2, 0.3]})
+    assert jb.Rows.from_arrow(rows)["names"] == [["a"], [None, "c"], []]
+    assert jb.Rows.from_arrow(rows.slice(1))["names"] == [[None, "c"], []]
 
 
 def offsets(places: list[int], bytes_: bytes = b"abc") -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(places) - 1, [None, pa.py_buffer(np.array(places, np.int32)), pa.py_buffer(bytes_)])
 
 
-#: What pyarrow itself makes a table of; it looks at first and last offsets alone.
+#: Arrays that pyarrow accepts, because it checks only the first and last offset.
 UNSOUND: dict[str, Callable[[], pa.Array]] = {
     "back and forth": lambda: offsets([0, 3, 1, 3]),
     "far and back": lambda: offsets([0, 1 << 30, 2, 3]),

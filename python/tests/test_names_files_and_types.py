@@ -1,4 +1,5 @@
-"""What a person trips over: names that are none, files without a format, types that are lost, text that a terminal would act on."""
+"""Common mistakes: wrong names, files without a format, lost types, and text with control
+characters."""
 
 from __future__ import annotations
 
@@ -13,15 +14,15 @@ import jurybox as jb
 
 @pytest.mark.parametrize("given", ["abc", 7, None, [1, 2], {"a": 1}.items()])
 def test_evaluators_that_are_no_list_of_names(given) -> None:
-    with pytest.raises(jb.Error, match="evaluators = .*: it is a list of names, such as") as refused:
+    with pytest.raises(jb.Error, match="evaluators = .*: expected a list of names, such as") as refused:
         jb.Jury(given)
     assert refused.value.code == "names"
-    with pytest.raises(jb.Error, match="it is a list of names"):
+    with pytest.raises(jb.Error, match="expected a list of names"):
         jb.Jury(["a"]).set_evaluators(given)
 
 
 def test_reviewers_that_are_no_list_of_names() -> None:
-    with pytest.raises(jb.Error, match=r"names = 'ann': it is a list of names, such as \['ann'\]"):
+    with pytest.raises(jb.Error, match=r"names = 'ann': expected a list of names, such as \['ann'\]"):
         jb.Jury(["a"]).reviewers("ann")
 
 
@@ -36,7 +37,7 @@ def test_a_file_whose_name_says_no_format_is_told_of(call: str, tmp_path) -> Non
         else:
             jb.rank(frame, 2, policy="average", out=out, all=call == "all")
 
-    with pytest.warns(jb.DataWarning, match=r"o.xyz: the name says no format, so it is CSV; end it with .csv, .jsonl or .parquet"):
+    with pytest.warns(jb.DataWarning, match=r"o.xyz: the name does not tell the format, so it is CSV; end it with .csv, .jsonl or .parquet"):
         work(out)
     work(tmp_path / "o.csv")
     assert out.read_bytes() == (tmp_path / "o.csv").read_bytes()
@@ -104,7 +105,7 @@ def test_no_text_for_a_terminal_gets_into_a_notebook() -> None:
 def test_text_in_the_place_of_rewards_is_told_of_as_such(call: str) -> None:
     rows = {"post": [f"p{i}" for i in range(60)], "a": [i % 7 / 7 for i in range(60)], "b": [i % 11 / 11 for i in range(60)]}
     frame = pd.DataFrame({**rows, "verdict": ["harmful" if i % 3 else "fine" for i in range(60)], "p": [0.5] * 60})
-    with pytest.raises(jb.Error, match="rewards are numbers, such as 1 for what was found and 0 for what was not") as refused:
+    with pytest.raises(jb.Error, match="rewards are numbers, such as 1 for harmful and 0 for fine") as refused:
         if call == "Jury.learn":
             jb.Jury(["a", "b"]).learn(frame, frame["verdict"])
         elif call == "picks":

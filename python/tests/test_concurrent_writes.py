@@ -1,4 +1,5 @@
-"""Arrays that another thread writes to while they are read: the numbers are then that thread's own, and nothing else goes wrong."""
+"""Arrays that another thread writes to during a call: the numbers read may be old or new, and
+nothing else goes wrong."""
 
 from __future__ import annotations
 
@@ -14,14 +15,15 @@ import pytest
 
 import jurybox as jb
 
-#: Large enough that it is not copied at once.
+#: Large enough not to be copied at once.
 ROWS = 300_000
 NAMES = ["a", "b"]
 
 
 @contextmanager
 def written_to(array: np.ndarray, value: float = np.inf) -> Iterator[None]:
-    """Some milliseconds the last row has no usable score, and some it has: whoever checks it and comes back finds another."""
+    """A thread switches a score of the last row between valid and invalid every few
+    milliseconds."""
     done = threading.Event()
 
     def write() -> None:
@@ -63,7 +65,7 @@ def test_a_jury_stays_one_that_can_be_read(policy: str, order: str) -> None:
                 assert (error.code, error.item) == ("score", ROWS - 1)
                 refused += 1
             jb.Jury.from_json(jury.to_json())
-    assert 0 < refused < 40  # it was written to, and not all the time
+    assert 0 < refused < 40  # it was written to some of the time
     assert np.isfinite(jury.values(np.ones((1, 2)))).all()
     assert jury.seen["used"] % ROWS == 0 and jury.seen["items"] % ROWS == 0
 
@@ -103,7 +105,7 @@ def test_columns_of_a_frame_are_numbers_or_refused(policy: str) -> None:
 
 
 def views_of_strangers(table: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Views that are read-only by themselves, each with an array over the same memory that can be written to."""
+    """Read-only views, each with a writable array over the same memory."""
     import pyarrow as pa
 
     flat = table.ravel()
@@ -133,7 +135,7 @@ def test_views_of_memory_that_belongs_to_others_are_not_believed(kind: str) -> N
                 refused += 1
             else:
                 assert np.isfinite(picks.scores).all()
-            # What was refused has left nothing behind: whatever is in the jury was checked.
+            # Refused calls have left nothing behind: everything in the jury was checked.
             jb.Jury.from_json(jury.to_json())
     assert 0 < refused < 40
     assert np.isfinite(jury.values(np.ones((1, 2)))).all()
@@ -144,7 +146,7 @@ def test_what_nobody_writes_to_gives_the_same() -> None:
     sealed = table.copy()
     sealed.setflags(write=False)
     over_writeable = table[:]
-    over_writeable.setflags(write=False)  # its base can be written to all the same
+    over_writeable.setflags(write=False)  # its base is writable
     told = []
     strangers = [given for given, _ in views_of_strangers(table.copy()).values()]
     for given in (table, sealed, over_writeable, *strangers, np.asfortranarray(table), table[::-1][::-1]):
@@ -157,7 +159,7 @@ def test_what_nobody_writes_to_gives_the_same() -> None:
     assert all(each == told[0] for each in told)
 
 
-#: These value an item by the others of its round, or want to be told more.
+#: Policies that value an item by the rest of its round, or need more options.
 OTHERS = ("rand", "exp4p", "oracle")
 
 

@@ -1,4 +1,5 @@
-"""A group or a person is the same whatever shape it comes in: a frame, a list, a batch, the file that pandas makes of it."""
+"""A group or reviewer has the same name in a frame, a list, a batch, or a file that pandas
+wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Arrays of every shape and kind, over every method that takes scores: right, or refused with a reason; never a crash."""
+"""Arrays of every shape and type, in every method that takes scores: correct, or refused with a
+reason."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def as_objects(table: np.ndarray) -> np.ndarray:
     return made
 
 
-#: The same scores in other clothes.
+#: The same scores in different types and layouts.
 RIGHT = {
     "C order": PLAIN,
     "Fortran order": np.asfortranarray(PLAIN),
@@ -77,7 +78,7 @@ WHOLE = {
     "bool": np.array([[True, False, True], [False, False, True], [True, True, True], [False, False, False]]),
 }
 
-#: What cannot be scores.
+#: Values that cannot be scores.
 WRONG = {
     "no dimension": np.float64(3.0),
     "one dimension": PLAIN[0],
@@ -117,7 +118,7 @@ def jury() -> jb.Jury:
 
 
 def outcomes(scores: object, rows: int) -> list[object]:
-    """What every method that takes scores makes of them."""
+    """The result of every method that takes scores."""
     made = jury()
     fitted = made.fit()
     told: list[object] = [
@@ -242,7 +243,7 @@ def test_damaged_receipts(damage) -> None:
     before = made.to_json()
     damage(rows[1])
     if rows[1].get("advice"):
-        return  # only exp4p looks at it
+        return  # only exp4p uses it
     with pytest.raises((jb.Error, TypeError, OverflowError)):
         made.learn(jb.Picks.from_dicts(rows), [1.0, 0.0])
     assert made.to_json() == before

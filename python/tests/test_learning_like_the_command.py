@@ -1,5 +1,5 @@
-"""One way of learning: the command and Python make the same state file of the same rows, to the last byte; and a jury is free while rows
-are read that its own user makes."""
+"""Learning by the command and by Python gives the same state file, byte for byte; and a jury can
+be used while its rows are read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS = ["post", "day", "a", "b", "c", "verdict"]
 
 
 def rows(day: int, count: int = 40) -> list[dict[str, str]]:
-    """Rows of a day; some have no verdict, and some lack a score."""
+    """Rows of a day; some lack a verdict or a score."""
     draws = random.Random(day)
 
     def score(good: float, noise: float) -> str:
@@ -75,7 +75,7 @@ class Both:
         return one
 
     def taught(self, flags: Sequence[str], **arguments: Any) -> bytes:
-        """Learns by both, who warn of the same, and says what the states are."""
+        """Learns with both, asserts equal warnings and states, and returns the counts."""
         words = self.command("learn", *flags)
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
@@ -87,7 +87,7 @@ class Both:
         return self.taught([*files, *flags], data=list(files), **arguments)
 
     def pick(self, file: str, k: int, name: str) -> str:
-        """Picks by both; the picks are the same too."""
+        """Picks with both and asserts equal picks."""
         outs = [self.folder / f"{who}-{name}" for who in ("command", "python")]
         self.command("pick", file, "-k", str(k), "--id", "post", "--ignore", "verdict", "--out", str(outs[0]))
         jb.pick(file, k, id="post", ignore="verdict", state=self.states[1], out=outs[1])
@@ -106,7 +106,7 @@ ASKED: dict[str, Any] = {"reward": "verdict", "id": "post", "ignore": "day"}
 
 
 def in_other_clothes(folder: Path, table: list[dict[str, str]]) -> list[str]:
-    """The same rows sorted, with their columns in another order, and in another format."""
+    """The same rows sorted, with columns in another order, and in another format."""
     by_score = sorted(table, key=lambda row: float(row["a"]))
     lines = folder / "other.jsonl"
     frame = pd.read_csv(folder / "day.csv", dtype={"post": str, "day": str})
@@ -129,8 +129,8 @@ def test_rows_that_were_saved_again_are_learnt_once_by_both(both: Both, caplog: 
     for again in in_other_clothes(both.folder, table):
         caplog.clear()
         assert both.learn([again], *BY_VERDICT, **ASKED) == first
-        assert f"{again}: the same rows were learnt already, and not counted again; again=True would" in caplog.text
-    # Another verdict counts, and rows without one, which nobody remembers; what is asked for again is counted again.
+        assert f"{again}: the same rows were learnt already, and not counted again; pass again=True to count it again" in caplog.text
+    # A changed verdict counts, and so do rows without one; repeated rows count if asked for.
     other = [dict(row) for row in table]
     other[4]["verdict"] = "1" if other[4]["verdict"] == "0" else "0"
     second = both.learn([write(both.folder / "other.csv", other)], *BY_VERDICT, **ASKED)
@@ -143,10 +143,10 @@ def test_rows_that_were_saved_again_are_learnt_once_by_both(both: Both, caplog: 
 def test_several_files_are_learnt_alike(both: Both) -> None:
     days = [write(both.folder / f"day-{day}.csv", rows(day)) for day in range(4)]
     sorted_day = write(both.folder / "sorted.csv", sorted(rows(1), key=lambda row: row["a"]))
-    # From nothing, and one of them comes twice in one call.
+    # From an empty state, with one file passed twice.
     both.learn([days[0], days[1], sorted_day, days[0]], *BY_VERDICT, **ASKED)
     assert jb.Jury.load(both.states[1]).seen["rounds"] == 2
-    # Two of these are known.
+    # Two of these were learnt before.
     both.learn([days[2], sorted_day, days[0], days[3]], *BY_VERDICT, **ASKED)
     assert jb.Jury.load(both.states[1]).seen["rounds"] == 4
     both.learn([str(both.folder / "day-*.csv")], *BY_VERDICT, "--again", "--at", "70", **ASKED, again=True, at=70)
@@ -161,11 +161,11 @@ def test_rounds_times_and_evaluators_are_learnt_alike(both: Both, policy: str) -
     both.learn(days[:2], *by_day, "--policy", policy, "--evaluators", "a,b", **asked, policy=policy, evaluators=["a", "b"])
     assert jb.Jury.load(both.states[1]).seen["rounds"] == 8
     both.learn([days[2]], *by_day, "--at", "30", **asked, at=30)
-    # One joins, another leaves; then the same is asked once more.
+    # One evaluator joins and another leaves; then the same call again.
     for _ in range(2):
         both.learn([days[3]], *by_day, "--evaluators", "a,c", "--drop", "b", **asked, evaluators=["a", "c"], drop="b")
     assert jb.Jury.load(both.states[1]).evaluators == ["a", "c"]
-    # What was learnt before by others is known by its bytes alone.
+    # Files learnt by earlier versions are recognized only by their bytes.
     both.learn([days[0], days[4]], *by_day, **asked)
     assert jb.Jury.load(both.states[1]).seen["rounds"] == 20
 
@@ -185,7 +185,7 @@ def test_picks_and_verdicts_are_learnt_alike(both: Both, policy: str) -> None:
         flags = ["--picks", *picks, "--verdicts", *verdicts, "--id", "post", "--reward", "verdict", *["--again"][: int(again)]]
         return both.taught(flags, picks=list(picks), verdicts=list(verdicts), id="post", reward="verdict", again=again)
 
-    # Late, in parts, with somebody that nobody picked, and with a file of a desk that was quiet.
+    # Late, in parts, with an item that was not picked, and with a file of an hour without picks.
     quiet = told("quiet.csv", [])
     first = join(picks[:2], [told("some.csv", [*picked[1][:3], *picked[0][5:]])])
     second = join(picks[:2], [quiet, told("more.csv", [*picked[0], "d0p999"])])
@@ -193,7 +193,7 @@ def test_picks_and_verdicts_are_learnt_alike(both: Both, policy: str) -> None:
     assert join(picks[:2], [str(both.folder / "some.csv"), str(both.folder / "more.csv")]) == second
     assert join(picks[:2], [quiet]) == second
     assert join(picks[:1], [str(both.folder / "some.csv")], again=True) != second
-    # Written beside the picks themselves.
+    # Verdicts in the table of picks itself.
     with open(picks[2]) as file:
         table = list(csv.DictReader(file))
     columns = [name for name in table[0] if name != "verdict"]
@@ -201,7 +201,7 @@ def test_picks_and_verdicts_are_learnt_alike(both: Both, policy: str) -> None:
     beside = write(both.folder / "beside.csv", table, [*columns, "verdict"])
     third = both.taught(["--picks", beside, "--id", "post"], picks=beside, id="post")
     assert third != second
-    # Rows that were picked from are refused by both, sorted as well.
+    # Rows that were picked from are refused by both, also when sorted.
     sorted_hour = write(both.folder / "sorted.csv", sorted(rows(1), key=lambda row: row["b"]))
     line = [str(command()), "learn", sorted_hour, *BY_VERDICT, "--state", str(both.states[0])]
     refused = subprocess.run(line, capture_output=True, text=True, check=False)
@@ -222,7 +222,7 @@ def test_what_was_written_with_picks_is_no_verdict(both: Both) -> None:
 
 
 def piped(folder: Path, name: str, content: bytes) -> tuple[str, threading.Thread]:
-    """A pipe that somebody will write to."""
+    """A named pipe that something else will write to."""
     path = folder / name
     os.mkfifo(path)
     writer = threading.Thread(target=lambda: path.write_bytes(content), daemon=True)
@@ -249,7 +249,7 @@ def test_a_known_pipe_among_files_is_left_out_and_the_others_are_learnt(both: Bo
 
 
 def batches(while_read: Callable[[], None], parts: int = 4) -> pa.RecordBatchReader:
-    """A stream of somebody's own code, which does something before each of its parts."""
+    """A stream that runs a function before each of its batches."""
     numbers = ("a", "b", "c", "verdict")
     table = pa.Table.from_pylist([{"post": row["post"]} | {name: float(row[name] or "nan") for name in numbers} for row in rows(3)])
 
@@ -265,7 +265,7 @@ PATIENT = """
     import sys
     sys.path.insert(0, {tests!r})
     import jurybox as jb, pyarrow as pa
-    from test_one_learning import batches
+    from test_learning_like_the_command import batches
 
     jury = jb.Jury(["a", "b", "c"], "lin-ucb")
     asked = []
@@ -290,7 +290,7 @@ PATIENT = """
 )
 def test_a_jury_may_be_asked_by_whoever_makes_the_rows(call: str, items: int) -> None:
     code = textwrap.dedent(PATIENT).format(call=call, tests=str(Path(__file__).parent))
-    # In a process of its own, which can be ended if the one waits for the other.
+    # In a separate process, which can be killed on a deadlock.
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False, cwd=tempfile.gettempdir())
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == f"[0, 0, 0, 0] {items}"
@@ -309,7 +309,7 @@ def test_a_jury_that_was_changed_meanwhile_is_left_as_it_is() -> None:
         assert caught.value.code == "changed-meanwhile"
         assert (jury.seen["items"], jury.seen["rounds"]) == (before["items"], before["rounds"])
         assert jury.seen["used"] > before["used"]
-    # Whoever only chooses does not mind; and once the rows have been read they can be picked from by the jury as it is now.
+    # A jury that only chooses may change meanwhile; after reading, the present jury picks.
     used = jury.seen["used"]
     jb.pick(batches(change), 3, id="post", state=jury, observe=False)
     jb.pick(batches(change), 3, id="post", state=jury)
@@ -358,14 +358,15 @@ def test_frames_that_come_again_are_counted_once_by_their_ids(kind: str, tmp_pat
     for again in (FRAMES[kind](table), FRAMES[kind](table[::-1]), tmp_path / "rows.csv", pl.from_pandas(table)):
         caplog.clear()
         jb.learn(again, state=jury, **asked)
-        assert pickle.dumps(jury) == before and "the same rows were learnt already, and not counted again; again=True would" in caplog.text
-    # In a state file too, and in halves that are merged.
+        assert pickle.dumps(jury) == before and "the same rows were learnt already, and not counted again; pass again=True to count it again" in caplog.text
+    # Also in a state file, and in parts that are merged.
     jury.save(tmp_path / "state.json")
     jb.learn(FRAMES[kind](table), state=tmp_path / "state.json", **asked)
     assert jb.Jury.load(tmp_path / "state.json").seen["items"] == 4
     with pytest.raises(jb.Error, match="taught with are in the other states already"):
         jury + jb.learn(FRAMES[kind](table), **asked)
-    # Another verdict or one row more: what is new counts. Without ids, or again: all of them.
+    # A changed verdict or one more row is a new table. Without ids, or with again=True, all rows
+    # count.
     grown = pd.concat([table, table[:1].assign(post="e")])
     for more, asking, items in ((grown, asked, 5), (table, asked | {"again": True}, 8), (table, asked | {"id": None}, 8)):
         assert jb.learn(FRAMES[kind](more), state=copy.copy(jury), **asking).seen["items"] == items

@@ -1,4 +1,5 @@
-"""What is said of columns that may be taken wrongly, of words in the place of rewards, and of rules that write 1 or nothing."""
+"""Warnings about columns that may have the wrong role, about words instead of rewards, and about
+rules that write 1 or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same rows are judged alike wherever they lie: the same evaluators, the same best rows and the same warnings."""
+"""The same rows give the same evaluators, best rows and warnings from every kind of source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import jurybox as jb
 
 ROWS = 1500
 RNG = np.random.default_rng(11)
-#: More spread than the others: whoever loses it has other best rows.
+#: Has more spread than the other columns: without it other rows are best.
 GOOD = (3 * RNG.random(ROWS)).round(3)
 PLAIN = {"post": [f"p{row}" for row in range(ROWS)], "n1": RNG.random(ROWS).round(4), "n2": RNG.random(ROWS).round(4)}
 
@@ -38,7 +38,7 @@ def with_cells(cells: Any, others: dict[int, Any]) -> list[Any]:
 
 
 TEXT = [str(cell) for cell in GOOD]
-#: What is in each table, what is said of it, and its evaluators; nothing where it is refused.
+#: For each table its cells, the expected warning, and its evaluators; None if it is refused.
 TABLES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str] | None]] = {
     "a word among numbers": (good(with_cells(TEXT, {7: "timeout"})), {}, ["n1", "n2", "good"]),
     "a word for missing, late": (good(with_cells(GOOD.tolist(), {1200: "N/A", 1300: "gone"})), {}, ["n1", "n2", "good"]),
@@ -66,7 +66,7 @@ TABLES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str] | None]] = {
 
 
 def of_one_type(columns: dict[str, Any]) -> pa.Table:
-    """The rows for those who have no columns of mixed cells: text, as CSV would have it."""
+    """The rows for libraries without mixed columns: as text, like CSV."""
     made = {}
     for name, cells in columns.items():
         kinds = {type(cell) for cell in cells if cell is not None}
@@ -115,7 +115,7 @@ SOURCES: dict[str, Callable[[dict[str, Any], Path], Any]] = {
 
 
 def judged(work: Callable[[], Any]) -> tuple[Any, list[str]]:
-    """What comes of work, or the code and the column of its error; and its warnings without their places."""
+    """The result, or the code and column of the error; and the warnings without paths."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:

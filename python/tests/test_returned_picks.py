@@ -1,4 +1,4 @@
-"""Picks that come back in other shapes than they left in: as dicts, as frames, in lists, of other evaluators, twice."""
+"""Picks passed back as dicts, frames and lists, from other evaluators, or twice."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_column_named_receipt_may_be_an_evaluator() -> None:
 def test_picks_of_another_jury_are_told_of_by_name() -> None:
     _, picks = desk()
     other = jb.Jury(["b", "c"], "lin-ucb")
-    with pytest.warns(jb.DataWarning, match="without scores of `c`, which are missing; with those of `a`, which are passed over"):
+    with pytest.warns(jb.DataWarning, match="missing: scores of `c`; not used: scores of `a`"):
         other.learn(picks, [1.0] * len(picks))
     before = other.to_json()
     with warnings.catch_warnings(), pytest.raises(jb.DataWarning):
