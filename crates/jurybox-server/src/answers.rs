@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::error::corrupt;
 use crate::event::Body;
-use crate::request::{Answer, Call};
+use crate::request::{Answer, Call, Rejected};
 use crate::rows::{StoredAnswer, EntryWrite};
 use crate::store::Store;
 use std::collections::HashMap;
@@ -82,5 +82,9 @@ pub(crate) fn repeated(there: &StoredAnswer, call: &Call) -> Result<Option<Answe
             "this was done before, and the answer spoke of an item that was erased since".into(),
         ));
     }
-    serde_json::from_str(&there.answer).map_err(corrupt)
+    let mut answer: Option<Answer> = serde_json::from_str(&there.answer).map_err(corrupt)?;
+    if let Some(Answer::Items { rejected, .. }) = &mut answer {
+        rejected.iter_mut().for_each(Rejected::add_code);
+    }
+    Ok(answer)
 }

@@ -1,5 +1,4 @@
-//! Archives: queues that are done move into a folder of their own, which is proved before anything
-//! is deleted.
+//! Archiving: finished queues are copied into another folder, verified there, and deleted.
 
 use crate::embedded_queue::find;
 use crate::store_location::StoreLocation;
@@ -12,25 +11,25 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long others have the database between two steps of a deletion.
+/// The pause between two steps of a deletion, so that others can use the database.
 const REST: Duration = Duration::from_millis(10);
 
-/// A queue that was moved into an archive.
+/// A queue moved into an archive.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArchivedQueue {
     /// Its name.
     pub queue: String,
-    /// Entries of its log.
+    /// The number of entries of its log.
     pub entries: u64,
 }
 
-/// Moves queues in which no item is open, and whose last entry is older than `before` (microseconds
-/// since 1970), into the folder `to`: all of them, or the one that is named. The folder is a desk
-/// with an SQLite database, whatever the queues were in, and may have others already.
+/// Moves queues without open items, whose last entry is older than `before` (microseconds since
+/// 1970), into the folder `to`. Moves all of them, or only the one named. The archive is an SQLite
+/// folder, which may have other queues already.
 ///
-/// The copies are proved first, as by [`verify`]; where they do not hold, nothing is deleted. What
-/// is deleted is deleted a few rows at a time. A server may have the queues' folder meanwhile: it
-/// does not find them any more. Keys, webhooks and remembered answers are not moved.
+/// The copies are checked first by [`verify`]; if that fails, nothing is deleted. Rows are deleted
+/// a few at a time. A running server no longer finds the queues. Keys, webhooks and remembered
+/// answers are not moved.
 pub fn archive(
     place: impl Into<StoreLocation>,
     to: &Path,
@@ -40,7 +39,7 @@ pub fn archive(
 ) -> Result<Vec<ArchivedQueue>, Error> {
     let place = place.into();
     let mut store: Box<dyn Store> = match &place {
-        // Also while a server has it.
+        // Also works while a server has the folder.
         StoreLocation::Folder(folder) => Box::new(Sqlite::open_to_read(folder)?),
         StoreLocation::Database(_) => place.open_what_is_there(wait)?,
     };
@@ -67,7 +66,7 @@ pub fn archive(
     let proved = verify(to)?;
     let of_these = |checked: &&crate::QueueVerification| moved.iter().any(|(row, _)| row.name == checked.queue);
     if let Some(checked) = proved.iter().filter(of_these).find(|checked| !checked.is_ok()) {
-        // What does not hold is of no use to anybody, and would be in the way of the next try.
+        // A damaged copy is useless, and would be in the way of the next attempt.
         for (row, _) in &moved {
             forget(&mut archive, &row.name)?;
         }
@@ -87,7 +86,7 @@ pub fn archive(
     Ok(archived)
 }
 
-/// Deletes the copy of a queue from an archive, if there is one.
+/// Deletes a queue's copy from the archive, if there is one.
 fn forget(archive: &mut Sqlite, name: &str) -> Result<(), Error> {
     if let Some(there) = archive.queues()?.into_iter().find(|there| there.name == name) {
         archive.delete_queue(there.id, None)?;
@@ -96,22 +95,22 @@ fn forget(archive: &mut Sqlite, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Deletes the rows of queues that were deleted, also of those that a command before has left.
+/// Deletes the remaining rows of deleted queues, including those left by an earlier command.
 fn clear_away(store: &mut dyn Store) -> Result<(), Error> {
     while store.clear_away()? {
         std::thread::sleep(REST);
     }
-    // Where somebody reads now, what was deleted is overwritten with a later checkpoint.
+    // If somebody reads now, deleted rows are overwritten by a later checkpoint.
     let _ = store.scrub();
     Ok(())
 }
 
-/// Whether a queue has had items. One that waits for its first is not done.
+/// Whether a queue ever had items. One without is not finished.
 fn has_items(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
     Ok(!store.plain_rows("items", "n", queue, i64::MIN)?.is_empty())
 }
 
-/// The queues that can be archived; where one is named, that one, or why it cannot.
+/// The queues that can be archived. If one is named, that one, or why it cannot be archived.
 fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result<Vec<QueueRow>, Error> {
     let heads = store.heads()?;
     let mut queues = store.queues()?;
@@ -145,9 +144,8 @@ fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result
     Ok(done)
 }
 
-/// Copies a queue with all its rows, in one transaction of the archive. A copy that is there already
-/// is left if it is the same, and made anew if the queue has gone on since: a command before was
-/// ended between its copy and its deletion.
+/// Copies a queue with all its rows, in one transaction of the archive. A copy left by an
+/// interrupted command is kept if it is complete, and made again if the queue has gone on since.
 pub(crate) fn copy(
     store: &mut dyn Store,
     archive: &mut Sqlite,
@@ -155,7 +153,7 @@ pub(crate) fn copy(
     head: LogHead,
 ) -> Result<(), Error> {
     if let Some(there) = archive.queues()?.into_iter().find(|there| there.name == row.name) {
-        // The first entry has the queue's secret, which no other queue has.
+        // The first entry contains the queue's secret, which identifies it.
         let copied = archive.head(there.id)?.seq;
         let mut ends_alike = copied <= head.seq;
         for (after, until) in [(0, 1), (copied - 1, copied)] {
@@ -182,7 +180,7 @@ pub(crate) fn copy(
             loop {
                 let rows = store.plain_rows(table, key, row.id, after)?;
                 let Some(last) = rows.last() else { break };
-                // The queue comes first in every table, and then the key.
+                // Rows begin with the queue and the table's key.
                 let crate::store::value::SqlValue::Int(Some(key)) = last[1] else { break };
                 after = key;
                 archive.insert_rows(table, queue, &rows)?;

@@ -1,4 +1,4 @@
-//! What is done aside: orders, and logs folded again. A few threads for all queues, which sleep while there is nothing to do.
+//! Background threads that rank items and fold logs again, shared by all queues.
 
 use crate::Error;
 use crate::live_queue::score_blocks::ScoreBlocks;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Something to be done aside.
+/// A task for a background thread.
 pub(crate) enum BackgroundTask {
     Rank {
         model: u64,
@@ -32,7 +32,7 @@ pub(crate) enum BackgroundTask {
     },
 }
 
-/// What came of it.
+/// The result of a task.
 pub(crate) enum TaskOutcome {
     Ranked(Result<ItemRanking, Error>, u64),
     Refolded(Result<Box<Learner>, Error>),
@@ -56,24 +56,24 @@ impl BackgroundTask {
     }
 }
 
-/// What came of a task and how long it took; or the last words of who did it.
+/// A task's result and duration, or the panic message of its thread.
 pub(crate) type TaskReport = Result<(TaskOutcome, Duration), String>;
 
-/// A task, and whom to tell.
+/// A task, and where its result goes.
 struct BackgroundJob {
     task: BackgroundTask,
     outbox: Sender<TaskReport>,
     bell: SyncSender<WriterMessage>,
 }
 
-/// The threads that work aside. They end with the last one who could give them something to do.
+/// The background threads. They end when this is dropped.
 pub(crate) struct BackgroundPool {
     orders: Option<Sender<BackgroundJob>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl BackgroundPool {
-    /// As many as there are processors.
+    /// Starts one thread for each processor.
     pub(crate) fn new() -> Self {
         let (orders, inbox) = channel::<BackgroundJob>();
         let inbox = Arc::new(Mutex::new(inbox));
@@ -86,7 +86,7 @@ impl BackgroundPool {
         BackgroundPool { orders: Some(orders), threads: threads.collect() }
     }
 
-    /// Has something done. False if nobody is there to do it.
+    /// Queues a task. False if there is no thread to do it.
     pub(crate) fn give(&self, task: BackgroundTask, outbox: &Sender<TaskReport>, bell: &SyncSender<WriterMessage>) -> bool {
         let order = BackgroundJob { task, outbox: outbox.clone(), bell: bell.clone() };
         !self.threads.is_empty() && self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok())
@@ -109,15 +109,15 @@ fn work(inbox: &Mutex<Receiver<BackgroundJob>>) {
         let Ok(BackgroundJob { task, outbox, bell }) = order else { return };
         let began = Instant::now();
         let done = catch_panic(|| task.run()).map(|done| (done, began.elapsed()));
-        // Who is gone by now needs nothing of it. Where the inbox is full, its reader is awake.
+        // The queue may be gone. If its inbox is full, its worker is awake.
         let _ = outbox.send(done);
         let _ = bell.try_send(WriterMessage::Wake);
     }
 }
 
-/// Lets others go first: whoever waits for an answer waits for the clerk, and nobody waits for what is done aside.
+/// Lowers the thread's priority: callers wait for queue writers, and nobody waits for this.
 fn lower_priority() {
-    // Elsewhere that would be said of the whole process.
+    // On other systems this would apply to the whole process.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(10);
 }

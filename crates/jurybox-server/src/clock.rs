@@ -1,60 +1,58 @@
-//! The time of entries: what the clock says is held against the steady count of the machine, and
+//! The time of log entries: the database's clock, checked against the machine's monotonic clock and
 //! against the log.
 
 use std::time::{Duration, Instant};
 
-/// How far a clock may be from where it should be, in microseconds.
+/// How far a clock may be from its expected time, in microseconds.
 pub(crate) const TOLERANCE: i64 = 60_000_000;
-/// How long a clock that jumped must go on from there as it should before it is believed.
+/// How long a clock that jumped must run steadily before it is believed.
 const BELIEVED: Duration = Duration::from_secs(30);
-/// How long a clock must have gone steadily before something is deleted by it for good.
+/// How long a clock must run steadily before rows are deleted by it.
 const STEADY: Duration = Duration::from_hours(1);
 
-/// What a clock said, and when that was by the machine's count.
+/// A clock's time in microseconds since 1970, and the monotonic time at which it was read.
 type ClockReading = (i64, Instant);
 
-/// What a clock that was right then says now.
+/// What a clock that was right at a reading shows now.
 fn since((before, then): ClockReading) -> i64 {
     before.saturating_add(i64::try_from(then.elapsed().as_micros()).unwrap_or(i64::MAX))
 }
 
-/// How far a clock is from where it should be, if it was right once.
+/// How far a clock is from its expected time, in microseconds.
 fn off(now: i64, right: ClockReading) -> i64 {
     now.saturating_sub(since(right))
 }
 
-/// The clock by which entries get their times: it never goes back, and does not follow a jump at
-/// once.
+/// The clock for new log entries. It never goes back, and does not follow a jump at once.
 ///
-/// While the clock of the machine is where nobody can believe it yet, time goes on by the machine's
-/// steady count. While the log is ahead of the clock, since an entry was made by a clock that was
-/// wrong, time goes on from the last entry at half its speed until the clock has caught up: writes
-/// are taken in, leases run out and verdicts are learnt, each in twice the time at most.
+/// After a jump of the database's clock, time goes on by the monotonic clock until the new time is
+/// believed. If the log is ahead, because a wrong clock wrote an entry, time goes on from the last
+/// entry at half speed until the clock has caught up. Leases and undo windows then last up to twice
+/// as long.
 #[derive(Debug, Default)]
 pub(crate) struct LogClock {
-    /// When it was last right.
+    /// The last reading that was right.
     right: Option<ClockReading>,
-    /// When it was first seen where it jumped to: one that goes on from there as it should was set
-    /// right.
+    /// The first reading after a jump. If the clock runs steadily from there, it is believed.
     jumped: Option<ClockReading>,
-    /// The time of the last entry when the log was found to be ahead.
+    /// The last entry's time when the log was found to be ahead of the clock.
     ahead: Option<ClockReading>,
 }
 
 impl LogClock {
-    /// What the clock should say now, if it was ever right.
+    /// What the clock should show now; none before the first reading.
     pub(crate) fn reckoned(&self) -> Option<i64> {
         self.right.map(since)
     }
 
-    /// The time for an entry that follows one of that time; `now` is what the clock says.
+    /// The time of an entry after one at `last_entry`, given that the database's clock shows `now`.
     pub(crate) fn time(&mut self, now: i64, last_entry: i64) -> i64 {
         self.look(now);
         self.after(last_entry).unwrap_or(now)
     }
 
-    /// The time for an entry that follows one of that time, without a look at the clock; none where
-    /// nobody has looked yet.
+    /// The time of an entry after one at `last_entry`, without a new reading; none before the
+    /// first.
     pub(crate) fn after(&mut self, last_entry: i64) -> Option<i64> {
         let clock = self.reckoned()?;
         if clock >= last_entry {
@@ -65,13 +63,13 @@ impl LogClock {
         Some(last_entry.max(ahead.0 + (since(ahead) - ahead.0) / 2))
     }
 
-    /// Takes note of what the clock says. One that has jumped may have been set right, or the
-    /// machine was asleep: it is believed once it has gone on from there as it should.
+    /// Takes a reading. After a jump, the clock may have been corrected or the machine suspended,
+    /// so it is believed once it has run steadily from there.
     fn look(&mut self, now: i64) {
         if self.right.is_some_and(|right| off(now, right).abs() > TOLERANCE) {
             let jumped = *self.jumped.get_or_insert((now, Instant::now()));
             if off(now, jumped).abs() > TOLERANCE {
-                // It is not where it was after the jump either.
+                // It has jumped again.
                 self.jumped = Some((now, Instant::now()));
                 return;
             }
@@ -79,30 +77,30 @@ impl LogClock {
                 return;
             }
         }
-        // From the last time that it was right: clocks drift apart over days.
+        // Expected times start from the last right reading, since clocks drift over days.
         (self.right, self.jumped) = (Some((now, Instant::now())), None);
     }
 
-    /// All that was seen was seen so many seconds earlier.
+    /// Pretends that all readings were taken this many seconds earlier.
     #[cfg(test)]
     pub(crate) fn wait(&mut self, seconds: u32) {
         self.right = self.right.map(|right| earlier(right, seconds));
         self.jumped = self.jumped.map(|jumped| earlier(jumped, seconds));
-        // The entry that is ahead stays where it is.
+        // The time of the entry that is ahead does not change.
         self.ahead = self.ahead.map(|ahead| (ahead.0, earlier(ahead, seconds).1));
     }
 }
 
-/// A clock by which something may be deleted for good: one that is wrong once is seen to be wrong later, and what it would have deleted is
-/// there no more.
+/// A clock that is trusted for deleting rows only after it has run steadily for an hour. A wrong
+/// clock may be noticed later, and deleted rows cannot be restored.
 #[derive(Debug, Default)]
 pub(crate) struct SteadyClock {
     seen: Option<ClockReading>,
 }
 
 impl SteadyClock {
-    /// Looks at the clock. Whether it has gone as it should for an hour since it was looked at
-    /// before.
+    /// Takes a reading. Whether the clock has run steadily for an hour since the reading that
+    /// counts.
     pub(crate) fn seen(&mut self, now: i64) -> bool {
         let before = self.seen.filter(|before| off(now, *before).abs() <= TOLERANCE);
         let long = before.is_some_and(|(_, then)| then.elapsed() >= STEADY);
@@ -112,14 +110,14 @@ impl SteadyClock {
         long
     }
 
-    /// So many seconds pass.
+    /// Pretends that this many seconds pass.
     #[cfg(test)]
     pub(crate) fn wait(&mut self, seconds: u32) {
         self.seen = self.seen.map(|seen| earlier(seen, seconds));
     }
 }
 
-/// The same, so many seconds earlier.
+/// A reading moved this many seconds into the past.
 #[cfg(test)]
 fn earlier((at, then): ClockReading, seconds: u32) -> ClockReading {
     let then = then.checked_sub(Duration::from_secs(seconds.into())).unwrap();
@@ -132,7 +130,7 @@ mod tests {
 
     const DAY: i64 = 86_400_000_000;
 
-    /// Equal but for what passes while the test runs.
+    /// Whether two times differ only by the duration of the test.
     fn is_about(time: i64, wanted: i64) -> bool {
         (0..TOLERANCE).contains(&(time - wanted))
     }

@@ -1,4 +1,4 @@
-//! A queue's first entry.
+//! Creating a queue: checks, and its first log entry.
 
 use crate::Error;
 use crate::config::Config;
@@ -8,7 +8,7 @@ use crate::store::{QueueRow, Store};
 use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
-/// Refuses the name and the configuration of a queue that could not be made.
+/// Refuses an invalid name or configuration of a new queue.
 ///
 /// ```
 /// let config = jurybox_server::Config::new(jurybox::Evaluators::new(["spam"])?);
@@ -20,7 +20,7 @@ pub fn check_new_queue(name: &str, config: &Config) -> Result<(), Error> {
     config.check()?;
     let fits = !name.is_empty()
         && name.len() <= 64
-        // Clients take these out of a path before they send it.
+        // HTTP clients remove these from a path before they send it.
         && !matches!(name, "." | "..")
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     if !fits {
@@ -31,8 +31,8 @@ pub fn check_new_queue(name: &str, config: &Config) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes a queue with a first entry of that time; one that is there already with the same configuration is that queue. What it
-/// remembers of files since then is no difference, unless `config` says otherwise.
+/// Creates a queue with a first entry at the time `at`. If it exists with the same configuration,
+/// returns it. Differing file columns count only if `config` has some.
 pub(crate) fn create(
     store: &mut dyn Store,
     name: &str,

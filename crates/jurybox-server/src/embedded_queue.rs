@@ -1,4 +1,4 @@
-//! A desk: a queue that is opened, asked and closed again by one command at a time, no server needed.
+//! The embedded queue: opened, used and closed by one command at a time, without a server.
 
 use crate::live_queue::ItemCounts;
 use crate::queue_writer::QueueWriter;
@@ -14,10 +14,11 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A queue in a folder, held by this process until it is dropped; or in a database, beside all others who serve it.
+/// A queue in a folder that this process holds until it is dropped, or in a shared database.
 ///
-/// Every answer is durable when it is given: what was accepted is on the disk. A call that is repeated with the same idempotency key,
-/// or a verdict with the same id, counts once.
+/// Answers are durable: what was accepted is on disk. A call repeated with the same idempotency
+/// key, or a verdict with the same id, counts once. While a server has the folder, it answers
+/// instead.
 ///
 /// ```
 /// use jurybox::Evaluators;
@@ -39,38 +40,38 @@ pub struct EmbeddedQueue {
     at: Backend,
 }
 
-/// Where it is.
+/// Who answers.
 enum Backend {
-    /// Here: this process has the folder, or a connection to the database.
+    /// This process, which holds the folder or a connection to the database.
     Embedded(Box<QueueWriter>),
-    /// With a server that has this folder.
+    /// The server that holds this folder.
     Server(RemoteQueue, PathBuf),
 }
 
-/// How a queue stands.
+/// The state of an embedded queue.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EmbeddedStatus {
     /// The queue's name.
     pub queue: String,
-    /// How it is set up.
+    /// Its configuration.
     pub config: Config,
-    /// How many there are of what.
+    /// Its counts of items and verdicts.
     pub counts: ItemCounts,
     /// The last entry of its log.
     pub head: u64,
     /// The time of that entry, in microseconds since 1970.
     pub at: i64,
-    /// The entry up to which the model that ranks has learnt.
+    /// The log entry up to which the ranking model has learnt.
     pub model: u64,
-    /// What that model has seen.
+    /// What the queue's jury has seen so far, which may be more than `model` had.
     pub seen: jurybox::Seen,
-    /// Verdicts that can still be taken back, and are learnt from after that.
+    /// Decided items that are not learnt yet, because their verdicts can still be undone.
     pub waiting: u64,
 }
 
 impl EmbeddedQueue {
-    /// Makes a queue in a folder, which is made where it is not there, or in a database. One that is there with the same
-    /// configuration is that queue.
+    /// Creates a queue in a folder, which is created if needed, or in a database. If it exists with
+    /// the same configuration, opens it.
     pub fn create(
         place: impl Into<StoreLocation>,
         queue: &str,
@@ -88,7 +89,7 @@ impl EmbeddedQueue {
         Ok(EmbeddedQueue { at: Backend::Embedded(Box::new(QueueWriter::open(store, row.id)?)) })
     }
 
-    /// Opens a queue; the only one where none is named. While a server has the folder, it is asked instead.
+    /// Opens an existing queue; without a name, the only one.
     pub fn open(place: impl Into<StoreLocation>, queue: Option<&str>, wait: Duration) -> Result<Self, Error> {
         let place = place.into();
         if let Some(there) = connect(&place, queue, None, wait) {
@@ -99,7 +100,7 @@ impl EmbeddedQueue {
         Ok(EmbeddedQueue { at: Backend::Embedded(Box::new(QueueWriter::open(store, queue)?)) })
     }
 
-    /// Asks, and makes the answer so.
+    /// Carries out a request and returns its answer.
     pub fn ask(&mut self, call: &Call) -> Result<Answer, Error> {
         let writer = match &mut self.at {
             Backend::Embedded(writer) => writer,
@@ -114,7 +115,7 @@ impl EmbeddedQueue {
         writer.answer(std::slice::from_ref(call)).pop().unwrap_or(Err(Error::Closed))
     }
 
-    /// What a reviewer holds now, oldest claim first.
+    /// The items that a reviewer holds now, oldest claim first.
     pub fn held(&mut self, reviewer: &str) -> Result<Vec<ClaimedItem>, Error> {
         match &mut self.at {
             Backend::Embedded(writer) => Ok(writer.held(reviewer, u64::MAX)?.0),
@@ -122,7 +123,7 @@ impl EmbeddedQueue {
         }
     }
 
-    /// The id and the worth of a reviewer's verdict on an item, the one that stands.
+    /// The id and reward of a reviewer's standing verdict on an item.
     pub fn last_verdict(&mut self, item: &str, reviewer: &str) -> Result<Option<(String, f64)>, Error> {
         match &mut self.at {
             Backend::Embedded(writer) => writer.last_verdict(item, reviewer),
@@ -132,7 +133,8 @@ impl EmbeddedQueue {
         }
     }
 
-    /// Deletes payloads whose time has come, and answers that nobody will ask for again. A server sees to that itself.
+    /// Deletes expired payloads and remembered answers. Does nothing if a server answers, since it
+    /// does so itself.
     pub fn tidy(&mut self) -> Result<(), Error> {
         match &mut self.at {
             Backend::Embedded(writer) => writer.tidy(),
@@ -140,7 +142,7 @@ impl EmbeddedQueue {
         }
     }
 
-    /// How the queue stands.
+    /// The queue's configuration, counts, head and model.
     pub fn status(&mut self) -> Result<EmbeddedStatus, Error> {
         match &mut self.at {
             Backend::Embedded(writer) => {
@@ -151,7 +153,7 @@ impl EmbeddedQueue {
         }
     }
 
-    /// What was learnt: the jury that ranks.
+    /// The jury that ranks.
     pub fn jury(&mut self) -> Result<jurybox::Jury, Error> {
         match &mut self.at {
             Backend::Embedded(writer) => {
@@ -162,11 +164,11 @@ impl EmbeddedQueue {
         }
     }
 
-    /// What has been found, against what picking otherwise would have.
+    /// The items found, compared with other ways of picking.
     pub fn report(&mut self) -> Result<QueueReport, Error> {
         let (mut store, queue): (Box<dyn Store>, i64) = match &mut self.at {
             Backend::Embedded(writer) => (writer.another_store(Purpose::LongRead)?, writer.queue()),
-            // Whoever writes to the folder, its database can be read meanwhile.
+            // The database can be read beside the server that writes to it.
             Backend::Server(there, folder) => {
                 let name = there.ask::<EmbeddedStatus>(&SocketRequest::Status)?.queue;
                 let mut store = Box::new(Sqlite::open_to_read(folder)?);
@@ -177,7 +179,8 @@ impl EmbeddedQueue {
         queue_report(store.as_mut(), queue)
     }
 
-    /// Items with all that was said of them, after the one of that number, so many numbers further; erased ones are left out.
+    /// One page of the export: items numbered `after + 1` to `after + many`, with their verdicts.
+    /// Erased items are left out.
     pub fn export_page(&mut self, after: u64, many: u64) -> Result<ExportPage, Error> {
         match &mut self.at {
             Backend::Embedded(writer) => writer.export_page(after, many),
@@ -194,12 +197,12 @@ impl EmbeddedQueue {
     }
 }
 
-/// Has verdicts learnt that can no longer be taken back: nobody else sees to that where there is no server. True if there were any.
+/// Learns verdicts whose undo window has ended, as a server would do. True if there were any.
 fn settle(writer: &mut QueueWriter) -> Result<bool, Error> {
     Ok(writer.lesson_is_due(Duration::ZERO) && writer.settle()?)
 }
 
-/// Asks whether a server has the folder.
+/// Connects to the server that has the folder; none if there is no server.
 fn connect(
     place: &StoreLocation,
     queue: Option<&str>,
@@ -212,7 +215,7 @@ fn connect(
     Some(there.map(|there| EmbeddedQueue { at: Backend::Server(there, folder.clone()) }))
 }
 
-/// The number and the name of a queue.
+/// The number and name of a queue; without a name, of the only one.
 pub(crate) fn find(store: &mut dyn Store, queue: Option<&str>) -> Result<(i64, String), Error> {
     let queues = store.queues()?;
     let names = || queues.iter().map(|queue| queue.name.as_str()).collect::<Vec<_>>().join(", ");

@@ -1,11 +1,12 @@
-//! JSON whose fields stay in the order in which they were sent: a reviewer reads a title before a text, whatever the alphabet says.
+//! JSON values that keep the order of their fields, as reviewers should see a payload as it was
+//! sent.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Number, Value};
 use std::fmt;
 
-/// What a reviewer is shown.
+/// A JSON value whose fields stay in order.
 ///
 /// ```
 /// let sent: jurybox_server::Json = serde_json::from_str(r#"{"title": "A", "body": {"z": 1, "a": [null]}}"#)?;
@@ -14,17 +15,17 @@ use std::fmt;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json {
-    /// Nothing.
+    /// Null.
     Null,
-    /// True or false.
+    /// A boolean.
     Bool(bool),
     /// A number.
     Number(Number),
-    /// A text.
+    /// A string.
     Text(String),
-    /// Several.
+    /// An array.
     List(Vec<Json>),
-    /// Several by name, in their order; no name is there twice.
+    /// An object: names and values in order, without repeated names.
     Fields(Vec<(String, Json)>),
 }
 
@@ -122,7 +123,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Json, A::Error> {
         let (mut all, mut places) = (Vec::new(), std::collections::HashMap::new());
         while let Some((name, value)) = from.next_entry::<String, Json>()? {
-            // Of a name that comes again the last one counts, as everywhere.
+            // The last value of a repeated name counts, as in other readers.
             let place = *places.entry(name.clone()).or_insert(all.len());
             if place == all.len() {
                 all.push((name, value));
@@ -134,7 +135,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 }
 
-/// Whether two texts are the same JSON, in whatever order their fields are.
+/// Whether two texts are the same JSON, whatever the order of fields.
 pub(crate) fn are_same(one: &str, other: &str) -> bool {
     let read = |text: &str| serde_json::from_str::<Value>(text).ok();
     one == other || read(one).is_some_and(|one| read(other) == Some(one))

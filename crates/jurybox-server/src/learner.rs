@@ -1,14 +1,19 @@
-//! What a queue has learnt: a pure fold of its log.
+//! The learner: what a queue has learnt, as a pure fold of its log.
 //!
-//! The model at entry m is what a jury learns from the facts *as they are known at m*: items in the order in which they were
-//! ripe, and again when an evaluator scores them for the first time after that, and with the first, second, fourth, eighth … other
-//! scores in place of those that were there, in rounds of 64; until there is a whole round, the items that have
-//! come in so far; lessons in the order in which their time to be taken back ran out, with who judged where that was one reviewer by
-//! the quorum of that time; verdicts that were revised after that by their last word, as nobody's; erased items not at all. It depends on nothing but the log up to m, so anybody can compute it again.
+//! The model at entry m is what a jury learns from the facts *as they are known at m*:
 //!
-//! As long as nothing is revised that was learnt already, the next model is the last one and a little more. Otherwise the learner
-//! says that it is [stale](Learner::is_stale) and stops, and a new one folds the log from the beginning, told beforehand what is
-//! known by now ([`LaterFacts`]).
+//! - Items are observed in rounds of 64: when they have all scores, are claimed, or have waited for
+//!   `settle_seconds`. They are observed again when an evaluator scores them for the first time,
+//!   and at the first, second, fourth, eighth … replacement of a score. Before the first whole
+//!   round, the jury that ranks is shown the items so far.
+//! - Decided items are learnt when the undo window of the deciding verdict has ended, with the
+//!   reviewer if the quorum was 1. If a verdict is revised after that, its last version counts,
+//!   without a reviewer.
+//! - Erased items are left out.
+//!
+//! The model depends on nothing but the log up to m, so anybody can compute it again. A revision of
+//! what was learnt makes the learner [stale](Learner::is_stale). Then a new one folds the log from
+//! the beginning, knowing the later facts ([`LaterFacts`]).
 
 mod state;
 
@@ -20,24 +25,24 @@ use jurybox::{Example, Fitted, Jury, Receipt, Reviewer, Scores, Seen};
 use state::{PendingLesson, State, WaitingItem, VERSION};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Items that make a round. Single arrivals would blind what watches for drift.
+/// Items of a round. With single items, drift detection would not notice changes.
 const ROUND: usize = 64;
 
-/// Rows after which there is a checkpoint.
+/// Rows between checkpoints.
 const CHECKPOINT: u64 = 1 << 16;
 
-/// What a fold from the beginning is told of what comes later.
+/// Facts from later entries that a fold from the beginning knows in advance.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LaterFacts {
-    /// Up to which entry.
+    /// The last entry whose facts are known.
     pub(crate) until: u64,
-    /// The seatings up to there.
+    /// The evaluators over the log up to there.
     pub(crate) history: Option<EvaluatorHistory>,
     /// The configuration in force there.
     pub(crate) config: Option<Config>,
-    /// What items were found to be worth in the end, where a verdict on them was revised, and by which verdict.
+    /// The final reward of items with a revised verdict, and the verdict that set it.
     pub(crate) worth: BTreeMap<u64, (f64, VerdictPosition)>,
-    /// Items that were erased.
+    /// Items erased up to there.
     pub(crate) erased: BTreeSet<u64>,
 }
 
@@ -47,17 +52,18 @@ pub(crate) struct Learner {
     state: State,
     jury: Jury,
     known: LaterFacts,
-    /// By the time at which they are ripe.
+    /// Items that wait for scores: when they are observed as they are, item.
     ripe_at: BTreeSet<(i64, u64)>,
-    /// By the time at which they can no longer be taken back.
+    /// Decided items by the time at which they are learnt: time, entry, index, item.
     taught_at: BTreeSet<(i64, u64, u32, u64)>,
-    /// The entry with which the first items came, and then the first whole round: what was ranked before it knew next to nothing of them.
+    /// The entry with the first item, then the one that completed the first round. A ranking made
+    /// before knew next to nothing of the scores.
     sighted: u64,
     stale: bool,
 }
 
 impl Learner {
-    /// Of a queue whose first entry this is.
+    /// The learner after the first entry, which must create the queue.
     pub(crate) fn new(first: &LogEvent, known: LaterFacts) -> Result<Self, Error> {
         let Body::Create { config, .. } = &first.body else {
             return Err(crate::error::corrupt("the log does not begin with the making of the queue"));
@@ -92,22 +98,22 @@ impl Learner {
         self.state.at
     }
 
-    /// How often something was revised that had been learnt.
+    /// How many entries have revised what had been learnt.
     pub(crate) fn epoch(&self) -> u64 {
         self.state.epoch
     }
 
-    /// Whether something that was learnt has been revised, so that the log is to be folded again.
+    /// Whether a revision has outdated what was learnt, so that the log must be folded again.
     pub(crate) fn is_stale(&self) -> bool {
         self.stale
     }
 
-    /// Verdicts that can still be taken back.
+    /// Decided items that are not learnt yet.
     pub(crate) fn waiting(&self) -> u64 {
         self.state.lessons.len() as u64
     }
 
-    /// Stops: the log is to be folded again.
+    /// Marks what was learnt as outdated, so that the log is folded again.
     pub(crate) fn mark_stale(&mut self) {
         self.stale = true;
     }
@@ -117,24 +123,25 @@ impl Learner {
         &self.jury
     }
 
-    /// Whether there has been no whole round yet, and that makes a difference.
+    /// Whether the policy learns from scores and has not seen a whole round.
     pub(crate) fn is_new(&self) -> bool {
         self.jury.seen().rounds == 0 && self.jury.learns_from_scores()
     }
 
-    /// Whether a model of that entry knows next to nothing of the scores, and a later one would.
+    /// Whether the learner has seen the first items, or the first round, and a model of that entry
+    /// has not.
     pub(crate) fn sees_more_than(&self, model: u64) -> bool {
         model < self.sighted && self.jury.learns_from_scores()
     }
 
-    /// Something that changes when the model does.
+    /// A value that changes whenever the model does.
     pub(crate) fn mark(&self) -> (Seen, u64) {
         (self.jury.seen(), if self.is_new() { self.state.seq } else { 0 })
     }
 
-    /// The jury that ranks. Until there is a whole round, it is shown what has come in so far, a round's worth at the most, those that
-    /// still wait for scores last: else all would be worth the same to it, and a small queue would go by age. The fold itself goes on
-    /// without that, and shows these items to the jury again when their round is whole.
+    /// The jury that ranks. Before the first whole round it is shown the items so far, at most 64,
+    /// those still waiting for scores last. Otherwise a small queue would be ranked by age. The
+    /// fold does not keep this: the items are shown again when their round is whole.
     pub(crate) fn ranking(&self) -> Result<Jury, Error> {
         let mut jury = self.jury.clone();
         if self.is_new() {
@@ -148,27 +155,27 @@ impl Learner {
         Ok(jury)
     }
 
-    /// The model.
+    /// The fit of the jury that ranks.
     pub(crate) fn fit(&self) -> Result<Fitted, Error> {
         Ok(self.ranking()?.fit())
     }
 
-    /// When the first of the verdicts that wait can no longer be taken back.
+    /// When the undo window of the next verdict to be learnt ends, in microseconds since 1970.
     pub(crate) fn lesson_due(&self) -> Option<i64> {
         self.taught_at.first().map(|(due, ..)| *due).filter(|_| !self.stale)
     }
 
-    /// Whole rounds that the jury was shown.
+    /// Whole rounds that the jury has observed.
     pub(crate) fn rounds(&self) -> u64 {
         self.jury.seen().rounds
     }
 
-    /// Rows folded.
+    /// Rows folded so far.
     pub(crate) fn weight(&self) -> u64 {
         self.state.weight
     }
 
-    /// Takes in the next entry. True if there is to be a checkpoint after it.
+    /// Applies the next log entry. True if a checkpoint is due after it.
     pub(crate) fn apply(&mut self, event: &LogEvent) -> Result<bool, Error> {
         if self.stale {
             return Ok(false);
@@ -179,7 +186,8 @@ impl Learner {
                 event.seq, self.state.seq
             )));
         }
-        // What waits when the clock is set waits no longer: its time would come late.
+        // When the clock is set back, times would come too late, so everything that waits happens
+        // now.
         self.ripen_until(if matches!(event.body, Body::Clock) { i64::MAX } else { event.at })?;
         self.take_in(event)?;
         if self.stale {
@@ -189,7 +197,7 @@ impl Learner {
         (self.state.seq, self.state.at) = (event.seq, event.at);
         self.state.weight += event.body.weight();
         if event.seq >= self.known.until {
-            // From here on nothing later is known.
+            // Facts known in advance end here.
             self.known = LaterFacts::default();
         }
         Ok(self.state.weight / CHECKPOINT > before)
@@ -266,7 +274,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Something that was learnt is not so. Where that was known beforehand, it was learnt as it is.
+    /// Notes a revision of what was learnt. The learner becomes stale, unless it knew in advance.
     fn revised(&mut self, seq: u64) {
         self.state.epoch += 1;
         self.stale = self.stale || seq > self.known.until;
@@ -279,7 +287,7 @@ impl Learner {
         }
     }
 
-    /// An item has these scores: it is ripe if they are all of them.
+    /// Takes new scores of an item. It is observed at once if none is missing.
     fn arrived(&mut self, n: u64, scores: &[f64], at: i64) -> Result<(), Error> {
         if scores.is_empty() || self.known.erased.contains(&n) {
             return Ok(());
@@ -301,22 +309,23 @@ impl Learner {
         if complete || due <= at { self.ripe(n, at) } else { Ok(()) }
     }
 
-    /// An item is seen, if it has not been.
+    /// Observes an item if it still waits.
     fn ripe(&mut self, n: u64, at: i64) -> Result<(), Error> {
         let Some(unripe) = self.state.unripe.remove(&n) else { return Ok(()) };
         self.ripe_at.remove(&(unripe.due, n));
         self.show(n, unripe.scores, at)
     }
 
-    /// Whether an item whose scores are replaced is seen again: the first, second, fourth, eighth … time. Who corrects scores is learnt
-    /// from, and who writes one item's scores a thousand times does not show it to the jury as a thousand.
+    /// Whether to observe an item again for this replacement of a score: the first, second, fourth,
+    /// eighth … one. So corrections are learnt, but one item rewritten a thousand times does not
+    /// dominate.
     fn replaces(&mut self, n: u64) -> bool {
         let many = self.state.replaced.entry(n).or_default();
         *many = many.saturating_add(1);
         many.is_power_of_two()
     }
 
-    /// An item that was seen has other scores: it is seen again, as it is now.
+    /// Observes an item again with its present scores.
     fn again(&mut self, n: u64, scores: &[f64], at: i64) -> Result<(), Error> {
         if scores.is_empty() || self.known.erased.contains(&n) {
             return Ok(());
@@ -362,14 +371,15 @@ impl Learner {
             reward,
             probability: given.probability,
             explored: given.explored,
-            // What several have decided is nobody's verdict, and whoever hears an appeal has read the others'.
+            // A decision of several is nobody's own, and whoever decides an appeal has read the
+            // others.
             reviewer: (given.source == VerdictSource::Reviewer && self.state.config.quorum == 1)
                 .then(|| Reviewer::named(&given.reviewer).code()),
         };
         self.keep(given.n, lesson);
     }
 
-    /// Keeps a lesson, with its scores by the seating in force, until it is time to learn it.
+    /// Keeps a decided item until it is learnt.
     fn keep(&mut self, n: u64, mut lesson: PendingLesson) {
         if lesson.scores.is_empty() || self.known.erased.contains(&n) {
             return;
@@ -379,7 +389,8 @@ impl Learner {
         self.state.lessons.insert(n, lesson);
     }
 
-    /// What time alone brings about: items that have waited long enough for scores, verdicts that stand.
+    /// What happens by time alone: items that have waited long enough are observed, and verdicts
+    /// past their undo window are learnt, in the order of their times.
     fn ripen_until(&mut self, at: i64) -> Result<(), Error> {
         loop {
             let ripe = self.ripe_at.first().map(|&(due, n)| (due, n));
@@ -407,7 +418,7 @@ impl Learner {
         };
         let last = self.known.worth.get(&n);
         let reward = last.map_or(lesson.reward, |(worth, _)| *worth);
-        // A reward that somebody else gave later is not this reviewer's.
+        // If another verdict set the final reward, this reviewer did not give it.
         let own = last.is_none_or(|(_, by)| *by == VerdictPosition { seq: lesson.seq, i: lesson.i });
         let reviewer = lesson.reviewer.filter(|_| own).and_then(Reviewer::from_code);
         let example = Example { scores: &lesson.scores, reward, receipt: Some(&receipt) };
@@ -415,7 +426,7 @@ impl Learner {
         Ok(())
     }
 
-    /// A row of the seating in force, by the evaluators of the jury: those of the present, or of what is known to come.
+    /// A row of the evaluators in force, carried to the evaluators that the jury has.
     fn carried(&self, row: &[f64]) -> Vec<f64> {
         let mut row = row.to_vec();
         if let Some(history) = &self.known.history {

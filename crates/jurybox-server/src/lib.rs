@@ -1,14 +1,17 @@
-//! Queues that cannot lose: items in, picks out, verdicts back, each exactly once and durable.
+//! Durable review queues on SQLite and PostgreSQL: items in, claims out, verdicts back, each
+//! exactly once.
 //!
-//! # The design in five sentences
+//! # The design
 //!
-//! A queue is one ordered log in a database, and everything else is a fold of it. The clerk answers requests against a replica in
-//! memory and makes the answers true in one transaction for all that wait; only what has been committed is so, and only then is it
-//! answered. What was learnt at an entry is a pure function of the log up to it, so a claim that names its model can be
-//! proved to have been the exact top K, by anybody, at any time: [`verify`] does, and shares no code with those who picked. A
-//! [`EmbeddedQueue`] is one queue for one command at a time; a [`Service`] serves all queues of a [`StoreLocation`] to many callers: a folder, or a
-//! PostgreSQL database that several nodes share.
-//! Nothing of HTTP is here.
+//! A queue is one ordered log in a database; all other state is a fold of it. On each node a queue
+//! writer decides requests in memory and commits all that wait in one transaction. It answers only
+//! after the commit. The model at an entry is a pure function of the log up to it. So [`verify`]
+//! can prove, by a separate implementation, that a claim had the exact top K under the model it
+//! names.
+//!
+//! An [`EmbeddedQueue`] is one queue for one command at a time. A [`Service`] serves all queues of
+//! a [`StoreLocation`] to many callers: a folder, or a PostgreSQL database that several nodes
+//! share. HTTP is in another crate, `jurybox-http`.
 #![forbid(unsafe_code)]
 
 mod answers;
@@ -66,7 +69,7 @@ pub use reads::{
 };
 pub use request::{
     Answer, Call, ConfigChange, ClaimedItem, GOLDEN, LimitedBy, MOST_AT_ONCE, MOST_BYTES, NewItem, NewVerdict,
-    Rejected, Request,
+    Rejected, RejectionCode, Request,
 };
 pub use verdict_scale::VerdictScale;
 pub use service::{Queue, Service, QueueStatus};

@@ -1,4 +1,5 @@
-//! A replica from the tables: what is open as it is now, what was learnt from the last checkpoint and the log after it.
+//! Loading a queue's replica from its tables, the last checkpoint and the log after it; folding
+//! logs.
 
 use crate::Error;
 use crate::live_queue::LiveQueue;
@@ -13,7 +14,8 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Loads a queue as it is now, and how many rows of its log were folded for that. The store must be reading it.
+/// Loads a queue, and returns how many rows of its log were folded. The store must be in a reading
+/// transaction.
 pub(crate) fn load(store: &mut dyn Store, queue: i64, head: LogHead) -> Result<(Replica, u64), Error> {
     let (history, config) = set_up(store, queue, head.seq)?;
     let first = store.events(queue, 0, 1, &history)?;
@@ -57,9 +59,10 @@ pub(crate) fn load(store: &mut dyn Store, queue: i64, head: LogHead) -> Result<(
     Ok((Replica { live, learner }, folded))
 }
 
-/// What was learnt up to an entry: from the last checkpoint, where nothing before it was revised since. And how many rows were folded.
+/// The learner at an entry: from the last checkpoint if nothing was revised since, otherwise from
+/// the whole log. Also returns how many rows were folded.
 fn learnt(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Learner, u64), Error> {
-    // One that is damaged costs the time to fold the log, and `rebuild` tells of it.
+    // A damaged checkpoint only costs time here; `rebuild` and `verify` report it.
     if let Some(checkpoint) = store.checkpoint(queue, until)?
         && let Ok(mut learner) = opened(&checkpoint)
     {
@@ -75,7 +78,8 @@ fn learnt(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Learner, u64
     Ok((learner, folded))
 }
 
-/// Folds the whole log up to an entry by what is known there; `each` sees the learner wherever there is to be a checkpoint.
+/// Folds the whole log up to an entry, with the facts known there. `each` sees the learner at every
+/// checkpoint.
 pub(crate) fn refold(
     store: &mut dyn Store,
     queue: i64,
@@ -85,7 +89,7 @@ pub(crate) fn refold(
     refold_as(store, queue, until, None, each)
 }
 
-/// As [`refold`]; where a configuration is named, as if the queue had been set up so after that entry.
+/// As [`refold`], but as if the queue had been given the configuration `changed` after that entry.
 pub(crate) fn refold_as(
     store: &mut dyn Store,
     queue: i64,
@@ -98,7 +102,7 @@ pub(crate) fn refold_as(
     Ok(learner)
 }
 
-/// What was learnt with the first entry, told of what is known at another.
+/// The learner after the first entry, with the facts known at entry `until`.
 pub(crate) fn beginning(
     store: &mut dyn Store,
     queue: i64,
@@ -112,12 +116,12 @@ pub(crate) fn beginning(
         config = changed.clone();
     }
     let mut known = LaterFacts { until, history: Some(seated), config: Some(config), ..LaterFacts::default() };
-    // The last word on an item comes last.
+    // In the order of the log, so that the last decision on an item remains.
     known.worth.extend(store.revised(queue, until)?);
     for (seq, body) in store.bodies(queue, ["configure", "erase"], until)? {
         match StoredBody::from_text(&body)? {
             StoredBody::Erase { items } => known.erased.extend(items),
-            // What needs no further verdict since then is decided by that entry, and no row of a verdict tells of it.
+            // Decided by a lower quorum: no verdict's row says so.
             StoredBody::Configure { decided, .. } => {
                 for (i, item) in (0_u32..).zip(decided) {
                     if let Some(last) = known.worth.get_mut(&item.n).filter(|(_, by)| by.seq < seq) {
@@ -133,7 +137,7 @@ pub(crate) fn beginning(
     Learner::new(first, known)
 }
 
-/// Takes in what follows in the log, up to an entry, unless something that was learnt is revised on the way.
+/// Applies the log up to an entry, and stops if a revision makes the learner stale.
 pub(crate) fn fold(
     store: &mut dyn Store,
     queue: i64,
@@ -159,14 +163,14 @@ pub(crate) fn fold(
     Ok(())
 }
 
-/// A checkpoint of what was learnt.
+/// A checkpoint of a learner.
 pub(crate) fn checkpoint_of(learner: &Learner) -> Checkpoint {
     let state = learner.to_bytes();
     let sha256 = Sha256::digest(&state).to_vec();
     Checkpoint { seq: learner.seq(), epoch: learner.epoch(), state, sha256 }
 }
 
-/// What a checkpoint holds, if it is whole.
+/// The learner in a checkpoint, if its hash is right.
 pub(crate) fn opened(checkpoint: &Checkpoint) -> Result<Learner, Error> {
     if Sha256::digest(&checkpoint.state).as_slice() != checkpoint.sha256 {
         return Err(corrupt(format!("the checkpoint at entry {} is damaged: rebuild it", checkpoint.seq)));
@@ -179,7 +183,7 @@ pub(crate) fn opened(checkpoint: &Checkpoint) -> Result<Learner, Error> {
 }
 
 impl LiveQueue {
-    /// A board that is filled from tables: set up as the queue is now.
+    /// Prepares the state for loading: configuration and evaluators are the present ones.
     fn begin_loading(&mut self, config: crate::Config, history: crate::evaluator_history::EvaluatorHistory) {
         self.blocks = crate::live_queue::score_blocks::ScoreBlocks::new(config.evaluators.len());
         self.history = history;

@@ -1,7 +1,8 @@
-//! A door for commands of this machine: while a server has a folder, they ask it instead, by a socket in the folder.
+//! The local socket: commands on the same machine reach a running server through a Unix socket in
+//! its folder.
 //!
-//! Who may open the folder's files may do everything with them, so nobody is asked who they are. A message is a line of JSON, and so is its
-//! answer. Where the system has no such sockets there is no door, and commands wait for the folder as they do for each other.
+//! Access is controlled by the permissions of the folder's files. Messages are lines of JSON.
+//! Systems without Unix sockets have none; there, commands wait until the folder is free.
 
 use crate::Error;
 use crate::queue_writer::QueueWriter;
@@ -16,23 +17,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The socket's name in its folder.
+/// The file name of the socket.
 const SOCKET: &str = "jurybox.sock";
-/// How much longer than they are told to wait callers wait for a server to greet them: it looks up a queue, or makes one.
+/// How long callers wait for the greeting's answer, beyond the wait they were told: the server may
+/// have to open a queue.
 const GREETED: Duration = Duration::from_secs(5);
-/// And how much longer for an answer: there may be ten thousand items to take in, and others may be before them.
+/// How long callers wait for other answers, beyond the wait they were told: a request may add ten
+/// thousand items.
 const WORKED: Duration = Duration::from_mins(1);
 
-/// The first thing that is said.
+/// The first message of a client.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SocketGreeting {
-    /// The queue; the only one where none is named.
+    /// The queue; the only one if none.
     pub(crate) queue: Option<String>,
-    /// How it is to be set up where it is to be made.
+    /// The configuration to create it with, if it is to be created.
     pub(crate) make: Option<Config>,
 }
 
-/// What is asked after that.
+/// A request of a client, after the greeting.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum SocketRequest {
     Call(Box<Call>),
@@ -44,7 +47,7 @@ pub(crate) enum SocketRequest {
     TagNames,
 }
 
-/// An answer, or why there is none.
+/// An answer of the server, or an error.
 #[derive(Debug, Serialize, Deserialize)]
 enum SocketReply {
     Yes(Value),
@@ -56,7 +59,8 @@ impl SocketReply {
         answer.map_or_else(|error| SocketReply::No { code: error.code().into(), why: error.to_string() }, SocketReply::Yes)
     }
 
-    /// Errors keep their words; of their kinds, the one that callers tell from others.
+    /// The answer, or an error with the server's message. Conflicts stay [`Error::Conflict`]; all
+    /// others become [`Error::Refused`].
     fn into_result(self) -> Result<Value, Error> {
         match self {
             SocketReply::Yes(value) => Ok(value),
@@ -66,13 +70,13 @@ impl SocketReply {
     }
 }
 
-/// A line cannot be had, or is none.
+/// The error for a connection or message that is broken.
 fn broken(what: impl std::fmt::Display) -> Error {
     Error::Open(format!("the server that has the folder: {what}"))
 }
 
 impl Queue {
-    /// Answers what came in by the door.
+    /// Answers a request from the local socket.
     fn answer_on_socket(&self, asked: SocketRequest) -> Result<Value, Error> {
         fn told<T: Serialize>(what: T) -> Result<Value, Error> {
             serde_json::to_value(what).map_err(broken)
@@ -95,7 +99,7 @@ impl Queue {
     }
 }
 
-/// A door that is open. It is closed when this is dropped.
+/// An open local socket, closed when dropped.
 #[derive(Debug)]
 pub struct LocalSocket {
     socket: PathBuf,
@@ -121,15 +125,15 @@ mod unix {
     use std::sync::{Arc, Weak};
     use std::time::Duration;
 
-    /// The longest line in bytes, here and there: some thousand items with what reviewers are shown, or a page of an export.
+    /// The longest message in bytes: some thousand items with payloads, or a page of an export.
     pub(super) const LONGEST: u64 = 256 << 20;
-    /// The longest greeting: a name, and how a queue is set up.
+    /// The longest greeting, in bytes.
     const GREETING: u64 = 1 << 20;
 
-    /// How often it is looked whether the service is still there.
+    /// How often to check whether the service still exists.
     const LOOK: Duration = Duration::from_millis(100);
 
-    /// The other end of a line.
+    /// One end of a connection.
     pub(super) struct SocketStream {
         to: UnixStream,
         from: BufReader<UnixStream>,
@@ -156,13 +160,13 @@ mod unix {
             self.to.write_all(&text).map_err(late)
         }
 
-        /// Waits so long for the other, and then no more.
+        /// Sets the timeout of reads and writes.
         pub(super) fn wait_for(&mut self, patience: Duration) -> Result<(), Error> {
             let set = self.to.set_read_timeout(Some(patience));
             set.and_then(|()| self.to.set_write_timeout(Some(patience))).map_err(broken)
         }
 
-        /// What is said, in a line of so many bytes at the most; none where the other has gone.
+        /// Reads a message of at most `longest` bytes; none if the other end has closed.
         pub(super) fn receive<T: DeserializeOwned>(&mut self, longest: u64) -> Result<Option<T>, Error> {
             let mut text = Vec::new();
             let mut from = (&mut self.from).take(longest + 1);
@@ -174,7 +178,7 @@ mod unix {
         }
     }
 
-    /// Who is there, and neither speaks nor listens.
+    /// The error of a read or write, which may be a timeout.
     fn late(error: std::io::Error) -> Error {
         match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => broken(
@@ -185,7 +189,7 @@ mod unix {
     }
 
     pub(super) fn open(service: &Arc<Service>, socket: &Path) -> std::io::Result<LocalSocket> {
-        // Whoever left it there has the folder no more: this process has it.
+        // This process holds the folder, so nobody uses an older socket file.
         let _ = std::fs::remove_file(socket);
         let listener = UnixListener::bind(socket)?;
         std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600))?;
@@ -205,7 +209,7 @@ mod unix {
         Ok(LocalSocket { socket: socket.into() })
     }
 
-    /// Answers one who has come until they leave.
+    /// Answers one client until it leaves.
     fn serve_client(stream: UnixStream, service: &Weak<Service>) -> Result<(), Error> {
         stream.set_nonblocking(false).map_err(broken)?;
         let mut line = SocketStream::over(stream).map_err(broken)?;
@@ -217,7 +221,7 @@ mod unix {
         };
         line.send(&SocketReply::Yes(serde_json::Value::Null))?;
         while let Some(asked) = line.receive::<SocketRequest>(LONGEST)? {
-            // Looked up anew each time: nobody who waits keeps a queue from being closed.
+            // Looked up for each request, so that a waiting client does not keep a queue open.
             let queue = service.upgrade().ok_or(Error::Closed).and_then(|service| service.queue(&name));
             line.send(&SocketReply::of(queue.and_then(|queue: Queue| queue.answer_on_socket(asked))))?;
         }
@@ -237,26 +241,26 @@ mod unix {
 }
 
 impl Service {
-    /// Lets commands of this machine in while this process has the folder. None where the system has no such doors, or the folder's path is
-    /// too long for one.
+    /// Opens a local socket for commands while this process holds the folder. None if the system
+    /// has no Unix sockets, or the path is too long for one.
     #[cfg(unix)]
     pub fn open_local_socket(self: &Arc<Self>, folder: &Path) -> Option<LocalSocket> {
         unix::open(self, &folder.join(SOCKET)).ok()
     }
 
-    /// There are no such doors on this system.
+    /// Always none: this system has no Unix sockets.
     #[cfg(not(unix))]
     pub fn open_local_socket(self: &Arc<Self>, _: &Path) -> Option<LocalSocket> {
         None
     }
 
-    /// The name of a queue that is there; that of the only one where none is named.
+    /// The name of an existing queue; without a name, of the only one.
     fn name_of(&self, queue: Option<&str>) -> Result<String, Error> {
         Ok(self.reach(|store| crate::embedded_queue::find(store, queue))?.1)
     }
 }
 
-/// A queue that a server has, asked by its door.
+/// A queue on a server, used through the local socket.
 pub(crate) struct RemoteQueue {
     #[cfg(unix)]
     line: unix::SocketStream,
@@ -264,8 +268,8 @@ pub(crate) struct RemoteQueue {
 
 #[cfg(unix)]
 impl RemoteQueue {
-    /// Knocks at a folder's door; none where there is none, or nobody answers.
-    /// One who is there and says nothing is waited for as long as is said, and a little for what there is to do.
+    /// Connects to a folder's server; none if there is no server. Waits up to `wait` for the
+    /// server's answer, and a few seconds more for its work.
     pub(crate) fn connect(folder: &Path, greeting: &SocketGreeting, wait: Duration) -> Option<Result<RemoteQueue, Error>> {
         let mut line = unix::SocketStream::connect(&folder.join(SOCKET))?;
         let (began, patience) = (Instant::now(), wait.saturating_add(GREETED));
@@ -277,7 +281,7 @@ impl RemoteQueue {
                 Ok(RemoteQueue { line })
             })),
             Err(late) if began.elapsed() >= patience => Some(Err(late)),
-            // It has just gone: the folder is free.
+            // The server has just ended, so the folder is free.
             Ok(None) | Err(_) => None,
         }
     }

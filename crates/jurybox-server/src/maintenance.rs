@@ -1,4 +1,5 @@
-//! Keeping the records: rebuild them from the log; copy a folder, and put a copy back. A PostgreSQL database is copied by `pg_dump`.
+//! Maintenance of records: rebuilding, comparing clocks, and copying folders. PostgreSQL databases
+//! are copied with `pg_dump`.
 
 use crate::Error;
 use crate::embedded_queue::{EmbeddedQueue, find};
@@ -14,26 +15,27 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a rebuild found.
+/// The result of a rebuild.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RebuildReport {
-    /// The queue.
+    /// The queue's name.
     pub queue: String,
     /// The last entry that was folded.
     pub head: u64,
-    /// Checkpoints whose bytes are those of the log folded again.
+    /// Checkpoints whose bytes equal those of a new fold.
     pub checkpoints: u64,
-    /// The entries of those whose bytes are not; they have been replaced.
+    /// The entries of checkpoints that differed. They have been replaced.
     pub mismatches: Vec<u64>,
-    /// Whether the tables say what the log says. Always so up to the head; not asked for an earlier entry.
+    /// Whether the tables agree with the log; none if the fold ended before the head.
     pub tables_agree: Option<bool>,
-    /// The SHA-256 of what was learnt, in hexadecimal.
+    /// The SHA-256 of the checkpoint at the end, in hexadecimal.
     pub sha256: String,
 }
 
-/// Folds a queue's log from the beginning, compares all checkpoints with it and the tables too, and keeps a checkpoint at the end.
+/// Folds a queue's log from the beginning, compares the result with all checkpoints and the tables,
+/// and stores a checkpoint at the end.
 ///
-/// What was learnt at an entry is what is known at that entry: each checkpoint is compared with a fold up to it.
+/// Each checkpoint is compared with a fold that knows the facts up to its entry.
 pub fn rebuild(
     place: impl Into<StoreLocation>,
     queue: Option<&str>,
@@ -77,7 +79,7 @@ fn same(a: &Checkpoint, b: &Checkpoint) -> bool {
     (a.seq, a.epoch, &a.state, &a.sha256) == (b.seq, b.epoch, &b.state, &b.sha256)
 }
 
-/// Whether a board folded from the log is the one that the tables hold.
+/// Whether the tables hold the same live queue as a fold of the log.
 fn tables_agree(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
     let head = store.head(queue)?;
     let (history, _) = set_up(store, queue, head.seq)?;
@@ -92,26 +94,26 @@ fn tables_agree(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
     Ok(folded.live.to_bytes() == load(store, queue, head)?.0.live.to_bytes())
 }
 
-/// How a queue's log stands to the clock.
+/// The time of a queue's log, compared with the clock.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LogTime {
-    /// The queue.
+    /// The queue's name.
     pub queue: String,
-    /// By how many seconds its last entry is ahead of the clock; less than zero where it is behind,
-    /// as it should be.
+    /// By how many seconds the last entry is ahead of the clock. Negative if it is in the past, as
+    /// it should be.
     pub ahead_seconds: i64,
-    /// Whether it was set back to the clock.
+    /// Whether the log's time was set back to the clock's.
     pub set_back: bool,
 }
 
-/// Compares the time of every queue's log with the clock: that of the machine for a folder, that of
-/// the database for a database. Where `repair` is true, a log that is ahead by more than a minute
-/// is set back: its leases end, and the verdicts on it stand. A server that has the folder is asked
-/// to.
+/// Compares the time of every queue's log with the clock: the machine's for a folder, the
+/// database's for a database. With `repair`, logs that are ahead by more than a minute are set
+/// back. Their leases end, and their verdicts can no longer be undone. If a server has the folder,
+/// it does this.
 pub fn log_times(place: impl Into<StoreLocation>, repair: bool, wait: Duration) -> Result<Vec<LogTime>, Error> {
     let place = place.into();
     let mut store: Box<dyn Store> = match &place {
-        // Also while a server has it.
+        // Also works while a server has the folder.
         StoreLocation::Folder(folder) => Box::new(Sqlite::open_to_read(folder)?),
         StoreLocation::Database(_) => place.open_what_is_there(wait)?,
     };
@@ -130,19 +132,19 @@ pub fn log_times(place: impl Into<StoreLocation>, repair: bool, wait: Duration) 
     Ok(times)
 }
 
-/// Writes a copy of a folder's database as it is now, whoever is writing to it.
+/// Writes a copy of a folder's database as of now, also while a server writes to it.
 pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     if to.exists() {
         return Err(Error::Open(format!("{}: there is something already", to.display())));
     }
-    // After the whole name: copies may differ in their endings alone.
+    // Appended to the whole name, since copies may differ only in their extensions.
     let mut aside = to.to_path_buf().into_os_string();
     aside.push(".unfinished");
     let aside = std::path::PathBuf::from(aside);
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", to.display()));
     let from = Sqlite::open_as_it_is(folder)?;
     let held = alone_with(&aside, to)?;
-    // Whoever made it first is done by now.
+    // Another process may have finished the copy meanwhile.
     if to.exists() {
         let _ = std::fs::remove_file(&aside);
         return Err(Error::Open(format!("{}: there is something already", to.display())));
@@ -156,8 +158,9 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// An empty file that this process alone writes to. Whoever was killed while they wrote one has left a part of it, which is taken over; whoever
-/// still writes one holds it. What is no file of its own, such as a link to somebody else's, is never written to.
+/// Creates and locks an empty file for the unfinished copy. A file left by a killed process is
+/// taken over; one that another process locks is refused. Links are replaced, never written
+/// through.
 fn alone_with(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", file.display()));
     let another = || Error::Open(format!("{}: another process makes this copy", to.display()));
@@ -167,7 +170,7 @@ fn alone_with(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
     }
     let held = for_us_alone(file).map_err(io)?;
     held.try_lock().map_err(|_| another())?;
-    // Whoever had it may have been done, and given it its name, while this process waited to be told.
+    // The previous holder may have finished and renamed the file while this process waited.
     let (own, there) = (held.metadata().map_err(io)?, there().ok_or_else(another)?);
     if !is_its_own(&there) || !is_same(&own, &there) {
         return Err(another());
@@ -178,7 +181,7 @@ fn alone_with(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
     Ok(held)
 }
 
-/// Whether it is a file that has this name alone.
+/// Whether it is a regular file with no other hard link.
 fn is_its_own(there: &std::fs::Metadata) -> bool {
     #[cfg(unix)]
     let alone = std::os::unix::fs::MetadataExt::nlink(there) == 1;
@@ -199,24 +202,26 @@ fn is_same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
     }
 }
 
-/// Makes a folder of a copy. A folder that has a database is refused, and so is a copy that is not sound: then nothing is left behind.
+/// Restores a folder from a copy. Refuses a folder with a database, and a damaged copy; then
+/// nothing is left behind.
 ///
-/// Keys are among what was copied: those that were revoked since open again. Its webhooks rest, since the original may go on sending to the
-/// same receivers under the same numbers, unless `webhooks` says that this takes the original's place. Returns how many rest.
+/// The copy's keys are valid again, even if they were revoked since. Its webhooks are switched off
+/// unless `webhooks` is true, because the original may still send to the same receivers. Returns
+/// how many were switched off.
 pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
     let mut copy =
         std::fs::File::open(from).map_err(|error| Error::Open(format!("{}: {error}", from.display())))?;
     let made = !folder.exists();
-    // Two at once would write into each other's copies, and a server whose file is gone still holds what it had.
+    // Two restores would overwrite each other, and a server may still hold the folder.
     let lock = lock(folder, Duration::ZERO)?;
     if folder.join(FILE).exists() {
         return Err(Error::Open(format!("{}: there is a desk already", folder.display())));
     }
-    // All that is to be done to it is done aside, before it is a desk: whoever is killed meanwhile leaves none whose webhooks go on.
+    // Prepared in a subfolder: a killed restore must not leave a database with active webhooks.
     let aside = folder.join("restoring");
     let resting = put_back(&mut copy, &aside, webhooks).and_then(|resting| {
-        // A journal that the desk before has left would be played into this one.
+        // An old journal would be replayed into the new database.
         clear_journals(&folder.join(FILE)).map_err(io)?;
         std::fs::rename(aside.join(FILE), folder.join(FILE)).map_err(io).map(|()| resting)
     });
@@ -228,11 +233,11 @@ pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Erro
     resting
 }
 
-/// Makes a desk of a copy in a folder that is there for nothing else.
+/// Writes the copy's database into a folder used for nothing else, and checks it.
 pub(crate) fn put_back(copy: &mut std::fs::File, folder: &Path, webhooks: bool) -> Result<usize, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
     if folder.exists() {
-        // Somebody was killed: a journal that is left there would be taken for that of the copy.
+        // Left by a killed restore. Its journal would be replayed into this copy.
         std::fs::remove_dir_all(folder).map_err(io)?;
     }
     make_folder(folder).map_err(io)?;
@@ -241,12 +246,12 @@ pub(crate) fn put_back(copy: &mut std::fs::File, folder: &Path, webhooks: bool) 
     std::io::copy(copy, &mut bytes).map_err(io)?;
     bytes.sync_all().map_err(io)?;
     check_copy(&file)?;
-    // One of an earlier version is brought up to date, one of a later refused.
+    // Updates the tables of an earlier version, and refuses a later one.
     let mut store = Sqlite::open(folder, Duration::ZERO)?;
     store.queues()?;
     let resting =
         if webhooks { 0 } else { store.rest_hooks("restored from a copy: PUT it again to go on")? };
-    // The file alone is moved from here, without a journal beside it.
+    // Only the database file is moved, so its journal must be empty.
     if store.scrub()? {
         Ok(resting)
     } else {

@@ -1,4 +1,5 @@
-//! One look for all queues of a node: what other nodes have written, what was written and is to be flushed, rows whose time has come.
+//! The monitor: one thread per node that looks for entries of other nodes, flushes what was
+//! written, and deletes expired rows.
 
 use crate::Error;
 use crate::clock::SteadyClock;
@@ -10,18 +11,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often it is looked what other nodes have written.
+/// How often to look for entries of other nodes.
 const LOOK: Duration = Duration::from_millis(250);
-/// How often what was written is flushed.
+/// How often to flush what was written.
 const FLUSH: Duration = Duration::from_millis(500);
-/// How often payloads and answers are deleted whose time has come.
+/// How often to delete expired payloads and remembered answers.
 const TIDY: Duration = Duration::from_hours(1);
-/// How long others have the database between two steps of what is done aside.
+/// The pause between two steps of a long deletion, so that others can use the database.
 const REST: Duration = Duration::from_millis(10);
-/// How long a database that does not answer is left alone.
+/// The pause after a database did not answer.
 const LEFT_ALONE: Duration = Duration::from_secs(1);
 
-/// A thread that looks, for as long as this is kept. Where nobody else can write to the database, it sleeps while nobody here does.
+/// The monitor's thread, which ends when this is dropped. On a database that only this process can
+/// write to, it sleeps until something is written here.
 pub(crate) struct DatabaseMonitor {
     bell: SyncSender<()>,
     stop: Arc<AtomicBool>,
@@ -29,7 +31,7 @@ pub(crate) struct DatabaseMonitor {
 }
 
 impl DatabaseMonitor {
-    /// Over these queues, by a connection of its own.
+    /// Starts the monitor of these queues, with a store of its own.
     pub(crate) fn over(mut store: Box<dyn Store>, seats: Arc<QueueSlots>) -> Result<Self, Error> {
         let (bell, rung) = sync_channel(1);
         let stop = Arc::<AtomicBool>::default();
@@ -47,13 +49,13 @@ impl DatabaseMonitor {
         Ok(DatabaseMonitor { bell, stop, thread: Some(thread) })
     }
 
-    /// What a clerk rings when it has written something that is to be flushed.
+    /// The bell that writers ring when they have written something to be flushed.
     pub(crate) fn bell(&self) -> SyncSender<()> {
         self.bell.clone()
     }
 }
 
-/// Deletes what has reached its end, now and then.
+/// Deletes expired rows once an hour.
 #[derive(Default)]
 pub(crate) struct ExpiryCleanup {
     last: Option<Instant>,
@@ -61,9 +63,9 @@ pub(crate) struct ExpiryCleanup {
 }
 
 impl ExpiryCleanup {
-    /// What cannot be deleted now is deleted in an hour. At first that is what has had its time by the log: the clock may be wrong, and is
-    /// believed when it has gone steadily since.
-    /// True if it was time.
+    /// Deletes expired rows if an hour has passed, and returns whether it had. A failure is tried
+    /// again in an hour. Until the clock has gone steadily for a while, rows expire by the log's
+    /// time only.
     pub(crate) fn tidy(&mut self, store: &mut dyn Store) -> bool {
         let due = self.last.is_none_or(|last| last.elapsed() >= TIDY);
         if due {
@@ -79,7 +81,7 @@ impl ExpiryCleanup {
     }
 }
 
-/// Looks what other nodes have written. A database that they share sees to its journal itself.
+/// The loop on a shared database: wakes writers that are behind. Such a database flushes by itself.
 fn look(store: &mut dyn Store, seats: &QueueSlots, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
     let (mut tidying, mut clearing) = (ExpiryCleanup::default(), false);
     while goes_on() {
@@ -88,7 +90,7 @@ fn look(store: &mut dyn Store, seats: &QueueSlots, rung: &Receiver<()>, goes_on:
             clearing |= tidying.tidy(store);
             clearing = clearing && store.clear_away().unwrap_or(false);
         }
-        // What cannot be read now is read before the next answer, or with the next look.
+        // A failed look is made up for by the next one, or before the next answer.
         let away = looked.is_err() && store.reconnect().is_err();
         let wait = if away {
             LEFT_ALONE
@@ -101,7 +103,7 @@ fn look(store: &mut dyn Store, seats: &QueueSlots, rung: &Receiver<()>, goes_on:
     }
 }
 
-/// Wakes the clerks of queues in which there are new entries.
+/// Wakes the writers of queues whose log has new entries.
 fn look_once(store: &mut dyn Store, seats: &QueueSlots) -> Result<(), Error> {
     if held(seats).is_empty() {
         return Ok(());
@@ -115,7 +117,8 @@ fn look_once(store: &mut dyn Store, seats: &QueueSlots) -> Result<(), Error> {
     Ok(())
 }
 
-/// Flushes what was written, so that nobody who waits for a commit has to.
+/// The loop on an unshared database: flushes what was written, so that commits need not wait for
+/// it.
 fn flush(store: &mut dyn Store, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
     let (mut tidying, mut flushed) = (ExpiryCleanup::default(), Instant::now());
     while goes_on() {
@@ -130,13 +133,13 @@ fn flush(store: &mut dyn Store, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool)
         {}
         if goes_on() {
             flushed = Instant::now();
-            // What is not flushed now is flushed with more.
+            // A failed flush is made up for by the next one.
             let _ = store.flush();
         }
     }
 }
 
-/// Deletes the rows of queues that were deleted, a few at a time, so that nobody waits for it.
+/// Deletes the rows of deleted queues, a few at a time, so that nobody waits for it.
 fn clear_away(store: &mut dyn Store, goes_on: &dyn Fn() -> bool) {
     let mut flushed = Instant::now();
     let mut any = false;
@@ -149,8 +152,7 @@ fn clear_away(store: &mut dyn Store, goes_on: &dyn Fn() -> bool) {
         }
     }
     if any {
-        // What was deleted is overwritten in the journal too; where somebody reads now, with a
-        // later one.
+        // Overwrites the deleted rows in the journal too, or later if somebody reads there now.
         let _ = store.scrub();
     }
 }
@@ -158,7 +160,7 @@ fn clear_away(store: &mut dyn Store, goes_on: &dyn Fn() -> bool) {
 impl Drop for DatabaseMonitor {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Where it was rung already, it is awake.
+        // If the bell is full, the thread is awake.
         let _ = self.bell.try_send(());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,4 +1,4 @@
-//! The rows of the tables, as stores write and read them, and how they and the events of the log become each other.
+//! The rows of the tables, and how log entries are put together from them.
 
 use crate::Error;
 use crate::error::corrupt;
@@ -7,31 +7,31 @@ use crate::evaluator_history::EvaluatorHistory;
 use crate::stored_body::{StoredDecision, StoredBody};
 use std::collections::HashMap;
 
-/// An entry to be written, with what its rows have besides.
+/// A log entry to write, with the data of its rows.
 #[derive(Debug, Clone)]
 pub(crate) struct EntryWrite {
     pub(crate) event: LogEvent,
-    /// The ids of the items that are new, in their order, or of those that are erased.
+    /// The ids of new items in order, or of erased ones.
     pub(crate) keys: Vec<String>,
-    /// What reviewers are shown: the item, the text, and when it is to be deleted.
+    /// Payloads: item, JSON text, and when to delete it, in microseconds since 1970.
     pub(crate) payloads: Vec<(u64, String, Option<i64>)>,
-    /// What reviewers said beside their verdicts.
+    /// Comments that came with verdicts.
     pub(crate) notes: Vec<VerdictNote>,
-    /// From when on its verdicts can no longer be taken back.
+    /// When the undo window of its verdicts ends, in microseconds since 1970.
     pub(crate) stands_from: i64,
 }
 
-/// What a reviewer said beside a verdict.
+/// A reviewer's comment on a verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VerdictNote {
-    /// The verdict's place in its entry.
+    /// The verdict's index within its entry.
     pub(crate) i: u64,
-    /// The item.
+    /// The item's number.
     pub(crate) n: u64,
     pub(crate) text: String,
 }
 
-/// An answer that was given to a call with an idempotency key.
+/// The answer to a call with an idempotency key, as stored for repetitions of the call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StoredAnswer {
     pub(crate) key: String,
@@ -39,13 +39,13 @@ pub(crate) struct StoredAnswer {
     pub(crate) answer: String,
 }
 
-/// An item as it is found by its id.
+/// An item found by its id.
 #[derive(Debug, Clone)]
 pub(crate) struct FoundItem {
     pub(crate) n: u64,
 }
 
-/// An item with its present scores, and the entry that wrote them.
+/// An item with its present scores.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ItemRow {
     pub(crate) n: u64,
@@ -60,7 +60,7 @@ pub(crate) struct ItemRow {
 }
 
 impl ItemRow {
-    /// As it stands for those who sit now.
+    /// The item with its scores carried to the evaluators in force at entry `now`.
     pub(crate) fn into_added(mut self, history: &EvaluatorHistory, now: u64) -> AddedItem {
         if !self.scores.is_empty() {
             history.carry(&mut self.scores, history.at(self.seq), history.at(now));
@@ -69,7 +69,7 @@ impl ItemRow {
     }
 }
 
-/// A verdict as it stands in its table.
+/// A row of the table of verdicts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VerdictRow {
     pub(crate) which: VerdictPosition,
@@ -87,7 +87,7 @@ pub(crate) struct VerdictRow {
     pub(crate) decides: Option<f64>,
     pub(crate) probability: f64,
     pub(crate) explored: bool,
-    /// From when on it can no longer be taken back.
+    /// When its undo window ends, in microseconds since 1970.
     pub(crate) stands_from: i64,
 }
 
@@ -114,7 +114,7 @@ impl VerdictRow {
         }
     }
 
-    /// As far as a board must know it.
+    /// The verdict as the live queue keeps it.
     pub(crate) fn earlier(&self) -> ReviewVerdict {
         ReviewVerdict { reviewer: self.reviewer.clone(), slot: self.slot, reward: self.reward }
     }
@@ -141,7 +141,7 @@ impl VerdictRow {
     }
 }
 
-/// An entry of the log without the rows that belong to it.
+/// A row of the log: an entry without its rows in other tables.
 #[derive(Debug)]
 pub(crate) struct LogRow {
     pub(crate) seq: u64,
@@ -151,24 +151,24 @@ pub(crate) struct LogRow {
     pub(crate) body: String,
 }
 
-/// Entries that follow each other, with all rows that belong to them.
+/// Consecutive log rows, with all rows that belong to them.
 #[derive(Debug, Default)]
 pub(crate) struct LogChunk {
     pub(crate) log: Vec<LogRow>,
-    /// Items by their numbers, with the scores they came with.
+    /// New items by number, with their first scores.
     pub(crate) items: HashMap<u64, ItemRow>,
-    /// Late scores by their entries, with the numbers of their items.
+    /// Later scores by entry, with the items' numbers.
     pub(crate) rescored: HashMap<u64, Vec<(u64, Vec<f64>)>>,
-    /// Picks by their entries, in the order of their places.
+    /// Claimed items by entry, in the order of the claim.
     pub(crate) picked: HashMap<u64, Vec<ClaimPick>>,
-    /// Verdicts by their entries, with their items as they were then.
+    /// Verdicts by entry, with their items as they were then.
     pub(crate) given: HashMap<u64, Vec<(VerdictRow, ItemRow)>>,
-    /// Items that were opened again, or decided without a further verdict, by the entries that did it.
+    /// Items reopened by an undo or decided by a lower quorum, by entry and item.
     pub(crate) turned: HashMap<(u64, u64), ItemRow>,
 }
 
 impl LogChunk {
-    /// The first and the last number of items that came in.
+    /// The first and last number of the items added in these entries.
     pub(crate) fn numbers(&self) -> Result<Option<(u64, u64)>, Error> {
         let mut numbers: Option<(u64, u64)> = None;
         for row in self.log.iter().filter(|row| row.kind == "items") {
@@ -182,7 +182,7 @@ impl LogChunk {
         Ok(numbers)
     }
 
-    /// Items that were opened again, or decided without a further verdict, with the entries that did it.
+    /// Entry and item of each undo, and of each decision by a lower quorum.
     pub(crate) fn turned(&self) -> Result<Vec<(u64, u64)>, Error> {
         let mut turned = Vec::new();
         for row in self.log.iter().filter(|row| row.kind == "undo" || row.kind == "configure") {
@@ -197,7 +197,7 @@ impl LogChunk {
         Ok(turned)
     }
 
-    /// Puts the entries together. The seatings must be those up to the last of them at least.
+    /// Puts the entries together. `history` must reach at least the last entry.
     pub(crate) fn into_events(mut self, history: &EvaluatorHistory) -> Result<Vec<LogEvent>, Error> {
         let log = std::mem::take(&mut self.log);
         log.into_iter().map(|row| self.assemble(row, history)).collect()
@@ -233,7 +233,7 @@ impl LogChunk {
                     })
                     .collect();
                 all("items", items.len(), added)?;
-                // Fewer where items were erased since.
+                // Fewer than `rescored` if items were erased since.
                 let late =
                     if rescored > 0 { self.rescored.remove(&seq).unwrap_or_default() } else { Vec::new() };
                 let late = late.into_iter().map(|(n, scores)| {
@@ -287,14 +287,14 @@ impl LogChunk {
     }
 }
 
-/// Scores as they are stored: eight bytes each, the low one first.
+/// The stored form of scores: eight bytes each, little-endian.
 pub(crate) fn scores_to_bytes(scores: &[f64]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(scores.len() * 8);
     scores.iter().for_each(|score| bytes.extend_from_slice(&score.to_le_bytes()));
     bytes
 }
 
-/// Reads what [`scores_to_bytes`] wrote.
+/// Reads the bytes of [`scores_to_bytes`].
 pub(crate) fn scores_from_bytes(bytes: &[u8]) -> Result<Vec<f64>, Error> {
     let (scores, rest) = bytes.as_chunks::<8>();
     if !rest.is_empty() {
@@ -303,7 +303,7 @@ pub(crate) fn scores_from_bytes(bytes: &[u8]) -> Result<Vec<f64>, Error> {
     Ok(scores.iter().map(|score| f64::from_le_bytes(*score)).collect())
 }
 
-/// The word for a source in its table.
+/// The stored name of a verdict's source.
 pub(crate) fn source_to_text(source: VerdictSource) -> &'static str {
     match source {
         VerdictSource::Reviewer => "reviewer",
@@ -312,7 +312,7 @@ pub(crate) fn source_to_text(source: VerdictSource) -> &'static str {
     }
 }
 
-/// Reads what [`source_to_text`] wrote.
+/// Reads the name written by [`source_to_text`].
 pub(crate) fn source_from_text(text: &str) -> Result<VerdictSource, Error> {
     match text {
         "reviewer" => Ok(VerdictSource::Reviewer),
@@ -322,7 +322,7 @@ pub(crate) fn source_from_text(text: &str) -> Result<VerdictSource, Error> {
     }
 }
 
-/// Tags as they are stored.
+/// Reads stored tags.
 pub(crate) fn tags_from_text(text: &str) -> Result<Tags, Error> {
     serde_json::from_str(text).map_err(|error| corrupt(format!("tags: {error}: {text}")))
 }

@@ -1,4 +1,4 @@
-//! Where queues are: a folder, or a database that several nodes share.
+//! The location of stored queues: a folder, or a PostgreSQL database.
 
 use crate::Error;
 use crate::pg_connection::Address;
@@ -8,7 +8,7 @@ use crate::store::sqlite::{Sqlite, check_is_there};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where queues are kept.
+/// The folder or database where queues are stored.
 ///
 /// ```
 /// use jurybox_server::StoreLocation;
@@ -18,9 +18,9 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreLocation {
-    /// A folder on a disk of this machine, with an SQLite database in it.
+    /// A local folder, with an SQLite database in it.
     Folder(PathBuf),
-    /// A PostgreSQL database by its URL, as in `DATABASE_URL`. Any number of nodes may serve it at once.
+    /// A PostgreSQL database by its URL, as in `DATABASE_URL`. Several nodes can serve it at once.
     Database(String),
 }
 
@@ -51,7 +51,7 @@ impl std::fmt::Display for StoreLocation {
     }
 }
 
-/// Without the password.
+/// Shows no password.
 impl std::fmt::Debug for StoreLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{self}")
@@ -59,7 +59,7 @@ impl std::fmt::Debug for StoreLocation {
 }
 
 impl StoreLocation {
-    /// Opens it, and makes its tables where there are none.
+    /// Opens it, creating the tables if there are none.
     pub(crate) fn open(&self, wait: Duration) -> Result<Box<dyn Store>, Error> {
         Ok(match self {
             StoreLocation::Folder(folder) => Box::new(Sqlite::open(folder, wait)?),
@@ -67,13 +67,13 @@ impl StoreLocation {
         })
     }
 
-    /// Opens it if there is something.
+    /// Opens it, but fails for a folder without a database.
     pub(crate) fn open_what_is_there(&self, wait: Duration) -> Result<Box<dyn Store>, Error> {
         self.check_is_there()?;
         self.open(wait)
     }
 
-    /// Refuses a folder in which there is nothing.
+    /// Fails for a folder without a database.
     pub(crate) fn check_is_there(&self) -> Result<(), Error> {
         match self {
             StoreLocation::Folder(folder) => check_is_there(folder),

@@ -1,4 +1,4 @@
-//! What of an entry stands in the log itself: a small versioned body, without the rows that the entry wrote into tables of their own.
+//! The stored body of a log entry: small versioned JSON, without the rows in other tables.
 
 use crate::live_queue::Filter;
 use crate::config::Config;
@@ -6,7 +6,7 @@ use crate::event::{Body, DecidedItem, ReviewVerdict, LeasedItem, VerdictPosition
 use crate::store::schema::RULES;
 use serde::{Deserialize, Serialize};
 
-/// An item that needs no further verdict since the queue was set up anew, without the item itself.
+/// An item decided by a lower quorum, without its scores.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StoredDecision {
     pub(crate) n: u64,
@@ -15,14 +15,14 @@ pub(crate) struct StoredDecision {
     pub(crate) explored: bool,
 }
 
-/// The small part of an entry that stands in the log itself. Fields may be added under one version.
+/// The stored body of an entry, by kind. Optional fields may be added within a version.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum StoredBody {
     Create {
         config: Box<Config>,
         secret: u64,
-        /// By which rules what it will say is folded; entries of earlier programs do not say.
+        /// The learning rules in force; none in entries of earlier programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rules: Option<u64>,
     },
@@ -35,7 +35,7 @@ pub(crate) enum StoredBody {
         first: u64,
         added: u64,
         rescored: u64,
-        /// Those of them that an evaluator scores for the first time, in stretches of numbers.
+        /// Items that an evaluator scored for the first time, as ranges of numbers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         newly: Option<Vec<(u64, u64)>>,
     },
@@ -45,10 +45,11 @@ pub(crate) enum StoredBody {
         filter: Filter,
         model: u64,
         until: i64,
-        /// How many audits could take; rounded up where it does not say.
+        /// The most random checks of the claim. None in earlier entries: then the share, rounded
+        /// up.
         #[serde(default, rename = "audits", skip_serializing_if = "Option::is_none")]
         random_checks: Option<u32>,
-        /// By which rules its model was made; entries of earlier programs do not say.
+        /// The learning rules of the claim's model; none in entries of earlier programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rules: Option<u64>,
         picked: u64,
@@ -65,7 +66,7 @@ pub(crate) enum StoredBody {
     },
     Verdicts {
         given: u64,
-        /// The places of those that replace another and are the first to decide.
+        /// The indexes of revisions and appeals that decide an item undecided before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         decides_first: Vec<u32>,
     },
@@ -91,7 +92,7 @@ pub(crate) enum StoredBody {
     Settle,
 }
 
-/// Growing numbers as the first and the last of those that follow each other.
+/// Ascending numbers as ranges that include both ends.
 pub(crate) fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for n in numbers {
@@ -110,11 +111,11 @@ struct VersionedBody {
     stub: StoredBody,
 }
 
-/// The version of bodies. A reader refuses others.
+/// The version of bodies. Readers refuse others.
 const VERSION: u32 = 1;
 
 impl StoredBody {
-    /// What is written of an entry that is being made.
+    /// The stored body of a new entry.
     pub(crate) fn of(body: &Body) -> StoredBody {
         match body {
             Body::Create { config, secret } => {

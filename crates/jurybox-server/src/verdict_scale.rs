@@ -1,17 +1,17 @@
-//! The scale of a queue's rewards: what they lie within, and what words for them are worth.
+//! The reward scale of a queue: lowest and highest reward, and the rewards of labels.
 
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// No reward is beyond this, whatever the scale.
+/// The largest absolute reward of any scale.
 pub(crate) const UTMOST: f64 = 1e100;
-/// What rewards lie within where a queue neither says so nor has taken others.
+/// The rewards allowed in a queue without a scale, before it has others.
 pub(crate) const UNSAID: (f64, f64) = (0.0, 1.0);
-/// The most words a scale can have.
+/// The most labels of a scale.
 const MOST_LABELS: usize = 1000;
 
-/// What the rewards of a queue lie within, and what words for them are worth.
+/// The reward scale of a queue: lowest and highest reward, and the rewards of labels.
 ///
 /// ```
 /// let scale: jurybox_server::VerdictScale =
@@ -22,11 +22,11 @@ const MOST_LABELS: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictScale {
-    /// The lowest.
+    /// The lowest reward.
     pub lowest: f64,
-    /// The highest.
+    /// The highest reward.
     pub highest: f64,
-    /// Words that a verdict may say instead of a number, and what they are worth.
+    /// Rewards by label. A verdict can name a label instead of a reward.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, f64>,
 }
@@ -41,7 +41,7 @@ impl std::fmt::Display for VerdictScale {
 }
 
 impl VerdictScale {
-    /// Refuses what cannot be meant.
+    /// Refuses scales with ends that are not usable, and labels that are not within them.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let refuse = |what: String| Err(Error::Refused(format!("reward: {what}")));
         let usable = |end: f64| end.abs() <= UTMOST;
@@ -72,7 +72,7 @@ impl VerdictScale {
         (self.lowest..=self.highest).contains(&reward)
     }
 
-    /// What is wrong with a reward that goes with a label, if anything is.
+    /// The reason why a reward with this label does not fit the scale, if it does not.
     pub(crate) fn wrong(&self, label: Option<&str>, reward: f64) -> Option<String> {
         if !self.holds(reward) {
             return Some(format!("reward {reward} is not on the queue's scale, {self}"));
@@ -83,7 +83,7 @@ impl VerdictScale {
     }
 }
 
-/// What a verdict is worth that says a label, a reward, or both.
+/// The reward of a verdict with a label, a reward, or both. Err says why they do not fit the scale.
 pub(crate) fn worth(
     scale: Option<&VerdictScale>,
     label: Option<&str>,

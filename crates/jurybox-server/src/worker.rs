@@ -1,4 +1,5 @@
-//! A clerk at work: answers what waits, and has orders made and logs folded aside. While there is nothing to do it sleeps.
+//! The worker: the loop of a queue writer's thread. It answers waiting requests in batches, and
+//! gives rankings and refolds to the background threads. It sleeps while there is nothing to do.
 
 use crate::Error;
 use crate::background::{TaskOutcome, BackgroundPool, TaskReport, BackgroundTask};
@@ -11,49 +12,51 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Requests that become one transaction, at the most.
+/// The most requests of one transaction.
 const BATCH: usize = 64;
-/// How long those are waited for who were answered together and are about to ask again.
+/// How long to wait for callers that were answered together and are about to ask again.
 const GATHER: Duration = Duration::from_millis(1);
-/// How often what is in the way is looked at again while nobody asks.
+/// How often a failing database is tried while nobody asks.
 const PROBE: Duration = Duration::from_secs(1);
-/// How long lessons wait for an entry to come with: then the queue is quiet.
+/// How long verdicts past their undo window wait for an entry before a `settle` entry is written.
 const QUIET: Duration = Duration::from_secs(5);
-/// How long nobody asks before memory is given back that the next answer can do without.
+/// After this idle time, memory that only speeds up the next request is freed.
 const IDLE: Duration = Duration::from_secs(1);
-/// How long is rested after something could not be given to anybody.
+/// How long to wait before trying again to give out a background task.
 const NOBODY: Duration = Duration::from_secs(1);
 
-/// A clerk with helpers beside.
+/// A queue writer with its inbox, its background tasks and its timers.
 pub(crate) struct Worker {
     writer: QueueWriter,
     health: Arc<Mutex<WriterHealth>>,
-    /// The last entry that the clerk has seen, for who looks whether there are others.
+    /// The last log entry that the writer has seen, for the monitor.
     seen: Arc<AtomicU64>,
     helpers: Arc<BackgroundPool>,
     outbox: Sender<TaskReport>,
     done: Receiver<TaskReport>,
-    /// By which the helpers wake the clerk.
+    /// Wakes this thread when a background task has finished.
     bell: SyncSender<WriterMessage>,
     busy: bool,
     rests_until: Instant,
-    /// What had been learnt up to an entry when more was revised after it: a model all the same, as of that entry.
+    /// A jury that was refolded up to an entry but became stale meanwhile. It can still rank, as
+    /// the model of that entry.
     spare: Option<(u64, Box<Jury>)>,
-    /// What the model in use had learnt; none where it is to be made anew whatever it had.
+    /// The learner's mark when the present model was made; none if a new ranking is due in any
+    /// case.
     mark: Option<(jurybox::Seen, u64)>,
     rankings: u64,
-    /// When what is in the way was last looked at.
+    /// When a failing database was last tried.
     probed: Instant,
-    /// When something was last asked, where memory may be kept for that since.
+    /// When the last request came, until memory has been freed since.
     worked: Option<Instant>,
-    /// Rung when something was written.
+    /// Tells the monitor that something was written.
     wrote: SyncSender<()>,
 }
 
-/// Why a thread of an office has ended.
+/// The reason for which the answering thread ended.
 #[derive(PartialEq)]
 enum WorkerExit {
-    /// Nobody asks, and nothing is left to be done.
+    /// Nobody asks, and nothing is left to do.
     Idle,
     Stopped,
 }
@@ -89,7 +92,8 @@ impl Worker {
     }
 
     pub(crate) fn run(mut self, inbox: &mut Receiver<WriterMessage>) {
-        // A thread keeps memory for what it did last: who works ends when nobody asks, and this one only waits.
+        // An allocator keeps memory per thread. So the answering thread ends when idle, and this
+        // one, which allocates nothing, waits for the next message.
         let mut first = None;
         while self.work(inbox, first) == WorkerExit::Idle {
             first = inbox.recv().ok();
@@ -97,14 +101,14 @@ impl Worker {
                 break;
             }
         }
-        // The helpers may be folding the log with a store of its own: who waits for the clerk waits for that too, so that a folder
-        // is free when its service is gone.
+        // A background thread may be folding the log with a store of its own. Wait for it, so that
+        // the folder is free when the service is gone.
         if self.busy {
             let _ = self.done.recv();
         }
     }
 
-    /// Answers on a thread of its own.
+    /// Answers messages on a new thread until there is nothing to do.
     fn work(&mut self, inbox: &mut Receiver<WriterMessage>, first: Option<WriterMessage>) -> WorkerExit {
         std::thread::scope(|scope| {
             let worker = scope.spawn(move || self.serve(inbox, first));
@@ -112,14 +116,14 @@ impl Worker {
         })
     }
 
-    /// Answers until it is told to stop, or nobody asks and nothing is left to be done.
+    /// Answers messages until told to stop, or until nobody asks and nothing is left to do.
     fn serve(&mut self, inbox: &mut Receiver<WriterMessage>, mut first: Option<WriterMessage>) -> WorkerExit {
-        // How many were answered together the last time.
+        // How many requests the last transaction had.
         let mut together = 0;
         loop {
             let seen = self.seen.swap(self.writer.replica.live.seq, Ordering::Relaxed);
             if seen < self.writer.replica.live.seq && !self.writer.is_shared() {
-                // Rung already and not yet heard, it need not be rung again.
+                // If the bell is full, it was rung already.
                 let _ = self.wrote.try_send(());
             }
             let mut message = match (first.take(), self.wakes_at()) {
@@ -143,7 +147,8 @@ impl Worker {
                     WriterMessage::Stop => return WorkerExit::Stopped,
                 }
                 message = if calls.len() < BATCH { inbox.try_recv().ok() } else { None };
-                // A transaction costs the same for one as for many: who were answered together ask again at almost the same time.
+                // A transaction costs about the same for one request as for many, so wait a moment
+                // for callers that were answered together.
                 if message.is_none()
                     && (1..together).contains(&calls.len())
                     && let Some(left) = GATHER.checked_sub(came.elapsed())
@@ -162,7 +167,8 @@ impl Worker {
                 let blocking = answers
                     .iter()
                     .find_map(|answer| answer.as_ref().err().filter(|error| error.blocks_everything()));
-                // That a small thing was written is no proof of room for others: that is looked at in its turn.
+                // A small successful write does not prove that the disk has room again: that is
+                // probed.
                 if blocking.is_some() || !matches!(held(&self.health).trouble, Some(Error::DiskFull(_))) {
                     self.note(blocking);
                 } else if self.probed.elapsed() >= PROBE {
@@ -177,9 +183,10 @@ impl Worker {
                 drop(self.writer.look());
             } else if self.probed.elapsed() >= PROBE {
                 self.writer.scrub();
-                // Where nobody asks because it was said that something is in the way, nobody would find that it is not any more.
+                // Callers that were refused may not come back, so the error is probed without them.
                 if !self.probe() && self.writer.lesson_is_due(QUIET) {
-                    // What cannot be written now is tried again in a second, or comes with the next entry.
+                    // A failed `settle` entry is tried again in a second, or comes with the next
+                    // entry.
                     drop(self.writer.settle());
                 }
             }
@@ -187,7 +194,7 @@ impl Worker {
         }
     }
 
-    /// Looks again at what is in the way. False where nothing was.
+    /// Probes again whether requests still fail. False if they did not fail before.
     fn probe(&mut self) -> bool {
         self.probed = Instant::now();
         let Some(trouble) = held(&self.health).trouble.clone() else { return false };
@@ -198,12 +205,12 @@ impl Worker {
         true
     }
 
-    /// Says what is in the way of all that is asked, or that nothing is.
+    /// Sets or clears the error on which all requests fail.
     fn note(&self, error: Option<&Error>) {
         held(&self.health).trouble = error.cloned();
     }
 
-    /// When there is something to be done though nobody asks; never where there is not.
+    /// When to wake up without a message; none if only a message can bring work.
     fn wakes_at(&self) -> Option<Instant> {
         let learner = &self.writer.replica.learner;
         let blocking = held(&self.health).trouble.is_some() || self.writer.is_unscrubbed();
@@ -215,10 +222,10 @@ impl Worker {
         [probe, rank, rest].into_iter().flatten().min()
     }
 
-    /// Takes what was done aside, and has more done where there is need and the rest is over.
+    /// Takes the result of a background task, and gives out the next one if it is due.
     fn run_background(&mut self) {
         let done = self.done.try_recv().ok().map(|outcome| {
-            // Without a helper there would never be another order, and nobody would know.
+            // A background thread that panicked would never rank again, so this thread panics too.
             outcome.unwrap_or_else(|words| std::panic::resume_unwind(Box::new(words)))
         });
         if let Some((done, took)) = done {
@@ -229,19 +236,20 @@ impl Worker {
                     if self.writer.replica.live.install_ranking(ranking, generation) {
                         self.rankings += 1;
                     } else {
-                        // The queue was set up anew meanwhile: what this one had learnt is still to be ranked by.
+                        // The configuration changed meanwhile, so the model must be ranked again.
                         self.mark = None;
                     }
                 }
-                // What cannot be done now is tried again after the rest.
+                // A failed task is tried again after the rest.
                 TaskOutcome::Refolded(Ok(learner)) => {
                     let model = learner.ranking().map(|jury| (learner.seq(), Box::new(jury)));
                     let taken = self.writer.take_learner(*learner);
-                    // Where revisions come faster than logs are folded, there would never be a new order without this.
+                    // If revisions come faster than folds, the stale jury is better than no new
+                    // ranking.
                     if taken.is_err() || self.writer.replica.learner.is_stale() {
                         self.spare = model.ok();
                     }
-                    // It may have seen as much as the one before, and learnt something else.
+                    // The new learner may have the same mark, having learnt something else.
                     self.mark = None;
                 }
                 TaskOutcome::Ranked(Err(_), _) | TaskOutcome::Refolded(Err(_)) => {}

@@ -62,13 +62,13 @@ impl Decider<'_> {
                     scores
                 }
                 Err(why) => {
-                    rejected.push(Rejected { id: item.id.clone(), why });
+                    rejected.push(Rejected::new(&item.id, why));
                     continue;
                 }
             };
             let payload = item.payload.as_ref().map(ToString::to_string);
             if let Some(why) = self.too_large(payload.as_deref()) {
-                rejected.push(Rejected { id: item.id.clone(), why });
+                rejected.push(Rejected::new(&item.id, why));
                 continue;
             }
             if let Some(&at) = here.get(item.id.as_str()) {
@@ -82,10 +82,7 @@ impl Decider<'_> {
             }
             match self.facts.item(&item.id) {
                 None if live.config.mode == QueueMode::Draining => {
-                    rejected.push(Rejected {
-                        id: item.id.clone(),
-                        why: "the queue is draining and takes no new items".into(),
-                    });
+                    rejected.push(Rejected::new(&item.id, "the queue is draining and accepts no new items"));
                 }
                 None => {
                     let n = live.next + added.len() as u64;
@@ -101,7 +98,7 @@ impl Decider<'_> {
                     });
                 }
                 Some(found) if !live.is_open(found.n) => {
-                    rejected.push(Rejected { id: item.id.clone(), why: Rejected::CLOSED.into() });
+                    rejected.push(Rejected::closed(&item.id));
                 }
                 Some(found) => {
                     let n = found.n;

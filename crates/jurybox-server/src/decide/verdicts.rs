@@ -47,7 +47,7 @@ impl Decider<'_> {
                     given.push(*one);
                 }
                 Ok(VerdictFate::Repeated) => repeated += 1,
-                Err(why) => rejected.push(Rejected { id: verdict.id.clone(), why }),
+                Err(why) => rejected.push(Rejected::new(&verdict.id, why)),
             }
         }
         let answer = Answer::Verdicts { accepted: given.len() as u64, repeated, rejected };

@@ -1,4 +1,4 @@
-//! The address of a database, and how it is reached: an URL as other programs take it.
+//! The address of a PostgreSQL database: parsing its URL, TLS settings and time-outs.
 
 use crate::Error;
 use rustls::pki_types::CertificateDer;
@@ -10,7 +10,8 @@ use std::time::Duration;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Where a database is. Certificates are always verified: with `sslmode=require`, and with `prefer` where the server offers TLS.
+/// An address with connection settings. With TLS (`sslmode=require`, or `prefer` and a server that
+/// offers it), certificates are always verified.
 #[derive(Clone)]
 pub(crate) struct Address {
     config: tokio_postgres::Config,
@@ -19,7 +20,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Reads an URL such as `postgres://user:password@host:5432/database?sslmode=require`.
+    /// Parses a URL such as `postgres://user:password@host:5432/database?sslmode=require`.
     pub(crate) fn parse(url: &str) -> Result<Self, Error> {
         let shown = without_password(url);
         let (url, said) = take_out(url);
@@ -30,7 +31,8 @@ impl Address {
             ))
         })?;
         if !url.contains("sslmode") && config.get_hosts().iter().all(is_here) {
-            // Nobody can listen between a machine and itself, and its server's certificate is its own.
+            // Connections within a machine need no TLS, and local servers rarely have a valid
+            // certificate.
             config.ssl_mode(SslMode::Disable);
         }
         if config.get_application_name().is_none() {
@@ -56,7 +58,7 @@ impl Address {
     }
 }
 
-/// As it may be shown: without the password.
+/// Shows the address without its password.
 impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.shown)
@@ -79,7 +81,7 @@ fn is_here(host: &Host) -> bool {
 
 pub(crate) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
-        // Words and values: `host=db password=secret`.
+        // The keyword form: `host=db password=secret`.
         let words =
             url.split(' ').map(|word| if word.starts_with("password") { "password=***" } else { word });
         return words.collect::<Vec<_>>().join(" ");
@@ -100,7 +102,8 @@ pub(crate) fn without_password(url: &str) -> String {
     }
 }
 
-/// Takes out what libpq understands and the driver does not: the root certificate, and modes that verify, which all of ours do.
+/// Removes the settings that libpq knows and the driver does not: the root certificate, which is
+/// returned, and the modes that verify certificates, which is always done here.
 fn take_out(url: &str) -> (String, Option<String>) {
     let Some((head, query)) = url.split_once('?') else { return (url.into(), None) };
     let (mut kept, mut root) = (Vec::new(), None);

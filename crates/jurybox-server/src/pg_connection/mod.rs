@@ -1,4 +1,4 @@
-//! A line to PostgreSQL: where it is, how it is encrypted, how long anything may take. What is said over it is the business of others.
+//! A connection to PostgreSQL, with time limits and typed failures.
 
 mod address;
 
@@ -11,18 +11,18 @@ use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 use tokio_postgres::error::Severity;
 
-/// Why something did not come off.
+/// A failed operation on a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct PgFailure {
     pub(crate) what: String,
-    /// The line is gone, or nothing came back: whether it happened cannot be said from here. Else the database said no, and it
-    /// has not.
+    /// Whether the outcome is unknown, because the connection was lost or timed out. Otherwise the
+    /// database refused the operation, and it has not happened.
     pub(crate) lost: bool,
-    /// It may come off later as it is: the database is away, or is starting.
+    /// Whether the operation may succeed later, for example if the database is starting.
     pub(crate) passing: bool,
-    /// The database has no room left on its disk.
+    /// Whether the database's disk is full.
     pub(crate) full: bool,
-    /// The rule of the tables that it is against.
+    /// The constraint of the tables that was violated.
     pub(crate) rule: Option<String>,
 }
 
@@ -49,41 +49,42 @@ impl From<tokio_postgres::Error> for PgFailure {
             return PgFailure {
                 what: format!("{}{detail} [{code}]", said.message()),
                 lost: said.parsed_severity() != Some(Severity::Error),
-                // Who may connect to what does not change by waiting.
+                // Missing permissions and databases do not appear by waiting.
                 passing: !(code.starts_with("28") || code == "3D000"),
                 full: code == "53100",
                 rule: code.starts_with("23").then(|| said.constraint().unwrap_or(code).to_owned()),
             };
         }
-        // The outermost words alone say little: `error connecting to server`.
+        // The outermost message says little, such as `error connecting to server`.
         let mut what = error.to_string();
         let mut cause = std::error::Error::source(&error);
         while let Some(inner) = cause {
             what = format!("{what}: {inner}");
             cause = inner.source();
         }
+        // The driver keeps the kinds of these two private, so that only its words tell them apart.
         let passing = !what.contains("certificate") && !what.contains("authentication");
         PgFailure { what, lost: true, passing, full: false, rule: None }
     }
 }
 
-/// A connection, with all that drives it: a thread that waits for an answer also turns the wheels.
+/// A connection with its own runtime, which runs on the thread that waits for an answer.
 pub(crate) struct PgConnection {
-    /// There until this is dropped.
+    /// None only while this is dropped.
     runtime: Option<Runtime>,
     client: Arc<Client>,
     dead: bool,
 }
 
 impl PgConnection {
-    /// Connects, and says these words first.
+    /// Connects and runs the statements `first`.
     pub(crate) fn connect(address: &Address, first: &str) -> Result<Self, PgFailure> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(PgFailure::lost)?;
         let client = runtime.block_on(async {
             let joined = async {
                 let (client, connection) = address.config().connect(address.tls()).await?;
-                // It ends with the client; what went wrong is told to whoever asks next.
+                // Ends with the client. Its errors are reported by the next query.
                 tokio::spawn(connection);
                 client.batch_execute(first).await?;
                 Ok::<_, tokio_postgres::Error>(client)
@@ -96,10 +97,10 @@ impl PgConnection {
         Ok(PgConnection { runtime: Some(runtime), client: Arc::new(client), dead: false })
     }
 
-    /// Whether the other end has not closed it, as far as can be told without asking.
+    /// Whether the connection is open, as far as is known without asking the server.
     pub(crate) fn is_open(&self) -> bool {
         let Some(runtime) = self.runtime.as_ref().filter(|_| !self.dead) else { return false };
-        // What came in while nobody waited is read in these turns.
+        // Processes messages that arrived while nobody waited.
         runtime.block_on(async {
             for _ in 0..3 {
                 tokio::task::yield_now().await;
@@ -108,14 +109,15 @@ impl PgConnection {
         !self.client.is_closed()
     }
 
-    /// Sets something off and does not wait for it: it goes on whenever something is waited for.
+    /// Starts a query without waiting for it. It proceeds whenever this connection waits for
+    /// something.
     pub(crate) fn start<T: Send + 'static, F>(&mut self, what: impl FnOnce(Arc<Client>) -> F) -> QueryInFlight<T>
     where
         F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
     {
         let runtime = self.runtime.as_ref().filter(|_| !self.dead)?;
         let under_way = runtime.spawn(what(self.client.clone()));
-        // It is said in the first turn, and sent in the second.
+        // The first turn writes the query, the second sends it.
         runtime.block_on(async {
             for _ in 0..3 {
                 tokio::task::yield_now().await;
@@ -124,7 +126,7 @@ impl PgConnection {
         Some(under_way)
     }
 
-    /// Waits for an answer, but not for ever: after the limit the line is dead.
+    /// Runs a query with a time limit. After a time-out the connection is unusable.
     pub(crate) fn wait<'a, T>(
         &'a mut self,
         limit: Duration,
@@ -144,24 +146,25 @@ impl PgConnection {
 
 impl Drop for PgConnection {
     fn drop(&mut self) {
-        // The database rolls back what was open. A runtime that is dropped in another one's thread would panic without this.
+        // The database rolls back what was open. Dropping a runtime within another one would panic.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// What was set off; none where the line is dead, which is told to whoever waits next.
+/// A query that was started; none if the connection is unusable, which the next query reports.
 pub(crate) type QueryInFlight<T> = Option<tokio::task::JoinHandle<Result<T, tokio_postgres::Error>>>;
 
-/// A request that is on its way, or is about to be.
+/// A query that may not have been sent yet.
 type PendingQuery<'a, T> = std::pin::Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + 'a>>;
 
-/// Begins all of these in their order, and only then waits: one journey for all. The first error, if there is one.
+/// Starts all queries in order before waiting for any, to save round trips. Returns the first
+/// error, if there is one.
 pub(crate) async fn in_order<T>(mut futures: Vec<PendingQuery<'_, T>>) -> Result<Vec<T>, tokio_postgres::Error> {
     let mut early: Vec<Option<Result<T, tokio_postgres::Error>>> = Vec::with_capacity(futures.len());
     std::future::poll_fn(|context| {
-        // A request is on its way when it has been polled once.
+        // Polling a query once sends it.
         for future in &mut futures {
             early.push(match future.as_mut().poll(context) {
                 std::task::Poll::Ready(done) => Some(done),

@@ -77,8 +77,8 @@ impl QueueWriter {
         Ok(writer)
     }
 
-    /// Stores a checkpoint after a long fold of so many rows, so that the next start need not
-    /// repeat it.
+    /// Stores a checkpoint after a fold of `rows` rows, if that was long, so that the next start
+    /// need not repeat it.
     pub(crate) fn keep_folded(&mut self, rows: u64) {
         if rows >= WORTH_KEEPING && !self.replica.learner.is_stale() {
             self.due.push(checkpoint_of(&self.replica.learner));
@@ -427,7 +427,7 @@ impl QueueWriter {
         self.clock = LogClock::default();
     }
 
-    /// Pretends that the clock was last seen so many seconds earlier.
+    /// Pretends that the clock was last read this many seconds earlier.
     #[cfg(test)]
     pub(crate) fn wait(&mut self, seconds: u32) {
         self.clock.wait(seconds);
