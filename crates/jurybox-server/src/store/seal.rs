@@ -1,23 +1,26 @@
-//! A seal on every entry: hashes of what it says and of the rows that it wrote, so that who changes one of them behind everybody's back
-//! is found. The checker computes them again by itself.
+//! Seals of log entries: SHA-256 hashes of an entry and of the rows it wrote, by which later
+//! changes are detected.
 //!
-//! Cells are hashed in the order in which they are written, without the queue's number, each with a letter for its kind: `-` for nothing, `i`
-//! and `r` with eight bytes, the low one first, `t` and `b` with their length before them. Minus zero is zero, since SQLite keeps none. Rows
-//! are hashed [64 at a time](TOGETHER), table by table, so that an erased item takes the proof from few others. Payloads and notes go one by one,
-//! by their time or with their item, and so each has a hash of its own.
+//! The checker computes them again independently. Cells are hashed in the order in which they are
+//! written, without the queue number. Each begins with a letter for its type: `-` for null, `i` and
+//! `r` followed by eight little-endian bytes, `t` and `b` followed by their length and bytes. Minus
+//! zero counts as zero, because SQLite does not store it.
+//!
+//! Rows are hashed [64 at a time](TOGETHER), table by table, so that erasing an item makes few
+//! others unverifiable. Payloads and notes, which expire or are erased singly, have a hash each.
 
 use super::sql;
 use super::value::{SqlWrite, SqlValue, values};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// Rows that one hash is of.
+/// Rows per hash.
 const TOGETHER: usize = 64;
-/// What an entry writes once and for all. Leases come and go.
+/// The inserts whose rows never change, apart from erasing. Leases are not sealed.
 const SEALED: [&str; 4] = [sql::INSERT_ITEM, sql::INSERT_RESCORED, sql::INSERT_CLAIM, sql::INSERT_VERDICT];
 
-/// The body of an entry with its seal, which comes last: on its rows, on what it shows where entries of its kind may, and on itself with the entry's
-/// number, time, actor and kind.
+/// The body of an entry with its seal appended: hashes of its rows, of payloads and notes if
+/// `shows`, and of the entry itself with number, time, actor and kind.
 pub(super) fn sealed(mut body: String, entry: &[SqlValue], rows: &[SqlWrite], shows: bool) -> String {
     body.pop();
     let mut hashes = Vec::new();
@@ -37,7 +40,8 @@ pub(super) fn sealed(mut body: String, entry: &[SqlValue], rows: &[SqlWrite], sh
     body
 }
 
-/// Hashes of payloads by their items and of notes by their places in the entry: in stretches of numbers, the first number of each and the hashes.
+/// Hashes of payloads by item and of notes by position in the entry, as runs of consecutive
+/// numbers: first number, then hashes.
 fn shown(rows: &[SqlWrite]) -> String {
     let (mut text, mut next) = (String::new(), None);
     for op in rows {
@@ -57,7 +61,7 @@ fn shown(rows: &[SqlWrite]) -> String {
     text + if next.is_some() { "\"]" } else { "" }
 }
 
-/// The first eight bytes of a SHA-256, in hexadecimal digits.
+/// The first eight bytes of a SHA-256, in hexadecimal.
 fn hash<'a>(cells: impl Iterator<Item = &'a SqlValue>) -> String {
     let mut hash = Sha256::new();
     for cell in cells {

@@ -1,6 +1,6 @@
-//! A cell to be written, for either database.
+//! Values and statements for writing to either database.
 
-/// A cell to be written.
+/// A value to be written; None is null.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum SqlValue {
     Int(Option<i64>),
@@ -16,7 +16,7 @@ pub(crate) struct SqlWrite {
     pub(crate) values: Vec<SqlValue>,
 }
 
-/// Values of whatever kinds, in a row.
+/// A list of values of any supported types.
 macro_rules! values {
     ($($value:expr),* $(,)?) => { vec![$($crate::store::value::SqlValue::from($value)),*] };
 }
@@ -39,7 +39,7 @@ macro_rules! from {
 
 from! {
     i64 => Int(x, x),
-    // Entries and items are counted from one: none reaches the end of this.
+    // Numbers of entries and items count from 1 and never reach 2^63.
     u64 => Int(x, x.cast_signed()),
     u32 => Int(x, i64::from(x)),
     i16 => Int(x, i64::from(x)),

@@ -1,4 +1,4 @@
-//! Which rows an entry makes, for either database.
+//! The rows that a log entry writes, for either database.
 
 use super::seal::sealed;
 use super::sql;
@@ -9,7 +9,7 @@ use crate::event::{Body, GivenVerdict};
 use crate::rows::{EntryWrite, scores_to_bytes, source_to_text};
 use crate::stored_body::StoredBody;
 
-/// The statements that write an entry with all its rows, in an order in which they may run.
+/// Appends the statements that write an entry and all its rows, in an order in which they can run.
 pub(crate) fn ops_of(queue: i64, batch: i64, write: &EntryWrite, ops: &mut Vec<SqlWrite>) -> Result<(), Error> {
     let event = &write.event;
     let first = ops.len();
@@ -97,7 +97,8 @@ fn rows_of(queue: i64, write: &EntryWrite, ops: &mut Vec<SqlWrite>) -> Result<()
                 op(sql::DELETE_LEASES, values![queue, *n, *n]);
             }
             for key in &write.keys {
-                // As a value (and not as the name of one), in words, and before the reviewer in the id that a desk gives a verdict.
+                // The id as a JSON value (not as a field name), within a message, and as the first
+                // part of a verdict id of the review page.
                 let quoted = serde_json::to_string(key).map_err(corrupt)?;
                 let bare = &quoted[1..quoted.len() - 1];
                 op(

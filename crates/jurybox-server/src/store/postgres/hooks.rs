@@ -1,4 +1,4 @@
-//! Webhooks in PostgreSQL.
+//! The trait `HookStore` for PostgreSQL.
 
 use super::Postgres;
 use super::row_reader::get;
@@ -10,7 +10,7 @@ use crate::store::hooks::{
 use crate::store::value::{SqlValue, values};
 
 impl Postgres {
-    /// Whether a statement changed anything.
+    /// Runs a statement; true if it changed a row.
     fn changes(&mut self, statement: &str, values: Vec<SqlValue>) -> Result<bool, Error> {
         Ok(!self.ask(&format!("{statement} RETURNING name"), values)?.is_empty())
     }

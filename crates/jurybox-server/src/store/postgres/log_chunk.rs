@@ -1,4 +1,4 @@
-//! A stretch of the log, with all rows that belong to it.
+//! Reading a range of log entries from PostgreSQL, with all rows that belong to them.
 
 use super::Postgres;
 use super::row_reader::{get, item, scores, verdict};
@@ -12,12 +12,12 @@ use crate::store::value::values;
 use std::collections::HashSet;
 
 impl Postgres {
-    /// The entries after one, up to another.
+    /// The entries after `after`, up to `until`.
     pub(super) fn stretch(&mut self, queue: i64, after: u64, until: u64) -> Result<LogChunk, Error> {
         let log = self.log_rows(queue, after, until)?;
         let mut chunk = LogChunk { log, ..LogChunk::default() };
         let kinds: HashSet<&str> = chunk.log.iter().map(|row| row.kind.as_str()).collect();
-        // Only what the entries speak of is asked for, all of it in one journey.
+        // Only tables that these entries concern are queried, all in one round trip.
         let mut asks = Vec::new();
         let mut ask = |wanted: bool, sql: &str, values| {
             if wanted {

@@ -1,4 +1,4 @@
-//! Opening a database, and bringing its tables up to date.
+//! Opening a PostgreSQL database, and running migrations.
 
 use super::prefetch::TransactionBuffer;
 use super::pool::ConnectionPool;
@@ -13,13 +13,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_postgres::SimpleQueryMessage;
 
-/// The schema that has all our tables.
+/// The schema of all our tables.
 const SCHEMA: &str = "jurybox";
-/// The lock that whoever changes tables holds: "jury".
+/// The advisory lock held during migrations: "jury".
 const MIGRATING: i64 = 0x6a75_7279;
 
 impl Postgres {
-    /// Opens a database, and makes our tables where there are none. Waits so long for one that cannot be reached, now and later.
+    /// Opens a database, and creates the tables if there are none. Waits up to `wait` for one that
+    /// cannot be reached, now and later.
     pub(crate) fn open(address: Address, wait: Duration) -> Result<Self, Error> {
         let patience = Instant::now();
         let address = Arc::new(address);
@@ -30,7 +31,7 @@ impl Postgres {
                 Err(failure) => Err(Error::Open(format!("{address}: {}", failure.what))),
             };
             match opened {
-                // It may go away again between our first words and the last.
+                // The connection may also be lost while it is set up.
                 Err(Error::Database(_)) if patience.elapsed() < wait => {
                     std::thread::sleep(Duration::from_millis(100));
                 }
@@ -62,7 +63,7 @@ impl Postgres {
         Ok(store)
     }
 
-    /// Another store on the same connections.
+    /// Another store with the same pool of connections.
     pub(super) fn again(&self, purpose: Purpose) -> Self {
         Postgres {
             address: self.address.clone(),
@@ -80,10 +81,10 @@ impl Postgres {
         }
     }
 
-    /// Brings the tables to the present version, each step in a transaction of its own, one node at a time.
+    /// Runs the missing migrations, each in its own transaction, one node at a time.
     fn migrate(&mut self) -> Result<(), Error> {
         while self.version()? != Some(schema::VERSION) {
-            // An index over a large table takes longer than any answer may.
+            // Building an index on a large table may exceed the usual time limits.
             let steps = format!(
                 "BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock({MIGRATING})"
             );
@@ -98,7 +99,7 @@ impl Postgres {
     }
 
     fn step(&mut self) -> Result<(), Error> {
-        // Another may have been here while we waited.
+        // Another node may have migrated while this one waited.
         let version = self.version()?.unwrap_or(0);
         let known = schema::VERSION;
         if version > known {
@@ -108,7 +109,8 @@ impl Postgres {
             )));
         }
         let Some(migration) = schema::MIGRATIONS.get(version as usize) else { return Ok(()) };
-        // Who writes reads the version when a queue is locked; until all of those are done it is not raised.
+        // Writers read the version when they lock a queue; this waits until their transactions have
+        // ended.
         if version > 0 {
             self.say(&format!("LOCK TABLE {SCHEMA}.queues IN EXCLUSIVE MODE"))?;
         }
@@ -119,7 +121,7 @@ impl Postgres {
         self.say(&format!("UPDATE {SCHEMA}.version SET version = {}", version + 1))
     }
 
-    /// The version of the tables that are there; none where there are none.
+    /// The version of the existing tables; None if there are none.
     fn version(&mut self) -> Result<Option<i64>, Error> {
         let there = "SELECT (SELECT COUNT(*) FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace WHERE s.nspname = 'jurybox' AND c.relkind = 'r'), to_regclass('jurybox.version') IS NOT NULL";
         let rows = self.ask(there, Vec::new())?;
@@ -136,17 +138,18 @@ impl Postgres {
 }
 
 impl Session {
-    /// A new connection.
+    /// Opens a new connection.
     pub(super) fn open(address: &Address) -> Result<Self, Error> {
         let line =
             connect(address).map_err(|failure| Error::Database(format!("{address}: {}", failure.what)))?;
         Self::over(line, address)
     }
 
-    /// Refuses to go on unless a commit is a commit, and text is what we take for text.
+    /// Errors unless commits are synced and the encoding is UTF-8.
     fn over(line: PgConnection, address: &Address) -> Result<Self, Error> {
         let mut session = Session { line, prepared: HashMap::new() };
-        // What is committed must be on the disk; more than that (a replica's) may be asked for in the database's own settings.
+        // Commits must reach the disk. The database's own settings may require more, such as a
+        // replica's confirmation.
         let settings = "SELECT current_setting('fsync'), current_setting('server_encoding'), CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) ELSE current_setting('synchronous_commit') END";
         let [fsync, encoding, commit] = session.cells(settings, address)?;
         if fsync != "on" || commit == "off" {
@@ -162,13 +165,14 @@ impl Session {
         Ok(session)
     }
 
-    /// Refuses a pooler that gives a connection another session for each transaction: settings and prepared statements would be
-    /// others', such as `search_path` and the time after which a hung transaction ends.
+    /// Errors on a pooler in transaction mode, which may change the session between transactions:
+    /// settings such as `search_path`, timeouts and prepared statements would be another client's.
     fn refuse_shared_sessions(&mut self, other: &mut Session, address: &Address) -> Result<(), Error> {
         let token = format!("{:016x}", RandomState::new().hash_one(Instant::now()));
         let read = "SELECT COALESCE(current_setting('jurybox.session', true), '')";
         let [_] = self.cells(&format!("SELECT set_config('jurybox.session', '{token}', false)"), address)?;
-        // While the other one has a transaction open, a pooler must give this one another session, unless it gave that one this one's.
+        // While `other` has a transaction open, such a pooler gives this connection another
+        // session, or has given `other` this one's.
         let [theirs] = other.cells(&format!("BEGIN; {read}"), address)?;
         let ours = if theirs == token { Ok([String::new()]) } else { self.cells(read, address) };
         let [_] = other.cells("ROLLBACK; SELECT ''", address)?;
@@ -180,7 +184,7 @@ impl Session {
         )))
     }
 
-    /// The cells of the first row that some words without values come to.
+    /// The cells of the first row of a query without parameters.
     fn cells<const N: usize>(&mut self, words: &str, address: &Address) -> Result<[String; N], Error> {
         let said = self.line.wait(ANSWER, async |client| client.simple_query(words).await);
         let messages = said.map_err(|failure| Error::Database(format!("{address}: {}", failure.what)))?;
@@ -194,7 +198,7 @@ impl Session {
 }
 
 fn connect(address: &Address) -> Result<PgConnection, PgFailure> {
-    // Every statement has its index, also while the statistics know nothing of what came in this minute.
+    // All statements use their indexes, even while the statistics do not know of recent rows.
     let first = format!(
         "SET search_path = {SCHEMA}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET random_page_cost = 1.1; SET jit = off; SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning; SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
         STATEMENT.as_millis(),

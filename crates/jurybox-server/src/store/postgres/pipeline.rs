@@ -1,4 +1,4 @@
-//! What is said over the line, and how much of it goes in one journey.
+//! Sending statements to PostgreSQL, several in one round trip.
 
 use super::{ANSWER, LOAD, Postgres, Session};
 use crate::Error;
@@ -11,7 +11,7 @@ use tokio_postgres::binary_copy::{BinaryCopyOutRow, BinaryCopyOutStream};
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 use tokio_postgres::{Client, Row, Statement};
 
-/// One cell, or a column of them.
+/// A parameter of a statement: one value, or an array of them.
 #[derive(Debug)]
 pub(super) enum StatementParam {
     One(SqlValue),
@@ -44,7 +44,7 @@ impl StatementParam {
         }
     }
 
-    /// A statement has the same kind of value in the same place every time.
+    /// Appends a value to an array of its type; a statement has the same types every time.
     fn push(&mut self, value: SqlValue) {
         match (self, value) {
             (StatementParam::Ints(all), SqlValue::Int(x)) => all.push(x),
@@ -75,14 +75,14 @@ impl ToSql for StatementParam {
     }
 
     fn accepts(_: &Type) -> bool {
-        // Statements are prepared with the kinds of what they are given.
+        // Statements are prepared with the types of their parameters.
         true
     }
 
     to_sql_checked!();
 }
 
-/// A statement in the words of PostgreSQL, with what it is given.
+/// A statement in PostgreSQL's syntax, with its parameters.
 #[derive(Debug)]
 pub(super) struct BoundStatement {
     pub(super) sql: String,
@@ -97,21 +97,21 @@ impl BoundStatement {
         }
     }
 
-    /// One column of keys, after the queue.
+    /// A statement with two parameters: the queue, and an array of keys.
     pub(super) fn with_keys(sql: &str, queue: i64, keys: StatementParam) -> Self {
         BoundStatement { sql: sql.into(), cells: vec![StatementParam::One(SqlValue::Int(Some(queue))), keys] }
     }
 }
 
-/// Puts rows that go into the same table one after the other into one statement, however many there are.
+/// Combines consecutive inserts into the same table into one statement each.
 pub(super) fn gathered(ops: Vec<SqlWrite>) -> Vec<BoundStatement> {
-    // Nothing else depends on when these two are written.
+    // The order of these two relative to the others does not matter.
     let (apart, ops): (Vec<SqlWrite>, Vec<SqlWrite>) =
         ops.into_iter().partition(|op| op.sql == sql::INSERT_LOG || op.sql == sql::INSERT_CLAIM);
     let (log, claims): (Vec<SqlWrite>, Vec<SqlWrite>) = apart.into_iter().partition(|op| op.sql == sql::INSERT_LOG);
     let mut all: Vec<BoundStatement> = Vec::new();
     let mut last: Option<&'static str> = None;
-    // A statement may not touch the same row twice.
+    // One statement must not change the same row twice.
     let mut touched: HashSet<Option<i64>> = HashSet::new();
     for SqlWrite { sql, values } in log.into_iter().chain(claims).chain(ops) {
         let item = match values.get(1) {
@@ -143,7 +143,8 @@ pub(super) fn gathered(ops: Vec<SqlWrite>) -> Vec<BoundStatement> {
     all
 }
 
-/// An insert of one row as one of many, of the same queue, whose number comes first.
+/// An insert of rows from arrays instead of single values. The first value, the queue's number, is
+/// common to all rows.
 fn many_of(sql: &str, values: Vec<SqlValue>) -> BoundStatement {
     let (head, rest) = sql.split_once(" VALUES (").unwrap_or((sql, ""));
     let tail = rest.split_once(')').map_or("", |(_, tail)| tail);
@@ -166,13 +167,13 @@ fn many_of(sql: &str, values: Vec<SqlValue>) -> BoundStatement {
 }
 
 impl Postgres {
-    /// Prepares what has not been said over this line before.
+    /// Prepares a statement unless this connection has prepared it before.
     fn prepare(&mut self, said: &BoundStatement) -> Result<(), Error> {
         let known = |session: &mut Session| session.prepared.contains_key(&said.sql);
         if self.session().is_ok_and(known) {
             return Ok(());
         }
-        // If that has failed, its words are the ones to be told.
+        // If the pending statements have failed, theirs is the error to report.
         self.wait_for_what_is_under_way()?;
         let (kinds, limit) = (said.cells.iter().map(StatementParam::kind).collect::<Vec<Type>>(), self.limit);
         let prepared = self.session().and_then(|session| {
@@ -192,12 +193,13 @@ impl Postgres {
         done.map(drop).map_err(|failure| self.failed(&failure))
     }
 
-    /// Says all of these in one journey, in this order; the rows of each.
+    /// Sends all statements in one round trip, in order, and returns the rows of each.
     pub(super) fn ask_all(&mut self, all: &[BoundStatement]) -> Result<Vec<Vec<Row>>, Error> {
         self.ask_after(None, all)
     }
 
-    /// The same, with a plain word before them; what was held back goes along.
+    /// Sends a command without parameters, then all statements, in one round trip; held-back writes
+    /// are sent along.
     pub(super) fn ask_after(&mut self, word: Option<&str>, all: &[BoundStatement]) -> Result<Vec<Vec<Row>>, Error> {
         self.borrow()?;
         let asked = self.ask_over_session(word, all);
@@ -226,7 +228,7 @@ impl Postgres {
         Ok(rows.split_off(rows.len() - all.len()))
     }
 
-    /// Prepares what was held back.
+    /// Prepares the held-back statements.
     pub(super) fn prepare_held_back(&mut self) -> Result<(), Error> {
         let held_back = std::mem::take(&mut self.ahead_of.held_back);
         let prepared = held_back.iter().try_for_each(|said| self.prepare(said));
@@ -234,7 +236,8 @@ impl Postgres {
         prepared
     }
 
-    /// Sends what was held back, and does not wait for it: the database can write while we do something else.
+    /// Sends the held-back statements without waiting, so that the database writes while this
+    /// thread continues.
     pub(super) fn send_held_back(&mut self) -> Result<(), Error> {
         self.prepare_held_back()?;
         let held_back = std::mem::take(&mut self.ahead_of.held_back);
@@ -251,7 +254,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// Says what was held back, which has been prepared, and ends the transaction, in one journey.
+    /// Sends the held-back statements, which are prepared, and commits, in one round trip.
     pub(super) fn commit_with_held_back(&mut self) -> Result<(), PgFailure> {
         let held_back = std::mem::take(&mut self.ahead_of.held_back);
         let under_way = self.ahead_of.under_way.take();
@@ -265,13 +268,13 @@ impl Postgres {
         ended.map(|_| ())
     }
 
-    /// Says one thing; its rows.
+    /// Runs one statement and returns its rows.
     pub(super) fn ask(&mut self, sql: &str, values: Vec<SqlValue>) -> Result<Vec<Row>, Error> {
         let said = BoundStatement::new(sql, values);
         Ok(self.ask_all(&[said])?.pop().unwrap_or_default())
     }
 
-    /// Says words without values.
+    /// Runs commands without parameters.
     pub(super) fn say(&mut self, words: &str) -> Result<(), Error> {
         self.borrow()?;
         let limit = self.limit;
@@ -283,7 +286,7 @@ impl Postgres {
         said
     }
 
-    /// Reads all rows of a query without values, as they come, by the way that costs least.
+    /// Reads all rows of a query by COPY, which costs least, and passes them to `each`.
     pub(super) fn copy_out(
         &mut self,
         query: &str,
@@ -299,7 +302,8 @@ impl Postgres {
                 let mut rows = pin!(BinaryCopyOutStream::new(stream, kinds));
                 while let Some(row) = next(&mut rows).await {
                     let row = row?;
-                    // The rest is read all the same, so that the line can be used again.
+                    // The remaining rows are read all the same, so that the connection can be
+                    // reused.
                     if refused.is_none() {
                         refused = each(&row).err();
                     }
@@ -316,7 +320,8 @@ impl Postgres {
 
 type PendingRows<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
 
-/// The answer to what was set off. Where nobody will ever have one, the line is given up after a while.
+/// The result of statements sent earlier. If their task has ended without one, this waits until the
+/// time limit.
 fn arrival<'a>(under_way: tokio::task::JoinHandle<Result<Vec<Row>, tokio_postgres::Error>>) -> PendingRows<'a> {
     Box::pin(async move {
         match under_way.await {
@@ -326,12 +331,12 @@ fn arrival<'a>(under_way: tokio::task::JoinHandle<Result<Vec<Row>, tokio_postgre
     })
 }
 
-/// A plain word, to be said.
+/// Sends a command without parameters.
 fn say_word<'a>(client: &'a Client, word: &'a str) -> PendingRows<'a> {
     Box::pin(async move { client.batch_execute(word).await.map(|()| Vec::new()) })
 }
 
-/// A statement that has been prepared, to be said.
+/// Sends a prepared statement.
 fn query<'a>(client: &'a Client, prepared: &'a HashMap<String, Statement>, said: &'a BoundStatement) -> PendingRows<'a> {
     let statement = &prepared[&said.sql];
     Box::pin(async move {

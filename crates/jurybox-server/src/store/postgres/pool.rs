@@ -1,8 +1,8 @@
-//! The connections of one process to a database: a fixed number, however many queues there are.
+//! The pool of a process's database connections: a fixed number for all queues.
 //!
-//! A store borrows a connection for the length of a transaction, or of one question outside of a
-//! transaction. Requests that find none free wait in the order in which they came, and are refused
-//! after a while. Reads can take only a part of the connections, so that they never starve writes.
+//! A store borrows a connection for a transaction, or for one query outside of a transaction.
+//! Requests that find none free wait in order of arrival, and fail after a while. Reads can use
+//! only part of the connections, so that writes always get some.
 
 use crate::Error;
 use crate::service::held;
@@ -12,12 +12,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The number of connections of a process where nobody says otherwise.
+/// The default number of connections of a process.
 const CONNECTIONS: usize = 10;
-/// How long a request waits for a connection; it is less than whoever asks over HTTP waits.
+/// How long a request waits for a connection; less than HTTP clients wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A fixed number of places, and the connections of type `T` that nobody uses now.
+/// A fixed number of connections, some of which may not be open yet.
 pub(super) struct ConnectionPool<T> {
     state: Mutex<State<T>>,
 }
@@ -50,12 +50,12 @@ impl<T> State<T> {
 
     fn take_back(&mut self, connection: Option<T>, purpose: Purpose) {
         self.used[..=purpose as usize].iter_mut().for_each(|used| *used -= 1);
-        // Fewer are kept where the number was lowered.
+        // If the number was lowered, the connection is closed.
         self.idle.extend(connection.filter(|_| self.used[0] + self.idle.len() < self.connections));
     }
 }
 
-/// A place, with the connection that is in it; none where it is still to be made.
+/// A borrowed connection; None if it must still be opened.
 pub(super) struct BorrowedConnection<T> {
     pub(super) connection: Option<T>,
     purpose: Purpose,
@@ -74,12 +74,12 @@ impl<T> ConnectionPool<T> {
         ConnectionPool { state: Mutex::new(State { connections: CONNECTIONS, used, idle, waiting, tickets }) }
     }
 
-    /// Sets the number of connections, of which there are two at least: one for a read, one for a write.
+    /// Sets the number of connections, at least two: one for a read, one for a write.
     pub(super) fn resize(&self, connections: usize) {
         held(&self.state).connections = connections.max(2);
     }
 
-    /// Waits for a place. [`Error::Busy`] where none comes free in time.
+    /// Waits for a connection. [`Error::Busy`] if none becomes free in time.
     pub(super) fn borrow(self: &Arc<Self>, purpose: Purpose) -> Result<BorrowedConnection<T>, Error> {
         self.borrow_within(PATIENCE, purpose)
     }
@@ -89,7 +89,7 @@ impl<T> ConnectionPool<T> {
         let (turn, came) = channel();
         let (ticket, connections) = {
             let mut state = held(&self.state);
-            // Where there is room, nobody waits who could have it.
+            // If there is room for this purpose, no waiting request could use it.
             if state.has_room(purpose) {
                 return lent(state.lend(purpose));
             }
@@ -102,7 +102,7 @@ impl<T> ConnectionPool<T> {
             return lent(connection);
         }
         held(&self.state).waiting.retain(|waiting| waiting.ticket != ticket);
-        // It may have come just now.
+        // It may have arrived just now.
         if let Ok(connection) = came.try_recv() {
             return lent(connection);
         }
@@ -179,7 +179,7 @@ mod tests {
                 scope.spawn(move || work(name, purpose));
                 waiting(at + 1);
             }
-            // One read is under way: the next one waits for that, and the writes go before it.
+            // One read is running: the next one waits for it, and the writes overtake it.
             drop(write);
             waiting(1);
             while held(&order).len() < 2 {

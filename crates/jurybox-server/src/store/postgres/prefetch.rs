@@ -1,5 +1,5 @@
-//! What is brought along with the beginning of a transaction, and what waits for the next journey. The line may be long, and a journey
-//! takes as long for one statement as for ten.
+//! Fewer round trips: keys looked up when a transaction begins, and writes held back for the next
+//! statement. Over a slow network a round trip takes as long for ten statements as for one.
 
 use super::Postgres;
 use super::row_reader::{get, verdict};
@@ -11,8 +11,8 @@ use crate::store::{Prefetch, sql};
 use std::collections::{HashMap, HashSet};
 use tokio_postgres::Row;
 
-// A list of keys is looked up one by one by an index, whatever the statistics say: a plan that was made while a table was empty would
-// else read all of a queue.
+// The lateral join looks up each key by its index. A plan made while the table was empty might
+// otherwise scan a whole queue.
 const FIND: &str = "SELECT wanted.key, found.n FROM unnest($2::text[]) AS wanted(key) CROSS JOIN LATERAL (SELECT i.n FROM items i WHERE i.queue = $1 AND i.key = wanted.key LIMIT 1) AS found";
 const REMEMBERED: &str = "SELECT wanted.key, found.hash, found.answer FROM unnest($2::text[]) AS wanted(key) CROSS JOIN LATERAL (SELECT a.hash, a.answer FROM idempotency a WHERE a.queue = $1 AND a.key = wanted.key LIMIT 1) AS found";
 
@@ -23,13 +23,14 @@ fn by_ids() -> String {
     )
 }
 
-/// Only what can be stored can be there; the database would refuse to look for anything else, and the whole transaction with it.
+/// The keys that can be stored. PostgreSQL refuses text with NUL, and would fail the whole
+/// transaction.
 fn storable(keys: &[String]) -> StatementParam {
     let fit = keys.iter().filter(|key| !key.contains('\0'));
     StatementParam::Texts(fit.map(|key| Some(key.clone())).collect())
 }
 
-/// What was looked for, and what was there.
+/// The keys that were looked up, and the rows found.
 #[derive(Debug)]
 struct Prefetched<T> {
     asked: HashSet<String>,
@@ -41,23 +42,23 @@ impl<T: Clone> Prefetched<T> {
         Prefetched { asked: asked.into_iter().collect(), found: found.into_iter().collect() }
     }
 
-    /// What there is of these; none where not all of them were looked for.
+    /// The rows of these keys; None unless all keys were looked up.
     fn of(&self, keys: &[String]) -> Option<Vec<(String, T)>> {
         let found = |key: &String| Some((key.clone(), self.found.get(key)?.clone()));
         keys.iter().all(|key| self.asked.contains(key)).then(|| keys.iter().filter_map(found).collect())
     }
 }
 
-/// What is ahead of the questions, and what is behind them.
+/// What a transaction has read in advance, and what it still has to write.
 #[derive(Debug, Default)]
 pub(super) struct TransactionBuffer {
     foreseen: Prefetch,
     items: Option<Prefetched<FoundItem>>,
     verdicts: Option<Prefetched<VerdictRow>>,
     answers: Option<Prefetched<StoredAnswer>>,
-    /// What is to be written, with whatever is said next.
+    /// Writes to be sent with the next statement.
     pub(super) held_back: Vec<BoundStatement>,
-    /// What is being written.
+    /// Writes that were sent and not yet confirmed.
     pub(super) under_way: QueryInFlight<Vec<Row>>,
 }
 
@@ -66,12 +67,12 @@ impl TransactionBuffer {
         self.foreseen = foreseen;
     }
 
-    /// What was brought along is not so any more: something has been written, or the transaction has ended.
+    /// Discards rows read in advance, after a write or at the end of the transaction.
     pub(super) fn forget(&mut self) {
         (self.items, self.verdicts, self.answers) = (None, None, None);
     }
 
-    /// What is to be asked when a transaction begins.
+    /// The lookups to send when a transaction begins.
     pub(super) fn asks(&mut self, queue: i64) -> (Prefetch, Vec<BoundStatement>) {
         let foreseen = std::mem::take(&mut self.foreseen);
         let Prefetch { items, verdicts, answers } = &foreseen;
@@ -81,7 +82,7 @@ impl TransactionBuffer {
         (foreseen, asks)
     }
 
-    /// Takes in what came back.
+    /// Stores the results of the lookups.
     pub(super) fn take(&mut self, foreseen: Prefetch, rows: Vec<Vec<Row>>) -> Result<(), Error> {
         let mut rows = rows.into_iter();
         let Prefetch { items, verdicts, answers } = foreseen;

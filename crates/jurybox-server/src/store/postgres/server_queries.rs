@@ -1,4 +1,4 @@
-//! What a server asks of a store besides what clerks do: keys, and the end of a queue.
+//! The traits `KeyStore` and `Lookups` for PostgreSQL.
 
 use super::Postgres;
 use super::row_reader::{CellSource as _, all, get, item, verdict};
@@ -23,7 +23,7 @@ use crate::{Error, Tags};
 use tokio_postgres::Column;
 use tokio_postgres::types::Type;
 
-/// The columns of an item.
+/// The column types of an item.
 const ITEM: [Type; 8] =
     [Type::INT8, Type::INT8, Type::INT8, Type::BYTEA, Type::TEXT, Type::FLOAT8, Type::INT8, Type::INT8];
 
@@ -178,7 +178,7 @@ impl Lookups for Postgres {
     }
 
     fn reviewed(&mut self, queue: i64, each: &mut ForEachItem<'_>) -> Result<(), Error> {
-        // A COPY comes row by row, and takes no values.
+        // COPY returns row by row, and takes no parameters.
         let query = sql::lateral(&sql::reviewed()).replace("?1", &queue.to_string());
         let kinds = [&ITEM[..], &[Type::TEXT, Type::FLOAT8, Type::FLOAT8, Type::INT8]].concat();
         self.copy_out(&query, &kinds, &mut |row| {

@@ -1,4 +1,4 @@
-//! The contract, kept.
+//! The trait `Store` for PostgreSQL.
 
 use super::row_reader::{all, checkpoint, get, item, verdict};
 use super::pipeline::{StatementParam, BoundStatement, gathered};
@@ -19,12 +19,13 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-/// Rows that the database takes a while to write.
+/// The number of rows from which writes are sent ahead of the commit.
 const WORTH_SENDING: u64 = 256;
-/// With the version of the tables: whoever raises it locks out all who lock a queue, and so it stays what is read here until this transaction ends.
+/// Locks a queue and reads the version of the tables. A migration locks this table, so the version
+/// stays until the transaction ends.
 const LOCK_HEAD: &str = "SELECT head, at, (SELECT version FROM version) FROM queues WHERE id = $1 FOR UPDATE";
 const QUEUES: &str = "SELECT id, name, (SELECT version FROM version) FROM queues ORDER BY id";
-/// After the lock, for it may have taken a while to get it.
+/// Read after the lock, which may take a while.
 const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
 const SHOWN: &str = "SELECT wanted.n, found.key, found.body FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT i.key, (SELECT p.body FROM payloads p WHERE p.queue = $1 AND p.n = wanted.n) AS body FROM items i WHERE i.queue = $1 AND i.n = wanted.n AND i.key IS NOT NULL LIMIT 1) AS found";
 const PAYLOAD_BYTES: &str = "SELECT wanted.n, found.bytes FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT octet_length(p.body)::bigint AS bytes FROM payloads p WHERE p.queue = $1 AND p.n = wanted.n LIMIT 1) AS found";
@@ -41,7 +42,7 @@ impl Postgres {
         all(&rows, read)
     }
 
-    /// Leaves what was begun before, and borrows a connection until the transaction ends.
+    /// Rolls back an open transaction, and borrows a connection for the next one.
     pub(super) fn start(&mut self) -> Result<(), Error> {
         self.rollback();
         self.borrow()?;
@@ -49,7 +50,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// Begins with these words, and reads the head by that statement; what is foreseen comes along.
+    /// Begins with the command `words`, and reads the head by the statement `head`; announced keys
+    /// are looked up in the same round trip.
     fn begin_with(&mut self, words: &str, head: &str, queue: i64) -> Result<LogHead, Error> {
         self.start()?;
         let mut asks = vec![BoundStatement::new(head, values![queue]), BoundStatement::new(CLOCK, Vec::new())];
@@ -78,14 +80,14 @@ impl Postgres {
 }
 
 impl Postgres {
-    /// Begins a transaction that is not about one queue that is there.
+    /// Begins a transaction that is not about an existing queue.
     pub(super) fn begin_anything(&mut self) -> Result<(), Error> {
         self.start()?;
         self.say("BEGIN")
     }
 }
 
-/// Refuses to go on where a later program has brought the tables to another version, which is the third cell of a row.
+/// Errors if a later program has migrated the tables. The version is the third cell of the row.
 fn check_version(row: &Row) -> Result<(), Error> {
     let (version, known) = (get::<i64>(row, 2)?, schema::VERSION);
     if version == known { Ok(()) } else { Err(Error::Outdated { version, known }) }
@@ -101,7 +103,7 @@ impl Store for Postgres {
     }
 
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error> {
-        // Whoever asks whether this program is ready asks here.
+        // The readiness check of a server calls this, so it checks the version too.
         let rows = self.ask(QUEUES, Vec::new())?;
         all(&rows, |row| {
             check_version(row).and_then(|()| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
@@ -151,7 +153,7 @@ impl Store for Postgres {
     }
 
     fn begin_reading(&mut self, queue: i64) -> Result<LogHead, Error> {
-        // It locks nothing, and may be folding the whole log: let it think.
+        // It locks nothing and may fold the whole log, so it gets more time.
         let words = format!(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {0}; SET LOCAL idle_in_transaction_session_timeout = {0}",
             LOAD.as_millis()
@@ -190,8 +192,8 @@ impl Store for Postgres {
         let ended = self.commit_with_held_back();
         self.stage = TransactionStage::None;
         let ended = ended.map_err(|failure| {
-            // Only where the database itself says no has it not happened: to the commit, or to something that was said on the same
-            // journey, for then the commit ends what has failed.
+            // If the database itself refused, the transaction has not taken place. A statement sent
+            // along may be the one refused; the commit then ends a failed transaction.
             let error = self.failed(&failure);
             if failure.lost { Error::Unknown(failure.what) } else { error }
         });
@@ -230,14 +232,14 @@ impl Store for Postgres {
             "BEGIN; CREATE TEMP TABLE room ON COMMIT DROP AS SELECT n FROM generate_series(1, 30000) AS n",
         );
         self.rollback();
-        // What else is in the way, such as a role that may make no such table, is not what is asked here.
+        // Other errors, such as a missing right to create a table, do not matter here.
         if matches!(made, Err(Error::DiskFull(_))) { made } else { Ok(()) }
     }
 
     fn reconnect(&mut self) -> Result<(), Error> {
         self.rollback();
         let mut lent = self.pool.borrow(self.purpose)?;
-        // One that lies idle may be lost too: it makes room for the new one.
+        // The idle connection may be lost too; close it before opening a new one.
         lent.connection = None;
         lent.connection = Some(Session::open(&self.address)?);
         Ok(())
@@ -260,7 +262,8 @@ impl Store for Postgres {
         at: i64,
     ) -> Result<(), Error> {
         let mut said = Vec::new();
-        // In this order: what has run out must be gone before it is given out again. Without an entry nothing has run out yet.
+        // First, because an expired lease must be deleted before its item is leased again. Leases
+        // expire only together with an entry.
         if !writes.is_empty() {
             said.push(BoundStatement::new(sql::EXPIRE, values![queue, at]));
         }
@@ -303,7 +306,7 @@ impl Store for Postgres {
 
     fn shown(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error> {
         let items = StatementParam::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
-        // An item that was erased has no id, and nobody can hold it.
+        // An erased item has no id, and no lease either.
         let read =
             |row: &Row| Ok((get(row, 0)?, get::<Option<String>>(row, 1)?.unwrap_or_default(), get(row, 2)?));
         self.many(SHOWN, queue, items, read)

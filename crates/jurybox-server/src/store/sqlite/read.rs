@@ -1,4 +1,4 @@
-//! Rows as they are understood.
+//! Reading items, verdicts and other records from rows of SQLite.
 
 use crate::Error;
 use crate::error::corrupt;
@@ -61,7 +61,7 @@ pub(in crate::store) fn log_row(row: &Row<'_>) -> Result<LogRow, Error> {
     Ok(LogRow { seq, at, actor, kind: get(row, 3)?, body: get(row, 4)? })
 }
 
-/// A row with all its cells.
+/// All cells of a row.
 pub(in crate::store) fn plain_row(row: &Row<'_>) -> Result<Vec<SqlValue>, Error> {
     let cells = 0..row.as_ref().column_count();
     let cell = |at| {

@@ -1,4 +1,4 @@
-//! The contract, kept.
+//! The trait `Store` for SQLite.
 
 use super::read::{checkpoint, get, item, log_row, scores, verdict};
 use super::{FILE, Sqlite, connect, db};
@@ -13,13 +13,13 @@ use crate::store::{Checkpoint, LogHead, FinalDecision, LeaseRow, Purpose, QueueR
 use rusqlite::{Row, params};
 use std::io::{ErrorKind, Write as _};
 
-/// So many pages of the journal, and it is begun anew.
+/// Pages of the journal from which `flush` restarts it.
 const LONG: i64 = 4096;
 
-/// A file that is written to see whether there is room, and removed.
+/// The name of a file that is written and removed, to see whether the disk has room.
 const ROOM: &str = "jurybox.room";
 
-/// Whether this is why a file cannot grow.
+/// Whether an I/O error means that the disk is full.
 fn is_full(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
@@ -87,8 +87,8 @@ impl Store for Sqlite {
         }
         match self.connection.execute_batch("COMMIT") {
             Ok(()) => Ok(()),
-            // Nobody else can have ended it: still in the transaction, it has not happened. Nor has
-            // it where its frames found no room: SQLite has rolled it back by itself.
+            // Still in the transaction, so it has not taken place. With a full disk, SQLite has
+            // rolled it back by itself.
             Err(error)
                 if !self.connection.is_autocommit()
                     || error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) =>
@@ -149,7 +149,7 @@ impl Store for Sqlite {
         answers: &[StoredAnswer],
         at: i64,
     ) -> Result<(), Error> {
-        // Without an entry nothing has run out yet.
+        // Leases expire only together with an entry.
         if !writes.is_empty() {
             self.execute(sql::EXPIRE, params![queue, at])?;
         }
@@ -209,7 +209,7 @@ impl Store for Sqlite {
 
     fn rest(&mut self) {
         self.connection.flush_prepared_statement_cache();
-        // Its pages and what it had room for: the system has them still, and gives them again.
+        // Returns the page cache to the allocator; the operating system may keep it assigned.
         let _ = self.connection.execute_batch("PRAGMA shrink_memory");
     }
 
@@ -379,7 +379,7 @@ impl Store for Sqlite {
     }
 
     fn scrub(&mut self) -> Result<bool, Error> {
-        // Who reads now is not waited for.
+        // Does not wait for readers.
         self.connection.busy_timeout(std::time::Duration::ZERO).map_err(db)?;
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
         let busy = self.connection.query_row(checkpoint, [], |row| row.get::<_, i64>(0));
@@ -388,12 +388,12 @@ impl Store for Sqlite {
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        // Whoever writes or reads goes on meanwhile.
+        // Readers and writers continue meanwhile.
         let passive = "PRAGMA wal_checkpoint(PASSIVE)";
         let length = self.connection.query_row(passive, [], |row| row.get::<_, i64>(1)).map_err(db)?;
         if length > LONG {
-            // Under constant load there is always something that was not flushed, and the journal would grow until every commit does that
-            // itself. So whoever writes waits for once, for the little that came since.
+            // Under constant load there is always something unflushed, and the journal would grow
+            // until each commit flushes. Here writers wait once, for the little that came since.
             self.connection.busy_timeout(std::time::Duration::from_millis(50)).map_err(db)?;
             let restarted = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
             self.connection.busy_timeout(super::BUSY).map_err(db)?;
