@@ -1,8 +1,9 @@
-//! One node of `scripts/exact-test`: callers who bring items, take them, judge, change their minds and wait too long, all at once.
+//! One node of `scripts/exact-test`, with callers who send, claim, judge, revise and let leases
+//! end.
 //!
-//! `work PLACE NODE CLAIMS SEED`: works on the queue in a folder or a PostgreSQL database, and tells what was accepted. A folder has one
-//! server at a time, so nodes take turns there: each opens it, works for a while and closes it, as a server does that is restarted or
-//! moved. `prove PLACE`: proves every claim, folds the log again, and tells what was found.
+//! `work PLACE NODE CLAIMS SEED` works on the queue in a folder or PostgreSQL database, and prints
+//! what was accepted. In a folder, nodes take turns, like a server that is restarted. `prove PLACE`
+//! checks every claim, folds the log again, and prints the result.
 
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
@@ -15,10 +16,10 @@ use std::path::Path;
 use std::time::Duration;
 
 const CALLERS: u64 = 4;
-/// How often a node has the folder.
+/// How often each node opens the folder.
 const TURNS: u64 = 12;
 
-/// What was accepted.
+/// The numbers of requests that were accepted.
 #[derive(Default)]
 struct Accepted {
     items: u64,
@@ -28,7 +29,7 @@ struct Accepted {
     undone: u64,
 }
 
-/// Somebody with a name, and what they remember.
+/// A caller, with the items and verdicts it remembers.
 struct Caller {
     reviewer: String,
     seed: u64,
@@ -51,7 +52,7 @@ impl Caller {
         queue.ask(Call::new(&self.reviewer, request))
     }
 
-    /// Asks something that may be refused by what others have done since.
+    /// Makes a request that other callers' actions may have made invalid.
     fn try_to(&self, queue: &Queue, request: Request) -> Result<Option<Answer>, Error> {
         match self.ask(queue, request) {
             Ok(answer) => Ok(Some(answer)),
@@ -79,7 +80,7 @@ impl Caller {
             }
             item.tags.insert("language".into(), ["en", "de", "fr"][self.draw(3) as usize].into());
             if self.draw(30) == 0 {
-                // A date that has passed: before all others.
+                // Due already, so before all others.
                 item.due = Some(1 + self.draw(1000).cast_signed());
             }
             items.push(item);
@@ -94,7 +95,7 @@ impl Caller {
         items
     }
 
-    /// Brings some, takes some, judges most of them.
+    /// Sends some items, claims some, and judges most of them.
     fn turn(&mut self, queue: &Queue) -> Result<(), Error> {
         let config = queue.status()?.config;
         let evaluators: Vec<String> = config.evaluators.names().map(String::from).collect();
@@ -113,7 +114,7 @@ impl Caller {
         self.accepted.claims += u64::from(!claims.is_empty());
         let mut verdicts = Vec::new();
         for claim in &claims {
-            // One in seven is never judged, and the lease runs out.
+            // One in seven is never judged, so that its lease ends.
             if self.draw(7) > 0 {
                 let reward = f64::from(u8::from(claim.value * 1000.0 > self.draw(1000) as f64));
                 verdicts.push(NewVerdict {
@@ -133,7 +134,7 @@ impl Caller {
         self.second_thoughts(queue, claims.last().map(|claim| claim.item.clone()))
     }
 
-    /// Gives verdicts; the ids of those that were not taken.
+    /// Gives verdicts, and returns the ids of refused ones.
     fn give(&mut self, queue: &Queue, verdicts: Vec<NewVerdict>) -> Result<Vec<String>, Error> {
         let Answer::Verdicts { accepted, rejected, .. } = self.ask(queue, Request::Verdicts(verdicts))?
         else {
@@ -143,7 +144,7 @@ impl Caller {
         Ok(rejected.into_iter().map(|rejected| rejected.id).collect())
     }
 
-    /// What happens now and then.
+    /// Rarer requests, such as revisions and undo.
     fn second_thoughts(&mut self, queue: &Queue, held: Option<String>) -> Result<(), Error> {
         let reviewer = self.reviewer.clone();
         match self.draw(60) {
@@ -189,7 +190,7 @@ impl Caller {
     }
 }
 
-/// Others sit, or other rules hold, from some point of the first node's work on.
+/// Changes evaluators or settings at certain turns of the first node.
 fn change(queue: &Queue, turn: u64) -> Result<(), Error> {
     let seated = |names: &[&str]| Evaluators::new(names.iter().copied()).map(Some);
     let change = if turn == TURNS / 3 {
@@ -205,7 +206,7 @@ fn change(queue: &Queue, turn: u64) -> Result<(), Error> {
 }
 
 fn run(place: &StoreLocation, node: u64, claims: u64, seed: u64) -> Result<Accepted, Error> {
-    // Leases and the time to take back are short, so that both run out while the callers are at it.
+    // Leases and undo windows are short, so that both end while the callers work.
     let config = Config {
         lease_seconds: 1,
         undo_seconds: 1,
@@ -250,7 +251,7 @@ fn run(place: &StoreLocation, node: u64, claims: u64, seed: u64) -> Result<Accep
             return Err(Error::Corrupt(format!("{} checkpoints differ between nodes", standing.mismatches)));
         }
         drop((queue, service));
-        // Whoever else waits for the folder asks every ten milliseconds.
+        // Another node that waits for the folder tries every ten milliseconds.
         std::thread::sleep(Duration::from_millis(50));
     }
     let mut all = Accepted::default();

@@ -1,9 +1,8 @@
-//! One node of several that serve the same queue, without HTTP: calls come as lines on standard input, answers go out as lines.
-//! `scripts/kill-test` starts a few of these on one database and kills them.
+//! One of several nodes that serve a queue without HTTP, for `scripts/kill-test`.
 //!
-//! Arguments: a folder or the URL of a database, and the configuration of the queue `q` as JSON. A line is
-//! `{"id": 1, "call": {"actor": "ann", "idempotency": "k1", "request": {...}}}`; its answer has the same id, and is an `answer` or an `error`
-//! with a `message`.
+//! Arguments: a folder or database URL, and the configuration of the queue `q` as JSON. Each input
+//! line is `{"id": 1, "call": {"actor": "ann", "idempotency": "k1", "request": {...}}}`. The output
+//! line has the same id, and an `answer` or an `error` with a `message`.
 
 use jurybox_server::{Answer, Call, Config, Error, StoreLocation, Service};
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ fn tell(id: &Value, said: Result<Answer, Error>) {
         Err(error) => json!({ "id": id, "error": error.code(), "message": error.to_string() }),
     };
     let mut out = std::io::stdout().lock();
-    // Nobody listens any more: then it need not be said.
+    // If nobody reads the output, nothing needs to be written.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
@@ -30,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let service = Service::open(&place, Duration::from_secs(30))?;
     let queue = loop {
         match service.create("q", &config) {
-            // The database went away again just now.
+            // The database went away again.
             Err(error) if error.is_transient() => std::thread::sleep(Duration::from_millis(100)),
             done => break done?,
         }

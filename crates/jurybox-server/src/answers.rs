@@ -79,7 +79,7 @@ pub(crate) fn repeated(there: &StoredAnswer, call: &Call) -> Result<Option<Answe
     }
     if there.answer.is_empty() {
         return Err(Error::Conflict(
-            "this was done before, and the answer spoke of an item that was erased since".into(),
+            "this request was carried out before; its answer cannot be repeated, because an item in it was erased since".into(),
         ));
     }
     let mut answer: Option<Answer> = serde_json::from_str(&there.answer).map_err(corrupt)?;

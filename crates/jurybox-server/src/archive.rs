@@ -47,7 +47,7 @@ pub fn archive(
         && let (Ok(from), Ok(to)) = (folder.canonicalize(), to.canonicalize())
         && from == to
     {
-        return Err(Error::Refused(format!("{}: a folder is no archive of itself", folder.display())));
+        return Err(Error::Refused(format!("{}: a folder cannot be archived into itself; choose another folder", folder.display())));
     }
     let done = queues_done(store.as_mut(), before, only)?;
     if done.is_empty() {
@@ -71,7 +71,7 @@ pub fn archive(
             forget(&mut archive, &row.name)?;
         }
         return Err(Error::Corrupt(format!(
-            "the copy of {} in {} does not hold, and nothing was deleted: {}",
+            "the copy of {} in {} failed verification, and nothing was deleted: {}",
             checked.queue,
             to.display(),
             checked.problems.first().map_or("not all of its claims are exact", String::as_str)
@@ -133,7 +133,7 @@ fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result
         match (late, open, only) {
             (false, false, _) => done.push(queue),
             (true, _, Some(name)) => {
-                return Err(Error::Refused(format!("{name}: something happened in it since that time")));
+                return Err(Error::Refused(format!("{name}: its log has entries since that time")));
             }
             (_, true, Some(name)) => {
                 return Err(Error::Refused(format!("{name}: it has open items; close them first")));

@@ -128,7 +128,7 @@ impl FileColumns {
         }
         if self.tags.len() + self.shown.len() > MOST_COLUMNS {
             return refuse(format!(
-                "{} are tags or shown, more than {MOST_COLUMNS}",
+                "{} columns are tags or shown, more than {MOST_COLUMNS}",
                 self.tags.len() + self.shown.len()
             ));
         }
@@ -184,7 +184,7 @@ impl Config {
         let left = before.evaluators.names().filter(|name| self.evaluators.position(name).is_none());
         let warn = |name: &str| {
             format!(
-                "evaluator `{name}` was removed, and its scores with it: added again, it begins without any, and open items need theirs sent again"
+                "evaluator `{name}` was removed with its scores; if it is added again, send its scores of open items again"
             )
         };
         left.map(warn).collect()
@@ -223,7 +223,7 @@ impl Config {
         let jury = self.jury()?;
         if jury.fit().leaves_to_chance() {
             return refuse(format!(
-                "policy `{}` draws its picks, and a queue gives out the best there is: choose one that ranks, such as `adaptive`, and let `random_check_rate` draw",
+                "policy `{}` picks at random, and a queue hands out the best items: choose a policy that ranks, such as `adaptive`, and explore by `random_check_rate`",
                 self.policy.name()
             ));
         }
@@ -231,7 +231,7 @@ impl Config {
             return refuse(format!("k = {} is not from 1 to {MOST_CLAIMED}", self.k));
         }
         if self.lease_seconds == 0 {
-            return refuse("lease_seconds = 0: nobody could give a verdict in time".into());
+            return refuse("lease_seconds = 0: leases would end before anybody could give a verdict".into());
         }
         for (name, seconds) in [
             ("lease_seconds", self.lease_seconds),
@@ -293,7 +293,7 @@ impl Config {
             return refuse(format!("muted: `{}` is named twice", twice.1));
         }
         if self.muted.len() == self.evaluators.len() {
-            return refuse("muted: all evaluators are, and nobody is left to rank by".into());
+            return refuse("muted: all evaluators are muted, and none is left to rank by".into());
         }
         for (name, weight) in &self.weights {
             if weight.is_nan() || weight.abs() > 1e100 {
@@ -302,7 +302,7 @@ impl Config {
         }
         let counts = |(name, weight): (&String, &f64)| *weight != 0.0 && !self.muted.contains(name);
         if !self.weights.is_empty() && !self.weights.iter().any(counts) {
-            return refuse("weights: none is other than 0, and nobody is left to rank by".into());
+            return refuse("weights: all weights that count are 0, and none is left to rank by".into());
         }
         Ok(())
     }
@@ -312,13 +312,13 @@ impl Config {
         if let Some(column) = self.evaluators.contexts().next() {
             let name = &self.evaluators.as_slice()[column].name;
             return Err(Error::Refused(format!(
-                "`{name}` is a context, and queues weigh all items alike: leave it out, or make a queue for each group"
+                "`{name}` is a context, which queues do not support: leave it out, or make a queue for each group"
             )));
         }
         let jury = Jury::new(&self.policy, self.evaluators.clone())?;
         if jury.evaluators() != &self.evaluators {
             return Err(Error::Refused(
-                "say which evaluators point low with their `direction`, not in the policy".into(),
+                "set the direction of evaluators by `direction`, not in the policy".into(),
             ));
         }
         Ok(jury)

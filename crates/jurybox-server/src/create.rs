@@ -25,7 +25,7 @@ pub fn check_new_queue(name: &str, config: &Config) -> Result<(), Error> {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     if !fits {
         return Err(Error::Refused(format!(
-            "`{name}` is no name for a queue: up to 64 letters, digits, and any of - _ ."
+            "`{name}` is not a valid queue name: use up to 64 letters, digits, and - _ ."
         )));
     }
     Ok(())

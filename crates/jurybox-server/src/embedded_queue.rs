@@ -222,7 +222,7 @@ pub(crate) fn find(store: &mut dyn Store, queue: Option<&str>) -> Result<(i64, S
     let found = match queue {
         Some(name) => queues.iter().find(|queue| queue.name == name),
         None if queues.len() > 1 => {
-            return Err(Error::Refused(format!("there are several queues; name one of {}", names())));
+            return Err(Error::Refused(format!("there are several queues; name one of: {}", names())));
         }
         None if queues.is_empty() => {
             return Err(Error::Refused("there is no queue here; it may have been archived".into()));

@@ -16,7 +16,7 @@ pub enum Error {
         name: String,
     },
     /// There is a queue of that name with another configuration.
-    #[error("there is a queue `{name}` already, and it is set up differently")]
+    #[error("queue `{name}` exists already, with another configuration")]
     QueueExists {
         /// Its name.
         name: String,
@@ -28,7 +28,7 @@ pub enum Error {
     #[error("{0}")]
     Conflict(String),
     /// The idempotency key was used for another request.
-    #[error("idempotency key `{key}` was used before, for another request")]
+    #[error("idempotency key `{key}` was used before for another request")]
     KeyReused {
         /// The key.
         key: String,
@@ -37,7 +37,7 @@ pub enum Error {
     #[error(transparent)]
     Library(#[from] jurybox::Error),
     /// The database cannot be reached or has failed. Nothing was changed.
-    #[error("the database: {0}")]
+    #[error("the database failed: {0}")]
     Database(String),
     /// The database's disk is full. Nothing was changed.
     #[error("the disk of the database is full: {0}")]
@@ -47,11 +47,11 @@ pub enum Error {
     Busy(String),
     /// The database refused rows that break its rules: a fault of this program. Nothing was
     /// changed, and repeating the request will not help.
-    #[error("the database does not take it: {0}")]
+    #[error("the database refused contradictory rows: {0}")]
     Contradiction(String),
     /// The connection was lost during the commit, and whether it happened is unknown. Repeat the
     /// request with the same idempotency key.
-    #[error("the database went away while committing; ask again with the same idempotency key: {0}")]
+    #[error("the database went away during the commit; repeat the request with the same idempotency key: {0}")]
     Unknown(String),
     /// The queue writer panicked. Other queues go on, and this one is opened again after a while.
     #[error("the queue has stopped: {0}")]
@@ -62,7 +62,7 @@ pub enum Error {
     /// A later program has updated the tables to a version unknown to this one. Nothing was
     /// changed.
     #[error(
-        "a later program has brought the tables to version {version}, and this one has version {known}: it writes nothing any more"
+        "a later program has updated the tables to version {version}; this one knows version {known} and writes nothing: update it"
     )]
     Outdated {
         /// The version of the tables.
@@ -72,11 +72,11 @@ pub enum Error {
     },
     /// The database file was deleted or replaced while it was open. Nothing was changed.
     #[error(
-        "the database's file was deleted or replaced while it was in use: nothing is taken in until it is opened again"
+        "the database file was deleted or replaced while it was in use: nothing is written until it is opened again"
     )]
     FileGone,
     /// Rows that contradict each other or cannot be read.
-    #[error("the records contradict themselves: {0}")]
+    #[error("the records are damaged: {0}")]
     Corrupt(String),
     /// The queue writer has ended; open the service again.
     #[error("the queue is closed")]

@@ -27,7 +27,7 @@ impl Secret {
     /// A random secret of 32 bytes.
     pub fn new() -> Result<Secret, Error> {
         let mut bytes = vec![0_u8; 32];
-        getrandom::fill(&mut bytes).map_err(|error| Error::Open(format!("no randomness: {error}")))?;
+        getrandom::fill(&mut bytes).map_err(|error| Error::Open(format!("no random numbers from the system: {error}")))?;
         Ok(Secret(bytes))
     }
 
@@ -144,7 +144,7 @@ impl Service {
         }
         let kept = self.reach(|store| store.secret(id, name))?.map(|(secret, _)| secret);
         let secret =
-            secret.or(kept).ok_or_else(|| Error::Refused("a webhook that is new needs a secret".into()))?;
+            secret.or(kept).ok_or_else(|| Error::Refused("a new webhook needs a secret".into()))?;
         let hook = Webhook {
             id,
             queue,

@@ -54,7 +54,7 @@ impl std::str::FromStr for Role {
     fn from_str(text: &str) -> Result<Self, String> {
         Role::ALL.into_iter().find(|role| role.name() == text).ok_or_else(|| {
             let names = Role::ALL.map(Role::name).join(", ");
-            format!("there is no role `{text}`; there are {names}")
+            format!("there is no role `{text}`; the roles are {names}")
         })
     }
 }
@@ -167,7 +167,7 @@ impl Keyring {
     pub fn add(&mut self, key: NewKey) -> Result<String, Error> {
         let NewKey { name, mut roles, queues, reviewer, expires } = key;
         if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
-            return Err(Error::Refused(format!("{name:?} is no name for a key: 1 to 64 characters")));
+            return Err(Error::Refused(format!("{name:?} is not a valid key name: use 1 to 64 printable characters")));
         }
         if roles.is_empty() {
             return Err(Error::Refused(
@@ -182,10 +182,10 @@ impl Keyring {
         }
         let made = self.store.now()?;
         if expires.is_some_and(|expires| expires <= made) {
-            return Err(Error::Refused("the key would have expired already".into()));
+            return Err(Error::Refused("the expiry of the key is in the past".into()));
         }
         let mut random = [0_u8; 32];
-        getrandom::fill(&mut random).map_err(|error| Error::Open(format!("no randomness: {error}")))?;
+        getrandom::fill(&mut random).map_err(|error| Error::Open(format!("no random numbers from the system: {error}")))?;
         let mut secret = String::from("jury_");
         for byte in random {
             use std::fmt::Write;

@@ -66,7 +66,7 @@ impl Learner {
     /// The learner after the first entry, which must create the queue.
     pub(crate) fn new(first: &LogEvent, known: LaterFacts) -> Result<Self, Error> {
         let Body::Create { config, .. } = &first.body else {
-            return Err(crate::error::corrupt("the log does not begin with the making of the queue"));
+            return Err(crate::error::corrupt("the log does not begin with the creation of the queue"));
         };
         let jury = known.config.as_ref().unwrap_or(config).jury()?;
         let history = EvaluatorHistory::new(first.seq, config.evaluators.clone());
@@ -205,7 +205,7 @@ impl Learner {
 
     fn take_in(&mut self, event: &LogEvent) -> Result<(), Error> {
         match &event.body {
-            Body::Create { .. } => return Err(crate::error::corrupt("a queue was made twice")),
+            Body::Create { .. } => return Err(crate::error::corrupt("the queue was created twice")),
             Body::Configure { config, decided } => {
                 for (i, item) in decided.iter().enumerate() {
                     self.state.replaced.remove(&item.n);

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(crate) fn load(store: &mut dyn Store, queue: i64, head: LogHead) -> Result<(Replica, u64), Error> {
     let (history, config) = set_up(store, queue, head.seq)?;
     let first = store.events(queue, 0, 1, &history)?;
-    let first = first.first().ok_or_else(|| corrupt("the queue has no first entry"))?;
+    let first = first.first().ok_or_else(|| corrupt("the queue's log has no `create` entry"))?;
     let mut live = LiveQueue::new(first)?;
     let (items, verdicts) = store.totals(queue)?;
     live.begin_loading(config, history);
@@ -31,7 +31,7 @@ pub(crate) fn load(store: &mut dyn Store, queue: i64, head: LogHead) -> Result<(
         let (n, wrote, has, sat) = (row.n, row.seq, row.scores.len(), live.history.width_at(row.seq));
         if has != sat {
             return Err(corrupt(format!(
-                "item {n} has {has} scores by entry {wrote}, and {sat} evaluators sat"
+                "item {n} has {has} scores at entry {wrote}, where the queue had {sat} evaluators"
             )));
         }
         let item = row.into_added(&live.history, head.seq + 1);
@@ -133,7 +133,7 @@ pub(crate) fn beginning(
         }
     }
     let first = store.events(queue, 0, 1, &history)?;
-    let first = first.first().ok_or_else(|| corrupt("the queue has no first entry"))?;
+    let first = first.first().ok_or_else(|| corrupt("the queue's log has no `create` entry"))?;
     Learner::new(first, known)
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn fold(
         let events = store.events(queue, learner.seq(), until, &history)?;
         if events.is_empty() {
             return Err(corrupt(format!(
-                "the log ends at entry {} and should go on to {until}",
+                "the log ends at entry {}, and should reach entry {until}",
                 learner.seq()
             )));
         }
@@ -173,11 +173,11 @@ pub(crate) fn checkpoint_of(learner: &Learner) -> Checkpoint {
 /// The learner in a checkpoint, if its hash is right.
 pub(crate) fn opened(checkpoint: &Checkpoint) -> Result<Learner, Error> {
     if Sha256::digest(&checkpoint.state).as_slice() != checkpoint.sha256 {
-        return Err(corrupt(format!("the checkpoint at entry {} is damaged: rebuild it", checkpoint.seq)));
+        return Err(corrupt(format!("the checkpoint at entry {} is damaged: run `jurybox server rebuild`", checkpoint.seq)));
     }
     let learner = Learner::from_bytes(&checkpoint.state)?;
     if (learner.seq(), learner.epoch()) != (checkpoint.seq, checkpoint.epoch) {
-        return Err(corrupt(format!("the checkpoint at entry {} is of another entry", checkpoint.seq)));
+        return Err(corrupt(format!("the checkpoint at entry {} belongs to another entry", checkpoint.seq)));
     }
     Ok(learner)
 }

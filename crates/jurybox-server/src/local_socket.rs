@@ -153,7 +153,7 @@ mod unix {
             text.push(b'\n');
             if text.len() as u64 > LONGEST {
                 return Err(broken(format_args!(
-                    "{} bytes are too many for one message: send less at once",
+                    "a message of {} bytes is too large: send less at once",
                     text.len()
                 )));
             }
@@ -172,7 +172,7 @@ mod unix {
             let mut from = (&mut self.from).take(longest + 1);
             from.read_until(b'\n', &mut text).map_err(late)?;
             if text.len() as u64 > longest {
-                return Err(broken(format_args!("a line of more than {longest} bytes")));
+                return Err(broken(format_args!("a message of more than {longest} bytes")));
             }
             if text.is_empty() { Ok(None) } else { serde_json::from_slice(&text).map(Some).map_err(broken) }
         }
@@ -182,7 +182,7 @@ mod unix {
     fn late(error: std::io::Error) -> Error {
         match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => broken(
-                "it does not answer: it is stopped, or has too much to do. What it was asked for may still happen; ask again with the same key",
+                "it does not answer: it is stopped or overloaded. The request may still be carried out; repeat it with the same idempotency key",
             ),
             _ => broken(error),
         }
@@ -288,7 +288,7 @@ impl RemoteQueue {
 
     pub(crate) fn ask<T: DeserializeOwned>(&mut self, asked: &SocketRequest) -> Result<T, Error> {
         self.line.send(asked)?;
-        let said: SocketReply = self.line.receive(unix::LONGEST)?.ok_or_else(|| broken("it has ended"))?;
+        let said: SocketReply = self.line.receive(unix::LONGEST)?.ok_or_else(|| broken("it has closed the connection"))?;
         serde_json::from_value(said.into_result()?).map_err(broken)
     }
 }
@@ -300,6 +300,6 @@ impl RemoteQueue {
     }
 
     pub(crate) fn ask<T: DeserializeOwned>(&mut self, _: &SocketRequest) -> Result<T, Error> {
-        Err(broken("there are no doors on this system"))
+        Err(broken("this system has no Unix sockets"))
     }
 }

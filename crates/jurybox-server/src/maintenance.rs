@@ -84,7 +84,7 @@ fn tables_agree(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
     let head = store.head(queue)?;
     let (history, _) = set_up(store, queue, head.seq)?;
     let first = store.events(queue, 0, 1, &history)?;
-    let mut folded = Replica::new(first.first().ok_or_else(|| corrupt("the queue has no first entry"))?)?;
+    let mut folded = Replica::new(first.first().ok_or_else(|| corrupt("the queue's log has no `create` entry"))?)?;
     while folded.live.seq < head.seq {
         for event in store.events(queue, folded.live.seq, head.seq, &history)? {
             folded.live.apply(&event)?;
@@ -135,7 +135,7 @@ pub fn log_times(place: impl Into<StoreLocation>, repair: bool, wait: Duration) 
 /// Writes a copy of a folder's database as of now, also while a server writes to it.
 pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     if to.exists() {
-        return Err(Error::Open(format!("{}: there is something already", to.display())));
+        return Err(Error::Open(format!("{}: this file exists already; choose another name", to.display())));
     }
     // Appended to the whole name, since copies may differ only in their extensions.
     let mut aside = to.to_path_buf().into_os_string();
@@ -147,7 +147,7 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     // Another process may have finished the copy meanwhile.
     if to.exists() {
         let _ = std::fs::remove_file(&aside);
-        return Err(Error::Open(format!("{}: there is something already", to.display())));
+        return Err(Error::Open(format!("{}: this file exists already; choose another name", to.display())));
     }
     clear_journals(&aside).map_err(io)?;
     let copied = from.copy_to(&aside).and_then(|()| std::fs::rename(&aside, to).map_err(io));
@@ -163,7 +163,7 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
 /// through.
 fn alone_with(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", file.display()));
-    let another = || Error::Open(format!("{}: another process makes this copy", to.display()));
+    let another = || Error::Open(format!("{}: another process is making this copy", to.display()));
     let there = || std::fs::symlink_metadata(file).ok();
     if there().is_some_and(|there| !is_its_own(&there)) {
         std::fs::remove_file(file).map_err(io)?;
@@ -216,7 +216,7 @@ pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Erro
     // Two restores would overwrite each other, and a server may still hold the folder.
     let lock = lock(folder, Duration::ZERO)?;
     if folder.join(FILE).exists() {
-        return Err(Error::Open(format!("{}: there is a desk already", folder.display())));
+        return Err(Error::Open(format!("{}: this folder has queues already; restore into another folder", folder.display())));
     }
     // Prepared in a subfolder: a killed restore must not leave a database with active webhooks.
     let aside = folder.join("restoring");
@@ -255,6 +255,6 @@ pub(crate) fn put_back(copy: &mut std::fs::File, folder: &Path, webhooks: bool) 
     if store.scrub()? {
         Ok(resting)
     } else {
-        Err(Error::Open(format!("{}: somebody reads it", file.display())))
+        Err(Error::Open(format!("{}: another process is reading it; try again", file.display())))
     }
 }

@@ -206,10 +206,10 @@ impl LogChunk {
     fn assemble(&mut self, log: LogRow, history: &EvaluatorHistory) -> Result<LogEvent, Error> {
         let LogRow { seq, at, actor, body, .. } = log;
         let all = |what: &str, found: usize, said: u64| {
-            let told = || corrupt(format!("entry {seq} speaks of {said} {what}, and there are {found}"));
+            let told = || corrupt(format!("entry {seq} has {said} {what}, and {found} are stored"));
             if found as u64 == said { Ok(()) } else { Err(told()) }
         };
-        let gone = |n: u64| corrupt(format!("entry {seq} is about item {n}, which is not there"));
+        let gone = |n: u64| corrupt(format!("entry {seq} mentions item {n}, which is not stored"));
         let body = match StoredBody::from_text(&body)? {
             StoredBody::Create { config, secret, .. } => Body::Create { config: *config, secret },
             StoredBody::Configure { config, decided } => {

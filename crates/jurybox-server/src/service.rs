@@ -128,7 +128,7 @@ pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let words = panic.downcast_ref::<String>().map(String::as_str);
         let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
-        words.unwrap_or("it did not say why").to_string()
+        words.unwrap_or("no reason given").to_string()
     })
 }
 
@@ -362,7 +362,7 @@ impl Queue {
         let sent = self.0.inbox.try_send(WriterMessage::Call(Box::new(call), Box::new(reply)));
         sent.map_err(|error| match error {
             std::sync::mpsc::TrySendError::Full(_) => {
-                Error::Busy("too many requests wait for this queue: come again".into())
+                Error::Busy("too many requests wait for this queue: try again later".into())
             }
             std::sync::mpsc::TrySendError::Disconnected(_) => self.closed(),
         })

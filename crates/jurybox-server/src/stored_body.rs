@@ -195,10 +195,10 @@ impl StoredBody {
 
     pub(crate) fn from_text(text: &str) -> Result<StoredBody, crate::Error> {
         let read: VersionedBody = serde_json::from_str(text)
-            .map_err(|error| crate::error::corrupt(format!("a body of the log: {error}: {text}")))?;
+            .map_err(|error| crate::error::corrupt(format!("the body of a log entry: {error}: {text}")))?;
         if read.v != VERSION {
             return Err(crate::Error::Open(format!(
-                "the log has bodies of version {}, this program reads version {VERSION}",
+                "the log has bodies of version {}, and this program reads version {VERSION}",
                 read.v
             )));
         }

@@ -47,7 +47,7 @@ impl VerdictScale {
         let usable = |end: f64| end.abs() <= UTMOST;
         if !usable(self.lowest) || !usable(self.highest) || self.lowest >= self.highest {
             return refuse(format!(
-                "from {} to {} is no scale: two numbers within ±1e100, the lowest first",
+                "from {} to {} is not a scale: give two numbers within ±1e100, the lowest first",
                 self.lowest, self.highest
             ));
         }
@@ -79,7 +79,7 @@ impl VerdictScale {
         }
         let label = label?;
         let worth = *self.labels.get(label)?;
-        (worth != reward).then(|| format!("label `{label}` is worth {worth}, and the reward says {reward}"))
+        (worth != reward).then(|| format!("label `{label}` has the reward {worth}, and the verdict says {reward}"))
     }
 }
 
@@ -91,12 +91,12 @@ pub(crate) fn worth(
 ) -> Result<f64, String> {
     let reward = match (reward, label) {
         (Some(reward), _) => reward,
-        (None, None) => return Err("it says neither a reward nor a label".into()),
+        (None, None) => return Err("it has neither a reward nor a label".into()),
         (None, Some(label)) => {
             let known = scale.and_then(|scale| scale.labels.get(label));
             *known.ok_or_else(|| match scale.filter(|scale| !scale.labels.is_empty()) {
                 Some(scale) => format!("label `{label}` is not on the queue's scale, {scale}"),
-                None => format!("the queue does not say what label `{label}` is worth: send a reward, or name it in `reward.labels` of the queue"),
+                None => format!("the queue has no reward for label `{label}`: send a reward, or add the label to `reward.labels` of the queue"),
             })?
         }
     };
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(worth(Some(&scale), Some("a word of my own"), Some(0.5)), Ok(0.5));
         assert_eq!(worth(None, None, Some(7.0)), Ok(7.0));
         for (label, reward, why) in [
-            (Some("harmful"), Some(0.0), "is worth 1, and the reward says 0"),
+            (Some("harmful"), Some(0.0), "has the reward 1, and the verdict says 0"),
             (Some("other"), None, "from 0 to 1 (fine = 0, harmful = 1)"),
             (None, Some(2.0), "reward 2 is not on the queue's scale, from 0 to 1"),
             (None, None, "neither a reward nor a label"),
@@ -135,7 +135,7 @@ mod tests {
             let refused = worth(Some(&scale), label, reward).unwrap_err();
             assert!(refused.contains(why), "{refused}");
         }
-        assert!(worth(None, Some("harmful"), None).unwrap_err().contains("does not say"));
+        assert!(worth(None, Some("harmful"), None).unwrap_err().contains("has no reward"));
     }
 
     #[test]

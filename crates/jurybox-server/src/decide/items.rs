@@ -22,7 +22,7 @@ impl Decider<'_> {
         let (bytes, most) = (payload.map_or(0, str::len), self.live.config.max_payload);
         (bytes > most as usize).then(|| {
             format!(
-                "its payload has {bytes} bytes, more than {most}: keep large content elsewhere and send a link, or raise `max_payload` of the queue"
+                "its payload has {bytes} bytes, more than {most}: store large content elsewhere and send a link, or raise the queue's `max_payload`"
             )
         })
     }
@@ -30,7 +30,7 @@ impl Decider<'_> {
     pub(super) fn items(&self, items: &[NewItem]) -> Result<Decision, Error> {
         if items.len() > MOST_AT_ONCE {
             return Err(Error::Refused(format!(
-                "{} items at once, more than {MOST_AT_ONCE}: send them in parts",
+                "{} items at once, more than {MOST_AT_ONCE}: send fewer at once",
                 items.len()
             )));
         }
@@ -161,7 +161,7 @@ impl Decider<'_> {
         match jurybox::Scores::new(&row, row.len()) {
             Ok(_) => Ok((row, removed)),
             Err(jurybox::Error::Score { evaluator, value, .. }) => Err(format!(
-                "evaluator `{}`: score {value:e} is not usable; a score is a number within ±1e100, or null where it is missing",
+                "evaluator `{}`: score {value:e} is not usable; a score is a number within ±1e100, or null if it is missing",
                 evaluators.names().nth(evaluator.column).unwrap_or_default()
             )),
             Err(error) => Err(error.to_string()),

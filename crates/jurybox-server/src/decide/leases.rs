@@ -18,11 +18,11 @@ impl Decider<'_> {
         // A reviewer who could ask for golden items would know that their answer is known.
         if filter.0.contains_key(GOLDEN) {
             return Err(Error::Refused(format!(
-                "tags: nobody can claim by `{GOLDEN}`: reviewers are not to know which items those are"
+                "tags: claims cannot filter by `{GOLDEN}`, because reviewers must not know which items are golden"
             )));
         }
         if config.mode == QueueMode::Paused {
-            return Err(Error::Conflict("the queue is paused: nothing is given out".into()));
+            return Err(Error::Conflict("the queue is paused: no items can be claimed".into()));
         }
         let ranking =
             self.live.ranking.as_ref().ok_or_else(|| Error::Conflict("the queue is not ranked yet".into()))?;
@@ -120,7 +120,7 @@ impl Decider<'_> {
         let leases = self.held(reviewer, &[item.to_string()]);
         if leases.is_empty() {
             return Err(Error::Conflict(format!(
-                "`{reviewer}` does not hold `{item}`: only what one holds can be skipped"
+                "`{reviewer}` does not hold `{item}`: only items that one holds can be skipped"
             )));
         }
         let body = Body::Release { reviewer: reviewer.into(), leases, skip: Some(reason.into()) };

@@ -65,7 +65,7 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<(), String> {
 /// Checks the actor and the idempotency key of a call.
 pub(crate) fn check_call(call: &Call) -> Result<(), Error> {
     if !call.actor.is_empty() {
-        check_name("the name of who asks", &call.actor).map_err(Error::Refused)?;
+        check_name("the actor's name", &call.actor).map_err(Error::Refused)?;
     }
     let key = call.idempotency.as_deref().map_or(Ok(()), |key| check_name("the idempotency key", key));
     key.map_err(Error::Refused)
@@ -102,7 +102,7 @@ impl Decider<'_> {
             let old = self.live.config.evaluators.position(&new.name);
             if old.is_some_and(|at| self.live.config.evaluators.as_slice()[at].direction != new.direction) {
                 return Err(Error::Refused(format!(
-                    "evaluator `{}` cannot change its direction; remove it first, then add it anew",
+                    "evaluator `{}` cannot change its direction; remove it, then add it again",
                     new.name
                 )));
             }
@@ -115,7 +115,7 @@ impl Decider<'_> {
             };
             if let Some(wrong) = self.facts.rewards().iter().find_map(wrong) {
                 return Err(Error::Conflict(format!(
-                    "a verdict that stands does not fit the new scale: {wrong}"
+                    "a verdict of the queue does not fit the new scale: {wrong}"
                 )));
             }
         }

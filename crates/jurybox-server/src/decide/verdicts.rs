@@ -17,7 +17,7 @@ enum VerdictFate {
 }
 
 fn id_taken(id: &str) -> String {
-    format!("the id `{id}` is that of another verdict")
+    format!("the id `{id}` belongs to another verdict")
 }
 
 /// Whether an id has the form given to the ids of undone verdicts, which frees the original id.
@@ -65,7 +65,7 @@ impl Decider<'_> {
     /// The outcome of a verdict on an item that has another one in the same request.
     fn same_item(&self, verdict: &NewVerdict) -> Result<VerdictFate, String> {
         self.fate_of_known(verdict).unwrap_or_else(|| {
-            Err("another verdict on this item is in the same request: send it in one of its own".into())
+            Err("the request has another verdict on this item: send this one in a request of its own".into())
         })
     }
 
@@ -84,11 +84,11 @@ impl Decider<'_> {
     fn fate(&self, verdict: &NewVerdict) -> Result<VerdictFate, String> {
         check_name("the id", &verdict.id)?;
         if verdict.id.starts_with("erased//") {
-            return Err("an id that begins with `erased//` is that of a verdict whose item was erased".into());
+            return Err("ids that begin with `erased//` are reserved for verdicts on erased items".into());
         }
         if is_taken_back(&verdict.id) {
             return Err(
-                "an id that ends with `(taken back by`, a number and `)` is that of a verdict that was taken back".into(),
+                "ids that end with `(taken back by`, a number and `)` are reserved for undone verdicts".into(),
             );
         }
         check_name("the reviewer's name", &verdict.reviewer)?;
@@ -107,7 +107,7 @@ impl Decider<'_> {
         if scale.is_none() && !self.live.has_seen(reward) {
             let (lowest, highest) = self.live.seen_rewards.unwrap_or(verdict_scale::UNSAID);
             return Err(format!(
-                "reward {reward:?} is not from {lowest} to {highest}, which this queue takes as long as it does not say what rewards lie within: set its `reward` (`desk set --reward-scale`) first"
+                "reward {reward:?} is not from {lowest} to {highest}, the range of a queue without a reward scale: set the queue's `reward` first (`jurybox queue set --reward-scale`)"
             ));
         }
         let verdict = &NewVerdict { reward, by_label: false, ..verdict.clone() };
@@ -119,7 +119,7 @@ impl Decider<'_> {
             (VerdictSource::Appeal, None) => self.appeal(verdict, n)?,
             (VerdictSource::Reviewer, None) => self.review(verdict, n)?,
             (VerdictSource::Reviewer, Some(earlier)) => self.revision(verdict, n, earlier)?,
-            (_, Some(_)) => return Err("only a reviewer's verdict can be revised; appeal against it".into()),
+            (_, Some(_)) => return Err("only reviewers' verdicts can be revised; send an appeal instead".into()),
         };
         Ok(VerdictFate::Accepted(Box::new(given)))
     }
@@ -156,18 +156,18 @@ impl Decider<'_> {
 
     fn automatic(&self, verdict: &NewVerdict, n: u64) -> Result<GivenVerdict, String> {
         if !self.live.is_open(n) {
-            return Err("it is closed".into());
+            return Err("the item is closed".into());
         }
         Ok(GivenVerdict { slot: AUTOMATIC, decides: Some(verdict.reward), claim: None, ..self.on(verdict, n) })
     }
 
     fn appeal(&self, verdict: &NewVerdict, n: u64) -> Result<GivenVerdict, String> {
         if self.live.is_open(n) {
-            return Err("it is still open: an appeal is against what was decided".into());
+            return Err("the item is still open, and only decided items can be appealed".into());
         }
         let standing = self.facts.standing(n);
         if standing.is_empty() {
-            return Err("nothing was decided about it that one could appeal against".into());
+            return Err("the item has no verdict to appeal against".into());
         }
         let supersedes = standing.iter().find(|row| row.slot == APPEAL).map(|row| row.which);
         Ok(GivenVerdict {
@@ -184,14 +184,14 @@ impl Decider<'_> {
         let live = self.live;
         let own = |id: Option<&VerdictRow>| match id {
             Some(row) => {
-                format!("`{}` has given the verdict `{}` on it; revise that", verdict.reviewer, row.id)
+                format!("`{}` has already given the verdict `{}` on it: revise that one", verdict.reviewer, row.id)
             }
-            None => format!("`{}` has given a verdict on it; revise that", verdict.reviewer),
+            None => format!("`{}` has already given a verdict on it: revise that one", verdict.reviewer),
         };
         if !live.is_open(n) {
             let mine =
                 self.facts.standing(n).iter().find(|row| row.reviewer == verdict.reviewer && row.slot >= 0);
-            return Err(mine.map_or_else(|| "it is closed".into(), |row| own(Some(row))));
+            return Err(mine.map_or_else(|| "the item is closed".into(), |row| own(Some(row))));
         }
         let none = ItemReviews::default();
         let work = live.work(n).unwrap_or(&none);
@@ -205,7 +205,7 @@ impl Decider<'_> {
             && held.is_none()
             && lease.is_none_or(|lease| lease.claim != token)
         {
-            return Err(format!("token {token} is of no claim by which `{}` had it", verdict.reviewer));
+            return Err(format!("token {token} does not belong to a claim of this item by `{}`", verdict.reviewer));
         }
         let (slot, claim, (probability, explored)) = match lease {
             Some(lease) => (lease.slot, Some(lease.claim), (lease.probability, lease.explored)),
@@ -213,7 +213,7 @@ impl Decider<'_> {
             // have the item.
             None => match work.free_slot(quorum) {
                 Some(slot) => (slot, verdict.token, held.unwrap_or((1.0, false))),
-                None => return Err("it is in the hands of another reviewer".into()),
+                None => return Err("another reviewer has the item".into()),
             },
         };
         let mut after = work.clone();
@@ -234,7 +234,7 @@ impl Decider<'_> {
             return Err(format!("`{earlier}` is not a verdict of `{}` on this item", verdict.reviewer));
         }
         if old.superseded_by.is_some() {
-            return Err(format!("`{earlier}` does not stand any more"));
+            return Err(format!("`{earlier}` was already revised or undone"));
         }
         let (open, undecided) = (self.live.is_open(n), self.is_undecided(n));
         let decides = if open || undecided {
@@ -284,23 +284,23 @@ impl Decider<'_> {
             return conflict(format!("`{id}` is not a verdict of `{reviewer}`"));
         }
         if row.superseded_by.is_some() || row.supersedes.is_some() {
-            return conflict(format!("`{id}` was revised: revise it again"));
+            return conflict(format!("`{id}` was revised and cannot be undone: revise it again"));
         }
         if row.stands_from <= self.at || row.which.seq < self.live.clock_set {
-            return conflict(format!("`{id}` was given too long ago to be taken back: revise it"));
+            return conflict(format!("`{id}` was given too long ago to be undone: revise it"));
         }
         let live = self.live;
         let open = live.is_open(row.n);
         let Some(item) = self.facts.closed(row.n) else {
-            return conflict(format!("the item of `{id}` is not there any more"));
+            return conflict(format!("the item of `{id}` was erased"));
         };
         if !open && (item.closed != Some(row.which.seq) || item.scores.is_empty()) {
             return conflict(format!(
-                "the item of `{id}` was decided with the verdicts of others: revise it"
+                "the item of `{id}` was decided together with other verdicts: revise `{id}` instead"
             ));
         }
         if self.facts.standing(row.n).iter().any(|other| other.slot < 0) {
-            return conflict(format!("the item of `{id}` was decided by an appeal since: it stays so"));
+            return conflict(format!("the item of `{id}` was decided by an appeal, which stands"));
         }
         let arrived = item.arrived;
         let item = if open {

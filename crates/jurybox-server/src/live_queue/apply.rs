@@ -31,7 +31,7 @@ impl LiveQueue {
         (self.seq, self.at) = (event.seq, event.at);
         self.expire(if sets_clock { i64::MAX } else { event.at });
         match &event.body {
-            Body::Create { .. } => return Err(corrupt("a queue was made twice")),
+            Body::Create { .. } => return Err(corrupt("the queue was created twice")),
             Body::Configure { config, decided } => {
                 self.configure(event.seq, config)?;
                 for item in decided {
@@ -108,7 +108,7 @@ impl LiveQueue {
     fn take_items(&mut self, added: &[AddedItem], rescored: &[RescoredItem], at: i64) -> Result<(), Error> {
         for item in added {
             if item.n != self.next {
-                return Err(corrupt(format!("item {} came in as number {}", item.n, self.next)));
+                return Err(corrupt(format!("item {} was added as number {}", item.n, self.next)));
             }
             self.next += 1;
             if item.scores.is_empty() {
@@ -182,7 +182,7 @@ impl LiveQueue {
     fn lease(&mut self, n: u64, lease: Lease) -> Result<(), Error> {
         let taken = |work: &ItemReviews| work.leases.iter().any(|other| other.slot == lease.slot);
         if !self.is_open(n) || self.work(n).is_some_and(taken) {
-            return Err(corrupt(format!("item {n}, review {} was given out twice", lease.slot)));
+            return Err(corrupt(format!("item {n}, review {} has two leases", lease.slot)));
         }
         self.change(n, |work| {
             // Nearly every item has one lease at most, and `push` alone would allocate room for

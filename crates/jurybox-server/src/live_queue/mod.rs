@@ -95,7 +95,7 @@ impl LiveQueue {
     /// The state after the first entry, which must create the queue.
     pub(crate) fn new(first: &LogEvent) -> Result<Self, Error> {
         let Body::Create { config, secret } = &first.body else {
-            return Err(corrupt("the log does not begin with the making of the queue"));
+            return Err(corrupt("the log does not begin with the creation of the queue"));
         };
         Ok(LiveQueue {
             seq: first.seq,

@@ -124,7 +124,7 @@ fn tls(root: Option<&str>) -> Result<MakeRustlsConnect, Error> {
         None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
         Some(path) => {
             let refuse =
-                |error: &dyn std::fmt::Display| Error::Open(format!("{path}: no root certificate: {error}"));
+                |error: &dyn std::fmt::Display| Error::Open(format!("{path}: not a root certificate: {error}"));
             for certificate in CertificateDer::pem_file_iter(path).map_err(|error| refuse(&error))? {
                 let certificate = certificate.map_err(|error| refuse(&error))?;
                 roots.add(certificate).map_err(|error| refuse(&error))?;

@@ -91,7 +91,7 @@ impl PgConnection {
             };
             match tokio::time::timeout(Duration::from_secs(20), joined).await {
                 Ok(client) => client.map_err(PgFailure::from),
-                Err(_) => Err(PgFailure::lost("nothing came back for 20 seconds")),
+                Err(_) => Err(PgFailure::lost("no answer for 20 seconds")),
             }
         })?;
         Ok(PgConnection { runtime: Some(runtime), client: Arc::new(client), dead: false })
@@ -140,7 +140,7 @@ impl PgConnection {
             return answer.map_err(PgFailure::from);
         }
         self.dead = true;
-        Err(PgFailure::lost(format!("nothing came back for {} seconds", limit.as_secs())))
+        Err(PgFailure::lost(format!("no answer for {} seconds", limit.as_secs())))
     }
 }
 

@@ -44,13 +44,13 @@ impl QueueWriter {
     ) -> Result<T, Error> {
         let refuse = |since: Instant, why: &str| {
             let so_long = since.elapsed().as_secs();
-            Error::Database(format!("it has been away for {so_long} seconds, and nothing was changed: {why}"))
+            Error::Database(format!("it has been unreachable for {so_long} seconds, and nothing was changed: {why}"))
         };
         if let Some((since, tried)) = self.away
             && since.elapsed() > patience
             && tried.elapsed() < RETRY
         {
-            return Err(refuse(since, "it is tried twice a second"));
+            return Err(refuse(since, "the next attempt is within half a second"));
         }
         let mut answer = ask(self.store.as_mut(), self.queue);
         let since = self.away.map_or_else(Instant::now, |(since, _)| since);
@@ -87,7 +87,7 @@ impl QueueWriter {
         let live = &mut self.replica.live;
         if head.seq < live.seq {
             return Err(corrupt(format!(
-                "the log ends at entry {}, and entry {} has been seen: was an older copy put in its place?",
+                "the log ends at entry {}, but entry {} was read before: was an older copy restored?",
                 head.seq, live.seq
             )));
         }

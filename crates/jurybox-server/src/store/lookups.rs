@@ -75,7 +75,7 @@ pub(crate) fn next_rows(table: &str, key: &str) -> String {
 
 /// The error for deleting a queue that was written to meanwhile.
 pub(crate) fn written_meanwhile() -> Error {
-    Error::Conflict("it was written to meanwhile, and is not deleted: once more".into())
+    Error::Conflict("the queue was written to meanwhile and is not deleted; try again".into())
 }
 
 /// Queries of the server beyond deciding.
@@ -269,7 +269,7 @@ impl Lookups for Sqlite {
 
     fn sealed_from(&mut self, queue: i64) -> Result<u64, Error> {
         let sealed = self.rows(SEALED_FROM, [queue], |row| get(row, 0))?.pop();
-        sealed.ok_or_else(|| corrupt("the queue is not there"))
+        sealed.ok_or_else(|| corrupt("the queue's row is missing"))
     }
 
     fn plain_rows(

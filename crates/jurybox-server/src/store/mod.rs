@@ -295,5 +295,5 @@ pub(crate) fn set_up(store: &mut dyn Store, queue: i64, until: u64) -> Result<(E
             }
         }
     }
-    set_up.ok_or_else(|| corrupt("the queue has no first entry"))
+    set_up.ok_or_else(|| corrupt("the queue's log has no `create` entry"))
 }

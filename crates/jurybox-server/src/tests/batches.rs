@@ -1,4 +1,5 @@
-//! Calls of one transaction that get in each other's way: ids and keys that come twice, and one that the database does not take.
+//! Tests of calls in one transaction that affect each other: repeated ids and keys, and rows that
+//! the database refuses.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -52,8 +53,8 @@ fn an_id_on_two_items_of_a_request_is_the_first_ones(kind: Kind) {
     };
     let (accepted, repeated, rejected) = give(&mut life, twice());
     assert_eq!((accepted, repeated, rejected.len()), (1, 1, 1));
-    assert_eq!(rejected[0].why, "the id `v` is that of another verdict");
-    // In requests of their own it is the same, also where they are answered together.
+    assert_eq!(rejected[0].why, "the id `v` belongs to another verdict");
+    // The outcome is the same in separate requests, even within one transaction.
     let call = |item: &str| Call::new("test", Request::Verdicts(vec![verdict("w", item, "ann", 1.0)]));
     let answers = life.writer.answer(&[call("x3"), call("x4"), claim("bob")]);
     assert!(matches!(&answers[0], Ok(Answer::Verdicts { accepted: 1, .. })), "{answers:?}");
@@ -67,7 +68,7 @@ fn an_id_on_two_items_of_a_request_is_the_first_ones(kind: Kind) {
 
 fn what_the_tables_do_not_take_fails_alone(kind: Kind) {
     let mut life = plain(kind);
-    // Somebody has the best item by the tables, and nobody by the log.
+    // The tables say that the best item is leased, and the log says that it is free.
     life.home.change("INSERT INTO leases(queue, item, slot, claim, reviewer, until, probability, explored) VALUES (1, 20, 0, 1, 'eve', 9000000000000000, 1.0, 0)");
     let items = || Call::new("test", Request::Items(vec![item("new", 0)]));
     let given = Call::new("test", Request::Verdicts(vec![verdict("v", "x1", "ann", 1.0)]));
@@ -104,7 +105,8 @@ fn a_key_that_comes_twice_is_that_of_the_call_that_did_something(kind: Kind) {
     assert_sound(&life);
 }
 
-/// Parts that are alike, of requests that are not, in one transaction and one after the other.
+/// A key stands for the whole request: equal parts of different requests share it, in one
+/// transaction and in several.
 fn a_key_stands_for_all_of_what_was_asked_with_it(kind: Kind) {
     for together in [true, false] {
         let mut life = plain(kind);
@@ -132,7 +134,7 @@ fn a_key_stands_for_what_was_asked_though_nothing_came_of_it(kind: Kind) {
         Answer::Verdicts { accepted, rejected, .. } => (accepted, rejected.len()),
         other => panic!("{other:?}"),
     };
-    // Somebody's time runs out, which is for the next entry to say.
+    // A lease has ended, which the next entry will record.
     life.writer.answer(&[claim("bob")]).remove(0).unwrap();
     life.pass(31);
     let answers = life.writer.answer(&[call("v", "late"), call("w", "x1")]);
@@ -142,7 +144,7 @@ fn a_key_stands_for_what_was_asked_though_nothing_came_of_it(kind: Kind) {
     assert!(matches!(life.writer.answer(&[call("w", "x1")]).remove(0), Err(Error::KeyReused { .. })));
     assert_eq!(life.writer.replica.live.seq, head, "nothing came of all that");
     assert_sound(&life);
-    // The same may still come to something, and is then remembered.
+    // The same request can succeed later, and is then remembered.
     life.ask(Request::Items(vec![item("late", 1)])).unwrap();
     assert_eq!(accepted(life.writer.answer(&[call("v", "late")]).remove(0)), (1, 0));
     assert_eq!(accepted(life.writer.answer(&[call("v", "late")]).remove(0)), (1, 0));
@@ -157,7 +159,7 @@ fn a_verdict_after_a_refused_one_on_its_item_counts(kind: Kind) {
     let (accepted, _, rejected) = give(&mut life, vec![wrong, right, verdict("v3", "x1", "bob", 1.0)]);
     assert_eq!((accepted, rejected.len()), (1, 2), "{rejected:?}");
     assert!(rejected[0].why.contains("token 9999"), "{rejected:?}");
-    assert!(rejected[1].why.contains("in the same request"), "{rejected:?}");
+    assert!(rejected[1].why.contains("another verdict on this item"), "{rejected:?}");
     assert_sound(&life);
 }
 
@@ -169,7 +171,7 @@ fn no_id_stands_in_the_way_of_taking_a_verdict_back(kind: Kind) {
     let (accepted, _, rejected) =
         give(&mut life, vec![verdict(&names[0], "x2", "eve", 1.0), verdict(&names[1], "x3", "eve", 1.0)]);
     assert_eq!((accepted, rejected.len()), (1, 1), "{rejected:?}");
-    assert!(rejected[0].why.contains("taken back"), "{rejected:?}");
+    assert!(rejected[0].why.contains("undone"), "{rejected:?}");
     life.ask(Request::Undo { reviewer: "ann".into(), verdict: "good".into() }).unwrap();
     assert_sound(&life);
 }

@@ -1,4 +1,5 @@
-//! "A copy is good when `verify` says so": every cell, row and page that is changed is found, but for those that are named here.
+//! Tests that `verify` finds every changed cell, row and page of the records, except those listed
+//! here.
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -14,22 +15,23 @@ on_both!(
     a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same,
 );
 
-/// What no entry speaks of, and so cannot be proved: tables, or columns of them.
+/// Tables and columns that no entry covers, so that changes in them cannot be found.
 const NOT_FOUND: &[(&str, &str)] = &[
-    // Answers to requests that are asked again, for a day.
+    // Remembered answers, for a day.
     ("idempotency", "*"),
     ("api_keys", "*"),
     ("webhooks", "*"),
-    // Numbers are never given twice: this is the last.
+    // The last number of a table, so that numbers are never reused.
     ("sqlite_sequence", "*"),
-    // Queues that are gone, and whose rows are being deleted.
+    // Queues that were deleted and whose rows are still being deleted.
     ("deleted_queues", "*"),
     ("queues", "name"),
-    // From which entry on seals are owed is proved by the seals.
+    // Implied by the entries' seals.
     ("queues", "sealed"),
-    // Which node wrote an entry in which of its transactions.
+    // The random number of the transaction that wrote an entry.
     ("log", "batch"),
-    // Without a checkpoint the log is folded; one at another entry is the same where nothing was learnt between.
+    // Without a checkpoint the log is folded. Another epoch makes no difference if nothing was
+    // learnt.
     ("checkpoints", "epoch"),
     ("checkpoints", "a row"),
     ("checkpoints", "seq"),
@@ -50,7 +52,7 @@ fn item(n: u64) -> NewItem {
     }
 }
 
-/// A queue that has something in every table of its own.
+/// A queue with rows in every table.
 fn filled(kind: Kind, payload_days: Option<u32>) -> Life {
     let policy = "average".parse().unwrap();
     let settings = Config { policy, random_check_rate: 0.3, undo_seconds: 30, payload_days, ..config() };
@@ -67,7 +69,7 @@ fn filled(kind: Kind, payload_days: Option<u32>) -> Life {
     });
     life.ask(Request::Verdicts(given.collect())).unwrap();
     life.ask(Request::Undo { reviewer: "ann".into(), verdict: "v4".into() }).unwrap();
-    // Nobody holds an item while ann judges: a random check could be one of hers.
+    // Nobody else holds an item while ann judges: a random check could be one of hers.
     life.ask(claim("bob")).unwrap();
     life.ask(claim("cid")).unwrap();
     let skip = Request::Skip { reviewer: "ann".into(), item: "x4".into(), reason: "cannot read it".into() };
@@ -85,7 +87,7 @@ fn is_found(home: &Home) -> bool {
     !prove(&home.place, &VerifyFrom::Beginning).is_ok_and(|proof| proof.ok)
 }
 
-/// A cell with something else in it.
+/// Another value of the same kind.
 fn other(value: &Value) -> Value {
     match value {
         Value::Null => Value::Null,
@@ -111,7 +113,7 @@ fn other(value: &Value) -> Value {
     }
 }
 
-/// The tables with their columns, and those of the key, in order.
+/// The tables with their columns and the columns of their primary keys.
 fn tables(db: &Connection) -> Vec<(String, Vec<String>, Vec<String>)> {
     let names = |words: &str| -> Vec<String> {
         let mut statement = db.prepare(words).unwrap();
@@ -168,7 +170,7 @@ fn every_cell_and_every_row_that_is_changed_is_found() {
                 key.iter().zip(2..).map(|(name, at)| format!("{name} = ?{at}")).collect();
             let words = format!("UPDATE {table} SET {column} = ?1 WHERE {}", place.join(" AND "));
             let db = Connection::open(copy.folder().join(FILE)).unwrap();
-            // What the tables do not take cannot be there.
+            // A change that the table's constraints refuse cannot occur.
             let Ok(changed) = db.execute(&words, rusqlite::params_from_iter(&cells)) else { continue };
             assert_eq!(changed, 1, "{table}.{column}");
             drop(db);
@@ -181,7 +183,7 @@ fn every_cell_and_every_row_that_is_changed_is_found() {
     assert!(tried > 80 && missed.is_empty(), "{} of {tried} were not found: {missed:?}", missed.len());
 }
 
-/// All that a reader could be told of, in order; none where it cannot be read.
+/// Everything that a reader can see, in order; none if the database cannot be read.
 fn told(home: &Home) -> Option<Vec<String>> {
     let db = Connection::open(home.folder().join(FILE)).ok()?;
     let mut all = Vec::new();
@@ -246,7 +248,7 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     let begun = || {
         let mut life = filled(kind, Some(1));
         sound(&life.home);
-        // A payload that comes again, otherwise.
+        // An item is sent again with another payload.
         let payload = Some(serde_json::json!({ "text": "something else" }).into());
         life.ask(Request::Items(vec![NewItem { payload, ..item(60) }])).unwrap();
         sound(&life.home);
@@ -283,7 +285,7 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
         assert!(copy.change(lie) > 0, "{lie}");
         found(&copy, words);
     }
-    // Of what an earlier program wrote it is said that nothing is proved.
+    // For rows of earlier programs, it is reported that nothing is proved.
     let copy = home.copy();
     copy.change("UPDATE queues SET sealed = head + 1");
     copy.change(
@@ -296,7 +298,7 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     let mut life = begun();
     life.pass(2 * 86_400);
     life.ask(Request::Items(vec![item(200)])).unwrap();
-    // What has expired goes when the log has gone on from there for more than an hour.
+    // Expired rows are deleted once the log has gone on for more than an hour.
     life.pass(3_700);
     life.ask(Request::Items(vec![item(201)])).unwrap();
     life.writer.tidy().unwrap();
@@ -317,11 +319,11 @@ fn a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same(kind: Kind
         let claim = Request::Claim { reviewer: who.into(), k: Some(2), filter: Filter::default() };
         life.ask(claim).unwrap();
     }
-    // The reason of a skip goes, and the log is the same.
+    // Erasing the reason of a skip does not change the log.
     life.ask(Request::Erase { items: vec!["x4".into()] }).unwrap();
     let Life { writer, home, .. } = life;
     drop(writer);
-    // As it is written down and read again.
+    // Written to a file and read again.
     let text = serde_json::to_string(&first).unwrap();
     let since = VerifyFrom::Report(serde_json::from_str(&text).unwrap());
     let next = prove(&home.place, &since).unwrap();
@@ -333,12 +335,12 @@ fn a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same(kind: Kind
         (not_checked, exact + unprovable)
     };
     assert_eq!(tried(prove(&home.place, &entry).unwrap()), (claims, 2));
-    // What was proved is not what is there now.
+    // The records are not those of the earlier proof any more.
     let copy = home.copy();
     copy.change("UPDATE log SET actor = 'eve' WHERE seq = 2");
     let other = prove(&copy.place, &since).unwrap();
     assert!(other.queues[0].problems[0].contains("is not what it was when it was proved"), "{other:#?}");
-    // Claims that nobody has tried are tried.
+    // Claims that no earlier proof has checked are checked.
     let mut not_checked = first.clone();
     not_checked.queues[0].not_checked = 1;
     let all = prove(&home.place, &VerifyFrom::Report(Box::new(not_checked))).unwrap();

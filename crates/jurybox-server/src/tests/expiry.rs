@@ -1,4 +1,5 @@
-//! What time and others do while nobody asks: leases that run out, and a file that is deleted.
+//! Tests of changes while nobody sends requests: leases that end, and a database file that is
+//! deleted.
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::{Life, config};
@@ -43,7 +44,7 @@ fn nothing_is_taken_in_once_the_file_is_deleted() {
     assert!(matches!(asked, Err(Error::FileGone)), "{asked:?}");
     assert!(matches!(service.names(), Err(Error::FileGone)), "and whoever asks whether it is ready is told");
     assert!(!file.exists(), "no empty one is put in its place");
-    // Another in its place is not the one that was.
+    // A new file in its place is another file.
     std::fs::write(&file, "").unwrap();
     assert!(matches!(service.names(), Err(Error::FileGone)));
 }

@@ -1,4 +1,5 @@
-//! Where a test's queue lives: a folder, or a database of its own on the PostgreSQL that `DATABASE_URL` names. Gone afterwards.
+//! The place of a test's queue: a folder, or an own database on the PostgreSQL of `DATABASE_URL`.
+//! It is deleted afterwards.
 
 use crate::StoreLocation;
 use crate::pg_connection::{Address, PgConnection};
@@ -6,14 +7,14 @@ use crate::store::sqlite::FILE;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Which database.
+/// The kind of database.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Sqlite,
     Postgres,
 }
 
-/// Runs each of these functions as a test on both databases. Those on PostgreSQL need one, and `scripts/postgres run` gives it.
+/// Runs each function as a test on both databases. PostgreSQL tests need `scripts/postgres run`.
 macro_rules! on_both {
     ($($name:ident),* $(,)?) => {
         mod sqlite {
@@ -43,14 +44,14 @@ fn server() -> String {
     std::env::var("DATABASE_URL").expect("DATABASE_URL: run this by scripts/postgres run")
 }
 
-/// Says something to a PostgreSQL, and how many rows it changed.
+/// Runs a statement on PostgreSQL and returns the number of rows changed.
 pub(crate) fn tell(url: &str, words: &str) -> u64 {
     let mut line = PgConnection::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
     line.wait(Duration::from_mins(1), async |client| client.execute(words, &[]).await)
         .unwrap_or_else(|failure| panic!("{words}: {}", failure.what))
 }
 
-/// The first cell of what a PostgreSQL answers.
+/// The first cell of a PostgreSQL query's result.
 pub(crate) fn asked(url: &str, words: &str) -> String {
     let mut line = PgConnection::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
     let row = line.wait(Duration::from_mins(1), async |client| client.query_one(words, &[]).await);
@@ -89,7 +90,7 @@ impl Home {
         url
     }
 
-    /// Changes something behind everybody's back: how many rows.
+    /// Changes rows without the program's knowledge, and returns how many.
     pub(crate) fn change(&self, words: &str) -> u64 {
         match &self.place {
             StoreLocation::Folder(folder) => {
@@ -102,7 +103,7 @@ impl Home {
         }
     }
 
-    /// The same again, elsewhere. Nobody may be writing.
+    /// A copy of the database. Nobody may be writing meanwhile.
     pub(crate) fn copy(&self) -> Home {
         match &self.database {
             None => {

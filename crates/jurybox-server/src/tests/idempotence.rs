@@ -1,4 +1,4 @@
-//! What comes again changes nothing; and whoever looks does not keep others waiting.
+//! Tests that repeated requests change nothing, and that reads do not delay claims.
 
 use super::fixture::{Home, Kind, on_both};
 use crate::{Answer, Call, Config, NewItem, Queue, Request, Service};
@@ -23,7 +23,7 @@ fn item(id: &str, score: f64, payload: Option<crate::Json>) -> NewItem {
     NewItem { id: id.into(), scores: [("a".to_string(), Some(score))].into(), payload, ..NewItem::default() }
 }
 
-/// How many were new, changed, and as they were; and the last entry of the log.
+/// The numbers of new, updated and unchanged items, and the last log entry.
 fn sent(queue: &Queue, items: Vec<NewItem>) -> (u64, u64, u64, u64) {
     let answer = queue.ask(Call::new("intake", Request::Items(items))).unwrap();
     let Answer::Items { accepted, updated, unchanged, .. } = answer else { panic!("{answer:?}") };
@@ -38,11 +38,11 @@ fn an_item_that_comes_again_is_no_entry(kind: Kind) {
     assert_eq!(sent(&queue, vec![item("x", 0.5, told("one"))]), (0, 0, 1, 2));
     assert_eq!(sent(&queue, vec![item("x", 0.5, None)]), (0, 0, 1, 2));
     assert_eq!(sent(&queue, vec![item("x", 0.5, told("two"))]), (0, 1, 0, 3));
-    // Within one request as well: there and back is two changes.
+    // Also within one request, where a change back and forth counts as two.
     let (one, two) = (item("x", 0.5, told("one")), item("x", 0.5, told("two")));
     assert_eq!(sent(&queue, vec![two.clone(), one, two]), (0, 2, 1, 4));
     assert_eq!(queue.explain_item("x").unwrap().unwrap().payload, told("two"));
-    // Fields stay in the order in which they first came; in another order they are the same.
+    // Fields keep their first order; another order of the same fields is no change.
     let ordered = |text: &str| Some(serde_json::from_str(text).unwrap());
     assert_eq!(sent(&queue, vec![item("z", 0.5, ordered(r#"{"title":"t","a":1}"#))]), (1, 0, 0, 5));
     assert_eq!(sent(&queue, vec![item("z", 0.5, ordered(r#"{"a":1,"title":"t"}"#))]), (0, 0, 1, 5));
@@ -74,7 +74,7 @@ fn the_log_is_read_while_the_clerk_is_busy(kind: Kind) {
     let (_service, queue) = opened(&home);
     sent(&queue, vec![item("x", 0.5, None)]);
     assert_eq!(queue.activity(0, 9).unwrap().len(), 2);
-    // The clerk does something else until it is let go.
+    // The writer is kept busy until it is released.
     let ((let_go, wait), (told, tell)) = (channel::<()>(), channel());
     queue.run_on_writer(Box::new(move |_| wait.recv().unwrap_or_default())).unwrap();
     let reader = queue.clone();

@@ -1,4 +1,4 @@
-//! What is said of evaluators that change: how much they add now and added then, and since when there is an alarm.
+//! Tests of evaluators that change: their influence over time, and when drift alarms begin.
 
 use super::fixture::{Home, Kind, on_both};
 use crate::{Call, Config, EvaluatorSummary, NewItem, DriftIncident, Queue, Request, Service};
@@ -12,7 +12,7 @@ on_both!(
     what_changes_and_comes_back_is_noticed_twice
 );
 
-/// A service with a queue that goes by a policy.
+/// A service with a queue that uses this policy.
 fn opened(home: &Home, policy: &str) -> (Service, Queue) {
     let evaluators = Evaluators::new(["a", "b", "c", "d"]).unwrap();
     let config = Config { policy: policy.parse().unwrap(), undo_seconds: 0, ..Config::new(evaluators) };
@@ -21,7 +21,7 @@ fn opened(home: &Home, policy: &str) -> (Service, Queue) {
     (service, queue)
 }
 
-/// Items whose scores are noise around one cause; that of `a` so many times as large.
+/// Items whose scores are noise around a common cause; the noise of `a` is multiplied by `noise`.
 fn send(queue: &Queue, from: u64, many: u64, noise: f64) {
     let uniform = |what: u64| hash_number(5, what) as f64 / 2_f64.powi(64);
     let normal = |what: u64| (0..12).map(|at| uniform(what * 12 + at)).sum::<f64>() - 6.0;
@@ -38,14 +38,14 @@ fn send(queue: &Queue, from: u64, many: u64, noise: f64) {
     }
 }
 
-/// Rounds of items, one after the other.
+/// Sends rounds of items one after the other.
 struct Rounds<'a> {
     queue: &'a Queue,
     sent: u64,
 }
 
 impl Rounds<'_> {
-    /// Sends eight in a second of their own. Changes are looked for between seconds: whatever comes within one is of one time.
+    /// Sends eight rounds within a second. Changes are detected between seconds, not within one.
     fn send_eight(&mut self, noise: f64) {
         std::thread::sleep(Duration::from_millis(1050));
         send(self.queue, 64 * self.sent, 64 * 8, noise);
@@ -53,7 +53,7 @@ impl Rounds<'_> {
     }
 }
 
-/// What is known of the evaluators once the model has come to the end of the log.
+/// The evaluators, once the model has learnt the whole log.
 fn evaluated(queue: &Queue) -> Vec<EvaluatorSummary> {
     let patience = Instant::now();
     loop {
@@ -72,7 +72,7 @@ fn influence_goes_by_the_last_items(kind: Kind) {
     send(&queue, 0, 8192, 1.0);
     let before = evaluated(&queue)[0].spread.unwrap();
     assert!((before - 1.25_f64.sqrt()).abs() < 0.06, "{before}");
-    // A fifth of all items has the new noise, and all of the last ones.
+    // A fifth of all items, and all of the last ones, have the new noise.
     send(&queue, 8192, 2048, 8.0);
     let after = evaluated(&queue)[0].spread.unwrap();
     assert!((after - 17_f64.sqrt()).abs() < 0.2, "{after}");
@@ -93,7 +93,8 @@ fn the_time_of_an_alarm_stays(kind: Kind) {
     assert!(evaluated(&queue).iter().all(|of| of.alarms.is_empty() && of.raised.is_empty()));
     let quiet = queue.status().unwrap().head;
     let (mut raised, mut later) = (None, 0);
-    // How many seconds go by before it is noticed depends on the machine; what is asked is what is said afterwards.
+    // The machine's speed decides how soon the change is noticed, so only what is said then is
+    // checked.
     for _ in 0..30 {
         rounds.send_eight(8.0);
         let now = evaluated(&queue)[0].raised.first().copied().flatten();
@@ -109,14 +110,14 @@ fn the_time_of_an_alarm_stays(kind: Kind) {
     assert!(quiet < raised.entry && raised.entry < head && raised.since <= raised.at, "{raised:?}");
     let of = evaluated(&queue).swap_remove(0);
     assert_eq!(of.changed_since(), Some(raised.since));
-    // Who has seen nothing of it finds the same in the log.
+    // A service that was not running finds the same in the log.
     drop((queue, service));
     let service = Service::open(&home.place, Duration::from_secs(10)).unwrap();
     let again = evaluated(&service.queue("q").unwrap())[0].raised[0];
     assert_eq!(again, Some(raised));
 }
 
-/// It changes, and is what it was again: each is noticed with its own times, and both are told of afterwards.
+/// An evaluator changes and changes back: both incidents are noticed, and reported afterwards.
 fn what_changes_and_comes_back_is_noticed_twice(kind: Kind) {
     let home = Home::new(kind);
     let (_service, queue) = opened(&home, "adaptive(forget=true)");

@@ -1,4 +1,4 @@
-//! What happens to one queue happens to no other: queues that are deleted and made anew, that cannot be read, whose clerk stops.
+//! Tests that trouble with one queue does not affect others: deletion, damaged records, panics.
 
 use super::fixture::{Home, Kind, on_both};
 use crate::queue_writer::QueueWriter;
@@ -48,7 +48,7 @@ fn a_queue_made_anew_is_another_whoever_still_asks_the_old_one(kind: Kind) {
                     let Ok(queue) = service.queue("p") else { continue };
                     for evaluators in [&one[..], &three[..]] {
                         let new = item(&format!("{poster}-{turn}"), evaluators);
-                        // Refused where the queue has just gone, or has other evaluators.
+                        // Refused if the queue is gone or has other evaluators.
                         let _ = queue.ask(Call::new("intake", Request::Items(vec![new])));
                     }
                 }
@@ -128,7 +128,7 @@ fn what_has_had_its_time_is_deleted_while_a_queue_is_served(kind: Kind) {
     let queue = service.create("q", &config).unwrap();
     queue.ask(Call::new("intake", Request::Items(vec![item("x", &["a"])]))).unwrap();
     drop((queue, service));
-    // It came in two hours before the last entry.
+    // As if it had arrived two hours before the last entry.
     home.change("UPDATE log SET at = at - 7200000000");
     home.change("UPDATE payloads SET expires = expires - 7200000000");
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
@@ -171,7 +171,7 @@ fn a_full_disk_is_a_trouble_until_there_is_room(kind: Kind) {
     let error = add("y").unwrap_err();
     assert_eq!((error.code(), error.is_transient()), ("disk_full", true), "{error}");
     assert!(full());
-    // What writes nothing is answered, and is no proof of room.
+    // A request that writes nothing succeeds, and does not prove that there is room.
     let nothing = Request::Release { reviewer: "ann".into(), items: Vec::new() };
     for _ in 0..3 {
         let _ = queue.ask(Call::new("ann", nothing.clone()));

@@ -1,4 +1,4 @@
-//! Limits: how much one item, one answer and one reviewer may take.
+//! Tests of limits on items, answers and reviewers.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -44,13 +44,13 @@ fn a_reviewer_holds_no_more_than_the_queue_says(kind: Kind) {
     assert_eq!((second.len(), limit), (1, Some(LimitedBy::MaxHeld)));
     let (none, limit) = claim(&mut life, 3);
     assert_eq!((none.len(), limit), (0, Some(LimitedBy::MaxHeld)));
-    // What was judged or given back is not held any more, nor what was held for too long.
+    // Judged, released and expired items do not count as held.
     life.ask(Request::Verdicts(vec![verdict("v", &first[0].item, "ann", 1.0)])).unwrap();
     life.ask(Request::Release { reviewer: "ann".into(), items: vec![first[1].item.clone()] }).unwrap();
     assert_eq!(claim(&mut life, 9).0.len(), 2);
     life.pass(31);
     assert_eq!(claim(&mut life, 4).0.len(), 4);
-    // A queue whose claims have more items allows as many.
+    // A queue with larger claims allows as many.
     life.pass(31);
     life.ask(Request::Configure(ConfigChange { k: Some(6), ..ConfigChange::default() })).unwrap();
     assert_eq!(claim(&mut life, 6).0.len(), 6);
@@ -69,7 +69,7 @@ fn a_claim_gives_what_one_answer_has_room_for(kind: Kind) {
     let (claims, limit) = claim(&mut life, 60);
     assert_eq!((claims.len(), limit), (most, Some(LimitedBy::Bytes)));
     assert!(claims.iter().all(|claim| claim.payload.is_some()));
-    // Nobody holds what was not handed over.
+    // Items left out of an answer are not leased.
     assert_eq!(life.writer.counts().leased, most as u64);
     let (rest, limit) = claim(&mut life, 60);
     assert_eq!((rest.len(), limit), (60 - most, None));
@@ -84,7 +84,7 @@ fn a_large_payload_is_refused(kind: Kind) {
         Answer::Items { accepted, rejected, .. } => (accepted, rejected),
         other => panic!("{other:?}"),
     };
-    // The quotes count.
+    // The quotes count too.
     let most = (256 << 10) - 2;
     assert_eq!(taken(items(1, most)).0, 1);
     let Request::Items(mut large) = items(1, most + 1) else { panic!() };
@@ -112,16 +112,16 @@ fn a_reward_without_a_scale_lies_within_what_was_seen(kind: Kind) {
     };
     for reward in [1e100, -1.0, 1.5] {
         let why = give(&mut life, reward).unwrap();
-        assert!(why.contains("not from 0 to 1, which this queue takes"), "{why}");
+        assert!(why.contains("not from 0 to 1, the range"), "{why}");
     }
     assert_eq!((give(&mut life, 0.0), give(&mut life, 1.0)), (None, None));
-    // Amounts are declared; what was taken under a scale may come again without it.
+    // Amounts need a scale. Rewards recorded under a scale stay allowed when it is removed.
     let scale = |scale| Request::Configure(ConfigChange { reward: Some(scale), ..ConfigChange::default() });
     let amounts = VerdictScale { lowest: -5.0, highest: 100.0, labels: [].into() };
     life.ask(scale(Some(amounts))).unwrap();
     assert_eq!(give(&mut life, 42.0), None);
     life.ask(scale(None)).unwrap();
     let why = give(&mut life, 43.0).unwrap();
-    assert!(why.contains("not from 0 to 42, which"), "{why}");
+    assert!(why.contains("not from 0 to 42, the range"), "{why}");
     assert_eq!(give(&mut life, 17.0), None);
 }

@@ -1,4 +1,4 @@
-//! The log at a glance says what the whole entries say, of the first few items.
+//! Tests that a page of the activity log agrees with the whole entries.
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::verdict;
@@ -19,7 +19,7 @@ fn at_a_glance_the_first_few_items_of_an_entry_are_named_and_all_are_counted(kin
     let ask = |request| queue.ask(Call::new("ann", request)).unwrap();
     let named = |at: usize| format!("i{at}");
     ask(Request::Items((0..9).map(|at| item(&named(at), at as f64)).collect()));
-    // One that is new, and others with other scores.
+    // One new item, and others with new scores.
     ask(Request::Items([9, 1, 2, 3, 4].map(|at| item(&named(at), 20.0 - at as f64)).to_vec()));
     let claim = Request::Claim { reviewer: "ann".into(), k: Some(5), filter: Filter::default() };
     let Answer::Claims { claims, .. } = ask(claim) else { panic!() };
@@ -43,10 +43,10 @@ fn at_a_glance_the_first_few_items_of_an_entry_are_named_and_all_are_counted(kin
             (of.seq, of.at, of.actor.clone(), of.kind, of.reviewer.clone(), of.reason.clone())
         };
         assert_eq!(told(brief), told(whole));
-        // Late scores of what was erased are gone, and whole entries do not know of them.
+        // Later scores of erased items are gone, and whole entries do not count them.
         assert!(brief.many == whole.many || (brief.kind == "items" && brief.many > whole.many));
         assert_eq!(brief.changed, whole.changed, "{}", brief.kind);
-        // Whoever was erased has no name; of the others there are as many as were asked for, less those.
+        // Erased items have no names, so there are fewer names than were asked for.
         let erased = whole.many as usize - whole.items.len();
         assert!(brief.items.len() <= 3 && brief.items.len() + erased >= whole.items.len().min(3));
         assert!(brief.items.iter().all(|id| whole.items.contains(id)), "{brief:?}");
@@ -57,7 +57,7 @@ fn at_a_glance_the_first_few_items_of_an_entry_are_named_and_all_are_counted(kin
     assert_eq!((of("verdicts").verdicts.len(), of("verdicts").many), (2, 4));
     let late = log_page.iter().filter(|event| event.kind == "items").nth(1).unwrap();
     assert_eq!((late.items[0].as_str(), late.many), ("i9", 5));
-    // Only what is wanted, and only from there to there.
+    // Only the wanted kinds of entries.
     let claims = queue.log_page(0, head, 3, |kind| kind == "claim").unwrap();
     assert_eq!(claims.iter().map(|event| event.items.len()).collect::<Vec<_>>(), [of("claim").items.len()]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What goes wrong with machines: refused with a clear error or waited out, and nothing is lost.
+//! Tests of failing machines: errors are clear or waited out, and nothing is lost.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config};
@@ -64,13 +64,13 @@ fn assert_sound(life: &Life) {
     assert!(checked.is_ok(), "{checked:#?}");
 }
 
-/// Nobody saw the clock jump, because it did so while nothing ran.
+/// The clock jumped while nothing was running.
 fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     let mut life = plain(kind, Config { random_check_rate: 0.0, ..config() });
     let first = claimed(life.ask(claim("ann", 1)));
     life.ahead.fetch_add(DAY, Ordering::Relaxed);
     life.writer.trust_clock();
-    // A day later, for all that one can know: what ann held has run out.
+    // A day seems to have passed, so ann's lease has ended.
     let second = claimed(life.ask(claim("bob", 1)));
     assert_eq!(second[0].item, first[0].item);
     life.ahead.fetch_sub(DAY, Ordering::Relaxed);
@@ -78,14 +78,14 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     let ahead = life.writer.replica.live.at;
     assert_eq!(claimed(life.ask(claim("cid", 1)))[0].item, "x4", "bob's is nobody else's");
     assert!(life.writer.replica.live.at >= ahead, "time does not go back");
-    // Leases do not last for a day: time goes on at half its speed.
+    // Leases do not last a day longer: time goes on at half speed.
     life.writer.wait(2 * 31);
     assert_eq!(claimed(life.ask(claim("dan", 1)))[0].item, first[0].item);
     let late = verdict("v", &second[0].item, second[0].token);
     let told = life.ask(Request::Verdicts(vec![NewVerdict { reviewer: "bob".into(), ..late }])).unwrap();
     assert!(matches!(&told, Answer::Verdicts { rejected, .. } if rejected.len() == 1), "{told:?}");
     assert_sound(&life);
-    // Set back, the log goes on by the clock. Nobody holds anything, and what was said stands.
+    // After setting the clock back, nobody holds anything, and verdicts stay.
     let held = claimed(life.ask(claim("eva", 1))).remove(0);
     let given = NewVerdict { reviewer: "eva".into(), ..verdict("w", &held.item, held.token) };
     life.ask(Request::Verdicts(vec![given])).unwrap();
@@ -99,12 +99,12 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     life.writer.freshen().unwrap();
     assert_eq!(claimed(life.ask(claim("gus", 1))).len(), 0);
     assert_sound(&life);
-    // Who opens it now reads the same.
+    // Another store reads the same.
     let store = life.writer.another_store(crate::store::Purpose::Write).unwrap();
     let mut again = crate::queue_writer::QueueWriter::open(store, life.writer.queue()).unwrap();
     assert_eq!(again.replica.live.to_bytes(), life.writer.replica.live.to_bytes());
     assert_eq!(again.replica.learner.to_bytes(), life.writer.replica.learner.to_bytes());
-    // When the clock comes to where the log was, the verdict stands all the same.
+    // The verdict also stays when the clock reaches the old time of the log.
     life.pass(86_400);
     assert!(matches!(again.answer(&[Call::new("eva", undo)]).remove(0), Err(Error::Conflict(_))));
     assert_sound(&life);
@@ -116,7 +116,7 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
     let shown = claimed(life.ask(claim("ann", 1))).remove(0);
     assert_eq!(shown.payload, Some(serde_json::json!({ "text": "x5" }).into()));
     life.pass(6 * 86_400);
-    // What comes again as it was keeps its time; what is shown anew has time anew.
+    // An unchanged payload keeps its expiry; a new one gets a new expiry.
     let again = |id: &str, text: &str| {
         let payload = Some(serde_json::json!({ "text": text }).into());
         NewItem { scores: [].into(), payload, ..item(id, 0.0) }
@@ -147,7 +147,7 @@ fn payloads_go_when_their_time_has_come_and_nothing_else_does(kind: Kind) {
     assert_eq!(life.home.change("DELETE FROM payloads"), 2, "what was deleted is in the database no more");
 }
 
-/// A server was opened while the clock was wrong, and nobody asked it for anything.
+/// A server was opened while the clock was wrong, and got no requests.
 fn what_settles_by_a_clock_that_is_ahead_takes_the_log_no_further_than_it_must(kind: Kind) {
     let mut life = plain(kind, Config { undo_seconds: 20, random_check_rate: 0.0, ..config() });
     let first = claimed(life.ask(claim("ann", 1))).remove(0);
@@ -163,7 +163,7 @@ fn what_settles_by_a_clock_that_is_ahead_takes_the_log_no_further_than_it_must(k
     assert_sound(&life);
 }
 
-/// It was seen once, by a command or by a server that was opened and closed again.
+/// The wrong time was seen once, by a command or a short-lived server.
 fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind) {
     let mut life = plain(kind, Config { payload_days: Some(1), random_check_rate: 0.0, ..config() });
     let keyed = Call::new("ann", claim("ann", 2)).with_key("K");
@@ -182,7 +182,7 @@ fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind)
         claims.into_iter().map(|claim| (claim.item, claim.token, claim.payload)).collect::<Vec<_>>()
     };
     assert_eq!(told(again), told(first), "it happened once, and all is there that is shown");
-    // A queue at rest: after an hour in which the clock went on as it should, the server takes it at its word.
+    // In a quiet queue, a server believes the clock after it has run steadily for an hour.
     life.ahead.fetch_add(2 * DAY, Ordering::Relaxed);
     served.tidy_now(life.writer.store()).unwrap();
     assert_eq!(life.home.change("UPDATE payloads SET n = n"), 6);
@@ -192,8 +192,8 @@ fn a_clock_that_was_wrong_once_deletes_no_payload_and_forgets_no_key(kind: Kind)
     assert_eq!(life.home.change("UPDATE idempotency SET at = at"), 0);
 }
 
-/// Three days ahead for half a minute, and two claims; then it is right again, and the server is
-/// started anew.
+/// The clock is three days ahead for half a minute, with two claims. Then it is right, and the
+/// server restarts.
 fn what_a_wrong_clock_wrote_deletes_nothing(kind: Kind) {
     let mut life = plain(kind, Config { payload_days: Some(1), random_check_rate: 0.0, ..config() });
     life.ahead.fetch_add(3 * DAY, Ordering::Relaxed);
@@ -211,7 +211,7 @@ fn what_a_wrong_clock_wrote_deletes_nothing(kind: Kind) {
         served.tidy_now(life.writer.store()).unwrap();
         served.clock.wait(3601);
     }
-    // Two hours later the log has gone on for an hour from where the wrong clock took it.
+    // Two hours later the log has gone on for an hour after the entries of the wrong clock.
     life.writer.wait(7300);
     life.ask(claim("dan", 1)).unwrap();
     life.writer.tidy().unwrap();
@@ -292,7 +292,7 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
             "{error}"
         );
     }
-    // The server has not noticed, and reading needs no turn.
+    // The server has not noticed, and reads need no write lock.
     queue.ask(Call::new("ann", Request::Items(vec![item("y", 1.0)]))).unwrap();
     assert!(verify(folder.path()).unwrap()[0].is_ok());
     let waiting = {
@@ -308,7 +308,7 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
 fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     drop(EmbeddedQueue::create(folder.path(), "q", &config(), Duration::ZERO).unwrap());
-    // It is there, and stopped.
+    // The server exists but is stopped.
     let _door = std::os::unix::net::UnixListener::bind(folder.path().join("jurybox.sock")).unwrap();
     let began = std::time::Instant::now();
     let error = EmbeddedQueue::open(folder.path(), None, Duration::from_secs(1)).map(drop).unwrap_err();
@@ -320,7 +320,7 @@ fn a_server_that_does_not_answer_is_not_waited_for_for_ever() {
     );
 }
 
-/// What a killed process leaves: the files as they are in mid-transaction.
+/// Copies the files as a killed process leaves them in the middle of a transaction.
 fn as_if_killed(folder: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for file in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -328,7 +328,7 @@ fn as_if_killed(folder: &Path, to: &Path) {
     }
 }
 
-/// A database of an early version, with the rows of a queue that has lived.
+/// A database of an early version, with the rows of a queue in use.
 fn of_version(version: usize, folder: &Path, rows: &Path) -> Connection {
     let db = Connection::open(folder.join(FILE)).unwrap();
     db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
@@ -342,7 +342,7 @@ fn of_version(version: usize, folder: &Path, rows: &Path) -> Connection {
         tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
     for table in tables {
-        // It has gained a column since.
+        // This table has got a column since.
         let columns = if table == "queues" { "id, name, head, at" } else { "*" };
         db.execute_batch(&format!("INSERT INTO main.{table} SELECT {columns} FROM life.{table}")).unwrap();
     }
@@ -350,7 +350,7 @@ fn of_version(version: usize, folder: &Path, rows: &Path) -> Connection {
     for migration in &schema::MIGRATIONS[1..version] {
         db.execute_batch(&schema::for_sqlite(migration)).unwrap();
     }
-    // "jury", as in every database of ours.
+    // "jury", as in every database of this program.
     db.execute_batch(&format!("PRAGMA application_id = {}; PRAGMA user_version = {version}", 0x6a75_7279))
         .unwrap();
     db
@@ -370,7 +370,7 @@ fn killed_in_the_middle_of_any_migration_a_folder_is_what_it_was_and_is_brought_
         let folder = aside.path().join(format!("version {version}"));
         std::fs::create_dir(&folder).unwrap();
         let db = of_version(version, &folder, rows);
-        // So little memory that what is not committed is on the disk.
+        // With a tiny cache, uncommitted pages are written to disk.
         db.execute_batch("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE").unwrap();
         let migration = schema::for_sqlite(schema::MIGRATIONS[version]);
         for statement in migration.split(';').filter(|statement| !statement.trim().is_empty()) {
@@ -391,11 +391,12 @@ fn killed_in_the_middle_of_any_migration_a_folder_is_what_it_was_and_is_brought_
     assert!(killed > 10, "killed {killed} times");
 }
 
-/// A release and the verdict on what was released, in one transaction: the probability is still that of the pick.
+/// A release and the verdict on the released item in one transaction: the probability is that of
+/// the pick.
 fn a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick(kind: Kind) {
     let mut life = plain(kind, Config { random_check_rate: 1.0, random_check_share: 1.0, ..config() });
     life.writer.freshen().unwrap();
-    // Drawn from all, by a rate that changes afterwards.
+    // Drawn with a rate that changes afterwards.
     let config = crate::ConfigChange { random_check_rate: Some(0.5), ..crate::ConfigChange::default() };
     life.ask(Request::Configure(config)).unwrap();
     let items: Vec<NewItem> = (0..40).map(|i| item(&format!("y{i}"), 1.0)).collect();

@@ -1,4 +1,4 @@
-//! Records that are kept: old ones opened, copies made and put back, damage told.
+//! Tests of maintenance: databases of earlier versions, copies, restores, rebuilds and archives.
 
 use super::fixture::{Home, Kind, asked, on_both, tell};
 use super::random_life::{Life, config};
@@ -18,7 +18,7 @@ on_both!(
     a_queue_that_is_done_moves_into_an_archive_that_is_proved,
 );
 
-/// The tables and indices of a database, in words.
+/// The tables and indexes of a database, as SQL.
 fn schema_of(home: &Home) -> String {
     match &home.place {
         StoreLocation::Folder(folder) => {
@@ -33,13 +33,13 @@ fn schema_of(home: &Home) -> String {
     }
 }
 
-/// Records of the first version, of a queue that has lived.
+/// Records of the first version, with a queue in use.
 fn first_version(kind: Kind) -> Home {
     let mut life = Life::new(kind, 3, &config());
     life.live(150);
     let Life { writer, home, .. } = life;
     drop(writer);
-    // What later versions added, in their own words, taken away again: the first version is what is left.
+    // Undoes the statements of later versions, so that the first version remains.
     for index in [
         "items_open",
         "idempotency_by_age",
@@ -78,7 +78,7 @@ fn set_version(home: &Home, version: i64) {
 
 fn records_of_the_first_version_are_brought_up_to_date_and_say_the_same(kind: Kind) {
     let home = first_version(kind);
-    // The first version alone makes just this.
+    // The first version creates exactly this.
     let first = Home::new(kind);
     match &first.place {
         StoreLocation::Folder(folder) => {
@@ -99,7 +99,7 @@ fn records_of_the_first_version_are_brought_up_to_date_and_say_the_same(kind: Ki
     assert_eq!(schema_of(&home), schema_of(&first));
 
     let before = verify(&home.place).unwrap();
-    // Several nodes may find it so at once.
+    // Several nodes may update the tables at once.
     if kind == Kind::Postgres {
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -114,7 +114,8 @@ fn records_of_the_first_version_are_brought_up_to_date_and_say_the_same(kind: Ki
     assert_eq!(schema_of(&home), schema_of(&new));
 }
 
-/// What an earlier program has written has no seals up to some entry; after that none can be taken away, neither before nor after this.
+/// Entries of earlier programs have no seals. After them, no seal can be removed without being
+/// noticed.
 fn seals_are_owed_from_where_an_earlier_program_has_stopped(kind: Kind) {
     let home = first_version(kind);
     let strip = |home: &Home, until: u64| {
@@ -133,7 +134,7 @@ fn seals_are_owed_from_where_an_earlier_program_has_stopped(kind: Kind) {
     assert!(told.problems[0].contains("has no seal, and from entry 21 on"), "{told:#?}");
     assert_eq!(told.problems.len() as u64, told.unsealed - old.unsealed);
 
-    // One that an earlier program has made, and nobody has sealed anything in.
+    // A queue of an earlier program without any seal.
     let bare = first_version(kind);
     strip(&bare, 1 << 40);
     let head = verify(&bare.place).unwrap().remove(0).entries;
@@ -143,7 +144,7 @@ fn seals_are_owed_from_where_an_earlier_program_has_stopped(kind: Kind) {
         checked.is_ok() && (checked.sealed_from, checked.unsealed) == (head + 1, head),
         "{checked:#?}"
     );
-    // Seals can be owed from the next entry on at the latest.
+    // Seals are owed from the next entry on at the latest.
     bare.change("UPDATE queues SET sealed = head + 2");
     let told = verify(&bare.place).unwrap().remove(0);
     assert!(told.problems[0].contains("owe seals from"), "{told:#?}");
@@ -174,7 +175,7 @@ fn what_is_not_ours_or_of_a_later_version_is_refused(kind: Kind) {
     }
 }
 
-/// As where its rights do not let one look into it, which nobody can try who may do everything.
+/// As if permissions forbade reading the folder, which cannot be tested as root.
 #[test]
 #[cfg(unix)]
 fn a_folder_that_cannot_be_looked_into_is_not_said_to_be_empty() {
@@ -188,7 +189,7 @@ fn a_folder_that_cannot_be_looked_into_is_not_said_to_be_empty() {
         assert!(told.contains("cannot be seen"), "{told}");
     }
     let told = EmbeddedQueue::open(aside.path(), None, Duration::ZERO).map(drop).unwrap_err().to_string();
-    assert!(told.contains("there is no desk in this folder"), "{told}");
+    assert!(told.contains("there is no queue in this folder"), "{told}");
 }
 
 #[test]
@@ -200,7 +201,7 @@ fn what_a_desk_has_left_behind_is_not_played_into_the_copy_that_takes_its_place(
     backup(life.home.folder(), &copy).unwrap();
     let then = verify(life.home.folder()).unwrap();
     life.live(60);
-    // As after a crash and the loss of the file itself: the journal is there, with all that came since.
+    // As after a crash with loss of the file: the journal remains, with all newer changes.
     std::fs::create_dir(&folder).unwrap();
     for end in ["-wal", "-shm"] {
         let name = format!("{FILE}{end}");
@@ -209,21 +210,22 @@ fn what_a_desk_has_left_behind_is_not_played_into_the_copy_that_takes_its_place(
     assert!(folder.join(format!("{FILE}-wal")).metadata().unwrap().len() > 0);
     restore(&copy, &folder, false).unwrap();
     assert_eq!(verify(&folder).unwrap(), then);
-    // A server that has the folder, though its file is gone, is in the way; and so is who restores into it at the same time.
+    // Refused while a server holds the folder, even if its file is gone, and during another
+    // restore.
     let held = crate::store::sqlite::lock(&folder, Duration::ZERO).unwrap();
     std::fs::remove_file(folder.join(FILE)).unwrap();
     let told = restore(&copy, &folder, false).unwrap_err().to_string();
     assert!(told.contains("another process") && folder.exists(), "{told}");
     drop(held);
     restore(&copy, &folder, false).unwrap();
-    // Two who make one copy: the second is told.
+    // Of two copies into one file, the second is refused.
     let unfinished = aside.path().join("other.unfinished");
     let held = std::fs::File::create(&unfinished).unwrap();
     held.lock().unwrap();
     let told = backup(&folder, &aside.path().join("other")).unwrap_err().to_string();
-    assert!(told.contains("another process makes this copy") && unfinished.exists(), "{told}");
+    assert!(told.contains("another process is making this copy") && unfinished.exists(), "{told}");
     drop(held);
-    // A link to somebody else's file is no part of a copy.
+    // A link to another file is not written through.
     #[cfg(unix)]
     {
         let theirs = aside.path().join("theirs");
@@ -295,7 +297,7 @@ fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
     let (copy, put_back) = (aside.path().join("copy.sqlite"), aside.path().join("put back"));
     backup(life.home.folder(), &copy).unwrap();
     assert!(matches!(backup(life.home.folder(), &copy), Err(Error::Open(_))), "nothing is written over");
-    // Somebody was killed while they made one.
+    // Left by a killed copy.
     let left = ["", "-wal", "-shm"].map(|end| aside.path().join(format!("other.sqlite.unfinished{end}")));
     left.iter().for_each(|file| std::fs::write(file, "a part of another copy").unwrap());
     backup(life.home.folder(), &aside.path().join("other.sqlite")).unwrap();
@@ -307,7 +309,7 @@ fn a_copy_made_while_somebody_works_is_whole_and_can_be_put_back() {
     assert!(matches!(restore(&copy, &put_back, false), Err(Error::Open(_))));
     let rebuilt = rebuild(&put_back, None, None, Duration::ZERO).unwrap();
     assert_eq!((rebuilt.tables_agree, rebuilt.mismatches.len()), (Some(true), 0));
-    // Bytes that changed on their way are found before there is a desk of them.
+    // Bytes damaged on the way are found before the folder is usable.
     let mut bytes = std::fs::read(&copy).unwrap();
     let middle = bytes.len() / 2;
     bytes[4096..middle].iter_mut().step_by(7).for_each(|byte| *byte ^= 0x5a);
@@ -335,12 +337,12 @@ fn a_rebuild_gives_the_bytes_of_a_checkpoint_and_tells_of_one_that_is_wrong(kind
     assert_eq!(rebuild(&home.place, None, None, Duration::ZERO).unwrap().mismatches, [0; 0]);
 }
 
-/// A copy that is begun anew with every commit of somebody else is never done under load.
+/// A copy that starts again at every commit would never finish under load.
 #[test]
 fn a_copy_is_one_snapshot_however_often_others_commit_meanwhile() {
     let home = Home::new(Kind::Sqlite);
     let desk = EmbeddedQueue::create(home.folder(), "q", &config(), Duration::ZERO).unwrap();
-    // 20 MB: several times what was once copied between two looks at the journal.
+    // 20 MB: several times what an earlier version copied between two checks of the journal.
     home.change(
         "INSERT INTO payloads WITH RECURSIVE row(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row WHERE n < 200) SELECT 1, n, hex(zeroblob(50000)), NULL FROM row",
     );
@@ -365,7 +367,7 @@ fn a_copy_is_one_snapshot_however_often_others_commit_meanwhile() {
     restore(&aside.path().join("copy"), &aside.path().join("again"), false).unwrap();
 }
 
-/// Nobody who writes to another queue waits for more than a few rows.
+/// Writers of other queues wait for a few deleted rows at most.
 fn a_queue_that_was_deleted_is_cleared_away_step_by_step(kind: Kind) {
     let home = Home::new(kind);
     let mut store = home.place.open(Duration::ZERO).unwrap();
@@ -433,7 +435,7 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     crate::create::create(store.as_mut(), "other", &config(), "test", now).unwrap();
     let late = archive(&life.home, 0, Some("q")).unwrap_err();
     assert!(late.to_string().contains("since that time"), "{late}");
-    // A command was killed after its copy, and the queue has gone on: the copy is made anew.
+    // The command was killed after its copy, and the queue has gone on, so the copy is made again.
     let row = crate::store::QueueRow { id: life.writer.queue(), name: "q".into() };
     let begun = store.begin_reading(row.id).unwrap();
     let mut copy = Sqlite::open(&to, Duration::ZERO).unwrap();
@@ -453,11 +455,11 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     assert!(empty.to_string().contains("no items"), "{empty}");
     if kind == Kind::Sqlite {
         let itself = crate::archive(&life.home.place, life.home.folder(), before, None, Duration::ZERO);
-        assert!(itself.unwrap_err().to_string().contains("of itself"));
+        assert!(itself.unwrap_err().to_string().contains("into itself"));
     }
     let archived = archive(&life.home, before, Some("q")).unwrap();
     assert_eq!(archived, [crate::ArchivedQueue { queue: "q".into(), entries: head }]);
-    // The records of both are whole, and say what they said.
+    // The records of both are complete and unchanged.
     let checked = verify(to.as_path()).unwrap();
     assert_eq!(checked, [was[0].clone()]);
     assert!(checked[0].is_ok() && checked[0].claims > 0, "{checked:#?}");
@@ -467,7 +469,7 @@ fn a_queue_that_is_done_moves_into_an_archive_that_is_proved(kind: Kind) {
     let mut desk = EmbeddedQueue::open(to.as_path(), Some("q"), Duration::ZERO).unwrap();
     let again = desk.export_page(0, 1000).unwrap();
     assert_eq!(format!("{:?}", again.items), format!("{:?}", exported.items));
-    // Whoever had it open is told that it is gone.
+    // Whoever had the queue open learns that it is gone.
     assert!(matches!(
         life.ask(crate::Request::Erase { items: vec!["x1".into()] }),
         Err(Error::NoQueue { .. })

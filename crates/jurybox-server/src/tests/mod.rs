@@ -1,4 +1,4 @@
-//! What crosses files: a random life of a queue, and what must hold of it.
+//! Tests that span several files; many run a random life of a queue and check its records.
 
 mod revisions;
 mod isolation;

@@ -1,4 +1,5 @@
-//! Items that are taken for new because so many before them were, on both databases: what is there already is found all the same.
+//! Tests of items that are assumed to be new, on both databases: existing ones are found all the
+//! same.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -21,7 +22,7 @@ fn items(first: u64, score: f64) -> Vec<NewItem> {
     (first..first + MANY).map(item).collect()
 }
 
-/// A queue to which only new items have come for a while, and how many.
+/// A queue that has got only new items for a while, and their number.
 fn growing(kind: Kind) -> (Life, u64) {
     let mut life = Life::new(kind, 1, &Config { random_check_rate: 0.0, ..config() });
     let mut next = 0;
@@ -32,7 +33,7 @@ fn growing(kind: Kind) -> (Life, u64) {
     (life, next)
 }
 
-/// How many were new, updated, unchanged and refused.
+/// The numbers of new, updated, unchanged and refused items.
 fn taken(life: &mut Life, items: Vec<NewItem>) -> (u64, u64, u64, u64) {
     told(life.ask(Request::Items(items)))
 }
@@ -55,7 +56,7 @@ fn what_is_taken_for_new_and_is_not_gets_its_scores_all_the_same(kind: Kind) {
     // All but one are new.
     assert_eq!(taken(&mut life, items(next - 1, 2.0)), (MANY - 1, 1, 0, 0));
     next += MANY - 1;
-    // None is, and nothing of them either.
+    // None is new.
     assert_eq!(taken(&mut life, items(0, 1.0)), (0, 0, MANY, 0));
     for _ in 0..5 {
         assert_eq!(taken(&mut life, items(next, 1.0)), (MANY, 0, 0, 0));
@@ -69,7 +70,7 @@ fn what_is_taken_for_new_and_is_not_gets_its_scores_all_the_same(kind: Kind) {
         assert_eq!(taken(&mut life, items(next, 1.0)), (MANY, 0, 0, 0));
         next += MANY;
     }
-    // Two calls in one transaction, the second with what the first has brought and with what was there before.
+    // Two calls in one transaction: the second repeats items of the first, and older ones.
     let calls = [items(next, 1.0), items(next - MANY / 2, 2.0)];
     let calls = calls.map(|items| Call::new("test", Request::Items(items)));
     let answers: Vec<_> = life.writer.answer(&calls).into_iter().map(told).collect();

@@ -1,4 +1,5 @@
-//! Several nodes on one log: each catches up with the others before it decides, and commits that go wrong come out right.
+//! Tests of several nodes on one log: each catches up before it decides, and failed commits are
+//! resolved.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -57,7 +58,7 @@ fn what_one_node_releases_another_gives_out_and_an_expiry_races_a_verdict_in_the
     let mut other = node(&life);
     life.writer.answer(&[claim("ann", 1)]).remove(0).unwrap();
     let release = Call::new("ann", Request::Release { reviewer: "ann".into(), items: Vec::new() });
-    // Release and claim in one transaction: in the order in which they came.
+    // Release and claim in one transaction are decided in order.
     let mut answers = life.writer.answer(&[claim("bob", 1), release, claim("cid", 1)]);
     assert_eq!(
         (names(answers.remove(0)), names(answers.remove(1))),
@@ -65,7 +66,7 @@ fn what_one_node_releases_another_gives_out_and_an_expiry_races_a_verdict_in_the
     );
     life.pass(31);
     other.trust_clock();
-    // The lease has run out. Whose entry comes first in the log has the item.
+    // The lease has ended. The first entry in the log gets the item.
     assert_eq!(names(other.answer(&[claim("dan", 1)]).remove(0)), ["x5"]);
     let late = |item: &str, reviewer: &str| {
         Call::new(
@@ -138,7 +139,7 @@ fn whatever_three_nodes_do_by_turns_they_end_up_the_same_and_every_claim_is_exac
             let refused = life.ask(Request::Items(vec![item(&format!("y{turn}"), 1.0)])).is_err();
             assert_eq!(refused, turn / 4 % 2 == 1);
         }
-        // Whose turn it is next time.
+        // The next round uses another node.
         std::mem::swap(&mut life.writer, &mut nodes[turn % 2]);
         life.writer.trust_clock();
     }

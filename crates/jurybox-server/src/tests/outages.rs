@@ -1,4 +1,5 @@
-//! A PostgreSQL that goes away, and commits that nobody answers: real ones, over lines that are really cut.
+//! Tests with a PostgreSQL that goes away, and commits without an answer, over connections that are
+//! really cut.
 
 use super::fixture::{Home, Kind, asked, tell};
 use super::random_life::config;
@@ -34,7 +35,7 @@ fn names(answer: Result<Answer, Error>) -> Vec<String> {
     claims.into_iter().map(|claim| claim.item).collect()
 }
 
-/// A clerk whose line goes through a proxy, with six items.
+/// A queue writer connected through a proxy, with six items.
 fn behind_a_proxy(patience: Duration) -> (Home, Proxy, QueueWriter) {
     let home = Home::new(Kind::Postgres);
     let proxy = Proxy::before(home.url());
@@ -82,7 +83,7 @@ mod postgres {
     #[ignore = "needs PostgreSQL"]
     fn a_backend_that_is_killed_while_it_commits_has_not() {
         let (home, _proxy, mut writer) = behind_a_proxy(Duration::from_secs(20));
-        // A commit that takes a second: its last check is slow.
+        // A slow check makes the commit take a second.
         tell(
             home.url(),
             "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN NULL; END $$",
@@ -112,7 +113,7 @@ mod postgres {
     #[test]
     #[ignore = "needs PostgreSQL"]
     fn a_database_that_goes_away_is_waited_out_or_who_asks_is_refused_and_nothing_is_lost() {
-        // Who has patience waits.
+        // With patience, requests wait.
         let (home, proxy, mut writer) = behind_a_proxy(Duration::from_secs(30));
         proxy.down();
         std::thread::scope(|scope| {
@@ -125,7 +126,8 @@ mod postgres {
         drop(writer);
         sound(&home);
 
-        // Who has none is told, at once once it is known, and served again when it is back.
+        // Without patience, requests fail, at once when the outage is known, and work again
+        // afterwards.
         let place = StoreLocation::Database(proxy.url.clone());
         let service = Service::open(&place, Duration::ZERO).unwrap();
         let queue = service.queue("q").unwrap();
@@ -216,7 +218,7 @@ mod postgres {
         let now = store.now().unwrap();
         let queue = crate::create::create(&mut store, "q", &plain(), "test", now).unwrap();
         store.begin(queue.id).unwrap();
-        // The database refuses a time that is no time.
+        // The database refuses an invalid time.
         assert!(store.tidy(queue.id, i64::MIN).is_err());
         let error = store.commit().unwrap_err();
         assert!(matches!(error, Error::Database(_)), "{error}");
@@ -252,13 +254,14 @@ fn on_postgres_many_queues_on_two_nodes_share_a_few_connections() {
     });
     let many =
         asked(home.url(), "SELECT COUNT(*)::text FROM pg_stat_activity WHERE datname = current_database()");
-    // Three of each node, and this one.
+    // Three for each node, and this one.
     assert!(many.parse::<u32>().unwrap() <= 7, "{many} connections");
     assert!(nodes.iter().all(|node| node.troubles().is_empty()));
     sound(&home);
 }
 
-/// In transaction mode a pooler runs one client's prepared statements in another one's session: claims came back empty.
+/// In transaction mode, a pooler mixes the prepared statements of its clients, and claims come back
+/// empty.
 #[test]
 #[ignore = "needs PostgreSQL, and pgbouncer: scripts/postgres run cargo test -p jurybox-server postgres -- --ignored"]
 fn on_postgres_a_pooler_in_transaction_mode_is_refused_by_name_and_one_in_session_mode_serves() {
@@ -286,7 +289,7 @@ fn on_postgres_a_pooler_in_transaction_mode_is_refused_by_name_and_one_in_sessio
     sound(&home);
 }
 
-/// A pooler before a database, in one of its modes.
+/// A pooler in front of a database, in one of its modes.
 fn pgbouncer(url: &str, mode: &str) -> (std::process::Child, String, tempfile::TempDir) {
     let (_, rest) = url.split_once('@').unwrap();
     let (server, database) = rest.split_once('/').unwrap();
@@ -305,7 +308,7 @@ fn pgbouncer(url: &str, mode: &str) -> (std::process::Child, String, tempfile::T
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(folder.path(), open).unwrap();
-        // It refuses to be root.
+        // pgbouncer refuses to run as root.
         if folder.path().metadata().unwrap().uid() == 0 {
             command.args(["-u", "postgres"]);
         }

@@ -1,4 +1,4 @@
-//! Two nodes at the same moment: whoever comes first in the log is right, and the other sees it.
+//! Tests of two nodes acting at the same moment: the first entry in the log wins, and both see it.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config};
@@ -59,7 +59,7 @@ fn names(answer: &Result<Answer, Error>) -> Vec<String> {
     claims.iter().map(|claim| claim.item.clone()).collect()
 }
 
-/// Both ask at the same moment.
+/// Both nodes answer a call at the same moment.
 fn both(one: (&mut QueueWriter, Call), two: (&mut QueueWriter, Call)) -> (Result<Answer, Error>, Result<Answer, Error>) {
     let barrier = Barrier::new(2);
     std::thread::scope(|scope| {
@@ -73,7 +73,7 @@ fn both(one: (&mut QueueWriter, Call), two: (&mut QueueWriter, Call)) -> (Result
     })
 }
 
-/// Both know the same, and it can be proved.
+/// Checks that both nodes have the same state, and that it can be proved.
 fn agree(mut life: Life, mut other: QueueWriter) {
     life.writer.look().unwrap();
     other.look().unwrap();
@@ -109,7 +109,7 @@ fn an_expiry_and_a_verdict_at_the_same_moment_give_the_item_to_one(kind: Kind) {
         let (late, claimed) = both((&mut life.writer, given), (&mut other, claim("bob", 1)));
         let accepted = matches!(late, Ok(Answer::Verdicts { accepted: 1, .. }));
         assert_ne!(accepted, names(&claimed).contains(&item), "{late:?} {claimed:?}");
-        // Whoever has it gives it back closed, so that the next round is about another.
+        // The holder releases or closes the item, so that the next round uses another one.
         if !accepted {
             let given = verdict(&format!("w{round}"), &item, "bob", None);
             assert!(matches!(other.answer(&[given]).remove(0), Ok(Answer::Verdicts { accepted: 1, .. })));
@@ -148,7 +148,8 @@ fn a_revision_and_a_refold_at_the_same_moment_end_up_the_same(kind: Kind) {
         }
         life.pass(25);
         other.trust_clock();
-        // The first is revised and makes it stale; while one folds again, the other revises the second.
+        // Revising the first verdict makes a learner stale; while one node folds again, the other
+        // revises.
         let revise = |at: usize| {
             verdict(&format!("w{round}-{at}"), &items[at], "ann", Some(&format!("v{round}-{at}")))
         };

@@ -1,4 +1,4 @@
-//! How much of what is claimed is audits: the share that was set, however few items a claim asks for.
+//! Tests that random checks get their share of claimed items, however small the claims.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config};
@@ -18,7 +18,7 @@ fn plain(kind: Kind, random_check_share: f64) -> Life {
     life
 }
 
-/// Claims so often: how many items of each claim were audits.
+/// Makes `times` claims of `k` items, and returns the number of random checks in each.
 fn claim(life: &mut Life, k: u32, times: u32) -> Vec<usize> {
     let times = (0..times).map(|i| {
         let reviewer = format!("r{}", i % 3);
@@ -38,21 +38,22 @@ fn audits_are_their_share_of_what_is_claimed_however_few_at_a_time(kind: Kind) {
     for (share, k, times) in [(0.25, 1, 240), (0.25, 3, 80), (0.1, 5, 60)] {
         let mut life = plain(kind, share);
         let random_checks: usize = claim(&mut life, k, times).iter().sum();
-        // The draws of so many claims are within four standard deviations of what they should come to.
+        // The total is within four standard deviations of its expectation.
         let room = f64::from(k) * share;
         let (mean, chance) = (f64::from(times) * room, room.fract());
         let off = (f64::from(times) * chance * (1.0 - chance)).sqrt() * 4.0;
         assert!((random_checks as f64 - mean).abs() <= off, "k = {k}, {share}: {random_checks}, and it should be {mean}");
         assert!(checked(&life).is_ok(), "{:#?}", checked(&life));
     }
-    // Where it is a whole number there is nothing to be drawn.
+    // Without a fractional part there is no draw.
     let mut life = plain(kind, 0.25);
     assert_eq!(claim(&mut life, 8, 10), [2; 10]);
     assert_eq!(claim(&mut plain(kind, 1.0), 1, 20), [1; 20]);
     assert_eq!(claim(&mut plain(kind, 0.0), 1, 20), [0; 20]);
 }
 
-/// Entries of earlier programs say nothing of a draw, and are held to the rule that those had: rounded up.
+/// Entries of earlier programs record no draw, and are checked by their rule: the share, rounded
+/// up.
 #[test]
 fn a_claim_is_held_to_the_rule_that_its_entry_names() {
     let mut life = plain(Kind::Sqlite, 0.25);
@@ -60,7 +61,7 @@ fn a_claim_is_held_to_the_rule_that_its_entry_names() {
     let random_checks = claim(&mut life, 3, 20);
     let seq_of = |many: usize| begun + 1 + random_checks.iter().position(|found| *found == many).unwrap() as u64;
     let (with, without) = (seq_of(1), seq_of(0));
-    // Without seals, which earlier programs had not either.
+    // Without seals, as in earlier programs.
     life.home.change("UPDATE log SET body = json_remove(body, '$.seal', '$.rows')");
     life.home.change("UPDATE queues SET sealed = head + 1");
     let rewrite = |words: &str, seq: u64| {

@@ -1,4 +1,5 @@
-//! A random life of a queue: items, claims, verdicts, revisions, evaluators that come and go, leases that run out.
+//! A random life of a queue, for tests: items, claims, verdicts, revisions, changing evaluators and
+//! ending leases.
 
 use super::fixture::{Home, Kind};
 use crate::StoreLocation;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-/// A queue in a folder, with a clock that is moved by hand.
+/// A queue with a clock that tests can move.
 pub(crate) struct Life {
     pub(crate) writer: QueueWriter,
     pub(crate) ahead: Arc<AtomicI64>,
@@ -90,7 +91,7 @@ impl Life {
         self.writer.answer(&[Call::new("test", request)]).remove(0)
     }
 
-    /// Time passes.
+    /// Moves the clock forward.
     pub(crate) fn pass(&mut self, seconds: i64) {
         self.ahead.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
         self.writer.trust_clock();
@@ -249,7 +250,7 @@ impl Life {
         })
     }
 
-    /// So many things happen.
+    /// Carries out `many` random actions.
     pub(crate) fn live(&mut self, many: u64) {
         for step in 0..many {
             let Some(request) = self.next_request() else { continue };

@@ -1,5 +1,4 @@
-//! Looking at a queue while it is served, on both databases: what is told is what is there, erased or not; and keys, and the end of
-//! a queue.
+//! Tests of reading a queue while it is served, on both databases; of keys, and of deleting queues.
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::verdict;
@@ -72,19 +71,19 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     assert_eq!(told.leases[0], ("ann".into(), claims[0].until));
     assert_eq!(told.contributions.unwrap().each, [0.6, 0.0]);
     assert!(queue.explain_item("nobody").unwrap().is_none() && queue.explain_item("\0").unwrap().is_none());
-    // Of all three, one of which is decided.
+    // Of three items, one of them decided.
     let evaluated = queue.evaluator_summaries(&queue.model().unwrap()).unwrap();
     assert_eq!(evaluated[1].coverage, Some(2.0 / 3.0));
     let found = queue.report().unwrap();
     assert_eq!((found.items, found.reviewed, found.found), (3, 1, 1.0));
-    // Nobody had asked bob.
+    // Bob had not claimed the item.
     assert_eq!((found.picked.items, found.unclaimed.items), (0, 1));
     assert!(found.missed.is_none() && found.unknown.is_some());
 
-    // What was erased is not told of, wherever it was.
+    // Erased items do not appear anywhere.
     queue.ask(Call::new("ann", Request::Erase { items: vec!["high".into(), "gap".into()] })).unwrap();
     assert_eq!(ids(&queue.list_items(0, 9).unwrap()), ["low"]);
-    // On a slow machine the queue may have been quiet for so long that this was written down.
+    // On a slow machine a `settle` entry may have been written meanwhile.
     let settles = |event: &crate::ActivityEntry| event.kind == "settle";
     let activity: Vec<_> =
         queue.activity(0, 100).unwrap().into_iter().filter(|event| !settles(event)).collect();
@@ -119,7 +118,7 @@ fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
     };
     ask(Request::Verdicts(vec![on("w", "x", token)]));
     ask(Request::Verdicts(vec![verdict("z", "y", "bob", 0.0)]));
-    // What ann says now she says after she could see what was thought of it; bob has seen nothing.
+    // Ann judges again after she could see reactions to her verdict; bob has not.
     let seen: Vec<(String, bool)> =
         queue.recent_verdicts(9).unwrap().0.into_iter().map(|work| (work.reviewer, work.seen)).collect();
     assert_eq!(seen, [("ann".to_string(), true), ("bob".to_string(), false)]);
@@ -136,7 +135,7 @@ fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
     assert!(activity.iter().all(|one| one.items == ["x"]), "each tells of this item alone");
     assert_eq!((activity[0].verdicts[0].0.as_str(), activity[1].undone.as_deref()), ("w", Some("v")));
     assert_eq!(queue.item_activity(told.item.n, 2).unwrap().len(), 2);
-    // A revision comes after it too.
+    // A revision counts as judging again.
     let again = NewVerdict { revises: Some("z".into()), ..verdict("z2", "y", "bob", 1.0) };
     ask(Request::Verdicts(vec![again]));
     assert!(queue.explain_item("y").unwrap().unwrap().verdicts[0].seen);
@@ -170,7 +169,7 @@ fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
     judge("v", "ann", claim("ann").token, "x");
     assert!(!seen());
     undo("v", "ann");
-    // Given back and claimed like any other, it is still one that ann has judged before.
+    // Released and claimed like any other, it is still an item that ann has judged before.
     let release = |who: &str| ask(Request::Release { reviewer: who.into(), items: vec!["x".into()] });
     release("ann");
     let again = claim("ann");
@@ -184,7 +183,7 @@ fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
     assert!(!seen());
     undo("b", "bob");
     release("bob");
-    // Neither does a verdict that answers no claim wash it off.
+    // A verdict without a claim does not change that.
     ask(Request::Verdicts(vec![verdict("w2", "x", "ann", 1.0)]));
     assert!(seen());
 }
@@ -245,7 +244,8 @@ fn a_report_counts_what_a_lower_quorum_decided(kind: Kind) {
     assert_eq!(told(&queue), (2, 1.0, 2));
 }
 
-/// The sample is what was drawn on arrival: by each rate, whoever took it, and whatever became of it.
+/// The sample is the items drawn on arrival, at each rate, whoever claimed them and whatever
+/// happened.
 fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
@@ -261,7 +261,7 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
         .ask(Call::new("ann", Request::Configure(ConfigChange { random_check_rate: Some(0.0), ..ConfigChange::default() })))
         .unwrap();
     items(10, 30);
-    // By value, though it was drawn; a rule; an erasure; and somebody who gives back what he had, and says something all the same.
+    // Claimed by value though drawn, closed by a rule, erased, and judged after being released.
     let given = claim(&queue, "ann", 21);
     assert_eq!((given[0].item.as_str(), given[20].item.as_str()), ("i29", "i9"));
     say(&queue, vec![verdict("a", "i29", "ann", 1.0), verdict("b", "i9", "ann", 1.0)]);
@@ -274,7 +274,8 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     let random_checks = crate::RandomCheckCounts { items: 10, decided: 1, waiting: 7, closed: 1, erased: 1 };
     assert_eq!((found.random_checks, found.items, found.reviewed, found.found), (random_checks, 29, 3, 2.0));
     assert_eq!((found.picked.items, found.unclaimed.items, found.random.items), (2, 0, 1));
-    // Of the twenty that came later nothing is known; of what was drawn one is decided and one is gone.
+    // Nothing is known of the twenty later items; of the drawn ones, one is decided and one is
+    // erased.
     let missed = found.missed.unwrap();
     assert_eq!((missed.low, missed.high), (0.0, 26.0));
     // Without a scale, anything can be worth anything.
@@ -288,7 +289,7 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     assert!(picked.mean == 0.5 && picked.low.is_nan() && picked.high.is_nan(), "{found:?}");
 }
 
-/// Somebody judges what is worth something and passes over the rest; and golden items are found, as they should be.
+/// A reviewer judges the rewarding items and leaves the rest; golden items are found as expected.
 fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
@@ -308,7 +309,7 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
     );
     let found = queue.report().unwrap();
     assert_eq!((found.reviewed, found.found, found.golden), (2, 2.0, 1));
-    // What is in somebody's hands has not come back.
+    // Items still held have not come back.
     assert_eq!((found.picked.items, found.released, found.picked.mean.unwrap().mean), (2, 0, 1.0));
     let dull = |from: u32, to: u32| -> Vec<String> { (from..to).map(|n| format!("i{n}")).collect() };
     for item in dull(14, 18) {
@@ -323,22 +324,22 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
     assert_eq!((found.picked.items, found.released, found.found), (2, 6, 2.0));
     let picked = found.picked.mean.unwrap();
     assert!(picked.mean.is_nan() && picked.low < 0.25 && picked.high == 1.0, "{picked:?}");
-    // Somebody else decides one of them.
+    // Another reviewer decides one of them.
     say(&queue, vec![verdict("c", "i17", "bob", 0.0)]);
     let found = queue.report().unwrap();
     assert_eq!((found.released, found.picked.items, found.unclaimed.items), (5, 3, 0));
-    // A rule closes another: no person has decided it. And what nobody was given was not picked.
+    // A rule closes another item, which no person has decided. Unclaimed items were not picked.
     say(&queue, vec![NewVerdict { source: crate::VerdictSource::Automatic, ..verdict("d", "i16", "rule", 0.0) }]);
     say(&queue, vec![verdict("e", "i0", "bob", 0.0)]);
     let found = queue.report().unwrap();
     assert_eq!((found.released, found.picked.items, found.unclaimed.items), (5, 3, 1));
-    // Where two must look, one that waits for the second is not decided.
+    // With a quorum of two, an item with one verdict is not decided.
     queue.ask(Call::new("ann", Request::Configure(ConfigChange { quorum: Some(2), ..ConfigChange::default() }))).unwrap();
     say(&queue, vec![verdict("f", "i11", "ann", 0.0)]);
     assert_eq!(queue.report().unwrap().released, 6);
 }
 
-/// Two evaluators that have nothing to do with each other still have nothing, once the best by both are gone.
+/// Two unrelated evaluators stay unrelated in the report, after the best items by both are gone.
 fn who_says_the_same_is_asked_of_all_that_came_in(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
@@ -366,7 +367,7 @@ fn a_preview_is_what_the_change_then_does(kind: Kind) {
         assert!(patience.elapsed() < Duration::from_mins(1), "it is never ranked anew");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // What would be refused is refused, in the same words.
+    // What would be refused is refused with the same message.
     say(&queue, vec![verdict("v", "low", "ann", 0.5)]);
     let turned = jurybox::Evaluator { name: "b".into(), direction: jurybox::Direction::Low };
     let scale = crate::VerdictScale { lowest: 5.0, highest: 6.0, labels: std::collections::BTreeMap::default() };
@@ -404,7 +405,7 @@ fn keys_are_kept_and_taken_away(kind: Kind) {
     assert!(keyring.revoke("one").unwrap() && !keyring.revoke("one").unwrap());
     assert_eq!(service.keys().unwrap().len(), 1);
     assert!(keyring.revoke("two").unwrap() && !keyring.revoke("").unwrap());
-    // That there were keys is known even then.
+    // It is still known that there were keys.
     assert!(service.keys().unwrap().is_empty() && keyring.list().unwrap().is_empty());
     assert!(service.had_keys().unwrap());
     keyring.add(new("two", &[Role::Read])).unwrap();
@@ -437,7 +438,7 @@ fn a_key_keeps_whose_it_is_how_long_it_opens_and_when_it_did(kind: Kind) {
     assert!(!keys[0].has_expired(far - 1) && keys[0].has_expired(far));
     assert!(!keys[0].speaks_for_any() && keys[1].speaks_for_any());
     service.use_key("ann", 7).unwrap();
-    // Another server may write later what happened earlier.
+    // Another server may record an earlier use later.
     service.use_key("ann", 5).unwrap();
     assert_eq!(service.keys().unwrap()[0].used, Some(7));
 }

@@ -1,4 +1,4 @@
-//! The work of the last while as pages show it, on both databases: notes beside verdicts, a reviewer's own, what waits.
+//! Tests of recent verdicts on both databases: notes, a reviewer's own verdicts, and waiting items.
 
 use super::fixture::{Home, Kind, on_both};
 use crate::{Answer, Call, Config, Filter, NewItem, NewVerdict, Queue, Request, Service};
@@ -58,7 +58,7 @@ fn a_note_stands_beside_its_verdict_until_the_item_is_erased(kind: Kind) {
         own.iter().map(|own| (own.item.as_str(), own.note.as_deref())).collect();
     assert_eq!(notes, [("y", None), ("x", Some("seen it before"))]);
     assert!(own[0].undo_until > own[0].at && queue.own_verdicts("bob", 20).unwrap().is_empty());
-    // Counted since a time, to the entry.
+    // Counted from a time on, exact to the entry.
     let since = |who: &str, at: i64| queue.own_verdicts_since(who, at).unwrap();
     assert_eq!([since("ann", 0), since("ann", own[1].at), since("ann", own[0].at)], [2, 2, 1]);
     assert_eq!([since("ann", own[0].at + 1), since("ann", i64::MAX), since("bob", 0)], [0, 0, 0]);
@@ -116,7 +116,7 @@ fn what_was_drawn_on_arrival_is_known_whoever_took_it_and_why(kind: Kind) {
     let claim = Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Filter::default() };
     queue.ask(Call::new("ann", claim)).unwrap();
     say(&queue, "v", "x", "ann", None);
-    // Picked for its value, and drawn all the same.
+    // Claimed for its value, though drawn for a random check too.
     let work = queue.recent_verdicts(9).unwrap().0.remove(0);
     assert_eq!((work.explored, work.random_check), (false, Some(1.0)));
 }

@@ -1,4 +1,4 @@
-//! However a log is cut and by whatever way it comes, the same replica comes of it, byte for byte.
+//! Tests that every way of reading a log gives the same replica, byte for byte.
 
 use super::fixture::Kind;
 use super::random_life::{Life, config};
@@ -24,7 +24,7 @@ fn whole_log(store: &mut dyn Store, queue: i64) -> Vec<LogEvent> {
     events
 }
 
-/// All that must hold of a queue, whatever happened to it.
+/// Checks everything that must hold of a queue.
 fn check(life: &mut Life, cuts: &[usize]) {
     let queue = life.writer.queue();
     life.writer.freshen().unwrap();
@@ -42,12 +42,12 @@ fn check(life: &mut Life, cuts: &[usize]) {
     assert!(loaded.learner.to_bytes() == learner, "a learner loaded is another");
     assert!(again.to_bytes() == learner, "a learner folded again is another");
 
-    // By those who share no code with the clerk.
+    // By the checker, which shares no code with the writer.
     for checked in crate::verify(&life.home.place).unwrap() {
         assert!(checked.is_ok(), "{checked:#?}");
     }
 
-    // From the log, with transactions that fail in between.
+    // From the log, with failing transactions in between.
     let mut replica = Replica::new(&events[0]).unwrap();
     for (at, event) in events.iter().enumerate().skip(1) {
         if cuts.contains(&(at % 97)) {
@@ -65,8 +65,8 @@ fn check(life: &mut Life, cuts: &[usize]) {
         count_free(live);
     }
 
-    // A learner that goes on, is saved and read back wherever the log is cut, and folds again where something was revised, is at
-    // every cut the one that a fold from the beginning gives.
+    // At every cut, a learner that goes on, is stored and read back, or folds again after a
+    // revision, equals one that folded the log from the beginning.
     let mut going = Learner::new(&events[0], LaterFacts::default()).unwrap();
     store.begin_reading(queue).unwrap();
     for (at, event) in events.iter().enumerate().skip(1) {
@@ -83,7 +83,7 @@ fn check(life: &mut Life, cuts: &[usize]) {
     assert!(going.to_bytes() == learner, "a learner that went on is another");
 }
 
-/// How many can be given out is counted as things happen.
+/// Checks the running count of free items.
 fn count_free(live: &LiveQueue) {
     let mut free: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
     for block in live.blocks.iter() {
@@ -108,7 +108,8 @@ fn live_and_check(kind: Kind, seed: u64, quorum: u8, cuts: &[usize]) {
     check(&mut life, cuts);
 }
 
-/// Three more nodes that look at the log when they please, learn again at once or later, and are killed and started now and then.
+/// Three more nodes that read the log at random times, learn at once or later, and restart at
+/// times.
 fn follow(kind: Kind, seed: u64, quorum: u8, batches: Vec<(u64, u8, usize)>) {
     let mut life = Life::new(kind, seed, &Config { quorum, ..config() });
     let queue = life.writer.queue();
@@ -162,7 +163,7 @@ proptest! {
     }
 }
 
-/// Something must have been learnt, revised, erased and reseated for the property above to say anything.
+/// The random life must contain lessons, revisions, erasures and changed evaluators.
 #[test]
 fn the_random_life_is_a_full_one() {
     let mut kinds = std::collections::BTreeMap::<&str, usize>::new();

@@ -1,4 +1,4 @@
-//! Figures of a report that could flatter, and do not.
+//! Tests that a report's intervals hold where people judge the better items first.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -33,7 +33,7 @@ fn reported(life: &Life) -> QueueReport {
         .unwrap()
 }
 
-/// Of 20 that ann was given, she finds 5 to be worth something, and holds the others; all have a tag.
+/// Of 20 items claimed, ann finds 5 rewarding and keeps the others; all have a tag.
 fn half_done(kind: Kind, tag: &str) -> Life {
     let mut life = Life::new(kind, 1, &set_up(0.0));
     life.ask(items(40, Some(tag))).unwrap();
@@ -44,7 +44,7 @@ fn half_done(kind: Kind, tag: &str) -> Life {
 }
 
 fn a_lease_that_ran_out_counts_without_another_entry(kind: Kind) {
-    // A tag that is nearly called golden says nothing.
+    // A tag that merely resembles `golden` has no effect.
     for tag in ["Golden", "x\"golden", "a,\"golden"] {
         let mut life = half_done(kind, tag);
         let before = reported(&life);
@@ -64,7 +64,7 @@ fn what_was_decided_on_erased_items_stands(kind: Kind) {
     life.ask(Request::Verdicts(said.collect())).unwrap();
     let before = reported(&life).picked;
     assert_eq!((before.items, before.mean.unwrap().mean), (10, 0.5));
-    // Decided ones, and one that she still holds, of which nothing will be known.
+    // Erases decided items, and one that she still holds.
     life.ask(Request::Erase { items: (29..35).map(|i| format!("dull{i}")).collect() }).unwrap();
     let after = reported(&life);
     assert_eq!((after.items, after.reviewed, after.picked.items, after.picked.sum), (34, 5, 10, 5.0));
@@ -83,7 +83,7 @@ fn golden_items_are_apart_from_what_chance_would_find(kind: Kind) {
     assert_eq!((found.items, found.reviewed, found.golden, found.random_checks.items), (20, 10, 10, 10));
     assert_eq!((found.found, found.random.mean.unwrap().mean), (5.0, 0.5));
     assert_eq!(found.missed.unwrap().high, 0.0);
-    // Erased ones are golden still.
+    // Erased golden items stay golden.
     life.ask(Request::Erase { items: (0..10).map(|i| format!("golden{i}")).collect() }).unwrap();
     let found = reported(&life);
     assert_eq!((found.items, found.reviewed, found.golden, found.random_checks.items), (10, 10, 0, 10));

@@ -1,4 +1,5 @@
-//! Who judged is learnt with what was said: by nobody where several decide together, or where somebody else had the last word.
+//! Tests that verdicts are learnt with their reviewer, unless several decided or another had the
+//! last word.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -8,7 +9,7 @@ use jurybox::{Reviewer, Standing};
 
 on_both!(severity_is_learnt_by_name, what_several_decide_is_nobodys, the_last_word_is_nobody_elses);
 
-/// Two who judge the same kind of items: bob says two more than ann of each.
+/// Two reviewers judge the same kind of items; bob's rewards are higher by two.
 fn judged(kind: Kind, config: &Config) -> Life {
     let amounts = VerdictScale { lowest: 0.0, highest: 10.0, labels: [].into() };
     let mut life = Life::new(kind, 1, &Config { reward: Some(amounts), ..config.clone() });
@@ -23,7 +24,7 @@ fn judged(kind: Kind, config: &Config) -> Life {
             "ann" => score(at) + (at % 3) as f64 / 10.0,
             _ => score(at) + 2.0 + (at % 5) as f64 / 10.0,
         };
-        // Together they decide what they agree about.
+        // With a quorum of two, both give the same reward.
         let said = if config.quorum == 2 { score(at) } else { said };
         verdict(&format!("{name}{at}"), &format!("i{at}"), name, said)
     };
@@ -43,7 +44,8 @@ fn standings(life: &Life) -> Vec<Standing> {
     fitted.reviewers(Fraction::try_from(0.9).unwrap())
 }
 
-/// A claim by this model is exact by whoever computes the model anew from the tables, and a fold from the beginning is the same bytes.
+/// Checks that claims are exact under models computed from the tables, and that a new fold has the
+/// same bytes.
 fn is_right(life: &mut Life) {
     life.writer.freshen().unwrap();
     life.ask(Request::Claim { reviewer: "cyd".into(), k: Some(4), filter: Filter::default() }).unwrap();
@@ -57,7 +59,7 @@ fn severity_is_learnt_by_name(kind: Kind) {
     let all = standings(&life);
     let of = |name: &str| all.iter().find(|one| one.reviewer == Some(Reviewer::named(name))).unwrap();
     assert_eq!((of("ann").labels, of("bob").labels), (60, 60));
-    // Severity is beside the others: of two, beside the other one.
+    // Severity is relative to the other reviewer.
     let above = of("bob").severity;
     assert!(above.low > 1.5 && above.high < 2.5 && of("ann").severity.high < -1.5, "{all:?}");
     is_right(&mut life);
@@ -72,10 +74,10 @@ fn what_several_decide_is_nobodys(kind: Kind) {
 
 fn the_last_word_is_nobody_elses(kind: Kind) {
     let mut life = judged(kind, &config());
-    // An appeal against what was learnt from ann: the log is folded again, and what she said of it is not hers any more.
+    // An appeal makes the log fold again without ann's name on that verdict.
     let appeal = NewVerdict { source: VerdictSource::Appeal, ..verdict("appeal", "i0", "olga", 4.0) };
     life.ask(Request::Verdicts(vec![appeal])).unwrap();
-    // She changes her own mind about another, after the undo window: what was learnt is revised, and whose the last word was is not told either.
+    // A revision after the undo window is learnt without a reviewer too.
     let again = NewVerdict { revises: Some("ann2".into()), ..verdict("ann2b", "i2", "ann", 1.0) };
     life.ask(Request::Verdicts(vec![again])).unwrap();
     life.pass(60);

@@ -1,4 +1,5 @@
-//! Second thoughts: verdicts given again, tokens of others, fewer reviewers than before, clocks set right, items erased.
+//! Tests of revised and undone verdicts, foreign tokens, lowered quorums, corrected clocks and
+//! erased items.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config};
@@ -68,7 +69,7 @@ fn a_verdict_that_was_taken_back_can_be_given_again(kind: Kind) {
         undo(&mut life, "ann", "v1");
         assert_eq!(life.writer.replica.live.counts().closed, 0);
     }
-    // Taken back and given again before the first was answered.
+    // Undone and given again before the first was answered.
     let verdict = NewVerdict {
         id: "v1".into(),
         item: "x79".into(),
@@ -96,11 +97,11 @@ fn a_token_must_be_of_a_claim_by_which_the_reviewer_had_the_item(kind: Kind) {
         let why = give(&mut life, "v", &first.item, "ann", Some(wrong)).unwrap_err();
         assert!(why.contains(&format!("token {wrong} is of no claim")), "{why}");
     }
-    // One that has run out was one: late work counts while nobody else has the item.
+    // Late work counts while nobody else has the item.
     life.pass(31);
     assert!(give(&mut life, "v", &first.item, "cid", Some(first.token)).is_err(), "it was ann's");
     assert_eq!(give(&mut life, "v", &first.item, "ann", Some(first.token)), Ok(1));
-    // So is that of a verdict taken back, which lends the item again.
+    // Undo leases the item again under a new token.
     let token = undo(&mut life, "ann", "v");
     life.pass(31);
     assert!(give(&mut life, "w", &first.item, "bob", Some(token)).is_err());
@@ -119,14 +120,14 @@ fn fewer_reviewers_decide_what_has_enough_verdicts(kind: Kind) {
     life.ask(Request::Configure(quorum)).unwrap();
     assert_eq!(life.writer.replica.live.counts().closed, 4);
     let why = give(&mut life, "late", "x77", "bob", None).unwrap_err();
-    assert_eq!(why, "it is closed");
+    assert_eq!(why, "the item is closed");
     life.pass(25);
     life.ask(Request::Extend { reviewer: "ann".into(), items: Vec::new() }).unwrap();
     let next = claim(&mut life, "bob", 1).remove(0);
     assert_eq!(next.item, "x74", "the best that nobody has");
     let seen = life.writer.replica.learner.jury().seen();
     assert_eq!(seen.used + seen.passed_over, 4, "they were learnt from");
-    // Who opens the queue now, or folds its log again, finds the same.
+    // Opening the queue again or folding its log gives the same.
     let (queue, seq) = (life.writer.queue(), life.writer.replica.live.seq);
     let folded = crate::load::refold(life.writer.store(), queue, seq, &mut |_| Ok(())).unwrap();
     assert_eq!(folded.to_bytes(), life.writer.replica.learner.to_bytes());
@@ -155,7 +156,7 @@ fn a_verdict_taken_back_says_nothing_when_the_log_is_folded_again(kind: Kind) {
     say(&mut life, "v3", "bob", 1.0, None);
     assert_eq!(life.writer.replica.live.counts().closed, 1, "they agree");
     undo(&mut life, "bob", "v3");
-    // She has decided nothing, and has changed her mind; then her word alone is enough.
+    // Her verdict has decided nothing and was revised; then one verdict is enough.
     say(&mut life, "v4", "ann", 0.0, Some("v2"));
     life.ask(Request::Configure(ConfigChange { quorum: Some(1), ..ConfigChange::default() })).unwrap();
     assert_eq!(life.writer.replica.live.counts().closed, 1);
@@ -163,12 +164,13 @@ fn a_verdict_taken_back_says_nothing_when_the_log_is_folded_again(kind: Kind) {
     life.ask(Request::Erase { items: vec!["x0".into()] }).unwrap();
     life.writer.freshen().unwrap();
     claim(&mut life, "cid", 3);
-    // What was learnt from the erased item too cannot be computed any more: the last claim can.
+    // The model learnt from the erased item cannot be computed again; the last claim can be
+    // checked.
     let checked = crate::verify(&life.home.place).unwrap().remove(0);
     assert!(checked.is_ok() && checked.exact == 1, "{checked:#?}");
 }
 
-/// A revision has decided, and is left alone; then fewer reviewers are asked, and what it is worth by itself is the last word.
+/// A revision has decided an item. Then a lower quorum decides by the first verdict alone.
 fn fewer_reviewers_have_the_last_word_when_the_log_is_folded_again(kind: Kind) {
     let mut life = plain(kind, 2);
     for (id, reviewer, reward, revises) in
@@ -188,7 +190,7 @@ fn fewer_reviewers_have_the_last_word_when_the_log_is_folded_again(kind: Kind) {
     life.writer.freshen().unwrap();
     claim(&mut life, "cid", 3);
     assert_sound(&life);
-    // Who opens the queue anew has learnt the same, and so has who computes the model from the tables.
+    // A queue opened again, and a model computed from the tables, are the same.
     let learner = |writer: &QueueWriter| writer.replica.learner.to_bytes();
     let (queue, before) = (life.writer.queue(), learner(&life.writer));
     life.writer = QueueWriter::open(life.writer.another_store(crate::store::Purpose::Write).unwrap(), queue).unwrap();
@@ -233,7 +235,7 @@ fn a_clock_that_goes_on_steadily_after_a_jump_is_believed(kind: Kind) {
         life.writer.now()
     };
     assert!(looked(&mut life) < before + day / 2);
-    // Half a minute later it is somewhere else again.
+    // Half a minute later the clock has jumped again.
     life.writer.wait(31);
     life.ahead.fetch_add(day, Ordering::Relaxed);
     assert!(looked(&mut life) < before + day / 2);

@@ -1,4 +1,4 @@
-//! The rules of the desk, one by one.
+//! Tests of the rules of a queue, one by one.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -157,7 +157,7 @@ fn revisions_and_appeals_change_what_was_learnt_and_rules_teach_nothing(kind: Ki
     life.writer.freshen().unwrap();
     assert_eq!((life.writer.replica.learner.is_stale(), life.writer.replica.learner.epoch()), (false, 1));
     assert!(
-        give(&mut life, NewVerdict { id: "v4".into(), ..revision }).unwrap_err().contains("does not stand")
+        give(&mut life, NewVerdict { id: "v4".into(), ..revision }).unwrap_err().contains("already revised")
     );
     let appeal =
         |id: &str, item: &str| NewVerdict { source: VerdictSource::Appeal, ..verdict(id, item, "court", 1.0) };
@@ -190,7 +190,7 @@ fn doors_dates_tags_and_bulk_closing(kind: Kind) {
     let ask = Request::Claim { reviewer: "bob".into(), k: Some(5), filter: german.clone() };
     let Answer::Claims { claims, .. } = life.ask(ask).unwrap() else { panic!() };
     assert_eq!((claims.len(), claims[0].item.as_str()), (1, "dated"));
-    // Nobody asks for what is known already: they would know what to say of it.
+    // Claims cannot filter by golden items.
     let known = Filter([("golden".to_string(), vec!["yes".to_string()])].into());
     let refused = life.ask(Request::Claim { reviewer: "bob".into(), k: Some(5), filter: known }).unwrap_err();
     assert!(
@@ -226,7 +226,7 @@ fn a_call_with_the_same_key_happens_once(kind: Kind) {
     };
     assert_eq!(told(&again), told(&before));
     assert!(matches!(life.writer.answer(&[ask(3)]).remove(0), Err(Error::KeyReused { .. })));
-    // The same call twice before the first was answered, and another under the same key.
+    // The same call twice before the first was answered, and another request under the same key.
     let ask = |k| {
         Call::new("bob", Request::Claim { reviewer: "bob".into(), k: Some(k), filter: Filter::default() })
             .with_key("k2")

@@ -1,4 +1,4 @@
-//! Scales of rewards, evaluators that are muted, weights that are fixed: on a live queue, and proved afterwards.
+//! Tests of reward scales, muted evaluators and fixed weights, on a live queue and by the checker.
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config};
@@ -67,7 +67,7 @@ fn give(
     }
 }
 
-/// Every claim there was can be proved.
+/// Checks that every claim can be proved.
 fn prove(life: &Life) {
     let checked = crate::verify(&life.home.place).unwrap().remove(0);
     assert!(checked.is_ok() && checked.exact == checked.claims, "{checked:?}");
@@ -88,7 +88,7 @@ fn a_verdict_says_a_number_on_the_scale_or_a_word_of_it(kind: Kind) {
     let beyond = give(&mut life, "v1", "x1", Some(10.5), None).unwrap_err();
     assert!(beyond.contains("from 0 to 10 (fine = 0, harmful = 10)"), "{beyond}");
     assert!(give(&mut life, "v1", "x1", None, Some("odd")).unwrap_err().contains("not on the queue's scale"));
-    assert!(give(&mut life, "v1", "x1", Some(5.0), Some("fine")).unwrap_err().contains("is worth 0"));
+    assert!(give(&mut life, "v1", "x1", Some(5.0), Some("fine")).unwrap_err().contains("has the reward 0"));
     assert_eq!(give(&mut life, "v1", "x1", Some(5.0), Some("a word of ann's")), Ok(0));
     let verdicts = {
         let queue = life.writer.queue();
@@ -103,7 +103,7 @@ fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
     let amounts = VerdictScale { lowest: -5.0, highest: 5.0, labels: [].into() };
     let mut life = queue(kind, &Config { reward: Some(amounts), ..simple() });
     add(&mut life, 0, 4, |i| [i, i, i]);
-    assert!(give(&mut life, "v0", "x0", None, Some("harmful")).unwrap_err().contains("does not say"));
+    assert!(give(&mut life, "v0", "x0", None, Some("harmful")).unwrap_err().contains("has no reward for label"));
     assert_eq!(give(&mut life, "v0", "x0", Some(3.0), Some("harmful")), Ok(0));
     assert_eq!(give(&mut life, "v1", "x1", Some(-1.0), None), Ok(0));
     let set = |scale: VerdictScale| ConfigChange { reward: Some(Some(scale)), ..ConfigChange::default() };
@@ -112,7 +112,7 @@ fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
     let wider = VerdictScale { lowest: -1.0, ..scale() };
     let error = change(&mut life, set(wider.clone())).unwrap_err();
     assert!(
-        matches!(&error, Error::Conflict(why) if why.contains("is worth 10, and the reward says 3")),
+        matches!(&error, Error::Conflict(why) if why.contains("has the reward 10, and the verdict says 3")),
         "{error}"
     );
     let fits = VerdictScale { labels: [("harmful".to_string(), 3.0)].into(), ..wider };
@@ -123,10 +123,10 @@ fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
     assert!(life.writer.replica.live.config.reward.is_some(), "what is not named stays");
     change(&mut life, ConfigChange { reward: Some(None), ..ConfigChange::default() }).unwrap();
     let beyond = give(&mut life, "v2", "x2", Some(11.0), None).unwrap_err();
-    assert!(beyond.contains("not from -1 to 3, which"), "without a scale, what was taken tells: {beyond}");
+    assert!(beyond.contains("not from -1 to 3, the range"), "without a scale, what was taken tells: {beyond}");
     assert_eq!(give(&mut life, "v2", "x2", Some(2.5), None), Ok(0));
     prove(&life);
-    // The checker says of a reward that is off its scale that it is.
+    // The checker reports a reward that is not on its scale.
     let mut life = queue(kind, &Config { reward: Some(scale()), ..simple() });
     add(&mut life, 0, 4, |i| [i, i, i]);
     give(&mut life, "v0", "x0", None, Some("harmful")).unwrap();
@@ -157,11 +157,12 @@ fn the_report_goes_by_the_scale(kind: Kind) {
     queue.ask(crate::Call::new("t", Request::Verdicts((0..20).map(verdict).collect()))).unwrap();
     let found = queue.report().unwrap();
     assert_eq!((found.scale.low, found.scale.high), (0.0, 10.0));
-    // Nothing but zeros was found, and what is left may all the same be worth ten each.
+    // Only zeros were found, but each remaining item may still be worth ten.
     assert_eq!(found.missed.unwrap().high, 200.0);
 }
 
-/// A queue where `a` is right, `b` is noise, and `c` is the opposite of `a`; with verdicts that teach it so.
+/// A queue where `a` is right, `b` is noise and `c` is the opposite of `a`, with verdicts to learn
+/// that.
 fn taught(kind: Kind, policy: &str) -> Life {
     let mut life = queue(kind, &Config { policy: policy.parse().unwrap(), ..simple() });
     add(&mut life, 0, 130, |i| [i, (i * 37.0) % 11.0, 130.0 - i]);
@@ -185,14 +186,14 @@ fn a_muted_evaluator_does_not_count_and_is_learnt_about(kind: Kind) {
     change(&mut life, mute(&[])).unwrap();
     assert_eq!(claim(&mut life, 1), ["x1"]);
     for (wrong, why) in
-        [(&["z"][..], "no evaluator `z`"), (&["a", "b", "c"], "nobody is left"), (&["a", "a"], "twice")]
+        [(&["z"][..], "no evaluator `z`"), (&["a", "b", "c"], "none is left"), (&["a", "a"], "twice")]
     {
         let error = change(&mut life, mute(wrong)).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }
     prove(&life);
 
-    // Two queues learn alike, and one is muted meanwhile: heard again, it has learnt the same.
+    // Two queues learn alike while an evaluator is muted in one of them.
     let (mut heard, mut muted) = (taught(kind, "adaptive"), taught(kind, "adaptive"));
     let learnt = |life: &Life| life.writer.replica.learner.jury().to_bytes();
     change(&mut muted, mute(&["a"])).unwrap();
@@ -204,7 +205,7 @@ fn a_muted_evaluator_does_not_count_and_is_learnt_about(kind: Kind) {
             give(life, &format!("v{i}"), &format!("x{i}"), Some(1.0), None).unwrap();
         }
         life.pass(5);
-        // An entry, by which the verdicts are learnt.
+        // Any entry, so that the verdicts are learnt.
         add(life, 400, 401, |_| [0.0, 0.0, 0.0]);
         life.writer.replica.rank().unwrap();
         claim(life, 5);
@@ -244,7 +245,7 @@ fn fixed_weights_rank_and_what_was_learnt_comes_back(kind: Kind) {
     for (wrong, why) in [
         (fix(&[("z", 1.0)]), "no evaluator `z`"),
         (fix(&[("a", f64::NAN)]), "not a number"),
-        (fix(&[("b", 1.0)]), "nobody is left"),
+        (fix(&[("b", 1.0)]), "none is left"),
     ] {
         let error = change(&mut life, wrong).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");

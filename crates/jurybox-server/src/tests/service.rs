@@ -1,4 +1,4 @@
-//! Many callers at once: whatever they do, the records hold.
+//! Tests of many callers at once: the records hold whatever they do.
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::config;
@@ -12,8 +12,8 @@ on_both!(
     a_queue_that_is_there_is_found_and_another_set_up_refused,
 );
 
-/// One caller: brings items, takes items, gives verdicts, changes its mind. So many turns, and on until the order was made anew
-/// a few times while claims went on: how long that takes is up to the machine.
+/// One caller, who sends, claims, judges and revises for `turns` turns, and on until a few rankings
+/// were made.
 fn call(queue: &crate::Queue, caller: u64, turns: u64) {
     let mut given: Vec<(String, String)> = Vec::new();
     let reviewer = format!("r{caller}");
@@ -83,7 +83,7 @@ fn call(queue: &crate::Queue, caller: u64, turns: u64) {
 fn whatever_many_callers_do_at_once_every_claim_is_exact(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
-    // Leases and the time to take back are short, so that both run out while the callers are at it.
+    // Leases and undo windows are short, so that both end while the callers work.
     let config = Config { lease_seconds: 1, undo_seconds: 0, settle_seconds: 0, quorum: 1, ..config() };
     let queue = service.create("q", &config).unwrap();
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The checker must be able to say no: each of these is a lie that it has to find, and to name.
+//! Tests that the checker finds tampering, and names it.
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::{Life, config, verdict};
@@ -12,7 +12,7 @@ on_both!(
     what_nothing_is_learnt_from_cannot_be_rewritten_either
 );
 
-/// What is done to the records, and what the checker has to say to it.
+/// Changes of the records, with part of the problem that the checker must report.
 const LIES: &[(&str, &str, &str)] = &[
     ("an entry vanished", "DELETE FROM log WHERE seq = 5", "stands where entry 5 should"),
     ("the last entry vanished", "DELETE FROM log WHERE seq = (SELECT MAX(seq) FROM log)", "the head is"),
@@ -191,9 +191,9 @@ const LIES: &[(&str, &str, &str)] = &[
     ("the queue's time is another", "UPDATE queues SET at = at + 1", "another time than the last entry"),
 ];
 
-/// A queue that has lived, has been asked for two more claims, and has a checkpoint.
+/// A queue in use, with two more claims and a checkpoint.
 fn honest(kind: Kind) -> Home {
-    // What was erased can be proved no more, so a life is taken in which nothing was.
+    // Erased items cannot be proved, so the random life must have none.
     (11..).find_map(|seed| lived(kind, seed)).expect("there is one")
 }
 
@@ -204,7 +204,7 @@ fn lived(kind: Kind, seed: u64) -> Option<Home> {
         life.writer.freshen().unwrap();
     }
     life.pass(60);
-    // Under weights that are fixed no model is asked, and which one is named is of no account.
+    // With fixed weights no model is used, and the one that a claim names does not matter.
     let learnt = ConfigChange {
         muted: Some(Vec::new()),
         weights: Some(std::collections::BTreeMap::new()),
@@ -236,7 +236,7 @@ fn assert_found(home: &Home, what: &str, words: &str) {
 
 fn the_checker_finds_and_names_every_lie(kind: Kind) {
     let home = honest(kind);
-    // PostgreSQL has other words for these.
+    // PostgreSQL has other functions for these.
     let foreign = |lie: &str| lie.contains("json_set") || lie.contains("CAST");
     for (what, lie, words) in LIES.iter().filter(|(_, lie, _)| kind == Kind::Sqlite || !foreign(lie)) {
         let copy = home.copy();
@@ -246,7 +246,7 @@ fn the_checker_finds_and_names_every_lie(kind: Kind) {
     }
 }
 
-/// A checkpoint whose hash is right and whose contents are another's.
+/// A checkpoint with a right hash and wrong contents.
 #[test]
 fn a_checkpoint_that_has_learnt_something_else_is_found_by_the_checker_and_by_a_rebuild() {
     use sha2::{Digest, Sha256};
@@ -280,19 +280,19 @@ fn an_erasure_leaves_provable_what_does_not_depend_on_it(kind: Kind) {
     life.ask(Request::Items((0..10).map(|n| item(&format!("x{n}"), f64::from(n))).collect())).unwrap();
     life.ask(claim("ann")).unwrap();
     life.ask(claim("bob")).unwrap();
-    // What came in after all claims, and was erased, had no part in any.
+    // Items added after all claims and then erased do not concern any claim.
     life.ask(Request::Items(vec![item("late", 5.0)])).unwrap();
     life.ask(Request::Erase { items: vec!["late".into()] }).unwrap();
     assert_eq!(proved(&life), (2, 0, 0));
     life.writer.freshen().unwrap();
     life.ask(claim("cid")).unwrap();
     assert_eq!(proved(&life), (3, 0, 0));
-    // What came in after the model was made, and could have been given out.
+    // Added after the model was made, this item could have been claimed.
     life.ask(Request::Items(vec![item("rival", -1.0)])).unwrap();
     life.ask(claim("dan")).unwrap();
     life.ask(Request::Erase { items: vec!["rival".into()] }).unwrap();
     assert_eq!(proved(&life), (3, 1, 0));
-    // What every model had seen. All else about the claims must hold as before.
+    // Every model had learnt from this item. All else about the claims must still hold.
     life.ask(Request::Erase { items: vec!["x0".into()] }).unwrap();
     let (exact, unprovable, _) = proved(&life);
     assert!(exact < 3 && exact + unprovable == 4, "{exact} {unprovable}");
@@ -337,7 +337,8 @@ fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
     life.ask(claim.clone()).unwrap();
     life.pass(60);
     life.ask(claim).unwrap();
-    // Of the second 64 items one is erased: of those nothing can be said any more, and of all others it can.
+    // One of the second 64 items is erased: nothing can be proved of those, and everything of
+    // others.
     life.ask(Request::Erase { items: vec!["x100".into()] }).unwrap();
     let Life { writer, home, .. } = life;
     drop(writer);

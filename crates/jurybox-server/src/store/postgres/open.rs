@@ -104,7 +104,7 @@ impl Postgres {
         let known = schema::VERSION;
         if version > known {
             return Err(Error::Open(format!(
-                "{}: it is of version {version}, made by a later program than this, which has version {known}",
+                "{}: its tables have version {version}, made by a later program; this one knows versions up to {known}",
                 self.address
             )));
         }
@@ -127,7 +127,7 @@ impl Postgres {
         let rows = self.ask(there, Vec::new())?;
         let (tables, ours): (i64, bool) = rows.first().map_or((0, false), |row| (row.get(0), row.get(1)));
         if !ours && tables > 0 {
-            return Err(Error::Open(format!("{}: its schema `{SCHEMA}` is of something else", self.address)));
+            return Err(Error::Open(format!("{}: its schema `{SCHEMA}` belongs to another program", self.address)));
         }
         if !ours {
             return Ok(None);
@@ -159,7 +159,7 @@ impl Session {
         }
         if encoding != "UTF8" {
             return Err(Error::Open(format!(
-                "{address}: its encoding is {encoding}; make a database with UTF8"
+                "{address}: its encoding is {encoding}; create the database with UTF8"
             )));
         }
         Ok(session)

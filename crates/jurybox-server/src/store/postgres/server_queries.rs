@@ -118,7 +118,7 @@ impl Lookups for Postgres {
 
     fn sealed_from(&mut self, queue: i64) -> Result<u64, Error> {
         let rows = self.ask(SEALED_FROM, values![queue])?;
-        get(rows.first().ok_or_else(|| corrupt("the queue is not there"))?, 0)
+        get(rows.first().ok_or_else(|| corrupt("the queue's row is missing"))?, 0)
     }
 
     fn plain_rows(

@@ -69,7 +69,7 @@ impl Postgres {
     fn head_of(&self, rows: &[Vec<Row>]) -> Result<LogHead, Error> {
         let [head, clock] = rows else { return Err(corrupt("no head")) };
         let (Some(head), Some(clock)) = (head.first(), clock.first()) else {
-            return Err(Error::NoQueue { name: "that was here".into() });
+            return Err(Error::NoQueue { name: "that was deleted".into() });
         };
         if head.len() > 2 {
             check_version(head)?;
@@ -409,7 +409,7 @@ impl Store for Postgres {
 
     fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error> {
         let rows = self.ask(sql::TOTALS, values![queue])?;
-        let row = rows.first().ok_or_else(|| corrupt("nothing can be counted"))?;
+        let row = rows.first().ok_or_else(|| corrupt("the totals of the queue are missing"))?;
         Ok((get(row, 0)?, get(row, 1)?))
     }
 

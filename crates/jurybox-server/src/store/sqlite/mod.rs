@@ -73,7 +73,7 @@ impl Sqlite {
         let (version, known) = (store.version()?, schema::VERSION);
         if version < known {
             return Err(Error::Open(format!(
-                "{}: it is of version {version}, this program has version {known}; open it to write once, such as by `desk status`",
+                "{}: its tables have version {version}, this program needs version {known}; open it once for writing, such as by `jurybox queue status`",
                 folder.display()
             )));
         }
@@ -107,7 +107,7 @@ impl Sqlite {
             .map_err(db)?;
         if application != APPLICATION && tables > 0 {
             return Err(Error::Open(format!(
-                "{}: this is a database of something else",
+                "{}: this database belongs to another program",
                 self.folder.display()
             )));
         }
@@ -120,7 +120,7 @@ impl Sqlite {
             return Ok(());
         }
         Err(Error::Open(format!(
-            "{}: it is of version {version}, made by a later program than this, which has version {known}",
+            "{}: its tables have version {version}, made by a later program; this one knows versions up to {known}",
             self.folder.display()
         )))
     }
@@ -253,7 +253,7 @@ impl Sqlite {
         let mut head = self.connection.prepare_cached(sql::HEAD).map_err(db)?;
         let (seq, at) =
             head.query_row([queue], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| match error {
-                rusqlite::Error::QueryReturnedNoRows => Error::NoQueue { name: "that was here".into() },
+                rusqlite::Error::QueryReturnedNoRows => Error::NoQueue { name: "that was deleted".into() },
                 error => db(error),
             })?;
         Ok(LogHead { seq, at, now: self.clock() })
@@ -288,8 +288,8 @@ pub(crate) fn check_is_there(folder: &Path) -> Result<(), Error> {
     let refuse = |why: String| Err(Error::Open(format!("{}: {why}", folder.display())));
     match folder.join(FILE).try_exists() {
         Ok(true) => Ok(()),
-        Ok(false) => refuse("there is no desk in this folder".into()),
-        Err(error) => refuse(format!("whether there is a desk in this folder cannot be seen: {error}")),
+        Ok(false) => refuse("there is no queue in this folder".into()),
+        Err(error) => refuse(format!("this folder cannot be read: {error}")),
     }
 }
 
@@ -307,7 +307,7 @@ pub(crate) fn lock(folder: &Path, wait: Duration) -> Result<File, Error> {
                 std::thread::sleep(Duration::from_millis(10));
             }
             Err(std::fs::TryLockError::WouldBlock) => {
-                return Err(Error::Open(format!("{}: another process has this folder", folder.display())));
+                return Err(Error::Open(format!("{}: another process is using this folder", folder.display())));
             }
             Err(std::fs::TryLockError::Error(error)) => return Err(refuse(error)),
         }
@@ -331,7 +331,7 @@ pub(crate) fn clear_journals(file: &Path) -> std::io::Result<()> {
 /// Errors if the path exists and is not a regular file: reading a pipe would block forever.
 pub(crate) fn check_is_file(file: &Path) -> Result<(), Error> {
     match std::fs::metadata(file) {
-        Ok(what) if !what.is_file() => Err(Error::Open(format!("{}: this is no file", file.display()))),
+        Ok(what) if !what.is_file() => Err(Error::Open(format!("{}: this is not a regular file", file.display()))),
         _ => Ok(()),
     }
 }
@@ -353,12 +353,12 @@ fn is_whole(connection: &Connection) -> Result<(), Error> {
 
 /// Errors if the file is not an intact database of ours.
 pub(crate) fn check_copy(file: &Path) -> Result<(), Error> {
-    let refuse = |why: String| Error::Open(format!("the copy cannot be put back: {why}"));
+    let refuse = |why: String| Error::Open(format!("the copy cannot be restored: {why}"));
     let copy = Connection::open(file).map_err(|error| refuse(error.to_string()))?;
     let number = |pragma: &str| copy.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id").map_err(|error| refuse(error.to_string()))?;
     if application != APPLICATION {
-        return Err(refuse("it is no copy of a desk".into()));
+        return Err(refuse("it is not a copy of a queue folder".into()));
     }
     is_whole(&copy).map_err(|error| refuse(error.to_string()))
 }

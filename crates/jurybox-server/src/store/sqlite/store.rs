@@ -341,7 +341,7 @@ impl Store for Sqlite {
 
     fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error> {
         let totals = self.rows(sql::TOTALS, [queue], |row| Ok((get(row, 0)?, get(row, 1)?)))?;
-        totals.first().copied().ok_or_else(|| corrupt("nothing can be counted"))
+        totals.first().copied().ok_or_else(|| corrupt("the totals of the queue are missing"))
     }
 
     fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, FinalDecision)>, Error> {
