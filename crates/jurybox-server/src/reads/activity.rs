@@ -1,4 +1,4 @@
-//! The log as a feed: what happened, with the ids of items.
+//! The activity log with the ids of items, as the feed of a queue or the history of one item.
 
 use crate::error::corrupt;
 use crate::event::{Body, LogEvent};
@@ -10,41 +10,42 @@ use crate::{Config, Error, VerdictSource};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// An entry of the log with the ids of its items; those that were erased are left out.
+/// An entry of the activity log with the ids of its items; erased items are left out.
 #[derive(Debug, Clone)]
 pub struct ActivityEntry {
-    /// Its number.
+    /// The number of the entry.
     pub seq: u64,
-    /// When, in microseconds since 1970.
+    /// The time of the entry, in microseconds since 1970.
     pub at: i64,
-    /// Who asked for it.
+    /// The user or key that caused it.
     pub actor: String,
-    /// A word for what happened.
+    /// The kind of the entry, such as `claim`.
     pub kind: &'static str,
-    /// The reviewer, where it is about one.
+    /// The reviewer, if the entry is about one.
     pub reviewer: Option<String>,
-    /// The items that it is about, by their ids.
+    /// The ids of the items it is about.
     pub items: Vec<String>,
-    /// How many items it is about, those that were erased included.
+    /// The number of items it is about, erased ones included.
     pub many: u64,
-    /// The verdicts that came in: id, item, reviewer, source, reward, and what the item is worth where that decides it.
+    /// Its verdicts: id, item, reviewer, source, reward, and the item's final reward if the verdict
+    /// decides it.
     pub verdicts: Vec<(String, String, String, VerdictSource, f64, Option<f64>)>,
-    /// The id of the verdict that was taken back, where one was.
+    /// The id of the verdict that was taken back.
     pub undone: Option<String>,
-    /// How the queue is set up from here on, where that changed.
+    /// The new configuration, if it changed.
     pub config: Option<Config>,
-    /// The settings that changed, by their names, as they are from here on; null where one is there no more.
+    /// The changed settings by name, with their new values; null for a setting that was removed.
     pub changed: BTreeMap<String, Value>,
-    /// Why, where somebody said.
+    /// The reason, if one was given.
     pub reason: Option<String>,
 }
 
-/// Entries that are read at once.
+/// Entries read at a time.
 const STEP: u64 = 16;
 
 impl Queue {
-    /// The entries of the log after one, so many at the most; fewer where they are about very many items, and one at the least where
-    /// there is one.
+    /// At most `limit` log entries after `after`. There are fewer if they are about very many
+    /// items, but at least one if there is any.
     pub fn activity(&self, after: u64, limit: usize) -> Result<Vec<ActivityEntry>, Error> {
         self.read_separately(|store, queue, head| {
             let until = head.seq.min(after.saturating_add(limit as u64));
@@ -61,7 +62,7 @@ impl Queue {
                 }
                 for event in read {
                     let about = numbers_of(&event.body);
-                    // One entry alone can have as many.
+                    // A single entry may exceed the limit.
                     if !events.is_empty() && numbers.len() + about.len() > MOST_AT_ONCE {
                         break 'page;
                     }
@@ -90,8 +91,8 @@ impl Queue {
 }
 
 impl Queue {
-    /// What happened to the item of that number, newest first, so many entries at the most: each tells of this item alone. That it was kept for
-    /// longer, or given back without a reason, is not among it.
+    /// The history of the item with this number, newest first, at most `most` entries. Each names
+    /// this item only. Extended leases, and releases without a reason, are left out.
     pub fn item_activity(&self, n: u64, most: usize) -> Result<Vec<ActivityEntry>, Error> {
         self.read_separately(|store, queue, head| {
             let (history, _) = set_up(store, queue, head.seq)?;
@@ -103,7 +104,7 @@ impl Queue {
                         Body::Undo { verdict, .. } => store.taken_back(queue, *verdict, seq)?,
                         _ => None,
                     };
-                    // It was about others too, of which nothing is told here.
+                    // Other items of the entry are not counted.
                     activity.push(ActivityEntry { undone, many: 1, ..told(event, &ids) });
                 }
             }
@@ -112,7 +113,8 @@ impl Queue {
     }
 }
 
-/// Says what each setting up changed, by all that there were.
+/// Fills in the settings that each entry changed, by comparing the bodies of all configuration
+/// entries.
 pub(super) fn note_changes(activity: &mut [ActivityEntry], bodies: &[(u64, String)]) -> Result<(), Error> {
     let mut before = Value::Null;
     for (seq, body) in bodies {

@@ -1,7 +1,9 @@
-//! When an alarm was raised: by the log, so that whoever folds it finds the same, on every node and at any later time.
+//! When each drift alarm was raised, reconstructed from the log, so that every node finds the same
+//! at any time.
 //!
-//! An alarm says from when on an evaluator is different, as nearly as the model knows now. It knows less exactly the longer ago that was, and
-//! places it elsewhere. What does not move is with which entry of the log the alarm was raised, and what it said there.
+//! An alarm says since when an evaluator has changed, as estimated now. This estimate becomes less
+//! exact the longer ago the change was, and moves. Fixed are the log entry with which the alarm was
+//! raised, and the estimate at that entry.
 
 use crate::Error;
 use crate::queue_writer::QueueWriter;
@@ -14,29 +16,30 @@ use jurybox::{Alarm, Fitted};
 use std::collections::BTreeMap;
 use std::sync::MutexGuard;
 
-/// How an alarm was raised.
+/// The log entry that raised an alarm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlarmOnset {
-    /// The first entry of the log whose model has it, and every later one has had it since.
+    /// The first entry whose model has the alarm, and every later model too.
     pub entry: u64,
     /// The time of that entry, in microseconds since 1970.
     pub at: i64,
-    /// From when on the evaluator is different by that model, in microseconds since 1970.
+    /// Since when the evaluator had changed by the model of that entry, in microseconds since 1970.
     pub since: i64,
 }
 
-/// A change of an evaluator that was noticed.
+/// A detected change of an evaluator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriftIncident {
-    /// Who has changed.
+    /// The evaluator.
     pub evaluator: String,
-    /// How that was noticed.
+    /// When it was detected.
     pub raised: AlarmOnset,
-    /// When the alarm was found to be over, in microseconds since 1970; none as long as it stands.
+    /// When the alarm was found to be over, in microseconds since 1970; None while it lasts.
     pub over: Option<i64>,
 }
 
-/// A change of an evaluator as a fit tells it: the two times between which it came, in seconds since 1970.
+/// A change of an evaluator according to a fit: it took place between two times, in seconds
+/// since 1970.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct EvaluatorChange {
     evaluator: String,
@@ -45,26 +48,28 @@ struct EvaluatorChange {
 }
 
 impl EvaluatorChange {
-    /// Whether two fits speak of the same change. Each says between which times it came, and both are right: so these have some in common.
+    /// Whether two fits report the same change: their periods overlap, because both contain its
+    /// true time.
     fn is(&self, other: &EvaluatorChange) -> bool {
         self.evaluator == other.evaluator && self.since <= other.until && other.since <= self.until
     }
 }
 
-/// What is known of changes.
+/// The changes known so far.
 #[derive(Default)]
 pub(crate) struct DriftHistory {
-    /// The model that was looked at last; none before the first.
+    /// The last model that was examined; None before the first.
     model: Option<u64>,
-    /// Those that it tells of, each with how the alarm was raised; none where that could not be told.
+    /// Changes with an alarm in that model, each with its onset; None if that could not be found.
     stand: Vec<(EvaluatorChange, Option<AlarmOnset>)>,
-    /// Those that are over, oldest first.
+    /// Changes whose alarm is over, oldest first.
     over: Vec<(EvaluatorChange, DriftIncident)>,
 }
 
 impl DriftHistory {
-    /// What is told of again was not over, and was noticed when it was: the last such change. Where one that stands is told of, it is that one: its
-    /// times may have widened over a change that is over, and stays so.
+    /// An incident that is reported again is reopened with its original onset; of several that
+    /// match, the last one. A reported change that matches a current one reopens nothing, even if
+    /// its period has grown to cover an earlier incident.
     fn bring_back(&mut self, told: &[EvaluatorChange]) {
         for change in told {
             if self.stand.iter().any(|(other, _)| other.is(change)) {
@@ -78,15 +83,16 @@ impl DriftHistory {
     }
 }
 
-/// Rounds between two looks of the first search; the second looks after each.
+/// Rounds between two fits in the first search; the second search fits after each round.
 const STEP: u64 = 16;
-/// Checkpoints that are asked for changes that are over, and changes that are remembered.
+/// Checkpoints that are searched for changes that are over; below, changes that are kept.
 const ASKED: usize = 50;
 const REMEMBERED: usize = 100;
 
 impl Queue {
-    /// Changes of evaluators that were noticed, the last one first: those that a model tells of, and those that an earlier one did. Of what was over
-    /// before this service was opened, what a checkpoint still tells.
+    /// All detected changes, newest first: those with an alarm in `model`, and those whose alarm is
+    /// over. Changes that were over before the service started are known as far as checkpoints show
+    /// them.
     pub fn drift_incidents(&self, model: &RankingModel) -> Result<Vec<DriftIncident>, Error> {
         let known = self.known(model)?;
         let stands = |(change, raised): &(EvaluatorChange, Option<AlarmOnset>)| {
@@ -98,7 +104,7 @@ impl Queue {
         Ok(all)
     }
 
-    /// How these alarms were raised, that a model tells of; none where that cannot be told.
+    /// The onset of each of these alarms of a model; None if it cannot be found.
     pub(super) fn raised(&self, model: &RankingModel, alarms: &[Alarm]) -> Result<Vec<Option<AlarmOnset>>, Error> {
         let known = self.known(model)?;
         let of = |alarm: &Alarm| {
@@ -109,10 +115,10 @@ impl Queue {
         Ok(alarms.iter().map(of).collect())
     }
 
-    /// What is known of changes, by this model too.
+    /// The known changes, updated by this model.
     fn known(&self, model: &RankingModel) -> Result<MutexGuard<'_, DriftHistory>, Error> {
         let mut known = self.known_alarms();
-        // Who comes with an older model learns nothing else than what is known since.
+        // An older model adds nothing.
         if known.model.is_some_and(|last| last >= model.model) {
             return Ok(known);
         }
@@ -157,13 +163,14 @@ impl Queue {
     }
 }
 
-/// The change that an alarm is about; none where it is about no evaluator.
+/// The change that an alarm is about; None if it is about the rewards.
 fn changed(fitted: &Fitted, alarm: &Alarm) -> Option<EvaluatorChange> {
     let evaluator = fitted.evaluators().names().nth(alarm.evaluator?)?.to_string();
     Some(EvaluatorChange { evaluator, since: alarm.since, until: alarm.until })
 }
 
-/// The changes of evaluators that a fit tells of, each once: which of its readings changed may differ from one fit to the next.
+/// The evaluators' changes in a fit, each once. Which statistic shows a change may differ between
+/// fits.
 fn changes(fitted: &Fitted) -> Vec<EvaluatorChange> {
     let mut all: Vec<EvaluatorChange> = Vec::new();
     for change in fitted.alarms().iter().filter_map(|alarm| changed(fitted, alarm)) {
@@ -174,13 +181,14 @@ fn changes(fitted: &Fitted) -> Vec<EvaluatorChange> {
     all
 }
 
-/// From when on evaluators are different by a fit, for each of these changes, in seconds since 1970; none where it does not tell of that.
+/// For each of these changes, since when the evaluator has changed by a fit, in seconds since 1970;
+/// None if the fit has no such alarm.
 fn since(fitted: &Fitted, asked: &[EvaluatorChange]) -> Vec<Option<u64>> {
     let told = changes(fitted);
     asked.iter().map(|one| told.iter().filter(|other| other.is(one)).map(|other| other.since).min()).collect()
 }
 
-/// Changes that a checkpoint tells of, and neither a later one nor the last model.
+/// Changes with an alarm at a checkpoint, but neither at a later one nor in the last model.
 fn over(
     store: &mut dyn Store,
     queue: i64,
@@ -191,7 +199,7 @@ fn over(
     let checkpoints =
         store.checkpoints(queue)?.into_iter().rev().filter(|checkpoint| checkpoint.seq <= until);
     for checkpoint in checkpoints.take(ASKED) {
-        // One that is damaged says nothing here, and `rebuild` tells of it.
+        // Damaged checkpoints are skipped here; `rebuild` reports them.
         let Ok(learner) = opened(&checkpoint) else { continue };
         for change in changes(&learner.fit()?) {
             if !later.iter().any(|other| other.is(&change)) {
@@ -210,7 +218,8 @@ fn over(
     Ok(drift_incidents)
 }
 
-/// Looks for the raising of each alarm between the last checkpoint without it and the one that follows, or the last entry.
+/// Finds the onset of each alarm: between the last checkpoint without it and the next one, or entry
+/// `until`.
 fn search(
     store: &mut dyn Store,
     queue: i64,
@@ -219,7 +228,7 @@ fn search(
 ) -> Result<Vec<Option<AlarmOnset>>, Error> {
     let mut marks: Vec<(Checkpoint, Vec<bool>)> = Vec::new();
     for checkpoint in store.checkpoints(queue)?.into_iter().filter(|checkpoint| checkpoint.seq <= until) {
-        // One that is damaged says nothing here, and `rebuild` tells of it.
+        // Damaged checkpoints are skipped here; `rebuild` reports them.
         let Ok(learner) = opened(&checkpoint) else { continue };
         let has = since(&learner.fit()?, asked).iter().map(Option::is_some).collect();
         marks.push((checkpoint, has));
@@ -253,7 +262,8 @@ fn between(
     };
     let (begun, end) = before_each(store, queue, start, to, asked)?;
     let begun = if end < to {
-        // Something was revised on the way: folded again by what is known at the end.
+        // A verdict was revised on the way, so the log is folded again with what is known at the
+        // end.
         let mut again = beginning(store, queue, to, None)?;
         if let Some(checkpoint) = from {
             follow(store, queue, &mut again, checkpoint.seq, u64::MAX, &mut |_| Ok(true))?;
@@ -281,7 +291,8 @@ fn between(
     Ok(raised)
 }
 
-/// What was learnt a few rounds before each alarm was raised that is there in the end; and how far the log could be folded.
+/// The learner a few rounds before the onset of each alarm that lasts until the end; and the entry
+/// up to which the log could be folded.
 fn before_each(
     store: &mut dyn Store,
     queue: i64,
@@ -304,8 +315,8 @@ fn before_each(
     Ok((begun, learner.seq()))
 }
 
-/// Takes in the log up to an entry, and shows what was learnt wherever so many rounds are whole, and at the end, as long as that is wanted. It ends
-/// early where something that was learnt is revised.
+/// Folds the log up to an entry, and calls `look` after every `step` rounds and at the end, until
+/// it returns false. Ends early if a learnt verdict is revised.
 fn follow(
     store: &mut dyn Store,
     queue: i64,
@@ -369,7 +380,7 @@ mod tests {
     fn what_is_told_of_again_was_not_over() {
         let all = vec![over(1, 10, 20), over(2, 18, 30), over(3, 50, 60)];
         let mut known = DriftHistory { over: all, ..DriftHistory::default() };
-        // Two readings of one evaluator tell of one change, each with times of its own.
+        // Two statistics of one evaluator report one change with slightly different periods.
         known.bring_back(&[change(15, 25), change(16, 24)]);
         assert_eq!(entries(&known), (vec![2], vec![1, 3]));
     }

@@ -1,7 +1,9 @@
-//! What each evaluator adds: its weight times how much its scores vary, at the moment that is spoken of.
+//! The influence of each evaluator at a time: its weight times the standard deviation of its scores
+//! then.
 //!
-//! A weight is of a unit of the evaluator's own, and what a unit is changes when the evaluator does. So the spread is that of the items which
-//! came in last by then: one over all items ever would say of an evaluator that has just become ten times as noisy that it is as it was.
+//! A weight refers to the evaluator's own unit, which changes when the evaluator does. So the
+//! standard deviation is that of the last items to arrive. Over all items, an evaluator that has
+//! just become ten times as noisy would seem unchanged.
 
 use super::model::deviation;
 use crate::Error;
@@ -11,28 +13,28 @@ use crate::service::Queue;
 use crate::store::{Store, set_up};
 use jurybox::Evaluators;
 
-/// Items that a spread is taken from: 32 rounds. A standard deviation is then known to a few percent, and the scores of before a change are soon
-/// gone.
+/// Items from which the standard deviation is computed, about 32 rounds: it is then known to a few
+/// percent, and scores before a change are soon gone.
 const RECENT: u64 = 2048;
 
-/// What evaluators added at a moment.
+/// The influence of each evaluator at a time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvaluatorInfluence {
-    /// When, in microseconds since 1970.
+    /// The time, in microseconds since 1970.
     pub at: i64,
-    /// What a score that is one standard deviation of that time higher added to an item's value, by the names of evaluators; NaN where it is
-    /// not known.
+    /// By evaluator: the amount by which a score one standard deviation higher raised an item's
+    /// value; NaN if unknown.
     pub pulls: Vec<(String, f64)>,
 }
 
 impl Queue {
-    /// What evaluators added when checkpoints were made, oldest first.
+    /// The influences at each stored checkpoint, oldest first.
     pub fn influences(&self) -> Result<Vec<EvaluatorInfluence>, Error> {
         self.read_separately(|store, queue, head| {
             let arrivals = store.arrivals(queue)?;
             let mut influences = Vec::new();
             for checkpoint in store.checkpoints(queue)? {
-                // One that is damaged says nothing here, and `rebuild` tells of it.
+                // Damaged checkpoints are skipped here; `rebuild` reports them.
                 let Ok(learner) = opened(&checkpoint) else { continue };
                 let fitted = learner.fit()?;
                 let Some(weights) = fitted.weights() else { continue };
@@ -46,7 +48,7 @@ impl Queue {
         })
     }
 
-    /// What evaluators add by a model now; none where the policy cannot say what they weigh.
+    /// The influences by a model now; None if its policy has no weights.
     pub fn influence_by(&self, model: &RankingModel) -> Result<Option<EvaluatorInfluence>, Error> {
         let Some((sitting, weights)) = model.seats() else { return Ok(None) };
         self.read_separately(|store, queue, head| {
@@ -62,7 +64,8 @@ fn pulls(evaluators: &Evaluators, weights: &[f64], spreads: &[Option<f64>]) -> V
     evaluators.names().map(String::from).zip(pulls).collect()
 }
 
-/// The standard deviation of each evaluator's scores among the items that came in last, up to one number.
+/// The standard deviation of each evaluator's scores over the last items up to number `last`; None
+/// with fewer than two.
 pub(super) fn spreads(
     store: &mut dyn Store,
     queue: i64,

@@ -1,21 +1,23 @@
-//! How large a share can be of which so many were looked at: an interval that holds for every share and every number.
+//! Clopper-Pearson intervals for shares (Clopper and Pearson, Biometrika 26, 1934), exact for every
+//! share and sample size.
 
-/// What each end may miss: together 5 %.
+/// The error probability at each end; the interval has confidence 95%.
 pub(super) const EACH_END: f64 = 0.025;
 
-/// The interval of 95 % for a mean of values within 0 and 1, of which `n` independent ones had a mean between `low` and `high`.
+/// The 95% interval for a mean of values in 0 to 1, if `n` independent values have a mean between
+/// `low` and `high`.
 ///
-/// Clopper and Pearson's, which holds for every `n` where values are 0 or 1. Values in between vary less, so that it holds for those
-/// too and is wider than it need be.
+/// It is exact for values 0 and 1. Values in between vary less, so it holds for them too and is
+/// wider than necessary.
 pub(super) fn bounds(low: f64, high: f64, n: f64) -> (f64, f64) {
     let (fewest, most) = (low * n, high * n);
     let at_least = if fewest > 0.0 { quantile(EACH_END, fewest, n - fewest + 1.0) } else { 0.0 };
     let at_most = if most < n { quantile(1.0 - EACH_END, most + 1.0, n - most) } else { 1.0 };
-    // Only rounding could put an end within.
+    // Rounding must not put an end inside of the given means.
     (at_least.min(low), at_most.max(high))
 }
 
-/// The quantile of the beta distribution, by halving.
+/// The quantile of the beta distribution, by bisection.
 fn quantile(p: f64, a: f64, b: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
@@ -29,10 +31,10 @@ fn quantile(p: f64, a: f64, b: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The probability of the beta distribution below a point.
+/// The distribution function of the beta distribution.
 fn below(x: f64, a: f64, b: f64) -> f64 {
     let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (-x).ln_1p()).exp();
-    // The fraction converges fast on this side of the mean, and the other side is its mirror.
+    // The continued fraction converges fast below the mean; above it, the symmetric case is used.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * fraction(x, a, b) / a
     } else {
@@ -40,7 +42,8 @@ fn below(x: f64, a: f64, b: f64) -> f64 {
     }
 }
 
-/// The continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), from its head by Lentz's method.
+/// The continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), by
+/// Lentz's method.
 fn fraction(x: f64, a: f64, b: f64) -> f64 {
     let away = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
     let mut d = 1.0 / away(1.0 - (a + b) * x / (a + 1.0));
@@ -62,7 +65,7 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
     all
 }
 
-/// The logarithm of the gamma function of a positive number: Stirling's series, from where it is good to the last digits.
+/// The logarithm of the gamma function for positive numbers, by Stirling's series above 15.
 fn ln_gamma(mut x: f64) -> f64 {
     let mut shift = 0.0;
     while x < 15.0 {
@@ -81,7 +84,8 @@ mod tests {
 
     #[test]
     fn ends_are_those_of_the_tables() {
-        // All 0 or all 1: in closed form. 1 of 10 and 50 of 100: Clopper and Pearson (1934).
+        // All 0 or all 1 have a closed form. 1 of 10 and 50 of 100 are from the tables of Clopper
+        // and Pearson (1934).
         let (low, high) = bounds(0.0, 0.0, 100.0);
         assert!(low == 0.0 && (high - (1.0 - 0.025_f64.powf(0.01))).abs() < 1e-12, "{high}");
         let (low, high) = bounds(1.0, 1.0, 7.0);

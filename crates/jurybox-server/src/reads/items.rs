@@ -1,4 +1,4 @@
-//! Items: listed, and one of them explained.
+//! Lists of items, and explanations of single items.
 
 use crate::live_queue::{LiveQueue, Filter};
 use crate::queue_writer::QueueWriter;
@@ -13,80 +13,80 @@ use jurybox::options::Fraction;
 use jurybox::{Contributions, Interval};
 use std::collections::HashMap;
 
-/// How an item stands.
+/// The state of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemState {
-    /// Open, and in nobody's hands.
+    /// Open, and held by nobody.
     Pending,
-    /// Open, and in somebody's hands.
+    /// Open, and held by a reviewer.
     Leased,
     /// Closed.
     Closed,
 }
 
-/// An item as a list shows it.
+/// An item in a list.
 #[derive(Debug, Clone)]
 pub struct ListedItem {
-    /// Its number: the place to go on from.
+    /// Its number, from which the next page can start.
     pub n: u64,
-    /// Its id.
+    /// The id of the item.
     pub id: String,
-    /// When it came in, in microseconds since 1970.
+    /// When it arrived, in microseconds since 1970.
     pub arrived: i64,
-    /// How it stands.
+    /// Its state.
     pub stands: ItemState,
-    /// What it is ranked by now, where it is open.
+    /// Its present value, if it is open.
     pub value: Option<f64>,
-    /// Its scores, by the evaluators of the queue.
+    /// Its scores, in the order of the queue's evaluators.
     pub scores: Vec<Option<f64>>,
     /// Its tags.
     pub tags: Tags,
-    /// From when on it goes first.
+    /// When it becomes due and goes before all others, in microseconds since 1970.
     pub due: Option<i64>,
 }
 
-/// A verdict that stands on an item.
+/// A valid verdict on an item.
 #[derive(Debug, Clone)]
 pub struct VerdictOnItem {
-    /// Its id.
+    /// The id of the verdict.
     pub id: String,
-    /// Whose it is.
+    /// The reviewer.
     pub reviewer: String,
-    /// What it was worth.
+    /// The reward.
     pub reward: f64,
-    /// A word for what was found.
+    /// The label, if one was given.
     pub label: Option<String>,
-    /// What was said beside it.
+    /// The note, if one was written.
     pub note: Option<String>,
-    /// Whether its reviewer had given a verdict on the item before, and may have seen what was thought of it since.
+    /// Whether the reviewer judged the item before, in a verdict taken back or revised.
     pub seen: bool,
 }
 
-/// An item, and why it has its place.
+/// An item with an explanation of its rank.
 #[derive(Debug, Clone)]
 pub struct ExplainedItem {
     /// The item.
     pub item: ListedItem,
-    /// What reviewers are shown.
+    /// Its payload, shown to reviewers.
     pub payload: Option<crate::Json>,
-    /// The verdicts that stand on it.
+    /// The valid verdicts on it.
     pub verdicts: Vec<VerdictOnItem>,
-    /// Who has it, and until when.
+    /// The reviewers who hold it, and until when.
     pub leases: Vec<(String, i64)>,
-    /// The probability with which it was drawn for an audit, if it was.
+    /// The probability with which it was chosen for a random check; None if it was not.
     pub random_check: Option<f64>,
-    /// The entry up to which the model that ranks has learnt.
+    /// The log entry up to which the ranking model has learnt.
     pub model: u64,
-    /// How many verdicts that model has learnt from.
+    /// The number of verdicts that model has learnt from.
     pub learnt_from: u64,
-    /// What each evaluator adds to its value, where the policy can say.
+    /// Each evaluator's contribution to its value, if the policy can tell.
     pub contributions: Option<Contributions>,
-    /// The reward that is expected, with an interval that holds it with probability 0.9, where the policy can say.
+    /// The expected reward with a 90% interval, if the policy can tell.
     pub predicted: Option<Interval>,
 }
 
 impl Queue {
-    /// Free items in the order in which they would be given out by value, from one place on, and the model that says so.
+    /// Free items by value, from rank `from` on; and the model that ranks them.
     pub fn ranked_items(&self, filter: Filter, from: usize, limit: usize) -> Result<(u64, Vec<ListedItem>), Error> {
         let (model, seen) = self.read(move |writer| {
             writer.as_of_now(|live, now| {
@@ -97,7 +97,7 @@ impl Queue {
         Ok((model, self.filled(&seen)?))
     }
 
-    /// Items in the order in which they came, after the one of that number; erased ones are left out.
+    /// Items in order of arrival, after number `after`; erased ones are left out.
     pub fn list_items(&self, after: u64, limit: usize) -> Result<Vec<ListedItem>, Error> {
         let seen = self.read(move |writer| {
             let now = writer.now();
@@ -110,32 +110,33 @@ impl Queue {
 
     fn filled(&self, seen: &ItemSnapshot) -> Result<Vec<ListedItem>, Error> {
         let rows = self.read_separately(|store, queue, head| {
-            // The database may be a few entries ahead of the board that was looked at.
+            // The database may be a few entries ahead of the snapshot.
             let (history, _) = set_up(store, queue, head.seq)?;
             seen.filled(store, queue, (&history, head.seq))
         })?;
         Ok(rows.into_iter().map(|row| row.item).collect())
     }
 
-    /// An item by its id, with the reasons for its place.
+    /// An item by its id, with an explanation of its rank; None if there is no such item.
     pub fn explain_item(&self, id: &str) -> Result<Option<ExplainedItem>, Error> {
         let id = id.to_string();
         self.read(move |writer| writer.look_up(|writer| writer.explain_item(&id)))?
     }
 }
 
-/// What a board says of items: all that has to be seen on the clerk's thread. Their rows are read elsewhere.
+/// The state of items in memory, taken on the writer's thread. Their rows are read on another
+/// thread.
 struct ItemSnapshot {
-    /// Each item's number, whether somebody has it, and what it is ranked by.
+    /// For each item: its number, whether it is leased, and its value.
     items: Vec<(u64, bool, Option<f64>)>,
 }
 
-/// An item with what is beside it in its row.
+/// An item with further cells of its row.
 struct Row {
     item: ListedItem,
-    /// What reviewers are shown.
+    /// Its payload.
     payload: Option<String>,
-    /// The probability of its audit.
+    /// The probability of its random check.
     random_check: Option<f64>,
 }
 
@@ -153,7 +154,7 @@ impl ItemSnapshot {
         ItemSnapshot { items: numbers.into_iter().map(item).collect() }
     }
 
-    /// The same items with their rows; those that have been erased are left out.
+    /// The items with their rows; erased ones are left out.
     fn filled(
         &self,
         store: &mut dyn Store,
@@ -218,9 +219,9 @@ impl QueueWriter {
             predicted = match level {
                 Some(level) => {
                     let one = ranking.fitted.predict(&scores, level)?.and_then(|mut all| all.pop());
-                    // Before there are two rewards it may be anything, and then nothing is said.
+                    // With fewer than two rewards the interval is infinite and is not shown.
                     let one = one.filter(|one| one.half_width().is_finite());
-                    // A line knows no ends, and the scale has them.
+                    // Predictions are linear and may exceed the reward scale.
                     one.map(|one| match &live.config.reward {
                         Some(scale) => clamped(one, scale.lowest, scale.highest),
                         None => one,
@@ -228,7 +229,7 @@ impl QueueWriter {
                 }
                 None => None,
             };
-            // A fit made for other evaluators says nothing about those who sit now.
+            // A fit for earlier evaluators does not apply to the present ones.
             if ranking.fitted.evaluators() != live.history.current() {
                 contributions = None;
             }

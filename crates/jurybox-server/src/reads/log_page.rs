@@ -1,7 +1,7 @@
-//! The log at a glance: what each entry says, and the first few items that it is about.
+//! Pages of the activity log that name only the first items of each entry.
 //!
-//! An entry may have brought thousands of items. Whoever reads a page of the log wants to know that, and not all of their names: only the rows
-//! that are named are read.
+//! An entry may be about thousands of items. A page shows their number and the first few, and reads
+//! only the rows of these.
 
 use super::ActivityEntry;
 use super::activity::note_changes;
@@ -13,8 +13,9 @@ use crate::stored_body::StoredBody;
 use std::collections::{BTreeMap, HashMap};
 
 impl Queue {
-    /// The entries of the log after one and up to another that are of wanted kinds, each with the first `named` of its items and verdicts at the most;
-    /// [`many`](ActivityEntry::many) says how many there are. Which verdict was taken back is not told.
+    /// The log entries after `after`, up to `until`, of the `wanted` kinds. Each names at most its
+    /// first `named` items and verdicts; [`many`](ActivityEntry::many) counts all. The verdict that
+    /// an `undo` took back is not named.
     pub fn log_page(
         &self,
         after: u64,
@@ -44,7 +45,7 @@ impl Queue {
 /// A verdict of an entry, with the number of its item.
 type EntryVerdict = (u64, crate::store::lookups::VerdictSummary);
 
-/// An entry with the numbers of the first of its items.
+/// An entry with the numbers of its first items.
 struct EntryDigest {
     activity: ActivityEntry,
     items: Vec<u64>,
@@ -123,7 +124,7 @@ impl EntryDigest {
         self.items.iter().copied()
     }
 
-    /// With the ids of its items; those that were erased have none.
+    /// The entry with the ids of its items; erased ones are left out.
     fn told(self, ids: &HashMap<u64, String>) -> ActivityEntry {
         let EntryDigest { mut activity, items, given } = self;
         activity.items = items.iter().filter_map(|n| ids.get(n).cloned()).collect();

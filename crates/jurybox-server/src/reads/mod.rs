@@ -1,8 +1,9 @@
-//! Looking at a queue while it is served: nothing here changes anything.
+//! Reading a queue while it is served; nothing here changes anything, except for the use and the
+//! deletion of keys and queues.
 //!
-//! What needs the board runs on the clerk's thread, between transactions, and must be short there; what takes longer takes a copy
-//! along, which is cheap, and works elsewhere. Pages of items and of the log are read over a connection of their own: claims never
-//! wait for whoever looks.
+//! Reads of the state in memory run on the writer's thread between transactions and must be short.
+//! Longer ones copy that state, which is cheap, and continue on another thread. Pages of items and
+//! of the log are read over separate connections, so that claims never wait for them.
 
 mod intervals;
 mod export;
@@ -41,7 +42,8 @@ use crate::service::{Queue, Service};
 use crate::store::{LogHead, Purpose, Store};
 
 impl Queue {
-    /// What a reviewer holds now, oldest claim first, as far as one answer has room for it; and how many more items.
+    /// The items that a reviewer holds, oldest claim first, as many as fit into an answer; and the
+    /// number of the others.
     pub fn held(&self, reviewer: &str) -> Result<(Vec<ClaimedItem>, u64), Error> {
         let reviewer = reviewer.to_string();
         self.read(move |writer| writer.look_up(|writer| writer.held(&reviewer, MOST_BYTES)))?
@@ -53,7 +55,8 @@ impl Queue {
         self.read(move |writer| writer.look_up(|writer| Ok(writer.number_of(&id)?.is_some())))?
     }
 
-    /// Reads from the database as it is at one moment, over the connection for those who look, on the caller's thread.
+    /// Runs a read on a snapshot of the database, over a read connection and on the caller's
+    /// thread.
     fn read_separately<T>(
         &self,
         read: impl Fn(&mut dyn Store, i64, LogHead) -> Result<T, Error>,
@@ -71,7 +74,7 @@ impl Queue {
             told
         };
         let told = match ask(store.as_mut()) {
-            // The connection may have been lost while nobody looked.
+            // The idle connection may have been lost.
             Err(Error::Database(_)) => store.reconnect().and_then(|()| ask(store.as_mut())),
             told => told,
         };
@@ -81,13 +84,14 @@ impl Queue {
         told
     }
 
-    /// A connection for something that reads much of the log on the caller's thread, and the place among those who do, which is left after it.
+    /// A connection for reading large parts of the log on the caller's thread, and a permit that
+    /// limits such reads.
     fn long_read(&self) -> Result<(ReadPermit<'_>, Box<dyn Store>), Error> {
         let place = self.readers().place(ReadLength::Long)?;
         Ok((place, self.read(|writer| writer.another_store(Purpose::LongRead))??))
     }
 
-    /// Has something read on the clerk's thread, and waits for it.
+    /// Runs `read` on the writer's thread, and waits for its result.
     pub(crate) fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&mut QueueWriter) -> T + Send + 'static,
@@ -99,12 +103,12 @@ impl Queue {
 }
 
 impl Service {
-    /// The keys that open this service.
+    /// The API keys of this service.
     pub fn keys(&self) -> Result<Vec<ApiKey>, Error> {
         self.reach(|store| store.keys())
     }
 
-    /// Notes when a key was last used.
+    /// Records when a key was last used.
     pub fn use_key(&self, name: &str, at: i64) -> Result<(), Error> {
         self.reach(|store| store.use_key(name, at))
     }
@@ -114,7 +118,7 @@ impl Service {
         self.reach(|store| store.had_keys())
     }
 
-    /// Deletes a queue, with everything that belongs to it.
+    /// Deletes a queue with everything in it.
     pub fn delete(&self, name: &str) -> Result<(), Error> {
         let (id, _) = self.reach(|store| crate::embedded_queue::find(store, Some(name)))?;
         self.end(id)

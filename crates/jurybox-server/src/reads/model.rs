@@ -1,4 +1,5 @@
-//! What was learnt about the evaluators, and what another model would do.
+//! The ranking model of a queue: what it has learnt about evaluators, and a preview of other
+//! settings.
 
 use crate::live_queue::Filter;
 use crate::live_queue::value_rule::ValueRule;
@@ -14,14 +15,14 @@ use crate::{ConfigChange, Config, Error, NewItem};
 use jurybox::options::Fraction;
 use jurybox::{Alarm, Direction, Evaluators, Fitted, Interval, Seen, Standing};
 
-/// The model that ranks a queue, as it is now.
+/// The model that ranks a queue at present.
 #[derive(Debug, Clone)]
 pub struct RankingModel {
-    /// The entry up to which it has learnt.
+    /// The log entry up to which it has learnt.
     pub model: u64,
-    /// What it has seen.
+    /// Counts of what it has seen.
     pub seen: Seen,
-    /// How the queue is set up.
+    /// The configuration of the queue.
     pub config: Config,
     fitted: Fitted,
 }
@@ -29,34 +30,35 @@ pub struct RankingModel {
 /// What is known of an evaluator.
 #[derive(Debug, Clone)]
 pub struct EvaluatorSummary {
-    /// Its name.
+    /// The name of the evaluator.
     pub name: String,
-    /// Whether its scores count for nothing in the order, for now.
+    /// Whether it is muted: its scores do not count for the order.
     pub muted: bool,
-    /// The weight that somebody has fixed for it, where weights are fixed. The order is by those, and the others are still learnt.
+    /// Its fixed weight, if weights are fixed. They determine the order, while the model keeps
+    /// learning its own.
     pub fixed: Option<f64>,
-    /// What a unit of its score adds to an item's value, where the policy can say.
+    /// The amount by which one unit of its score raises an item's value, if the policy can tell.
     pub weight: Option<f64>,
-    /// An interval that holds with probability 0.9 what endless verdicts on the items judged would give the weight
-    /// ([`Fitted::weight_intervals`]); none where the policy, or the verdicts so far, cannot say.
+    /// The 90% interval of the weight ([`Fitted::weight_intervals`]); None if the policy, or the
+    /// verdicts so far, cannot tell.
     pub interval: Option<Interval>,
-    /// Its noise as the policy reckons it, where it does.
+    /// Its noise level, if the policy estimates one.
     pub noise: Option<f64>,
-    /// The share of items that it has scored, of all that came in; none where nothing did.
+    /// The share of all items that it has scored; None without items.
     pub coverage: Option<f64>,
-    /// The standard deviation of its scores among the items that came in last: what a unit of it is now, beside those of others.
+    /// The standard deviation of its scores over the last items.
     pub spread: Option<f64>,
-    /// The evaluator whose scores go most with its own among all items that came in, and their correlation.
+    /// The evaluator whose scores correlate most with its own over all items, and the correlation.
     pub closest: Option<(String, f64)>,
-    /// What has changed about it, the oldest change first.
+    /// Its drift alarms, oldest change first.
     pub alarms: Vec<Alarm>,
-    /// How each of those was noticed; none where the log cannot tell.
+    /// The onset of each of these alarms; None if the log cannot tell.
     pub raised: Vec<Option<AlarmOnset>>,
 }
 
-/// Rows that correlations are taken from.
+/// Items from which correlations are computed.
 const SAMPLE: u64 = 20_000;
-/// Above so many evaluators pairs are not compared: there are too many.
+/// The number of evaluators above which pairs are not compared.
 const MOST_COMPARED: usize = 100;
 
 impl Queue {
@@ -74,8 +76,9 @@ impl Queue {
         })?
     }
 
-    /// What is known of each evaluator by a model, and by a sample of all items that came in: those that are still open were left by
-    /// picking, and would say that evaluators who agree on what to pick differ. How much scores vary is taken from the last of them.
+    /// What is known of each evaluator by a model and by a sample of all items. Open items alone
+    /// would mislead: picking leaves those on which evaluators disagree. The standard deviation is
+    /// that of the last items.
     pub fn evaluator_summaries(&self, model: &RankingModel) -> Result<Vec<EvaluatorSummary>, Error> {
         let sampled = self.sampled(&model.config.evaluators)?;
         let mut evaluated = model.evaluators(&sampled.rows, &sampled.spreads);
@@ -85,7 +88,7 @@ impl Queue {
         Ok(evaluated)
     }
 
-    /// The scores of a sample of all items that came in, and how much those of each evaluator vary.
+    /// The scores of a sample of all items, and the standard deviation of each evaluator's scores.
     fn sampled(&self, sitting: &Evaluators) -> Result<ScoreSample, Error> {
         let (_place, mut store) = self.long_read()?;
         let queue = self.number();
@@ -98,13 +101,13 @@ impl Queue {
         read
     }
 
-    /// The ids of the best free items as the queue is set up, and as they would be if it were set up differently, `k` of each: the
-    /// log is folded again for that, apart from the queue, which goes on meanwhile.
+    /// The ids of the best `k` free items by the present settings, and by changed ones. For the
+    /// latter the log is folded again on a copy, while the queue continues.
     pub fn preview(&self, change: ConfigChange, k: usize) -> Result<(Vec<String>, Vec<String>), Error> {
         let (_, now) = self.ranked_items(Filter::default(), 0, k)?;
         let _place = self.readers().place(ReadLength::Long)?;
         let (changed, mut store, queue, until, blocks, seated, since) = self.read(move |writer| {
-            // What would be refused as a change is refused here.
+            // Changes that would be refused are refused here.
             writer.would(crate::Request::Configure(change.clone()))?;
             let live = &writer.replica.live;
             let changed = change.onto((*live.config).clone());
@@ -132,7 +135,7 @@ impl Queue {
     }
 }
 
-/// The scores of a sample of items, and how much those of each evaluator vary.
+/// The scores of a sample of items, and the standard deviation of each evaluator's scores.
 struct ScoreSample {
     rows: Vec<Vec<f64>>,
     spreads: Vec<Option<f64>>,
@@ -143,24 +146,25 @@ impl RankingModel {
         &self.fitted
     }
 
-    /// How those who judged stand beside one another, with intervals that hold in 9 of 10 cases; none where the policy does not tell them apart, or
-    /// where several judge each item ([`Config::quorum`]): what they decide together is nobody's.
+    /// The severity and noise of each reviewer with 90% intervals. Empty if the policy does not
+    /// learn them, or if several reviewers judge each item ([`Config::quorum`]), because a joint
+    /// decision belongs to none of them.
     pub fn reviewers(&self) -> Vec<Standing> {
         Fraction::try_from(0.9).map(|level| self.fitted.reviewers(level)).unwrap_or_default()
     }
 
-    /// What has changed about the verdicts themselves.
+    /// Alarms about the rewards rather than an evaluator.
     pub fn redefined(&self) -> impl Iterator<Item = &Alarm> {
         self.fitted.alarms().iter().filter(|alarm| alarm.evaluator.is_none())
     }
 
-    /// What is to be doubted of what it has learnt, in words.
+    /// The model's diagnostics as sentences.
     pub fn diagnostics(&self) -> Vec<String> {
         self.fitted.doubts().iter().map(ToString::to_string).collect()
     }
 }
 
-/// The scores of items that came in, every so manieth, by those who sit now.
+/// The scores of evenly spaced items, in the order of the model's evaluators.
 fn sample(
     store: &mut dyn Store,
     queue: i64,
@@ -172,7 +176,7 @@ fn sample(
     let mut rows = Vec::new();
     store.every(queue, step, &mut |item| {
         let scores = item.into_added(&history, head + 1).scores;
-        // Somebody may have changed who sits since the model was asked for.
+        // The evaluators may have changed since the model was read.
         rows.push(crate::evaluator_history::project(&scores, &config.evaluators, sitting));
         Ok(())
     })?;
@@ -183,7 +187,7 @@ fn not_ranked() -> Error {
     Error::Conflict("the queue is not ranked yet".into())
 }
 
-/// A row with every score pointing up.
+/// A row with the scores of inverted evaluators negated.
 pub(crate) fn oriented(row: &[f64], evaluators: &Evaluators) -> Vec<f64> {
     let sign =
         |evaluator: &jurybox::Evaluator| if evaluator.direction == Direction::Low { -1.0 } else { 1.0 };
@@ -191,26 +195,26 @@ pub(crate) fn oriented(row: &[f64], evaluators: &Evaluators) -> Vec<f64> {
 }
 
 impl EvaluatorSummary {
-    /// From when on it is different by one of its alarms, in microseconds since 1970: as it was said when that was raised, for what is said later of
-    /// a time that recedes moves with it.
+    /// Since when the evaluator has changed by one of its alarms, in microseconds since 1970. It is
+    /// the estimate at the alarm's onset, because later estimates move.
     pub fn since(&self, alarm: usize) -> Option<i64> {
         let said = self.alarms.get(alarm)?.since.cast_signed().saturating_mul(1_000_000);
         Some(self.raised.get(alarm).copied().flatten().map_or(said, |raised| raised.since))
     }
 
-    /// From when on it is what it is now; none where nothing has changed.
+    /// When the evaluator last changed; None without alarms.
     pub fn changed_since(&self) -> Option<i64> {
         (0..self.alarms.len()).filter_map(|alarm| self.since(alarm)).max()
     }
 
-    /// The places of the alarms about its last change.
+    /// The positions of the alarms about its last change.
     pub fn last_change(&self) -> Vec<usize> {
         let last = self.changed_since();
         (0..self.alarms.len()).filter(|alarm| self.since(*alarm) == last).collect()
     }
 
-    /// What a score that is one spread higher adds to an item's value, by the weight that the order is by; nothing while it is muted. Unlike
-    /// weights, these can be compared: a weight is of a unit of the evaluator's own.
+    /// The amount by which a score one standard deviation higher raises an item's value, 0 while
+    /// muted. Unlike weights, which depend on units, these can be compared.
     pub fn pull(&self) -> Option<f64> {
         let weight = if self.muted { 0.0 } else { self.fixed.or(self.weight)? };
         Some(weight * self.spread?).filter(|pull| pull.is_finite())
@@ -218,7 +222,7 @@ impl EvaluatorSummary {
 }
 
 impl RankingModel {
-    /// The values of rows of scores by this model, by the names of evaluators; a score of somebody unknown is an error.
+    /// The values of items by this model. A score of an unknown evaluator is an error.
     pub fn values(&self, items: &[NewItem]) -> Result<Vec<f64>, Error> {
         let evaluators = &self.config.evaluators;
         let mut table = Vec::with_capacity(items.len() * evaluators.len());
@@ -233,7 +237,7 @@ impl RankingModel {
             table.extend(row);
         }
         if self.fitted.evaluators() == evaluators {
-            // Its words name the evaluator.
+            // This check names the evaluator in its error.
             self.fitted.scores(&table)?;
         }
         jurybox::Scores::new(&table, evaluators.len())?;
@@ -242,19 +246,19 @@ impl RankingModel {
         Ok(value_rule.values(&self.fitted, &table, evaluators, &mut scratch, &mut heard)?.into_owned())
     }
 
-    /// Whom the fit is about, and what each weighs, where the policy can say.
+    /// The evaluators of the fit and their weights, if the policy has any.
     pub(super) fn seats(&self) -> Option<(&Evaluators, &[f64])> {
         Some((self.fitted.evaluators(), self.fitted.weights()?))
     }
 
     fn evaluators(&self, rows: &[Vec<f64>], spreads: &[Option<f64>]) -> Vec<EvaluatorSummary> {
         let evaluators = &self.config.evaluators;
-        // A fit made for others, just before they changed, says nothing about these.
+        // A fit for earlier evaluators does not apply to these.
         let fits = self.fitted.evaluators() == evaluators;
         let level = Fraction::try_from(0.9).ok();
         let weights = self.fitted.weights().filter(|_| fits);
         let intervals = level.filter(|_| fits).and_then(|level| self.fitted.weight_intervals(level));
-        // Of whom the verdicts say nothing yet, the interval has no ends.
+        // The interval is infinite if the verdicts tell nothing yet.
         let known = |one: &&Interval| one.low.is_finite() && one.high.is_finite();
         let noise = self.fitted.sigma().filter(|_| fits).map(|(sigma, _)| sigma);
         let (coverage, closest) = compared(rows, evaluators.len());
@@ -287,7 +291,8 @@ impl RankingModel {
     }
 }
 
-/// The share of rows that each column is in, and the column that goes most with each.
+/// For each column: the share of rows that have a value, and the column with the strongest
+/// correlation.
 #[expect(clippy::type_complexity, reason = "one of each kind for every evaluator")]
 fn compared(rows: &[Vec<f64>], width: usize) -> (Vec<Option<f64>>, Vec<Option<(usize, f64)>>) {
     let there = |at: usize| rows.iter().filter(|row| !row[at].is_nan()).count() as f64;
@@ -308,7 +313,7 @@ fn compared(rows: &[Vec<f64>], width: usize) -> (Vec<Option<f64>>, Vec<Option<(u
     (coverage, closest)
 }
 
-/// The standard deviation; none of fewer than two.
+/// The sample standard deviation, by Welford's method; None with fewer than two values.
 pub(super) fn deviation(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (mut count, mut mean, mut sum) = (0.0, 0.0, 0.0);
     for value in values {
@@ -320,7 +325,8 @@ pub(super) fn deviation(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count >= 2.0).then(|| (sum / (count - 1.0)).sqrt())
 }
 
-/// The correlation of two columns over the rows that have both; none where there are too few, or one does not vary.
+/// The correlation of two columns over rows with both values; None with fewer than three, or if one
+/// is constant.
 fn correlation(rows: &[Vec<f64>], a: usize, b: usize) -> Option<f64> {
     let pairs = || rows.iter().map(|row| (row[a], row[b])).filter(|(x, y)| !x.is_nan() && !y.is_nan());
     let (mut count, mut mean_x, mut mean_y) = (0.0, 0.0, 0.0);

@@ -1,26 +1,26 @@
-//! Connections of those who only look: a database has few, and those who claim come first.
+//! Limits and connections for reads, so that they do not delay claims.
 
 use crate::Error;
-use crate::service::held;
+use crate::service::lock_mutex;
 use crate::store::Store;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// How long somebody looks.
+/// The length of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadLength {
-    /// At a page of items or of the log.
+    /// A page of items or of the log.
     Short,
-    /// At much of the log.
+    /// Large parts of the log.
     Long,
 }
 
-/// How many of each kind look at once. Those who look long do not keep the others waiting.
+/// The number of short and of long reads at a time. Long reads do not delay short ones.
 const AT_ONCE: [usize; 2] = [8, 4];
-/// How long somebody waits for their turn; it is less than whoever asks over HTTP waits.
+/// How long a read waits for its turn; less than HTTP clients wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The connections for looks, at whatever queue, that nobody uses now, and how many are in use.
+/// Idle read connections for all queues, and the number of reads of each length.
 #[derive(Default)]
 pub(crate) struct ReadPool {
     kept: Mutex<Vec<Box<dyn Store>>>,
@@ -28,39 +28,39 @@ pub(crate) struct ReadPool {
     left: Condvar,
 }
 
-/// One of those who may look now. The connection is closed or given back before this is dropped.
+/// A permit for one read. Its connection must be closed or returned before the permit is dropped.
 pub(crate) struct ReadPermit<'a>(&'a ReadPool, ReadLength);
 
 impl ReadPool {
-    /// Waits until there are few enough who look. Whoever has a place must not ask for another: all could wait for each other.
+    /// Waits for a permit. A thread must not hold two, because all could wait for each other.
     pub(crate) fn place(&self, look: ReadLength) -> Result<ReadPermit<'_>, Error> {
         self.place_within(PATIENCE, look)
     }
 
     fn place_within(&self, patience: Duration, look: ReadLength) -> Result<ReadPermit<'_>, Error> {
         let is_full = |looking: &mut [usize; 2]| looking[look as usize] >= AT_ONCE[look as usize];
-        let waited = self.left.wait_timeout_while(held(&self.looking), patience, is_full);
+        let waited = self.left.wait_timeout_while(lock_mutex(&self.looking), patience, is_full);
         let (mut looking, waited) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
         if waited.timed_out() {
-            return Err(Error::Busy("too many look at queues at once".into()));
+            return Err(Error::Busy("too many reads at once; try again".into()));
         }
         looking[look as usize] += 1;
         Ok(ReadPermit(self, look))
     }
 
     pub(super) fn take(&self) -> Option<Box<dyn Store>> {
-        held(&self.kept).pop()
+        lock_mutex(&self.kept).pop()
     }
 
-    /// Keeps a connection for the next one. There are never more than may look for a short time.
+    /// Keeps a connection for the next short read; permits limit their number.
     pub(super) fn give_back(&self, store: Box<dyn Store>) {
-        held(&self.kept).push(store);
+        lock_mutex(&self.kept).push(store);
     }
 }
 
 impl Drop for ReadPermit<'_> {
     fn drop(&mut self) {
-        held(&self.0.looking)[self.1 as usize] -= 1;
+        lock_mutex(&self.0.looking)[self.1 as usize] -= 1;
         self.0.left.notify_all();
     }
 }
@@ -83,6 +83,6 @@ mod tests {
             waits.join().unwrap().unwrap();
         });
         at_once(ReadLength::Long).unwrap();
-        assert_eq!(*held(&readers.looking), [0, long.len()]);
+        assert_eq!(*lock_mutex(&readers.looking), [0, long.len()]);
     }
 }

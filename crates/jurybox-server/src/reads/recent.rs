@@ -1,4 +1,4 @@
-//! The work of the last while: verdicts with their items, what waits, and what was learnt on the way. For pages that show it.
+//! Recent work of a queue, as its pages show it: verdicts, skips, arrivals, and what is waiting.
 
 use crate::event::{AddedItem, VerdictSource};
 use crate::rows::ItemRow;
@@ -7,84 +7,84 @@ use crate::store::set_up;
 use crate::{Error, Tags};
 use serde::{Deserialize, Serialize};
 
-/// A verdict that stands, with its item by those who sit now.
+/// A valid verdict with its item.
 #[derive(Debug, Clone)]
 pub struct RecentVerdict {
-    /// When it came in, in microseconds since 1970.
+    /// When it arrived, in microseconds since 1970.
     pub at: i64,
-    /// When its item was claimed, where it was.
+    /// When its item was claimed, if it was.
     pub claimed: Option<i64>,
-    /// When its item came in.
+    /// When its item arrived.
     pub arrived: i64,
     /// The number of its item.
     pub n: u64,
-    /// Whose it is.
+    /// The reviewer.
     pub reviewer: String,
-    /// Where it comes from.
+    /// Where the verdict comes from.
     pub source: VerdictSource,
-    /// A word for what was found.
+    /// The label, if one was given.
     pub label: Option<String>,
-    /// What it was worth.
+    /// The reward.
     pub reward: f64,
-    /// What its item is worth, where it decides that.
+    /// The item's final reward, if this verdict decides it.
     pub decides: Option<f64>,
-    /// Whether its pick was an audit.
+    /// Whether its claim picked the item at random, as a random check.
     pub explored: bool,
-    /// The chance with which its item was drawn on arrival, where it was: whoever took it then, and why.
+    /// The probability with which its item was chosen for a random check on arrival; None if it was
+    /// not.
     pub random_check: Option<f64>,
-    /// Whether its reviewer had given a verdict on its item before, and may have seen what was thought of it since: one that they took back or
-    /// revised, however they came to have the item again.
+    /// Whether the reviewer judged the item before, in a verdict taken back or revised.
     pub seen: bool,
-    /// The scores of its item, NaN where missing; none where it was erased.
+    /// The scores of its item by the present evaluators, NaN if missing; empty if it was erased.
     pub scores: Vec<f64>,
     /// The tags of its item.
     pub tags: Tags,
 }
 
-/// An item that a reviewer did not want.
+/// An item that a reviewer skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedItem {
-    /// When, in microseconds since 1970.
+    /// The time, in microseconds since 1970.
     pub at: i64,
-    /// Who.
+    /// The reviewer.
     pub reviewer: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// A verdict of a reviewer's own.
+/// A verdict in a reviewer's own list.
 #[derive(Debug, Clone)]
 pub struct OwnVerdict {
-    /// Its id.
+    /// The id of the verdict.
     pub id: String,
-    /// Its item, by its id.
+    /// The id of its item.
     pub item: String,
-    /// When it came in, in microseconds since 1970.
+    /// When it arrived, in microseconds since 1970.
     pub at: i64,
     /// Until when it can be taken back.
     pub undo_until: i64,
-    /// A word for what was found.
+    /// The label, if one was given.
     pub label: Option<String>,
-    /// What it was worth.
+    /// The reward.
     pub reward: f64,
-    /// What was said beside it.
+    /// The note, if one was written.
     pub note: Option<String>,
 }
 
-/// What waits, and what is in hand.
+/// Waiting and leased items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Workload {
-    /// When the queue was made, in microseconds since 1970.
+    /// When the queue was created, in microseconds since 1970.
     pub since: i64,
-    /// When the oldest item came in that nobody has, in microseconds since 1970.
+    /// The arrival of the oldest item that nobody holds, in microseconds since 1970.
     pub oldest: Option<i64>,
-    /// Items that are due before that time, or were.
+    /// Items due before the given time.
     pub due: u64,
-    /// Leases that end before that time.
+    /// Leases that end before the given time.
     pub ending: u64,
 }
 
-/// What a verdict of the last while stands in, as a store reads it.
+/// A recent verdict with its item, as a store reads it.
 pub(crate) struct RecentVerdictRow {
     pub(crate) item: ItemRow,
     pub(crate) at: i64,
@@ -99,7 +99,7 @@ pub(crate) struct RecentVerdictRow {
 }
 
 impl Queue {
-    /// The last verdicts that stand, so many at the most, oldest first, and as many items that reviewers did not want.
+    /// The last valid verdicts, at most `most`, oldest first; and as many skips, newest first.
     pub fn recent_verdicts(&self, most: u64) -> Result<(Vec<RecentVerdict>, Vec<SkippedItem>), Error> {
         self.read_separately(|store, queue, head| {
             let (history, _) = set_up(store, queue, head.seq)?;
@@ -129,12 +129,13 @@ impl Queue {
         })
     }
 
-    /// When the last items came in, so many at the most, newest first, in microseconds since 1970.
+    /// The arrival times of the last items, at most `most`, newest first, in microseconds
+    /// since 1970.
     pub fn arrivals(&self, most: u64) -> Result<Vec<i64>, Error> {
         self.read_separately(|store, queue, _| store.last_arrivals(queue, most))
     }
 
-    /// The last verdicts of a reviewer that stand, newest first; those that are very far back are not looked for.
+    /// The last valid verdicts of a reviewer, newest first, among the last 20,000 log entries.
     pub fn own_verdicts(&self, reviewer: &str, most: u64) -> Result<Vec<OwnVerdict>, Error> {
         const FAR: u64 = 20_000;
         self.read_separately(|store, queue, head| {
@@ -142,10 +143,10 @@ impl Queue {
         })
     }
 
-    /// How many verdicts a reviewer has given since a time, in microseconds since 1970, that stand.
+    /// The number of valid verdicts that a reviewer gave since a time, in microseconds since 1970.
     pub fn own_verdicts_since(&self, reviewer: &str, since: i64) -> Result<u64, Error> {
         self.read_separately(|store, queue, head| {
-            // Entries are in the order of their times: the last one before is found by halving.
+            // Entries are in order of time: bisection finds the last one before.
             let (mut before, mut from) = (0, head.seq + 1);
             while from - before > 1 {
                 let middle = before + (from - before) / 2;
@@ -156,7 +157,8 @@ impl Queue {
         })
     }
 
-    /// What waits and what is in hand: items due before one time, leases that end before another, in microseconds since 1970.
+    /// The workload, with items due before one time and leases that end before another, in
+    /// microseconds since 1970.
     pub fn workload(&self, due_before: i64, ends_before: i64) -> Result<Workload, Error> {
         self.read(move |writer| writer.as_of_now(|live, _| live.workload(due_before, ends_before)))
     }

@@ -1,4 +1,4 @@
-//! What was drawn on arrival when, and what a lower quorum decided: what a report asks of the entries that set a queue up.
+//! Past settings that a report needs: random-check rates, and decisions by lowered quorums.
 
 use crate::Error;
 use crate::rows::ItemRow;
@@ -7,12 +7,12 @@ use crate::store::lookups::Arrivals;
 use crate::stored_body::StoredBody;
 use std::collections::HashMap;
 
-/// What the report asks of the entries that set the queue up.
+/// Past settings of a queue.
 #[derive(Debug, Default)]
 pub(super) struct SetupHistory {
-    /// The share that is drawn, since each entry.
+    /// The random-check rate from each configuration entry on.
     rates: Vec<(u64, f64)>,
-    /// Items that a lower quorum decided, with the entry and what they are worth: no verdict says so.
+    /// Items that a lowered quorum decided, with the entry and the reward. No verdict records that.
     enough: HashMap<u64, (u64, f64)>,
 }
 
@@ -31,7 +31,8 @@ impl SetupHistory {
         Ok(past)
     }
 
-    /// How many items came in under a rate, what they are aside that are known to be golden, and how many of them are still there.
+    /// The random-check rate under which an entry's items arrived, their number without golden
+    /// ones, and how many were not erased.
     pub(super) fn under_a_rate(&self, arrivals: &Arrivals) -> (f64, u64, u64) {
         let Arrivals { seq, came, kept, golden, golden_kept } = *arrivals;
         let before = self.rates.partition_point(|(since, _)| *since < seq);
@@ -39,7 +40,7 @@ impl SetupHistory {
         (rate, came - golden, kept - golden_kept)
     }
 
-    /// What an item is worth by the verdicts there were when a lower quorum closed it, if it is closed by that still.
+    /// The reward of an item that a lowered quorum closed, if that is still why it is closed.
     pub(super) fn enough(&self, item: &ItemRow) -> Option<f64> {
         let (seq, worth) = self.enough.get(&item.n)?;
         (item.closed == Some(*seq)).then_some(*worth)

@@ -1,4 +1,4 @@
-//! What a report is made of: items with what people said of them, taken in one by one.
+//! Accumulates the items of a queue with their verdicts into a report.
 
 use super::{RandomCheckCounts, QueueReport, RewardMean};
 use crate::event::VerdictSource;
@@ -14,7 +14,7 @@ use jurybox::toolbox::Standard;
 use jurybox::{Evaluators, Interval};
 use std::collections::HashSet;
 
-/// An item that was drawn and is still there.
+/// A random check that was not erased.
 #[derive(Debug)]
 struct RandomCheckItem {
     stratum: usize,
@@ -22,7 +22,7 @@ struct RandomCheckItem {
     scores: Vec<f64>,
 }
 
-/// How many, and what they are worth together.
+/// A number of items, and the sum of their rewards.
 #[derive(Debug, Default)]
 struct RewardSum {
     items: u64,
@@ -34,12 +34,12 @@ impl RewardSum {
         (self.items, self.sum) = (self.items + 1, self.sum + worth);
     }
 
-    /// These and others.
+    /// The sum of both.
     fn and(&self, others: &RewardSum) -> RewardSum {
         RewardSum { items: self.items + others.items, sum: self.sum + others.sum }
     }
 
-    /// The mean of these, and of so many more of which nothing is known.
+    /// The mean of these items and of `unknown` more whose rewards are not known.
     fn mean(&self, scale: RewardBounds, unknown: u64) -> RewardMean {
         let all = (self.items + unknown) as f64;
         let fewest = scale.share(self.sum, self.items) / all;
@@ -53,7 +53,7 @@ impl RewardSum {
     }
 }
 
-/// The mean of what some items are worth, with an interval of 95 %: the same as a report has for as many. None where there are none.
+/// The mean of some rewards with a 95% interval; None without any.
 pub fn mean_of(worths: &[f64], scale: RewardBounds) -> Option<Interval> {
     let mut all = RewardSum::default();
     worths.iter().for_each(|worth| all.add(*worth));
@@ -65,7 +65,7 @@ fn of_share(fewest: f64, most: f64, n: f64, mean: f64, scale: RewardBounds) -> I
     scale.rewards(Interval { mean, low, high }, 1.0)
 }
 
-/// What the report is made of; items are taken in one by one, and only drawn ones are kept.
+/// Accumulates items; the scores of random checks are kept.
 #[derive(Debug)]
 pub(super) struct ReportBuilder {
     strata: Vec<Stratum>,
@@ -74,32 +74,32 @@ pub(super) struct ReportBuilder {
     each: Vec<RandomCheckItem>,
     picked: RewardSum,
     unclaimed: RewardSum,
-    /// Of both, those that were erased since: what was decided on them stands.
+    /// Decided items of both kinds that were erased since; their decisions count.
     picked_and_erased: RewardSum,
     unclaimed_and_erased: RewardSum,
-    /// Golden ones that are there, and those that were decided.
+    /// Golden items that were not erased; below, those decided.
     pub(super) golden: u64,
     golden_decided: u64,
     pub(super) released: u64,
-    /// Items that somebody has now.
+    /// Items that somebody holds now.
     pub(super) in_hand: HashSet<u64>,
     pub(super) scale: RewardBounds,
 }
 
-/// An item with what people say of it.
+/// An item with its verdicts.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with one another")]
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts")]
 pub(super) struct ReportItem {
     pub(super) n: u64,
     pub(super) random_check: Option<f64>,
     pub(super) erased: bool,
     pub(super) open: bool,
-    /// Whether its worth was known before.
+    /// Whether its reward was known before.
     pub(super) golden: bool,
     pub(super) scores: Vec<f64>,
-    /// What it is worth by the last word of people, where they have decided it.
+    /// The reward by the last decision of people, if there is one.
     pub(super) worth: Option<f64>,
-    /// Whether one of them had been given it.
+    /// Whether one of the reviewers had claimed it.
     pub(super) asked: bool,
 }
 
@@ -115,14 +115,14 @@ impl ReportItem {
         let (n, random_check, open) = (item.n, item.random_check, item.closed.is_none());
         let erased = item.scores.is_empty();
         let golden = item.tags.contains_key(GOLDEN);
-        // Others' scores are not asked for.
+        // Only random checks need scores.
         let scores = if random_check.is_some() { item.into_added(history, head + 1).scores } else { Vec::new() };
         ReportItem { n, random_check, erased, open, golden, scores, worth, asked: asked.contains(&n) }
     }
 
-    /// A verdict that stands, in the order of the log.
+    /// Adds a valid verdict; verdicts come in log order.
     pub(super) fn hear(&mut self, said: StandingVerdict) {
-        // Where a rule decided, nobody looked.
+        // Rules are not reviews.
         if said.source != VerdictSource::Automatic {
             self.worth = said.decides.or(self.worth);
             self.asked |= said.claim.is_some();
@@ -164,7 +164,7 @@ impl ReportBuilder {
     }
 
     pub(super) fn take(&mut self, seen: ReportItem) {
-        // What golden ones are worth was known before.
+        // The reward of golden items was known before.
         if seen.golden {
             self.golden_decided += u64::from(seen.worth.is_some() && !seen.erased);
             return;
@@ -214,9 +214,9 @@ impl ReportBuilder {
         });
         let unknown = match (self.random_checks.items, self.random_checks.decided) {
             (0, _) => Some(
-                "nothing was drawn on arrival yet: that takes an audit_rate above 0, and items that come after it was set",
+                "there are no random checks yet: set random_check_rate above 0; it applies to items that are added afterwards",
             ),
-            (_, 0) => Some("nothing that was drawn on arrival has been decided by people"),
+            (_, 0) => Some("no random check has been decided by people yet"),
             _ => None,
         };
         QueueReport {
@@ -236,8 +236,8 @@ impl ReportBuilder {
         }
     }
 
-    /// What those are worth that nobody has decided: all that were not drawn, by those that were, less what was decided among them;
-    /// and the drawn ones that wait.
+    /// The total reward of undecided items: of all items but random checks, estimated from those,
+    /// minus the decided ones; plus the undecided random checks.
     fn missed(&self, items: u64) -> Option<Interval> {
         let scale = self.scale;
         let others = others(&self.strata, scale)?;
@@ -250,7 +250,7 @@ impl ReportBuilder {
         let mean = others.mean / not_drawn.max(1) as f64;
         let missed = Interval {
             mean: others.mean + mean * (undecided - erased) - decided,
-            // Erased ones were worth all or nothing of it.
+            // Each erased item may have contributed all or nothing.
             low: others.low - erased - decided,
             high: others.high + undecided - decided,
         };
@@ -258,14 +258,16 @@ impl ReportBuilder {
         Some(self.without_point(scale.rewards(clamped(missed, 0.0, left), left)))
     }
 
-    /// An interval without a single number in it where people have not decided all drawn items, or nothing is known of some items.
+    /// The interval without its mean, if people have not decided all random checks, or a stratum
+    /// has none decided.
     fn without_point(&self, interval: Interval) -> Interval {
         let known = |stratum: &Stratum| stratum.came == 0 || stratum.decided > 0;
         let all = self.random_checks.decided == self.random_checks.items && self.strata.iter().all(known);
         if all { interval } else { Interval { mean: f64::NAN, ..interval } }
     }
 
-    /// What those of the drawn are worth that the plain mean of the scores, in standard units, puts into the best share.
+    /// The mean reward of the random checks in the best share by the plain mean of standardized
+    /// scores.
     fn plain_mean(&self, evaluators: &Evaluators, items: u64) -> RewardMean {
         let width = evaluators.len();
         let others = items.saturating_sub(self.random_checks.items - self.random_checks.erased);
@@ -284,13 +286,13 @@ impl ReportBuilder {
             .filter(|(mean, _)| !mean.is_nan())
             .collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0));
-        // Picks are made among those that were not drawn: each drawn one stands for so many of these.
+        // Picks are made among the other items: each random check represents some of these.
         let stands_for = |stratum: &Stratum| match stratum.random_checks {
             0 => 0.0,
             random_checks => stratum.others() as f64 / random_checks as f64,
         };
         let weight = |one: &RandomCheckItem| stands_for(&self.strata[one.stratum]);
-        // Those that were erased may be among the best, and those that came while nothing was drawn, whatever they are worth.
+        // Erased items, and items that arrived without random checks, may be among the best.
         let unknown = |stratum: &Stratum| match stratum.random_checks {
             0 => stratum.came as f64,
             _ => stratum.gone as f64 * stands_for(stratum),
@@ -304,7 +306,7 @@ impl ReportBuilder {
             (0.0, 0.0, 0.0, 0.0, 0, 0.0);
         for (_, one) in order {
             let weight = weight(one);
-            // Half of the last one may stand out.
+            // The last item counts if at least half of its weight fits.
             if taken + weight / 2.0 > all - unknown {
                 break;
             }
@@ -325,7 +327,7 @@ impl ReportBuilder {
     }
 }
 
-/// As much of an interval as lies between two ends.
+/// The interval limited to a range.
 pub(in crate::reads) fn clamped(interval: Interval, low: f64, high: f64) -> Interval {
     let within = |value: f64| value.clamp(low, high);
     let (low, high) = (within(interval.low), within(interval.high));

@@ -1,27 +1,27 @@
-//! Made-up worlds whose truth is known: how often the interval holds it.
+//! Simulated queues with known truth, to test how often intervals contain it.
 
 use super::*;
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 
-/// A world: items come in by the hundreds, and after each a few are decided, drawn ones first as far as there is room for them.
+/// A simulation: each round adds items, and decides some, random checks first within their limit.
 struct World {
-    /// The share that is drawn, and the share of items that is worth something; in each half.
+    /// The random-check rate and the share of items with a reward, for each half of the run.
     halves: [(f64, f64); 2],
-    /// Of 40 that are given out each time, how many are kept for drawn items.
+    /// Claims of 40 per round that are reserved for random checks.
     random_checks: usize,
-    /// The share of items that nobody can be given; they are worth something five times as often.
+    /// The share of items that nobody can claim; they have a reward five times as often.
     out_of_reach: f64,
-    /// What is worth something is worth as much.
+    /// The reward of those that have one.
     worth: f64,
-    /// What becomes of a drawn item that is worth something, once it was decided: erased with this probability.
+    /// The probability that a random check with a reward is erased after its decision.
     erased: f64,
 }
 
 const WORLD: World =
     World { halves: [(0.1, 0.1); 2], random_checks: 40, out_of_reach: 0.0, worth: 1.0, erased: 0.0 };
 const WORLDS: u64 = 200;
-/// An interval of 95 % misses 10 of 200 worlds; more than 19 by a chance of one in 300.
+/// A correct 95% interval misses 10 of 200 runs; more than 19 with a probability of 1 in 300.
 const FEWEST_HELD: usize = 181;
 
 struct Dice(u64, u64);
@@ -44,7 +44,7 @@ struct Item {
     seen: ReportItem,
 }
 
-/// What is reported of such a world after so many rounds, and what the undecided items in it are worth, and all.
+/// The report after some rounds, the true total reward of undecided items, and the true mean.
 fn live(world: &World, seed: u64, rounds: usize) -> (QueueReport, f64, f64) {
     let mut dice = Dice(seed, 0);
     let mut items: Vec<Item> = Vec::new();
@@ -98,7 +98,8 @@ fn live(world: &World, seed: u64, rounds: usize) -> (QueueReport, f64, f64) {
     (gathered.report(&Evaluators::new(["a"]).unwrap()), missed, all / (200.0 * rounds as f64))
 }
 
-/// In how many worlds the intervals hold what was missed, and the mean of all; and how wide the first are on average.
+/// The number of runs whose intervals contain the missed reward, and the mean; and the average
+/// width of the former.
 fn held(world: &World) -> (usize, usize, f64) {
     let (mut missed_held, mut random_held, mut width) = (0, 0, 0.0);
     for seed in 0..WORLDS {
@@ -135,12 +136,14 @@ fn the_interval_holds_the_truth_whoever_took_the_drawn_items() {
 
 #[test]
 fn the_interval_says_something_where_all_drawn_items_are_decided() {
-    // 200 drawn of 2000, 10 % of them worth 1: twice 1.96 standard errors are 0.083 of 1800. To hold at every moment takes about twice that.
+    // 200 random checks of 2000 items, 10% with reward 1: twice 1.96 standard errors are 0.083
+    // of 1800. Holding at all times takes about twice that.
     let (_, _, width) = held(&WORLD);
     assert!(width < 330.0, "{width}");
 }
 
-/// Somebody looks after every round: at none of these moments is the truth outside, in 95 of 100 worlds.
+/// After every round the interval is checked; in 95 of 100 runs it must contain the truth each
+/// time.
 #[test]
 fn the_interval_holds_at_every_moment_at_once() {
     for (what, world) in [
@@ -226,7 +229,7 @@ fn while_drawn_items_wait_there_are_ends_and_no_single_number() {
 
 #[test]
 fn the_scale_is_what_was_seen() {
-    // 96 audits of nothing say little where an item may be worth 100.
+    // 96 random checks without a find say little if one item may have reward 100.
     let mut gathered = ReportBuilder::of(&[(0.05, 2000, 2000)]);
     (0..96).for_each(|_| gathered.take(seen(Some(0.05), Some(0.0))));
     gathered.take(seen(None, Some(100.0)));
@@ -237,7 +240,8 @@ fn the_scale_is_what_was_seen() {
     assert!(missed.low == 0.0 && missed.high > 9000.0 && missed.high < 10_000.0, "{missed:?}");
 }
 
-/// 100 drawn items, of which those with high scores are worth something; 400 picked ones, most of them so.
+/// 100 random checks, of which those with high scores have a reward; 400 picked items, most of
+/// which have one.
 #[test]
 fn picks_are_held_against_drawn_ones() {
     let mut gathered = ReportBuilder::of(&[(0.1, 1000, 1000)]);
@@ -252,6 +256,6 @@ fn picks_are_held_against_drawn_ones() {
     assert_eq!((found.random.items, found.random.mean.unwrap().mean), (100, 0.1));
     assert_eq!((found.picked.items, found.picked.mean.unwrap().mean), (360, 0.75));
     assert_eq!((found.unclaimed.items, found.unclaimed.mean.unwrap().mean), (40, 1.0));
-    // The best 40 of the 100 drawn have all ten.
+    // The best 40 of the 100 random checks contain all ten.
     assert_eq!((found.plain_mean.items, found.plain_mean.mean.unwrap().mean), (40, 0.25));
 }
