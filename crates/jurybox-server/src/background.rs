@@ -6,7 +6,7 @@ use crate::live_queue::value_rule::ValueRule;
 use crate::live_queue::ranking::{Ageing, ItemRanking};
 use crate::learner::Learner;
 use crate::load::refold;
-use crate::service::{WriterMessage, catch_panic, held};
+use crate::service::{WriterMessage, catch_panic, lock_mutex};
 use crate::store::Store;
 use jurybox::{Evaluators, Jury};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
@@ -105,7 +105,7 @@ impl Drop for BackgroundPool {
 fn work(inbox: &Mutex<Receiver<BackgroundJob>>) {
     lower_priority();
     loop {
-        let order = held(inbox).recv();
+        let order = lock_mutex(inbox).recv();
         let Ok(BackgroundJob { task, outbox, bell }) = order else { return };
         let began = Instant::now();
         let done = catch_panic(|| task.run()).map(|done| (done, began.elapsed()));

@@ -24,8 +24,8 @@ pub enum QueueMode {
 /// ```
 /// use jurybox_server::Config;
 ///
-/// let config = r#"{"evaluators": [{"name": "spam"}, {"name": "quality", "direction": "low"}], "k": 5}"#;
-/// let config: Config = serde_json::from_str(config)?;
+/// let evaluators = r#"[{"name": "spam"}, {"name": "quality", "direction": "low"}]"#;
+/// let config: Config = serde_json::from_str(&format!(r#"{{"evaluators": {evaluators}, "k": 5}}"#))?;
 /// assert_eq!((config.k, config.lease_seconds, config.quorum), (5, 900, 1));
 /// config.check()?;
 /// let drawing = Config { policy: "eps-greedy".parse()?, ..config };
@@ -100,8 +100,8 @@ pub struct Config {
 /// importing programs use this, not the queue.
 ///
 /// ```
-/// let columns: jurybox_server::FileColumns =
-///     serde_json::from_str(r#"{"id": "post_id", "tags": {"language": "lang"}, "shown": ["text", "lang"]}"#)?;
+/// let columns = r#"{"id": "post_id", "tags": {"language": "lang"}, "shown": ["text", "lang"]}"#;
+/// let columns: jurybox_server::FileColumns = serde_json::from_str(columns)?;
 /// assert_eq!(columns.tags["language"], "lang");
 /// # Ok::<(), serde_json::Error>(())
 /// ```

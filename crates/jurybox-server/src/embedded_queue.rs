@@ -26,13 +26,18 @@ use std::time::Duration;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let config = Config { k: 1, ..Config::new(Evaluators::new(["spam", "abuse"])?) };
-/// let mut desk = EmbeddedQueue::create(folder.path(), "posts", &config, std::time::Duration::ZERO)?;
-/// let item = |id: &str, spam: f64| NewItem { id: id.into(), scores: [("spam".into(), Some(spam))].into(), ..NewItem::default() };
-/// desk.ask(&Call::new("script", Request::Items(vec![item("p1", 0.2), item("p2", 0.9)])))?;
+/// let wait = std::time::Duration::ZERO;
+/// let mut queue = EmbeddedQueue::create(folder.path(), "posts", &config, wait)?;
+/// let item = |id: &str, spam: f64| {
+///     let scores = [("spam".to_string(), Some(spam))].into();
+///     NewItem { id: id.into(), scores, ..NewItem::default() }
+/// };
+/// let items = Request::Items(vec![item("p1", 0.2), item("p2", 0.9)]);
+/// queue.ask(&Call::new("script", items))?;
 ///
 /// let claim = Request::Claim { reviewer: "ann".into(), k: None, filter: Default::default() };
-/// let Answer::Claims { claims, .. } = desk.ask(&Call::new("ann", claim))? else { panic!() };
-/// // Nobody has said yet who is right: the best by all scores alike comes first, whoever came first.
+/// let Answer::Claims { claims, .. } = queue.ask(&Call::new("ann", claim))? else { panic!() };
+/// // Before the first verdict, items are ranked by their mean score.
 /// assert_eq!(claims[0].item, "p2");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

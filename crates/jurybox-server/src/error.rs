@@ -4,7 +4,8 @@
 ///
 /// ```
 /// let error = jurybox_server::Error::NoQueue { name: "posts".into() };
-/// assert_eq!((error.code(), error.to_string().as_str()), ("no_queue", "there is no queue `posts`"));
+/// assert_eq!(error.code(), "no_queue");
+/// assert_eq!(error.to_string(), "there is no queue `posts`");
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]

@@ -9,7 +9,8 @@ use std::fmt;
 /// A JSON value whose fields stay in order.
 ///
 /// ```
-/// let sent: jurybox_server::Json = serde_json::from_str(r#"{"title": "A", "body": {"z": 1, "a": [null]}}"#)?;
+/// let sent = r#"{"title": "A", "body": {"z": 1, "a": [null]}}"#;
+/// let sent: jurybox_server::Json = serde_json::from_str(sent)?;
 /// assert_eq!(sent.to_string(), r#"{"title":"A","body":{"z":1,"a":[null]}}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```

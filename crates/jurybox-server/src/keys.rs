@@ -125,7 +125,8 @@ pub fn hash_of_secret(secret: &str) -> [u8; 32] {
 ///
 /// let folder = tempfile::tempdir()?;
 /// let mut keyring = Keyring::open(folder.path())?;
-/// let ann = NewKey { name: "ann".into(), roles: vec![Role::Review], reviewer: Some("ann".into()), ..NewKey::default() };
+/// let (name, reviewer) = ("ann".to_string(), Some("ann".to_string()));
+/// let ann = NewKey { name, roles: vec![Role::Review], reviewer, ..NewKey::default() };
 /// let secret = keyring.add(ann)?;
 /// assert_eq!(keyring.list()?[0].hash, hash_of_secret(&secret));
 /// assert!(keyring.revoke("ann")?);

@@ -123,8 +123,8 @@ pub fn log_times(place: impl Into<StoreLocation>, repair: bool, wait: Duration) 
         let Some((.., at)) = heads.iter().find(|(id, ..)| *id == row.id) else { continue };
         let mut time = LogTime { queue: row.name, ahead_seconds: (at - now) / 1_000_000, set_back: false };
         if repair && time.ahead_seconds > 0 {
-            let mut desk = EmbeddedQueue::open(&place, Some(&time.queue), wait)?;
-            let answer = desk.ask(&Call::new("server clock", Request::Clock))?;
+            let mut queue = EmbeddedQueue::open(&place, Some(&time.queue), wait)?;
+            let answer = queue.ask(&Call::new("server clock", Request::Clock))?;
             time.set_back = answer == Answer::Changed { changed: 1 };
         }
         times.push(time);

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::clock::SteadyClock;
-use crate::service::{QueueSlot, QueueSlots, held};
+use crate::service::{QueueSlot, QueueSlots, lock_mutex};
 use crate::store::{Store, tidy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -105,11 +105,11 @@ fn look(store: &mut dyn Store, seats: &QueueSlots, rung: &Receiver<()>, goes_on:
 
 /// Wakes the writers of queues whose log has new entries.
 fn look_once(store: &mut dyn Store, seats: &QueueSlots) -> Result<(), Error> {
-    if held(seats).is_empty() {
+    if lock_mutex(seats).is_empty() {
         return Ok(());
     }
     for (queue, head, _) in store.heads()? {
-        let seat = held(seats).get(&queue).cloned();
+        let seat = lock_mutex(seats).get(&queue).cloned();
         if let Some(seat) = seat {
             QueueSlot::note_head(&seat, head);
         }

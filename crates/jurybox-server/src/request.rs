@@ -18,7 +18,8 @@ pub const MOST_BYTES: u64 = 8 << 20;
 ///
 /// ```
 /// use jurybox_server::{Call, Request};
-/// let call = Call::new("ann", Request::Claim { reviewer: "ann".into(), k: Some(5), filter: Default::default() }).with_key("9f3a");
+/// let claim = Request::Claim { reviewer: "ann".into(), k: Some(5), filter: Default::default() };
+/// let call = Call::new("ann", claim).with_key("9f3a");
 /// assert_eq!(call.idempotency.as_deref(), Some("9f3a"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -488,5 +489,39 @@ impl RejectionCode {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_plain(&self) -> bool {
         *self == RejectionCode::Refused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_names_of_fields_stay_whatever_the_fields_are_called() {
+        let config = Config::new(Evaluators::new(["a"]).unwrap());
+        let stored = serde_json::to_value(&config).unwrap();
+        for name in ["audit_rate", "audit_share", "doors"] {
+            assert!(stored.get(name).is_some(), "{stored}");
+        }
+        let request = Request::Configure(ConfigChange::to(&config));
+        let stored = serde_json::to_string(&request).unwrap();
+        assert!(stored.contains(r#""audit_rate":0.0,"audit_share":0.25,"settle_seconds":60"#), "{stored}");
+        assert!(stored.contains(r#""doors":"open""#), "{stored}");
+        let claimed = ClaimedItem {
+            item: "x".into(),
+            n: 1,
+            token: 2,
+            until: 3,
+            rank: 1,
+            value: 0.5,
+            probability: 0.1,
+            random_check: true,
+            payload: None,
+        };
+        let stored = serde_json::to_string(&claimed).unwrap();
+        assert!(stored.ends_with(r#""probability":0.1,"explored":true}"#), "{stored}");
+        let refused = serde_json::to_string(&Rejected::new("x", "why")).unwrap();
+        assert_eq!(refused, r#"{"id":"x","why":"why"}"#);
+        assert!(Rejected::closed("x").is_closed());
     }
 }

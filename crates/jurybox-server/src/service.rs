@@ -77,7 +77,8 @@ pub struct QueueStatus {
 /// let folder = tempfile::tempdir()?;
 /// let service = Service::open(folder.path(), std::time::Duration::ZERO)?;
 /// let queue = service.create("posts", &Config::new(Evaluators::new(["spam"])?))?;
-/// let item = NewItem { id: "p1".into(), scores: [("spam".into(), Some(0.9))].into(), ..NewItem::default() };
+/// let scores = [("spam".to_string(), Some(0.9))].into();
+/// let item = NewItem { id: "p1".into(), scores, ..NewItem::default() };
 /// queue.ask(Call::new("intake", Request::Items(vec![item])))?;
 /// let claim = Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Default::default() };
 /// let Answer::Claims { claims, .. } = queue.ask(Call::new("ann", claim))? else { panic!() };
@@ -119,7 +120,7 @@ pub(crate) struct WriterHealth {
 
 /// Locks a mutex, also after a panic of another holder: the data in these mutexes is never left
 /// half changed.
-pub(crate) fn held<T: ?Sized>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock_mutex<T: ?Sized>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -216,7 +217,7 @@ impl Service {
     pub fn create_for(&self, actor: &str, name: &str, config: &Config) -> Result<Queue, Error> {
         let make = |store: &mut dyn Store| {
             // A clock that has jumped is not believed at once.
-            let now = held(&self.clock).time(store.now()?, i64::MIN);
+            let now = lock_mutex(&self.clock).time(store.now()?, i64::MIN);
             crate::create::create(store, name, config, actor, now)
         };
         let id = self.reach(make)?.id;
@@ -237,7 +238,7 @@ impl Service {
 
     /// Asks the database, again over a new connection if the first was lost.
     pub(crate) fn reach<T>(&self, ask: impl Fn(&mut dyn Store) -> Result<T, Error>) -> Result<T, Error> {
-        let mut store = held(&self.store);
+        let mut store = lock_mutex(&self.store);
         match ask(store.as_mut()) {
             // Another node may have just created the same row; the second time it is found.
             Err(Error::Database(_) | Error::Contradiction(_)) => {
@@ -251,7 +252,7 @@ impl Service {
     /// The queues that cannot be served at present, with the reason: unreadable records, a panic of
     /// the writer, or a database that accepts no writes.
     pub fn troubles(&self) -> Vec<(String, Error)> {
-        let seats: Vec<_> = held(&self.seats).values().cloned().collect();
+        let seats: Vec<_> = lock_mutex(&self.seats).values().cloned().collect();
         let trouble = |seat: &Arc<Mutex<QueueSlot>>| {
             // One that is being opened or deleted has not failed yet.
             let seat = seat.try_lock().ok()?;
@@ -267,7 +268,7 @@ impl Service {
     /// Deletes a queue after stopping its writer. Its rows are deleted in the background.
     pub(crate) fn end(&self, id: i64) -> Result<(), Error> {
         let seat = self.seat(id);
-        let mut seat = held(&seat);
+        let mut seat = lock_mutex(&seat);
         if let Some(queue) = seat.queue.take() {
             queue.stop();
         }
@@ -275,17 +276,17 @@ impl Service {
         // If the bell is full, it was rung already.
         let _ = self.watch.bell().try_send(());
         seat.gone = true;
-        held(&self.seats).remove(&id);
+        lock_mutex(&self.seats).remove(&id);
         Ok(())
     }
 
     fn seat(&self, id: i64) -> Arc<Mutex<QueueSlot>> {
-        held(&self.seats).entry(id).or_default().clone()
+        lock_mutex(&self.seats).entry(id).or_default().clone()
     }
 
     fn serve(&self, id: i64, name: &str) -> Result<Queue, Error> {
         let seat = self.seat(id);
-        let mut seat = held(&seat);
+        let mut seat = lock_mutex(&seat);
         if seat.gone {
             return Err(Error::NoQueue { name: name.into() });
         }
@@ -299,7 +300,7 @@ impl Service {
         {
             return Err(error.clone());
         }
-        let store = held(&self.store).another(Purpose::Write)?;
+        let store = lock_mutex(&self.store).another(Purpose::Write)?;
         let opened = catch_panic(|| QueueWriter::open(store, id)).unwrap_or_else(|words| Err(Error::Stopped(words)));
         let writer = match opened {
             Ok(writer) => writer,
@@ -323,7 +324,7 @@ impl Service {
                 let worker = Worker::new(writer, told.clone(), last, helpers, bell, wrote);
                 let worked = catch_panic(|| worker.run(&mut messages));
                 // Before the inbox closes, so that whoever finds it closed finds the message too.
-                held(&told).stopped = worked.err();
+                lock_mutex(&told).stopped = worked.err();
                 drop(messages);
             })
             .map_err(|error| Error::Open(error.to_string()))?;
@@ -385,17 +386,17 @@ impl Queue {
 
     /// Waits for this queue's turn to run a short read.
     pub(crate) fn short_read_turn(&self) -> MutexGuard<'_, ()> {
-        held(&self.0.looking)
+        lock_mutex(&self.0.looking)
     }
 
     /// The last report, if there is one.
     pub(crate) fn last_found(&self) -> MutexGuard<'_, Option<CachedReport>> {
-        held(&self.0.found)
+        lock_mutex(&self.0.found)
     }
 
     /// When each drift alarm was raised, as far as known.
     pub(crate) fn known_alarms(&self) -> MutexGuard<'_, DriftHistory> {
-        held(&self.0.alarms)
+        lock_mutex(&self.0.alarms)
     }
 
     /// The queue's configuration, counts, head and model.
@@ -412,18 +413,18 @@ impl Queue {
 
     /// [`Error::Stopped`] if the writer panicked.
     fn stopped(&self) -> Option<Error> {
-        held(&self.0.health).stopped.clone().map(Error::Stopped)
+        lock_mutex(&self.0.health).stopped.clone().map(Error::Stopped)
     }
 
     /// The error on which all requests fail, if any.
     fn trouble(&self) -> Option<Error> {
-        self.stopped().or_else(|| held(&self.0.health).trouble.clone())
+        self.stopped().or_else(|| lock_mutex(&self.0.health).trouble.clone())
     }
 
     /// Stops the writer and waits for it, even while clones of the queue exist.
     fn stop(&self) {
         let _ = self.0.inbox.send(WriterMessage::Stop);
-        let writer = held(&self.0.writer).take();
+        let writer = lock_mutex(&self.0.writer).take();
         if let Some(writer) = writer {
             let _ = writer.join();
         }

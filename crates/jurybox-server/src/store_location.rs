@@ -12,7 +12,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use jurybox_server::StoreLocation;
-/// assert_eq!(StoreLocation::from(std::path::Path::new("desk")).to_string(), "desk");
+/// assert_eq!(StoreLocation::from(std::path::Path::new("review")).to_string(), "review");
 /// let database = StoreLocation::Database("postgres://jurybox:secret@db.example/queues".into());
 /// assert_eq!(database.to_string(), "postgres://jurybox:***@db.example/queues");
 /// ```

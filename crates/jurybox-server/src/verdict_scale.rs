@@ -14,8 +14,8 @@ const MOST_LABELS: usize = 1000;
 /// The reward scale of a queue: lowest and highest reward, and the rewards of labels.
 ///
 /// ```
-/// let scale: jurybox_server::VerdictScale =
-///     serde_json::from_str(r#"{"lowest": 0, "highest": 10, "labels": {"harmful": 10, "fine": 0}}"#)?;
+/// let scale = r#"{"lowest": 0, "highest": 10, "labels": {"harmful": 10, "fine": 0}}"#;
+/// let scale: jurybox_server::VerdictScale = serde_json::from_str(scale)?;
 /// assert_eq!(scale.to_string(), "from 0 to 10 (fine = 0, harmful = 10)");
 /// # Ok::<(), serde_json::Error>(())
 /// ```

@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::background::{TaskOutcome, BackgroundPool, TaskReport, BackgroundTask};
 use crate::queue_writer::QueueWriter;
-use crate::service::{WriterHealth, WriterMessage, QueueStatus, held};
+use crate::service::{WriterHealth, WriterMessage, QueueStatus, lock_mutex};
 use crate::store::Purpose;
 use jurybox::Jury;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -169,7 +169,7 @@ impl Worker {
                     .find_map(|answer| answer.as_ref().err().filter(|error| error.blocks_everything()));
                 // A small successful write does not prove that the disk has room again: that is
                 // probed.
-                if blocking.is_some() || !matches!(held(&self.health).trouble, Some(Error::DiskFull(_))) {
+                if blocking.is_some() || !matches!(lock_mutex(&self.health).trouble, Some(Error::DiskFull(_))) {
                     self.note(blocking);
                 } else if self.probed.elapsed() >= PROBE {
                     self.probe();
@@ -197,7 +197,7 @@ impl Worker {
     /// Probes again whether requests still fail. False if they did not fail before.
     fn probe(&mut self) -> bool {
         self.probed = Instant::now();
-        let Some(trouble) = held(&self.health).trouble.clone() else { return false };
+        let Some(trouble) = lock_mutex(&self.health).trouble.clone() else { return false };
         let was_full = matches!(trouble, Error::DiskFull(_));
         let room = if was_full { self.writer.check_room() } else { Ok(()) };
         let found = room.and_then(|()| self.writer.probe());
@@ -207,13 +207,13 @@ impl Worker {
 
     /// Sets or clears the error on which all requests fail.
     fn note(&self, error: Option<&Error>) {
-        held(&self.health).trouble = error.cloned();
+        lock_mutex(&self.health).trouble = error.cloned();
     }
 
     /// When to wake up without a message; none if only a message can bring work.
     fn wakes_at(&self) -> Option<Instant> {
         let learner = &self.writer.replica.learner;
-        let blocking = held(&self.health).trouble.is_some() || self.writer.is_unscrubbed();
+        let blocking = lock_mutex(&self.health).trouble.is_some() || self.writer.is_unscrubbed();
         let probe = (blocking || learner.lesson_due().is_some()).then(|| self.probed + PROBE);
         let free = !self.busy;
         let changed = self.spare.is_some() || learner.is_stale() || self.mark != Some(learner.mark());

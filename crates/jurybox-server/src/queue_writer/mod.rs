@@ -346,8 +346,8 @@ impl QueueWriter {
             }
             apply_writes(&writes[taken_in..], live, &mut facts)?;
             taken_in = writes.len();
-            let desk = Decider { live, facts: &facts, at, clock, room: None };
-            let decided = decided_within_limits(&desk, &call.request, store, queue, largest)?;
+            let decider = Decider { live, facts: &facts, at, clock, room: None };
+            let decided = decided_within_limits(&decider, &call.request, store, queue, largest)?;
             let Decision { body, answer, keys, payloads, notes } = match decided {
                 Ok(decision) => decision,
                 Err(error) => {
@@ -500,13 +500,13 @@ fn needs_earlier_verdicts(request: &Request) -> bool {
 /// Decides a request. A claim whose payloads are too large for an answer is decided again for as
 /// many items as fit, since fewer items have room for fewer random checks.
 fn decided_within_limits(
-    desk: &Decider<'_>,
+    decider: &Decider<'_>,
     request: &Request,
     store: &mut dyn Store,
     queue: i64,
     largest: u64,
 ) -> Result<Result<Decision, Error>, Error> {
-    let Decider { live, facts, at, clock, mut room } = *desk;
+    let Decider { live, facts, at, clock, mut room } = *decider;
     loop {
         let decided = Decider { live, facts, at, clock, room }.decide(request);
         let Ok(Decision { answer: Answer::Claims { claims, .. }, .. }) = &decided else { return Ok(decided) };

@@ -260,7 +260,7 @@ pub(crate) enum Fault {
 impl Fault {
     /// The fault for the next commit; all but `DiskFull` occur once.
     fn strikes(fault: &std::sync::Mutex<Option<Fault>>) -> Option<Fault> {
-        let mut fault = crate::service::held(fault);
+        let mut fault = crate::service::lock_mutex(fault);
         if *fault == Some(Fault::DiskFull) { *fault } else { fault.take() }
     }
 

@@ -95,7 +95,7 @@ fn a_token_must_be_of_a_claim_by_which_the_reviewer_had_the_item(kind: Kind) {
     let bobs = claim(&mut life, "bob", 1).remove(0);
     for wrong in [9999, 1, bobs.token] {
         let why = give(&mut life, "v", &first.item, "ann", Some(wrong)).unwrap_err();
-        assert!(why.contains(&format!("token {wrong} is of no claim")), "{why}");
+        assert!(why.contains(&format!("token {wrong} does not belong to a claim")), "{why}");
     }
     // Late work counts while nobody else has the item.
     life.pass(31);

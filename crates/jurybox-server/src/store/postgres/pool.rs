@@ -5,7 +5,7 @@
 //! only part of the connections, so that writes always get some.
 
 use crate::Error;
-use crate::service::held;
+use crate::service::lock_mutex;
 use crate::store::Purpose;
 use std::collections::VecDeque;
 use std::sync::mpsc::{Sender, channel};
@@ -76,7 +76,7 @@ impl<T> ConnectionPool<T> {
 
     /// Sets the number of connections, at least two: one for a read, one for a write.
     pub(super) fn resize(&self, connections: usize) {
-        held(&self.state).connections = connections.max(2);
+        lock_mutex(&self.state).connections = connections.max(2);
     }
 
     /// Waits for a connection. [`Error::Busy`] if none becomes free in time.
@@ -88,7 +88,7 @@ impl<T> ConnectionPool<T> {
         let lent = |connection| Ok(BorrowedConnection { connection, purpose, pool: self.clone() });
         let (turn, came) = channel();
         let (ticket, connections) = {
-            let mut state = held(&self.state);
+            let mut state = lock_mutex(&self.state);
             // If there is room for this purpose, no waiting request could use it.
             if state.has_room(purpose) {
                 return lent(state.lend(purpose));
@@ -101,7 +101,7 @@ impl<T> ConnectionPool<T> {
         if let Ok(connection) = came.recv_timeout(patience) {
             return lent(connection);
         }
-        held(&self.state).waiting.retain(|waiting| waiting.ticket != ticket);
+        lock_mutex(&self.state).waiting.retain(|waiting| waiting.ticket != ticket);
         // It may have arrived just now.
         if let Ok(connection) = came.try_recv() {
             return lent(connection);
@@ -113,7 +113,7 @@ impl<T> ConnectionPool<T> {
     }
 
     fn give_back(&self, connection: Option<T>, purpose: Purpose) {
-        let mut state = held(&self.state);
+        let mut state = lock_mutex(&self.state);
         state.take_back(connection, purpose);
         while let Some(next) = state.waiting.iter().position(|waiting| state.has_room(waiting.purpose)) {
             let Some(Waiting { purpose, turn, .. }) = state.waiting.remove(next) else { return };
@@ -151,7 +151,7 @@ mod tests {
         assert!(error.is_transient() && error.to_string().contains("6 connections"), "{error}");
         assert_eq!(long[0].connection, Some(7), "the one that is there comes first");
         drop((long, short, writes));
-        assert_eq!(held(&pool.state).used, [0; 3]);
+        assert_eq!(lock_mutex(&pool.state).used, [0; 3]);
         assert!(at_once(&pool, Purpose::LongRead).is_ok());
     }
 
@@ -161,13 +161,13 @@ mod tests {
         let (read, write) = (at_once(&pool, Purpose::Read).unwrap(), at_once(&pool, Purpose::Write).unwrap());
         let order = Mutex::new(Vec::new());
         let waiting = |many: usize| {
-            while held(&pool.state).waiting.len() < many {
+            while lock_mutex(&pool.state).waiting.len() < many {
                 std::thread::yield_now();
             }
         };
         let work = |name: &'static str, purpose| {
             let lent = pool.borrow_within(Duration::from_mins(1), purpose).unwrap();
-            held(&order).push(name);
+            lock_mutex(&order).push(name);
             drop(lent);
         };
         std::thread::scope(|scope| {
@@ -182,11 +182,11 @@ mod tests {
             // One read is running: the next one waits for it, and the writes overtake it.
             drop(write);
             waiting(1);
-            while held(&order).len() < 2 {
+            while lock_mutex(&order).len() < 2 {
                 std::thread::yield_now();
             }
             drop(read);
         });
-        assert_eq!(*held(&order), ["first", "second", "read"]);
+        assert_eq!(*lock_mutex(&order), ["first", "second", "read"]);
     }
 }

@@ -224,7 +224,7 @@ impl Store for Postgres {
 
     fn check_room(&mut self) -> Result<(), Error> {
         #[cfg(test)]
-        if *crate::service::held(&self.fault) == Some(crate::store::Fault::DiskFull) {
+        if *crate::service::lock_mutex(&self.fault) == Some(crate::store::Fault::DiskFull) {
             return Err(Error::DiskFull("no space left".into()));
         }
         self.start()?;

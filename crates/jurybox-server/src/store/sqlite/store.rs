@@ -108,7 +108,7 @@ impl Store for Sqlite {
 
     fn check_room(&mut self) -> Result<(), Error> {
         #[cfg(test)]
-        if *crate::service::held(&self.fault) == Some(crate::store::Fault::DiskFull) {
+        if *crate::service::lock_mutex(&self.fault) == Some(crate::store::Fault::DiskFull) {
             return Err(Error::DiskFull("no space left".into()));
         }
         let file = self.folder.join(ROOM);
