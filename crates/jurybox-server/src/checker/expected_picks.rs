@@ -1,4 +1,4 @@
-//! What a claim should have been given, of everything that is open.
+//! The picks that a claim should have received, from all open items.
 
 use super::item_order::{Availability, ItemOrder};
 use super::read::{LoggedEntry, CheckResult, ClaimLine};
@@ -6,19 +6,20 @@ use super::{LogReplay, Violation};
 use jurybox::toolbox::{hash_number, hash_text};
 use std::collections::{BTreeMap, HashSet};
 
-/// A pick as it should have been.
+/// A pick that a claim should have received.
 pub(super) struct ExpectedPick {
     item: u64,
     slot: i64,
     value: f64,
     probability: f64,
     explored: bool,
-    /// Whatever a model says of it.
+    /// Whether it precedes the model's picks, because it is due or a random check.
     ahead: bool,
 }
 
 impl LogReplay<'_> {
-    /// How many items of a claim may be audits: by its draw, or by the share rounded up where an entry of an earlier program says nothing of one.
+    /// The number of random checks that a claim may contain, by its random draw. Entries of earlier
+    /// programs record none; for them the share is rounded up.
     pub(super) fn random_check_room(&self, entry: &LoggedEntry) -> CheckResult<usize> {
         let k = entry.body["k"].as_u64().unwrap_or(0);
         let room = k as f64 * self.number("audit_share", 0.25);
@@ -33,7 +34,7 @@ impl LogReplay<'_> {
         Ok(room as usize)
     }
 
-    /// What the claim should have been given, of all that is still there.
+    /// The picks that a claim should have received, from the items that were not erased.
     pub(super) fn top(&mut self, entry: &LoggedEntry) -> CheckResult<Vec<ExpectedPick>> {
         let body = &entry.body;
         let model = body["model"].as_u64().unwrap_or(0);
@@ -50,7 +51,7 @@ impl LogReplay<'_> {
         top
     }
 
-    /// What goes first of an order: items whose date had come, then audits, then the best.
+    /// The first picks of an order: items that are due, then random checks, then the best.
     fn first_of(&self, order: &mut ItemOrder, entry: &LoggedEntry) -> CheckResult<Vec<ExpectedPick>> {
         let k = entry.body["k"].as_u64().unwrap_or(0) as usize;
         let (quorum, reviewer) = (self.quorum(), entry.body["reviewer"].as_str().unwrap_or_default());
@@ -98,7 +99,7 @@ impl LogReplay<'_> {
     }
 }
 
-/// Whether the picks are what they should have been, to the last bit.
+/// Errors unless the picks equal the expected ones, bit by bit.
 pub(super) fn compare(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<()> {
     if top.len() != picks.len() {
         return Err(Violation(format!("the top K had {} items, and {} were given", top.len(), picks.len())));
@@ -128,7 +129,8 @@ pub(super) fn compare(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<
     Ok(())
 }
 
-/// Whether the picks are as many as they should have been, and those whose date had come and the audits, which go before the best, are the same.
+/// Errors unless there are as many picks as expected, and those that precede the model's picks (due
+/// items and random checks) are equal.
 pub(super) fn compare_ahead(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<()> {
     let ahead = top.iter().filter(|should| should.ahead).count();
     if let Some(late) = picks.iter().skip(ahead).find(|pick| pick.explored) {
@@ -150,7 +152,7 @@ pub(super) fn compare_ahead(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckR
     }
 }
 
-/// An item's tags against a filter of a claim.
+/// Whether an item's tags pass the filter of a claim.
 pub(super) fn wanted(filter: &BTreeMap<String, Vec<String>>, tags: &BTreeMap<String, String>) -> bool {
     filter.iter().all(|(name, values)| tags.get(name).is_some_and(|tag| values.contains(tag)))
 }

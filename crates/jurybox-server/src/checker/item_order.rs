@@ -1,7 +1,8 @@
-//! Open items in the order in which a model has them: made once for a model and a filter that claims name, and kept from entry to entry.
+//! Open items ordered by a model and filtered as in a claim; orders are kept from claim to claim.
 //!
-//! What is open when an order is made is ranked at once and sorted as far as claims look. What comes later, gets other scores or comes back is
-//! put into a small sorted set. A claim takes the first of both. Places of items that are gone, or whose scores are others, are passed over.
+//! All items that are open when an order is made are valued at once, and sorted as far as claims
+//! need. Items that arrive, change or return later are put into a small sorted set. A claim merges
+//! both, and skips entries of items that are closed or have changed.
 
 use super::read::{CheckResult, QueueSetup};
 use super::{OpenItem, LogReplay, Violation};
@@ -9,24 +10,25 @@ use jurybox::{Direction, Evaluator, Fitted, Scratch};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Items that are valued together, and the fewest for which another thread is worth it.
+/// Items valued per batch, and the fewest for which another thread is started.
 const TOGETHER: usize = 1024;
 const WORTH_A_THREAD: usize = 16 * TOGETHER;
-/// As many orders and places in them are kept at most: nodes that rank at different times name models by turns.
+/// The most orders that are kept, and the most entries in all of them: nodes that rank at different
+/// times name models in turns.
 const MOST_ORDERS: usize = 16;
 const MOST_PLACES: usize = 1 << 23;
 
-/// What an open item may be to a claim.
+/// Whether a claim can take an item.
 pub(super) enum Availability {
-    /// It can be given.
+    /// The claim can take it.
     Take,
-    /// It can be given to others.
+    /// Only other claims can take it.
     Pass,
-    /// It is not open, has no review free, or has another place now.
+    /// It is not open, has no free review, or has another rank now.
     Gone,
 }
 
-/// The place of an item: the greater key first, then the older item.
+/// An item with its sort key: greater keys first, then older items.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OrderedItem {
     key: f64,
@@ -36,7 +38,7 @@ pub(super) struct OrderedItem {
 
 impl Ord for OrderedItem {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Minus zero is zero.
+        // Adding zero makes minus zero equal to zero.
         (other.key + 0.0).total_cmp(&(self.key + 0.0)).then(self.item.cmp(&other.item))
     }
 }
@@ -55,12 +57,13 @@ impl PartialEq for OrderedItem {
 
 impl Eq for OrderedItem {}
 
-/// What gives items their values: a model, or weights that somebody has fixed.
+/// Computes values, by a model or by fixed weights.
 struct Valuer {
     seats: Vec<Evaluator>,
     fitted: Option<Fitted>,
     weights: serde_json::Map<String, serde_json::Value>,
-    /// Where in an item's row the scores stand: of the model's evaluators, or of those who sit; none of who does not count.
+    /// For each evaluator of the model, its column in an item's row; None for evaluators that do
+    /// not count.
     columns: Vec<Option<usize>>,
     ageing: f64,
     start: i64,
@@ -80,7 +83,7 @@ impl Valuer {
         Valuer { seats, fitted, weights, columns, ageing, start }
     }
 
-    /// The values of rows, one after the other.
+    /// The values of several rows, given one after the other.
     fn values<'a>(
         &self,
         rows: impl Iterator<Item = &'a [f64]>,
@@ -99,12 +102,12 @@ impl Valuer {
             }
             None => table.chunks_exact(self.seats.len().max(1)).map(|row| self.by_weights(row)).collect(),
         };
-        // What cannot be valued is worth nothing.
+        // Items without a value get 0.
         values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
         Ok(values)
     }
 
-    /// The mean of the scores that are there, by weights that somebody has fixed; those that point low the other way round.
+    /// The mean of the present scores by fixed weights, with inverted scores negated.
     fn by_weights(&self, row: &[f64]) -> f64 {
         let (mut sum, mut weights) = (0.0, 0.0);
         for (seat, score) in self.seats.iter().zip(row).filter(|(_, score)| !score.is_nan()) {
@@ -129,7 +132,7 @@ impl Valuer {
         Ok(ranked)
     }
 
-    /// The places of many items, by as many threads as there are processors: a value is a matter of the item's row alone.
+    /// Orders many items on all processors; a value depends on the item's row alone.
     fn ranked_by_all(&self, items: &[(u64, &OpenItem)]) -> CheckResult<Vec<OrderedItem>> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(items.len() / WORTH_A_THREAD).max(1);
@@ -150,28 +153,29 @@ impl Valuer {
 
 /// Open items in the order of a model.
 pub(super) struct ItemOrder {
-    /// None where weights are fixed, and no model is asked.
+    /// None if weights are fixed.
     model: Option<u64>,
     filter: BTreeMap<String, Vec<String>>,
     valuer: Valuer,
-    /// All that was open when the order was made; sorted as far as `sorted` says, and before `cursor` all gone.
+    /// The items that were open when the order was made: sorted up to `sorted`, all used before
+    /// `cursor`.
     ranked: Vec<OrderedItem>,
     sorted: usize,
     cursor: usize,
-    /// What has come, changed or come back since.
+    /// Items that arrived, changed or returned since.
     fresh: BTreeSet<OrderedItem>,
-    /// How far it has read what was touched.
+    /// The number of changes (`touched`) that this order has processed.
     read: usize,
 }
 
 impl ItemOrder {
-    /// What an item is worth.
+    /// The value of an item.
     pub(super) fn value(&self, open: &OpenItem) -> CheckResult<f64> {
         let values = self.valuer.values(std::iter::once(&*open.row), &mut (Vec::new(), Scratch::new()))?;
         values.first().copied().ok_or_else(|| Violation("an item has no value".into()))
     }
 
-    /// The first items that may be taken.
+    /// The first `many` items that the claim can take.
     pub(super) fn first(&mut self, many: usize, may: impl Fn(&OrderedItem) -> Availability) -> Vec<u64> {
         let (mut at, mut found, mut gone) = (self.cursor, Vec::new(), Vec::new());
         let mut fresh = self.fresh.iter().peekable();
@@ -194,7 +198,7 @@ impl ItemOrder {
             let Some(&next) = next else { break };
             at += usize::from(!is_fresh);
             match may(&next) {
-                // What has come back to its old place stands there twice.
+                // An item that returned to its old rank appears twice.
                 Availability::Take if found.last() != Some(&next.item) => found.push(next.item),
                 Availability::Gone if is_fresh => gone.push(next),
                 Availability::Gone if self.cursor + 1 == at => self.cursor = at,
@@ -209,8 +213,8 @@ impl ItemOrder {
 }
 
 impl LogReplay<'_> {
-    /// The order of open items that a claim was given from, as it is now: a new one, or one that is kept and brought up to date. To be put back
-    /// by `keep`.
+    /// The present order of open items for a claim: a stored one brought up to date, or a new one.
+    /// Return it by `keep`.
     pub(super) fn order(
         &mut self,
         model: u64,
@@ -244,7 +248,7 @@ impl LogReplay<'_> {
         Ok(ItemOrder { model, filter, valuer, ranked, sorted: 0, cursor: 0, fresh: BTreeSet::new(), read })
     }
 
-    /// Keeps an order for the claims to come.
+    /// Stores an order for later claims.
     pub(super) fn keep(&mut self, order: ItemOrder) {
         self.orders.push(order);
         let places = |orders: &[ItemOrder]| orders.iter().map(|order| order.ranked.len()).sum::<usize>();
@@ -254,7 +258,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Whether an item passes a filter, and what it was is still known.
+    /// Whether an item passes the filter and was not erased.
     fn is_in(&self, n: u64, filter: &BTreeMap<String, Vec<String>>) -> bool {
         !self.doomed.contains(&n) && (filter.is_empty() || super::expected_picks::wanted(filter, self.records.tags(n)))
     }

@@ -1,4 +1,4 @@
-//! Who holds what, and what becomes of it: claims, leases, verdicts, verdicts taken back.
+//! Replays claims, leases, verdicts and verdicts taken back, and checks each.
 
 use super::unprovable::UnprovableReason;
 use super::read::{LoggedEntry, CheckResult, ClaimLine, LoggedVerdict};
@@ -7,7 +7,7 @@ use super::expected_picks::compare;
 use super::{ReplayedLease, OpenItem, LogReplay, Violation};
 
 impl LogReplay<'_> {
-    /// A number of the set-up in force.
+    /// A numeric setting in force.
     pub(super) fn number(&self, name: &str, otherwise: f64) -> f64 {
         self.records.setups[self.setup].config[name].as_f64().unwrap_or(otherwise)
     }
@@ -16,7 +16,7 @@ impl LogReplay<'_> {
         self.number("quorum", 1.0) as i64
     }
 
-    /// When a lease that is given or extended at a time runs out.
+    /// The end of a lease that begins or is extended at a time.
     fn lease_end(&self, at: i64) -> i64 {
         at.saturating_add((self.number("lease_seconds", 900.0) as i64).saturating_mul(1_000_000))
     }
@@ -65,14 +65,15 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// Whether a claim was the exact top K, or as much of it as can be proved.
+    /// Checks that a claim was the exact top K, or as much of it as can be proved.
     fn prove_claim(&mut self, entry: &LoggedEntry, picks: &[ClaimLine], latest: u64) {
         let mut gone = self.gone(entry);
         let mut holds = match gone {
             Some(gone) => self.still_holds(entry, picks, gone),
             None => self.top(entry).and_then(|top| compare(&top, picks)),
         };
-        // What an earlier program made may be exact by the rules of this one too. Where it is not, all but its model is held against it.
+        // A claim of an earlier program may be exact by the present rules. If not, everything but
+        // its model is checked.
         if holds.is_err() && gone != Some(UnprovableReason::Model) && self.has_other_rules(entry, latest) {
             gone = Some(UnprovableReason::Rules);
             holds = self.still_holds(entry, picks, UnprovableReason::Rules);
@@ -95,7 +96,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// A lease lasts as long as the queue says.
+    /// Checks that a lease ends when the settings say.
     fn check_end(&mut self, entry: &LoggedEntry) {
         let (until, end) = (entry.body["until"].as_i64(), self.lease_end(entry.at));
         if until != Some(end) {
@@ -108,7 +109,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Leases that are extended or given back: only one's own.
+    /// Extensions and releases of leases: only by their holder.
     pub(super) fn held(&mut self, entry: &LoggedEntry) -> CheckResult<()> {
         let body = &entry.body;
         let extends = entry.kind == "extend";
@@ -180,7 +181,7 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// What is wrong with a verdict by the scale in force, if there is one.
+    /// What is wrong with a verdict on the reward scale in force; None if nothing is.
     fn off_scale(&self, verdict: &LoggedVerdict) -> Option<String> {
         let scale = &self.records.setups[self.setup].config["reward"];
         let (reward, of_label) =
@@ -190,7 +191,7 @@ impl LogReplay<'_> {
         (!fits).then(|| format!("its reward {reward} is not on the scale {scale}"))
     }
 
-    /// Where the queue has a scale from here on, every verdict that stands is on it.
+    /// Checks that all valid verdicts fit a new reward scale.
     pub(super) fn all_on_scale(&mut self, entry: &LoggedEntry) {
         let standing = self.closed.values().flat_map(|closed| &closed.standing);
         let wrong: Vec<String> = standing
@@ -202,7 +203,9 @@ impl LogReplay<'_> {
         }
     }
 
-    /// The probability that a verdict must come with: that of its pick, of the verdict it replaces, or one.
+    /// The probability that a verdict must record, and whether its pick was explored: those of the
+    /// lease, of the claim, or of the verdict that it replaces. Verdicts without any of these
+    /// record 1.
     fn odds(&self, verdict: &LoggedVerdict) -> CheckResult<(f64, bool)> {
         if let Some(old) = verdict.replaces {
             if verdict.source != "reviewer" {
@@ -227,7 +230,7 @@ impl LogReplay<'_> {
         Ok(pick.map_or((1.0, false), |pick| (pick.probability, pick.explored)))
     }
 
-    /// Whether a closed item was closed without a verdict, and none has decided it since.
+    /// Whether an item was closed without a verdict, and is still undecided.
     fn is_undecided(&self, n: u64) -> bool {
         self.closed.get(&n).is_some_and(|closed| {
             let by = closed.by.and_then(|seq| self.records.log.get(seq as usize - 1));
@@ -236,7 +239,7 @@ impl LogReplay<'_> {
         })
     }
 
-    /// Takes a verdict in: what it decides.
+    /// Applies a verdict, and returns the reward if it decides the item.
     fn settle(&mut self, entry: &LoggedEntry, verdict: &LoggedVerdict) -> CheckResult<Option<f64>> {
         let (on, quorum) = (verdict.item, self.quorum());
         let by_people = verdict.source == "reviewer";
@@ -249,7 +252,7 @@ impl LogReplay<'_> {
             if closed.standing.is_empty() {
                 return Err(Violation(format!("a verdict on item {on}, on which there was none to revise")));
             }
-            // What an appeal or a rule has decided stays decided.
+            // The decision of an appeal or a rule is final.
             let is_final = closed.standing.iter().any(|stood| stood.slot < 0);
             closed.take(verdict);
             if !by_people {
@@ -275,7 +278,7 @@ impl LogReplay<'_> {
                 && (open.verdicts.iter().any(|other| same(other) || other.1 == verdict.reviewer));
             open.leases.retain(|lease| lease.slot != verdict.slot);
             match open.verdicts.iter_mut().find(|other| same(other)) {
-                // One that is revised keeps its place.
+                // A revised verdict keeps its position.
                 Some(other) if verdict.replaces.is_some() => other.2 = verdict.reward,
                 _ => {
                     open.verdicts.retain(|other| !same(other));
@@ -326,7 +329,7 @@ impl LogReplay<'_> {
         closed.by = None;
         closed.standing.retain(|stood| stood.which != (verdict.seq, verdict.i));
         closed.replaced.insert((verdict.seq, verdict.i), entry.seq);
-        // Those that stand besides it, in the order in which they came.
+        // The remaining valid verdicts, in log order.
         let people = closed.standing.iter().filter(|stood| stood.slot >= 0);
         let rest: Vec<_> = people.map(|s| (s.slot, s.reviewer.clone(), s.reward)).collect();
         let mut said = body["rest"].as_array().into_iter().flatten();
@@ -368,7 +371,7 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// Where the queue asks for fewer verdicts than before, items that have so many are decided by them, and no others.
+    /// Checks the items that a lowered quorum decides: exactly those with enough verdicts.
     pub(super) fn enough(&mut self, entry: &LoggedEntry) -> CheckResult<()> {
         let quorum = self.quorum();
         let enough = |open: &OpenItem| {
@@ -397,7 +400,7 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// An item is open no more.
+    /// Closes an item.
     pub(super) fn close(&mut self, n: u64, seq: u64) {
         if let Some(open) = self.open.remove(&n) {
             self.due.remove(&(open.due.unwrap_or_default(), n));
@@ -409,7 +412,7 @@ impl LogReplay<'_> {
 }
 
 impl ClosedItem {
-    /// A verdict stands, and the one that it replaces does not.
+    /// Adds a valid verdict, in place of the one that it replaces.
     fn take(&mut self, verdict: &LoggedVerdict) {
         let which = (verdict.seq, verdict.i);
         let stood = ReplayedVerdict {
@@ -427,7 +430,7 @@ impl ClosedItem {
     }
 }
 
-/// The middle of several verdicts; between the middle two where they are even in number.
+/// The median; for an even number, the mean of the two in the middle.
 fn median(rewards: impl Iterator<Item = f64>) -> Option<f64> {
     let mut rewards: Vec<f64> = rewards.collect();
     rewards.sort_by(f64::total_cmp);

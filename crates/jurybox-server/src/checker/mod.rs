@@ -1,11 +1,16 @@
-//! The checker: proves from the rows alone that a queue kept its word.
+//! The checker: verifies from the stored rows alone that the server kept its promises.
 //!
-//! It shares no code with those who wrote them, only the library that ranks. It plays the log again item by item, with a plain list
-//! where the server has an order with a cursor, and computes every model that a claim names from the facts known at that entry.
-//! Entries and rows must be as they were written, by the hashes that entries carry.
-//! Every claim must be the exact top K under its model: items whose date had come, then audits, then the best. No review of an item
-//! may be in two hands; no verdict may count twice; what was accepted must be there. Claims that an earlier program made by other rules are
-//! held to all but their models.
+//! It shares the ranking library, the database connection and version numbers with the server, and
+//! no other code. It replays the log item by item, with simple data structures, and computes every
+//! model that a claim names from the facts known at that entry.
+//!
+//! - Entries and rows must match the hashes in the entries (seals).
+//! - Each claim must be the exact top K under its model: items that are due, then random checks,
+//!   then the best.
+//! - No review of an item is held by two reviewers, no verdict counts twice, and nothing accepted
+//!   is missing.
+//!
+//! Claims of earlier programs, made by other rules, are checked except for their models.
 
 mod leases;
 mod models;
@@ -28,15 +33,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use tables::ClosedItem;
 
-/// Something that cannot be.
+/// A violated rule, in words.
 #[derive(Debug, Clone)]
 struct Violation(String);
 
-/// What the checker found in one queue.
+/// The result for one queue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QueueVerification {
-    /// The queue.
+    /// The name of the queue.
     pub queue: String,
     /// Entries of its log.
     pub entries: u64,
@@ -44,51 +49,58 @@ pub struct QueueVerification {
     pub claims: u64,
     /// Claims that were the exact top K under the model they name.
     pub exact: u64,
-    /// Claims whose exactness cannot be proved any more, because an item was erased since; all else about them was.
+    /// Claims whose picks cannot be proved the best, because an item was erased since. Everything
+    /// else about them was checked.
     pub unprovable: u64,
-    /// Those of them whose model had learnt from such an item. With the others, such an item could have been given out instead.
+    /// Those among `unprovable` whose model had learnt from the erased item. In the others, the
+    /// erased item might have been picked.
     pub model_gone: u64,
-    /// Claims that an earlier program made, by rules that this one does not have: which were the best cannot be proved, all else about them was.
+    /// Claims that an earlier program made by other rules. Everything but the order of their picks
+    /// was checked.
     #[serde(alias = "earlier")]
     pub older_rules: u64,
-    /// From which entry on every claim must be provable by the rules of this program: the first that names them, or the next where none does.
+    /// The first entry from which all claims must be provable by the present rules; one after the
+    /// last entry if there is none.
     pub rules_from: u64,
-    /// Claims that were not tried again, because an earlier proof had.
+    /// Claims that were not checked again, because an earlier report covers them.
     pub before: u64,
-    /// Claims that were not tried, because [`VerifyFrom`] named an entry after them.
+    /// Claims that were not checked, because [`VerifyFrom`] named an entry after them.
     #[serde(alias = "untried")]
     pub not_checked: u64,
-    /// A hash of the whole log, by which a later check knows that it goes on from the same.
+    /// A hash of the whole log, by which a later check recognizes the same log.
     pub log: String,
     /// Models that claims name.
     pub models: u64,
-    /// Checkpoints that hold what the log gives.
+    /// Checkpoints that equal the state computed from the log.
     pub checkpoints: u64,
-    /// How often something was revised that had been learnt.
+    /// Entries that revised something that had been learnt.
     pub revisions: u64,
-    /// Leases that ran out.
+    /// Leases that expired.
     pub expired: u64,
     /// Verdicts, revised ones included.
     pub verdicts: u64,
-    /// Reviews of an item that were in two hands at once.
+    /// Reviews of an item that two reviewers held at once.
     pub double_leases: u64,
     /// Verdicts that count twice.
     #[serde(alias = "twice")]
     pub double_verdicts: u64,
-    /// What was accepted, or happened by the log, and is not in the tables.
+    /// Accepted things, or effects of log entries, that are missing from the tables.
     pub lost: u64,
-    /// Entries without a seal on what they say and wrote: those of earlier programs, and skips whose reason was erased with their item.
+    /// Entries without a seal: those of earlier programs, and skips whose reason was erased with
+    /// their item.
     pub unsealed: u64,
-    /// From which entry on every entry must have a seal: the first, but in queues that an earlier program has written to.
+    /// The first entry from which all must have a seal: 1, except in queues that an earlier program
+    /// wrote to.
     pub sealed_from: u64,
-    /// Payloads and notes whose entry, of an earlier program, has no hash of them: whether they are as they were written is not proved.
+    /// Payloads and notes that cannot be verified, because an earlier program wrote no hash of
+    /// them.
     pub unsealed_payloads: u64,
-    /// What is wrong, in words; the first hundred.
+    /// The first hundred problems, in words.
     pub problems: Vec<String>,
 }
 
 impl QueueVerification {
-    /// Whether everything is as it must be.
+    /// Whether there are no problems, and every claim is accounted for.
     pub fn is_ok(&self) -> bool {
         self.problems.is_empty()
             && self.exact + self.unprovable + self.older_rules + self.before + self.not_checked == self.claims
@@ -101,36 +113,37 @@ impl QueueVerification {
     }
 }
 
-/// From where on claims are tried. Everything else is checked from the first entry on, whatever this says.
+/// The claims to check. Everything else is always checked from the first entry.
 #[derive(Debug, Clone, Default)]
 pub enum VerifyFrom {
-    /// All of them.
+    /// All claims.
     #[default]
     Beginning,
-    /// Those after this entry. Nothing is known of the others.
+    /// Claims after this entry.
     Entry(u64),
-    /// Those after the entries up to which an earlier proof went. The log up to there must be what it was then.
+    /// Claims after the last entry of an earlier report. The log up to there must be unchanged.
     Report(Box<VerifyReport>),
 }
 
-/// What the checker found in a folder or a database.
+/// The result for a folder or a database.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VerifyReport {
-    /// Whether everything is as it must be.
+    /// Whether everything is in order.
     #[serde(alias = "sound")]
     pub ok: bool,
-    /// What the database's own check of its files was, or why there was none.
+    /// How the database's own files were checked, or why they were not.
     pub integrity: String,
-    /// Whether the folder cannot be written to: then it was read as it lies, and nothing was put beside its file.
+    /// Whether the folder is read-only; then no file was written beside the database.
     pub read_only: bool,
-    /// What was found in each queue.
+    /// The result for each queue.
     pub queues: Vec<QueueVerification>,
-    /// What is wrong with the database itself, in words.
+    /// Problems of the database itself, in words.
     pub problems: Vec<String>,
 }
 
-/// Checks every queue of a folder or a database as it is now, whoever writes to it. What is wrong with the database itself is told of every queue.
+/// Checks all queues on a snapshot, while others may write. Problems of the database itself are
+/// added to every queue.
 pub fn verify(place: impl Into<StoreLocation>) -> Result<Vec<QueueVerification>, Error> {
     let mut proof = prove(place, &VerifyFrom::Beginning)?;
     for checked in &mut proof.queues {
@@ -139,7 +152,7 @@ pub fn verify(place: impl Into<StoreLocation>) -> Result<Vec<QueueVerification>,
     Ok(proof.queues)
 }
 
-/// Checks the database, and every queue of it as it is now, whoever writes to it.
+/// Checks the database and all queues on a snapshot, while others may write.
 pub fn prove(place: impl Into<StoreLocation>, since: &VerifyFrom) -> Result<VerifyReport, Error> {
     let place = place.into();
     let mut db = Db::open(&place)?;
@@ -151,7 +164,7 @@ pub fn prove(place: impl Into<StoreLocation>, since: &VerifyFrom) -> Result<Veri
         )));
     }
     let (integrity, mut problems) = db.integrity(&place).map_err(corrupt)?;
-    // Where pages contradict each other, that is what whoever reads on stumbles over.
+    // If pages are damaged, reading rows fails too; the damage is the cause to report.
     let stumbled = |Violation(what): Violation| {
         let why = problems.first().map(|first| format!(" ({first})")).unwrap_or_default();
         Error::Corrupt(format!("{what}{why}"))
@@ -176,13 +189,14 @@ pub fn prove(place: impl Into<StoreLocation>, since: &VerifyFrom) -> Result<Veri
     Ok(VerifyReport { ok, integrity, read_only, queues, problems })
 }
 
-/// The indexes by which no item has another's id, no verdict another's, and no review two verdicts, in every version.
+/// The unique indexes that every version has: item ids, verdict ids, and one valid verdict per
+/// review.
 const UNIQUE: [&str; 3] = ["items_by_key", "verdicts_by_id", "verdicts_that_stand"];
 
-/// An open item, as the checker sees it.
+/// An open item during the replay.
 struct OpenItem {
     row: Vec<f64>,
-    /// Another number whenever its row is another.
+    /// Changes whenever the scores change.
     version: u64,
     arrived: i64,
     random_check: Option<f64>,
@@ -192,7 +206,7 @@ struct OpenItem {
     skipped: BTreeSet<String>,
 }
 
-/// An item in somebody's hands, as the checker sees it.
+/// A lease during the replay.
 #[derive(Debug, Clone, PartialEq)]
 struct ReplayedLease {
     slot: i64,
@@ -217,7 +231,8 @@ impl OpenItem {
         }
     }
 
-    /// How many reviews it takes.
+    /// The number of reviews the item needs: the quorum, or for disagreeing verdicts up to twice
+    /// the quorum minus one.
     fn needed(&self, quorum: i64) -> i64 {
         if self.verdicts.len() < 2 {
             return quorum;
@@ -227,7 +242,7 @@ impl OpenItem {
         if rewards.len() > 1 { quorum.saturating_mul(2).saturating_sub(1) } else { quorum }
     }
 
-    /// The review that is free, if one is.
+    /// The number of a free review, if there is one.
     fn free(&self, quorum: i64) -> Option<i64> {
         (0..self.needed(quorum)).find(|slot| {
             !self.leases.iter().any(|lease| lease.slot == *slot)
@@ -242,29 +257,31 @@ impl OpenItem {
     }
 }
 
-/// The log played again.
+/// A replay of the log.
 struct LogReplay<'a> {
     records: &'a QueueRecords,
     models: Models<'a>,
     open: BTreeMap<u64, OpenItem>,
-    /// Open items that have a date, audits among open items, and open items that were erased later.
+    /// Open items with a due date; then random checks among open items, and open items that were
+    /// erased later.
     due: BTreeSet<(i64, u64)>,
     random_checks: BTreeSet<u64>,
     doomed: BTreeSet<u64>,
-    /// When leases end, of which items; also of leases that were extended or are over.
+    /// Ends of leases with their items, including leases that were extended or have ended.
     ends: BTreeSet<(i64, u64)>,
-    /// Items to which something happened that may make them go to others, or at another place: each order reads on where it stopped.
+    /// Items whose availability or rank may have changed, in order; each `ItemOrder` continues
+    /// where it stopped.
     touched: Vec<u64>,
     versions: u64,
-    /// Items that are closed, and what of them the log says.
+    /// Closed items, and items with verdicts, according to the log.
     closed: HashMap<u64, ClosedItem>,
-    /// Who does not want what, by the log.
+    /// Skips according to the log.
     skips: BTreeSet<(u64, u64, String, String)>,
     next: u64,
     setup: usize,
     /// The latest rules that an entry has named so far.
     rules: u64,
-    /// Orders by models and filters that claims have named, the latest last.
+    /// Orders of models and filters that claims have named, the latest last.
     orders: Vec<ItemOrder>,
     found: QueueVerification,
 }
@@ -350,7 +367,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Leases whose time is over by now end.
+    /// Ends all leases that have expired.
     fn expire(&mut self, at: i64) {
         while let Some((until, n)) = self.ends.first().copied().filter(|(until, _)| *until <= at) {
             self.ends.remove(&(until, n));
@@ -365,7 +382,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// An item is open from here on.
+    /// Opens an item.
     fn open(&mut self, n: u64, mut open: OpenItem) {
         self.versions += 1;
         open.version = self.versions;
@@ -379,7 +396,7 @@ impl LogReplay<'_> {
         self.open.insert(n, open);
     }
 
-    /// Something happens to an open item that may make it go to others.
+    /// An open item whose availability may change; an error if it is closed.
     fn at(&mut self, n: u64) -> CheckResult<&mut OpenItem> {
         let open = self
             .open
@@ -389,7 +406,7 @@ impl LogReplay<'_> {
         Ok(open)
     }
 
-    /// An item is in somebody's hands.
+    /// Leases an item.
     fn lend(&mut self, n: u64, lease: ReplayedLease) {
         if let Some(open) = self.open.get_mut(&n) {
             self.ends.insert((lease.until, n));
@@ -466,7 +483,7 @@ impl LogReplay<'_> {
         let (first, many) =
             (entry.body["first"].as_u64().unwrap_or(0), entry.body["added"].as_u64().unwrap_or(0));
         let width = self.records.setups[self.setup].evaluators.len();
-        // However many it says: more than there are were not written.
+        // The entry may claim any number; items beyond the last row are missing.
         let there = many.min(self.records.items.len() as u64);
         if there < many {
             self.found.lost += many - there;
@@ -495,7 +512,7 @@ impl LogReplay<'_> {
             self.open(n, OpenItem::of(item, row));
         }
         let late = self.records.late.get(&entry.seq);
-        // Late scores of what was erased are gone.
+        // Late scores of erased items are deleted.
         if self.models.erased().next().is_none() {
             self.all_there(late.map_or(0, Vec::len) as u64, entry.body["rescored"].as_u64(), "late scores");
         }

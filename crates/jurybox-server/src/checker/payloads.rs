@@ -1,5 +1,5 @@
-//! Payloads and notes: what people are shown or have written, and nothing is learnt from. Entries carry a hash of each, so that one can go, by its
-//! time or by an erasure, and the others be proved.
+//! Checks payloads and notes by their hashes in log entries. Each has its own hash, because it can
+//! expire or be erased alone.
 
 use super::LogReplay;
 use super::read::{LoggedEntry, CheckResult};
@@ -9,26 +9,27 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Digits of a hash.
+/// Hexadecimal digits of a hash.
 const WIDTH: usize = 16;
 /// A day in microseconds.
 const DAY: i64 = 86_400_000_000;
 
-/// Payloads by items, and notes by entries and places in them.
+/// Hashes of payloads by item, and of notes by entry and position.
 #[derive(Default)]
 pub(super) struct PayloadHashes {
-    /// By the rows.
+    /// Computed from the rows.
     payloads: BTreeMap<u64, String>,
     notes: BTreeMap<(u64, u64), (u64, String)>,
-    /// By the log: of each item the last, and in which entry.
+    /// According to the log: for each item the last hash, with its entry.
     payloads_said: HashMap<u64, (u64, String)>,
     notes_said: HashMap<(u64, u64), String>,
-    /// By entry: whether it says which payloads or notes it wrote. And the last with items that does not.
+    /// Whether each entry records hashes of payloads or notes; then the last `items` entry that
+    /// does not.
     says: HashMap<u64, bool>,
     silent: u64,
 }
 
-/// The rows as they are, and what entries say of them, which they do not keep.
+/// The hashes of the rows and of the log. The latter are removed from the entries to save memory.
 pub(super) fn of(db: &mut Db, queue: i64, tables: i64, log: &mut [LoggedEntry]) -> CheckResult<PayloadHashes> {
     let mut shown = PayloadHashes::default();
     db.each("SELECT n, body, expires FROM payloads WHERE queue = ?1 ORDER BY n", queue, |row| {
@@ -68,7 +69,8 @@ pub(super) fn of(db: &mut Db, queue: i64, tables: i64, log: &mut [LoggedEntry]) 
 }
 
 impl LogReplay<'_> {
-    /// Whether payloads and notes are as they were written, as far as entries say, and those that should still be there are.
+    /// Checks that payloads and notes match their hashes, and that none is missing that has not
+    /// expired.
     pub(super) fn compare_shown(&mut self) {
         let records = self.records;
         let shown = &records.shown;
@@ -82,7 +84,7 @@ impl LogReplay<'_> {
                     wrong.push(format!("item {n} was erased, and its payload is still there"));
                 }
                 Some((_, said)) if said == is => {}
-                // An earlier program may have written another one since.
+                // An earlier program may have replaced it since, without a hash.
                 Some((seq, _)) if shown.silent > *seq => unsealed += 1,
                 Some((seq, _)) => {
                     wrong.push(format!("the payload of item {n} is not as entry {seq} wrote it"));
@@ -93,7 +95,7 @@ impl LogReplay<'_> {
                 None => wrong.push(format!("item {n} has a payload, and no entry wrote one")),
             }
         }
-        // Time is the log's, and may have gone on since its last entry.
+        // Payloads expire by the clock, which may be past the last entry.
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let last = records.log.iter().map(|entry| entry.at).max().unwrap_or(records.at);
         let now = i64::try_from(clock.as_micros()).unwrap_or(i64::MAX).max(last);

@@ -1,4 +1,4 @@
-//! The rows as they are, read in one sweep and understood anew: nothing here is shared with those who wrote them.
+//! Reads all rows of a queue and parses them, without code of the server that wrote them.
 
 use super::rows::Db;
 use super::seals::{self, SealState, TableHashes};
@@ -12,24 +12,24 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// An entry of the log.
+/// A log entry.
 pub(super) struct LoggedEntry {
     pub(super) seq: u64,
     pub(super) at: i64,
     pub(super) kind: String,
     pub(super) body: Value,
-    /// Whether all of this is as it was written.
+    /// Whether it matches its seal.
     pub(super) seal: SealState,
 }
 
 impl LoggedEntry {
-    /// The rules that it was made by; none in entries of early programs.
+    /// The rules by which it was made; 0 in entries of early programs.
     pub(super) fn rules(&self) -> u64 {
         self.body["rules"].as_u64().unwrap_or(0)
     }
 }
 
-/// An item as it came.
+/// An item's row.
 pub(super) struct Item {
     pub(super) n: u64,
     /// None once erased.
@@ -44,7 +44,7 @@ pub(super) struct Item {
     pub(super) closed: Option<u64>,
 }
 
-/// One line of a claim.
+/// A pick of a claim.
 pub(super) struct ClaimLine {
     pub(super) item: u64,
     pub(super) slot: i64,
@@ -76,7 +76,7 @@ pub(super) struct LoggedVerdict {
     pub(super) claim: Option<u64>,
 }
 
-/// Who sat from which entry on, under which policy, and with which patience.
+/// Evaluators, policy and configuration from an entry on.
 pub(super) struct QueueSetup {
     pub(super) seq: u64,
     pub(super) evaluators: Evaluators,
@@ -84,17 +84,17 @@ pub(super) struct QueueSetup {
     pub(super) config: Value,
 }
 
-/// A queue, all of it.
+/// All records of a queue.
 pub(super) struct QueueRecords {
     pub(super) name: String,
     pub(super) head: u64,
-    /// The time of the last entry, as the queue's row has it.
+    /// The time of the last entry, according to the queue's row.
     pub(super) at: i64,
     /// The version of the tables.
     pub(super) tables: i64,
-    /// From which entry on every entry owes a seal.
+    /// The first entry from which all must have a seal.
     pub(super) sealed_from: u64,
-    /// From where on its row says that seals are owed.
+    /// The value of that in the queue's row.
     pub(super) sealed_said: Option<u64>,
     pub(super) log: Vec<LoggedEntry>,
     pub(super) items: Vec<Item>,
@@ -107,16 +107,16 @@ pub(super) struct QueueRecords {
     /// Entry, state and hash of each.
     pub(super) checkpoints: Vec<(u64, Vec<u8>, Vec<u8>)>,
     pub(super) setups: Vec<QueueSetup>,
-    /// Hashes of the rows as they are.
+    /// Hashes computed from the rows.
     pub(super) sealed: TableHashes,
-    /// Payloads and notes as they are.
+    /// Hashes of payloads and notes.
     pub(super) shown: PayloadHashes,
     /// The hash of the whole log.
     pub(super) digest: String,
-    /// Claims up to this entry are not tried; and whether an earlier proof has tried them.
+    /// Claims up to this entry are not checked; and whether an earlier report covers them.
     pub(super) since: u64,
     pub(super) proved_before: bool,
-    /// What is wrong with the log up to there, as an earlier proof has it.
+    /// How the log differs from the one in the earlier report.
     pub(super) other_log: Option<String>,
 }
 
@@ -145,7 +145,7 @@ pub(super) struct QueueHeader {
 
 /// The queues of a database.
 pub(super) fn queues(db: &mut Db) -> CheckResult<Vec<QueueHeader>> {
-    // In databases of earlier versions the last column is missing.
+    // Databases of earlier versions lack the last column.
     db.all("SELECT * FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
         let sealed = if row.width() > 4 { row.number_if_any(4)? } else { None };
         Ok(QueueHeader { id: row.int(0)?, name: row.text(1)?, head: row.number(2)?, at: row.int(3)?, sealed })
@@ -166,10 +166,10 @@ const OF_QUEUES: [&str; 10] = [
     "idempotency",
 ];
 
-/// Rows of queues that are not there: how many, by queue and table.
+/// Rows of queues that do not exist, counted by queue and table.
 pub(super) fn orphans(db: &mut Db, version: i64) -> CheckResult<BTreeMap<i64, Vec<(&'static str, u64)>>> {
     let mut orphans: BTreeMap<i64, Vec<(&'static str, u64)>> = BTreeMap::new();
-    // Those of queues that were deleted are deleted step by step.
+    // Except for deleted queues, whose rows are deleted step by step.
     let deleted =
         if version < CLEARS_AWAY { "" } else { "AND queue NOT IN (SELECT queue FROM deleted_queues)" };
     for table in OF_QUEUES {
@@ -183,7 +183,7 @@ pub(super) fn orphans(db: &mut Db, version: i64) -> CheckResult<BTreeMap<i64, Ve
     Ok(orphans)
 }
 
-/// The verdicts of a queue, by their entries.
+/// The verdicts of a queue by entry.
 fn verdicts(db: &mut Db, queue: i64) -> CheckResult<HashMap<u64, Vec<LoggedVerdict>>> {
     let mut verdicts: HashMap<u64, Vec<LoggedVerdict>> = HashMap::new();
     let sql = "SELECT seq, i, item, slot, reviewer, source, reward, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from, claim, label FROM verdicts WHERE queue = ?1 ORDER BY seq, i";
@@ -212,14 +212,14 @@ fn verdicts(db: &mut Db, queue: i64) -> CheckResult<HashMap<u64, Vec<LoggedVerdi
     Ok(verdicts)
 }
 
-/// The entries of a queue's log, a hash of all of them, and that hash as it was at one entry.
+/// The entries of a queue's log, a hash of all, and the hash up to one entry.
 fn log(db: &mut Db, queue: i64, since: u64) -> CheckResult<(Vec<LoggedEntry>, [u8; 32], Option<String>)> {
     let (mut log, mut chain, mut then) = (Vec::new(), [0_u8; 32], None);
     let sql = "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 ORDER BY seq";
     db.each(sql, queue, |row| {
         let (seq, at, kind, body) = (row.number(0)?, row.int(1)?, row.text(3)?, row.text(4)?);
         let seal = seals::of_entry(seq, at, &row.text(2)?, &kind, &body);
-        // The reason of a skip, the last in such an entry, may be erased.
+        // A skip's reason, the last field of its entry, may be erased, so the hash leaves it out.
         let lasting = if kind == "release" { body.split(",\"skip\":").next() } else { None };
         let mut hash = Sha256::new_with_prefix(chain);
         row.with_text(4, lasting.unwrap_or(&body).into()).hash(5, &mut hash);
@@ -234,10 +234,10 @@ fn log(db: &mut Db, queue: i64, since: u64) -> CheckResult<(Vec<LoggedEntry>, [u
     Ok((log, chain, then))
 }
 
-/// The items of a queue, by their numbers.
+/// The items of a queue, by number.
 fn items(db: &mut Db, queue: i64) -> CheckResult<Vec<Item>> {
     let sql = "SELECT n, key, seq, arrived, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 ORDER BY n";
-    // Many items have the same.
+    // Many items have the same tags.
     let mut known: HashMap<String, Arc<BTreeMap<String, String>>> = HashMap::new();
     let mut items = Vec::new();
     db.each(sql, queue, |row| {
@@ -267,7 +267,7 @@ fn items(db: &mut Db, queue: i64) -> CheckResult<Vec<Item>> {
     Ok(items)
 }
 
-/// What was claimed from a queue, by the entries of the claims.
+/// The picks of a queue's claims, by entry.
 fn picks(db: &mut Db, queue: i64) -> CheckResult<HashMap<u64, Vec<ClaimLine>>> {
     let mut picks: HashMap<u64, Vec<ClaimLine>> = HashMap::new();
     let sql = "SELECT seq, item, slot, reviewer, until, model, value, probability, explored FROM claims WHERE queue = ?1 ORDER BY seq, i";
@@ -345,7 +345,7 @@ impl QueueRecords {
                 Ok(QueueSetup { seq: entry.seq, evaluators, policy, config })
             });
         let setups = setups.collect::<CheckResult<Vec<QueueSetup>>>()?;
-        // Who could take seals away could change what was under them.
+        // Otherwise, whoever removed seals could change the entries under them.
         let first = log.iter().find(|entry| entry.seal != SealState::None).map_or(head + 1, |entry| entry.seq);
         let (sealed_said, sealed_from) = (sealed, sealed.unwrap_or(first).min(first));
         let sealed = seals::of_rows(db, queue, &log)?;
@@ -381,13 +381,13 @@ impl QueueRecords {
         (n as usize).checked_sub(1).and_then(|at| self.items.get(at)).map_or(&NONE, |item| &*item.tags)
     }
 
-    /// A verdict by its entry and its place there.
+    /// A verdict by entry and position.
     pub(super) fn verdict(&self, (seq, i): (u64, u64)) -> Option<&LoggedVerdict> {
         self.verdicts.get(&seq)?.iter().find(|verdict| verdict.i == i)
     }
 
-    /// What is wrong with an item's draw for an audit: a matter of its id, the queue's secret and the rate. Nothing can be said where
-    /// it was erased, and its id with it.
+    /// What is wrong with an item's random-check draw, which depends on its id, the queue's secret
+    /// and the rate. None if nothing is, or if the item and its id were erased.
     pub(super) fn wrong_draw(&self, item: &Item) -> Option<String> {
         let secret = self.log.first()?.body["secret"].as_u64()?;
         let rate = self.setups[self.setup_before(item.seq)].config["audit_rate"].as_f64().unwrap_or(0.0);
@@ -401,17 +401,17 @@ impl QueueRecords {
         })
     }
 
-    /// The set-up that an entry was written under: the last one before it.
+    /// The position of the setup under which an entry was written.
     pub(super) fn setup_before(&self, seq: u64) -> usize {
         self.setups.iter().rposition(|setup| setup.seq < seq).unwrap_or(0)
     }
 
-    /// The set-up as known at an entry: that entry counts.
+    /// The position of the setup after an entry.
     pub(super) fn setup_at(&self, seq: u64) -> usize {
         self.setups.iter().rposition(|setup| setup.seq <= seq).unwrap_or(0)
     }
 
-    /// A row moved through set-ups: a score stays while its evaluator sits.
+    /// A row of scores moved between setups: evaluators that stay keep their score.
     pub(super) fn moved(&self, row: &[f64], from: usize, to: usize) -> Vec<f64> {
         let mut row = row.to_vec();
         for step in from..to {
@@ -430,7 +430,8 @@ impl QueueRecords {
         row
     }
 
-    /// Whether an entry says that an evaluator scores an item for the first time with it; those of earlier programs do not say.
+    /// Whether an entry records that an evaluator scores an item for the first time; None in
+    /// entries of earlier programs.
     pub(super) fn newly(&self, seq: u64, n: u64) -> Option<bool> {
         let entry = (seq as usize).checked_sub(1).and_then(|at| self.log.get(at));
         let ranges = entry.and_then(|entry| entry.body["newly"].as_array())?;
@@ -438,7 +439,7 @@ impl QueueRecords {
         Some(ranges.get(at).is_some_and(|stretch| stretch[0].as_u64() <= Some(n)))
     }
 
-    /// The scores that an item had when an entry was written, and under which set-up they were.
+    /// The scores of an item when an entry was written, and the position of their setup.
     pub(super) fn scores_at(&self, n: u64, seq: u64) -> Option<(Vec<f64>, usize)> {
         let item = self.items.get(usize::try_from(n.checked_sub(1)?).ok()?)?;
         let late = self.late_of.get(&n).and_then(|list| list.iter().rev().find(|(at, _)| *at <= seq));

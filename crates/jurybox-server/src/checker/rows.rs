@@ -1,4 +1,4 @@
-//! Rows of either database as plain cells.
+//! Reading rows from either database as plain cells.
 
 use super::Violation;
 use super::read::CheckResult;
@@ -11,27 +11,27 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tokio_postgres::types::Type;
 
-/// How long the database may take for one table, or for a page of it.
+/// The time limit for one table, or one page of it.
 const TABLE: Duration = Duration::from_mins(15);
-/// Rows of PostgreSQL that are in memory at once.
+/// Fetches a page of rows from PostgreSQL.
 const PAGE: &str = "FETCH 1000 FROM page";
 
-/// The records, as they were at one moment.
+/// A snapshot of the database.
 pub(super) enum Db {
     Sqlite(Connection),
-    /// In a folder that cannot be written to: with the file, as it was when it was opened.
+    /// A file in a read-only folder, with its size and time when it was opened.
     ReadOnly(Connection, PathBuf, FileStamp),
     Postgres(Box<PgConnection>),
 }
 
-/// By what it is seen that nobody has written to a file.
+/// The size and time of a file, by which writes are noticed.
 type FileStamp = (u64, Option<SystemTime>);
 
 fn stamp(file: &Path) -> Option<FileStamp> {
     std::fs::metadata(file).ok().map(|there| (there.len(), there.modified().ok()))
 }
 
-/// How long a database's journal is.
+/// The length of a database's journal.
 fn journal(file: &Path) -> u64 {
     let mut journal = file.as_os_str().to_owned();
     journal.push("-wal");
@@ -55,7 +55,7 @@ fn told(error: impl std::fmt::Display) -> Violation {
 }
 
 impl Db {
-    /// Opens the records to read them as they are now, whoever writes to them.
+    /// Opens a snapshot for reading, while others may write.
     pub(super) fn open(place: &StoreLocation) -> Result<Self, Error> {
         match place {
             StoreLocation::Folder(folder) => Self::open_file(&folder.join("jurybox.sqlite")),
@@ -72,7 +72,7 @@ impl Db {
         let told = |error: rusqlite::Error| Error::Open(format!("{}: {error}", file.display()));
         let begin = "PRAGMA query_only = ON; BEGIN; SELECT COUNT(*) FROM sqlite_schema";
         let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(told)?;
-        // A journal that somebody who was killed has left is not put into the file by who only looks.
+        // Reading must not apply a journal that a killed process left.
         if journal(file) > 0 {
             let keep = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             db.set_db_config(keep, true).map_err(told)?;
@@ -85,7 +85,8 @@ impl Db {
         else {
             return Err(told(error));
         };
-        // SQLite reads together with others by a file that it puts beside, and here it cannot: the file alone is read.
+        // SQLite coordinates readers by a file beside the database, which cannot be created here:
+        // the database is read as it is.
         if journal(file) > 0 {
             return Err(Error::Open(format!(
                 "{}: this folder cannot be written to, and beside the file is a journal that cannot be read without: copy the folder to where it can be written, and verify the copy",
@@ -100,7 +101,8 @@ impl Db {
         Ok(Db::ReadOnly(db, file.into(), before))
     }
 
-    /// Whether the records lie in a folder that cannot be written to. Refuses to go by what was read from there while somebody else wrote.
+    /// Whether the folder is read-only. Errors if a read-only file was written to while it was
+    /// read.
     pub(super) fn is_as_it_was(&self) -> Result<bool, Error> {
         match self {
             Db::ReadOnly(_, file, before) if stamp(file) != Some(*before) || journal(file) > 0 => {
@@ -115,7 +117,8 @@ impl Db {
         }
     }
 
-    /// The database's own check of its files: what it was, or why there was none; and what it found.
+    /// Runs the database's own check of its files: a description of the check, and the problems it
+    /// found.
     pub(super) fn integrity(&mut self, place: &StoreLocation) -> CheckResult<(String, Vec<String>)> {
         if let Db::Postgres(_) = self {
             return self.amcheck(place);
@@ -126,7 +129,7 @@ impl Db {
         Ok(("SQLite's integrity_check".into(), problems.collect()))
     }
 
-    /// PostgreSQL's check of its files is an extension, which may be there, and be allowed.
+    /// Runs PostgreSQL's extension amcheck, if it is installed and allowed.
     fn amcheck(&mut self, place: &StoreLocation) -> CheckResult<(String, Vec<String>)> {
         let sums = self.all(
             "SELECT setting FROM pg_settings WHERE name = 'data_checksums' AND ?1::bigint = 0",
@@ -148,7 +151,7 @@ impl Db {
             ));
         };
         let schema = format!("\"{}\"", schema.replace('"', "\"\""));
-        // What it stumbles over ends a transaction: this one is apart.
+        // An error ends the transaction, so that a separate connection is used.
         let mut aside = Self::open(place).map_err(told)?;
         let of_ours = "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'jurybox'";
         let tables = aside.all(
@@ -190,7 +193,7 @@ impl Db {
         Ok(self.all(sql, 0, |row| row.int(0))?.first().copied().unwrap_or_default())
     }
 
-    /// The names of the indexes by which the database itself keeps something from being there twice.
+    /// The names of the unique indexes.
     pub(super) fn unique_indexes(&mut self) -> CheckResult<Vec<String>> {
         let sql = match self {
             Db::Sqlite(_) | Db::ReadOnly(..) => {
@@ -203,7 +206,7 @@ impl Db {
         self.all(sql, 0, |row| row.text(0))
     }
 
-    /// All rows of a query about a queue, whose number is its `?1`.
+    /// All rows of a query with the queue's number as `?1`.
     pub(super) fn all<T>(&mut self, sql: &str, queue: i64, read: impl Fn(&Row) -> CheckResult<T>) -> CheckResult<Vec<T>> {
         let mut all = Vec::new();
         self.each(sql, queue, |row| {
@@ -213,7 +216,7 @@ impl Db {
         Ok(all)
     }
 
-    /// Shows the rows of a query about a queue, whose number is its `?1`, one after the other.
+    /// Calls `read` for each row of a query with the queue's number as `?1`.
     pub(super) fn each(
         &mut self,
         sql: &str,
@@ -243,7 +246,7 @@ impl Db {
             }
             Db::Postgres(line) => {
                 let failed = |failure: crate::pg_connection::PgFailure| Violation(failure.what);
-                // What stands in a cursor's words cannot be passed beside them.
+                // DECLARE takes no parameters.
                 let words =
                     format!("DECLARE page NO SCROLL CURSOR FOR {}", sql.replace("?1", &queue.to_string()));
                 line.wait(TABLE, async |client| client.batch_execute(&words).await).map_err(failed)?;
@@ -279,13 +282,13 @@ fn from_postgres(row: &tokio_postgres::Row) -> CheckResult<Row> {
 }
 
 impl Row {
-    /// Hashes so many cells from the first on, each with a letter for its kind.
+    /// Hashes the first `width` cells, each preceded by a letter for its type.
     pub(super) fn hash(&self, width: usize, hash: &mut Sha256) {
         for cell in &self.0[..width] {
             let (kind, bytes) = match cell {
                 SqlCell::Null => (b'-', Vec::new()),
                 SqlCell::Int(x) => (b'i', x.to_le_bytes().to_vec()),
-                // There are databases that know no minus zero.
+                // SQLite does not store minus zero.
                 SqlCell::Real(x) => (b'r', if *x == 0.0 { 0.0 } else { *x }.to_le_bytes().to_vec()),
                 SqlCell::Text(x) => (b't', [&(x.len() as u64).to_le_bytes(), x.as_bytes()].concat()),
                 SqlCell::Bytes(x) => (b'b', [&(x.len() as u64).to_le_bytes(), x.as_slice()].concat()),
@@ -295,12 +298,12 @@ impl Row {
         }
     }
 
-    /// How many cells it has.
+    /// The number of cells.
     pub(super) fn width(&self) -> usize {
         self.0.len()
     }
 
-    /// The same row with another text in a cell.
+    /// The row with another text in one cell.
     pub(super) fn with_text(&self, at: usize, text: String) -> Row {
         let mut cells = self.0.clone();
         cells[at] = SqlCell::Text(text);
@@ -319,7 +322,7 @@ impl Row {
         }
     }
 
-    /// A number of an entry or of an item.
+    /// The number of an entry or item.
     pub(super) fn number(&self, at: usize) -> CheckResult<u64> {
         self.number_if_any(at)?.ok_or_else(|| Violation(format!("column {at} has nothing")))
     }
@@ -360,7 +363,7 @@ impl Row {
         }
     }
 
-    /// Scores, or none where they were erased.
+    /// Scores; None if they were erased.
     pub(super) fn doubles(&self, at: usize) -> CheckResult<Option<Vec<f64>>> {
         match &self.0[at] {
             SqlCell::Bytes(x) => {

@@ -1,4 +1,5 @@
-//! Whether entries and their rows are as they were written: by the hashes that entries carry, computed here anew.
+//! Checks log entries and their rows by the hashes in the entries (seals), which are computed here
+//! independently.
 
 use super::LogReplay;
 use super::read::{LoggedEntry, CheckResult};
@@ -7,19 +8,20 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 
-/// Rows that one hash is of.
+/// Rows per hash.
 const TOGETHER: u64 = 64;
 
-/// Whether an entry's words are as they were written.
+/// The state of an entry's seal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum SealState {
-    /// It has none: an earlier program wrote it, or something in it was erased.
+    /// There is none: an earlier program wrote the entry, or something in it was erased.
     None,
     Whole,
     Broken,
 }
 
-/// The seal of an entry: the last thing that its body says, on all before it and on the entry's other columns.
+/// Checks the seal of an entry. It is the last field of the body, and a hash of the rest of the
+/// body and the entry's other columns.
 pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -> SealState {
     let Some((words, seal)) = body.strip_suffix("\"}").and_then(|body| body.rsplit_once(",\"seal\":\""))
     else {
@@ -43,15 +45,15 @@ pub(super) fn digits(hash: Sha256) -> String {
     format!("{:016x}", bytes.iter().take(8).fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)))
 }
 
-/// The hashes of the rows of one table that belong to an entry.
+/// The hashes of an entry's rows in one table.
 #[derive(Default)]
 pub(super) struct RowHashes {
     rows: u64,
-    /// None where an item of theirs was erased, and some of what was hashed with it.
+    /// One hash per group; None if a row of the group belongs to an erased item.
     groups: Vec<Option<String>>,
 }
 
-/// A table, and where in its columns the entry and the item stand.
+/// A sealed table, with the positions of entry and item in its columns.
 struct SealedTable {
     name: &'static str,
     sql: &'static str,
@@ -94,7 +96,7 @@ const TABLES: [SealedTable; 4] = [
 /// The hashes of all rows, by table and entry.
 pub(super) type TableHashes = [HashMap<u64, RowHashes>; 4];
 
-/// A table as it is read, row by row.
+/// Hashes a table's rows in groups while they are read.
 #[derive(Default)]
 struct GroupHasher {
     done: HashMap<u64, RowHashes>,
@@ -117,7 +119,7 @@ impl GroupHasher {
     }
 }
 
-/// Hashes all rows that entries have sealed.
+/// Hashes all rows of sealed tables.
 pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[LoggedEntry]) -> CheckResult<TableHashes> {
     let erased: HashSet<u64> = log
         .iter()
@@ -134,7 +136,7 @@ pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[LoggedEntry]) -> CheckResu
                 reading.seq = seq;
             }
             reading.many += 1;
-            // A claim keeps what it says also of what was erased.
+            // Rows of claims stay when their item is erased.
             reading.spoilt |= table.name != "claims" && erased.contains(&row.number(table.item)?);
             if table.name == "verdicts" {
                 row.without_taking_back(2, 17)?.hash(table.width, &mut reading.hash);
@@ -150,7 +152,7 @@ pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[LoggedEntry]) -> CheckResu
 }
 
 impl Row {
-    /// A verdict's row as it was before it was taken back, by which its id got a tail.
+    /// A verdict's row before it was taken back, which appended to its id.
     fn without_taking_back(&self, id: usize, by: usize) -> CheckResult<Row> {
         let tail = self.number_if_any(by)?.map(|by| format!(" (taken back by {by})"));
         let text = self.text(id)?;
@@ -160,7 +162,7 @@ impl Row {
 }
 
 impl LogReplay<'_> {
-    /// Compares every entry and its rows with their hashes.
+    /// Checks all entries and their rows against their hashes.
     pub(super) fn compare_seals(&mut self) {
         let (owed, head) = (self.records.sealed_from, self.records.head);
         if let Some(said) = self.records.sealed_said.filter(|said| *said > head + 1) {
@@ -190,7 +192,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Whether the reason of a skip was erased with its item, and the seal with that.
+    /// Whether an entry lacks its seal because the reason of a skip was erased with its item.
     fn reason_was_erased(&self, entry: &LoggedEntry) -> bool {
         let mut leases = entry.body["leases"].as_array().into_iter().flatten();
         entry.body["skip"] == ""
@@ -209,9 +211,9 @@ impl LogReplay<'_> {
         for ((table, sealed), written) in TABLES.iter().zip(&self.records.sealed).zip(written) {
             let none = RowHashes::default();
             let found = sealed.get(&entry.seq).unwrap_or(&none);
-            // Late scores of what was erased are gone, and nobody knows where among the others they stood.
+            // Late scores of erased items are deleted, and their positions are unknown.
             let gone = table.name == "late scores" && found.rows < written;
-            // However many the entry says: the first that is not there is told of.
+            // The entry may claim any number; only the first missing group is reported.
             for group in 0..written.div_ceil(TOGETHER).min(found.groups.len() as u64 + 1) {
                 let (said, is) = (said.next().and_then(Value::as_str), found.groups.get(group as usize));
                 let spoilt = gone || matches!(is, Some(None));

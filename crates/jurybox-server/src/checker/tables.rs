@@ -1,28 +1,28 @@
-//! Whether the tables say what the log says, once it has been played to its end.
+//! Compares the tables with the state after replaying the whole log.
 
 use super::{LogReplay, Violation};
 use crate::store::schema::RULES;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A verdict that stands.
+/// A valid verdict.
 pub(super) struct ReplayedVerdict {
     pub(super) which: (u64, u64),
     pub(super) slot: i64,
     pub(super) reviewer: String,
     pub(super) reward: f64,
-    /// Whether it decided what the item is worth.
+    /// Whether it decided the item.
     pub(super) decided: bool,
 }
 
-/// What the log says of an item and its verdicts.
+/// An item's verdicts and closing entry, according to the log.
 #[derive(Default)]
 pub(super) struct ClosedItem {
-    /// Which entry closed it.
+    /// The entry that closed it.
     pub(super) by: Option<u64>,
-    /// In the order in which they came.
+    /// Valid verdicts, in log order.
     pub(super) standing: Vec<ReplayedVerdict>,
-    /// Verdicts that do not stand any more, and since which entry.
+    /// Replaced or taken-back verdicts, with the entry that did so.
     pub(super) replaced: HashMap<(u64, u64), u64>,
 }
 
@@ -43,7 +43,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Every row belongs to an entry that there is, and of a kind that writes such rows.
+    /// Checks that every row belongs to an existing entry of the right kind.
     pub(super) fn compare_owners(&mut self) {
         let records = self.records;
         let of_kind = |seq: u64, kind: &str| {
@@ -125,9 +125,9 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Whether each checkpoint is whole, and ends with the very jury that the log gives.
+    /// Checks the hash of each checkpoint, and that it ends with the state computed from the log.
     pub(super) fn compare_checkpoints(&mut self) {
-        // Those of an earlier program are dropped before they are used: it had other rules.
+        // Checkpoints of earlier programs follow other rules, and are discarded before use.
         if self.records.tables < RULES.cast_signed() {
             return;
         }
@@ -136,7 +136,7 @@ impl LogReplay<'_> {
                 self.found.tell(format!("the checkpoint at entry {seq} is not what its hash says"));
                 continue;
             }
-            // What was erased since is missing from what can be learnt now.
+            // The state cannot be computed without an item that was erased since.
             if self.models.is_gone(*seq) {
                 continue;
             }

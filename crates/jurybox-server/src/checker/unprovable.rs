@@ -1,4 +1,5 @@
-//! Claims whose exactness cannot be proved any more, because an item was erased since, or because an earlier program made them: what of them can be.
+//! Claims whose picks cannot be proved the best, because of an erased item or an earlier program;
+//! what can be checked of them is.
 
 use super::read::{LoggedEntry, CheckResult, ClaimLine};
 use super::expected_picks::{compare, compare_ahead, wanted};
@@ -9,16 +10,16 @@ use std::collections::{BTreeMap, HashSet};
 /// Why a claim cannot be proved.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum UnprovableReason {
-    /// Its model had learnt from an item that is gone.
+    /// Its model had learnt from an erased item.
     Model,
-    /// An item that is gone could have been given out instead.
+    /// An erased item might have been picked instead.
     Rival,
-    /// An earlier program made its model, by other rules.
+    /// An earlier program made its model by other rules.
     Rules,
 }
 
 impl LogReplay<'_> {
-    /// Why a claim cannot be proved, if it cannot.
+    /// Why a claim cannot be proved; None if it can.
     pub(super) fn gone(&self, entry: &LoggedEntry) -> Option<UnprovableReason> {
         if self.models.is_gone(entry.body["model"].as_u64().unwrap_or(0)) {
             return Some(UnprovableReason::Model);
@@ -30,17 +31,18 @@ impl LogReplay<'_> {
         self.doomed.iter().any(could_be_given).then_some(UnprovableReason::Rival)
     }
 
-    /// Whether a claim was made by other rules than ours, as far as that can be: no rules come back once an entry names later ones. Where no model
-    /// was asked, none can be the reason.
+    /// Whether a claim may follow the rules of an earlier program: none of the entries before it
+    /// names later rules, and it used a model.
     pub(super) fn has_other_rules(&self, entry: &LoggedEntry, latest: u64) -> bool {
         let (rules, model) = (entry.rules(), entry.body["model"].as_u64().unwrap_or(0));
         let learnt = !self.records.setups[self.setup].config["weights"].is_object();
         latest <= rules && rules < RULES && learnt && model < entry.seq
     }
 
-    /// What must hold of a claim all the same: it gave out what could be given, in the right order by the values it wrote, with the
-    /// right probabilities, and as much as it could; where nothing is gone, what goes before the best; and where its model is known, the best of
-    /// what is still there.
+    /// Checks what must hold of a claim that cannot be proved. It took only items that could be
+    /// claimed, in the order of the values it recorded, with the right probabilities, and as many
+    /// as possible. If nothing is erased, its due items and random checks must be the expected
+    /// ones. If its model is known, its picks must be the best of the remaining items.
     pub(super) fn still_holds(&mut self, entry: &LoggedEntry, picks: &[ClaimLine], gone: UnprovableReason) -> CheckResult<()> {
         if gone == UnprovableReason::Rival && !picks.iter().any(|pick| self.models.is_erased(pick.item)) {
             let top = self.top(entry)?;
@@ -78,7 +80,7 @@ impl LogReplay<'_> {
                     pick.probability
                 ));
             }
-            // Whether it had a date is gone with it.
+            // Whether it was due is erased with it.
             if self.models.is_erased(n) && !pick.explored {
                 continue;
             }
