@@ -8,8 +8,8 @@
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use jurybox_server::{
-    Answer, Call, ConfigChange, Config, Error, Filter, NewItem, NewVerdict, StoreLocation, Queue, Request, Service, VerdictSource,
-    rebuild, verify,
+    Answer, Call, Config, ConfigChange, Error, Filter, NewItem, NewVerdict, Queue, Request, Service,
+    StoreLocation, VerdictSource, rebuild, verify,
 };
 use std::io::Write;
 use std::path::Path;
@@ -198,7 +198,11 @@ fn change(queue: &Queue, turn: u64) -> Result<(), Error> {
     } else if turn == TURNS / 2 {
         ConfigChange { quorum: Some(2), ..ConfigChange::default() }
     } else if turn == TURNS * 2 / 3 {
-        ConfigChange { evaluators: seated(&["d", "a", "b", "e"])?, quorum: Some(1), ..ConfigChange::default() }
+        ConfigChange {
+            evaluators: seated(&["d", "a", "b", "e"])?,
+            quorum: Some(1),
+            ..ConfigChange::default()
+        }
     } else {
         return Ok(());
     };
@@ -295,7 +299,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let place = |word: &str| {
-        if word.contains("://") { StoreLocation::Database(word.into()) } else { StoreLocation::from(Path::new(word)) }
+        if word.contains("://") {
+            StoreLocation::Database(word.into())
+        } else {
+            StoreLocation::from(Path::new(word))
+        }
     };
     let told = match words.as_slice() {
         ["work", at, node, claims, seed] => work(&place(at), node, claims, seed)?,

@@ -4,7 +4,7 @@
 //! line is `{"id": 1, "call": {"actor": "ann", "idempotency": "k1", "request": {...}}}`. The output
 //! line has the same id, and an `answer` or an `error` with a `message`.
 
-use jurybox_server::{Answer, Call, Config, Error, StoreLocation, Service};
+use jurybox_server::{Answer, Call, Config, Error, Service, StoreLocation};
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use std::time::Duration;
@@ -24,7 +24,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(place), Some(config)) = (arguments.next(), arguments.next()) else {
         return Err("usage: node DIR|URL CONFIG".into());
     };
-    let place = if place.contains("://") { StoreLocation::Database(place) } else { StoreLocation::Folder(place.into()) };
+    let place = if place.contains("://") {
+        StoreLocation::Database(place)
+    } else {
+        StoreLocation::Folder(place.into())
+    };
     let config: Config = serde_json::from_str(&config)?;
     let service = Service::open(&place, Duration::from_secs(30))?;
     let queue = loop {

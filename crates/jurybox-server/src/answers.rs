@@ -4,7 +4,7 @@ use crate::Error;
 use crate::error::corrupt;
 use crate::event::Body;
 use crate::request::{Answer, Call, Rejected};
-use crate::rows::{StoredAnswer, EntryWrite};
+use crate::rows::{EntryWrite, StoredAnswer};
 use crate::store::Store;
 use std::collections::HashMap;
 

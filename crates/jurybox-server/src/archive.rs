@@ -1,11 +1,11 @@
 //! Archiving: finished queues are copied into another folder, verified there, and deleted.
 
 use crate::embedded_queue::find;
-use crate::store_location::StoreLocation;
 use crate::rows::LogRow;
 use crate::store::lookups::{Lookups, ROWS};
 use crate::store::sqlite::Sqlite;
 use crate::store::{LogHead, QueueRow, Store};
+use crate::store_location::StoreLocation;
 use crate::{Error, verify};
 use serde::Serialize;
 use std::path::Path;
@@ -41,13 +41,16 @@ pub fn archive(
     let mut store: Box<dyn Store> = match &place {
         // Also works while a server has the folder.
         StoreLocation::Folder(folder) => Box::new(Sqlite::open_to_read(folder)?),
-        StoreLocation::Database(_) => place.open_what_is_there(wait)?,
+        StoreLocation::Database(_) => place.open_existing(wait)?,
     };
     if let StoreLocation::Folder(folder) = &place
         && let (Ok(from), Ok(to)) = (folder.canonicalize(), to.canonicalize())
         && from == to
     {
-        return Err(Error::Refused(format!("{}: a folder cannot be archived into itself; choose another folder", folder.display())));
+        return Err(Error::Refused(format!(
+            "{}: a folder cannot be archived into itself; choose another folder",
+            folder.display()
+        )));
     }
     let done = queues_done(store.as_mut(), before, only)?;
     if done.is_empty() {
@@ -64,7 +67,8 @@ pub fn archive(
         moved.push((row, head));
     }
     let proved = verify(to)?;
-    let of_these = |checked: &&crate::QueueVerification| moved.iter().any(|(row, _)| row.name == checked.queue);
+    let of_these =
+        |checked: &&crate::QueueVerification| moved.iter().any(|(row, _)| row.name == checked.queue);
     if let Some(checked) = proved.iter().filter(of_these).find(|checked| !checked.is_ok()) {
         // A damaged copy is useless, and would be in the way of the next attempt.
         for (row, _) in &moved {

@@ -1,10 +1,10 @@
 //! Background threads that rank items and fold logs again, shared by all queues.
 
 use crate::Error;
+use crate::learner::Learner;
+use crate::live_queue::ranking::{Ageing, ItemRanking};
 use crate::live_queue::score_blocks::ScoreBlocks;
 use crate::live_queue::value_rule::ValueRule;
-use crate::live_queue::ranking::{Ageing, ItemRanking};
-use crate::learner::Learner;
 use crate::load::refold;
 use crate::service::{WriterMessage, catch_panic, lock_mutex};
 use crate::store::Store;
@@ -81,13 +81,18 @@ impl BackgroundPool {
         let threads = (0..many).filter_map(|_| {
             let inbox = inbox.clone();
             let thread = std::thread::Builder::new().name("aside".into());
-            thread.spawn(move || work(&inbox)).ok()
+            thread.spawn(move || run_tasks(&inbox)).ok()
         });
         BackgroundPool { orders: Some(orders), threads: threads.collect() }
     }
 
     /// Queues a task. False if there is no thread to do it.
-    pub(crate) fn give(&self, task: BackgroundTask, outbox: &Sender<TaskReport>, bell: &SyncSender<WriterMessage>) -> bool {
+    pub(crate) fn submit(
+        &self,
+        task: BackgroundTask,
+        outbox: &Sender<TaskReport>,
+        bell: &SyncSender<WriterMessage>,
+    ) -> bool {
         let order = BackgroundJob { task, outbox: outbox.clone(), bell: bell.clone() };
         !self.threads.is_empty() && self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok())
     }
@@ -102,7 +107,7 @@ impl Drop for BackgroundPool {
     }
 }
 
-fn work(inbox: &Mutex<Receiver<BackgroundJob>>) {
+fn run_tasks(inbox: &Mutex<Receiver<BackgroundJob>>) {
     lower_priority();
     loop {
         let order = lock_mutex(inbox).recv();

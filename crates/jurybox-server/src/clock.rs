@@ -14,13 +14,13 @@ const STEADY: Duration = Duration::from_hours(1);
 type ClockReading = (i64, Instant);
 
 /// What a clock that was right at a reading shows now.
-fn since((before, then): ClockReading) -> i64 {
+fn reading_now((before, then): ClockReading) -> i64 {
     before.saturating_add(i64::try_from(then.elapsed().as_micros()).unwrap_or(i64::MAX))
 }
 
 /// How far a clock is from its expected time, in microseconds.
-fn off(now: i64, right: ClockReading) -> i64 {
-    now.saturating_sub(since(right))
+fn deviation(now: i64, believed: ClockReading) -> i64 {
+    now.saturating_sub(reading_now(believed))
 }
 
 /// The clock for new log entries. It never goes back, and does not follow a jump at once.
@@ -32,7 +32,7 @@ fn off(now: i64, right: ClockReading) -> i64 {
 #[derive(Debug, Default)]
 pub(crate) struct LogClock {
     /// The last reading that was right.
-    right: Option<ClockReading>,
+    believed: Option<ClockReading>,
     /// The first reading after a jump. If the clock runs steadily from there, it is believed.
     jumped: Option<ClockReading>,
     /// The last entry's time when the log was found to be ahead of the clock.
@@ -42,7 +42,7 @@ pub(crate) struct LogClock {
 impl LogClock {
     /// What the clock should show now; none before the first reading.
     pub(crate) fn reckoned(&self) -> Option<i64> {
-        self.right.map(since)
+        self.believed.map(reading_now)
     }
 
     /// The time of an entry after one at `last_entry`, given that the database's clock shows `now`.
@@ -60,15 +60,15 @@ impl LogClock {
             return Some(clock);
         }
         let ahead = *self.ahead.get_or_insert((last_entry, Instant::now()));
-        Some(last_entry.max(ahead.0 + (since(ahead) - ahead.0) / 2))
+        Some(last_entry.max(ahead.0 + (reading_now(ahead) - ahead.0) / 2))
     }
 
     /// Takes a reading. After a jump, the clock may have been corrected or the machine suspended,
     /// so it is believed once it has run steadily from there.
     fn look(&mut self, now: i64) {
-        if self.right.is_some_and(|right| off(now, right).abs() > TOLERANCE) {
+        if self.believed.is_some_and(|believed| deviation(now, believed).abs() > TOLERANCE) {
             let jumped = *self.jumped.get_or_insert((now, Instant::now()));
-            if off(now, jumped).abs() > TOLERANCE {
+            if deviation(now, jumped).abs() > TOLERANCE {
                 // It has jumped again.
                 self.jumped = Some((now, Instant::now()));
                 return;
@@ -78,13 +78,13 @@ impl LogClock {
             }
         }
         // Expected times start from the last right reading, since clocks drift over days.
-        (self.right, self.jumped) = (Some((now, Instant::now())), None);
+        (self.believed, self.jumped) = (Some((now, Instant::now())), None);
     }
 
     /// Pretends that all readings were taken this many seconds earlier.
     #[cfg(test)]
     pub(crate) fn wait(&mut self, seconds: u32) {
-        self.right = self.right.map(|right| earlier(right, seconds));
+        self.believed = self.believed.map(|believed| earlier(believed, seconds));
         self.jumped = self.jumped.map(|jumped| earlier(jumped, seconds));
         // The time of the entry that is ahead does not change.
         self.ahead = self.ahead.map(|ahead| (ahead.0, earlier(ahead, seconds).1));
@@ -102,7 +102,7 @@ impl SteadyClock {
     /// Takes a reading. Whether the clock has run steadily for an hour since the reading that
     /// counts.
     pub(crate) fn seen(&mut self, now: i64) -> bool {
-        let before = self.seen.filter(|before| off(now, *before).abs() <= TOLERANCE);
+        let before = self.seen.filter(|before| deviation(now, *before).abs() <= TOLERANCE);
         let long = before.is_some_and(|(_, then)| then.elapsed() >= STEADY);
         if before.is_none() || long {
             self.seen = Some((now, Instant::now()));

@@ -255,7 +255,9 @@ impl Config {
         if self.quorum == 0 || self.quorum > MOST_REVIEWERS {
             return refuse(format!("quorum = {} is not from 1 to {MOST_REVIEWERS}", self.quorum));
         }
-        for (name, share) in [("random_check_rate", self.random_check_rate), ("random_check_share", self.random_check_share)] {
+        for (name, share) in
+            [("random_check_rate", self.random_check_rate), ("random_check_share", self.random_check_share)]
+        {
             if !(0.0..=1.0).contains(&share) {
                 return refuse(format!("{name} = {share} is not from 0 to 1"));
             }

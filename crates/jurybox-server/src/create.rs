@@ -44,7 +44,8 @@ pub(crate) fn create(
     let secret = RandomState::new().hash_one(Instant::now());
     let body = Body::Create { config: config.clone(), secret };
     let event = LogEvent { seq: 1, at, actor: actor.into(), body };
-    let write = EntryWrite { event, keys: Vec::new(), payloads: Vec::new(), notes: Vec::new(), stands_from: 0 };
+    let write =
+        EntryWrite { event, keys: Vec::new(), payloads: Vec::new(), notes: Vec::new(), stands_from: 0 };
     if let Some(made) = store.create(name, &write)? {
         return Ok(made);
     }

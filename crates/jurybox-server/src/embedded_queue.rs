@@ -1,14 +1,14 @@
 //! The embedded queue: opened, used and closed by one command at a time, without a server.
 
-use crate::live_queue::ItemCounts;
-use crate::queue_writer::QueueWriter;
 use crate::config::Config;
-use crate::local_socket::{SocketRequest, SocketGreeting, RemoteQueue};
-use crate::store_location::StoreLocation;
+use crate::live_queue::ItemCounts;
+use crate::local_socket::{RemoteQueue, SocketGreeting, SocketRequest};
+use crate::queue_writer::QueueWriter;
 use crate::reads::queue_report;
 use crate::request::{Answer, Call, ClaimedItem, Request};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Purpose, Store};
+use crate::store_location::StoreLocation;
 use crate::{Error, ExportPage, QueueReport};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ use std::time::Duration;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct EmbeddedQueue {
-    at: Backend,
+    backend: Backend,
 }
 
 /// Who answers.
@@ -91,7 +91,7 @@ impl EmbeddedQueue {
         let mut store = place.open(wait)?;
         let now = store.now()?;
         let row = crate::create::create(store.as_mut(), queue, config, "desk", now)?;
-        Ok(EmbeddedQueue { at: Backend::Embedded(Box::new(QueueWriter::open(store, row.id)?)) })
+        Ok(EmbeddedQueue { backend: Backend::Embedded(Box::new(QueueWriter::open(store, row.id)?)) })
     }
 
     /// Opens an existing queue; without a name, the only one.
@@ -100,29 +100,29 @@ impl EmbeddedQueue {
         if let Some(there) = connect(&place, queue, None, wait) {
             return there;
         }
-        let mut store = place.open_what_is_there(wait)?;
+        let mut store = place.open_existing(wait)?;
         let queue = find(store.as_mut(), queue)?.0;
-        Ok(EmbeddedQueue { at: Backend::Embedded(Box::new(QueueWriter::open(store, queue)?)) })
+        Ok(EmbeddedQueue { backend: Backend::Embedded(Box::new(QueueWriter::open(store, queue)?)) })
     }
 
     /// Carries out a request and returns its answer.
     pub fn ask(&mut self, call: &Call) -> Result<Answer, Error> {
-        let writer = match &mut self.at {
+        let writer = match &mut self.backend {
             Backend::Embedded(writer) => writer,
             Backend::Server(there, _) => return there.ask(&SocketRequest::Call(Box::new(call.clone()))),
         };
         if writer.replica.learner.is_stale() {
-            writer.freshen()?;
+            writer.refold_if_stale()?;
         }
         if matches!(call.request, Request::Claim { .. }) && settle(writer)? {
-            writer.freshen()?;
+            writer.refold_if_stale()?;
         }
         writer.answer(std::slice::from_ref(call)).pop().unwrap_or(Err(Error::Closed))
     }
 
     /// The items that a reviewer holds now, oldest claim first.
     pub fn held(&mut self, reviewer: &str) -> Result<Vec<ClaimedItem>, Error> {
-        match &mut self.at {
+        match &mut self.backend {
             Backend::Embedded(writer) => Ok(writer.held(reviewer, u64::MAX)?.0),
             Backend::Server(there, _) => there.ask(&SocketRequest::Held { reviewer: reviewer.into() }),
         }
@@ -130,7 +130,7 @@ impl EmbeddedQueue {
 
     /// The id and reward of a reviewer's standing verdict on an item.
     pub fn last_verdict(&mut self, item: &str, reviewer: &str) -> Result<Option<(String, f64)>, Error> {
-        match &mut self.at {
+        match &mut self.backend {
             Backend::Embedded(writer) => writer.last_verdict(item, reviewer),
             Backend::Server(there, _) => {
                 there.ask(&SocketRequest::LastVerdict { item: item.into(), reviewer: reviewer.into() })
@@ -141,7 +141,7 @@ impl EmbeddedQueue {
     /// Deletes expired payloads and remembered answers. Does nothing if a server answers, since it
     /// does so itself.
     pub fn tidy(&mut self) -> Result<(), Error> {
-        match &mut self.at {
+        match &mut self.backend {
             Backend::Embedded(writer) => writer.tidy(),
             Backend::Server(..) => Ok(()),
         }
@@ -149,7 +149,7 @@ impl EmbeddedQueue {
 
     /// The queue's configuration, counts, head and model.
     pub fn status(&mut self) -> Result<EmbeddedStatus, Error> {
-        match &mut self.at {
+        match &mut self.backend {
             Backend::Embedded(writer) => {
                 settle(writer)?;
                 writer.status()
@@ -160,18 +160,20 @@ impl EmbeddedQueue {
 
     /// The jury that ranks.
     pub fn jury(&mut self) -> Result<jurybox::Jury, Error> {
-        match &mut self.at {
+        match &mut self.backend {
             Backend::Embedded(writer) => {
                 settle(writer)?;
                 writer.replica.learner.ranking()
             }
-            Backend::Server(there, _) => Ok(jurybox::Jury::from_json(&there.ask::<String>(&SocketRequest::Jury)?)?),
+            Backend::Server(there, _) => {
+                Ok(jurybox::Jury::from_json(&there.ask::<String>(&SocketRequest::Jury)?)?)
+            }
         }
     }
 
     /// The items found, compared with other ways of picking.
     pub fn report(&mut self) -> Result<QueueReport, Error> {
-        let (mut store, queue): (Box<dyn Store>, i64) = match &mut self.at {
+        let (mut store, queue): (Box<dyn Store>, i64) = match &mut self.backend {
             Backend::Embedded(writer) => (writer.another_store(Purpose::LongRead)?, writer.queue()),
             // The database can be read beside the server that writes to it.
             Backend::Server(there, folder) => {
@@ -187,7 +189,7 @@ impl EmbeddedQueue {
     /// One page of the export: items numbered `after + 1` to `after + many`, with their verdicts.
     /// Erased items are left out.
     pub fn export_page(&mut self, after: u64, many: u64) -> Result<ExportPage, Error> {
-        match &mut self.at {
+        match &mut self.backend {
             Backend::Embedded(writer) => writer.export_page(after, many),
             Backend::Server(there, _) => there.ask(&SocketRequest::Exported { after, many }),
         }
@@ -195,7 +197,7 @@ impl EmbeddedQueue {
 
     /// The names of all tags that items have.
     pub fn tag_names(&mut self) -> Result<Vec<String>, Error> {
-        match &mut self.at {
+        match &mut self.backend {
             Backend::Embedded(writer) => writer.tag_names(),
             Backend::Server(there, _) => there.ask(&SocketRequest::TagNames),
         }
@@ -217,7 +219,7 @@ fn connect(
     let StoreLocation::Folder(folder) = place else { return None };
     let greeting = SocketGreeting { queue: queue.map(Into::into), make: make.cloned() };
     let there = RemoteQueue::connect(folder, &greeting, wait)?;
-    Some(there.map(|there| EmbeddedQueue { at: Backend::Server(there, folder.clone()) }))
+    Some(there.map(|there| EmbeddedQueue { backend: Backend::Server(there, folder.clone()) }))
 }
 
 /// The number and name of a queue; without a name, of the only one.

@@ -52,7 +52,9 @@ pub enum Error {
     Contradiction(String),
     /// The connection was lost during the commit, and whether it happened is unknown. Repeat the
     /// request with the same idempotency key.
-    #[error("the database went away during the commit; repeat the request with the same idempotency key: {0}")]
+    #[error(
+        "the database went away during the commit; repeat the request with the same idempotency key: {0}"
+    )]
     Unknown(String),
     /// The queue writer panicked. Other queues go on, and this one is opened again after a while.
     #[error("the queue has stopped: {0}")]

@@ -4,8 +4,8 @@
 //! scores, claims, verdicts. The types here are entries put together again. Bodies name items by
 //! number only, so that ids and scores can be erased without changing the log.
 
-use crate::live_queue::Filter;
 use crate::config::Config;
+use crate::live_queue::Filter;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -27,7 +27,8 @@ impl Secret {
     /// A random secret of 32 bytes.
     pub fn new() -> Result<Secret, Error> {
         let mut bytes = vec![0_u8; 32];
-        getrandom::fill(&mut bytes).map_err(|error| Error::Open(format!("no random numbers from the system: {error}")))?;
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Error::Open(format!("no random numbers from the system: {error}")))?;
         Ok(Secret(bytes))
     }
 
@@ -143,8 +144,7 @@ impl Service {
             return Err(Error::Refused(format!("after = {seen}: the log ends at entry {}", head.seq)));
         }
         let kept = self.reach(|store| store.secret(id, name))?.map(|(secret, _)| secret);
-        let secret =
-            secret.or(kept).ok_or_else(|| Error::Refused("a new webhook needs a secret".into()))?;
+        let secret = secret.or(kept).ok_or_else(|| Error::Refused("a new webhook needs a secret".into()))?;
         let hook = Webhook {
             id,
             queue,
@@ -186,7 +186,12 @@ impl Service {
 
     /// Stores the outcome of a delivery. False if another node holds the webhook by now, or it was
     /// changed.
-    pub fn note_webhook(&self, hook: &Webhook, holder: i64, outcome: &DeliveryOutcome) -> Result<bool, Error> {
+    pub fn note_webhook(
+        &self,
+        hook: &Webhook,
+        holder: i64,
+        outcome: &DeliveryOutcome,
+    ) -> Result<bool, Error> {
         self.reach(|store| store.note_hook(hook.id, &hook.name, holder, outcome))
     }
 

@@ -1,9 +1,9 @@
 //! API keys: who may ask a server for what. Only hashes of the secrets are stored.
 
 use crate::Error;
-use crate::store_location::StoreLocation;
 use crate::store::Store;
 use crate::store::sqlite::{FILE, Sqlite};
+use crate::store_location::StoreLocation;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -142,7 +142,9 @@ impl Keyring {
     pub fn open(place: impl Into<StoreLocation>) -> Result<Self, Error> {
         let folder = match place.into() {
             StoreLocation::Folder(folder) => folder,
-            database @ StoreLocation::Database(_) => return Ok(Keyring { store: database.open(Duration::ZERO)? }),
+            database @ StoreLocation::Database(_) => {
+                return Ok(Keyring { store: database.open(Duration::ZERO)? });
+            }
         };
         let folder = folder.as_path();
         if !folder.join(FILE).exists() {
@@ -158,9 +160,9 @@ impl Keyring {
     }
 
     /// Opens the keys of an existing folder or database. Fails if there is none.
-    pub fn open_what_is_there(place: impl Into<StoreLocation>) -> Result<Self, Error> {
+    pub fn open_existing(place: impl Into<StoreLocation>) -> Result<Self, Error> {
         let place = place.into();
-        place.check_is_there()?;
+        place.check_exists()?;
         Keyring::open(place)
     }
 
@@ -168,7 +170,9 @@ impl Keyring {
     pub fn add(&mut self, key: NewKey) -> Result<String, Error> {
         let NewKey { name, mut roles, queues, reviewer, expires } = key;
         if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
-            return Err(Error::Refused(format!("{name:?} is not a valid key name: use 1 to 64 printable characters")));
+            return Err(Error::Refused(format!(
+                "{name:?} is not a valid key name: use 1 to 64 printable characters"
+            )));
         }
         if roles.is_empty() {
             return Err(Error::Refused(
@@ -186,7 +190,8 @@ impl Keyring {
             return Err(Error::Refused("the expiry of the key is in the past".into()));
         }
         let mut random = [0_u8; 32];
-        getrandom::fill(&mut random).map_err(|error| Error::Open(format!("no random numbers from the system: {error}")))?;
+        getrandom::fill(&mut random)
+            .map_err(|error| Error::Open(format!("no random numbers from the system: {error}")))?;
         let mut secret = String::from("jury_");
         for byte in random {
             use std::fmt::Write;

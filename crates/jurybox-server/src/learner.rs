@@ -19,10 +19,10 @@ mod state;
 
 use crate::Error;
 use crate::config::{Config, micros};
-use crate::event::{Body, LogEvent, GivenVerdict, VerdictSource, VerdictPosition};
 use crate::evaluator_history::EvaluatorHistory;
+use crate::event::{Body, GivenVerdict, LogEvent, VerdictPosition, VerdictSource};
 use jurybox::{Example, Fitted, Jury, Receipt, Reviewer, Scores, Seen};
-use state::{PendingLesson, State, WaitingItem, VERSION};
+use state::{PendingLesson, State, VERSION, WaitingItem};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Items of a round. With single items, drift detection would not notice changes.
@@ -41,7 +41,7 @@ pub(crate) struct LaterFacts {
     /// The configuration in force there.
     pub(crate) config: Option<Config>,
     /// The final reward of items with a revised verdict, and the verdict that set it.
-    pub(crate) worth: BTreeMap<u64, (f64, VerdictPosition)>,
+    pub(crate) final_rewards: BTreeMap<u64, (f64, VerdictPosition)>,
     /// Items erased up to there.
     pub(crate) erased: BTreeSet<u64>,
 }
@@ -53,12 +53,12 @@ pub(crate) struct Learner {
     jury: Jury,
     known: LaterFacts,
     /// Items that wait for scores: when they are observed as they are, item.
-    ripe_at: BTreeSet<(i64, u64)>,
+    observe_at: BTreeSet<(i64, u64)>,
     /// Decided items by the time at which they are learnt: time, entry, index, item.
-    taught_at: BTreeSet<(i64, u64, u32, u64)>,
+    learn_at: BTreeSet<(i64, u64, u32, u64)>,
     /// The entry with the first item, then the one that completed the first round. A ranking made
     /// before knew next to nothing of the scores.
-    sighted: u64,
+    first_ranked_at: u64,
     stale: bool,
 }
 
@@ -79,13 +79,13 @@ impl Learner {
             config: config.clone(),
             history,
             round: Vec::new(),
-            unripe: BTreeMap::new(),
+            waiting_items: BTreeMap::new(),
             replaced: BTreeMap::new(),
             lessons: BTreeMap::new(),
             jury: Vec::new(),
         };
-        let (ripe_at, taught_at) = (BTreeSet::new(), BTreeSet::new());
-        Ok(Learner { state, jury, known, ripe_at, taught_at, sighted: 0, stale: false })
+        let (observe_at, learn_at) = (BTreeSet::new(), BTreeSet::new());
+        Ok(Learner { state, jury, known, observe_at, learn_at, first_ranked_at: 0, stale: false })
     }
 
     /// The entry up to which it has learnt.
@@ -131,7 +131,7 @@ impl Learner {
     /// Whether the learner has seen the first items, or the first round, and a model of that entry
     /// has not.
     pub(crate) fn sees_more_than(&self, model: u64) -> bool {
-        model < self.sighted && self.jury.learns_from_scores()
+        model < self.first_ranked_at && self.jury.learns_from_scores()
     }
 
     /// A value that changes whenever the model does.
@@ -146,8 +146,8 @@ impl Learner {
         let mut jury = self.jury.clone();
         if self.is_new() {
             let round = self.state.round.iter().map(|(_, row)| row);
-            let unripe = self.state.unripe.values().map(|unripe| &unripe.scores);
-            let table: Vec<f64> = round.chain(unripe).take(ROUND).flatten().copied().collect();
+            let waiting_items = self.state.waiting_items.values().map(|waiting_items| &waiting_items.scores);
+            let table: Vec<f64> = round.chain(waiting_items).take(ROUND).flatten().copied().collect();
             if !table.is_empty() {
                 jury.observe(&Scores::new(&table, jury.evaluators().len())?, seconds(self.state.at))?;
             }
@@ -162,7 +162,7 @@ impl Learner {
 
     /// When the undo window of the next verdict to be learnt ends, in microseconds since 1970.
     pub(crate) fn lesson_due(&self) -> Option<i64> {
-        self.taught_at.first().map(|(due, ..)| *due).filter(|_| !self.stale)
+        self.learn_at.first().map(|(due, ..)| *due).filter(|_| !self.stale)
     }
 
     /// Whole rounds that the jury has observed.
@@ -188,8 +188,8 @@ impl Learner {
         }
         // When the clock is set back, times would come too late, so everything that waits happens
         // now.
-        self.ripen_until(if matches!(event.body, Body::Clock) { i64::MAX } else { event.at })?;
-        self.take_in(event)?;
+        self.advance_to(if matches!(event.body, Body::Clock) { i64::MAX } else { event.at })?;
+        self.learn_entry(event)?;
         if self.stale {
             return Ok(false);
         }
@@ -203,7 +203,7 @@ impl Learner {
         Ok(self.state.weight / CHECKPOINT > before)
     }
 
-    fn take_in(&mut self, event: &LogEvent) -> Result<(), Error> {
+    fn learn_entry(&mut self, event: &LogEvent) -> Result<(), Error> {
         match &event.body {
             Body::Create { .. } => return Err(crate::error::corrupt("the queue was created twice")),
             Body::Configure { config, decided } => {
@@ -234,39 +234,39 @@ impl Learner {
                     self.arrived(item.n, &item.scores, event.at)?;
                 }
                 for item in rescored {
-                    if self.state.unripe.contains_key(&item.n) {
+                    if self.state.waiting_items.contains_key(&item.n) {
                         self.arrived(item.n, &item.scores, event.at)?;
                     } else if item.newly.is_some_and(|newly| newly || self.replaces(item.n)) {
-                        self.again(item.n, &item.scores, event.at)?;
+                        self.observe_again(item.n, &item.scores, event.at)?;
                     }
                 }
             }
             Body::Claim { picks, .. } => {
                 for pick in picks {
-                    self.ripe(pick.n, event.at)?;
+                    self.observe_waiting(pick.n, event.at)?;
                 }
             }
             Body::Verdicts { given } => {
                 for (i, given) in given.iter().enumerate() {
-                    self.ripe(given.n, event.at)?;
+                    self.observe_waiting(given.n, event.at)?;
                     self.verdict(event, i as u32, given);
                 }
             }
             Body::Undo { item, .. } => {
                 if let Some(lesson) = self.state.lessons.remove(&item.n) {
-                    self.taught_at.remove(&(lesson.due, lesson.seq, lesson.i, item.n));
+                    self.learn_at.remove(&(lesson.due, lesson.seq, lesson.i, item.n));
                 }
             }
             Body::Close { items, .. } => {
                 for n in items.iter().flat_map(|(first, last)| *first..=*last) {
                     self.state.replaced.remove(&n);
-                    self.ripe(n, event.at)?;
+                    self.observe_waiting(n, event.at)?;
                 }
             }
             Body::Erase { items } => {
                 self.revised(event.seq);
                 for n in items {
-                    self.forget(*n);
+                    self.drop_waiting(*n);
                 }
             }
             Body::Extend { .. } | Body::Release { .. } | Body::Clock | Body::Settle => {}
@@ -280,10 +280,10 @@ impl Learner {
         self.stale = self.stale || seq > self.known.until;
     }
 
-    fn forget(&mut self, n: u64) {
+    fn drop_waiting(&mut self, n: u64) {
         self.state.replaced.remove(&n);
-        if let Some(unripe) = self.state.unripe.remove(&n) {
-            self.ripe_at.remove(&(unripe.due, n));
+        if let Some(waiting_items) = self.state.waiting_items.remove(&n) {
+            self.observe_at.remove(&(waiting_items.due, n));
         }
     }
 
@@ -293,27 +293,30 @@ impl Learner {
             return Ok(());
         }
         let complete = !scores.iter().any(|score| score.is_nan());
-        let scores = self.carried(scores);
-        let due = if let Some(unripe) = self.state.unripe.get_mut(&n) {
-            unripe.scores = scores;
-            unripe.due
+        let scores = self.in_jury_columns(scores);
+        let due = if let Some(waiting_items) = self.state.waiting_items.get_mut(&n) {
+            waiting_items.scores = scores;
+            waiting_items.due
         } else {
             let due = at + micros(self.state.config.settle_seconds);
-            if self.jury.seen().rounds == 0 && self.state.round.is_empty() && self.state.unripe.is_empty() {
-                self.sighted = self.state.seq + 1;
+            if self.jury.seen().rounds == 0
+                && self.state.round.is_empty()
+                && self.state.waiting_items.is_empty()
+            {
+                self.first_ranked_at = self.state.seq + 1;
             }
-            self.state.unripe.insert(n, WaitingItem { due, scores });
-            self.ripe_at.insert((due, n));
+            self.state.waiting_items.insert(n, WaitingItem { due, scores });
+            self.observe_at.insert((due, n));
             due
         };
-        if complete || due <= at { self.ripe(n, at) } else { Ok(()) }
+        if complete || due <= at { self.observe_waiting(n, at) } else { Ok(()) }
     }
 
     /// Observes an item if it still waits.
-    fn ripe(&mut self, n: u64, at: i64) -> Result<(), Error> {
-        let Some(unripe) = self.state.unripe.remove(&n) else { return Ok(()) };
-        self.ripe_at.remove(&(unripe.due, n));
-        self.show(n, unripe.scores, at)
+    fn observe_waiting(&mut self, n: u64, at: i64) -> Result<(), Error> {
+        let Some(waiting_items) = self.state.waiting_items.remove(&n) else { return Ok(()) };
+        self.observe_at.remove(&(waiting_items.due, n));
+        self.observe(n, waiting_items.scores, at)
     }
 
     /// Whether to observe an item again for this replacement of a score: the first, second, fourth,
@@ -326,19 +329,19 @@ impl Learner {
     }
 
     /// Observes an item again with its present scores.
-    fn again(&mut self, n: u64, scores: &[f64], at: i64) -> Result<(), Error> {
+    fn observe_again(&mut self, n: u64, scores: &[f64], at: i64) -> Result<(), Error> {
         if scores.is_empty() || self.known.erased.contains(&n) {
             return Ok(());
         }
-        let scores = self.carried(scores);
-        self.show(n, scores, at)
+        let scores = self.in_jury_columns(scores);
+        self.observe(n, scores, at)
     }
 
-    fn show(&mut self, n: u64, scores: Vec<f64>, at: i64) -> Result<(), Error> {
+    fn observe(&mut self, n: u64, scores: Vec<f64>, at: i64) -> Result<(), Error> {
         self.state.round.push((n, scores));
         if self.state.round.len() == ROUND {
             if self.jury.seen().rounds == 0 {
-                self.sighted = self.state.seq + 1;
+                self.first_ranked_at = self.state.seq + 1;
             }
             let table: Vec<f64> = self.state.round.drain(..).flat_map(|(_, row)| row).collect();
             self.jury.observe(&Scores::new(&table, self.jury.evaluators().len())?, seconds(at))?;
@@ -351,7 +354,7 @@ impl Learner {
         self.state.replaced.remove(&given.n);
         let pending = self.state.lessons.remove(&given.n);
         if let Some(lesson) = &pending {
-            self.taught_at.remove(&(lesson.due, lesson.seq, lesson.i, given.n));
+            self.learn_at.remove(&(lesson.due, lesson.seq, lesson.i, given.n));
         }
         if given.source == VerdictSource::Automatic {
             return;
@@ -384,23 +387,23 @@ impl Learner {
         if lesson.scores.is_empty() || self.known.erased.contains(&n) {
             return;
         }
-        lesson.scores = self.carried(&lesson.scores);
-        self.taught_at.insert((lesson.due, lesson.seq, lesson.i, n));
+        lesson.scores = self.in_jury_columns(&lesson.scores);
+        self.learn_at.insert((lesson.due, lesson.seq, lesson.i, n));
         self.state.lessons.insert(n, lesson);
     }
 
     /// What happens by time alone: items that have waited long enough are observed, and verdicts
     /// past their undo window are learnt, in the order of their times.
-    fn ripen_until(&mut self, at: i64) -> Result<(), Error> {
+    fn advance_to(&mut self, at: i64) -> Result<(), Error> {
         loop {
-            let ripe = self.ripe_at.first().map(|&(due, n)| (due, n));
-            let taught = self.taught_at.first().copied();
-            match (ripe, taught) {
+            let observe_waiting = self.observe_at.first().map(|&(due, n)| (due, n));
+            let taught = self.learn_at.first().copied();
+            match (observe_waiting, taught) {
                 (Some((due, n)), taught) if due <= at && taught.is_none_or(|(later, ..)| due <= later) => {
-                    self.ripe(n, due)?;
+                    self.observe_waiting(n, due)?;
                 }
                 (_, Some((due, seq, i, n))) if due <= at => {
-                    self.taught_at.remove(&(due, seq, i, n));
+                    self.learn_at.remove(&(due, seq, i, n));
                     if let Some(lesson) = self.state.lessons.remove(&n) {
                         self.teach(n, &lesson)?;
                     }
@@ -416,8 +419,8 @@ impl Learner {
             explored: lesson.explored,
             ..Receipt::default()
         };
-        let last = self.known.worth.get(&n);
-        let reward = last.map_or(lesson.reward, |(worth, _)| *worth);
+        let last = self.known.final_rewards.get(&n);
+        let reward = last.map_or(lesson.reward, |(final_rewards, _)| *final_rewards);
         // If another verdict set the final reward, this reviewer did not give it.
         let own = last.is_none_or(|(_, by)| *by == VerdictPosition { seq: lesson.seq, i: lesson.i });
         let reviewer = lesson.reviewer.filter(|_| own).and_then(Reviewer::from_code);
@@ -427,7 +430,7 @@ impl Learner {
     }
 
     /// A row of the evaluators in force, carried to the evaluators that the jury has.
-    fn carried(&self, row: &[f64]) -> Vec<f64> {
+    fn in_jury_columns(&self, row: &[f64]) -> Vec<f64> {
         let mut row = row.to_vec();
         if let Some(history) = &self.known.history {
             history.carry(&mut row, self.state.history.len() - 1, history.len() - 1);

@@ -2,11 +2,11 @@
 //! logs.
 
 use crate::Error;
-use crate::live_queue::LiveQueue;
-use crate::live_queue::reviews::ItemReviews;
 use crate::error::corrupt;
 use crate::event::VerdictPosition;
 use crate::learner::{LaterFacts, Learner};
+use crate::live_queue::LiveQueue;
+use crate::live_queue::reviews::ItemReviews;
 use crate::replica::Replica;
 use crate::store::{Checkpoint, LogHead, Store, set_up};
 use crate::stored_body::StoredBody;
@@ -38,20 +38,20 @@ pub(crate) fn load(store: &mut dyn Store, queue: i64, head: LogHead) -> Result<(
         live.load(&item, arrived);
         Ok(())
     })?;
-    let mut works: BTreeMap<u64, ItemReviews> = BTreeMap::new();
+    let mut item_reviews: BTreeMap<u64, ItemReviews> = BTreeMap::new();
     for row in store.leases(queue)? {
-        let work = works.entry(row.n).or_default();
-        work.leases.reserve_exact(1);
-        work.leases.push(row.lease);
+        let reviews = item_reviews.entry(row.n).or_default();
+        reviews.leases.reserve_exact(1);
+        reviews.leases.push(row.lease);
     }
     for row in store.verdicts_on_open(queue)? {
-        works.entry(row.n).or_default().verdicts.push(row.earlier());
+        item_reviews.entry(row.n).or_default().verdicts.push(row.earlier());
     }
     for (n, reviewer) in store.skips(queue)? {
-        works.entry(n).or_default().skipped.push(reviewer);
+        item_reviews.entry(n).or_default().skipped.push(reviewer);
     }
-    for (n, work) in works {
-        live.load_work(n, work);
+    for (n, reviews) in item_reviews {
+        live.load_reviews(n, reviews);
     }
     (live.seq, live.at, live.next, live.verdicts) = (head.seq, head.at, items + 1, verdicts);
     live.clock_set = store.bodies(queue, ["clock", "clock"], head.seq)?.last().map_or(0, |(seq, _)| *seq);
@@ -115,16 +115,17 @@ pub(crate) fn beginning(
         seated.change(until, &changed.evaluators);
         config = changed.clone();
     }
-    let mut known = LaterFacts { until, history: Some(seated), config: Some(config), ..LaterFacts::default() };
+    let mut known =
+        LaterFacts { until, history: Some(seated), config: Some(config), ..LaterFacts::default() };
     // In the order of the log, so that the last decision on an item remains.
-    known.worth.extend(store.revised(queue, until)?);
+    known.final_rewards.extend(store.revised(queue, until)?);
     for (seq, body) in store.bodies(queue, ["configure", "erase"], until)? {
         match StoredBody::from_text(&body)? {
             StoredBody::Erase { items } => known.erased.extend(items),
             // Decided by a lower quorum: no verdict's row says so.
             StoredBody::Configure { decided, .. } => {
                 for (i, item) in (0_u32..).zip(decided) {
-                    if let Some(last) = known.worth.get_mut(&item.n).filter(|(_, by)| by.seq < seq) {
+                    if let Some(last) = known.final_rewards.get_mut(&item.n).filter(|(_, by)| by.seq < seq) {
                         *last = (item.reward, VerdictPosition { seq, i });
                     }
                 }
@@ -173,7 +174,10 @@ pub(crate) fn checkpoint_of(learner: &Learner) -> Checkpoint {
 /// The learner in a checkpoint, if its hash is right.
 pub(crate) fn opened(checkpoint: &Checkpoint) -> Result<Learner, Error> {
     if Sha256::digest(&checkpoint.state).as_slice() != checkpoint.sha256 {
-        return Err(corrupt(format!("the checkpoint at entry {} is damaged: run `jurybox server rebuild`", checkpoint.seq)));
+        return Err(corrupt(format!(
+            "the checkpoint at entry {} is damaged: run `jurybox server rebuild`",
+            checkpoint.seq
+        )));
     }
     let learner = Learner::from_bytes(&checkpoint.state)?;
     if (learner.seq(), learner.epoch()) != (checkpoint.seq, checkpoint.epoch) {

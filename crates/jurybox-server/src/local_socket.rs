@@ -5,8 +5,8 @@
 //! Systems without Unix sockets have none; there, commands wait until the folder is free.
 
 use crate::Error;
-use crate::queue_writer::QueueWriter;
 use crate::config::Config;
+use crate::queue_writer::QueueWriter;
 use crate::request::Call;
 use crate::service::{Queue, Service};
 
@@ -56,7 +56,10 @@ enum SocketReply {
 
 impl SocketReply {
     fn of(answer: Result<Value, Error>) -> SocketReply {
-        answer.map_or_else(|error| SocketReply::No { code: error.code().into(), why: error.to_string() }, SocketReply::Yes)
+        answer.map_or_else(
+            |error| SocketReply::No { code: error.code().into(), why: error.to_string() },
+            SocketReply::Yes,
+        )
     }
 
     /// The answer, or an error with the server's message. Conflicts stay [`Error::Conflict`]; all
@@ -86,9 +89,9 @@ impl Queue {
             SocketRequest::Held { reviewer } => {
                 told(self.read(move |writer| writer.look_up(|writer| writer.held(&reviewer, u64::MAX)))??.0)
             }
-            SocketRequest::LastVerdict { item, reviewer } => {
-                told(self.read(move |writer| writer.look_up(|writer| writer.last_verdict(&item, &reviewer)))??)
-            }
+            SocketRequest::LastVerdict { item, reviewer } => told(
+                self.read(move |writer| writer.look_up(|writer| writer.last_verdict(&item, &reviewer)))??,
+            ),
             SocketRequest::Status => told(self.read(QueueWriter::status)??),
             SocketRequest::Jury => {
                 told(self.read(|writer| writer.replica.learner.ranking().map(|jury| jury.to_json()))??)
@@ -113,7 +116,7 @@ impl Drop for LocalSocket {
 
 #[cfg(unix)]
 mod unix {
-    use super::{SocketRequest, LocalSocket, SocketGreeting, SocketReply, broken};
+    use super::{LocalSocket, SocketGreeting, SocketReply, SocketRequest, broken};
     use crate::Error;
     use crate::service::{Queue, Service};
     use serde::Serialize;
@@ -270,7 +273,11 @@ pub(crate) struct RemoteQueue {
 impl RemoteQueue {
     /// Connects to a folder's server; none if there is no server. Waits up to `wait` for the
     /// server's answer, and a few seconds more for its work.
-    pub(crate) fn connect(folder: &Path, greeting: &SocketGreeting, wait: Duration) -> Option<Result<RemoteQueue, Error>> {
+    pub(crate) fn connect(
+        folder: &Path,
+        greeting: &SocketGreeting,
+        wait: Duration,
+    ) -> Option<Result<RemoteQueue, Error>> {
         let mut line = unix::SocketStream::connect(&folder.join(SOCKET))?;
         let (began, patience) = (Instant::now(), wait.saturating_add(GREETED));
         line.wait_for(patience).ok()?;
@@ -288,7 +295,8 @@ impl RemoteQueue {
 
     pub(crate) fn ask<T: DeserializeOwned>(&mut self, asked: &SocketRequest) -> Result<T, Error> {
         self.line.send(asked)?;
-        let said: SocketReply = self.line.receive(unix::LONGEST)?.ok_or_else(|| broken("it has closed the connection"))?;
+        let said: SocketReply =
+            self.line.receive(unix::LONGEST)?.ok_or_else(|| broken("it has closed the connection"))?;
         serde_json::from_value(said.into_result()?).map_err(broken)
     }
 }

@@ -5,11 +5,11 @@ use crate::Error;
 use crate::embedded_queue::{EmbeddedQueue, find};
 use crate::error::corrupt;
 use crate::load::{checkpoint_of, load, refold};
-use crate::store_location::StoreLocation;
 use crate::replica::Replica;
 use crate::request::{Answer, Call, Request};
 use crate::store::sqlite::{FILE, Sqlite, check_copy, clear_journals, for_us_alone, lock, make_folder};
 use crate::store::{Checkpoint, Store, set_up};
+use crate::store_location::StoreLocation;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub fn rebuild(
     to: Option<u64>,
     wait: Duration,
 ) -> Result<RebuildReport, Error> {
-    let mut store = place.into().open_what_is_there(wait)?;
+    let mut store = place.into().open_existing(wait)?;
     let (id, name) = find(store.as_mut(), queue)?;
     rebuild_in(store.as_mut(), id, name, to)
 }
@@ -55,7 +55,7 @@ fn rebuild_in(store: &mut dyn Store, id: i64, name: String, to: Option<u64>) -> 
         let (mut agree, mut mismatches) = (0, Vec::new());
         for kept in store.checkpoints(id)?.iter().filter(|kept| kept.seq <= until) {
             let again = checkpoint_of(&refold(store, id, kept.seq, &mut |_| Ok(()))?);
-            if same(kept, &again) { agree += 1 } else { mismatches.push(again) }
+            if are_equal(kept, &again) { agree += 1 } else { mismatches.push(again) }
         }
         let tables = if until == head.seq { Some(tables_agree(store, id)?) } else { None };
         Ok((checkpoint_of(&learner), agree, mismatches, tables))
@@ -75,7 +75,7 @@ fn rebuild_in(store: &mut dyn Store, id: i64, name: String, to: Option<u64>) -> 
     Ok(RebuildReport { queue: name, head, checkpoints, mismatches, tables_agree, sha256: hex })
 }
 
-fn same(a: &Checkpoint, b: &Checkpoint) -> bool {
+fn are_equal(a: &Checkpoint, b: &Checkpoint) -> bool {
     (a.seq, a.epoch, &a.state, &a.sha256) == (b.seq, b.epoch, &b.state, &b.sha256)
 }
 
@@ -84,7 +84,8 @@ fn tables_agree(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
     let head = store.head(queue)?;
     let (history, _) = set_up(store, queue, head.seq)?;
     let first = store.events(queue, 0, 1, &history)?;
-    let mut folded = Replica::new(first.first().ok_or_else(|| corrupt("the queue's log has no `create` entry"))?)?;
+    let mut folded =
+        Replica::new(first.first().ok_or_else(|| corrupt("the queue's log has no `create` entry"))?)?;
     while folded.live.seq < head.seq {
         for event in store.events(queue, folded.live.seq, head.seq, &history)? {
             folded.live.apply(&event)?;
@@ -110,12 +111,16 @@ pub struct LogTime {
 /// database's for a database. With `repair`, logs that are ahead by more than a minute are set
 /// back. Their leases end, and their verdicts can no longer be undone. If a server has the folder,
 /// it does this.
-pub fn log_times(place: impl Into<StoreLocation>, repair: bool, wait: Duration) -> Result<Vec<LogTime>, Error> {
+pub fn log_times(
+    place: impl Into<StoreLocation>,
+    repair: bool,
+    wait: Duration,
+) -> Result<Vec<LogTime>, Error> {
     let place = place.into();
     let mut store: Box<dyn Store> = match &place {
         // Also works while a server has the folder.
         StoreLocation::Folder(folder) => Box::new(Sqlite::open_to_read(folder)?),
-        StoreLocation::Database(_) => place.open_what_is_there(wait)?,
+        StoreLocation::Database(_) => place.open_existing(wait)?,
     };
     let (now, heads) = (store.now()?, store.heads()?);
     let mut times = Vec::new();
@@ -143,7 +148,7 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
     let aside = std::path::PathBuf::from(aside);
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", to.display()));
     let from = Sqlite::open_as_it_is(folder)?;
-    let held = alone_with(&aside, to)?;
+    let held = create_and_lock(&aside, to)?;
     // Another process may have finished the copy meanwhile.
     if to.exists() {
         let _ = std::fs::remove_file(&aside);
@@ -161,18 +166,18 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), Error> {
 /// Creates and locks an empty file for the unfinished copy. A file left by a killed process is
 /// taken over; one that another process locks is refused. Links are replaced, never written
 /// through.
-fn alone_with(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
+fn create_and_lock(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", file.display()));
     let another = || Error::Open(format!("{}: another process is making this copy", to.display()));
     let there = || std::fs::symlink_metadata(file).ok();
-    if there().is_some_and(|there| !is_its_own(&there)) {
+    if there().is_some_and(|there| !has_one_name(&there)) {
         std::fs::remove_file(file).map_err(io)?;
     }
     let held = for_us_alone(file).map_err(io)?;
     held.try_lock().map_err(|_| another())?;
     // The previous holder may have finished and renamed the file while this process waited.
     let (own, there) = (held.metadata().map_err(io)?, there().ok_or_else(another)?);
-    if !is_its_own(&there) || !is_same(&own, &there) {
+    if !has_one_name(&there) || !is_same_file(&own, &there) {
         return Err(another());
     }
     #[cfg(unix)]
@@ -182,7 +187,7 @@ fn alone_with(file: &Path, to: &Path) -> Result<std::fs::File, Error> {
 }
 
 /// Whether it is a regular file with no other hard link.
-fn is_its_own(there: &std::fs::Metadata) -> bool {
+fn has_one_name(there: &std::fs::Metadata) -> bool {
     #[cfg(unix)]
     let alone = std::os::unix::fs::MetadataExt::nlink(there) == 1;
     #[cfg(not(unix))]
@@ -190,7 +195,7 @@ fn is_its_own(there: &std::fs::Metadata) -> bool {
     there.is_file() && alone
 }
 
-fn is_same(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
+fn is_same_file(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
@@ -216,11 +221,14 @@ pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Erro
     // Two restores would overwrite each other, and a server may still hold the folder.
     let lock = lock(folder, Duration::ZERO)?;
     if folder.join(FILE).exists() {
-        return Err(Error::Open(format!("{}: this folder has queues already; restore into another folder", folder.display())));
+        return Err(Error::Open(format!(
+            "{}: this folder has queues already; restore into another folder",
+            folder.display()
+        )));
     }
     // Prepared in a subfolder: a killed restore must not leave a database with active webhooks.
     let aside = folder.join("restoring");
-    let resting = put_back(&mut copy, &aside, webhooks).and_then(|resting| {
+    let resting = restore_into(&mut copy, &aside, webhooks).and_then(|resting| {
         // An old journal would be replayed into the new database.
         clear_journals(&folder.join(FILE)).map_err(io)?;
         std::fs::rename(aside.join(FILE), folder.join(FILE)).map_err(io).map(|()| resting)
@@ -234,7 +242,7 @@ pub fn restore(from: &Path, folder: &Path, webhooks: bool) -> Result<usize, Erro
 }
 
 /// Writes the copy's database into a folder used for nothing else, and checks it.
-pub(crate) fn put_back(copy: &mut std::fs::File, folder: &Path, webhooks: bool) -> Result<usize, Error> {
+pub(crate) fn restore_into(copy: &mut std::fs::File, folder: &Path, webhooks: bool) -> Result<usize, Error> {
     let io = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
     if folder.exists() {
         // Left by a killed restore. Its journal would be replayed into this copy.

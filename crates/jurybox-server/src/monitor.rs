@@ -32,7 +32,7 @@ pub(crate) struct DatabaseMonitor {
 
 impl DatabaseMonitor {
     /// Starts the monitor of these queues, with a store of its own.
-    pub(crate) fn over(mut store: Box<dyn Store>, seats: Arc<QueueSlots>) -> Result<Self, Error> {
+    pub(crate) fn start(mut store: Box<dyn Store>, slots: Arc<QueueSlots>) -> Result<Self, Error> {
         let (bell, rung) = sync_channel(1);
         let stop = Arc::<AtomicBool>::default();
         let stopped = stop.clone();
@@ -40,7 +40,7 @@ impl DatabaseMonitor {
         let thread = thread.spawn(move || {
             let goes_on = || !stopped.load(Ordering::Relaxed);
             if store.is_shared() {
-                look(store.as_mut(), &seats, &rung, &goes_on);
+                watch_log(store.as_mut(), &slots, &rung, &goes_on);
             } else {
                 flush(store.as_mut(), &rung, &goes_on);
             }
@@ -82,10 +82,10 @@ impl ExpiryCleanup {
 }
 
 /// The loop on a shared database: wakes writers that are behind. Such a database flushes by itself.
-fn look(store: &mut dyn Store, seats: &QueueSlots, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
+fn watch_log(store: &mut dyn Store, slots: &QueueSlots, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
     let (mut tidying, mut clearing) = (ExpiryCleanup::default(), false);
     while goes_on() {
-        let looked = look_once(store, seats);
+        let looked = wake_writers(store, slots);
         if looked.is_ok() {
             clearing |= tidying.tidy(store);
             clearing = clearing && store.clear_away().unwrap_or(false);
@@ -104,14 +104,14 @@ fn look(store: &mut dyn Store, seats: &QueueSlots, rung: &Receiver<()>, goes_on:
 }
 
 /// Wakes the writers of queues whose log has new entries.
-fn look_once(store: &mut dyn Store, seats: &QueueSlots) -> Result<(), Error> {
-    if lock_mutex(seats).is_empty() {
+fn wake_writers(store: &mut dyn Store, slots: &QueueSlots) -> Result<(), Error> {
+    if lock_mutex(slots).is_empty() {
         return Ok(());
     }
     for (queue, head, _) in store.heads()? {
-        let seat = lock_mutex(seats).get(&queue).cloned();
-        if let Some(seat) = seat {
-            QueueSlot::note_head(&seat, head);
+        let slot = lock_mutex(slots).get(&queue).cloned();
+        if let Some(slot) = slot {
+            QueueSlot::note_head(&slot, head);
         }
     }
     Ok(())

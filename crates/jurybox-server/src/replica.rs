@@ -1,10 +1,10 @@
 //! A node's copy of a queue: its live state and what was learnt, both folded from the same log.
 
 use crate::Error;
-use crate::live_queue::LiveQueue;
-use crate::live_queue::ranking::ItemRanking;
 use crate::event::LogEvent;
 use crate::learner::{LaterFacts, Learner};
+use crate::live_queue::LiveQueue;
+use crate::live_queue::ranking::ItemRanking;
 
 /// Up to this many open items are ranked while a claim waits.
 const FEW: usize = 2048;
@@ -31,13 +31,20 @@ impl Replica {
         let (blocks, generation) = self.live.begin_ranking();
         let (evaluators, ageing) = (self.live.history.current(), self.live.ageing());
         let value_rule = self.live.value_rule();
-        let ranking = ItemRanking::of(self.learner.seq(), self.learner.fit()?, &blocks, evaluators, ageing, value_rule)?;
+        let ranking = ItemRanking::of(
+            self.learner.seq(),
+            self.learner.fit()?,
+            &blocks,
+            evaluators,
+            ageing,
+            value_rule,
+        )?;
         drop(blocks);
         Ok(self.live.install_ranking(ranking, generation))
     }
 
     /// Ranks before a claim, if the ranking is older than the first items or the first whole round
-    /// and would order them by age alone. Also for small queues ([`FEW`]) before their first whole
+    /// and would order them by age alone. Also for small queues ([`SMALL_QUEUE`]) before their first whole
     /// round, where every new item changes the model much.
     pub(crate) fn rank_while_new(&mut self) -> Result<(), Error> {
         let model = self.live.ranking.as_ref().map(|ranking| ranking.model);

@@ -1,8 +1,8 @@
 //! The requests of a queue, and its answers.
 
+use crate::config::{Config, FileColumns, QueueMode};
+use crate::event::{Tags, VerdictSource};
 use crate::live_queue::Filter;
-use crate::config::{Config, QueueMode, FileColumns};
-use crate::event::{VerdictSource, Tags};
 use crate::verdict_scale::VerdictScale;
 use jurybox::{Evaluators, Spec};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -406,7 +406,7 @@ impl NewVerdict {
     /// Splits verdicts into parts of at most `most`, to be sent one after the other. No part has
     /// two verdicts on one item, since the meaning of the second depends on the outcome of the
     /// first.
-    pub fn apart(verdicts: Vec<NewVerdict>, most: usize) -> Vec<Vec<NewVerdict>> {
+    pub fn into_parts(verdicts: Vec<NewVerdict>, most: usize) -> Vec<Vec<NewVerdict>> {
         let mut turns: Vec<Vec<NewVerdict>> = vec![Vec::new()];
         let mut on: HashMap<String, usize> = HashMap::new();
         for verdict in verdicts {

@@ -2,9 +2,12 @@
 
 use crate::Error;
 use crate::error::corrupt;
-use crate::event::{AddedItem, Body, DecidedItem, ReviewVerdict, LogEvent, GivenVerdict, ClaimPick, RescoredItem, VerdictSource, Tags, VerdictPosition};
 use crate::evaluator_history::EvaluatorHistory;
-use crate::stored_body::{StoredDecision, StoredBody};
+use crate::event::{
+    AddedItem, Body, ClaimPick, DecidedItem, GivenVerdict, LogEvent, RescoredItem, ReviewVerdict, Tags,
+    VerdictPosition, VerdictSource,
+};
+use crate::stored_body::{StoredBody, StoredDecision};
 use std::collections::HashMap;
 
 /// A log entry to write, with the data of its rows.
@@ -65,7 +68,13 @@ impl ItemRow {
         if !self.scores.is_empty() {
             history.carry(&mut self.scores, history.at(self.seq), history.at(now));
         }
-        AddedItem { n: self.n, scores: self.scores, tags: self.tags, random_check: self.random_check, due: self.due }
+        AddedItem {
+            n: self.n,
+            scores: self.scores,
+            tags: self.tags,
+            random_check: self.random_check,
+            due: self.due,
+        }
     }
 }
 
@@ -213,12 +222,13 @@ impl LogChunk {
         let body = match StoredBody::from_text(&body)? {
             StoredBody::Create { config, secret, .. } => Body::Create { config: *config, secret },
             StoredBody::Configure { config, decided } => {
-                let decided = decided.into_iter().map(|StoredDecision { n, reward, probability, explored }| {
-                    let item = self.turned.remove(&(seq, n)).ok_or_else(|| gone(n))?;
-                    let arrived = item.arrived;
-                    let scores = item.into_added(history, seq).scores;
-                    Ok(DecidedItem { n, reward, probability, explored, arrived, scores })
-                });
+                let decided =
+                    decided.into_iter().map(|StoredDecision { n, reward, probability, explored }| {
+                        let item = self.turned.remove(&(seq, n)).ok_or_else(|| gone(n))?;
+                        let arrived = item.arrived;
+                        let scores = item.into_added(history, seq).scores;
+                        Ok(DecidedItem { n, reward, probability, explored, arrived, scores })
+                    });
                 Body::Configure { config: *config, decided: decided.collect::<Result<_, Error>>()? }
             }
             StoredBody::Items { first, added, rescored, newly } => {

@@ -8,17 +8,17 @@
 
 use crate::Error;
 use crate::background::BackgroundPool;
-use crate::live_queue::ItemCounts;
-use crate::queue_writer::QueueWriter;
 use crate::clock::LogClock;
 use crate::config::Config;
 use crate::embedded_queue::find;
-use crate::worker::Worker;
-use crate::store_location::StoreLocation;
-use crate::reads::{DriftHistory, CachedReport, ReadPool};
+use crate::live_queue::ItemCounts;
+use crate::monitor::DatabaseMonitor;
+use crate::queue_writer::QueueWriter;
+use crate::reads::{CachedReport, DriftHistory, ReadPool};
 use crate::request::{Answer, Call};
 use crate::store::{Purpose, Store};
-use crate::monitor::DatabaseMonitor;
+use crate::store_location::StoreLocation;
+use crate::worker::Worker;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,9 +87,9 @@ pub struct QueueStatus {
 /// ```
 pub struct Service {
     store: Mutex<Box<dyn Store>>,
-    seats: Arc<QueueSlots>,
+    slots: Arc<QueueSlots>,
     helpers: Arc<BackgroundPool>,
-    readers: Arc<ReadPool>,
+    read_pool: Arc<ReadPool>,
     watch: DatabaseMonitor,
     /// The database's clock.
     clock: Mutex<LogClock>,
@@ -113,7 +113,7 @@ pub(crate) struct QueueSlot {
 #[derive(Debug, Default)]
 pub(crate) struct WriterHealth {
     /// The error on which all requests fail, such as a missing database file.
-    pub(crate) trouble: Option<Error>,
+    pub(crate) failure: Option<Error>,
     /// The panic message of the writer's thread, if it panicked.
     stopped: Option<String>,
 }
@@ -144,8 +144,8 @@ struct ServedQueue {
     id: i64,
     /// Held during short reads of this queue, which run one at a time over a connection of their
     /// own, so that claims do not wait for them.
-    looking: Mutex<()>,
-    readers: Arc<ReadPool>,
+    short_reads: Mutex<()>,
+    read_pool: Arc<ReadPool>,
     /// The last report, valid until the next entry. Whoever computes a new one holds the lock.
     found: Mutex<Option<CachedReport>>,
     /// When each drift alarm was raised. Whoever computes it holds the lock.
@@ -159,9 +159,9 @@ struct ServedQueue {
 impl QueueSlot {
     /// Wakes the writer if the log has new entries. Not if the slot is locked: then the queue is
     /// being opened or deleted.
-    pub(crate) fn note_head(seat: &Mutex<QueueSlot>, head: u64) {
-        if let Ok(seat) = seat.try_lock()
-            && let Some(Queue(queue)) = &seat.queue
+    pub(crate) fn note_head(slot: &Mutex<QueueSlot>, head: u64) {
+        if let Ok(slot) = slot.try_lock()
+            && let Some(Queue(queue)) = &slot.queue
             && queue.seen.load(Ordering::Relaxed) < head
         {
             // If the inbox is full, the writer is awake, and catches up before it answers.
@@ -175,28 +175,35 @@ impl Service {
     /// that another process holds, or a database that is away, now and later; then callers are
     /// refused.
     pub fn open(place: impl Into<StoreLocation>, wait: Duration) -> Result<Self, Error> {
-        Self::over(place.into().open(wait)?, wait)
+        Self::with_store(place.into().open(wait)?, wait)
     }
 
     /// As [`open`](Self::open), with the number of PostgreSQL connections that all queues share: at
     /// least 2, and 10 by default.
-    pub fn open_with(place: impl Into<StoreLocation>, wait: Duration, connections: usize) -> Result<Self, Error> {
+    pub fn open_with(
+        place: impl Into<StoreLocation>,
+        wait: Duration,
+        connections: usize,
+    ) -> Result<Self, Error> {
         let mut store = place.into().open(wait)?;
         store.share(connections);
-        Self::over(store, wait)
+        Self::with_store(store, wait)
     }
 
     /// A service over a store.
-    pub(crate) fn over(mut store: Box<dyn Store>, wait: Duration) -> Result<Self, Error> {
+    pub(crate) fn with_store(mut store: Box<dyn Store>, wait: Duration) -> Result<Self, Error> {
         let patience = Instant::now();
         let mut clock = LogClock::default();
         // If the database is away right now, the loop below waits for it.
         if let Ok(now) = store.now() {
             clock.time(now, now);
         }
-        let seats = Arc::<QueueSlots>::default();
+        let slots = Arc::<QueueSlots>::default();
         let watch = loop {
-            match store.another(Purpose::Write).and_then(|another| DatabaseMonitor::over(another, seats.clone())) {
+            match store
+                .another(Purpose::Write)
+                .and_then(|another| DatabaseMonitor::start(another, slots.clone()))
+            {
                 // It may go away again right after the connection was made.
                 Err(Error::Database(_)) if patience.elapsed() < wait => {
                     std::thread::sleep(Duration::from_millis(100));
@@ -205,7 +212,14 @@ impl Service {
             }
         };
         let (store, clock) = (Mutex::new(store), Mutex::new(clock));
-        Ok(Service { store, seats, helpers: Arc::new(BackgroundPool::new()), readers: Arc::default(), watch, clock })
+        Ok(Service {
+            store,
+            slots,
+            helpers: Arc::new(BackgroundPool::new()),
+            read_pool: Arc::default(),
+            watch,
+            clock,
+        })
     }
 
     /// Creates a queue. If it exists with the same configuration, opens it.
@@ -221,13 +235,13 @@ impl Service {
             crate::create::create(store, name, config, actor, now)
         };
         let id = self.reach(make)?.id;
-        self.serve(id, name)
+        self.open_queue(id, name)
     }
 
     /// Opens an existing queue.
     pub fn queue(&self, name: &str) -> Result<Queue, Error> {
         let (id, _) = self.reach(|store| find(store, Some(name)))?;
-        self.serve(id, name)
+        self.open_queue(id, name)
     }
 
     /// The names of all queues.
@@ -251,61 +265,62 @@ impl Service {
 
     /// The queues that cannot be served at present, with the reason: unreadable records, a panic of
     /// the writer, or a database that accepts no writes.
-    pub fn troubles(&self) -> Vec<(String, Error)> {
-        let seats: Vec<_> = lock_mutex(&self.seats).values().cloned().collect();
-        let trouble = |seat: &Arc<Mutex<QueueSlot>>| {
+    pub fn failing_queues(&self) -> Vec<(String, Error)> {
+        let slots: Vec<_> = lock_mutex(&self.slots).values().cloned().collect();
+        let failure = |slot: &Arc<Mutex<QueueSlot>>| {
             // One that is being opened or deleted has not failed yet.
-            let seat = seat.try_lock().ok()?;
-            let of_clerk = seat.queue.as_ref().and_then(Queue::trouble);
-            let error = of_clerk.or_else(|| seat.failed.as_ref().map(|(error, _)| error.clone()))?;
-            Some((seat.name.clone(), error))
+            let slot = slot.try_lock().ok()?;
+            let of_clerk = slot.queue.as_ref().and_then(Queue::failure);
+            let error = of_clerk.or_else(|| slot.failed.as_ref().map(|(error, _)| error.clone()))?;
+            Some((slot.name.clone(), error))
         };
-        let mut troubles: Vec<_> = seats.iter().filter_map(trouble).collect();
-        troubles.sort_by(|one, other| one.0.cmp(&other.0));
-        troubles
+        let mut failing_queues: Vec<_> = slots.iter().filter_map(failure).collect();
+        failing_queues.sort_by(|one, other| one.0.cmp(&other.0));
+        failing_queues
     }
 
     /// Deletes a queue after stopping its writer. Its rows are deleted in the background.
     pub(crate) fn end(&self, id: i64) -> Result<(), Error> {
-        let seat = self.seat(id);
-        let mut seat = lock_mutex(&seat);
-        if let Some(queue) = seat.queue.take() {
+        let slot = self.slot(id);
+        let mut slot = lock_mutex(&slot);
+        if let Some(queue) = slot.queue.take() {
             queue.stop();
         }
         self.reach(|store| store.delete_queue(id, None))?;
         // If the bell is full, it was rung already.
         let _ = self.watch.bell().try_send(());
-        seat.gone = true;
-        lock_mutex(&self.seats).remove(&id);
+        slot.gone = true;
+        lock_mutex(&self.slots).remove(&id);
         Ok(())
     }
 
-    fn seat(&self, id: i64) -> Arc<Mutex<QueueSlot>> {
-        lock_mutex(&self.seats).entry(id).or_default().clone()
+    fn slot(&self, id: i64) -> Arc<Mutex<QueueSlot>> {
+        lock_mutex(&self.slots).entry(id).or_default().clone()
     }
 
-    fn serve(&self, id: i64, name: &str) -> Result<Queue, Error> {
-        let seat = self.seat(id);
-        let mut seat = lock_mutex(&seat);
-        if seat.gone {
+    fn open_queue(&self, id: i64, name: &str) -> Result<Queue, Error> {
+        let slot = self.slot(id);
+        let mut slot = lock_mutex(&slot);
+        if slot.gone {
             return Err(Error::NoQueue { name: name.into() });
         }
-        seat.name = name.into();
-        if let Some(queue) = &seat.queue {
+        slot.name = name.into();
+        if let Some(queue) = &slot.queue {
             let Some(error) = queue.stopped() else { return Ok(queue.clone()) };
-            (seat.queue, seat.failed) = (None, Some((error, Instant::now())));
+            (slot.queue, slot.failed) = (None, Some((error, Instant::now())));
         }
-        if let Some((error, since)) = &seat.failed
+        if let Some((error, since)) = &slot.failed
             && since.elapsed() < LEFT_ALONE
         {
             return Err(error.clone());
         }
         let store = lock_mutex(&self.store).another(Purpose::Write)?;
-        let opened = catch_panic(|| QueueWriter::open(store, id)).unwrap_or_else(|words| Err(Error::Stopped(words)));
+        let opened =
+            catch_panic(|| QueueWriter::open(store, id)).unwrap_or_else(|words| Err(Error::Stopped(words)));
         let writer = match opened {
             Ok(writer) => writer,
             Err(error) => {
-                seat.failed = match &error {
+                slot.failed = match &error {
                     Error::NoQueue { .. } => None,
                     error if error.is_transient() => None,
                     error => Some((error.clone(), Instant::now())),
@@ -332,15 +347,15 @@ impl Service {
         let queue = Queue(Arc::new(ServedQueue {
             inbox,
             id,
-            looking: Mutex::default(),
-            readers: self.readers.clone(),
+            short_reads: Mutex::default(),
+            read_pool: self.read_pool.clone(),
             found: Mutex::default(),
             alarms: Mutex::default(),
             writer,
             health,
             seen,
         }));
-        (seat.queue, seat.failed) = (Some(queue.clone()), None);
+        (slot.queue, slot.failed) = (Some(queue.clone()), None);
         Ok(queue)
     }
 }
@@ -380,13 +395,13 @@ impl Queue {
     }
 
     /// The connections for reads, shared by all queues.
-    pub(crate) fn readers(&self) -> &ReadPool {
-        &self.0.readers
+    pub(crate) fn read_pool(&self) -> &ReadPool {
+        &self.0.read_pool
     }
 
     /// Waits for this queue's turn to run a short read.
     pub(crate) fn short_read_turn(&self) -> MutexGuard<'_, ()> {
-        lock_mutex(&self.0.looking)
+        lock_mutex(&self.0.short_reads)
     }
 
     /// The last report, if there is one.
@@ -417,8 +432,8 @@ impl Queue {
     }
 
     /// The error on which all requests fail, if any.
-    fn trouble(&self) -> Option<Error> {
-        self.stopped().or_else(|| lock_mutex(&self.0.health).trouble.clone())
+    fn failure(&self) -> Option<Error> {
+        self.stopped().or_else(|| lock_mutex(&self.0.health).failure.clone())
     }
 
     /// Stops the writer and waits for it, even while clones of the queue exist.

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::pg_connection::Address;
 use crate::store::Store;
 use crate::store::postgres::Postgres;
-use crate::store::sqlite::{Sqlite, check_is_there};
+use crate::store::sqlite::{Sqlite, check_exists};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -68,15 +68,15 @@ impl StoreLocation {
     }
 
     /// Opens it, but fails for a folder without a database.
-    pub(crate) fn open_what_is_there(&self, wait: Duration) -> Result<Box<dyn Store>, Error> {
-        self.check_is_there()?;
+    pub(crate) fn open_existing(&self, wait: Duration) -> Result<Box<dyn Store>, Error> {
+        self.check_exists()?;
         self.open(wait)
     }
 
     /// Fails for a folder without a database.
-    pub(crate) fn check_is_there(&self) -> Result<(), Error> {
+    pub(crate) fn check_exists(&self) -> Result<(), Error> {
         match self {
-            StoreLocation::Folder(folder) => check_is_there(folder),
+            StoreLocation::Folder(folder) => check_exists(folder),
             StoreLocation::Database(_) => Ok(()),
         }
     }

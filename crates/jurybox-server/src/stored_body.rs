@@ -1,8 +1,8 @@
 //! The stored body of a log entry: small versioned JSON, without the rows in other tables.
 
-use crate::live_queue::Filter;
 use crate::config::Config;
-use crate::event::{Body, DecidedItem, ReviewVerdict, LeasedItem, VerdictPosition};
+use crate::event::{Body, DecidedItem, LeasedItem, ReviewVerdict, VerdictPosition};
+use crate::live_queue::Filter;
 use crate::store::schema::RULES;
 use serde::{Deserialize, Serialize};
 
@@ -176,7 +176,9 @@ impl StoredBody {
                 probability: *probability,
                 explored: *explored,
             },
-            Body::Close { reason, items } => StoredBody::Close { reason: reason.clone(), items: items.clone() },
+            Body::Close { reason, items } => {
+                StoredBody::Close { reason: reason.clone(), items: items.clone() }
+            }
             Body::Erase { items } => StoredBody::Erase { items: items.clone() },
             Body::Clock => StoredBody::Clock,
             Body::Settle => StoredBody::Settle,

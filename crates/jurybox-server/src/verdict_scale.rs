@@ -35,7 +35,7 @@ impl std::fmt::Display for VerdictScale {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(to, "from {} to {}", self.lowest, self.highest)?;
         let words: Vec<String> =
-            self.labels.iter().map(|(label, worth)| format!("{label} = {worth}")).collect();
+            self.labels.iter().map(|(label, reward)| format!("{label} = {reward}")).collect();
         if words.is_empty() { Ok(()) } else { write!(to, " ({})", words.join(", ")) }
     }
 }
@@ -54,37 +54,38 @@ impl VerdictScale {
         if self.labels.len() > MOST_LABELS {
             return refuse(format!("{} labels, more than {MOST_LABELS}", self.labels.len()));
         }
-        for (label, worth) in &self.labels {
+        for (label, reward) in &self.labels {
             crate::decide::check_name("a label", label)
                 .map_err(|why| Error::Refused(format!("reward: {why}")))?;
-            if !self.holds(*worth) {
-                return refuse(format!("label `{label}` = {worth} is not {}", self.ends()));
+            if !self.contains(*reward) {
+                return refuse(format!("label `{label}` = {reward} is not {}", self.range_text()));
             }
         }
         Ok(())
     }
 
-    fn ends(&self) -> String {
+    fn range_text(&self) -> String {
         format!("from {} to {}", self.lowest, self.highest)
     }
 
-    fn holds(&self, reward: f64) -> bool {
+    fn contains(&self, reward: f64) -> bool {
         (self.lowest..=self.highest).contains(&reward)
     }
 
     /// The reason why a reward with this label does not fit the scale, if it does not.
-    pub(crate) fn wrong(&self, label: Option<&str>, reward: f64) -> Option<String> {
-        if !self.holds(reward) {
+    pub(crate) fn mismatch(&self, label: Option<&str>, reward: f64) -> Option<String> {
+        if !self.contains(reward) {
             return Some(format!("reward {reward} is not on the queue's scale, {self}"));
         }
         let label = label?;
-        let worth = *self.labels.get(label)?;
-        (worth != reward).then(|| format!("label `{label}` has the reward {worth}, and the verdict says {reward}"))
+        let expected = *self.labels.get(label)?;
+        (expected != reward)
+            .then(|| format!("label `{label}` has the reward {expected}, and the verdict says {reward}"))
     }
 }
 
 /// The reward of a verdict with a label, a reward, or both. Err says why they do not fit the scale.
-pub(crate) fn worth(
+pub(crate) fn reward_of(
     scale: Option<&VerdictScale>,
     label: Option<&str>,
     reward: Option<f64>,
@@ -103,8 +104,8 @@ pub(crate) fn worth(
     if reward.is_nan() || reward.abs() > UTMOST {
         return Err(format!("reward {reward} is not usable; a reward is a number within ±1e100"));
     }
-    match scale.and_then(|scale| scale.wrong(label, reward)) {
-        Some(wrong) => Err(wrong),
+    match scale.and_then(|scale| scale.mismatch(label, reward)) {
+        Some(mismatch) => Err(mismatch),
         None => Ok(reward),
     }
 }
@@ -121,10 +122,10 @@ mod tests {
     #[test]
     fn a_word_is_worth_what_the_scale_says() {
         let scale = scale();
-        assert_eq!(worth(Some(&scale), Some("harmful"), None), Ok(1.0));
-        assert_eq!(worth(Some(&scale), Some("harmful"), Some(1.0)), Ok(1.0));
-        assert_eq!(worth(Some(&scale), Some("a word of my own"), Some(0.5)), Ok(0.5));
-        assert_eq!(worth(None, None, Some(7.0)), Ok(7.0));
+        assert_eq!(reward_of(Some(&scale), Some("harmful"), None), Ok(1.0));
+        assert_eq!(reward_of(Some(&scale), Some("harmful"), Some(1.0)), Ok(1.0));
+        assert_eq!(reward_of(Some(&scale), Some("a word of my own"), Some(0.5)), Ok(0.5));
+        assert_eq!(reward_of(None, None, Some(7.0)), Ok(7.0));
         for (label, reward, why) in [
             (Some("harmful"), Some(0.0), "has the reward 1, and the verdict says 0"),
             (Some("other"), None, "from 0 to 1 (fine = 0, harmful = 1)"),
@@ -132,23 +133,23 @@ mod tests {
             (None, None, "neither a reward nor a label"),
             (None, Some(f64::NAN), "not usable"),
         ] {
-            let refused = worth(Some(&scale), label, reward).unwrap_err();
+            let refused = reward_of(Some(&scale), label, reward).unwrap_err();
             assert!(refused.contains(why), "{refused}");
         }
-        assert!(worth(None, Some("harmful"), None).unwrap_err().contains("has no reward"));
+        assert!(reward_of(None, Some("harmful"), None).unwrap_err().contains("has no reward"));
     }
 
     #[test]
     fn a_scale_that_cannot_be_meant_is_refused() {
         scale().check().unwrap();
-        for wrong in [
+        for mismatch in [
             VerdictScale { lowest: 1.0, ..scale() },
             VerdictScale { highest: f64::INFINITY, ..scale() },
             VerdictScale { lowest: f64::NAN, ..scale() },
             VerdictScale { labels: [("x".to_string(), 2.0)].into(), ..scale() },
             VerdictScale { labels: [(String::new(), 1.0)].into(), ..scale() },
         ] {
-            assert!(wrong.check().is_err(), "{wrong}");
+            assert!(mismatch.check().is_err(), "{mismatch}");
         }
     }
 }

@@ -2,9 +2,9 @@
 //! gives rankings and refolds to the background threads. It sleeps while there is nothing to do.
 
 use crate::Error;
-use crate::background::{TaskOutcome, BackgroundPool, TaskReport, BackgroundTask};
+use crate::background::{BackgroundPool, BackgroundTask, TaskOutcome, TaskReport};
 use crate::queue_writer::QueueWriter;
-use crate::service::{WriterHealth, WriterMessage, QueueStatus, lock_mutex};
+use crate::service::{QueueStatus, WriterHealth, WriterMessage, lock_mutex};
 use crate::store::Purpose;
 use jurybox::Jury;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -163,13 +163,14 @@ impl Worker {
             if !calls.is_empty() {
                 self.worked = Some(came);
                 together = calls.len();
-                let answers = self.writer.answer_at_once(&calls);
+                let answers = self.writer.answer_before_learning(&calls);
                 let blocking = answers
                     .iter()
                     .find_map(|answer| answer.as_ref().err().filter(|error| error.blocks_everything()));
                 // A small successful write does not prove that the disk has room again: that is
                 // probed.
-                if blocking.is_some() || !matches!(lock_mutex(&self.health).trouble, Some(Error::DiskFull(_))) {
+                if blocking.is_some() || !matches!(lock_mutex(&self.health).failure, Some(Error::DiskFull(_)))
+                {
                     self.note(blocking);
                 } else if self.probed.elapsed() >= PROBE {
                     self.probe();
@@ -197,8 +198,8 @@ impl Worker {
     /// Probes again whether requests still fail. False if they did not fail before.
     fn probe(&mut self) -> bool {
         self.probed = Instant::now();
-        let Some(trouble) = lock_mutex(&self.health).trouble.clone() else { return false };
-        let was_full = matches!(trouble, Error::DiskFull(_));
+        let Some(failure) = lock_mutex(&self.health).failure.clone() else { return false };
+        let was_full = matches!(failure, Error::DiskFull(_));
         let room = if was_full { self.writer.check_room() } else { Ok(()) };
         let found = room.and_then(|()| self.writer.probe());
         self.note(found.as_ref().err());
@@ -207,13 +208,13 @@ impl Worker {
 
     /// Sets or clears the error on which all requests fail.
     fn note(&self, error: Option<&Error>) {
-        lock_mutex(&self.health).trouble = error.cloned();
+        lock_mutex(&self.health).failure = error.cloned();
     }
 
     /// When to wake up without a message; none if only a message can bring work.
     fn wakes_at(&self) -> Option<Instant> {
         let learner = &self.writer.replica.learner;
-        let blocking = lock_mutex(&self.health).trouble.is_some() || self.writer.is_unscrubbed();
+        let blocking = lock_mutex(&self.health).failure.is_some() || self.writer.needs_scrub();
         let probe = (blocking || learner.lesson_due().is_some()).then(|| self.probed + PROBE);
         let free = !self.busy;
         let changed = self.spare.is_some() || learner.is_stale() || self.mark != Some(learner.mark());
@@ -243,7 +244,7 @@ impl Worker {
                 // A failed task is tried again after the rest.
                 TaskOutcome::Refolded(Ok(learner)) => {
                     let model = learner.ranking().map(|jury| (learner.seq(), Box::new(jury)));
-                    let taken = self.writer.take_learner(*learner);
+                    let taken = self.writer.install_learner(*learner);
                     // If revisions come faster than folds, the stale jury is better than no new
                     // ranking.
                     if taken.is_err() || self.writer.replica.learner.is_stale() {
@@ -293,7 +294,7 @@ impl Worker {
     }
 
     fn give(&mut self, task: BackgroundTask) {
-        self.busy = self.helpers.give(task, &self.outbox, &self.bell);
+        self.busy = self.helpers.submit(task, &self.outbox, &self.bell);
         if !self.busy {
             self.rests_until = Instant::now() + NOBODY;
         }

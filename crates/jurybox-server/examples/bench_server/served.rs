@@ -2,7 +2,9 @@
 
 use super::{CLIENTS, Done, EVALUATORS, K, batches, memory, score};
 use jurybox::Evaluators;
-use jurybox_server::{Answer, Call, Config, Filter, NewItem, NewVerdict, StoreLocation, Queue, Request, Service};
+use jurybox_server::{
+    Answer, Call, Config, Filter, NewItem, NewVerdict, Queue, Request, Service, StoreLocation,
+};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

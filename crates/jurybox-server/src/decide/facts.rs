@@ -1,13 +1,13 @@
 //! Rows that deciding needs besides the live queue, looked up once for all calls of a transaction.
 
 use crate::Error;
-use crate::live_queue::LiveQueue;
 use crate::config::QueueMode;
-use crate::event::{Body, LogEvent, VerdictSource, VerdictPosition};
+use crate::event::{Body, LogEvent, VerdictPosition, VerdictSource};
+use crate::live_queue::LiveQueue;
 use crate::request::{Call, NewVerdict, Request};
-use crate::verdict_scale::UNSAID;
 use crate::rows::{FoundItem, ItemRow, VerdictRow};
 use crate::store::{Prefetch, Store};
+use crate::verdict_scale::UNSAID;
 use std::collections::{HashMap, HashSet};
 
 /// The rows looked up, kept up to date as the calls of the transaction are decided one by one.
@@ -143,8 +143,8 @@ impl RequestFacts {
                     } else if let Some(token) = verdict.token
                         && (gives_back
                             || live
-                                .work(found.n)
-                                .and_then(|work| work.lease_of(&verdict.reviewer))
+                                .reviews(found.n)
+                                .and_then(|reviews| reviews.lease_of(&verdict.reviewer))
                                 .is_none_or(|lease| lease.claim != token))
                         && let Some(pick) = store.claimed(queue, token, found.n, &verdict.reviewer)?
                     {
@@ -159,10 +159,7 @@ impl RequestFacts {
                 }
             }
             Request::Configure(change) => {
-                if change
-                    .reward
-                    .as_ref()
-                    .is_some_and(|scale| scale.is_some() && *scale != live.config.reward)
+                if change.reward.as_ref().is_some_and(|scale| scale.is_some() && *scale != live.config.reward)
                 {
                     self.rewards = store.rewards(queue)?;
                 }
@@ -218,7 +215,7 @@ impl RequestFacts {
         self.unseen.contains(&n)
     }
 
-    pub(crate) fn standing(&self, n: u64) -> &[VerdictRow] {
+    pub(crate) fn standing_verdicts(&self, n: u64) -> &[VerdictRow] {
         self.on_closed.get(&n).map_or(&[], Vec::as_slice)
     }
 
@@ -258,14 +255,14 @@ impl RequestFacts {
                 for (i, given) in given.iter().enumerate() {
                     let which = VerdictPosition { seq: event.seq, i: i as u32 };
                     let row = VerdictRow::of(given, which, stands_from);
-                    let standing = self.on_closed.entry(given.n).or_default();
+                    let standing_verdicts = self.on_closed.entry(given.n).or_default();
                     if let Some(old) = given.supersedes {
-                        standing.retain(|other| other.which != old);
+                        standing_verdicts.retain(|other| other.which != old);
                         for other in self.verdicts.values_mut().filter(|other| other.which == old) {
                             other.superseded_by = Some(event.seq);
                         }
                     }
-                    standing.push(row.clone());
+                    standing_verdicts.push(row.clone());
                     self.verdicts.insert(given.id.clone(), row);
                     if !live.is_open(given.n) && given.source != VerdictSource::Appeal {
                         let row = ItemRow {
@@ -282,8 +279,8 @@ impl RequestFacts {
             }
             Body::Undo { verdict, item, .. } => {
                 self.closed.remove(&item.n);
-                if let Some(standing) = self.on_closed.get_mut(&item.n) {
-                    standing.retain(|other| other.which != *verdict);
+                if let Some(standing_verdicts) = self.on_closed.get_mut(&item.n) {
+                    standing_verdicts.retain(|other| other.which != *verdict);
                 }
                 // The id can be used again.
                 self.verdicts.retain(|_, other| other.which != *verdict);

@@ -1,11 +1,11 @@
 //! Decisions on items: adding, rescoring, closing and erasing them.
 
-use super::{Decision, Decider, check_name};
+use super::{Decider, Decision, check_name};
 use crate::Error;
-use crate::live_queue::Filter;
-use crate::live_queue::score_blocks::OPEN;
 use crate::config::QueueMode;
 use crate::event::{AddedItem, Body, RescoredItem};
+use crate::live_queue::Filter;
+use crate::live_queue::score_blocks::OPEN;
 use crate::request::{Answer, MOST_AT_ONCE, NewItem, Rejected};
 use crate::stored_body::ranges;
 use jurybox::toolbox::{hash_number, hash_text};

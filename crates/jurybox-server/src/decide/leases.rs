@@ -1,10 +1,10 @@
 //! Decisions on leases: claiming, extending, releasing and skipping.
 
-use super::{Decision, Decider, check_name};
+use super::{Decider, Decision, check_name};
 use crate::Error;
+use crate::config::{MOST_CLAIMED, QueueMode, micros};
+use crate::event::{Body, ClaimPick, LeasedItem};
 use crate::live_queue::{Filter, random_check_room};
-use crate::config::{QueueMode, MOST_CLAIMED, micros};
-use crate::event::{Body, LeasedItem, ClaimPick};
 use crate::request::{Answer, ClaimedItem, GOLDEN, LimitedBy};
 
 impl Decider<'_> {
@@ -24,8 +24,11 @@ impl Decider<'_> {
         if config.mode == QueueMode::Paused {
             return Err(Error::Conflict("the queue is paused: no items can be claimed".into()));
         }
-        let ranking =
-            self.live.ranking.as_ref().ok_or_else(|| Error::Conflict("the queue is not ranked yet".into()))?;
+        let ranking = self
+            .live
+            .ranking
+            .as_ref()
+            .ok_or_else(|| Error::Conflict("the queue is not ranked yet".into()))?;
         // The entry records the number of items after these limits, not the number asked for.
         let held = self.live.holds(reviewer);
         let room = [
@@ -88,7 +91,7 @@ impl Decider<'_> {
         }
         let of = |id: &String| {
             let n = self.facts.item(id)?.n;
-            let slot = self.live.work(n)?.lease_of(reviewer)?.slot;
+            let slot = self.live.reviews(n)?.lease_of(reviewer)?.slot;
             Some(LeasedItem { n, slot })
         };
         let mut held: Vec<LeasedItem> = items.iter().filter_map(of).collect();

@@ -8,9 +8,9 @@ mod verdicts;
 pub(crate) use facts::{RequestFacts, prefetch};
 
 use crate::Error;
-use crate::live_queue::LiveQueue;
 use crate::clock::TOLERANCE;
 use crate::event::{Body, DecidedItem};
+use crate::live_queue::LiveQueue;
 use crate::request::{Answer, Call, ConfigChange, Request};
 use crate::rows::VerdictNote;
 
@@ -110,12 +110,12 @@ impl Decider<'_> {
         if let Some(scale) = &config.reward
             && config.reward != self.live.config.reward
         {
-            let wrong = |(label, low, high): &(Option<String>, f64, f64)| {
-                scale.wrong(label.as_deref(), *low).or_else(|| scale.wrong(label.as_deref(), *high))
+            let mismatch = |(label, low, high): &(Option<String>, f64, f64)| {
+                scale.mismatch(label.as_deref(), *low).or_else(|| scale.mismatch(label.as_deref(), *high))
             };
-            if let Some(wrong) = self.facts.rewards().iter().find_map(wrong) {
+            if let Some(mismatch) = self.facts.rewards().iter().find_map(mismatch) {
                 return Err(Error::Conflict(format!(
-                    "a verdict of the queue does not fit the new scale: {wrong}"
+                    "a verdict of the queue does not fit the new scale: {mismatch}"
                 )));
             }
         }

@@ -1,13 +1,13 @@
 //! Decisions on verdicts: reviews, revisions, appeals, automatic verdicts and undo.
 
-use super::{Decision, Decider, check_name};
+use super::{Decider, Decision, check_name};
 use crate::Error;
-use crate::live_queue::reviews::{ItemReviews, decided, verdict_of};
 use crate::config::micros;
-use crate::event::{APPEAL, AUTOMATIC, AddedItem, Body, ReviewVerdict, GivenVerdict, VerdictSource};
+use crate::event::{APPEAL, AUTOMATIC, AddedItem, Body, GivenVerdict, ReviewVerdict, VerdictSource};
+use crate::live_queue::reviews::{ItemReviews, decided, verdict_of};
 use crate::request::{Answer, NewVerdict, Rejected};
-use crate::verdict_scale;
 use crate::rows::{VerdictNote, VerdictRow};
+use crate::verdict_scale;
 use std::collections::{HashMap, HashSet};
 
 /// The outcome for one verdict of a request.
@@ -21,7 +21,7 @@ fn id_taken(id: &str) -> String {
 }
 
 /// Whether an id has the form given to the ids of undone verdicts, which frees the original id.
-fn is_taken_back(id: &str) -> bool {
+fn is_undone_id(id: &str) -> bool {
     let number = id.strip_suffix(')').and_then(|id| id.rsplit_once(" (taken back by "));
     number.is_some_and(|(_, by)| !by.is_empty() && by.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -33,15 +33,19 @@ impl Decider<'_> {
         let (mut touched, mut here, mut notes) = (HashSet::new(), HashMap::new(), Vec::new());
         for verdict in verdicts {
             let found = self.facts.item(&verdict.item);
-            let fate = match (here.get(verdict.id.as_str()), found) {
+            let outcome = match (here.get(verdict.id.as_str()), found) {
                 (Some(&place), _) => self.same_id(verdict, &given[place]),
                 (None, Some(found)) if touched.contains(&found.n) => self.same_item(verdict),
-                _ => self.fate(verdict),
+                _ => self.outcome(verdict),
             };
-            match fate {
+            match outcome {
                 Ok(VerdictFate::Accepted(one)) => {
                     let i = given.len() as u64;
-                    notes.extend(verdict.note.iter().map(|text| VerdictNote { i, n: one.n, text: text.clone() }));
+                    notes.extend(verdict.note.iter().map(|text| VerdictNote {
+                        i,
+                        n: one.n,
+                        text: text.clone(),
+                    }));
                     touched.insert(one.n);
                     here.insert(verdict.id.as_str(), given.len());
                     given.push(*one);
@@ -64,13 +68,13 @@ impl Decider<'_> {
 
     /// The outcome of a verdict on an item that has another one in the same request.
     fn same_item(&self, verdict: &NewVerdict) -> Result<VerdictFate, String> {
-        self.fate_of_known(verdict).unwrap_or_else(|| {
+        self.outcome_of_known(verdict).unwrap_or_else(|| {
             Err("the request has another verdict on this item: send this one in a request of its own".into())
         })
     }
 
     /// The outcome of a verdict whose id is in the queue already; none for a new id.
-    fn fate_of_known(&self, verdict: &NewVerdict) -> Option<Result<VerdictFate, String>> {
+    fn outcome_of_known(&self, verdict: &NewVerdict) -> Option<Result<VerdictFate, String>> {
         let known = self.facts.verdict(&verdict.id)?;
         let same_item = self.facts.item(&verdict.item).is_some_and(|found| found.n == known.n);
         let same = same_item
@@ -81,14 +85,15 @@ impl Decider<'_> {
         Some(if same { Ok(VerdictFate::Repeated) } else { Err(id_taken(&verdict.id)) })
     }
 
-    fn fate(&self, verdict: &NewVerdict) -> Result<VerdictFate, String> {
+    fn outcome(&self, verdict: &NewVerdict) -> Result<VerdictFate, String> {
         check_name("the id", &verdict.id)?;
         if verdict.id.starts_with("erased//") {
             return Err("ids that begin with `erased//` are reserved for verdicts on erased items".into());
         }
-        if is_taken_back(&verdict.id) {
+        if is_undone_id(&verdict.id) {
             return Err(
-                "ids that end with `(taken back by`, a number and `)` are reserved for undone verdicts".into(),
+                "ids that end with `(taken back by`, a number and `)` are reserved for undone verdicts"
+                    .into(),
             );
         }
         check_name("the reviewer's name", &verdict.reviewer)?;
@@ -98,12 +103,12 @@ impl Decider<'_> {
         if let Some(note) = &verdict.note {
             check_name("the note", note)?;
         }
-        if let Some(fate) = self.fate_of_known(verdict) {
-            return fate;
+        if let Some(outcome) = self.outcome_of_known(verdict) {
+            return outcome;
         }
         let said = (!verdict.by_label).then_some(verdict.reward);
         let scale = self.live.config.reward.as_ref();
-        let reward = verdict_scale::worth(scale, verdict.label.as_deref(), said)?;
+        let reward = verdict_scale::reward_of(scale, verdict.label.as_deref(), said)?;
         if scale.is_none() && !self.live.has_seen(reward) {
             let (lowest, highest) = self.live.seen_rewards.unwrap_or(verdict_scale::UNSAID);
             return Err(format!(
@@ -119,7 +124,9 @@ impl Decider<'_> {
             (VerdictSource::Appeal, None) => self.appeal(verdict, n)?,
             (VerdictSource::Reviewer, None) => self.review(verdict, n)?,
             (VerdictSource::Reviewer, Some(earlier)) => self.revision(verdict, n, earlier)?,
-            (_, Some(_)) => return Err("only reviewers' verdicts can be revised; send an appeal instead".into()),
+            (_, Some(_)) => {
+                return Err("only reviewers' verdicts can be revised; send an appeal instead".into());
+            }
         };
         Ok(VerdictFate::Accepted(Box::new(given)))
     }
@@ -158,18 +165,23 @@ impl Decider<'_> {
         if !self.live.is_open(n) {
             return Err("the item is closed".into());
         }
-        Ok(GivenVerdict { slot: AUTOMATIC, decides: Some(verdict.reward), claim: None, ..self.on(verdict, n) })
+        Ok(GivenVerdict {
+            slot: AUTOMATIC,
+            decides: Some(verdict.reward),
+            claim: None,
+            ..self.on(verdict, n)
+        })
     }
 
     fn appeal(&self, verdict: &NewVerdict, n: u64) -> Result<GivenVerdict, String> {
         if self.live.is_open(n) {
             return Err("the item is still open, and only decided items can be appealed".into());
         }
-        let standing = self.facts.standing(n);
-        if standing.is_empty() {
+        let standing_verdicts = self.facts.standing_verdicts(n);
+        if standing_verdicts.is_empty() {
             return Err("the item has no verdict to appeal against".into());
         }
-        let supersedes = standing.iter().find(|row| row.slot == APPEAL).map(|row| row.which);
+        let supersedes = standing_verdicts.iter().find(|row| row.slot == APPEAL).map(|row| row.which);
         Ok(GivenVerdict {
             slot: APPEAL,
             decides: Some(verdict.reward),
@@ -184,40 +196,53 @@ impl Decider<'_> {
         let live = self.live;
         let own = |id: Option<&VerdictRow>| match id {
             Some(row) => {
-                format!("`{}` has already given the verdict `{}` on it: revise that one", verdict.reviewer, row.id)
+                format!(
+                    "`{}` has already given the verdict `{}` on it: revise that one",
+                    verdict.reviewer, row.id
+                )
             }
             None => format!("`{}` has already given a verdict on it: revise that one", verdict.reviewer),
         };
         if !live.is_open(n) {
-            let mine =
-                self.facts.standing(n).iter().find(|row| row.reviewer == verdict.reviewer && row.slot >= 0);
+            let mine = self
+                .facts
+                .standing_verdicts(n)
+                .iter()
+                .find(|row| row.reviewer == verdict.reviewer && row.slot >= 0);
             return Err(mine.map_or_else(|| "the item is closed".into(), |row| own(Some(row))));
         }
         let none = ItemReviews::default();
-        let work = live.work(n).unwrap_or(&none);
-        if work.verdicts.iter().any(|earlier| earlier.reviewer == verdict.reviewer) {
+        let reviews = live.reviews(n).unwrap_or(&none);
+        if reviews.verdicts.iter().any(|earlier| earlier.reviewer == verdict.reviewer) {
             return Err(own(None));
         }
         let quorum = live.config.quorum;
-        let lease = work.lease_of(&verdict.reviewer);
+        let lease = reviews.lease_of(&verdict.reviewer);
         let held = verdict.token.and_then(|token| self.facts.claimed(token, n, &verdict.reviewer));
         if let Some(token) = verdict.token
             && held.is_none()
             && lease.is_none_or(|lease| lease.claim != token)
         {
-            return Err(format!("token {token} does not belong to a claim of this item by `{}`", verdict.reviewer));
+            return Err(format!(
+                "token {token} does not belong to a claim of this item by `{}`",
+                verdict.reviewer
+            ));
         }
         let (slot, claim, (probability, explored)) = match lease {
             Some(lease) => (lease.slot, Some(lease.claim), (lease.probability, lease.explored)),
             // The lease has ended, or there never was one. Work that was done counts unless others
             // have the item.
-            None => match work.free_slot(quorum) {
+            None => match reviews.free_slot(quorum) {
                 Some(slot) => (slot, verdict.token, held.unwrap_or((1.0, false))),
                 None => return Err("another reviewer has the item".into()),
             },
         };
-        let mut after = work.clone();
-        after.verdicts.push(ReviewVerdict { reviewer: verdict.reviewer.clone(), slot, reward: verdict.reward });
+        let mut after = reviews.clone();
+        after.verdicts.push(ReviewVerdict {
+            reviewer: verdict.reviewer.clone(),
+            slot,
+            reward: verdict.reward,
+        });
         let decides = decided(&after, quorum);
         Ok(GivenVerdict { slot, claim, decides, probability, explored, ..self.on(verdict, n) })
     }
@@ -225,7 +250,7 @@ impl Decider<'_> {
     /// Whether a `close` request closed the item and no verdict has decided it since.
     fn is_undecided(&self, n: u64) -> bool {
         self.facts.was_closed_unseen(n)
-            && !self.facts.standing(n).iter().any(|row| row.slot < 0 || row.decides.is_some())
+            && !self.facts.standing_verdicts(n).iter().any(|row| row.slot < 0 || row.decides.is_some())
     }
 
     fn revision(&self, verdict: &NewVerdict, n: u64, earlier: &str) -> Result<GivenVerdict, String> {
@@ -239,9 +264,10 @@ impl Decider<'_> {
         let (open, undecided) = (self.live.is_open(n), self.is_undecided(n));
         let decides = if open || undecided {
             let mut after = if open {
-                self.live.work(n).cloned().unwrap_or_default()
+                self.live.reviews(n).cloned().unwrap_or_default()
             } else {
-                let verdicts: Vec<ReviewVerdict> = self.facts.standing(n).iter().map(VerdictRow::earlier).collect();
+                let verdicts: Vec<ReviewVerdict> =
+                    self.facts.standing_verdicts(n).iter().map(VerdictRow::earlier).collect();
                 ItemReviews { verdicts: verdicts.into(), ..ItemReviews::default() }
             };
             for other in after.verdicts.iter_mut().filter(|other| other.slot == old.slot) {
@@ -249,13 +275,13 @@ impl Decider<'_> {
             }
             decided(&after, self.live.config.quorum)
         } else {
-            let standing = self.facts.standing(n);
-            if standing.iter().any(|row| row.slot < 0) {
+            let standing_verdicts = self.facts.standing_verdicts(n);
+            if standing_verdicts.iter().any(|row| row.slot < 0) {
                 // The decision of an appeal or a rule stands.
                 None
             } else {
                 verdict_of(
-                    standing
+                    standing_verdicts
                         .iter()
                         .map(|row| if row.which == old.which { verdict.reward } else { row.reward }),
                 )
@@ -299,7 +325,7 @@ impl Decider<'_> {
                 "the item of `{id}` was decided together with other verdicts: revise `{id}` instead"
             ));
         }
-        if self.facts.standing(row.n).iter().any(|other| other.slot < 0) {
+        if self.facts.standing_verdicts(row.n).iter().any(|other| other.slot < 0) {
             return conflict(format!("the item of `{id}` was decided by an appeal, which stands"));
         }
         let arrived = item.arrived;
@@ -310,11 +336,11 @@ impl Decider<'_> {
             item.clone().into_added(&live.history, live.seq + 1)
         };
         let rest = if open {
-            let all = live.work(row.n).map(|work| work.verdicts.to_vec()).unwrap_or_default();
+            let all = live.reviews(row.n).map(|reviews| reviews.verdicts.to_vec()).unwrap_or_default();
             all.into_iter().filter(|other| other.slot != row.slot).collect()
         } else {
             self.facts
-                .standing(row.n)
+                .standing_verdicts(row.n)
                 .iter()
                 .filter(|other| other.which != row.which)
                 .map(VerdictRow::earlier)

@@ -44,7 +44,7 @@ pub(super) struct State {
     pub(super) config: Config,
     pub(super) history: EvaluatorHistory,
     pub(super) round: Vec<(u64, Vec<f64>)>,
-    pub(super) unripe: BTreeMap<u64, WaitingItem>,
+    pub(super) waiting_items: BTreeMap<u64, WaitingItem>,
     /// How often scores of observed, undecided items were replaced, by item.
     pub(super) replaced: BTreeMap<u64, u32>,
     pub(super) lessons: BTreeMap<u64, PendingLesson>,
@@ -73,9 +73,18 @@ impl Learner {
         }
         let state: State = postcard::from_bytes(bytes).map_err(damaged)?;
         let jury = Jury::from_bytes(&state.jury)?;
-        let ripe_at = state.unripe.iter().map(|(n, unripe)| (unripe.due, *n)).collect();
-        let taught_at = state.lessons.iter().map(|(n, l)| (l.due, l.seq, l.i, *n)).collect();
-        Ok(Learner { state, jury, known: LaterFacts::default(), ripe_at, taught_at, sighted: 0, stale: false })
+        let observe_at =
+            state.waiting_items.iter().map(|(n, waiting_items)| (waiting_items.due, *n)).collect();
+        let learn_at = state.lessons.iter().map(|(n, l)| (l.due, l.seq, l.i, *n)).collect();
+        Ok(Learner {
+            state,
+            jury,
+            known: LaterFacts::default(),
+            observe_at,
+            learn_at,
+            first_ranked_at: 0,
+            stale: false,
+        })
     }
 }
 

@@ -1,13 +1,13 @@
 //! How each kind of log entry changes the live queue.
 
 use super::LiveQueue;
+use super::reviews::{ItemReviews, Lease};
 use super::score_blocks::IN_SET;
 use super::undo_log::UndoStep;
-use super::reviews::{Lease, ItemReviews};
 use crate::Error;
 use crate::config::Config;
 use crate::error::corrupt;
-use crate::event::{AddedItem, Body, ReviewVerdict, LogEvent, GivenVerdict, RescoredItem, VerdictSource};
+use crate::event::{AddedItem, Body, GivenVerdict, LogEvent, RescoredItem, ReviewVerdict, VerdictSource};
 use std::sync::Arc;
 
 impl LiveQueue {
@@ -55,8 +55,8 @@ impl LiveQueue {
             }
             Body::Extend { until, leases, .. } => {
                 for held in leases {
-                    self.change(held.n, |work| {
-                        for lease in work.leases.iter_mut().filter(|lease| lease.slot == held.slot) {
+                    self.change(held.n, |reviews| {
+                        for lease in reviews.leases.iter_mut().filter(|lease| lease.slot == held.slot) {
                             lease.until = *until;
                         }
                     })?;
@@ -64,10 +64,10 @@ impl LiveQueue {
             }
             Body::Release { reviewer, leases, skip } => {
                 for held in leases {
-                    self.change(held.n, |work| {
-                        work.leases.retain(|lease| lease.slot != held.slot);
+                    self.change(held.n, |reviews| {
+                        reviews.leases.retain(|lease| lease.slot != held.slot);
                         if skip.is_some() {
-                            work.skipped.push(reviewer.clone());
+                            reviews.skipped.push(reviewer.clone());
                         }
                     })?;
                 }
@@ -133,7 +133,8 @@ impl LiveQueue {
         let evaluators_changed = old.evaluators != config.evaluators;
         let aged = old.ageing_per_day != config.ageing_per_day
             || (&old.muted, &old.weights) != (&config.muted, &config.weights);
-        let (blocks, history) = ((evaluators_changed || aged).then(|| self.blocks.clone()), self.history.len());
+        let (blocks, history) =
+            ((evaluators_changed || aged).then(|| self.blocks.clone()), self.history.len());
         if evaluators_changed {
             self.history.change(seq, &config.evaluators);
             self.blocks.change_evaluators(&self.history);
@@ -143,9 +144,9 @@ impl LiveQueue {
         if old.quorum != config.quorum {
             // A different quorum can open or close a review slot on items that have verdicts or
             // leases.
-            let busy: Vec<u64> = self.works.keys().copied().collect();
+            let busy: Vec<u64> = self.item_reviews.keys().copied().collect();
             for n in busy {
-                self.place(n);
+                self.update_position(n);
             }
         }
         Ok(())
@@ -160,7 +161,7 @@ impl LiveQueue {
         self.note(UndoStep::Inserted { n: item.n });
         self.fresh.insert(item.n);
         self.mark(item);
-        self.place(item.n);
+        self.update_position(item.n);
         Ok(())
     }
 
@@ -175,20 +176,20 @@ impl LiveQueue {
         self.blocks.set_scores(n, scores);
         // The sorted order still has the position of the old scores; the new one goes into the set.
         self.set_flags(n, self.blocks.flags(n) | IN_SET);
-        self.place(n);
+        self.update_position(n);
         Ok(())
     }
 
     fn lease(&mut self, n: u64, lease: Lease) -> Result<(), Error> {
-        let taken = |work: &ItemReviews| work.leases.iter().any(|other| other.slot == lease.slot);
-        if !self.is_open(n) || self.work(n).is_some_and(taken) {
+        let taken = |reviews: &ItemReviews| reviews.leases.iter().any(|other| other.slot == lease.slot);
+        if !self.is_open(n) || self.reviews(n).is_some_and(taken) {
             return Err(corrupt(format!("item {n}, review {} has two leases", lease.slot)));
         }
-        self.change(n, |work| {
+        self.change(n, |reviews| {
             // Nearly every item has one lease at most, and `push` alone would allocate room for
             // four.
-            work.leases.reserve_exact(1);
-            work.leases.push(lease);
+            reviews.leases.reserve_exact(1);
+            reviews.leases.push(lease);
         })
     }
 
@@ -207,12 +208,12 @@ impl LiveQueue {
             self.close(given.n);
             return Ok(());
         }
-        self.change(given.n, |work| {
-            work.leases.retain(|lease| lease.slot != given.slot);
+        self.change(given.n, |reviews| {
+            reviews.leases.retain(|lease| lease.slot != given.slot);
             let verdict =
                 ReviewVerdict { reviewer: given.reviewer.clone(), slot: given.slot, reward: given.reward };
-            work.verdicts.retain(|other| other.slot != given.slot);
-            work.verdicts.push(verdict);
+            reviews.verdicts.retain(|other| other.slot != given.slot);
+            reviews.verdicts.push(verdict);
         })?;
         if given.decides.is_some() {
             self.close(given.n);
@@ -228,7 +229,7 @@ impl LiveQueue {
         skipped: &[String],
     ) -> Result<(), Error> {
         if self.is_open(item.n) {
-            return self.change(item.n, |work| work.verdicts = rest.to_vec().into());
+            return self.change(item.n, |reviews| reviews.verdicts = rest.to_vec().into());
         }
         if item.scores.is_empty() {
             let scores = vec![f64::NAN; self.history.current().len()];
@@ -236,8 +237,8 @@ impl LiveQueue {
         } else {
             self.insert(item, arrived)?;
         }
-        self.change(item.n, |work| {
-            (work.verdicts, work.skipped) = (rest.to_vec().into(), skipped.to_vec().into());
+        self.change(item.n, |reviews| {
+            (reviews.verdicts, reviews.skipped) = (rest.to_vec().into(), skipped.to_vec().into());
         })
     }
 
@@ -246,8 +247,8 @@ impl LiveQueue {
             return;
         }
         self.remove_newcomer(n);
-        if let Some(work) = self.set_work(n, None) {
-            self.note(UndoStep::Reviews { n, before: Some(work) });
+        if let Some(reviews) = self.set_reviews(n, None) {
+            self.note(UndoStep::Reviews { n, before: Some(reviews) });
         }
         let random_check = self.random_checks.remove(&n);
         let due = self.due_of.remove(&n);

@@ -2,8 +2,8 @@
 //! value.
 
 use super::LiveQueue;
+use super::ranking::{ItemRanking, RankKey};
 use super::score_blocks::{FREE, OPEN};
-use super::ranking::{RankKey, ItemRanking};
 use crate::event::Tags;
 use jurybox::toolbox::{hash_number, hash_text};
 use serde::{Deserialize, Serialize};
@@ -61,16 +61,22 @@ impl ClaimSearch<'_> {
                 return false;
             }
         }
-        live.works.get(&n).is_none_or(|work| work.is_for(self.reviewer))
+        live.item_reviews.get(&n).is_none_or(|reviews| reviews.is_for(self.reviewer))
     }
 
     /// Adds an item to `chosen` if this reviewer can have it. Returns whether it was added.
-    fn take(&self, ranking: &ItemRanking, n: u64, random_check: Option<f64>, chosen: &mut Vec<ChosenItem>) -> bool {
+    fn take(
+        &self,
+        ranking: &ItemRanking,
+        n: u64,
+        random_check: Option<f64>,
+        chosen: &mut Vec<ChosenItem>,
+    ) -> bool {
         if !self.is_wanted(n) || chosen.iter().any(|other| other.n == n) {
             return false;
         }
         let live = self.live;
-        let slot = live.works.get(&n).map_or(Some(0), |work| work.free_slot(live.config.quorum));
+        let slot = live.item_reviews.get(&n).map_or(Some(0), |reviews| reviews.free_slot(live.config.quorum));
         let value = live.blocks.scores(n).map(|row| ranking.value(row, live.history.current()));
         let (Some(slot), Some(Ok(value))) = (slot, value) else { return false };
         let (probability, explored) = (random_check.unwrap_or(1.0), random_check.is_some());
@@ -96,9 +102,9 @@ const FEW: u32 = 512;
 const MOST_SETS: usize = 4096;
 
 impl LiveQueue {
-    /// The numbers of the free items that pass a filter, if there are at most [`FEW`] of them. None
+    /// The numbers of the free items that pass a filter, if there are at most [`SCAN_LIMIT`] of them. None
     /// if there are more, or if counting them would cost too much.
-    fn few(&self, filter: &Filter) -> Option<Vec<u64>> {
+    fn few_matches(&self, filter: &Filter) -> Option<Vec<u64>> {
         if filter.0.is_empty() || self.tag_sets.len() > MOST_SETS {
             return None;
         }
@@ -108,7 +114,7 @@ impl LiveQueue {
         if left > FEW {
             return None;
         }
-        let mut few = Vec::with_capacity(left as usize);
+        let mut few_matches = Vec::with_capacity(left as usize);
         for block in self.blocks.iter() {
             if left == 0 {
                 break;
@@ -117,11 +123,11 @@ impl LiveQueue {
             let rows = rows.filter(|(_, (flags, tags))| {
                 **flags & (OPEN | FREE) == OPEN | FREE && takes[**tags as usize]
             });
-            let before = few.len();
-            few.extend(rows.map(|(row, _)| block.number(row)));
-            left -= (few.len() - before) as u32;
+            let before = few_matches.len();
+            few_matches.extend(rows.map(|(row, _)| block.number(row)));
+            left -= (few_matches.len() - before) as u32;
         }
-        Some(few)
+        Some(few_matches)
     }
 
     /// Up to `limit` free items that pass the filter, best value first, after skipping the first
@@ -153,10 +159,12 @@ impl LiveQueue {
             }
             asking.take(ranking, n, None, &mut chosen);
         }
-        let few = self.few(filter);
+        let few_matches = self.few_matches(filter);
         let mut random_checks = random_checks.min(k - chosen.len());
-        let drawn: Box<dyn Iterator<Item = (u64, f64)>> = match &few {
-            Some(few) => Box::new(few.iter().filter_map(|n| Some((*n, *self.random_checks.get(n)?)))),
+        let drawn: Box<dyn Iterator<Item = (u64, f64)>> = match &few_matches {
+            Some(few_matches) => {
+                Box::new(few_matches.iter().filter_map(|n| Some((*n, *self.random_checks.get(n)?))))
+            }
             None => Box::new(self.random_checks.iter().map(|(n, probability)| (*n, *probability))),
         };
         for (n, probability) in drawn {
@@ -165,9 +173,10 @@ impl LiveQueue {
             }
             random_checks -= usize::from(asking.take(ranking, n, Some(probability), &mut chosen));
         }
-        let best: Box<dyn Iterator<Item = u64>> = match few {
-            Some(few) => {
-                let mut places: Vec<RankKey> = few.into_iter().filter_map(|n| self.rank_key(n)).collect();
+        let best: Box<dyn Iterator<Item = u64>> = match few_matches {
+            Some(few_matches) => {
+                let mut places: Vec<RankKey> =
+                    few_matches.into_iter().filter_map(|n| self.rank_key(n)).collect();
                 places.sort_unstable();
                 Box::new(places.into_iter().map(|place| place.n))
             }

@@ -4,14 +4,14 @@
 //! has committed it; a transaction that fails is rolled back from there.
 
 mod apply;
-pub(crate) mod score_blocks;
 mod claim;
-mod thin_vec;
-mod undo_log;
-mod tags;
-pub(crate) mod value_rule;
 pub(crate) mod ranking;
 pub(crate) mod reviews;
+pub(crate) mod score_blocks;
+mod tags;
+mod thin_vec;
+mod undo_log;
+pub(crate) mod value_rule;
 
 pub use claim::Filter;
 pub(crate) use claim::random_check_room;
@@ -19,17 +19,17 @@ pub(crate) use claim::random_check_room;
 use crate::Error;
 use crate::config::Config;
 use crate::error::corrupt;
-use crate::event::{AddedItem, Body, LogEvent, LeasedItem, Tags};
-use crate::verdict_scale::UNSAID;
 use crate::evaluator_history::EvaluatorHistory;
-use score_blocks::{ScoreBlocks, FREE, IN_SET, OPEN};
-use undo_log::UndoStep;
+use crate::event::{AddedItem, Body, LeasedItem, LogEvent, Tags};
+use crate::verdict_scale::UNSAID;
+use ranking::{Ageing, ItemRanking};
+use reviews::ItemReviews;
+use score_blocks::{FREE, IN_SET, OPEN, ScoreBlocks};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use undo_log::UndoStep;
 use value_rule::ValueRule;
-use ranking::{Ageing, ItemRanking};
-use reviews::ItemReviews;
 
 /// How many items a queue has in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
@@ -63,8 +63,8 @@ pub(crate) struct LiveQueue {
     /// Verdicts that stand.
     pub(crate) verdicts: u64,
     pub(crate) blocks: ScoreBlocks,
-    works: HashMap<u64, Box<ItemReviews>>,
-    /// How many of `works` have a lease.
+    item_reviews: HashMap<u64, Box<ItemReviews>>,
+    /// How many of `item_reviews` have a lease.
     leased: u64,
     /// How many items each reviewer holds.
     held: HashMap<Box<str>, u32>,
@@ -108,7 +108,7 @@ impl LiveQueue {
             config: Arc::new(config.clone()),
             next: 1,
             verdicts: 0,
-            works: HashMap::new(),
+            item_reviews: HashMap::new(),
             leased: 0,
             held: HashMap::new(),
             seen_rewards: None,
@@ -144,7 +144,7 @@ impl LiveQueue {
 
     /// Whether an item has a lease at that time.
     pub(crate) fn is_leased_at(&self, n: u64, now: i64) -> bool {
-        self.work(n).is_some_and(|work| work.leases.iter().any(|lease| lease.until > now))
+        self.reviews(n).is_some_and(|reviews| reviews.leases.iter().any(|lease| lease.until > now))
     }
 
     pub(crate) fn ageing(&self) -> Ageing {
@@ -159,8 +159,8 @@ impl LiveQueue {
         self.blocks.flags(n) & OPEN != 0
     }
 
-    pub(crate) fn work(&self, n: u64) -> Option<&ItemReviews> {
-        self.works.get(&n).map(Box::as_ref)
+    pub(crate) fn reviews(&self, n: u64) -> Option<&ItemReviews> {
+        self.item_reviews.get(&n).map(Box::as_ref)
     }
 
     pub(crate) fn tags(&self, n: u64) -> Option<&Arc<Tags>> {
@@ -178,14 +178,22 @@ impl LiveQueue {
                 items.push((n, bits, block.arrived[row], &self.tag_sets[block.tags[row] as usize]));
             }
         }
-        let mut works: BTreeMap<u64, ItemReviews> = BTreeMap::new();
-        for (n, work) in self.works.iter().filter(|(_, work)| !work.is_empty()) {
-            let mut work = (**work).clone();
-            work.leases.sort_by_key(|lease| lease.slot);
-            works.insert(*n, work);
+        let mut item_reviews: BTreeMap<u64, ItemReviews> = BTreeMap::new();
+        for (n, reviews) in self.item_reviews.iter().filter(|(_, reviews)| !reviews.is_empty()) {
+            let mut reviews = (**reviews).clone();
+            reviews.leases.sort_by_key(|lease| lease.slot);
+            item_reviews.insert(*n, reviews);
         }
         let head = (self.seq, self.at, self.clock_set, self.created, self.secret, self.next, self.verdicts);
-        let all = (head, &*self.config, self.history.current(), items, works, &self.random_checks, &self.dues);
+        let all = (
+            head,
+            &*self.config,
+            self.history.current(),
+            items,
+            item_reviews,
+            &self.random_checks,
+            &self.dues,
+        );
         serde_json::to_vec(&all).expect("a board is plain data")
     }
 
@@ -203,7 +211,10 @@ impl LiveQueue {
 
     /// The items that a reviewer holds, in no particular order.
     pub(crate) fn held_by<'a>(&'a self, reviewer: &'a str) -> impl Iterator<Item = LeasedItem> + 'a {
-        let held = self.works.iter().filter_map(move |(n, work)| Some((*n, work.lease_of(reviewer)?.slot)));
+        let held = self
+            .item_reviews
+            .iter()
+            .filter_map(move |(n, reviews)| Some((*n, reviews.lease_of(reviewer)?.slot)));
         held.map(|(n, slot)| LeasedItem { n, slot })
     }
 
@@ -221,9 +232,9 @@ impl LiveQueue {
     /// Open items that already have enough verdicts for this quorum, by number, with their decided
     /// rewards. There are some only when the quorum is lowered.
     pub(crate) fn enough(&self, quorum: u8) -> Vec<(u64, f64)> {
-        let busy = self.works.iter().filter(|(_, work)| !work.verdicts.is_empty());
+        let busy = self.item_reviews.iter().filter(|(_, reviews)| !reviews.verdicts.is_empty());
         let mut enough: Vec<(u64, f64)> =
-            busy.filter_map(|(n, work)| Some((*n, reviews::decided(work, quorum)?))).collect();
+            busy.filter_map(|(n, reviews)| Some((*n, reviews::decided(reviews, quorum)?))).collect();
         enough.sort_unstable_by_key(|(n, _)| *n);
         enough
     }
@@ -237,16 +248,16 @@ impl LiveQueue {
     }
 
     /// Sets an item's leases, verdicts and skips while a queue is loaded from its tables.
-    pub(crate) fn load_work(&mut self, n: u64, work: ItemReviews) {
-        let free = work.free_slot(self.config.quorum).is_some();
+    pub(crate) fn load_reviews(&mut self, n: u64, reviews: ItemReviews) {
+        let free = reviews.free_slot(self.config.quorum).is_some();
         self.blocks.set_flags(n, OPEN | if free { FREE } else { 0 });
-        self.set_work(n, Some(work));
+        self.set_reviews(n, Some(reviews));
     }
 
     /// Replaces an item's leases, verdicts and skips, keeps the indexes in step, and returns the
     /// old ones.
-    fn set_work(&mut self, n: u64, work: Option<ItemReviews>) -> Option<ItemReviews> {
-        let before = self.works.remove(&n);
+    fn set_reviews(&mut self, n: u64, reviews: Option<ItemReviews>) -> Option<ItemReviews> {
+        let before = self.item_reviews.remove(&n);
         if let Some(before) = &before {
             self.leased -= u64::from(!before.leases.is_empty());
             for lease in &before.leases {
@@ -259,18 +270,18 @@ impl LiveQueue {
                 }
             }
         }
-        if let Some(work) = work {
-            self.leased += u64::from(!work.leases.is_empty());
-            for lease in &work.leases {
+        if let Some(reviews) = reviews {
+            self.leased += u64::from(!reviews.leases.is_empty());
+            for lease in &reviews.leases {
                 self.expiries.insert((lease.until, n, lease.slot));
                 match self.held.get_mut(&**lease.reviewer) {
                     Some(held) => *held += 1,
                     None => drop(self.held.insert((**lease.reviewer).into(), 1)),
                 }
             }
-            self.works.insert(n, Box::new(work));
+            self.item_reviews.insert(n, Box::new(reviews));
         }
-        before.map(|work| *work)
+        before.map(|reviews| *reviews)
     }
 
     fn mark(&mut self, item: &AddedItem) {
@@ -288,11 +299,11 @@ impl LiveQueue {
         if !self.is_open(n) {
             return Err(corrupt(format!("item {n} is not open, and something happened to it")));
         }
-        let mut work = self.works.get(&n).map(|work| (**work).clone()).unwrap_or_default();
-        change(&mut work);
-        let before = self.set_work(n, Some(work).filter(|work| !work.is_empty()));
+        let mut reviews = self.item_reviews.get(&n).map(|reviews| (**reviews).clone()).unwrap_or_default();
+        change(&mut reviews);
+        let before = self.set_reviews(n, Some(reviews).filter(|reviews| !reviews.is_empty()));
         self.note(UndoStep::Reviews { n, before });
-        self.place(n);
+        self.update_position(n);
         Ok(())
     }
 
@@ -303,19 +314,20 @@ impl LiveQueue {
 
     fn expire(&mut self, at: i64) {
         while let Some(&(until, n, slot)) = self.expiries.first().filter(|(until, ..)| *until <= at) {
-            let gone = self.change(n, |work| work.leases.retain(|lease| lease.slot != slot));
+            let gone = self.change(n, |reviews| reviews.leases.retain(|lease| lease.slot != slot));
             debug_assert!(gone.is_ok(), "only open items have leases");
             self.expiries.remove(&(until, n, slot));
         }
     }
 
     /// Updates whether an item can be claimed, and its position among the newcomers.
-    fn place(&mut self, n: u64) {
+    fn update_position(&mut self, n: u64) {
         let flags = self.blocks.flags(n);
         if flags & OPEN == 0 {
             return;
         }
-        let free = self.works.get(&n).is_none_or(|work| work.free_slot(self.config.quorum).is_some());
+        let free =
+            self.item_reviews.get(&n).is_none_or(|reviews| reviews.free_slot(self.config.quorum).is_some());
         match (flags & FREE != 0, free) {
             (true, false) => {
                 self.remove_newcomer(n);
@@ -339,13 +351,13 @@ impl LiveQueue {
     fn rank_key(&self, n: u64) -> Option<ranking::RankKey> {
         let ranking = self.ranking.as_ref()?;
         let value = ranking.value(self.blocks.scores(n)?, self.history.current()).ok()?;
-        Some(ranking.place(n, value, self.blocks.arrived(n)?))
+        Some(ranking.key(n, value, self.blocks.arrived(n)?))
     }
 
     /// Adds an item to the ranking's set of newcomers.
     fn insert_newcomer(&mut self, n: u64) {
         let Some(place) = self.rank_key(n) else { return };
-        if self.ranking.as_mut().is_some_and(|ranking| ranking.set.insert(place)) {
+        if self.ranking.as_mut().is_some_and(|ranking| ranking.newcomers.insert(place)) {
             self.note(UndoStep::Entered { place });
         }
     }
@@ -356,7 +368,7 @@ impl LiveQueue {
             return;
         }
         let Some(place) = self.rank_key(n) else { return };
-        if self.ranking.as_mut().is_some_and(|ranking| ranking.set.remove(&place)) {
+        if self.ranking.as_mut().is_some_and(|ranking| ranking.newcomers.remove(&place)) {
             self.note(UndoStep::Lifted { place });
         }
     }
@@ -367,7 +379,14 @@ impl LiveQueue {
         self.generation += 1;
         let Some(old) = self.ranking.take() else { return Ok(None) };
         let (evaluators, ageing) = (self.history.current(), self.ageing());
-        let ranking = ItemRanking::of(old.model, old.fitted.clone(), &self.blocks, evaluators, ageing, self.value_rule())?;
+        let ranking = ItemRanking::of(
+            old.model,
+            old.fitted.clone(),
+            &self.blocks,
+            evaluators,
+            ageing,
+            self.value_rule(),
+        )?;
         self.ranking = Some(ranking);
         self.blocks.clear_flag(IN_SET);
         Ok(Some(old))
@@ -406,7 +425,7 @@ impl LiveQueue {
             }
         }
         if let Some(ranking) = &mut self.ranking {
-            ranking.set = places.into_iter().collect();
+            ranking.newcomers = places.into_iter().collect();
         }
         true
     }

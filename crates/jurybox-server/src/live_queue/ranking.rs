@@ -1,7 +1,7 @@
 //! The order in which items are handed out under one model: sorted once, with a cursor, and a small
 //! sorted set for items that came or came back since.
 
-use crate::live_queue::score_blocks::{ScoreBlock, ScoreBlocks, FREE, IN_SET, OPEN};
+use crate::live_queue::score_blocks::{FREE, IN_SET, OPEN, ScoreBlock, ScoreBlocks};
 use crate::live_queue::value_rule::ValueRule;
 use jurybox::{Evaluators, Fitted, Scratch};
 use std::cell::RefCell;
@@ -41,7 +41,7 @@ pub(crate) struct Ageing {
 impl Ageing {
     /// An item's position: its value less the ageing rate times its arrival. All items age at the
     /// same rate, so their order does not change as time passes.
-    pub(crate) fn place(self, n: u64, value: f64, arrived: i64) -> RankKey {
+    pub(crate) fn key(self, n: u64, value: f64, arrived: i64) -> RankKey {
         let days = (arrived - self.since) as f64 / 86_400e6;
         // Adding zero turns -0 into 0, so that equal values are ties.
         RankKey { key: value - self.per_day * days + 0.0, n }
@@ -84,7 +84,7 @@ pub(crate) struct ItemRanking {
     /// Item numbers, best first. Their keys are not kept: they can be computed from the scores.
     order: Vec<PackedNumber>,
     pub(crate) cursor: usize,
-    pub(crate) set: BTreeSet<RankKey>,
+    pub(crate) newcomers: BTreeSet<RankKey>,
     /// Reused to value single rows.
     buffers: Box<RefCell<(Scratch, Vec<f64>)>>,
 }
@@ -108,7 +108,7 @@ impl ItemRanking {
             let values = value_rule.values(&fitted, &block.scores, evaluators, &mut scratch, &mut table)?;
             let open = (0..block.flags.len()).filter(|&row| block.flags[row] & OPEN != 0);
             places.extend(open.map(|row| {
-                let place = ageing.place(block.number(row), known(values[row]), block.arrived[row]);
+                let place = ageing.key(block.number(row), sortable_value(values[row]), block.arrived[row]);
                 sortable(place.key, (rows + row) as u32)
             }));
             rows += block.flags.len();
@@ -120,19 +120,19 @@ impl ItemRanking {
             PackedNumber::of(all[at].number(row as usize - before[at]))
         });
         let order = order.collect();
-        let (set, buffers) = (BTreeSet::new(), Box::default());
-        Ok(ItemRanking { model, fitted, value_rule, ageing, order, cursor: 0, set, buffers })
+        let (newcomers, buffers) = (BTreeSet::new(), Box::default());
+        Ok(ItemRanking { model, fitted, value_rule, ageing, order, cursor: 0, newcomers, buffers })
     }
 
     /// The value of one row, whose columns are these evaluators.
     pub(crate) fn value(&self, row: &[f64], evaluators: &Evaluators) -> Result<f64, jurybox::Error> {
         let (scratch, table) = &mut *self.buffers.borrow_mut();
         let values = self.value_rule.values(&self.fitted, row, evaluators, scratch, table)?;
-        Ok(known(values[0]))
+        Ok(sortable_value(values[0]))
     }
 
-    pub(crate) fn place(&self, n: u64, value: f64, arrived: i64) -> RankKey {
-        self.ageing.place(n, value, arrived)
+    pub(crate) fn key(&self, n: u64, value: f64, arrived: i64) -> RankKey {
+        self.ageing.key(n, value, arrived)
     }
 
     /// Moves the cursor past items that are closed, not free, or moved to the set.
@@ -159,11 +159,11 @@ impl ItemRanking {
     ) -> impl Iterator<Item = u64> + 'a {
         let place = move |n: u64| {
             let value = self.value(blocks.scores(n).unwrap_or_default(), evaluators).unwrap_or(0.0);
-            self.place(n, value, blocks.arrived(n).unwrap_or_default())
+            self.key(n, value, blocks.arrived(n).unwrap_or_default())
         };
         let sorted = self.order[self.cursor..].iter().map(|number| number.get());
         let mut sorted = sorted.filter(move |n| in_order(blocks, *n) && wanted(*n));
-        let mut set = self.set.iter().filter(move |place| wanted(place.n)).peekable();
+        let mut set = self.newcomers.iter().filter(move |place| wanted(place.n)).peekable();
         let mut next = sorted.next();
         let mut next_place: Option<RankKey> = None;
         std::iter::from_fn(move || {
@@ -180,7 +180,7 @@ impl ItemRanking {
 }
 
 /// A value that can be sorted: NaN, where the model cannot value a row, becomes 0.
-fn known(value: f64) -> f64 {
+fn sortable_value(value: f64) -> f64 {
     if value.is_nan() { 0.0 } else { value }
 }
 

@@ -85,9 +85,9 @@ pub(crate) fn verdict_of(rewards: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// The item's reward, once it has as many verdicts as it needs.
-pub(crate) fn decided(work: &ItemReviews, quorum: u8) -> Option<f64> {
-    let enough = work.verdicts.len() >= work.needed(quorum);
-    if enough { verdict_of(work.verdicts.iter().map(|verdict| verdict.reward)) } else { None }
+pub(crate) fn decided(reviews: &ItemReviews, quorum: u8) -> Option<f64> {
+    let enough = reviews.verdicts.len() >= reviews.needed(quorum);
+    if enough { verdict_of(reviews.verdicts.iter().map(|verdict| verdict.reward)) } else { None }
 }
 
 #[cfg(test)]
@@ -97,13 +97,13 @@ mod tests {
     #[test]
     fn two_who_disagree_need_a_third() {
         let by = |reviewer: &str, slot, reward| ReviewVerdict { reviewer: reviewer.into(), slot, reward };
-        let mut work = ItemReviews { verdicts: vec![by("ann", 0, 1.0)].into(), ..ItemReviews::default() };
-        assert_eq!((work.needed(2), work.free_slot(2)), (2, Some(1)));
-        work.verdicts.push(by("bob", 1, 1.0));
-        assert_eq!((work.needed(2), work.free_slot(2)), (2, None));
-        work.verdicts[1].reward = 0.0;
-        assert_eq!((work.needed(2), work.free_slot(2)), (3, Some(2)));
-        assert!(work.is_for("cid") && !work.is_for("ann"));
+        let mut reviews = ItemReviews { verdicts: vec![by("ann", 0, 1.0)].into(), ..ItemReviews::default() };
+        assert_eq!((reviews.needed(2), reviews.free_slot(2)), (2, Some(1)));
+        reviews.verdicts.push(by("bob", 1, 1.0));
+        assert_eq!((reviews.needed(2), reviews.free_slot(2)), (2, None));
+        reviews.verdicts[1].reward = 0.0;
+        assert_eq!((reviews.needed(2), reviews.free_slot(2)), (3, Some(2)));
+        assert!(reviews.is_for("cid") && !reviews.is_for("ann"));
         assert_eq!(verdict_of([1.0, 0.0, 1.0].into_iter()), Some(1.0));
         assert_eq!(verdict_of([1.0, 0.0].into_iter()), Some(0.5));
     }

@@ -1,9 +1,9 @@
 //! The undo log: the changes of a transaction, so that they can be rolled back.
 
 use super::LiveQueue;
-use super::score_blocks::ScoreBlocks;
-use super::ranking::{RankKey, ItemRanking};
+use super::ranking::{ItemRanking, RankKey};
 use super::reviews::ItemReviews;
+use super::score_blocks::ScoreBlocks;
 use crate::config::Config;
 use std::sync::Arc;
 
@@ -73,15 +73,15 @@ impl LiveQueue {
             }
             UndoStep::Flags { n, before } => self.blocks.set_flags(n, before),
             UndoStep::Scores { n, before } => self.blocks.set_scores(n, &before),
-            UndoStep::Reviews { n, before } => drop(self.set_work(n, before)),
+            UndoStep::Reviews { n, before } => drop(self.set_reviews(n, before)),
             UndoStep::Entered { place } => {
                 if let Some(ranking) = &mut self.ranking {
-                    ranking.set.remove(&place);
+                    ranking.newcomers.remove(&place);
                 }
             }
             UndoStep::Lifted { place } => {
                 if let Some(ranking) = &mut self.ranking {
-                    ranking.set.insert(place);
+                    ranking.newcomers.insert(place);
                 }
             }
         }

@@ -123,8 +123,9 @@ fn tls(root: Option<&str>) -> Result<MakeRustlsConnect, Error> {
     match root {
         None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
         Some(path) => {
-            let refuse =
-                |error: &dyn std::fmt::Display| Error::Open(format!("{path}: not a root certificate: {error}"));
+            let refuse = |error: &dyn std::fmt::Display| {
+                Error::Open(format!("{path}: not a root certificate: {error}"))
+            };
             for certificate in CertificateDer::pem_file_iter(path).map_err(|error| refuse(&error))? {
                 let certificate = certificate.map_err(|error| refuse(&error))?;
                 roots.add(certificate).map_err(|error| refuse(&error))?;

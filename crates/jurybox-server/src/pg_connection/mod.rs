@@ -19,7 +19,7 @@ pub(crate) struct PgFailure {
     /// database refused the operation, and it has not happened.
     pub(crate) lost: bool,
     /// Whether the operation may succeed later, for example if the database is starting.
-    pub(crate) passing: bool,
+    pub(crate) transient: bool,
     /// Whether the database's disk is full.
     pub(crate) full: bool,
     /// The constraint of the tables that was violated.
@@ -28,7 +28,7 @@ pub(crate) struct PgFailure {
 
 impl PgFailure {
     pub(crate) fn lost(what: impl std::fmt::Display) -> Self {
-        PgFailure { what: what.to_string(), lost: true, passing: true, full: false, rule: None }
+        PgFailure { what: what.to_string(), lost: true, transient: true, full: false, rule: None }
     }
 
     pub(crate) fn to_error(&self) -> crate::Error {
@@ -50,7 +50,7 @@ impl From<tokio_postgres::Error> for PgFailure {
                 what: format!("{}{detail} [{code}]", said.message()),
                 lost: said.parsed_severity() != Some(Severity::Error),
                 // Missing permissions and databases do not appear by waiting.
-                passing: !(code.starts_with("28") || code == "3D000"),
+                transient: !(code.starts_with("28") || code == "3D000"),
                 full: code == "53100",
                 rule: code.starts_with("23").then(|| said.constraint().unwrap_or(code).to_owned()),
             };
@@ -63,8 +63,8 @@ impl From<tokio_postgres::Error> for PgFailure {
             cause = inner.source();
         }
         // The driver keeps the kinds of these two private, so that only its words tell them apart.
-        let passing = !what.contains("certificate") && !what.contains("authentication");
-        PgFailure { what, lost: true, passing, full: false, rule: None }
+        let transient = !what.contains("certificate") && !what.contains("authentication");
+        PgFailure { what, lost: true, transient, full: false, rule: None }
     }
 }
 
@@ -111,7 +111,10 @@ impl PgConnection {
 
     /// Starts a query without waiting for it. It proceeds whenever this connection waits for
     /// something.
-    pub(crate) fn start<T: Send + 'static, F>(&mut self, what: impl FnOnce(Arc<Client>) -> F) -> QueryInFlight<T>
+    pub(crate) fn start<T: Send + 'static, F>(
+        &mut self,
+        what: impl FnOnce(Arc<Client>) -> F,
+    ) -> QueryInFlight<T>
     where
         F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
     {
@@ -157,11 +160,14 @@ impl Drop for PgConnection {
 pub(crate) type QueryInFlight<T> = Option<tokio::task::JoinHandle<Result<T, tokio_postgres::Error>>>;
 
 /// A query that may not have been sent yet.
-type PendingQuery<'a, T> = std::pin::Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + 'a>>;
+type PendingQuery<'a, T> =
+    std::pin::Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + 'a>>;
 
 /// Starts all queries in order before waiting for any, to save round trips. Returns the first
 /// error, if there is one.
-pub(crate) async fn in_order<T>(mut futures: Vec<PendingQuery<'_, T>>) -> Result<Vec<T>, tokio_postgres::Error> {
+pub(crate) async fn in_order<T>(
+    mut futures: Vec<PendingQuery<'_, T>>,
+) -> Result<Vec<T>, tokio_postgres::Error> {
     let mut early: Vec<Option<Result<T, tokio_postgres::Error>>> = Vec::with_capacity(futures.len());
     std::future::poll_fn(|context| {
         // Polling a query once sends it.

@@ -44,7 +44,9 @@ impl QueueWriter {
     ) -> Result<T, Error> {
         let refuse = |since: Instant, why: &str| {
             let so_long = since.elapsed().as_secs();
-            Error::Database(format!("it has been unreachable for {so_long} seconds, and nothing was changed: {why}"))
+            Error::Database(format!(
+                "it has been unreachable for {so_long} seconds, and nothing was changed: {why}"
+            ))
         };
         if let Some((since, tried)) = self.away
             && since.elapsed() > patience
@@ -165,25 +167,21 @@ impl QueueWriter {
     }
 
     /// Folds the log again if a revision has made the learner stale, then ranks, on this thread.
-    pub(crate) fn freshen(&mut self) -> Result<(), Error> {
+    pub(crate) fn refold_if_stale(&mut self) -> Result<(), Error> {
         if self.replica.learner.is_stale() {
             let head = self.store.begin_reading(self.queue)?;
-            let learner = refold(
-                self.store.as_mut(),
-                self.queue,
-                head.seq.min(self.replica.live.seq),
-                &mut |_| Ok(()),
-            );
+            let learner =
+                refold(self.store.as_mut(), self.queue, head.seq.min(self.replica.live.seq), &mut |_| Ok(()));
             self.store.rollback();
             self.replica.learner = learner?;
-            self.keep_folded(self.replica.learner.weight());
+            self.checkpoint_long_fold(self.replica.learner.weight());
         }
         self.replica.rank()?;
         Ok(())
     }
 
     /// Takes over a learner folded in the background, after applying the entries since.
-    pub(crate) fn take_learner(&mut self, mut learner: crate::learner::Learner) -> Result<(), Error> {
+    pub(crate) fn install_learner(&mut self, mut learner: crate::learner::Learner) -> Result<(), Error> {
         self.store.begin_reading(self.queue)?;
         let folded = crate::load::fold(
             self.store.as_mut(),
@@ -195,7 +193,7 @@ impl QueueWriter {
         self.store.rollback();
         folded?;
         self.replica.learner = learner;
-        self.keep_folded(self.replica.learner.weight());
+        self.checkpoint_long_fold(self.replica.learner.weight());
         Ok(())
     }
 }

@@ -5,21 +5,21 @@
 //! outcome is unknown, the log is asked: each transaction stores a random number, its batch, with
 //! its entries.
 
-mod status;
-pub(crate) mod read_access;
-mod new_item_guess;
 mod connection;
+mod new_item_guess;
+pub(crate) mod read_access;
+mod status;
 
 use crate::Error;
 use crate::answers::{PendingAnswer, name_items, remember, repeated};
-use crate::live_queue::{LiveQueue, ItemCounts};
 use crate::clock::LogClock;
-use crate::decide::{Decision, Decider, RequestFacts, check_call, prefetch};
+use crate::decide::{Decider, Decision, RequestFacts, check_call, prefetch};
 use crate::event::{Body, LogEvent, VerdictSource};
+use crate::live_queue::{ItemCounts, LiveQueue};
 use crate::load::{checkpoint_of, load};
 use crate::replica::Replica;
 use crate::request::{Answer, Call, MOST_BYTES, Request};
-use crate::rows::{StoredAnswer, EntryWrite};
+use crate::rows::{EntryWrite, StoredAnswer};
 use crate::store::{Checkpoint, LogHead, Purpose, Store};
 use new_item_guess::NewItemGuess;
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ pub(crate) struct QueueWriter {
     /// The time of new entries.
     clock: LogClock,
     /// Whether erased data may still be in the database's journal.
-    unscrubbed: bool,
+    needs_scrub: bool,
     /// Entries that are committed but not learnt yet.
     unlearnt: Vec<LogEvent>,
     /// Checkpoints to store between transactions.
@@ -64,7 +64,7 @@ impl QueueWriter {
             queue,
             replica,
             clock: LogClock::default(),
-            unscrubbed: false,
+            needs_scrub: false,
             unlearnt: Vec::new(),
             due: Vec::new(),
             newcomers: NewItemGuess::default(),
@@ -73,13 +73,13 @@ impl QueueWriter {
             largest,
         };
         writer.replica.rank()?;
-        writer.keep_folded(folded);
+        writer.checkpoint_long_fold(folded);
         Ok(writer)
     }
 
     /// Stores a checkpoint after a fold of `rows` rows, if that was long, so that the next start
     /// need not repeat it.
-    pub(crate) fn keep_folded(&mut self, rows: u64) {
+    pub(crate) fn checkpoint_long_fold(&mut self, rows: u64) {
         if rows >= WORTH_KEEPING && !self.replica.learner.is_stale() {
             self.due.push(checkpoint_of(&self.replica.learner));
             self.save_checkpoints();
@@ -124,7 +124,7 @@ impl QueueWriter {
         // No later than needed: nobody asked for this entry, and the clock may be days ahead.
         let at = now.min(due.max(head.at + crate::config::micros(live.config.undo_seconds)));
         let event = LogEvent { seq: live.seq + 1, at, actor: "jurybox".into(), body: Body::Settle };
-        let (queue, batch) = (self.queue, name_of_batch());
+        let (queue, batch) = (self.queue, random_batch());
         let write =
             EntryWrite { event, keys: Vec::new(), payloads: Vec::new(), notes: Vec::new(), stands_from: at };
         let written = live
@@ -156,14 +156,14 @@ impl QueueWriter {
 
     /// Answers calls in order, in as few transactions as possible.
     pub(crate) fn answer(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
-        let answers = self.answer_at_once(calls);
+        let answers = self.answer_before_learning(calls);
         self.finish_batch();
         answers
     }
 
     /// [`answer`](Self::answer) without learning what was written: call
     /// [`finish_batch`](Self::finish_batch) once the answers are sent.
-    pub(crate) fn answer_at_once(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
+    pub(crate) fn answer_before_learning(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
         let mut answers = Vec::with_capacity(calls.len());
         let mut rest = calls;
         while !rest.is_empty() {
@@ -200,12 +200,12 @@ impl QueueWriter {
     /// Overwrites erased data in the database's journal. Tried again later if somebody reads there
     /// now.
     pub(crate) fn scrub(&mut self) {
-        self.unscrubbed = self.unscrubbed && !self.store.scrub().unwrap_or(false);
+        self.needs_scrub = self.needs_scrub && !self.store.scrub().unwrap_or(false);
     }
 
     /// Whether erased data may still be in the database's journal.
-    pub(crate) fn is_unscrubbed(&self) -> bool {
-        self.unscrubbed
+    pub(crate) fn needs_scrub(&self) -> bool {
+        self.needs_scrub
     }
 
     /// Answers calls in one transaction, or in a second one if items assumed to be new were not.
@@ -248,7 +248,7 @@ impl QueueWriter {
             self.store.rollback();
             return all(&error);
         }
-        let batch = name_of_batch();
+        let batch = random_batch();
         match self.decide(calls, all_new, head, batch) {
             Ok(BatchDecision { answers, events, keys }) if events.is_empty() => {
                 self.replica.live.rollback();
@@ -275,7 +275,12 @@ impl QueueWriter {
     /// Answers for a transaction that failed. If one call may be at fault, each gets a transaction
     /// of its own. Otherwise all get the error. If items were wrongly assumed to be new, the caller
     /// repeats all.
-    fn isolate_failure(&mut self, calls: &[Call], all_new: bool, error: &Error) -> Vec<Result<Answer, Error>> {
+    fn isolate_failure(
+        &mut self,
+        calls: &[Call],
+        all_new: bool,
+        error: &Error,
+    ) -> Vec<Result<Answer, Error>> {
         let nobodys = all_new && self.store.hit_existing_item();
         if nobodys || calls.len() == 1 || !matches!(error, Error::Contradiction(_) | Error::Corrupt(_)) {
             return calls.iter().map(|_| Err(error.clone())).collect();
@@ -293,7 +298,7 @@ impl QueueWriter {
         if matches!(event.body, Body::Erase { .. }) {
             // They may contain what was erased.
             self.due.clear();
-            self.unscrubbed = true;
+            self.needs_scrub = true;
         }
         match self.replica.learner.apply(event) {
             Ok(true) => self.due.push(checkpoint_of(&self.replica.learner)),
@@ -303,7 +308,13 @@ impl QueueWriter {
         }
     }
 
-    fn decide(&mut self, calls: &[Call], all_new: bool, head: LogHead, batch: i64) -> Result<BatchDecision, Error> {
+    fn decide(
+        &mut self,
+        calls: &[Call],
+        all_new: bool,
+        head: LogHead,
+        batch: i64,
+    ) -> Result<BatchDecision, Error> {
         let (store, queue, clock) = (self.store.as_mut(), self.queue, self.clock.reckoned());
         let begun = head.now.max(head.at);
         let mut at = begun;
@@ -482,7 +493,7 @@ fn count_that_fit(
 }
 
 /// A random number that identifies a transaction.
-fn name_of_batch() -> i64 {
+fn random_batch() -> i64 {
     RandomState::new().hash_one(Instant::now()).cast_signed()
 }
 
@@ -490,9 +501,9 @@ fn name_of_batch() -> i64 {
 fn needs_earlier_verdicts(request: &Request) -> bool {
     match request {
         Request::Undo { .. } | Request::Erase { .. } | Request::Configure(_) => true,
-        Request::Verdicts(verdicts) => {
-            verdicts.iter().any(|verdict| verdict.revises.is_some() || verdict.source == VerdictSource::Appeal)
-        }
+        Request::Verdicts(verdicts) => verdicts
+            .iter()
+            .any(|verdict| verdict.revises.is_some() || verdict.source == VerdictSource::Appeal),
         _ => false,
     }
 }

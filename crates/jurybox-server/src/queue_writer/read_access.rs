@@ -2,8 +2,8 @@
 
 use super::QueueWriter;
 use crate::Error;
-use crate::live_queue::LiveQueue;
 use crate::decide::{Decider, RequestFacts};
+use crate::live_queue::LiveQueue;
 use crate::request::{Call, Request};
 use crate::store::Store;
 
@@ -17,7 +17,7 @@ impl QueueWriter {
     }
 
     /// Fails as this request would fail now, without carrying it out.
-    pub(crate) fn would(&mut self, request: Request) -> Result<(), Error> {
+    pub(crate) fn check_request(&mut self, request: Request) -> Result<(), Error> {
         let (at, call) = (self.now(), Call::new("", request));
         let live = &self.replica.live;
         let facts = RequestFacts::of(std::iter::once(&call), false, live, self.store.as_mut(), self.queue)?;

@@ -6,7 +6,7 @@ use crate::decide::RequestFacts;
 use crate::reads::{page, tag_names};
 use crate::request::{Answer, ClaimedItem};
 use crate::store::tidy;
-use crate::{Error, ExportPage, EmbeddedStatus};
+use crate::{EmbeddedStatus, Error, ExportPage};
 
 impl QueueWriter {
     /// The queue's name.
@@ -38,7 +38,9 @@ impl QueueWriter {
         let live = &self.replica.live;
         let mut claims: Vec<ClaimedItem> = Vec::new();
         for held in live.held_by(reviewer) {
-            let Some(lease) = live.work(held.n).and_then(|work| work.lease_of(reviewer)) else { continue };
+            let Some(lease) = live.reviews(held.n).and_then(|reviews| reviews.lease_of(reviewer)) else {
+                continue;
+            };
             if lease.until > now {
                 let (token, until) = (lease.claim, lease.until);
                 let (probability, explored) = (lease.probability, lease.explored);
@@ -59,7 +61,8 @@ impl QueueWriter {
         let items: Vec<u64> = claims.iter().map(|claim| claim.n).collect();
         let fit = count_that_fit(self.store.as_mut(), self.queue, &RequestFacts::default(), &items, most)?;
         claims.truncate(fit);
-        let mut open = [PendingAnswer { at: 0, answer: Answer::Claims { model: 0, claims, limited_by: None } }];
+        let mut open =
+            [PendingAnswer { at: 0, answer: Answer::Claims { model: 0, claims, limited_by: None } }];
         name_items(self.store.as_mut(), self.queue, &mut open, &[])?;
         let [PendingAnswer { answer: Answer::Claims { claims, .. }, .. }] = open else {
             return Ok((Vec::new(), 0));

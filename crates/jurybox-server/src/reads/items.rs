@@ -202,7 +202,7 @@ impl QueueWriter {
         });
         let verdicts = verdicts.collect();
         let live = &self.replica.live;
-        let leases = live.work(n).map(|work| &work.leases[..]).unwrap_or_default();
+        let leases = live.reviews(n).map(|work| &work.leases[..]).unwrap_or_default();
         let leases = leases
             .iter()
             .filter(|lease| lease.until > now)

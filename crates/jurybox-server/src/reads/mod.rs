@@ -61,9 +61,9 @@ impl Queue {
         &self,
         read: impl Fn(&mut dyn Store, i64, LogHead) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let (queue, readers, _turn) = (self.number(), self.readers(), self.short_read_turn());
-        let _place = readers.place(ReadLength::Short)?;
-        let mut store = match readers.take() {
+        let (queue, read_pool, _turn) = (self.number(), self.read_pool(), self.short_read_turn());
+        let _place = read_pool.place(ReadLength::Short)?;
+        let mut store = match read_pool.take() {
             Some(store) => store,
             None => self.read(|writer| writer.another_store(Purpose::Read))??,
         };
@@ -79,7 +79,7 @@ impl Queue {
             told => told,
         };
         if !matches!(told, Err(Error::Database(_))) {
-            readers.give_back(store);
+            read_pool.give_back(store);
         }
         told
     }
@@ -87,7 +87,7 @@ impl Queue {
     /// A connection for reading large parts of the log on the caller's thread, and a permit that
     /// limits such reads.
     fn long_read(&self) -> Result<(ReadPermit<'_>, Box<dyn Store>), Error> {
-        let place = self.readers().place(ReadLength::Long)?;
+        let place = self.read_pool().place(ReadLength::Long)?;
         Ok((place, self.read(|writer| writer.another_store(Purpose::LongRead))??))
     }
 

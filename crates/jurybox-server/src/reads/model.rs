@@ -105,10 +105,10 @@ impl Queue {
     /// latter the log is folded again on a copy, while the queue continues.
     pub fn preview(&self, change: ConfigChange, k: usize) -> Result<(Vec<String>, Vec<String>), Error> {
         let (_, now) = self.ranked_items(Filter::default(), 0, k)?;
-        let _place = self.readers().place(ReadLength::Long)?;
+        let _place = self.read_pool().place(ReadLength::Long)?;
         let (changed, mut store, queue, until, blocks, seated, since) = self.read(move |writer| {
             // Changes that would be refused are refused here.
-            writer.would(crate::Request::Configure(change.clone()))?;
+            writer.check_request(crate::Request::Configure(change.clone()))?;
             let live = &writer.replica.live;
             let changed = change.onto((*live.config).clone());
             let (seated, since) = (live.history.current().clone(), live.created);

@@ -20,7 +20,7 @@ fn plain(kind: Kind) -> Life {
     let config = Config { random_check_rate: 0.0, ageing_per_day: 0.0, ..config() };
     let mut life = Life::new(kind, 1, &config);
     life.ask(Request::Items((0..20).map(|i| item(&format!("x{i}"), i)).collect())).unwrap();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     life
 }
 

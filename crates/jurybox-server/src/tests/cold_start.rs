@@ -69,7 +69,7 @@ fn a_handful_of_items_is_given_out_by_what_all_scores_say(kind: Kind) {
     // After a whole round the queue behaves as if it had never been small.
     life.ask(Request::Items((61..90).map(|i| all(i, f64::from(i))).collect())).unwrap();
     assert!(!life.writer.replica.learner.is_new());
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     assert_eq!(life.writer.replica.learner.jury().seen().items, 64);
     assert_eq!(names(life.ask(claim("cid", 1)).unwrap()).len(), 1);
     sound(&life);
@@ -113,7 +113,7 @@ fn is_learnt_from(kind: Kind, before: &[(&'static str, f64)]) {
     life.ask(Request::Verdicts(said.collect())).unwrap();
     life.pass(100);
     life.ask(Request::Items(vec![all(200, 0.0)])).unwrap();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     let found = names(life.ask(claim("bob", 20)).unwrap());
     assert!(found.iter().all(|name| bright(name[1..].parse().unwrap()) > 0.0), "{found:?}");
     assert_eq!(found.len(), 20);
@@ -196,7 +196,7 @@ fn an_item_that_a_revision_decides_first_is_learnt(kind: Kind) {
     let again = NewVerdict { revises: Some("a1".into()), ..verdict("a2", "x3", "ann", 0.0) };
     life.ask(Request::Verdicts(vec![again])).unwrap();
     assert!(life.writer.replica.learner.is_stale());
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     assert_eq!((used(&life), life.writer.replica.learner.epoch()), (1, 1));
     life.ask(claim("cid", 2)).unwrap();
     sound(&life);
@@ -244,7 +244,7 @@ fn an_item_closed_short_of_its_quorum_is_learnt_when_it_is_decided(kind: Kind) {
     assert_eq!(used(&mut life), (2, 0));
     say(&mut life, NewVerdict { revises: Some("b3b".into()), ..verdict("b3c", "x3", "bob", 0.0) });
     assert!(life.writer.replica.learner.is_stale());
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     assert_eq!(used(&mut life), (2, 1));
     life.ask(claim("cid", 2)).unwrap();
     sound(&life);
@@ -261,9 +261,11 @@ fn verdicts_are_learnt_when_they_stand_though_nothing_else_happens(kind: Kind) {
     life.pass(25);
     assert!(life.writer.lesson_is_due(Duration::ZERO));
     // Two nodes wake up, and one of them writes the entry.
-    let mut other =
-        QueueWriter::open(life.writer.another_store(crate::store::Purpose::Write).unwrap(), life.writer.queue())
-            .unwrap();
+    let mut other = QueueWriter::open(
+        life.writer.another_store(crate::store::Purpose::Write).unwrap(),
+        life.writer.queue(),
+    )
+    .unwrap();
     assert_eq!([life.writer.settle().unwrap(), other.settle().unwrap()], [true, false]);
     assert_eq!((used(&life), life.writer.replica.live.seq), (1, head + 1));
     assert_eq!(other.replica.learner.to_bytes(), life.writer.replica.learner.to_bytes());
@@ -277,7 +279,7 @@ fn what_was_folded_again_is_not_folded_again_on_opening(kind: Kind) {
         let items = (part * 6000..(part + 1) * 6000).map(|i| all(i, f64::from(i % 1000)));
         life.ask(Request::Items(items.collect())).unwrap();
     }
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     life.ask(claim("ann", 1)).unwrap();
     let item = names_held(&mut life);
     life.ask(Request::Verdicts(vec![verdict("v1", &item, "ann", 1.0)])).unwrap();
@@ -285,7 +287,7 @@ fn what_was_folded_again_is_not_folded_again_on_opening(kind: Kind) {
     let revised = NewVerdict { revises: Some("v1".into()), ..verdict("v2", &item, "ann", 0.0) };
     life.ask(Request::Verdicts(vec![revised])).unwrap();
     assert!(life.writer.replica.learner.is_stale());
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     let mut store = life.writer.another_store(crate::store::Purpose::Write).unwrap();
     let kept = |store: &mut dyn Store, queue| store.checkpoints(queue).unwrap().last().map(|last| last.seq);
     assert_eq!(kept(store.as_mut(), life.writer.queue()), Some(life.writer.replica.live.seq));
@@ -312,14 +314,14 @@ fn tags_that_no_open_item_has_are_forgotten_and_those_of_a_rare_tag_are_found(ki
         item
     };
     life.ask(Request::Items((0..3000).map(tagged).collect())).unwrap();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     assert_eq!(life.writer.replica.live.kinds_of_tags(), 3000);
     let latin = Filter([("language".to_string(), vec!["la".to_string()])].into());
     let rare = Request::Claim { reviewer: "ann".into(), k: Some(2), filter: latin.clone() };
     assert_eq!(names(life.ask(rare).unwrap()), ["x2007", "x1007"]);
     let english = Filter([("language".to_string(), vec!["en".to_string()])].into());
     life.ask(Request::Close { filter: english, before: None, reason: "enough".into() }).unwrap();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     assert_eq!(life.writer.replica.live.kinds_of_tags(), 3);
     let rest = Request::Claim { reviewer: "bob".into(), k: Some(9), filter: latin };
     assert_eq!(names(life.ask(rest).unwrap()), ["x7"]);

@@ -4,7 +4,9 @@
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::{Life, config, verdict};
 use crate::store::sqlite::FILE;
-use crate::{QueueVerification, Config, Filter, NewItem, NewVerdict, Request, VerifyFrom, prove, rebuild, verify};
+use crate::{
+    Config, Filter, NewItem, NewVerdict, QueueVerification, Request, VerifyFrom, prove, rebuild, verify,
+};
 use jurybox::toolbox::hash_number;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -78,7 +80,7 @@ fn filled(kind: Kind, payload_days: Option<u32>) -> Life {
         NewVerdict { revises: Some("v1".into()), note: Some("no".into()), ..verdict("v9", "x1", "ann", 0.0) };
     life.ask(Request::Verdicts(vec![again])).unwrap();
     life.pass(60);
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     life.ask(claim("dan")).unwrap();
     life
 }

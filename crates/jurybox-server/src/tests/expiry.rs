@@ -16,13 +16,14 @@ fn item(id: &str) -> NewItem {
 fn a_lease_that_ran_out_is_in_nobodys_hands_though_nothing_has_happened_since(kind: Kind) {
     let mut life = Life::new(kind, 1, &config());
     life.ask(Request::Items(vec![item("x"), item("y"), item("z")])).unwrap();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     life.ask(Request::Claim { reviewer: "ann".into(), k: Some(3), filter: Filter::default() }).unwrap();
     let counts = |life: &mut Life| {
         let counts = life.writer.counts();
         (counts.pending, counts.leased)
     };
-    let in_turn = |life: &mut Life| life.writer.as_of_now(|live, _| live.free_items_in_order(&Filter::default(), 0, 9));
+    let in_turn =
+        |life: &mut Life| life.writer.as_of_now(|live, _| live.free_items_in_order(&Filter::default(), 0, 9));
     let oldest = |life: &mut Life| life.writer.as_of_now(|live, _| live.workload(0, 0).oldest.is_some());
     let before = life.writer.replica.live.to_bytes();
     assert_eq!((counts(&mut life), in_turn(&mut life)), ((0, 3), vec![]));

@@ -1,7 +1,10 @@
 //! Tests of the export on both databases: every item with all its verdicts, page by page.
 
 use super::fixture::{Home, Kind, on_both};
-use crate::{Answer, Call, ConfigChange, Config, ExportedItem, Filter, NewItem, NewVerdict, Request, Service, VerdictSource};
+use crate::{
+    Answer, Call, Config, ConfigChange, ExportedItem, Filter, NewItem, NewVerdict, Request, Service,
+    VerdictSource,
+};
 use jurybox::Evaluators;
 use std::time::Duration;
 
@@ -69,7 +72,10 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     assert_eq!(ids, ["p0", "p1", "p2", "p4"]);
     let [ruled, half, waiting, decided] = &items[..] else { panic!() };
     // An automatic verdict is not a reward to learn from.
-    assert_eq!((ruled.reward, ruled.closed, ruled.verdicts[0].source), (None, true, VerdictSource::Automatic));
+    assert_eq!(
+        (ruled.reward, ruled.closed, ruled.verdicts[0].source),
+        (None, true, VerdictSource::Automatic)
+    );
     assert_eq!((&half.scores[..], half.reward, half.closed), (&[Some(0.1), Some(0.5)][..], None, false));
     assert_eq!((half.verdicts[0].pick, half.verdicts[0].decides), (None, false));
     assert_eq!((waiting.payload.as_deref(), waiting.tags.len()), (Some("{\"n\":2}"), 1));

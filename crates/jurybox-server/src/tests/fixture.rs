@@ -46,14 +46,16 @@ fn server() -> String {
 
 /// Runs a statement on PostgreSQL and returns the number of rows changed.
 pub(crate) fn tell(url: &str, words: &str) -> u64 {
-    let mut line = PgConnection::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
+    let mut line =
+        PgConnection::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
     line.wait(Duration::from_mins(1), async |client| client.execute(words, &[]).await)
         .unwrap_or_else(|failure| panic!("{words}: {}", failure.what))
 }
 
 /// The first cell of a PostgreSQL query's result.
 pub(crate) fn asked(url: &str, words: &str) -> String {
-    let mut line = PgConnection::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
+    let mut line =
+        PgConnection::connect(&Address::parse(url).unwrap(), "SET search_path = jurybox, public").unwrap();
     let row = line.wait(Duration::from_mins(1), async |client| client.query_one(words, &[]).await);
     row.unwrap_or_else(|failure| panic!("{words}: {}", failure.what)).get(0)
 }

@@ -2,7 +2,7 @@
 //! ignored.
 
 use super::fixture::{Home, Kind, on_both};
-use crate::{Call, ConfigChange, Config, Error, DeliveryOutcome, Request, Secret, PendingDelivery, Service};
+use crate::{Call, Config, ConfigChange, DeliveryOutcome, Error, PendingDelivery, Request, Secret, Service};
 use jurybox::Evaluators;
 use std::time::Duration;
 
@@ -38,7 +38,10 @@ fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
         let hook = service.webhooks(Some("q")).unwrap().remove(0);
         assert_eq!((hook.failures, hook.failing_since, hook.next_try), (1, Some(5), 9));
         assert!(service.note_webhook(&hook, 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap());
-        assert!(!service.note_webhook(&hook, 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap(), "never back");
+        assert!(
+            !service.note_webhook(&hook, 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap(),
+            "never back"
+        );
     }
     let service = service(&home);
     let hook = service.webhooks(None).unwrap().remove(0);
@@ -145,7 +148,7 @@ fn webhooks_of_a_copy_rest_before_it_is_a_desk() {
     // Left by a killed restore.
     std::fs::write(ready.join("jurybox.sqlite-wal"), "a part of another journal").unwrap();
     let mut bytes = std::fs::File::open(&copy).unwrap();
-    assert_eq!(crate::maintenance::put_back(&mut bytes, &ready, false).unwrap(), 1);
+    assert_eq!(crate::maintenance::restore_into(&mut bytes, &ready, false).unwrap(), 1);
     let file = rusqlite::Connection::open(ready.join("jurybox.sqlite")).unwrap();
     assert_eq!(file.query_row("SELECT SUM(off) FROM webhooks", [], |row| row.get::<_, i64>(0)), Ok(1));
     assert_eq!(crate::restore(&copy, &folder, false).unwrap(), 1);

@@ -1,7 +1,7 @@
 //! Tests of evaluators that change: their influence over time, and when drift alarms begin.
 
 use super::fixture::{Home, Kind, on_both};
-use crate::{Call, Config, EvaluatorSummary, NewItem, DriftIncident, Queue, Request, Service};
+use crate::{Call, Config, DriftIncident, EvaluatorSummary, NewItem, Queue, Request, Service};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use std::time::{Duration, Instant};

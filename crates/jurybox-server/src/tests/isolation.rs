@@ -1,12 +1,12 @@
 //! Tests that trouble with one queue does not affect others: deletion, damaged records, panics.
 
 use super::fixture::{Home, Kind, on_both};
-use crate::queue_writer::QueueWriter;
 use crate::pg_connection::Address;
+use crate::queue_writer::QueueWriter;
 use crate::store::postgres::Postgres;
 use crate::store::sqlite::Sqlite;
 use crate::store::{Fault, Store};
-use crate::{Answer, Call, Config, Error, NewItem, StoreLocation, Request, Service};
+use crate::{Answer, Call, Config, Error, NewItem, Request, Service, StoreLocation};
 use jurybox::Evaluators;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -93,13 +93,13 @@ fn a_queue_that_cannot_be_read_is_named_and_the_others_are_served(kind: Kind) {
     assert!(error.to_string().contains("item 1 has 3 scores"), "{error}");
     let good = service.queue("good").unwrap();
     good.ask(Call::new("intake", Request::Items(vec![item("y", &["a"])]))).unwrap();
-    let troubles = service.troubles();
-    assert!(troubles.len() == 1 && troubles[0].0 == "bad", "{troubles:?}");
+    let failing_queues = service.failing_queues();
+    assert!(failing_queues.len() == 1 && failing_queues[0].0 == "bad", "{failing_queues:?}");
     for checked in crate::verify(&home.place).unwrap() {
         assert_eq!(checked.is_ok(), checked.queue == "good", "{checked:#?}");
     }
     service.delete("bad").unwrap();
-    assert!(service.troubles().is_empty());
+    assert!(service.failing_queues().is_empty());
 }
 
 fn a_clerk_that_stops_takes_no_other_along(kind: Kind) {
@@ -107,14 +107,14 @@ fn a_clerk_that_stops_takes_no_other_along(kind: Kind) {
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
     let queue = service.create("q", &of(&["a"])).unwrap();
     let other = service.create("other", &of(&["a"])).unwrap();
-    assert!(service.troubles().is_empty());
+    assert!(service.failing_queues().is_empty());
     queue.run_on_writer(Box::new(|_| panic!("out of its depth"))).unwrap();
     while !matches!(queue.status(), Err(Error::Stopped(_))) {
         std::thread::yield_now();
     }
     let error = service.queue("q").err().expect("it is left alone for a while");
     assert!(error.to_string().contains("out of its depth"), "{error}");
-    assert_eq!(service.troubles().iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["q"]);
+    assert_eq!(service.failing_queues().iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["q"]);
     other.ask(Call::new("intake", Request::Items(vec![item("x", &["a"])]))).unwrap();
     service.create("third", &of(&["a"])).unwrap();
     service.delete("q").unwrap();
@@ -161,11 +161,11 @@ fn a_full_disk_is_a_trouble_until_there_is_room(kind: Kind) {
             (Box::new(store), fault)
         }
     };
-    let service = Service::over(store, Duration::ZERO).unwrap();
+    let service = Service::with_store(store, Duration::ZERO).unwrap();
     let queue = service.create("q", &of(&["a"])).unwrap();
     let add = |id: &str| queue.ask(Call::new("intake", Request::Items(vec![item(id, &["a"])])));
     add("x").unwrap();
-    let full = || service.troubles().iter().any(|(_, error)| error.code() == "disk_full");
+    let full = || service.failing_queues().iter().any(|(_, error)| error.code() == "disk_full");
     assert!(!full());
     *fault.lock().unwrap() = Some(Fault::DiskFull);
     let error = add("y").unwrap_err();

@@ -2,7 +2,7 @@
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
-use crate::request::{Answer, ConfigChange, ClaimedItem, LimitedBy, MOST_BYTES, NewItem, Request};
+use crate::request::{Answer, ClaimedItem, ConfigChange, LimitedBy, MOST_BYTES, NewItem, Request};
 use crate::{Config, Filter, VerdictScale, verify};
 
 on_both!(

@@ -2,7 +2,7 @@
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::verdict;
-use crate::{Answer, Call, ConfigChange, Config, Filter, ActivityEntry, NewItem, Request, Service};
+use crate::{ActivityEntry, Answer, Call, Config, ConfigChange, Filter, NewItem, Request, Service};
 use jurybox::Evaluators;
 use std::time::Duration;
 

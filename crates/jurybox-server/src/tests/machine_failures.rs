@@ -2,11 +2,12 @@
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config};
+use crate::monitor::ExpiryCleanup;
 use crate::store::schema;
 use crate::store::sqlite::{FILE, Sqlite};
-use crate::monitor::ExpiryCleanup;
 use crate::{
-    Answer, Call, Config, EmbeddedQueue, Error, Filter, NewItem, NewVerdict, Request, Service, VerdictSource, verify,
+    Answer, Call, Config, EmbeddedQueue, Error, Filter, NewItem, NewVerdict, Request, Service, VerdictSource,
+    verify,
 };
 use rusqlite::Connection;
 use std::path::Path;
@@ -96,7 +97,7 @@ fn a_clock_that_was_a_day_ahead_and_is_set_right_stops_nobody(kind: Kind) {
     assert!(matches!(life.ask(undo.clone()), Err(Error::Conflict(_))));
     assert_eq!(life.ask(Request::Clock).unwrap(), Answer::Changed { changed: 0 }, "once is enough");
     assert_eq!(claimed(life.ask(claim("fay", 6))).len(), 5);
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     assert_eq!(claimed(life.ask(claim("gus", 1))).len(), 0);
     assert_sound(&life);
     // Another store reads the same.
@@ -231,7 +232,7 @@ fn lives_in_which_the_clock_is_set_back_are_proved(kind: Kind) {
             assert_eq!(life.ask(Request::Clock).unwrap(), Answer::Changed { changed: 1 });
         }
         life.live(40);
-        life.writer.freshen().unwrap();
+        life.writer.refold_if_stale().unwrap();
         let (queue, seq) = (life.writer.queue(), life.writer.replica.live.seq);
         let folded = crate::load::refold(life.writer.store(), queue, seq, &mut |_| Ok(())).unwrap();
         assert_eq!(folded.to_bytes(), life.writer.replica.learner.to_bytes());
@@ -244,7 +245,7 @@ fn no_queue_is_made_in_the_future_by_a_clock_that_has_jumped() {
     let folder = tempfile::tempdir().unwrap();
     let store = Sqlite::open(folder.path(), Duration::ZERO).unwrap();
     let ahead = store.ahead();
-    let service = Service::over(Box::new(store), Duration::ZERO).unwrap();
+    let service = Service::with_store(Box::new(store), Duration::ZERO).unwrap();
     service.create("q", &config()).unwrap();
     ahead.fetch_add(3 * DAY, Ordering::Relaxed);
     service.create("other", &config()).unwrap();
@@ -297,7 +298,9 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
     assert!(verify(folder.path()).unwrap()[0].is_ok());
     let waiting = {
         let folder = folder.path().to_path_buf();
-        std::thread::spawn(move || EmbeddedQueue::open(&folder, None, Duration::from_mins(1)).unwrap().status())
+        std::thread::spawn(move || {
+            EmbeddedQueue::open(&folder, None, Duration::from_mins(1)).unwrap().status()
+        })
     };
     drop((queue, service));
     assert_eq!(waiting.join().unwrap().unwrap().counts.items, 2);
@@ -395,7 +398,7 @@ fn killed_in_the_middle_of_any_migration_a_folder_is_what_it_was_and_is_brought_
 /// the pick.
 fn a_verdict_on_what_was_just_given_back_keeps_the_probability_of_its_pick(kind: Kind) {
     let mut life = plain(kind, Config { random_check_rate: 1.0, random_check_share: 1.0, ..config() });
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     // Drawn with a rate that changes afterwards.
     let config = crate::ConfigChange { random_check_rate: Some(0.5), ..crate::ConfigChange::default() };
     life.ask(Request::Configure(config)).unwrap();

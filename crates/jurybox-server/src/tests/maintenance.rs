@@ -72,7 +72,9 @@ fn set_version(home: &Home, version: i64) {
         StoreLocation::Folder(_) => {
             home.change(&format!("PRAGMA user_version = {version}"));
         }
-        StoreLocation::Database(_) => assert_eq!(home.change(&format!("UPDATE version SET version = {version}")), 1),
+        StoreLocation::Database(_) => {
+            assert_eq!(home.change(&format!("UPDATE version SET version = {version}")), 1)
+        }
     }
 }
 
@@ -140,10 +142,7 @@ fn seals_are_owed_from_where_an_earlier_program_has_stopped(kind: Kind) {
     let head = verify(&bare.place).unwrap().remove(0).entries;
     drop(bare.place.open(Duration::ZERO).unwrap());
     let checked = verify(&bare.place).unwrap().remove(0);
-    assert!(
-        checked.is_ok() && (checked.sealed_from, checked.unsealed) == (head + 1, head),
-        "{checked:#?}"
-    );
+    assert!(checked.is_ok() && (checked.sealed_from, checked.unsealed) == (head + 1, head), "{checked:#?}");
     // Seals are owed from the next entry on at the latest.
     bare.change("UPDATE queues SET sealed = head + 2");
     let told = verify(&bare.place).unwrap().remove(0);
@@ -182,9 +181,10 @@ fn a_folder_that_cannot_be_looked_into_is_not_said_to_be_empty() {
     let aside = tempfile::tempdir().unwrap();
     let circle = aside.path().join("circle");
     std::os::unix::fs::symlink("circle", &circle).unwrap();
-    for told in
-        [EmbeddedQueue::open(&circle, None, Duration::ZERO).map(drop), backup(&circle, &aside.path().join("copy"))]
-    {
+    for told in [
+        EmbeddedQueue::open(&circle, None, Duration::ZERO).map(drop),
+        backup(&circle, &aside.path().join("copy")),
+    ] {
         let told = told.unwrap_err().to_string();
         assert!(told.contains("cannot be seen"), "{told}");
     }
@@ -374,8 +374,11 @@ fn a_queue_that_was_deleted_is_cleared_away_step_by_step(kind: Kind) {
     let now = store.now().unwrap();
     let queue = crate::create::create(store.as_mut(), "q", &config(), "test", now).unwrap();
     crate::create::create(store.as_mut(), "other", &config(), "test", now).unwrap();
-    let mut writer =
-        crate::queue_writer::QueueWriter::open(store.another(crate::store::Purpose::Write).unwrap(), queue.id).unwrap();
+    let mut writer = crate::queue_writer::QueueWriter::open(
+        store.another(crate::store::Purpose::Write).unwrap(),
+        queue.id,
+    )
+    .unwrap();
     for batch in 0..3 {
         let item = |i| crate::NewItem {
             id: format!("x{batch} {i}"),

@@ -4,7 +4,7 @@
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
 use crate::config::QueueMode;
-use crate::{Answer, Call, ConfigChange, Config, NewItem, Request};
+use crate::{Answer, Call, Config, ConfigChange, NewItem, Request};
 
 on_both!(
     what_is_taken_for_new_and_is_not_gets_its_scores_all_the_same,
@@ -82,7 +82,8 @@ fn what_is_taken_for_new_and_is_not_gets_its_scores_all_the_same(kind: Kind) {
 
 fn a_queue_that_takes_no_new_items_still_updates_those_it_has(kind: Kind) {
     let (mut life, next) = growing(kind);
-    life.ask(Request::Configure(ConfigChange { mode: Some(QueueMode::Draining), ..ConfigChange::default() })).unwrap();
+    life.ask(Request::Configure(ConfigChange { mode: Some(QueueMode::Draining), ..ConfigChange::default() }))
+        .unwrap();
     assert_eq!(taken(&mut life, items(next - MANY / 2, 2.0)), (0, MANY / 2, 0, MANY / 2));
     assert_sound(&life);
 }

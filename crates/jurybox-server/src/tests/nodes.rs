@@ -3,8 +3,8 @@
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
-use crate::queue_writer::QueueWriter;
 use crate::load::refold;
+use crate::queue_writer::QueueWriter;
 use crate::store::Fault;
 use crate::{Answer, Call, Config, Error, Filter, NewItem, NewVerdict, Request};
 
@@ -17,7 +17,8 @@ on_both!(
 );
 
 fn node(life: &Life) -> QueueWriter {
-    QueueWriter::open(life.writer.another_store(crate::store::Purpose::Write).unwrap(), life.writer.queue()).unwrap()
+    QueueWriter::open(life.writer.another_store(crate::store::Purpose::Write).unwrap(), life.writer.queue())
+        .unwrap()
 }
 
 fn item(id: &str, a: f64) -> NewItem {
@@ -34,8 +35,12 @@ fn names(answer: Result<Answer, Error>) -> Vec<String> {
 }
 
 fn plain(kind: Kind) -> Life {
-    let config =
-        Config { random_check_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() };
+    let config = Config {
+        random_check_rate: 0.0,
+        ageing_per_day: 0.0,
+        policy: "average".parse().unwrap(),
+        ..config()
+    };
     let mut life = Life::new(kind, 1, &config);
     life.ask(Request::Items((0..6).map(|i| item(&format!("x{i}"), f64::from(i))).collect())).unwrap();
     life
@@ -102,9 +107,9 @@ fn a_revision_that_comes_while_the_log_is_folded_again_is_not_missed(kind: Kind)
     let folded = refold(aside.as_mut(), queue, until, &mut |_| Ok(())).unwrap();
     aside.rollback();
     life.ask(revise("w2", "v2", "x4")).unwrap();
-    life.writer.take_learner(folded).unwrap();
+    life.writer.install_learner(folded).unwrap();
     assert!(life.writer.replica.learner.is_stale(), "the second revision is not in it");
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     assert_eq!(life.writer.replica.learner.epoch(), 2);
     assert!(!life.writer.replica.learner.is_stale());
 }
@@ -144,10 +149,10 @@ fn whatever_three_nodes_do_by_turns_they_end_up_the_same_and_every_claim_is_exac
         life.writer.trust_clock();
     }
     life.writer.look().unwrap();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     for node in &mut nodes {
         node.look().unwrap();
-        node.freshen().unwrap();
+        node.refold_if_stale().unwrap();
         assert!(node.replica.live.to_bytes() == life.writer.replica.live.to_bytes());
         assert!(node.replica.learner.to_bytes() == life.writer.replica.learner.to_bytes());
         assert_eq!(node.mismatches, 0);

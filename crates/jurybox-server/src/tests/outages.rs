@@ -2,14 +2,14 @@
 //! really cut.
 
 use super::fixture::{Home, Kind, asked, tell};
-use super::random_life::config;
 use super::proxy::{Commit, Proxy};
-use crate::queue_writer::QueueWriter;
+use super::random_life::config;
 use crate::pg_connection::Address;
+use crate::queue_writer::QueueWriter;
 use crate::rows::StoredAnswer;
 use crate::store::Store;
 use crate::store::postgres::Postgres;
-use crate::{Answer, Call, Config, Error, Filter, NewItem, StoreLocation, Request, Service};
+use crate::{Answer, Call, Config, Error, Filter, NewItem, Request, Service, StoreLocation};
 use std::time::{Duration, Instant};
 
 const NEEDS: &str = "run this by scripts/postgres run";
@@ -256,7 +256,7 @@ fn on_postgres_many_queues_on_two_nodes_share_a_few_connections() {
         asked(home.url(), "SELECT COUNT(*)::text FROM pg_stat_activity WHERE datname = current_database()");
     // Three for each node, and this one.
     assert!(many.parse::<u32>().unwrap() <= 7, "{many} connections");
-    assert!(nodes.iter().all(|node| node.troubles().is_empty()));
+    assert!(nodes.iter().all(|node| node.failing_queues().is_empty()));
     sound(&home);
 }
 

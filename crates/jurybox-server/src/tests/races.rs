@@ -16,12 +16,18 @@ on_both!(
 const ROUNDS: u32 = 12;
 
 fn alone(kind: Kind) -> (Life, QueueWriter) {
-    let config =
-        Config { random_check_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() };
+    let config = Config {
+        random_check_rate: 0.0,
+        ageing_per_day: 0.0,
+        policy: "average".parse().unwrap(),
+        ..config()
+    };
     let life = Life::new(kind, 1, &config);
-    let other =
-        QueueWriter::open(life.writer.another_store(crate::store::Purpose::Write).unwrap(), life.writer.queue())
-            .unwrap();
+    let other = QueueWriter::open(
+        life.writer.another_store(crate::store::Purpose::Write).unwrap(),
+        life.writer.queue(),
+    )
+    .unwrap();
     (life, other)
 }
 
@@ -60,7 +66,10 @@ fn names(answer: &Result<Answer, Error>) -> Vec<String> {
 }
 
 /// Both nodes answer a call at the same moment.
-fn both(one: (&mut QueueWriter, Call), two: (&mut QueueWriter, Call)) -> (Result<Answer, Error>, Result<Answer, Error>) {
+fn both(
+    one: (&mut QueueWriter, Call),
+    two: (&mut QueueWriter, Call),
+) -> (Result<Answer, Error>, Result<Answer, Error>) {
     let barrier = Barrier::new(2);
     std::thread::scope(|scope| {
         let first = scope.spawn(|| {
@@ -78,8 +87,8 @@ fn agree(mut life: Life, mut other: QueueWriter) {
     life.writer.look().unwrap();
     other.look().unwrap();
     assert!(life.writer.replica.live.to_bytes() == other.replica.live.to_bytes());
-    life.writer.freshen().unwrap();
-    other.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
+    other.refold_if_stale().unwrap();
     assert!(life.writer.replica.learner.to_bytes() == other.replica.learner.to_bytes());
     for checked in crate::verify(&life.home.place).unwrap() {
         assert!(checked.is_ok(), "{checked:#?}");
@@ -161,7 +170,7 @@ fn a_revision_and_a_refold_at_the_same_moment_end_up_the_same(kind: Kind) {
                 other.answer(&[revise(1)]).remove(0).unwrap();
             });
             barrier.wait();
-            life.writer.freshen().unwrap();
+            life.writer.refold_if_stale().unwrap();
         });
     }
     agree(life, other);

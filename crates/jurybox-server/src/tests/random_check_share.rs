@@ -2,7 +2,7 @@
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config};
-use crate::{Answer, QueueVerification, Config, Filter, NewItem, Request, verify};
+use crate::{Answer, Config, Filter, NewItem, QueueVerification, Request, verify};
 
 on_both!(audits_are_their_share_of_what_is_claimed_however_few_at_a_time);
 
@@ -14,7 +14,7 @@ fn plain(kind: Kind, random_check_share: f64) -> Life {
         NewItem { id: format!("x{i}"), scores, ..NewItem::default() }
     });
     life.ask(Request::Items(items.collect())).unwrap();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     life
 }
 
@@ -42,7 +42,10 @@ fn audits_are_their_share_of_what_is_claimed_however_few_at_a_time(kind: Kind) {
         let room = f64::from(k) * share;
         let (mean, chance) = (f64::from(times) * room, room.fract());
         let off = (f64::from(times) * chance * (1.0 - chance)).sqrt() * 4.0;
-        assert!((random_checks as f64 - mean).abs() <= off, "k = {k}, {share}: {random_checks}, and it should be {mean}");
+        assert!(
+            (random_checks as f64 - mean).abs() <= off,
+            "k = {k}, {share}: {random_checks}, and it should be {mean}"
+        );
         assert!(checked(&life).is_ok(), "{:#?}", checked(&life));
     }
     // Without a fractional part there is no draw.
@@ -59,7 +62,8 @@ fn a_claim_is_held_to_the_rule_that_its_entry_names() {
     let mut life = plain(Kind::Sqlite, 0.25);
     let begun = life.writer.replica.live.seq;
     let random_checks = claim(&mut life, 3, 20);
-    let seq_of = |many: usize| begun + 1 + random_checks.iter().position(|found| *found == many).unwrap() as u64;
+    let seq_of =
+        |many: usize| begun + 1 + random_checks.iter().position(|found| *found == many).unwrap() as u64;
     let (with, without) = (seq_of(1), seq_of(0));
     // Without seals, as in earlier programs.
     life.home.change("UPDATE log SET body = json_remove(body, '$.seal', '$.rows')");

@@ -3,8 +3,8 @@
 
 use super::fixture::{Home, Kind};
 use crate::StoreLocation;
-use crate::queue_writer::QueueWriter;
 use crate::pg_connection::Address;
+use crate::queue_writer::QueueWriter;
 use crate::request::{Answer, Call, ConfigChange, NewItem, NewVerdict, Request};
 use crate::store::postgres::Postgres;
 use crate::store::sqlite::Sqlite;
@@ -237,7 +237,11 @@ impl Life {
                 } else {
                     [(one(self), self.share()), (one(self), -1.0)].into()
                 };
-                Request::Configure(ConfigChange { muted: Some(muted), weights: Some(weights), ..ConfigChange::default() })
+                Request::Configure(ConfigChange {
+                    muted: Some(muted),
+                    weights: Some(weights),
+                    ..ConfigChange::default()
+                })
             }
             _ => {
                 let seconds = self.draw(25).cast_signed();
@@ -267,7 +271,7 @@ impl Life {
                 Err(error) => panic!("step {step}: {error}: {request:?}"),
             }
             if self.draw(7) == 0 {
-                self.writer.freshen().unwrap();
+                self.writer.refold_if_stale().unwrap();
             }
         }
     }

@@ -4,7 +4,8 @@ use super::fixture::{Home, Kind, on_both};
 use super::random_life::verdict;
 use crate::{Answer, Call};
 use crate::{
-    ConfigChange, Config, Error, Filter, Keyring, NewItem, NewKey, NewVerdict, Request, Role, Service, ItemState,
+    Config, ConfigChange, Error, Filter, ItemState, Keyring, NewItem, NewKey, NewVerdict, Request, Role,
+    Service,
 };
 use jurybox::Evaluators;
 use std::time::Duration;
@@ -64,7 +65,10 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
     queue.ask(Call::new("bob", Request::Verdicts(vec![verdict]))).unwrap();
     let listed = queue.list_items(0, 9).unwrap();
     let stands: Vec<(&str, ItemState)> = listed.iter().map(|item| (item.id.as_str(), item.stands)).collect();
-    assert_eq!(stands, [("low", ItemState::Pending), ("high", ItemState::Closed), ("gap", ItemState::Leased)]);
+    assert_eq!(
+        stands,
+        [("low", ItemState::Pending), ("high", ItemState::Closed), ("gap", ItemState::Leased)]
+    );
     assert_eq!(ids(&queue.list_items(1, 1).unwrap()), ["high"]);
     let told = queue.explain_item("gap").unwrap().unwrap();
     assert_eq!((told.item.value, told.item.scores), (Some(0.6), vec![Some(0.6), None]));
@@ -111,7 +115,10 @@ fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
     let on =
         |id: &str, item: &str, token: u64| NewVerdict { token: Some(token), ..verdict(id, item, "ann", 1.0) };
     ask(Request::Verdicts(vec![on("v", "x", claims[0].token)]));
-    assert!(!queue.recent_verdicts(9).unwrap().0[0].seen && !queue.explain_item("x").unwrap().unwrap().verdicts[0].seen);
+    assert!(
+        !queue.recent_verdicts(9).unwrap().0[0].seen
+            && !queue.explain_item("x").unwrap().unwrap().verdicts[0].seen
+    );
     let Answer::Undone { token, .. } = ask(Request::Undo { reviewer: "ann".into(), verdict: "v".into() })
     else {
         panic!()
@@ -119,8 +126,13 @@ fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
     ask(Request::Verdicts(vec![on("w", "x", token)]));
     ask(Request::Verdicts(vec![verdict("z", "y", "bob", 0.0)]));
     // Ann judges again after she could see reactions to her verdict; bob has not.
-    let seen: Vec<(String, bool)> =
-        queue.recent_verdicts(9).unwrap().0.into_iter().map(|work| (work.reviewer, work.seen)).collect();
+    let seen: Vec<(String, bool)> = queue
+        .recent_verdicts(9)
+        .unwrap()
+        .0
+        .into_iter()
+        .map(|reviews| (reviews.reviewer, reviews.seen))
+        .collect();
     assert_eq!(seen, [("ann".to_string(), true), ("bob".to_string(), false)]);
     let told = queue.explain_item("x").unwrap().unwrap();
     assert!(told.verdicts[0].seen);
@@ -160,7 +172,8 @@ fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
     };
     let undo = |id: &str, who: &str| ask(Request::Undo { reviewer: who.into(), verdict: id.into() });
     let seen = || {
-        let recent_verdicts: Vec<bool> = queue.recent_verdicts(9).unwrap().0.iter().map(|work| work.seen).collect();
+        let recent_verdicts: Vec<bool> =
+            queue.recent_verdicts(9).unwrap().0.iter().map(|reviews| reviews.seen).collect();
         let exported = queue.export_page(0, 9).unwrap().items.remove(0).verdicts.remove(0).seen;
         let explained = queue.explain_item("x").unwrap().unwrap().verdicts[0].seen;
         assert_eq!((recent_verdicts, explained), (vec![exported], exported));
@@ -249,7 +262,8 @@ fn a_report_counts_what_a_lower_quorum_decided(kind: Kind) {
 fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
-    let scale = crate::VerdictScale { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() };
+    let scale =
+        crate::VerdictScale { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() };
     let start = Config { random_check_rate: 1.0, random_check_share: 0.0, reward: Some(scale), ..config() };
     let queue = service.create_for("ann", "q", &start).unwrap();
     let items = |from: usize, to: usize| {
@@ -258,14 +272,20 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     };
     items(0, 10);
     queue
-        .ask(Call::new("ann", Request::Configure(ConfigChange { random_check_rate: Some(0.0), ..ConfigChange::default() })))
+        .ask(Call::new(
+            "ann",
+            Request::Configure(ConfigChange { random_check_rate: Some(0.0), ..ConfigChange::default() }),
+        ))
         .unwrap();
     items(10, 30);
     // Claimed by value though drawn, closed by a rule, erased, and judged after being released.
     let given = claim(&queue, "ann", 21);
     assert_eq!((given[0].item.as_str(), given[20].item.as_str()), ("i29", "i9"));
     say(&queue, vec![verdict("a", "i29", "ann", 1.0), verdict("b", "i9", "ann", 1.0)]);
-    say(&queue, vec![NewVerdict { source: crate::VerdictSource::Automatic, ..verdict("c", "i8", "rule", 1.0) }]);
+    say(
+        &queue,
+        vec![NewVerdict { source: crate::VerdictSource::Automatic, ..verdict("c", "i8", "rule", 1.0) }],
+    );
     queue.ask(Call::new("ann", Request::Erase { items: vec!["i7".into()] })).unwrap();
     let leases = Request::Release { reviewer: "ann".into(), items: vec!["i28".into()] };
     queue.ask(Call::new("ann", leases)).unwrap();
@@ -280,7 +300,10 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     assert_eq!((missed.low, missed.high), (0.0, 26.0));
     // Without a scale, anything can be worth anything.
     queue
-        .ask(Call::new("ann", Request::Configure(ConfigChange { reward: Some(None), ..ConfigChange::default() })))
+        .ask(Call::new(
+            "ann",
+            Request::Configure(ConfigChange { reward: Some(None), ..ConfigChange::default() }),
+        ))
         .unwrap();
     let found = queue.report().unwrap();
     assert!(found.missed.is_none() && found.random.mean.is_none(), "{found:?}");
@@ -293,7 +316,8 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
 fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
-    let scale = crate::VerdictScale { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() };
+    let scale =
+        crate::VerdictScale { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() };
     let start = Config { random_check_rate: 0.0, reward: Some(scale), ..config() };
     let queue = service.create_for("ann", "q", &start).unwrap();
     let golden = |id: &str| {
@@ -329,12 +353,20 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
     let found = queue.report().unwrap();
     assert_eq!((found.released, found.picked.items, found.unclaimed.items), (5, 3, 0));
     // A rule closes another item, which no person has decided. Unclaimed items were not picked.
-    say(&queue, vec![NewVerdict { source: crate::VerdictSource::Automatic, ..verdict("d", "i16", "rule", 0.0) }]);
+    say(
+        &queue,
+        vec![NewVerdict { source: crate::VerdictSource::Automatic, ..verdict("d", "i16", "rule", 0.0) }],
+    );
     say(&queue, vec![verdict("e", "i0", "bob", 0.0)]);
     let found = queue.report().unwrap();
     assert_eq!((found.released, found.picked.items, found.unclaimed.items), (5, 3, 1));
     // With a quorum of two, an item with one verdict is not decided.
-    queue.ask(Call::new("ann", Request::Configure(ConfigChange { quorum: Some(2), ..ConfigChange::default() }))).unwrap();
+    queue
+        .ask(Call::new(
+            "ann",
+            Request::Configure(ConfigChange { quorum: Some(2), ..ConfigChange::default() }),
+        ))
+        .unwrap();
     say(&queue, vec![verdict("f", "i11", "ann", 0.0)]);
     assert_eq!(queue.report().unwrap().released, 6);
 }
@@ -357,7 +389,8 @@ fn who_says_the_same_is_asked_of_all_that_came_in(kind: Kind) {
 fn a_preview_is_what_the_change_then_does(kind: Kind) {
     let home = Home::new(kind);
     let (_service, queue) = filled(&home);
-    let change = ConfigChange { evaluators: Some(Evaluators::new(["b"]).unwrap()), ..ConfigChange::default() };
+    let change =
+        ConfigChange { evaluators: Some(Evaluators::new(["b"]).unwrap()), ..ConfigChange::default() };
     let (now, then) = queue.preview(change.clone(), 2).unwrap();
     assert_eq!((now, &then), (vec!["gap".into(), "high".into()], &vec!["low".to_string(), "high".into()]));
     assert_eq!(queue.status().unwrap().config, config(), "nothing has changed");
@@ -370,7 +403,8 @@ fn a_preview_is_what_the_change_then_does(kind: Kind) {
     // What would be refused is refused with the same message.
     say(&queue, vec![verdict("v", "low", "ann", 0.5)]);
     let turned = jurybox::Evaluator { name: "b".into(), direction: jurybox::Direction::Low };
-    let scale = crate::VerdictScale { lowest: 5.0, highest: 6.0, labels: std::collections::BTreeMap::default() };
+    let scale =
+        crate::VerdictScale { lowest: 5.0, highest: 6.0, labels: std::collections::BTreeMap::default() };
     for change in [
         ConfigChange { k: Some(0), ..ConfigChange::default() },
         ConfigChange { evaluators: Some(Evaluators::new([turned]).unwrap()), ..ConfigChange::default() },

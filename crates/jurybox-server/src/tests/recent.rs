@@ -80,9 +80,12 @@ fn work_is_told_in_order_with_its_times(kind: Kind) {
     queue.ask(Call::new("cat", skip)).unwrap();
     let (recent_verdicts, skipped) = queue.recent_verdicts(10).unwrap();
     let whose: Vec<(&str, f64)> =
-        recent_verdicts.iter().map(|work| (work.reviewer.as_str(), work.scores[0])).collect();
+        recent_verdicts.iter().map(|reviews| (reviews.reviewer.as_str(), reviews.scores[0])).collect();
     assert_eq!(whose, [("ann", 0.5), ("bob", 0.9)], "the one that is due goes first");
-    assert!(recent_verdicts[0].claimed.is_some_and(|at| at <= recent_verdicts[0].at) && recent_verdicts[1].claimed.is_none());
+    assert!(
+        recent_verdicts[0].claimed.is_some_and(|at| at <= recent_verdicts[0].at)
+            && recent_verdicts[1].claimed.is_none()
+    );
     assert_eq!((recent_verdicts[0].decides, recent_verdicts[0].tags["golden"].as_str()), (Some(1.0), "yes"));
     assert_eq!(queue.recent_verdicts(1).unwrap().0[0].reviewer, "bob", "the last ones");
     assert_eq!((skipped.len(), skipped[0].reason.as_str()), (1, "no"));
@@ -108,7 +111,8 @@ fn what_was_drawn_on_arrival_is_known_whoever_took_it_and_why(kind: Kind) {
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
     let evaluators = Evaluators::new(["a"]).unwrap();
     let policy = "average".parse().unwrap();
-    let config = Config { policy, random_check_rate: 1.0, random_check_share: 0.0, ..Config::new(evaluators) };
+    let config =
+        Config { policy, random_check_rate: 1.0, random_check_share: 0.0, ..Config::new(evaluators) };
     let queue = service.create_for("ann", "q", &config).unwrap();
     let scores = [("a".to_string(), Some(0.5))].into();
     let items = vec![NewItem { id: "x".into(), scores, ..NewItem::default() }];
@@ -117,6 +121,6 @@ fn what_was_drawn_on_arrival_is_known_whoever_took_it_and_why(kind: Kind) {
     queue.ask(Call::new("ann", claim)).unwrap();
     say(&queue, "v", "x", "ann", None);
     // Claimed for its value, though drawn for a random check too.
-    let work = queue.recent_verdicts(9).unwrap().0.remove(0);
-    assert_eq!((work.explored, work.random_check), (false, Some(1.0)));
+    let reviews = queue.recent_verdicts(9).unwrap().0.remove(0);
+    assert_eq!((reviews.explored, reviews.random_check), (false, Some(1.0)));
 }

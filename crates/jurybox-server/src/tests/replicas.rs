@@ -2,12 +2,12 @@
 
 use super::fixture::Kind;
 use super::random_life::{Life, config};
-use crate::live_queue::LiveQueue;
-use crate::live_queue::score_blocks::{FREE, OPEN};
-use crate::queue_writer::QueueWriter;
 use crate::event::LogEvent;
 use crate::learner::{LaterFacts, Learner};
+use crate::live_queue::LiveQueue;
+use crate::live_queue::score_blocks::{FREE, OPEN};
 use crate::load::{checkpoint_of, load, opened, refold};
+use crate::queue_writer::QueueWriter;
 use crate::replica::Replica;
 use crate::store::{Store, set_up};
 use crate::{Body, Config};
@@ -27,7 +27,7 @@ fn whole_log(store: &mut dyn Store, queue: i64) -> Vec<LogEvent> {
 /// Checks everything that must hold of a queue.
 fn check(life: &mut Life, cuts: &[usize]) {
     let queue = life.writer.queue();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     let mut store = life.writer.another_store(crate::store::Purpose::Write).unwrap();
     let events = whole_log(store.as_mut(), queue);
     let live = life.writer.replica.live.to_bytes();
@@ -121,15 +121,15 @@ fn follow(kind: Kind, seed: u64, quorum: u8, batches: Vec<(u64, u8, usize)>) {
         life.live(many);
         match what {
             0 => nodes[which] = open(&life),
-            1 => nodes[which].freshen().unwrap(),
+            1 => nodes[which].refold_if_stale().unwrap(),
             _ => drop(nodes[which].look().unwrap()),
         }
     }
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     nodes.push(open(&life));
     for mut node in nodes {
         node.look().unwrap();
-        node.freshen().unwrap();
+        node.refold_if_stale().unwrap();
         assert_eq!(node.mismatches, 0);
         let (ours, theirs) = (&life.writer.replica, &node.replica);
         assert_eq!(text(&theirs.live.to_bytes()), text(&ours.live.to_bytes()));
@@ -171,7 +171,7 @@ fn the_random_life_is_a_full_one() {
     for seed in 0..6 {
         let mut life = Life::new(Kind::Sqlite, seed, &config());
         life.live(500);
-        life.writer.freshen().unwrap();
+        life.writer.refold_if_stale().unwrap();
         learnt += life.writer.replica.learner.jury().seen().used;
         revised += life.writer.replica.learner.epoch();
         let (queue, mut store) =

@@ -4,7 +4,7 @@ use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
 use crate::live_queue::Filter;
 use crate::reads::{QueueReport, queue_report};
-use crate::{ConfigChange, Config, NewItem, Request, VerdictScale};
+use crate::{Config, ConfigChange, NewItem, Request, VerdictScale};
 
 on_both!(
     a_lease_that_ran_out_counts_without_another_entry,
@@ -14,7 +14,8 @@ on_both!(
 );
 
 fn set_up(random_check_rate: f64) -> Config {
-    let reward = Some(VerdictScale { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() });
+    let reward =
+        Some(VerdictScale { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() });
     Config { random_check_rate, reward, undo_seconds: 0, policy: "average".parse().unwrap(), ..config() }
 }
 
@@ -29,8 +30,11 @@ fn items(many: u32, tag: Option<&str>) -> Request {
 }
 
 fn reported(life: &Life) -> QueueReport {
-    queue_report(life.writer.another_store(crate::store::Purpose::Write).unwrap().as_mut(), life.writer.queue())
-        .unwrap()
+    queue_report(
+        life.writer.another_store(crate::store::Purpose::Write).unwrap().as_mut(),
+        life.writer.queue(),
+    )
+    .unwrap()
 }
 
 /// Of 20 items claimed, ann finds 5 rewarding and keeps the others; all have a tag.
@@ -93,7 +97,8 @@ fn golden_items_are_apart_from_what_chance_would_find(kind: Kind) {
 fn the_plain_mean_allows_for_what_came_while_nothing_was_drawn(kind: Kind) {
     let mut life = Life::new(kind, 1, &set_up(0.0));
     life.ask(items(30, Some("good"))).unwrap();
-    life.ask(Request::Configure(ConfigChange { random_check_rate: Some(0.5), ..ConfigChange::default() })).unwrap();
+    life.ask(Request::Configure(ConfigChange { random_check_rate: Some(0.5), ..ConfigChange::default() }))
+        .unwrap();
     life.ask(items(30, Some("dull"))).unwrap();
     life.ask(Request::Claim { reviewer: "ann".into(), k: Some(60), filter: Filter::default() }).unwrap();
     let worth = [("good", 1.0), ("dull", 0.0)];

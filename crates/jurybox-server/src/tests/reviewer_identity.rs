@@ -3,7 +3,9 @@
 
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
-use crate::{Answer, ConfigChange, Config, Filter, NewItem, NewVerdict, Request, VerdictScale, VerdictSource};
+use crate::{
+    Answer, Config, ConfigChange, Filter, NewItem, NewVerdict, Request, VerdictScale, VerdictSource,
+};
 use jurybox::options::Fraction;
 use jurybox::{Reviewer, Standing};
 
@@ -47,7 +49,7 @@ fn standings(life: &Life) -> Vec<Standing> {
 /// Checks that claims are exact under models computed from the tables, and that a new fold has the
 /// same bytes.
 fn is_right(life: &mut Life) {
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     life.ask(Request::Claim { reviewer: "cyd".into(), k: Some(4), filter: Filter::default() }).unwrap();
     for checked in crate::verify(&life.home.place).unwrap() {
         assert!(checked.is_ok() && checked.exact == 1, "{checked:?}");
@@ -82,7 +84,7 @@ fn the_last_word_is_nobody_elses(kind: Kind) {
     life.ask(Request::Verdicts(vec![again])).unwrap();
     life.pass(60);
     life.ask(Request::Configure(ConfigChange { k: Some(8), ..ConfigChange::default() })).unwrap();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     let all = standings(&life);
     let labels = |who: Option<Reviewer>| all.iter().find(|one| one.reviewer == who).map(|one| one.labels);
     assert_eq!(labels(Some(Reviewer::named("ann"))), Some(58), "{all:?}");

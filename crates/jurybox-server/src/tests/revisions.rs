@@ -5,7 +5,7 @@ use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config};
 use crate::queue_writer::QueueWriter;
 use crate::store::{sql, sqlite::FILE};
-use crate::{Answer, Call, ConfigChange, Config, Error, Filter, NewItem, NewVerdict, StoreLocation, Request};
+use crate::{Answer, Call, Config, ConfigChange, Error, Filter, NewItem, NewVerdict, Request, StoreLocation};
 use std::sync::atomic::Ordering;
 
 on_both!(
@@ -27,7 +27,7 @@ fn plain(kind: Kind, quorum: u8) -> Life {
         NewItem { id: format!("x{i}"), scores, ..NewItem::default() }
     });
     life.ask(Request::Items(items.collect())).unwrap();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     life
 }
 
@@ -134,7 +134,7 @@ fn fewer_reviewers_decide_what_has_enough_verdicts(kind: Kind) {
     let store = life.writer.another_store(crate::store::Purpose::Write).unwrap();
     let opened = QueueWriter::open(store, queue).unwrap();
     assert_eq!(opened.replica.live.counts(), life.writer.replica.live.counts());
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     claim(&mut life, "cid", 3);
     assert_sound(&life);
 }
@@ -162,7 +162,7 @@ fn a_verdict_taken_back_says_nothing_when_the_log_is_folded_again(kind: Kind) {
     assert_eq!(life.writer.replica.live.counts().closed, 1);
     life.pass(25);
     life.ask(Request::Erase { items: vec!["x0".into()] }).unwrap();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     claim(&mut life, "cid", 3);
     // The model learnt from the erased item cannot be computed again; the last claim can be
     // checked.
@@ -187,13 +187,14 @@ fn fewer_reviewers_have_the_last_word_when_the_log_is_folded_again(kind: Kind) {
     assert_eq!(life.writer.replica.live.counts().closed, 1);
     life.pass(25);
     life.ask(Request::Configure(ConfigChange { k: Some(4), ..ConfigChange::default() })).unwrap();
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     claim(&mut life, "cid", 3);
     assert_sound(&life);
     // A queue opened again, and a model computed from the tables, are the same.
     let learner = |writer: &QueueWriter| writer.replica.learner.to_bytes();
     let (queue, before) = (life.writer.queue(), learner(&life.writer));
-    life.writer = QueueWriter::open(life.writer.another_store(crate::store::Purpose::Write).unwrap(), queue).unwrap();
+    life.writer =
+        QueueWriter::open(life.writer.another_store(crate::store::Purpose::Write).unwrap(), queue).unwrap();
     assert!(learner(&life.writer) == before, "opened anew, it has learnt something else");
     claim(&mut life, "dan", 3);
     assert_sound(&life);
@@ -206,11 +207,12 @@ fn whatever_happens_while_the_quorum_changes_the_records_hold(kind: Kind) {
         for quorum in [2, 3, 1, 3, 2, 1] {
             life.live(60);
             let closed = life.writer.replica.live.counts().closed;
-            life.ask(Request::Configure(ConfigChange { quorum: Some(quorum), ..ConfigChange::default() })).unwrap();
+            life.ask(Request::Configure(ConfigChange { quorum: Some(quorum), ..ConfigChange::default() }))
+                .unwrap();
             decided += life.writer.replica.live.counts().closed - closed;
         }
         life.live(60);
-        life.writer.freshen().unwrap();
+        life.writer.refold_if_stale().unwrap();
         let (queue, seq) = (life.writer.queue(), life.writer.replica.live.seq);
         let folded = crate::load::refold(life.writer.store(), queue, seq, &mut |_| Ok(())).unwrap();
         assert_eq!(folded.to_bytes(), life.writer.replica.learner.to_bytes());

@@ -3,7 +3,7 @@
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config, verdict};
 use crate::request::{Answer, Call, ConfigChange, NewItem, NewVerdict, Request};
-use crate::{Config, QueueMode, Error, Filter, VerdictSource};
+use crate::{Config, Error, Filter, QueueMode, VerdictSource};
 use jurybox::Evaluators;
 
 on_both!(
@@ -107,7 +107,8 @@ fn two_who_disagree_get_a_third_and_the_majority_decides(kind: Kind) {
     life.ask(Request::Release { reviewer: "ann".into(), items: Vec::new() }).unwrap();
     give(&mut life, verdict("v4", "x0", "dan", 1.0)).unwrap();
     assert_eq!(
-        life.writer.replica.learner.jury().seen().used + life.writer.replica.learner.jury().seen().passed_over,
+        life.writer.replica.learner.jury().seen().used
+            + life.writer.replica.learner.jury().seen().passed_over,
         1,
         "taught once"
     );
@@ -154,16 +155,18 @@ fn revisions_and_appeals_change_what_was_learnt_and_rules_teach_nothing(kind: Ki
     let revision = NewVerdict { revises: Some("v1".into()), ..verdict("v3", "x5", "ann", 0.0) };
     give(&mut life, revision.clone()).unwrap();
     assert!(life.writer.replica.learner.is_stale());
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     assert_eq!((life.writer.replica.learner.is_stale(), life.writer.replica.learner.epoch()), (false, 1));
     assert!(
         give(&mut life, NewVerdict { id: "v4".into(), ..revision }).unwrap_err().contains("already revised")
     );
-    let appeal =
-        |id: &str, item: &str| NewVerdict { source: VerdictSource::Appeal, ..verdict(id, item, "court", 1.0) };
+    let appeal = |id: &str, item: &str| NewVerdict {
+        source: VerdictSource::Appeal,
+        ..verdict(id, item, "court", 1.0)
+    };
     assert!(give(&mut life, appeal("w1", "x3")).unwrap_err().contains("still open"));
     assert_eq!(give(&mut life, appeal("w2", "x5")), Ok("accepted"));
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     assert_eq!(life.writer.replica.learner.epoch(), 2);
 }
 
@@ -262,7 +265,7 @@ fn erased_items_are_gone_and_what_was_learnt_from_them_too(kind: Kind) {
         life.ask(Request::Erase { items: vec!["x5".into(), "x4".into(), "no".into()] }).unwrap(),
         Answer::Changed { changed: 2 }
     );
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     let seen = life.writer.replica.learner.jury().seen();
     assert_eq!(seen.used + seen.passed_over, 0);
     let found = life.writer.store().find(1, &["x5".into(), "x3".into()]).unwrap();
@@ -280,7 +283,7 @@ fn evaluators_come_and_go_while_people_work(kind: Kind) {
     };
     life.ask(seat(&["a", "new"])).unwrap();
     assert_eq!(names(&claim(&mut life, "ann", 1)), ["x5"], "by the old model, with the scores that are left");
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     let mut best = NewItem { id: "best".into(), ..NewItem::default() };
     best.scores = [("new".to_string(), Some(50.0))].into();
     life.ask(Request::Items(vec![best.clone()])).unwrap();

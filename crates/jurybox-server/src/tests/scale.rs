@@ -3,7 +3,7 @@
 use super::fixture::{Kind, on_both};
 use super::random_life::{Life, config};
 use crate::request::{Answer, ConfigChange, NewItem, NewVerdict, Request};
-use crate::{Config, Error, Filter, VerdictScale, Service};
+use crate::{Config, Error, Filter, Service, VerdictScale};
 use jurybox::Evaluators;
 use std::time::Duration;
 
@@ -103,7 +103,9 @@ fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
     let amounts = VerdictScale { lowest: -5.0, highest: 5.0, labels: [].into() };
     let mut life = queue(kind, &Config { reward: Some(amounts), ..simple() });
     add(&mut life, 0, 4, |i| [i, i, i]);
-    assert!(give(&mut life, "v0", "x0", None, Some("harmful")).unwrap_err().contains("has no reward for label"));
+    assert!(
+        give(&mut life, "v0", "x0", None, Some("harmful")).unwrap_err().contains("has no reward for label")
+    );
     assert_eq!(give(&mut life, "v0", "x0", Some(3.0), Some("harmful")), Ok(0));
     assert_eq!(give(&mut life, "v1", "x1", Some(-1.0), None), Ok(0));
     let set = |scale: VerdictScale| ConfigChange { reward: Some(Some(scale)), ..ConfigChange::default() };
@@ -123,7 +125,10 @@ fn a_scale_that_does_not_hold_what_was_given_is_refused(kind: Kind) {
     assert!(life.writer.replica.live.config.reward.is_some(), "what is not named stays");
     change(&mut life, ConfigChange { reward: Some(None), ..ConfigChange::default() }).unwrap();
     let beyond = give(&mut life, "v2", "x2", Some(11.0), None).unwrap_err();
-    assert!(beyond.contains("not from -1 to 3, the range"), "without a scale, what was taken tells: {beyond}");
+    assert!(
+        beyond.contains("not from -1 to 3, the range"),
+        "without a scale, what was taken tells: {beyond}"
+    );
     assert_eq!(give(&mut life, "v2", "x2", Some(2.5), None), Ok(0));
     prove(&life);
     // The checker reports a reward that is not on its scale.
@@ -240,7 +245,8 @@ fn fixed_weights_rank_and_what_was_learnt_comes_back(kind: Kind) {
     assert_eq!(claim(&mut life, 2), ["x40", "x41"], "by c alone, which is high where a is low");
     change(&mut life, fix(&[("a", 1.0), ("c", 0.0)])).unwrap();
     assert_eq!(claim(&mut life, 2), ["x129", "x128"]);
-    change(&mut life, ConfigChange { muted: Some(vec!["b".into()]), ..fix(&[("a", -1.0), ("b", 500.0)]) }).unwrap();
+    change(&mut life, ConfigChange { muted: Some(vec!["b".into()]), ..fix(&[("a", -1.0), ("b", 500.0)]) })
+        .unwrap();
     assert_eq!(claim(&mut life, 1), ["x42"], "who is muted does not count with a weight either");
     for (wrong, why) in [
         (fix(&[("z", 1.0)]), "no evaluator `z`"),

@@ -2,7 +2,7 @@
 
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::config;
-use crate::{Answer, Call, ConfigChange, Config, Error, Filter, NewItem, NewVerdict, Request, Service};
+use crate::{Answer, Call, Config, ConfigChange, Error, Filter, NewItem, NewVerdict, Request, Service};
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::fixture::{Home, Kind, on_both};
 use super::random_life::{Life, config, verdict};
 use crate::store::sqlite::FILE;
-use crate::{ConfigChange, QueueVerification, Config, Filter, Request, VerdictScale, rebuild, verify};
+use crate::{Config, ConfigChange, Filter, QueueVerification, Request, VerdictScale, rebuild, verify};
 use std::time::Duration;
 
 on_both!(
@@ -201,7 +201,7 @@ fn lived(kind: Kind, seed: u64) -> Option<Home> {
     let mut life = Life::new(kind, seed, &Config { random_check_rate: 0.0, ..config() });
     for _ in 0..3 {
         life.live(100);
-        life.writer.freshen().unwrap();
+        life.writer.refold_if_stale().unwrap();
     }
     life.pass(60);
     // With fixed weights no model is used, and the one that a claim names does not matter.
@@ -284,7 +284,7 @@ fn an_erasure_leaves_provable_what_does_not_depend_on_it(kind: Kind) {
     life.ask(Request::Items(vec![item("late", 5.0)])).unwrap();
     life.ask(Request::Erase { items: vec!["late".into()] }).unwrap();
     assert_eq!(proved(&life), (2, 0, 0));
-    life.writer.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     life.ask(claim("cid")).unwrap();
     assert_eq!(proved(&life), (3, 0, 0));
     // Added after the model was made, this item could have been claimed.

@@ -5,7 +5,7 @@ use super::fixture::{Home, Kind, on_both, tell};
 use super::random_life::{Life, config, verdict};
 use crate::request::{Answer, Call, NewItem, Request};
 use crate::store::schema::{RULES, VERSION};
-use crate::{ConfigChange, QueueVerification, Config, Error, Filter, Service, verify};
+use crate::{Config, ConfigChange, Error, Filter, QueueVerification, Service, verify};
 use std::time::Duration;
 
 on_both!(
@@ -33,7 +33,8 @@ fn items(from: u32, to: u32) -> Request {
 
 /// A queue with claims and verdicts by this program.
 fn lived(kind: Kind, random_check_rate: f64, undo_seconds: u32) -> Life {
-    let config = Config { random_check_rate, undo_seconds, ageing_per_day: 0.0, lease_seconds: 900, ..config() };
+    let config =
+        Config { random_check_rate, undo_seconds, ageing_per_day: 0.0, lease_seconds: 900, ..config() };
     let mut life = Life::new(kind, 1, &config);
     life.ask(items(0, 200)).unwrap();
     for round in 0..4 {
@@ -45,7 +46,7 @@ fn lived(kind: Kind, random_check_rate: f64, undo_seconds: u32) -> Life {
         }
         // Without undo windows, the clock stays the machine's, which a service needs.
         life.pass(3 * i64::from(undo_seconds));
-        life.writer.freshen().unwrap();
+        life.writer.refold_if_stale().unwrap();
     }
     life
 }

@@ -27,7 +27,7 @@ impl Postgres {
         loop {
             let opened = match connect(&address) {
                 Ok(line) => Self::made_ready(&address, wait, line),
-                Err(failure) if failure.passing => Err(Error::Database(failure.what)),
+                Err(failure) if failure.transient => Err(Error::Database(failure.what)),
                 Err(failure) => Err(Error::Open(format!("{address}: {}", failure.what))),
             };
             match opened {

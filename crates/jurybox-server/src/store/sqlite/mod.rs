@@ -83,7 +83,7 @@ impl Sqlite {
     /// Opens the folder for reading, also with tables of an earlier version, for copying them.
     pub(crate) fn open_as_it_is(folder: &Path) -> Result<Self, Error> {
         let file = folder.join(FILE);
-        check_is_there(folder)?;
+        check_exists(folder)?;
         check_is_file(&file)?;
         let store = Sqlite {
             folder: folder.into(),
@@ -284,7 +284,7 @@ pub(crate) fn for_us_alone(file: &Path) -> std::io::Result<File> {
 }
 
 /// Errors if the folder has no database, or if that cannot be seen.
-pub(crate) fn check_is_there(folder: &Path) -> Result<(), Error> {
+pub(crate) fn check_exists(folder: &Path) -> Result<(), Error> {
     let refuse = |why: String| Err(Error::Open(format!("{}: {why}", folder.display())));
     match folder.join(FILE).try_exists() {
         Ok(true) => Ok(()),
