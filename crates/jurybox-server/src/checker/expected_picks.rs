@@ -29,7 +29,7 @@ impl LogReplay<'_> {
         let drawn = hash_number(key, entry.seq) as f64 / 2_f64.powi(64);
         let room = room.floor() as u64 + u64::from(drawn < room.fract());
         if said != room {
-            return Err(Violation(format!("its draw leaves room for {room} audits, and {said} is written")));
+            return Err(Violation(format!("its draw allows {room} random checks, but {said} is recorded")));
         }
         Ok(room as usize)
     }
@@ -39,10 +39,10 @@ impl LogReplay<'_> {
         let body = &entry.body;
         let model = body["model"].as_u64().unwrap_or(0);
         if model >= entry.seq {
-            return Err(Violation(format!("model {model} has learnt from what comes later")));
+            return Err(Violation(format!("model {model} has learnt from later entries")));
         }
         if model == 0 {
-            return Err(Violation("there is no entry 0 to have learnt up to".into()));
+            return Err(Violation("model 0 does not exist: the first entry is 1".into()));
         }
         let filter = serde_json::from_value(body["filter"].clone()).unwrap_or_default();
         let mut order = self.order(model, filter, entry.seq)?;
@@ -102,24 +102,24 @@ impl LogReplay<'_> {
 /// Errors unless the picks equal the expected ones, bit by bit.
 pub(super) fn compare(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<()> {
     if top.len() != picks.len() {
-        return Err(Violation(format!("the top K had {} items, and {} were given", top.len(), picks.len())));
+        return Err(Violation(format!("the top K had {} items, but {} were claimed", top.len(), picks.len())));
     }
     for (place, (should, is)) in top.iter().zip(picks).enumerate() {
         let wrong = if (should.item, should.slot) != (is.item, is.slot) {
             format!(
-                "the top K had item {}, review {}, of value {}, and item {}, review {}, of value {} was given",
+                "the top K had item {}, review {}, with value {}, but item {}, review {}, with value {} was claimed",
                 should.item, should.slot, should.value, is.item, is.slot, is.value
             )
         } else if should.value.to_bits() != is.value.to_bits() {
-            format!("item {} is worth {}, and {} is written", is.item, should.value, is.value)
+            format!("item {} has the value {}, but {} is recorded", is.item, should.value, is.value)
         } else if (should.probability.to_bits(), should.explored) != (is.probability.to_bits(), is.explored) {
             format!(
-                "item {} has the probability {}{}, and {}{} is written",
+                "item {} has the probability {}{}, but {}{} is recorded",
                 is.item,
                 should.probability,
-                if should.explored { " as an audit" } else { "" },
+                if should.explored { " as a random check" } else { "" },
                 is.probability,
-                if is.explored { " as an audit" } else { "" }
+                if is.explored { " as a random check" } else { "" }
             )
         } else {
             continue;
@@ -134,7 +134,7 @@ pub(super) fn compare(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<
 pub(super) fn compare_ahead(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<()> {
     let ahead = top.iter().filter(|should| should.ahead).count();
     if let Some(late) = picks.iter().skip(ahead).find(|pick| pick.explored) {
-        return Err(Violation(format!("item {} was given as an audit, and its turn had not come", late.item)));
+        return Err(Violation(format!("item {} was claimed as a random check before its turn", late.item)));
     }
     let is_same = |(should, is): (&ExpectedPick, &ClaimLine)| {
         (should.item, should.slot, should.explored) == (is.item, is.slot, is.explored)
@@ -142,10 +142,10 @@ pub(super) fn compare_ahead(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckR
     let wrong = top.iter().take(ahead).zip(picks).find(|pair| !is_same(*pair));
     match wrong {
         _ if top.len() != picks.len() => {
-            Err(Violation(format!("the top K had {} items, and {} were given", top.len(), picks.len())))
+            Err(Violation(format!("the top K had {} items, but {} were claimed", top.len(), picks.len())))
         }
         Some((should, is)) => Err(Violation(format!(
-            "item {}, review {}, went before all others, by its date or as an audit, and item {}, review {} was given",
+            "item {}, review {}, came first, because it was due or a random check, but item {}, review {} was claimed",
             should.item, should.slot, is.item, is.slot
         ))),
         None => Ok(()),

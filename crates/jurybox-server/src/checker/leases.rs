@@ -33,7 +33,7 @@ impl LogReplay<'_> {
         };
         if picks.iter().any(told_otherwise) {
             self.found
-                .tell(format!("entry {} (claim): its rows say something else than the entry", entry.seq));
+                .tell(format!("entry {} (claim): its rows differ from the entry", entry.seq));
         }
         self.check_end(entry);
         let latest = self.rules;
@@ -50,7 +50,7 @@ impl LogReplay<'_> {
                 || open.verdicts.iter().any(|verdict| verdict.0 == pick.slot)
             {
                 self.found.double_leases += 1;
-                return Err(Violation(format!("item {}, review {} is in two hands", pick.item, pick.slot)));
+                return Err(Violation(format!("item {}, review {} is held by two reviewers", pick.item, pick.slot)));
             }
             let lease = ReplayedLease {
                 slot: pick.slot,
@@ -87,7 +87,7 @@ impl LogReplay<'_> {
             }
             (Err(Violation(what)), _) => {
                 let why = if entry.rules() < latest {
-                    "; it names earlier rules than an entry before it: an older program wrote beside a newer one, or it was changed"
+                    "; it names earlier rules than an entry before it: an older program wrote after a newer one, or the entry was changed"
                 } else {
                     ""
                 };
@@ -101,7 +101,7 @@ impl LogReplay<'_> {
         let (until, end) = (entry.body["until"].as_i64(), self.lease_end(entry.at));
         if until != Some(end) {
             self.found.tell(format!(
-                "entry {} ({}): it lends until {}, and a lease ends at {end}",
+                "entry {} ({}): its lease ends at {}, but should end at {end}",
                 entry.seq,
                 entry.kind,
                 until.unwrap_or(0)
@@ -120,7 +120,7 @@ impl LogReplay<'_> {
         }
         for held in body["leases"].as_array().into_iter().flatten() {
             let (Some(n), Some(slot)) = (held["n"].as_u64(), held["slot"].as_i64()) else {
-                return Err(Violation("it does not say what".into()));
+                return Err(Violation("its body lacks required fields".into()));
             };
             let open = self.at(n)?;
             let own = |lease: &ReplayedLease| lease.slot == slot && lease.reviewer == reviewer;
@@ -147,7 +147,7 @@ impl LogReplay<'_> {
         let stands_from = entry.at.saturating_add(undo);
         if verdict.stands_from != stands_from {
             self.found.tell(format!(
-                "entry {}: the verdict on item {on} does not stand from when it should",
+                "entry {}: the verdict on item {on} has a wrong time from which it can no longer be taken back",
                 entry.seq
             ));
         }
@@ -157,7 +157,7 @@ impl LogReplay<'_> {
         let odds = self.odds(verdict)?;
         if (verdict.probability.to_bits(), verdict.explored) != (odds.0.to_bits(), odds.1) {
             self.found.tell(format!(
-                "entry {}: the verdict on item {on} has the probability {}, and its pick had {}",
+                "entry {}: the verdict on item {on} has the probability {}, but its pick had {}",
                 entry.seq, verdict.probability, odds.0
             ));
         }
@@ -168,13 +168,13 @@ impl LogReplay<'_> {
         let mut said = entry.body["decides_first"].as_array().into_iter().flatten();
         if said.any(|i| i.as_u64() == Some(verdict.i)) != first {
             self.found.tell(format!(
-                "entry {}: the verdict on item {on} is the first to decide, or is not, and the entry says otherwise",
+                "entry {}: the entry is wrong about whether the verdict on item {on} is the first to decide",
                 entry.seq
             ));
         }
         if decides.map(f64::to_bits) != verdict.decides.map(f64::to_bits) {
             return Err(Violation(format!(
-                "the verdicts on item {on} decide {decides:?}, and its row says {:?}",
+                "the verdicts on item {on} decide {decides:?}, but its row says {:?}",
                 verdict.decides
             )));
         }
@@ -199,7 +199,7 @@ impl LogReplay<'_> {
             .filter_map(|verdict| Some(format!("on item {}: {}", verdict.item, self.off_scale(verdict)?)))
             .collect();
         for wrong in wrong {
-            self.found.tell(format!("entry {} (configure): a verdict that stands {wrong}", entry.seq));
+            self.found.tell(format!("entry {} (configure): a valid verdict {wrong}", entry.seq));
         }
     }
 
@@ -212,9 +212,9 @@ impl LogReplay<'_> {
                 return Ok((1.0, false));
             }
             let old = self.records.verdict(old);
-            let old = old.ok_or_else(|| Violation("a verdict replaces one that is not there".into()))?;
+            let old = old.ok_or_else(|| Violation("a verdict replaces one that does not exist".into()))?;
             if (old.item, &old.reviewer) != (verdict.item, &verdict.reviewer) {
-                return Err(Violation(format!("a verdict on item {} replaces another's", verdict.item)));
+                return Err(Violation(format!("a verdict on item {} replaces another reviewer's", verdict.item)));
             }
             return Ok((old.probability, old.explored));
         }
@@ -250,7 +250,7 @@ impl LogReplay<'_> {
             }
             let closed = self.closed.entry(on).or_default();
             if closed.standing.is_empty() {
-                return Err(Violation(format!("a verdict on item {on}, on which there was none to revise")));
+                return Err(Violation(format!("a revision on item {on}, which has no verdict")));
             }
             // The decision of an appeal or a rule is final.
             let is_final = closed.standing.iter().any(|stood| stood.slot < 0);
@@ -311,19 +311,19 @@ impl LogReplay<'_> {
         let (Some(slot), Some(until), Some(reviewer)) =
             (body["slot"].as_i64(), body["until"].as_i64(), body["reviewer"].as_str())
         else {
-            return Err(Violation("it does not say what".into()));
+            return Err(Violation("its body lacks required fields".into()));
         };
         self.check_end(entry);
         let which = body["verdict"]["seq"].as_u64().zip(body["verdict"]["i"].as_u64());
         let verdict = which.and_then(|which| self.records.verdict(which));
-        let verdict = verdict.ok_or_else(|| Violation("it takes back what is not there".into()))?;
+        let verdict = verdict.ok_or_else(|| Violation("it takes back a verdict that does not exist".into()))?;
         if (verdict.item, verdict.slot, verdict.reviewer.as_str()) != (n, slot, reviewer) {
             return Err(Violation(format!(
-                "it takes back another verdict than that of `{reviewer}` on item {n}"
+                "it takes back a verdict that is not of `{reviewer}` on item {n}"
             )));
         }
         if !self.models.waits(verdict, entry.seq) {
-            return Err(Violation(format!("it takes back a verdict on item {n} that stood already")));
+            return Err(Violation(format!("it takes back a verdict on item {n} after the time allowed")));
         }
         let closed = self.closed.entry(n).or_default();
         closed.by = None;
@@ -342,7 +342,7 @@ impl LogReplay<'_> {
         });
         if !agree || said.next().is_some() {
             self.found.tell(format!(
-                "entry {} (undo): it says that other verdicts stand on item {n} than do",
+                "entry {} (undo): it records other remaining verdicts on item {n} than there are",
                 entry.seq
             ));
         }
@@ -392,7 +392,7 @@ impl LogReplay<'_> {
         }
         if said != decided {
             return Err(Violation(format!(
-                "{} open items have enough verdicts by it, and it decides {}, or otherwise",
+                "it should decide {} open items with enough verdicts, but it decides {}, or with other rewards",
                 decided.len(),
                 said.len()
             )));

@@ -160,7 +160,7 @@ pub fn prove(place: impl Into<StoreLocation>, since: &VerifyFrom) -> Result<Veri
     let version = db.version().map_err(corrupt)?;
     if version > VERSION {
         return Err(Error::Open(format!(
-            "{place}: it is of version {version}, made by a later program than this, which has version {VERSION}"
+            "{place}: its tables have version {version}, made by a later program; this one knows versions up to {VERSION}"
         )));
     }
     let (integrity, mut problems) = db.integrity(&place).map_err(corrupt)?;
@@ -176,13 +176,13 @@ pub fn prove(place: impl Into<StoreLocation>, since: &VerifyFrom) -> Result<Veri
     for (queue, rows) in read::orphans(&mut db, version).map_err(&stumbled)? {
         let many = rows.iter().map(|(_, many)| many).sum();
         let rows: Vec<String> = rows.iter().map(|(table, many)| format!("{many} of {table}")).collect();
-        let problem = format!("queue {queue} is not there, and rows of it are: {}", rows.join(", "));
-        let queue = format!("queue {queue}, which is not there");
+        let problem = format!("queue {queue} does not exist, but has rows: {}", rows.join(", "));
+        let queue = format!("queue {queue} (does not exist)");
         queues.push(QueueVerification { queue, lost: many, problems: vec![problem], ..QueueVerification::default() });
     }
     let there = db.unique_indexes().map_err(&stumbled)?;
     problems.extend(UNIQUE.iter().filter(|index| !there.iter().any(|there| there == *index)).map(|index| {
-        format!("the index {index} is missing, or lets things be there twice: the database does not keep them from it")
+        format!("the index {index} is missing or not unique, so the database does not prevent duplicates")
     }));
     let read_only = db.is_as_it_was()?;
     let ok = problems.is_empty() && queues.iter().all(QueueVerification::is_ok);
@@ -288,7 +288,7 @@ struct LogReplay<'a> {
 
 fn check(records: &QueueRecords) -> QueueVerification {
     if records.setups.is_empty() {
-        let problem = "its log does not say how it was set up: nothing can be played again".into();
+        let problem = "its log has no configuration, so that nothing can be checked".into();
         let (queue, entries) = (records.name.clone(), records.log.len() as u64);
         return QueueVerification { queue, entries, problems: vec![problem], ..QueueVerification::default() };
     }
@@ -344,7 +344,7 @@ impl LogReplay<'_> {
         for (place, entry) in self.records.log.iter().enumerate() {
             if entry.seq != place as u64 + 1 {
                 self.found.lost += 1;
-                self.found.tell(format!("entry {} stands where entry {} should", entry.seq, place + 1));
+                self.found.tell(format!("entry {} is where entry {} should be", entry.seq, place + 1));
                 return;
             }
             let sets_clock = entry.kind == "clock";
@@ -360,7 +360,7 @@ impl LogReplay<'_> {
         if self.records.log.len() as u64 != self.records.head {
             self.found.lost += 1;
             self.found.tell(format!(
-                "the head is {}, and the log has {} entries",
+                "the head is {}, but the log has {} entries",
                 self.records.head,
                 self.records.log.len()
             ));
@@ -401,7 +401,7 @@ impl LogReplay<'_> {
         let open = self
             .open
             .get_mut(&n)
-            .ok_or_else(|| Violation(format!("item {n} is not open, and something happened to it")))?;
+            .ok_or_else(|| Violation(format!("it changes item {n}, which is not open")))?;
         self.touched.push(n);
         Ok(open)
     }
@@ -453,11 +453,11 @@ impl LogReplay<'_> {
                     self.close(n, entry.seq);
                     let item = (n as usize).checked_sub(1).and_then(|at| records.items.get(at));
                     if item.is_some_and(|item| item.scores.is_some() || item.key.is_some()) {
-                        return Err(Violation(format!("item {n} was erased and is still there")));
+                        return Err(Violation(format!("item {n} was erased, but its data is still there")));
                     }
                 }
             }
-            other => return Err(Violation(format!("nothing is known of `{other}`"))),
+            other => return Err(Violation(format!("unknown kind `{other}`"))),
         }
         Ok(())
     }
@@ -466,7 +466,7 @@ impl LogReplay<'_> {
         let said = said.unwrap_or(0);
         if found != said {
             self.found.lost += said.abs_diff(found);
-            self.found.tell(format!("{said} {what} were written, and {found} are there"));
+            self.found.tell(format!("{said} {what} were written, but {found} exist"));
         }
     }
 
@@ -488,23 +488,23 @@ impl LogReplay<'_> {
         if there < many {
             self.found.lost += many - there;
             self.found
-                .tell(format!("{many} items of entry {} were written, and {there} are there", entry.seq));
+                .tell(format!("{many} items of entry {} were written, but {there} exist", entry.seq));
         }
         for n in first..first.saturating_add(there) {
             let item = (n as usize).checked_sub(1).and_then(|at| self.records.items.get(at));
             let item = item.filter(|item| item.n == n && item.seq == entry.seq);
             let Some(item) = item.filter(|_| n == self.next) else {
                 self.found.lost += 1;
-                self.found.tell(format!("item {n} of entry {} is not there", entry.seq));
+                self.found.tell(format!("item {n} of entry {} is missing", entry.seq));
                 continue;
             };
             self.next += 1;
             let row = item.scores.clone().unwrap_or_else(|| vec![f64::NAN; width]);
             if row.len() != width {
-                self.found.tell(format!("item {n} has {} scores, and {width} evaluators sat", row.len()));
+                self.found.tell(format!("item {n} has {} scores, but there were {width} evaluators", row.len()));
             }
             if item.arrived != entry.at {
-                self.found.tell(format!("item {n} came in with entry {} and says another time", entry.seq));
+                self.found.tell(format!("item {n} arrived with entry {}, but has another time", entry.seq));
             }
             if let Some(wrong) = self.records.wrong_draw(item) {
                 self.found.tell(wrong);
@@ -518,7 +518,7 @@ impl LogReplay<'_> {
         }
         for (n, row) in late.into_iter().flatten() {
             if row.len() != width {
-                self.found.tell(format!("item {n} got {} scores, and {width} evaluators sat", row.len()));
+                self.found.tell(format!("item {n} got {} scores, but there were {width} evaluators", row.len()));
             } else if let Some(open) = self.open.get_mut(n) {
                 let first = open.row.iter().zip(row).any(|(before, now)| before.is_nan() && !now.is_nan());
                 if self.records.newly(entry.seq, *n).is_some_and(|said| said != first) {

@@ -386,7 +386,7 @@ impl<'a> Models<'a> {
     /// The model that has learnt up to an entry, with what is known there.
     fn fold(&mut self, model: u64) -> CheckResult<Fitted> {
         if model == 0 || model > self.records.log.len() as u64 {
-            return Err(Violation(format!("there is no entry {model} to have learnt up to")));
+            return Err(Violation(format!("model {model} does not exist: the log has no such entry")));
         }
         let goes_on = self.going.as_ref().is_some_and(|going| {
             let since = going.model + 1;

@@ -81,18 +81,18 @@ impl LogReplay<'_> {
         for (n, is) in &shown.payloads {
             match shown.payloads_said.get(n) {
                 _ if self.models.is_erased(*n) => {
-                    wrong.push(format!("item {n} was erased, and its payload is still there"));
+                    wrong.push(format!("item {n} was erased, but its payload is still there"));
                 }
                 Some((_, said)) if said == is => {}
                 // An earlier program may have replaced it since, without a hash.
                 Some((seq, _)) if shown.silent > *seq => unsealed += 1,
                 Some((seq, _)) => {
-                    wrong.push(format!("the payload of item {n} is not as entry {seq} wrote it"));
+                    wrong.push(format!("the payload of item {n} has changed since entry {seq}"));
                 }
                 None if item(*n).is_some_and(|item| !says(item.seq) || shown.silent > item.seq) => {
                     unsealed += 1;
                 }
-                None => wrong.push(format!("item {n} has a payload, and no entry wrote one")),
+                None => wrong.push(format!("item {n} has a payload that no entry wrote")),
             }
         }
         // Payloads expire by the clock, which may be past the last entry.
@@ -114,11 +114,11 @@ impl LogReplay<'_> {
         for ((seq, i), (n, is)) in &shown.notes {
             match shown.notes_said.get(&(*seq, *i)) {
                 _ if self.models.is_erased(*n) => {
-                    wrong.push(format!("item {n} was erased, and a note on it is still there"));
+                    wrong.push(format!("item {n} was erased, but a note on it is still there"));
                 }
                 Some(said) if said == is => {}
                 None if !says(*seq) => unsealed += 1,
-                _ => wrong.push(format!("the note {i} of entry {seq} on item {n} is not as it was written")),
+                _ => wrong.push(format!("note {i} of entry {seq} on item {n} was changed")),
             }
         }
         let of = |(seq, i): &(u64, u64)| records.verdict((*seq, *i)).map(|verdict| verdict.item);
@@ -129,12 +129,12 @@ impl LogReplay<'_> {
         self.found.lost += lost.len() as u64 + notes as u64;
         if let Some(n) = lost.first() {
             wrong.push(format!(
-                "{} payloads were written, and are not there, such as that of item {n}",
+                "{} payloads are missing, such as that of item {n}",
                 lost.len()
             ));
         }
         if notes > 0 {
-            wrong.push(format!("{notes} notes were written, and are not there"));
+            wrong.push(format!("{notes} notes are missing"));
         }
         for wrong in wrong {
             self.found.tell(wrong);

@@ -306,7 +306,7 @@ impl QueueRecords {
         let (mut log, chain, then) = log(db, queue, since)?;
         let other_log = earlier
             .filter(|checked| Some(&checked.log) != then.as_ref() && checked.entries > 0)
-            .map(|_| format!("the log up to entry {since} is not what it was when it was proved"));
+            .map(|_| format!("the log up to entry {since} differs from the one in the earlier report"));
         let shown = payloads::of(db, queue, tables, &mut log)?;
         let items = items(db, queue)?;
         let (mut late, mut late_of): (HashMap<u64, Vec<_>>, HashMap<u64, Vec<_>>) = Default::default();
@@ -395,7 +395,7 @@ impl QueueRecords {
         let drawn = (share < rate).then_some(rate);
         (drawn != item.random_check).then(|| {
             format!(
-                "item {}: its draw for an audit gives {drawn:?}, and its row says {:?}",
+                "item {}: its draw for a random check gives {drawn:?}, but its row says {:?}",
                 item.n, item.random_check
             )
         })

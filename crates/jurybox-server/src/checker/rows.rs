@@ -89,7 +89,7 @@ impl Db {
         // the database is read as it is.
         if journal(file) > 0 {
             return Err(Error::Open(format!(
-                "{}: this folder cannot be written to, and beside the file is a journal that cannot be read without: copy the folder to where it can be written, and verify the copy",
+                "{}: this folder is read-only, and the journal beside the database cannot be read in it: copy the folder to a writable place, and verify the copy",
                 file.display()
             )));
         }
@@ -107,7 +107,7 @@ impl Db {
         match self {
             Db::ReadOnly(_, file, before) if stamp(file) != Some(*before) || journal(file) > 0 => {
                 Err(Error::Open(format!(
-                    "{}: somebody wrote to it while it was read, and here, where nothing can be put beside it, this cannot be told apart: verify it where the folder can be written to",
+                    "{}: it was written to while it was read, and in a read-only folder there is no snapshot: verify it where the folder is writable",
                     file.display()
                 )))
             }
@@ -137,7 +137,7 @@ impl Db {
             |row| row.text(0),
         )?;
         let sums = if sums.first().is_some_and(|on| on == "on") {
-            "the pages that were read have the checksums that they were written with"
+            "the checksums of the pages that were read are right"
         } else {
             "pages have no checksums"
         };
@@ -145,7 +145,7 @@ impl Db {
         let Some(schema) = self.all(there, 0, |row| row.text(0))?.pop() else {
             return Ok((
                 format!(
-                    "none: the files of tables and indexes are not checked, since amcheck is not installed here, or not allowed; {sums}"
+                    "none: the files are not checked, because the extension amcheck is not installed or not allowed; {sums}"
                 ),
                 Vec::new(),
             ));
@@ -311,44 +311,44 @@ impl Row {
     }
 
     pub(super) fn int(&self, at: usize) -> CheckResult<i64> {
-        self.int_if_any(at)?.ok_or_else(|| Violation(format!("column {at} has nothing")))
+        self.int_if_any(at)?.ok_or_else(|| Violation(format!("column {at} is null")))
     }
 
     pub(super) fn int_if_any(&self, at: usize) -> CheckResult<Option<i64>> {
         match &self.0[at] {
             SqlCell::Int(x) => Ok(Some(*x)),
             SqlCell::Null => Ok(None),
-            _ => Err(Violation(format!("column {at} has no whole number"))),
+            _ => Err(Violation(format!("column {at} is not a whole number"))),
         }
     }
 
     /// The number of an entry or item.
     pub(super) fn number(&self, at: usize) -> CheckResult<u64> {
-        self.number_if_any(at)?.ok_or_else(|| Violation(format!("column {at} has nothing")))
+        self.number_if_any(at)?.ok_or_else(|| Violation(format!("column {at} is null")))
     }
 
     pub(super) fn number_if_any(&self, at: usize) -> CheckResult<Option<u64>> {
         let whole =
-            |x: i64| u64::try_from(x).map_err(|_| Violation(format!("column {at} has {x}, below zero")));
+            |x: i64| u64::try_from(x).map_err(|_| Violation(format!("column {at} is negative ({x})")));
         self.int_if_any(at)?.map(whole).transpose()
     }
 
     pub(super) fn real(&self, at: usize) -> CheckResult<f64> {
-        self.real_if_any(at)?.ok_or_else(|| Violation(format!("column {at} has nothing")))
+        self.real_if_any(at)?.ok_or_else(|| Violation(format!("column {at} is null")))
     }
 
     pub(super) fn real_if_any(&self, at: usize) -> CheckResult<Option<f64>> {
         match &self.0[at] {
             SqlCell::Real(x) => Ok(Some(*x)),
             SqlCell::Null => Ok(None),
-            _ => Err(Violation(format!("column {at} has no number"))),
+            _ => Err(Violation(format!("column {at} is not a number"))),
         }
     }
 
     pub(super) fn text(&self, at: usize) -> CheckResult<String> {
         match &self.0[at] {
             SqlCell::Text(x) => Ok(x.clone()),
-            _ => Err(Violation(format!("column {at} has no text"))),
+            _ => Err(Violation(format!("column {at} is not text"))),
         }
     }
 
@@ -359,7 +359,7 @@ impl Row {
     pub(super) fn bytes(&self, at: usize) -> CheckResult<Vec<u8>> {
         match &self.0[at] {
             SqlCell::Bytes(x) => Ok(x.clone()),
-            _ => Err(Violation(format!("column {at} has no bytes"))),
+            _ => Err(Violation(format!("column {at} is not bytes"))),
         }
     }
 
@@ -371,7 +371,7 @@ impl Row {
                 Ok(Some(x.chunks(8).map(eight).collect()))
             }
             SqlCell::Null => Ok(None),
-            _ => Err(Violation(format!("column {at} has no scores"))),
+            _ => Err(Violation(format!("column {at} is not a list of scores"))),
         }
     }
 }

@@ -167,7 +167,7 @@ impl LogReplay<'_> {
         let (owed, head) = (self.records.sealed_from, self.records.head);
         if let Some(said) = self.records.sealed_said.filter(|said| *said > head + 1) {
             self.found.tell(format!(
-                "the queue's row says that entries owe seals from {said} on, and the log ends at {head}: that was never so"
+                "the queue's row says that entries need seals from {said} on, but the log ends at {head}: the row was changed"
             ));
         }
         for entry in &self.records.log {
@@ -176,7 +176,7 @@ impl LogReplay<'_> {
                     self.found.unsealed += 1;
                     if entry.seq >= owed && !self.reason_was_erased(entry) {
                         self.found.tell(format!(
-                            "entry {} ({}): it has no seal, and from entry {owed} on every entry had one",
+                            "entry {} ({}): it has no seal, although all entries from {owed} on need one",
                             entry.seq, entry.kind
                         ));
                     }
@@ -184,7 +184,7 @@ impl LogReplay<'_> {
                 }
                 SealState::Broken => {
                     self.found
-                        .tell(format!("entry {} ({}): it is not as it was written", entry.seq, entry.kind));
+                        .tell(format!("entry {} ({}): it was changed after it was written", entry.seq, entry.kind));
                 }
                 SealState::Whole => {}
             }
@@ -220,7 +220,7 @@ impl LogReplay<'_> {
                 if !spoilt && (said.is_none() || is.and_then(Option::as_deref) != said) {
                     let (from, to) = (group * TOGETHER + 1, written.min((group + 1) * TOGETHER));
                     self.found.tell(format!(
-                        "entry {} ({}): its {} are not as they were written ({from} to {to} of {written})",
+                        "entry {} ({}): its {} were changed ({from} to {to} of {written})",
                         entry.seq, entry.kind, table.name
                     ));
                 }

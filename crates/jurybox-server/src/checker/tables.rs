@@ -30,7 +30,7 @@ impl LogReplay<'_> {
     pub(super) fn compare_tables(&mut self) {
         let last = self.records.log.last().map_or(0, |entry| entry.at);
         if self.records.at != last {
-            self.found.tell("the queue's row has another time than the last entry".into());
+            self.found.tell("the time in the queue's row differs from that of the last entry".into());
         }
         self.compare_items();
         self.compare_leases(last);
@@ -39,7 +39,7 @@ impl LogReplay<'_> {
         let apart = by_row.symmetric_difference(&self.skips).count() as u64;
         if apart > 0 {
             self.found.lost += apart;
-            self.found.tell(format!("{apart} skips stand in the log or in their table, and not in both"));
+            self.found.tell(format!("{apart} skips are in only one of log and table"));
         }
     }
 
@@ -62,7 +62,7 @@ impl LogReplay<'_> {
         ];
         for (what, many) in strangers.into_iter().filter(|(_, many)| *many > 0) {
             self.found
-                .tell(format!("{what} belong to an entry that has none, or is not there ({many} times)"));
+                .tell(format!("{what} belong to an entry of another kind, or one that does not exist ({many} times)"));
         }
     }
 
@@ -71,17 +71,17 @@ impl LogReplay<'_> {
             if item.closed.is_none() != self.open.contains_key(&item.n) {
                 self.found.lost += 1;
                 self.found.tell(format!(
-                    "item {} is {} by its row, and not by the log",
+                    "item {} is {} by its row, but not by the log",
                     item.n,
                     if item.closed.is_none() { "open" } else { "closed" }
                 ));
             } else if item.closed != self.closed.get(&item.n).and_then(|closed| closed.by) {
-                self.found.tell(format!("item {} was closed by another entry than its row says", item.n));
+                self.found.tell(format!("the row of item {} names a wrong closing entry", item.n));
             }
         }
         if self.records.items.len() as u64 + 1 != self.next {
             self.found.tell(format!(
-                "{} items are there, and the log speaks of {}",
+                "there are {} items, but the log added {}",
                 self.records.items.len(),
                 self.next - 1
             ));
@@ -100,7 +100,7 @@ impl LogReplay<'_> {
         let apart = by_row.symmetric_difference(&by_log).count() as u64;
         if apart > 0 {
             self.found.lost += apart;
-            self.found.tell(format!("{apart} leases stand in the log or in their table, and not in both"));
+            self.found.tell(format!("{apart} leases are in only one of log and table"));
         }
     }
 
@@ -111,14 +111,14 @@ impl LogReplay<'_> {
                 self.closed.get(&verdict.item).and_then(|of| of.replaced.get(&(verdict.seq, verdict.i)));
             if verdict.replaced_by != replaced.copied() {
                 self.found.tell(format!(
-                    "the verdict {} of entry {} on item {} stands by its row, or by the log, and not by both",
+                    "verdict {} of entry {} on item {} is valid by only one of its row and the log",
                     verdict.i, verdict.seq, verdict.item
                 ));
             }
             if verdict.replaced_by.is_none() && !standing.insert((verdict.item, verdict.slot)) {
                 self.found.double_verdicts += 1;
                 self.found.tell(format!(
-                    "item {}, review {} has two verdicts that stand",
+                    "item {}, review {} has two valid verdicts",
                     verdict.item, verdict.slot
                 ));
             }
@@ -133,7 +133,7 @@ impl LogReplay<'_> {
         }
         for (seq, state, sha256) in &self.records.checkpoints {
             if Sha256::digest(state).as_slice() != sha256 {
-                self.found.tell(format!("the checkpoint at entry {seq} is not what its hash says"));
+                self.found.tell(format!("the checkpoint at entry {seq} does not match its hash"));
                 continue;
             }
             // The state cannot be computed without an item that was erased since.
@@ -143,7 +143,7 @@ impl LogReplay<'_> {
             match self.models.is_at(*seq) {
                 Ok(true) => self.found.checkpoints += 1,
                 Ok(false) => {
-                    self.found.tell(format!("the checkpoint at entry {seq} has learnt something else"));
+                    self.found.tell(format!("the checkpoint at entry {seq} differs from the state computed from the log"));
                 }
                 Err(Violation(what)) => self.found.tell(format!("the checkpoint at entry {seq}: {what}")),
             }

@@ -66,9 +66,9 @@ impl LogReplay<'_> {
         let (mut given, mut last) = (HashSet::new(), None);
         for pick in picks {
             let n = pick.item;
-            let wrong = |what: String| Err(Violation(format!("item {n} was given, {what}")));
+            let wrong = |what: String| Err(Violation(format!("item {n} was claimed, {what}")));
             let Some(open) = self.open.get(&n).filter(|_| eligible(n) == Some(pick.slot)) else {
-                return wrong(format!("and could not be for review {}", pick.slot));
+                return wrong(format!("but could not be for review {}", pick.slot));
             };
             if !given.insert(n) {
                 return wrong("twice".into());
@@ -76,7 +76,7 @@ impl LogReplay<'_> {
             let odds = if pick.explored { open.random_check } else { Some(1.0) };
             if odds.map(f64::to_bits) != Some(pick.probability.to_bits()) {
                 return wrong(format!(
-                    "its probability should be {odds:?}, and {} is written",
+                    "but its probability should be {odds:?}, and {} is recorded",
                     pick.probability
                 ));
             }
@@ -92,18 +92,18 @@ impl LogReplay<'_> {
                 None => (2, 0, -key),
             };
             if last.is_some_and(|last| (place, n) < last || place.2.is_nan()) {
-                return wrong("and comes after what it goes before".into());
+                return wrong("but after items that it precedes".into());
             }
             last = Some((place, n));
         }
         let random_checks = picks.iter().filter(|pick| pick.explored).count();
         if random_checks > self.random_check_room(entry)? {
-            return Err(Violation(format!("{random_checks} of {k} were audits, more than there is room for")));
+            return Err(Violation(format!("{random_checks} of {k} picks were random checks, more than allowed")));
         }
         let could = |n: &&u64| !self.models.is_erased(**n) && eligible(**n).is_some();
         if picks.len() > k || (picks.len() < k && self.open.keys().filter(could).nth(picks.len()).is_some()) {
             let there = self.open.keys().filter(could).count();
-            return Err(Violation(format!("{} of {k} were given, and {there} could be", picks.len())));
+            return Err(Violation(format!("{} of {k} were claimed, but {there} could be", picks.len())));
         }
         Ok(())
     }

@@ -297,7 +297,7 @@ impl LiveQueue {
     /// Changes an open item's leases, verdicts or skips, and updates whether it can be claimed.
     fn change(&mut self, n: u64, change: impl FnOnce(&mut ItemReviews)) -> Result<(), Error> {
         if !self.is_open(n) {
-            return Err(corrupt(format!("item {n} is not open, and something happened to it")));
+            return Err(corrupt(format!("it changes item {n}, which is not open")));
         }
         let mut reviews = self.item_reviews.get(&n).map(|reviews| (**reviews).clone()).unwrap_or_default();
         change(&mut reviews);

@@ -262,26 +262,26 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     let Life { writer, home, .. } = begun();
     drop(writer);
     for (lie, words) in [
-        ("UPDATE payloads SET body = '{}' WHERE n = 61", "the payload of item 61 is not as entry"),
+        ("UPDATE payloads SET body = '{}' WHERE n = 61", "the payload of item 61 has changed since entry"),
         (
             "UPDATE payloads SET expires = NULL WHERE n = 10",
-            "the payload of item 10 is not as entry 2 wrote it",
+            "the payload of item 10 has changed since entry 2",
         ),
         (
             "DELETE FROM payloads WHERE n = 10",
-            "1 payloads were written, and are not there, such as that of item 10",
+            "1 payloads are missing, such as that of item 10",
         ),
         (
             "INSERT INTO payloads VALUES (1, 4, '{}', NULL)",
-            "item 4 was erased, and its payload is still there",
+            "item 4 was erased, but its payload is still there",
         ),
         (
             "INSERT INTO payloads VALUES (1, 999, '{}', NULL)",
-            "item 999 has a payload, and no entry wrote one",
+            "item 999 has a payload that no entry wrote",
         ),
-        ("UPDATE notes SET body = 'yes' WHERE n = (SELECT MAX(n) FROM notes)", "is not as it was written"),
-        ("DELETE FROM notes WHERE n = (SELECT MAX(n) FROM notes)", "1 notes were written, and are not there"),
-        ("UPDATE skips SET reason = 'lazy'", "skips stand in the log or in their table, and not in both"),
+        ("UPDATE notes SET body = 'yes' WHERE n = (SELECT MAX(n) FROM notes)", "was changed"),
+        ("DELETE FROM notes WHERE n = (SELECT MAX(n) FROM notes)", "1 notes are missing"),
+        ("UPDATE skips SET reason = 'lazy'", "skips are in only one of log and table"),
     ] {
         let copy = home.copy();
         assert!(copy.change(lie) > 0, "{lie}");
@@ -309,7 +309,7 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     assert_eq!(home.change("UPDATE payloads SET body = body"), 2, "the others have gone");
     sound(&home);
     home.change("DELETE FROM payloads");
-    found(&home, "2 payloads were written, and are not there");
+    found(&home, "2 payloads are missing");
 }
 
 fn a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same(kind: Kind) {
@@ -341,7 +341,7 @@ fn a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same(kind: Kind
     let copy = home.copy();
     copy.change("UPDATE log SET actor = 'eve' WHERE seq = 2");
     let other = prove(&copy.place, &since).unwrap();
-    assert!(other.queues[0].problems[0].contains("is not what it was when it was proved"), "{other:#?}");
+    assert!(other.queues[0].problems[0].contains("differs from the one in the earlier report"), "{other:#?}");
     // Claims that no earlier proof has checked are checked.
     let mut not_checked = first.clone();
     not_checked.queues[0].not_checked = 1;

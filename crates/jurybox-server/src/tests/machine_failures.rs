@@ -289,7 +289,7 @@ fn a_folder_on_which_a_server_sits_is_refused_or_waited_for() {
     for refused in refused {
         let error = refused.unwrap_err();
         assert!(
-            matches!(&error, Error::Open(why) if why.contains("another process has this folder")),
+            matches!(&error, Error::Open(why) if why.contains("another process is using this folder")),
             "{error}"
         );
     }

@@ -75,7 +75,7 @@ fn a_claim_is_held_to_the_rule_that_its_entry_names() {
     assert!(checked(&life).is_ok(), "{:#?}", checked(&life));
     rewrite("json_set(body, '$.audits', 1)", without);
     let problems = checked(&life).problems;
-    assert!(problems[0].contains("room for 0 audits, and 1 is written"), "{problems:?}");
+    assert!(problems[0].contains("allows 0 random checks, but 1 is recorded"), "{problems:?}");
     rewrite("json_remove(body, '$.audits')", without);
     let problems = checked(&life).problems;
     assert!(problems[0].contains("the top K had item"), "{problems:?}");

@@ -14,19 +14,19 @@ on_both!(
 
 /// Changes of the records, with part of the problem that the checker must report.
 const LIES: &[(&str, &str, &str)] = &[
-    ("an entry vanished", "DELETE FROM log WHERE seq = 5", "stands where entry 5 should"),
+    ("an entry vanished", "DELETE FROM log WHERE seq = 5", "is where entry 5 should be"),
     ("the last entry vanished", "DELETE FROM log WHERE seq = (SELECT MAX(seq) FROM log)", "the head is"),
     ("the clock went back", "UPDATE log SET at = at - 900000000 WHERE seq = 40", "earlier than the one before"),
     ("an item vanished", "DELETE FROM items WHERE n = 3", "item 3 of entry"),
     (
         "an item came in at another time",
         "UPDATE items SET arrived = arrived + 1 WHERE n = 3",
-        "item 3 came in with entry",
+        "item 3 arrived with entry",
     ),
     (
-        "an item was drawn for an audit that was not",
+        "an item is marked as a random check that was not drawn",
         "UPDATE items SET audit = 0.1 WHERE n = (SELECT MIN(n) FROM items WHERE audit IS NULL AND key IS NOT NULL)",
-        "its draw for an audit gives None",
+        "its draw for a random check gives None",
     ),
     (
         "late scores vanished",
@@ -47,12 +47,12 @@ const LIES: &[(&str, &str, &str)] = &[
     (
         "a closed item is open",
         "UPDATE items SET closed_seq = NULL WHERE n = (SELECT MIN(n) FROM items WHERE closed_seq IS NOT NULL)",
-        "is open by its row, and not by the log",
+        "is open by its row, but not by the log",
     ),
     (
         "an item was closed by another entry",
         "UPDATE items SET closed_seq = closed_seq - 1 WHERE n = (SELECT MIN(n) FROM items WHERE closed_seq IS NOT NULL)",
-        "was closed by another entry",
+        "names a wrong closing entry",
     ),
     (
         "a better item was passed over",
@@ -68,22 +68,22 @@ const LIES: &[(&str, &str, &str)] = &[
     (
         "a claim has one item less",
         "DELETE FROM claims WHERE seq = (SELECT MAX(seq) FROM claims) AND i = 0",
-        "4 picks were written, and 3 are there",
+        "4 picks were written, but 3 exist",
     ),
     (
         "a value is another",
         "UPDATE claims SET value = value - 1 WHERE seq = (SELECT MAX(seq) FROM claims)",
-        "is worth",
+        "has the value",
     ),
     (
         "a probability is another",
         "UPDATE claims SET probability = 0.5 WHERE seq = (SELECT MAX(seq) FROM claims)",
-        "and 0.5 is written",
+        "but 0.5 is recorded",
     ),
     (
         "another model",
         "UPDATE log SET body = replace(body, '\"model\":', '\"model\":1, \"was\":') WHERE seq = (SELECT MAX(seq) FROM claims)",
-        "its rows say something else than the entry",
+        "its rows differ from the entry",
     ),
     (
         "another model, everywhere",
@@ -95,29 +95,29 @@ const LIES: &[(&str, &str, &str)] = &[
         "a model from the future",
         "UPDATE log SET body = json_set(body, '$.model', seq + 1) WHERE seq = (SELECT MAX(seq) FROM claims);
          UPDATE claims SET model = seq + 1 WHERE seq = (SELECT MAX(seq) FROM claims)",
-        "has learnt from what comes later",
+        "has learnt from later entries",
     ),
     (
-        "an item was in two hands",
+        "an item was held by two reviewers",
         "UPDATE claims SET item = (SELECT item FROM claims WHERE seq = (SELECT MAX(seq) FROM claims) AND i = 0), slot = 0 WHERE seq = (SELECT MAX(seq) FROM claims) AND i = 1",
-        "is in two hands",
+        "is held by two reviewers",
     ),
     (
         "a lease that nobody has",
         "INSERT INTO leases VALUES (1, 1, 7, 2, 'eve', 9000000000000000, 1, 0)",
-        "leases stand in the log or in their table",
+        "leases are in only one of log and table",
     ),
     (
         "a lease is another claim's",
         "UPDATE leases SET claim = claim - 1 WHERE until = (SELECT MAX(until) FROM leases)",
-        "leases stand in the log or in their table",
+        "leases are in only one of log and table",
     ),
     (
         "a lease is longer than leases are",
         "UPDATE log SET body = json_set(body, '$.until', json_extract(body, '$.until') + 1) WHERE kind = 'claim' AND seq = (SELECT MAX(seq) FROM claims);
          UPDATE claims SET until = until + 1 WHERE seq = (SELECT MAX(seq) FROM claims);
          UPDATE leases SET until = until + 1 WHERE claim = (SELECT MAX(seq) FROM claims)",
-        "and a lease ends at",
+        "but should end at",
     ),
     (
         "somebody gave back what another held",
@@ -127,18 +127,18 @@ const LIES: &[(&str, &str, &str)] = &[
     (
         "a skip vanished",
         "DELETE FROM skips WHERE seq = (SELECT MAX(seq) FROM skips)",
-        "skips stand in the log or in their table",
+        "skips are in only one of log and table",
     ),
     (
         "a verdict vanished",
         "DELETE FROM verdicts WHERE seq = (SELECT MIN(seq) FROM verdicts)",
-        "verdicts were written, and 0 are there",
+        "verdicts were written, but 0 exist",
     ),
     (
         "a verdict counts twice",
         "DROP INDEX verdicts_that_stand;
          INSERT INTO verdicts SELECT queue, seq, i + 100, id || '/2', item, slot, reviewer, source, label, reward, observed_at, claim, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from FROM verdicts WHERE superseded_by IS NULL ORDER BY seq, i LIMIT 1",
-        "has two verdicts that stand",
+        "has two valid verdicts",
     ),
     (
         "a verdict is another, and so is what was learnt",
@@ -148,39 +148,39 @@ const LIES: &[(&str, &str, &str)] = &[
     (
         "verdicts decide something else",
         "UPDATE verdicts SET decides = 0.25 WHERE seq = (SELECT MIN(seq) FROM verdicts WHERE decides IS NOT NULL)",
-        "and its row says Some(0.25)",
+        "but its row says Some(0.25)",
     ),
     (
         "a verdict has the probability of another pick",
         "UPDATE verdicts SET probability = 0.5 WHERE seq = (SELECT MIN(seq) FROM verdicts)",
-        "has the probability 0.5, and its pick had",
+        "has the probability 0.5, but its pick had",
     ),
     (
-        "a verdict stands earlier than it can",
+        "a verdict becomes final too early",
         "UPDATE verdicts SET stands_from = stands_from - 1 WHERE seq = (SELECT MIN(seq) FROM verdicts)",
-        "does not stand from when it should",
+        "has a wrong time from which it can no longer be taken back",
     ),
     (
         "a verdict was replaced by nothing",
         "UPDATE verdicts SET superseded_by = 9 WHERE seq = (SELECT MIN(seq) FROM verdicts WHERE superseded_by IS NULL)",
-        "stands by its row, or by the log, and not by both",
+        "is valid by only one of its row and the log",
     ),
     (
         "a checkpoint has other bytes",
         "UPDATE checkpoints SET state = CAST(substr(state, 1, length(state) - 1) || X'07' AS BLOB)",
-        "is not what its hash says",
+        "does not match its hash",
     ),
-    ("the queue's row is gone", "DELETE FROM queues", "is not there, and rows of it are"),
-    ("an item is of no entry", "UPDATE items SET seq = 0 WHERE n = 3", "item 3 of entry 2 is not there"),
+    ("the queue's row is gone", "DELETE FROM queues", "does not exist, but has rows"),
+    ("an item is of no entry", "UPDATE items SET seq = 0 WHERE n = 3", "item 3 of entry 2 is missing"),
     (
         "late scores are of no entry",
         "UPDATE rescored SET seq = 0 WHERE seq = (SELECT MAX(seq) FROM rescored)",
-        "late scores belong to an entry that has none",
+        "late scores belong to an entry of another kind",
     ),
     (
         "an item came in at the end of time",
         "UPDATE items SET arrived = 9223372036854775807 WHERE n = 3",
-        "item 3 came in with entry",
+        "item 3 arrived with entry",
     ),
     (
         "an entry speaks of more items than there can be",
@@ -257,7 +257,7 @@ fn a_checkpoint_that_has_learnt_something_else_is_found_by_the_checker_and_by_a_
     let sha256 = Sha256::digest(&state).to_vec();
     db.execute("UPDATE checkpoints SET state = ?1, sha256 = ?2", (state, sha256)).unwrap();
     drop(db);
-    assert_found(&home, "a checkpoint is another", "has learnt something else");
+    assert_found(&home, "a checkpoint is another", "differs from the state computed from the log");
     assert_eq!(rebuild(&home.place, None, None, Duration::ZERO).unwrap().mismatches.len(), 1);
     assert!(verify(&home.place).unwrap()[0].is_ok(), "it has been replaced");
 }
@@ -300,8 +300,8 @@ fn an_erasure_leaves_provable_what_does_not_depend_on_it(kind: Kind) {
     drop(writer);
     for (what, lie, words) in [
         ("values are others", "UPDATE claims SET value = -value", ""),
-        ("probabilities are others", "UPDATE claims SET probability = 0.5", "0.5 is written"),
-        ("an audit that was none", "UPDATE claims SET explored = 1", ""),
+        ("probabilities are others", "UPDATE claims SET probability = 0.5", "0.5 is recorded"),
+        ("a random check that was none", "UPDATE claims SET explored = 1", ""),
         ("another review", "UPDATE claims SET slot = 1 WHERE i = 0", ""),
         ("not all", "DELETE FROM claims WHERE i = 1", "picks were written"),
     ] {
@@ -345,8 +345,8 @@ fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
     let checked = verify(&home.place).unwrap().remove(0);
     assert!(checked.is_ok() && checked.unsealed == 0, "{checked:#?}");
     let (entry, items) =
-        ("it is not as it was written", "its items are not as they were written (1 to 64 of 130)");
-    let verdicts = "its verdicts are not as they were written (1 to 5 of 5)";
+        ("it was changed after it was written", "its items were changed (1 to 64 of 130)");
+    let verdicts = "its verdicts were changed (1 to 5 of 5)";
     for (what, lie, words) in [
         ("a reward", "UPDATE verdicts SET reward = 1 - reward, decides = 1 - decides WHERE i = 1", verdicts),
         ("a label", "UPDATE verdicts SET label = 'bad' WHERE i = 1", verdicts),
@@ -358,7 +358,7 @@ fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
         ("no date", "UPDATE items SET due = NULL WHERE n = 10", items),
         ("an item's name", "UPDATE items SET key = 'y' WHERE n = 10", items),
         ("the third part", "UPDATE items SET due = 1 WHERE n = 130", "(129 to 130 of 130)"),
-        ("late scores", "UPDATE rescored SET scores = zeroblob(24)", "its late scores are not as they were"),
+        ("late scores", "UPDATE rescored SET scores = zeroblob(24)", "its late scores were changed"),
         (
             "a scale",
             "UPDATE log SET body = replace(body, '\"highest\":1.0', '\"highest\":2.0') WHERE seq = 1",
@@ -374,7 +374,7 @@ fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
         (
             "all seals up to an entry",
             "UPDATE log SET body = replace(body, '\"seal\"', '\"lost\"') WHERE seq <= 3",
-            "entry 1 (create): it has no seal, and from entry 1 on every entry had one",
+            "entry 1 (create): it has no seal, although all entries from 1 on need one",
         ),
         ("all seals", "UPDATE log SET body = replace(body, '\"seal\"', '\"lost\"')", "it has no seal"),
     ] {

@@ -126,9 +126,9 @@ fn what_does_not_hang_on_a_model_is_held_against_earlier_claims_too(kind: Kind) 
     let home = by_an_earlier_program(kind);
     let first = "seq = (SELECT MIN(seq) FROM claims)";
     let of_first = |change: &str| format!("UPDATE claims SET {change} WHERE {first}");
-    assert_found(&home, &[&of_first("value = -value")], "comes after what it goes before");
+    assert_found(&home, &[&of_first("value = -value")], "after items that it precedes");
     assert_found(&home, &[&of_first("probability = 0.5")], "");
-    assert_found(&home, &[&of_first("model = model + 9")], "its rows say something else");
+    assert_found(&home, &[&of_first("model = model + 9")], "its rows differ from the entry");
     // The first pick was a due item, so any other in its place is too early.
     let open = "(SELECT MAX(n) FROM items WHERE due IS NULL AND audit IS NULL AND closed_seq IS NULL)";
     assert_found(
@@ -145,7 +145,7 @@ fn nothing_false_becomes_earlier_unseen(kind: Kind) {
     gone_on(&home);
     // Once an entry names the present rules, no later one is excused, whatever it says.
     let (worth, last) = ("UPDATE claims SET value = value + 1 WHERE ", "seq = (SELECT MAX(seq) FROM claims)");
-    assert_found(&home, &[&format!("{worth}{last}")], "is worth");
+    assert_found(&home, &[&format!("{worth}{last}")], "has the value");
     let copy = home.copy();
     forget_rules(&copy, last);
     assert_found(&copy, &[&format!("{worth}{last}")], "it names earlier rules than an entry before it");
@@ -188,7 +188,7 @@ fn where_weights_are_fixed_no_rules_of_models_are_an_excuse() {
     assert_found(
         &home,
         &["UPDATE claims SET value = value + 1 WHERE seq = (SELECT MAX(seq) FROM claims)"],
-        "is worth",
+        "has the value",
     );
 }
 
