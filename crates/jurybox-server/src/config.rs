@@ -25,7 +25,8 @@ pub enum QueueMode {
 /// use jurybox_server::Config;
 ///
 /// let evaluators = r#"[{"name": "spam"}, {"name": "quality", "direction": "low"}]"#;
-/// let config: Config = serde_json::from_str(&format!(r#"{{"evaluators": {evaluators}, "k": 5}}"#))?;
+/// let config = format!(r#"{{"evaluators": {evaluators}, "k": 5}}"#);
+/// let config: Config = serde_json::from_str(&config)?;
 /// assert_eq!((config.k, config.lease_seconds, config.quorum), (5, 900, 1));
 /// config.check()?;
 /// let drawing = Config { policy: "eps-greedy".parse()?, ..config };
@@ -177,7 +178,7 @@ const LONGEST_DAYS: u32 = 36_500;
 const FASTEST_AGEING: f64 = 1e6;
 
 impl Config {
-    /// Warnings for whoever changes `before` into this configuration: one for each removed
+    /// Warnings for changing `before` into this configuration: one for each removed
     /// evaluator.
     #[must_use]
     pub fn warnings_after(&self, before: &Config) -> Vec<String> {
@@ -326,7 +327,7 @@ impl Config {
         Ok(jury)
     }
 
-    /// Whether a change to `other` makes what was learnt useless, so that the log must be folded
+    /// Whether a change to `other` makes the learner useless, so that the log must be folded
     /// again.
     pub(crate) fn learns_differently(&self, other: &Config) -> bool {
         self.evaluators != other.evaluators || self.policy != other.policy

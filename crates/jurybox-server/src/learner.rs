@@ -1,18 +1,18 @@
 //! The learner: what a queue has learnt, as a pure fold of its log.
 //!
-//! The model at entry m is what a jury learns from the facts *as they are known at m*:
+//! The model at entry m is what a jury learns from the facts *known at m*:
 //!
-//! - Items are observed in rounds of 64: when they have all scores, are claimed, or have waited for
-//!   `settle_seconds`. They are observed again when an evaluator scores them for the first time,
-//!   and at the first, second, fourth, eighth … replacement of a score. Before the first whole
-//!   round, the jury that ranks is shown the items so far.
+//! - Items are observed in rounds of 64: when they have all scores, are claimed, judged or closed,
+//!   or have waited for `settle_seconds`. They are observed again when an evaluator scores them for
+//!   the first time, and at the first, second, fourth, eighth … replacement of a score. Before the
+//!   first whole round, the jury that ranks is shown the items so far.
 //! - Decided items are learnt when the undo window of the deciding verdict has ended, with the
 //!   reviewer if the quorum was 1. If a verdict is revised after that, its last version counts,
 //!   without a reviewer.
 //! - Erased items are left out.
 //!
 //! The model depends on nothing but the log up to m, so anybody can compute it again. A revision of
-//! what was learnt makes the learner [stale](Learner::is_stale). Then a new one folds the log from
+//! learnt facts makes the learner [stale](Learner::is_stale). Then a new one folds the log from
 //! the beginning, knowing the later facts ([`LaterFacts`]).
 
 mod state;
@@ -46,13 +46,13 @@ pub(crate) struct LaterFacts {
     pub(crate) erased: BTreeSet<u64>,
 }
 
-/// What a queue has learnt up to an entry of its log.
+/// The jury of a queue, with the facts that are still to be learnt, at an entry of its log.
 #[derive(Debug, Clone)]
 pub(crate) struct Learner {
     state: State,
     jury: Jury,
     known: LaterFacts,
-    /// Items that wait for scores: when they are observed as they are, item.
+    /// Waiting items by the time at which they are observed incomplete: time, item.
     observe_at: BTreeSet<(i64, u64)>,
     /// Decided items by the time at which they are learnt: time, entry, index, item.
     learn_at: BTreeSet<(i64, u64, u32, u64)>,
@@ -103,7 +103,7 @@ impl Learner {
         self.state.epoch
     }
 
-    /// Whether a revision has outdated what was learnt, so that the log must be folded again.
+    /// Whether a revision has outdated the model, so that the log must be folded again.
     pub(crate) fn is_stale(&self) -> bool {
         self.stale
     }
@@ -113,7 +113,7 @@ impl Learner {
         self.state.lessons.len() as u64
     }
 
-    /// Marks what was learnt as outdated, so that the log is folded again.
+    /// Marks the model as outdated, so that the log is folded again.
     pub(crate) fn mark_stale(&mut self) {
         self.stale = true;
     }
@@ -274,7 +274,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Notes a revision of what was learnt. The learner becomes stale, unless it knew in advance.
+    /// Notes a revision of learnt facts. The learner becomes stale, unless it knew in advance.
     fn revised(&mut self, seq: u64) {
         self.state.epoch += 1;
         self.stale = self.stale || seq > self.known.until;
@@ -374,7 +374,7 @@ impl Learner {
             reward,
             probability: given.probability,
             explored: given.explored,
-            // A decision of several is nobody's own, and whoever decides an appeal has read the
+            // A decision of several is nobody's own, and the judge of an appeal has read the
             // others.
             reviewer: (given.source == VerdictSource::Reviewer && self.state.config.quorum == 1)
                 .then(|| Reviewer::named(&given.reviewer).code()),

@@ -17,62 +17,66 @@
 mod answers;
 mod archive;
 mod background;
-mod live_queue;
 mod checker;
-mod queue_writer;
 mod clock;
 mod config;
 mod create;
 mod decide;
 mod embedded_queue;
-mod local_socket;
 mod error;
+mod evaluator_history;
 mod event;
 mod hooks;
 mod json;
-mod maintenance;
 mod keys;
 mod learner;
-mod pg_connection;
+mod live_queue;
 mod load;
-mod worker;
-mod store_location;
+mod local_socket;
+mod maintenance;
+mod monitor;
+mod pg_connection;
+mod queue_writer;
 mod reads;
 mod replica;
 mod request;
-mod verdict_scale;
 mod rows;
-mod evaluator_history;
 mod service;
 mod store;
+mod store_location;
 mod stored_body;
-mod monitor;
+mod verdict_scale;
+mod worker;
 
 pub use archive::{ArchivedQueue, archive};
-pub use live_queue::{ItemCounts, Filter};
-pub use checker::{QueueVerification, VerifyReport, VerifyFrom, prove, verify};
-pub use config::{Config, QueueMode, FileColumns};
+pub use checker::{QueueVerification, VerifyFrom, VerifyReport, prove, verify};
+pub use config::{Config, FileColumns, QueueMode};
 pub use create::check_new_queue;
 pub use embedded_queue::{EmbeddedQueue, EmbeddedStatus};
-pub use local_socket::LocalSocket;
 pub use error::Error;
-pub use event::{AddedItem, Body, ReviewVerdict, LogEvent, GivenVerdict, LeasedItem, ClaimPick, RescoredItem, VerdictSource, Tags, VerdictPosition};
-pub use hooks::{DeliveryOutcome, Secret, PendingDelivery, Webhook};
+pub use event::{
+    AddedItem, Body, ClaimPick, GivenVerdict, LeasedItem, LogEvent, RescoredItem, ReviewVerdict, Tags,
+    VerdictPosition, VerdictSource,
+};
+pub use hooks::{DeliveryOutcome, PendingDelivery, Secret, Webhook};
 pub use json::Json;
-pub use maintenance::{LogTime, RebuildReport, backup, log_times, rebuild, restore};
 pub use keys::{ApiKey, Keyring, NewKey, Role, hash_of_secret};
-pub use store_location::StoreLocation;
+pub use live_queue::{Filter, ItemCounts};
+pub use local_socket::LocalSocket;
+pub use maintenance::{LogTime, RebuildReport, backup, log_times, rebuild, restore};
 pub use reads::{
-    RandomCheckCounts, EvaluatorSummary, ExplainedItem, ExportPage, ExportedItem, ExportedPick, ExportedVerdict, QueueReport, ActivityEntry,
-    VerdictOnItem, ListedItem, RankingModel, DriftIncident, OwnVerdict, Workload, AlarmOnset, RewardBounds, RewardMean, SkippedItem, ItemState, EvaluatorInfluence, RecentVerdict,
-    mean_of,
+    ActivityEntry, AlarmOnset, DriftIncident, EvaluatorInfluence, EvaluatorSummary, ExplainedItem,
+    ExportPage, ExportedItem, ExportedPick, ExportedVerdict, ItemState, ListedItem, OwnVerdict, QueueReport,
+    RandomCheckCounts, RankingModel, RecentVerdict, RewardBounds, RewardMean, SkippedItem, VerdictOnItem,
+    Workload, mean_of,
 };
 pub use request::{
-    Answer, Call, ConfigChange, ClaimedItem, GOLDEN, LimitedBy, MOST_AT_ONCE, MOST_BYTES, NewItem, NewVerdict,
-    Rejected, RejectionCode, Request,
+    Answer, Call, ClaimedItem, ConfigChange, GOLDEN, LimitedBy, MOST_AT_ONCE, MOST_BYTES, NewItem,
+    NewVerdict, Rejected, RejectionCode, Request,
 };
+pub use service::{Queue, QueueStatus, Service};
+pub use store_location::StoreLocation;
 pub use verdict_scale::VerdictScale;
-pub use service::{Queue, Service, QueueStatus};
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
-//! The monitor: one thread per node that looks for entries of other nodes, flushes what was
-//! written, and deletes expired rows.
+//! The monitor: one thread per node that looks for entries of other nodes, flushes
+//! writes, and deletes expired rows.
 
 use crate::Error;
 use crate::clock::SteadyClock;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// How often to look for entries of other nodes.
 const LOOK: Duration = Duration::from_millis(250);
-/// How often to flush what was written.
+/// How often to flush.
 const FLUSH: Duration = Duration::from_millis(500);
 /// How often to delete expired payloads and remembered answers.
 const TIDY: Duration = Duration::from_hours(1);
@@ -117,7 +117,7 @@ fn wake_writers(store: &mut dyn Store, slots: &QueueSlots) -> Result<(), Error> 
     Ok(())
 }
 
-/// The loop on an unshared database: flushes what was written, so that commits need not wait for
+/// The loop on an unshared database: flushes writes, so that commits need not wait for
 /// it.
 fn flush(store: &mut dyn Store, rung: &Receiver<()>, goes_on: &dyn Fn() -> bool) {
     let (mut tidying, mut flushed) = (ExpiryCleanup::default(), Instant::now());

@@ -1,4 +1,4 @@
-//! A node's copy of a queue: its live state and what was learnt, both folded from the same log.
+//! A node's copy of a queue: its live state and its learner, both folded from the same log.
 
 use crate::Error;
 use crate::event::LogEvent;
@@ -44,8 +44,8 @@ impl Replica {
     }
 
     /// Ranks before a claim, if the ranking is older than the first items or the first whole round
-    /// and would order them by age alone. Also for small queues ([`SMALL_QUEUE`]) before their first whole
-    /// round, where every new item changes the model much.
+    /// and would order them by age alone. Also for small queues ([`SMALL_QUEUE`]) before their
+    /// first whole round, where every new item changes the model much.
     pub(crate) fn rank_while_new(&mut self) -> Result<(), Error> {
         let model = self.live.ranking.as_ref().map(|ranking| ranking.model);
         let blind = model.is_none_or(|model| self.learner.sees_more_than(model));

@@ -132,7 +132,7 @@ pub enum Request {
         /// The reason, as shown in the activity log.
         reason: String,
     },
-    /// Erase items: ids, scores, tags, payloads, and what was learnt from them.
+    /// Erase items: ids, scores, tags, payloads, and their effect on the model.
     Erase {
         /// The items' ids.
         items: Vec<String>,

@@ -170,7 +170,7 @@ pub(crate) struct LogChunk {
     pub(crate) rescored: HashMap<u64, Vec<(u64, Vec<f64>)>>,
     /// Claimed items by entry, in the order of the claim.
     pub(crate) picked: HashMap<u64, Vec<ClaimPick>>,
-    /// Verdicts by entry, with their items as they were then.
+    /// Verdicts by entry, with their items at that time.
     pub(crate) given: HashMap<u64, Vec<(VerdictRow, ItemRow)>>,
     /// Items reopened by an undo or decided by a lower quorum, by entry and item.
     pub(crate) turned: HashMap<(u64, u64), ItemRow>,

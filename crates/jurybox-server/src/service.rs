@@ -3,7 +3,7 @@
 //!
 //! Requests that wait become one transaction. A few background threads rank for all queues, on a
 //! copy of a queue's state. After each ranking the queue rests three times as long as that took. If
-//! a revision has changed what was learnt, the log is folded again first. Claims go on meanwhile,
+//! a revision has outdated the model, the log is folded again first. Claims go on meanwhile,
 //! under the model they name. One monitor thread looks for entries of other nodes, and flushes.
 
 use crate::Error;
@@ -88,7 +88,7 @@ pub struct QueueStatus {
 pub struct Service {
     store: Mutex<Box<dyn Store>>,
     slots: Arc<QueueSlots>,
-    helpers: Arc<BackgroundPool>,
+    background: Arc<BackgroundPool>,
     read_pool: Arc<ReadPool>,
     watch: DatabaseMonitor,
     /// The database's clock.
@@ -146,9 +146,9 @@ struct ServedQueue {
     /// own, so that claims do not wait for them.
     short_reads: Mutex<()>,
     read_pool: Arc<ReadPool>,
-    /// The last report, valid until the next entry. Whoever computes a new one holds the lock.
+    /// The last report, valid until the next entry. The lock is held while a new one is computed.
     found: Mutex<Option<CachedReport>>,
-    /// When each drift alarm was raised. Whoever computes it holds the lock.
+    /// When each drift alarm was raised. The lock is held while it is computed.
     alarms: Mutex<DriftHistory>,
     writer: Mutex<Option<JoinHandle<()>>>,
     health: Arc<Mutex<WriterHealth>>,
@@ -215,7 +215,7 @@ impl Service {
         Ok(Service {
             store,
             slots,
-            helpers: Arc::new(BackgroundPool::new()),
+            background: Arc::new(BackgroundPool::new()),
             read_pool: Arc::default(),
             watch,
             clock,
@@ -331,12 +331,12 @@ impl Service {
         let (inbox, mut messages) = sync_channel(WAITING);
         let (health, seen) = (Arc::<Mutex<WriterHealth>>::default(), Arc::<AtomicU64>::default());
         let told = health.clone();
-        let (helpers, last) = (self.helpers.clone(), seen.clone());
+        let (background, last) = (self.background.clone(), seen.clone());
         let (bell, wrote) = (inbox.clone(), self.watch.bell());
         let thread = std::thread::Builder::new().name(format!("clerk {id}"));
         let handle = thread
             .spawn(move || {
-                let worker = Worker::new(writer, told.clone(), last, helpers, bell, wrote);
+                let worker = Worker::new(writer, told.clone(), last, background, bell, wrote);
                 let worked = catch_panic(|| worker.run(&mut messages));
                 // Before the inbox closes, so that whoever finds it closed finds the message too.
                 lock_mutex(&told).stopped = worked.err();

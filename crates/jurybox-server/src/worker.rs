@@ -23,7 +23,7 @@ const QUIET: Duration = Duration::from_secs(5);
 /// After this idle time, memory that only speeds up the next request is freed.
 const IDLE: Duration = Duration::from_secs(1);
 /// How long to wait before trying again to give out a background task.
-const NOBODY: Duration = Duration::from_secs(1);
+const TASK_RETRY: Duration = Duration::from_secs(1);
 
 /// A queue writer with its inbox, its background tasks and its timers.
 pub(crate) struct Worker {
@@ -31,7 +31,7 @@ pub(crate) struct Worker {
     health: Arc<Mutex<WriterHealth>>,
     /// The last log entry that the writer has seen, for the monitor.
     seen: Arc<AtomicU64>,
-    helpers: Arc<BackgroundPool>,
+    background: Arc<BackgroundPool>,
     outbox: Sender<TaskReport>,
     done: Receiver<TaskReport>,
     /// Wakes this thread when a background task has finished.
@@ -66,7 +66,7 @@ impl Worker {
         writer: QueueWriter,
         health: Arc<Mutex<WriterHealth>>,
         seen: Arc<AtomicU64>,
-        helpers: Arc<BackgroundPool>,
+        background: Arc<BackgroundPool>,
         bell: SyncSender<WriterMessage>,
         wrote: SyncSender<()>,
     ) -> Self {
@@ -76,7 +76,7 @@ impl Worker {
             writer,
             health,
             seen,
-            helpers,
+            background,
             outbox,
             done,
             bell,
@@ -264,7 +264,7 @@ impl Worker {
         let task = if spare.is_none() && replica.learner.is_stale() {
             let (queue, until) = (self.writer.queue(), self.writer.replica.live.seq);
             let Ok(store) = self.writer.another_store(Purpose::LongRead) else {
-                self.rests_until = Instant::now() + NOBODY;
+                self.rests_until = Instant::now() + TASK_RETRY;
                 return;
             };
             BackgroundTask::Refold { store, queue, until }
@@ -278,7 +278,7 @@ impl Worker {
                 None if self.mark == Some(mark) => return,
                 None => {
                     let Ok(jury) = replica.learner.ranking() else {
-                        self.rests_until = Instant::now() + NOBODY;
+                        self.rests_until = Instant::now() + TASK_RETRY;
                         return;
                     };
                     self.mark = Some(mark);
@@ -294,9 +294,9 @@ impl Worker {
     }
 
     fn give(&mut self, task: BackgroundTask) {
-        self.busy = self.helpers.submit(task, &self.outbox, &self.bell);
+        self.busy = self.background.submit(task, &self.outbox, &self.bell);
         if !self.busy {
-            self.rests_until = Instant::now() + NOBODY;
+            self.rests_until = Instant::now() + TASK_RETRY;
         }
     }
 

@@ -102,8 +102,8 @@ const FEW: u32 = 512;
 const MOST_SETS: usize = 4096;
 
 impl LiveQueue {
-    /// The numbers of the free items that pass a filter, if there are at most [`SCAN_LIMIT`] of them. None
-    /// if there are more, or if counting them would cost too much.
+    /// The numbers of the free items that pass a filter, if there are at most [`SCAN_LIMIT`] of
+    /// them. None if there are more, or if counting them would cost too much.
     fn few_matches(&self, filter: &Filter) -> Option<Vec<u64>> {
         if filter.0.is_empty() || self.tag_sets.len() > MOST_SETS {
             return None;

@@ -161,7 +161,7 @@ impl QueueWriter {
         answers
     }
 
-    /// [`answer`](Self::answer) without learning what was written: call
+    /// [`answer`](Self::answer) without learning the new entries: call
     /// [`finish_batch`](Self::finish_batch) once the answers are sent.
     pub(crate) fn answer_before_learning(&mut self, calls: &[Call]) -> Vec<Result<Answer, Error>> {
         let mut answers = Vec::with_capacity(calls.len());
@@ -182,7 +182,7 @@ impl QueueWriter {
         answers
     }
 
-    /// Learns what was written, stores checkpoints and scrubs erased data, after the answers are
+    /// Learns the new entries, stores checkpoints and scrubs erased data, after the answers are
     /// sent.
     pub(crate) fn finish_batch(&mut self) {
         self.learn_all();
@@ -296,7 +296,7 @@ impl QueueWriter {
     /// Learns an entry.
     fn learn(&mut self, event: &LogEvent) {
         if matches!(event.body, Body::Erase { .. }) {
-            // They may contain what was erased.
+            // They may contain erased data.
             self.due.clear();
             self.needs_scrub = true;
         }
