@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import policies
 from ._core import Fitted, Jury, Learnt, Picks, Rows, __version__
+from ._display import Prevalence, Replay, Report
 from ._errors import DataWarning, Error, NoFileError
+from ._evaluation import replay, report
 from ._learn import learn
 from ._pick import pick
 from ._prevalence import prevalence
 from ._rank import rank
-from ._display import Prevalence, Replay, Report
 from ._states import merge
-from ._evaluation import replay, report
 from ._wide import wide
 from .client import Client
 

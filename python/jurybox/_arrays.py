@@ -91,13 +91,13 @@ def _by_name(given: Any, names: Sequence[str], contexts: Sequence[int]) -> Doubl
         if found is None:
             return None
         columns, frame = found, True
-    here = _those_there(names, columns)
+    here = _evaluators_with_column(names, columns)
     first = _array(columns[here[0]], f"`{here[0]}`")
     table = np.full((len(first) if first.ndim else 0, len(names)), np.nan)
     del first  # with many rows it takes as much memory as any column
     for name in here:
         if names.index(name) in contexts:
-            column = _groups_of(given, name) if frame else _groups(_in_a_row(columns[name]))
+            column = _groups_of(given, name) if frame else _groups(_as_sequence(columns[name]))
         else:
             column = _array(columns[name], f"`{name}`")
         if column.ndim != 1 or len(column) != len(table):
@@ -122,7 +122,7 @@ def _grouped(array: np.ndarray[Any, Any], contexts: Sequence[int]) -> np.ndarray
     return made
 
 
-def _in_a_row(cells: Any) -> Any:
+def _as_sequence(cells: Any) -> Any:
     return cells if isinstance(cells, (list, tuple, np.ndarray)) else list(cells)
 
 
@@ -161,7 +161,7 @@ def _read_as_table(frame: Any, name: str) -> Doubles:
     return read
 
 
-def _those_there(names: Sequence[str], known: Mapping[Any, Any]) -> list[str]:
+def _evaluators_with_column(names: Sequence[str], known: Mapping[Any, Any]) -> list[str]:
     """The evaluators that have a column. The scores of the others are missing, with a warning,
     as everywhere."""
     here = [name for name in names if name in known]

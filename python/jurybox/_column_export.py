@@ -28,7 +28,7 @@ def pandas_first(series: Any) -> tuple[Any, Any]:
     if series.dtype == object:
         return _objects(series)
     if kind in "iub":
-        return pandas_bystander(series)
+        return pandas_passthrough(series)
     if pandas_numeric(series.dtype):
         return pandas_numbers(series, str(series.name))
     arrow = getattr(series.dtype, "pyarrow_dtype", None)
@@ -168,10 +168,10 @@ def _strings_of_arrow(series: Any) -> Any:
 
     chunks = series.array.__arrow_array__()
     plain = pa.types.is_string(chunks.type) or pa.types.is_large_string(chunks.type)
-    return within_its_bytes(pa.table({str(readable(str(series.name))): chunks})) if plain and chunks.num_chunks == 1 else None
+    return bounds_checked(pa.table({str(readable(str(series.name))): chunks})) if plain and chunks.num_chunks == 1 else None
 
 
-def within_its_bytes(table: Any) -> Any:
+def bounds_checked(table: Any) -> Any:
     """The pyarrow table, unless a column points outside its own memory, which is an error. Only
     pyarrow knows how long that memory is. Whether text is UTF-8 is checked later, and only in
     columns that are used."""
@@ -201,7 +201,7 @@ def _fixed_width(kind: Any) -> bool:
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))
 
 
-def pandas_bystander(series: Any) -> tuple[Any, Any]:
+def pandas_passthrough(series: Any) -> tuple[Any, Any]:
     """A column that is only written to output: flags and numbers unchanged, everything else as
     text."""
     if getattr(series.dtype, "kind", "O") != "b":

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _core
-from ._table_options import Long, Missing, Names, Numbers, Path, file_options, table_options, ends, named, names, numbers, out_path, tell, whole, whole_or_none
 from ._core import Jury
+from ._display import Replay, Report
 from ._errors import Error
 from ._progress import Bar, Watch
-from ._display import Replay, Report
 from ._states import read
+from ._table_options import Long, Missing, Names, Numbers, Path, ends, file_options, log_notes, named, names, numbers, out_path, table_options, whole, whole_or_none
 from ._tables import table_source
 
 
 #: Arguments of `replay` that exclude others.
-NOT_TOGETHER = {
+EXCLUSIVE = {
     "probability": ("pool", "folds", "reuse"),
     "pool": ("round", "items", "rounds", "folds", "reuse"),
     "folds": ("rounds", "reuse"),
@@ -96,7 +96,7 @@ def replay(
         "probability": probability is not None, "pool": pool, "folds": folds is not None, "reuse": reuse, "round": round is not None,
         "items": items is not None, "rounds": rounds is not None,
     }  # fmt: skip
-    for one, others in NOT_TOGETHER.items():
+    for one, others in EXCLUSIVE.items():
         for other in others:
             if said[one] and said[other]:
                 raise Error(f"{one}= and {other}= cannot be combined", code="two-ways")
@@ -118,7 +118,7 @@ def replay(
     }  # fmt: skip
     with Bar(progress) as bar:
         found = _core.replay(rows.export_needed(ask, states[0][1] if states else None, also=names(id)), ask, how, states, numbers(weights, "weights"), bar.watch)
-    tell(found, rows)
+    log_notes(found, rows)
     return Replay(found["document"], found["html"], found["text"], found["svg"])
 
 
@@ -175,7 +175,7 @@ def report(
     ask = table_options(evaluators, id, aside, invert, reward, probability, threads=threads, files=files, reviewer=reviewer, label=label)
     with Bar(progress) as bar:
         found = _core.report(rows.export_needed(ask, jury, also=names(id)), ask, jury, _now(), bar.watch)
-    tell(found, rows)
+    log_notes(found, rows)
     return Report(found["document"], found["html"], found["text"])
 
 

@@ -18,17 +18,17 @@ from ._column_export import (
     NO_SCORE,
     arrow_looked_at,
     cell_text,
-    pandas_bystander,
+    pandas_passthrough,
     pandas_first,
     pandas_key,
     pandas_numbers,
     pandas_numeric,
     readable,
     whole_objects,
-    within_its_bytes,
+    bounds_checked,
 )
 from ._errors import Error
-from ._sources import FIRST, OURS, Source, bare, free_name, listed
+from ._sources import INSPECTED_ROWS, RESULT_COLUMNS, Source, free_name, listed, without_prefix
 
 
 class Pandas(Source):
@@ -56,14 +56,14 @@ class Pandas(Source):
         return self.native.iloc[:, self.names.index(name)]
 
     def export_first(self) -> tuple[str, Any]:
-        head = self.native.iloc[:FIRST]
+        head = self.native.iloc[:INSPECTED_ROWS]
         return "frame-columns", [(name, *pandas_first(head.iloc[:, at])) for at, name in enumerate(self.names)]
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         made = []
         for name in names:
             series = self._series(name)
-            as_key = name in (asked["key"], asked.get("reviewer"), *asked.get("context", ())) or name in asked.get("id", ()) or name in asked.get("apart", ()) or bare(name) in OURS
+            as_key = name in (asked["key"], asked.get("reviewer"), *asked.get("context", ())) or name in asked.get("id", ()) or name in asked.get("apart", ()) or without_prefix(name) in RESULT_COLUMNS
             values, missing = pandas_key(series) if as_key else pandas_numbers(series, name)
             made.append((name, values, missing))
         return "frame-columns", made
@@ -75,10 +75,10 @@ class Pandas(Source):
             # Flags and whole numbers rank like other scores, and keep their type in the output
             # file.
             kind = getattr(series.dtype, "kind", "O")
-            numbers = name in needed and name != asked["key"] and bare(name) not in OURS and kind not in "iub"
+            numbers = name in needed and name != asked["key"] and without_prefix(name) not in RESULT_COLUMNS and kind not in "iub"
             values, missing = whole_objects(series.to_numpy()) if numbers and series.dtype == object else (None, None)
             if values is None:
-                values, missing = pandas_numbers(series, name) if numbers else pandas_bystander(series)
+                values, missing = pandas_numbers(series, name) if numbers else pandas_passthrough(series)
             made.append((name, values, missing))
         return "frame-columns", made
 
@@ -135,7 +135,7 @@ class Polars(Source):
         def may_be_scores(dtype: Any) -> bool:
             return dtype.is_numeric() or dtype in (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Object, pl.Null)
 
-        head = self.native.head(FIRST)
+        head = self.native.head(INSPECTED_ROWS)
         others = [name for name, dtype in head.schema.items() if not may_be_scores(dtype)]
         head = head.with_columns(pl.lit(NO_SCORE).alias(name) for name in others)
         return "frame-stream", self._with_known_types(head, head.columns)
@@ -177,7 +177,7 @@ class Arrow(Source):
     """A pyarrow table or record batch."""
 
     def __init__(self, native: Any) -> None:
-        super().__init__(within_its_bytes(native))
+        super().__init__(bounds_checked(native))
 
     @property
     def names(self) -> list[str]:
@@ -186,7 +186,7 @@ class Arrow(Source):
     def export_first(self) -> tuple[str, Any]:
         import pyarrow as pa
 
-        head = self.native.slice(0, FIRST)
+        head = self.native.slice(0, INSPECTED_ROWS)
         kinds = zip(head.schema, head.columns, strict=True)
         columns = [column if arrow_looked_at(field.type) else pa.array([NO_SCORE] * head.num_rows) for field, column in kinds]
         return "frame-stream", pa.Table.from_arrays(columns, names=self.names)
@@ -250,7 +250,7 @@ class Other(Source):
         return list(self.frame.columns)
 
     def export_first(self) -> tuple[str, Any]:
-        return Arrow(self.frame.head(FIRST).to_arrow()).export_first()
+        return Arrow(self.frame.head(INSPECTED_ROWS).to_arrow()).export_first()
 
     def export_all(self) -> tuple[str, Any]:
         return "stream", self.frame.to_arrow()

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _core
-from ._table_options import Long, Missing, Names, Numbers, Path, file_options, table_options, default_policy, logger, names, tell, whole_or_none
 from ._core import Jury
 from ._errors import Error
-from ._sources import OURS, Source, bare
 from ._progress import Bar, Watch
+from ._sources import RESULT_COLUMNS, Source, without_prefix
 from ._states import turn
+from ._table_options import Long, Missing, Names, Numbers, Path, default_policy, file_options, log_notes, logger, names, table_options, whole_or_none
 from ._tables import returned_source, table_source
 
 
@@ -115,7 +115,7 @@ def learn(
             known = names(id) if len(names(id)) == 1 else []
             found, after = _core.learn(rows.export_needed(ask, jury, also=known), ask, jury, policy, options, at, names(drop), again, bar.watch)
         write(after)
-    tell(found, rows)
+    log_notes(found, rows)
     logger.info("learnt: %s", found["taught"])
     return after
 
@@ -125,7 +125,7 @@ def _no_picks(rows: Source) -> None:
     files and streams."""
     if not rows.is_frame:
         return
-    here = {bare(name): name for name in rows.names}
+    here = {without_prefix(name): name for name in rows.names}
     if {"receipt", "round", "row", "picked_at"} <= here.keys():
         column = here["receipt"]
         raise Error(
@@ -144,7 +144,7 @@ def _learn_picks(
     name = reward or (known[0] if known else None)
     if name is None:
         raise Error("pass reward=, the column of verdicts", code="reward")
-    shown = returned_source(picks, list(dict.fromkeys([*jury.evaluators, id, name, *OURS])))
+    shown = returned_source(picks, list(dict.fromkeys([*jury.evaluators, id, name, *RESULT_COLUMNS])))
     told = shown if verdicts is None else returned_source(verdicts, [one for one in (id, name, reviewer) if one is not None])
     ask = table_options([name], None, None, invert, None, None, id, threads, files, reviewer, label=label)
     return _core.learn_picks(_of_picks(shown, jury, id), _of_verdicts(told, id, name, reviewer), ask, name, jury, verdicts is None, again, bar.watch)
@@ -155,7 +155,7 @@ def _of_picks(rows: Source, jury: Jury, id: str) -> tuple[str, Any]:
     if not rows.is_frame:
         return rows.export_needed(table_options(), None)
     here = rows.names
-    ours = [name for name in here if bare(name) in OURS]
+    ours = [name for name in here if without_prefix(name) in RESULT_COLUMNS]
     wanted = [*jury.evaluators, id, *ours]
     return rows.export([name for name in dict.fromkeys(wanted) if name in here], {"key": id, "context": jury.contexts})
 

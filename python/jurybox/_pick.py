@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._table_options import Long, Missing, Names, Path, file_options, table_options, default_policy, how_many, out_path, tell, whole, whole_or_none
 from ._core import Jury
-from ._sources import Source
 from ._progress import Bar, Watch
+from ._sources import Source
 from ._states import turn
+from ._table_options import Long, Missing, Names, Path, default_policy, file_options, how_many, log_notes, out_path, table_options, whole, whole_or_none
 from ._tables import table_source
 
 
@@ -96,7 +96,7 @@ def pick(
         picked = _picked(rows, found, all) if rows.is_frame else rows.from_core(found["rows"])
         if observe:
             write(after)
-    tell(found, rows)
+    log_notes(found, rows)
     return picked
 
 

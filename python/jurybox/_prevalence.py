@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
-from ._table_options import Long, Missing, Names, Numbers, Path, file_options, table_options, ends, named, names, tell
 from ._core import Jury
-from ._errors import Error
-from ._sources import bare
-from ._progress import Bar, Watch
 from ._display import Prevalence
+from ._errors import Error
+from ._progress import Bar, Watch
+from ._sources import without_prefix
 from ._states import read
+from ._table_options import Long, Missing, Names, Numbers, Path, ends, file_options, log_notes, named, names, table_options
 from ._tables import table_source
 
 
@@ -105,10 +105,10 @@ def prevalence(
     how = {"by": by, "period": period, "prediction": prediction, "golden": golden, "reward_range": ends(reward_range, "reward_range")}
     with Bar(progress) as bar:
         # The receipts in a log that `pick` wrote tell which rows were picked.
-        picks = [name for name in rows.names if bare(name) in ("receipt", "round", "row", "picked_at")] if rows.is_frame else []
+        picks = [name for name in rows.names if without_prefix(name) in ("receipt", "round", "row", "picked_at")] if rows.is_frame else []
         source = rows.export_needed({**ask, "apart": apart}, jury, also=[*names(id), *apart, *picks])
         found = _core.prevalence(source, ask, how, jury, bar.watch)
-    tell(found, rows)
+    log_notes(found, rows)
     return Prevalence(found["document"], found["text"])
 
 

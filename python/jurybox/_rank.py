@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from . import _core
-from ._table_options import Long, Missing, Names, Numbers, Path, file_options, table_options, default_policy, how_many, named, names, numbers, out_path, tell, whole
 from ._core import Jury, Rows
 from ._errors import DataWarning, Error
 from ._progress import Bar, Watch
 from ._states import read
+from ._table_options import Long, Missing, Names, Numbers, Path, default_policy, file_options, how_many, log_notes, named, names, numbers, out_path, table_options, whole
 from ._tables import table_source
 
 Frame = TypeVar("Frame")
@@ -203,7 +203,7 @@ def rank(
             rows.export_needed(ask, jury, whole=where is not None), ask, most, seed, explain, all, where, safe_csv, jury, policy, options,
             dict(sigma or {}), weights, every_row, bar.watch, 0, min_reward,
         )  # fmt: skip
-    tell(found, rows)
+    log_notes(found, rows)
     if all:
         return rows.take(None, {"score": found["score"]}) if "score" in found else None
     if found["total"] < most and group is None and min_reward is None:

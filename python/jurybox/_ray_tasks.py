@@ -12,12 +12,12 @@ import pyarrow as pa
 import ray as _ray
 
 from . import _core
-from ._table_options import table_options
 from ._core import Jury
 from ._errors import Error
 from ._frames import Arrow
-from ._sources import Source, Paths
 from ._remote_files import beginning, opened
+from ._sources import Paths, Source
+from ._table_options import table_options
 
 #: The name of a file, or a block of a Ray dataset.
 Part = Any
@@ -34,24 +34,24 @@ def _threads() -> int:
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
-def first_of(block: pa.Table) -> tuple[str, Any]:
+def first_rows_of_block(block: pa.Table) -> tuple[str, Any]:
     """The first rows of a block, read where the block is stored."""
     return Arrow(block).export_first()
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
-def taken_of(parts: list[str], ask: dict[str, Any]) -> tuple[list[tuple[str, bool]], list[str]]:
+def resolve_in_task(parts: list[str], ask: dict[str, Any]) -> tuple[list[tuple[str, bool]], list[str]]:
     with ExitStack() as stack:
         files = [stack.enter_context(beginning(part)) for part in parts]
         return _core.resolve_evaluators(("paths", files), ask, None)
 
 
-def _known_by(source: Source) -> list[str]:
+def _fingerprints(source: Source) -> list[str]:
     """The fingerprints of the file's content; none for a block."""
     return [name for _, name in _core.fingerprints(source.native) if name] if isinstance(source, Paths) else []
 
 
-def _of_blank(ask: Mapping[str, Any], *, reward: bool = True, id: bool = False) -> dict[str, Any]:
+def _options_for_jury(ask: Mapping[str, Any], *, reward: bool = True, id: bool = False) -> dict[str, Any]:
     """The options for one file, where a jury already has the evaluators."""
     column = ask["reward"] if reward else None
     turned = [name for name in ask["invert"] if name == column]
@@ -70,9 +70,9 @@ def survey(part: Part, ask: dict[str, Any], blank: Jury, picked: Jury | None) ->
         if picked is not None:
             _not_of_picks(part, source, ask, picked)
         if ask["key"] is None:
-            return _known_by(source), 1, None, None
-        own = _of_blank(ask, reward=False)
-        return (_known_by(source), *_core.rounds(source.export_needed(own, blank), own, blank))
+            return _fingerprints(source), 1, None, None
+        own = _options_for_jury(ask, reward=False)
+        return (_fingerprints(source), *_core.rounds(source.export_needed(own, blank), own, blank))
 
 
 def _not_of_picks(part: Part, source: Source, ask: Mapping[str, Any], picked: Jury) -> None:
@@ -96,11 +96,11 @@ def learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Be
     with opened(part) as source:
 
         def learnt(*, reward: bool, id: bool) -> tuple[Jury, list[str]]:
-            own = _of_blank(ask, reward=reward, id=id)
+            own = _options_for_jury(ask, reward=reward, id=id)
             jury = blank.__copy__()
             known = own["id"] if len(own["id"]) == 1 else []
             found, _ = _core.learn(source.export_needed(own, jury, also=known), own, jury, None, {}, at, [], False, None)
-            return jury, _of_part(found["warnings"], part, source)
+            return jury, _with_part_name(found["warnings"], part, source)
 
         reward, id = ask["reward"] is not None, bool(ask["id"])
         while True:
@@ -117,7 +117,7 @@ def learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Be
                     raise
 
 
-def _of_part(warned: Sequence[str], part: Part, source: Source) -> list[str]:
+def _with_part_name(warned: Sequence[str], part: Part, source: Source) -> list[str]:
     """The warnings with the file's own name instead of that of the local copy."""
     if not isinstance(source, Paths):
         return list(warned)
@@ -142,4 +142,4 @@ def rank_part(
         else:
             table = found["rows"].to_arrow()
         numbered = table.append_column(ROW, pa.array(found["row"].tolist(), type=pa.int64()))
-        return numbered, found["total"], _of_part(found["warnings"], part, source)
+        return numbered, found["total"], _with_part_name(found["warnings"], part, source)

@@ -10,10 +10,10 @@ import numpy as np
 from ._arrays import number
 from ._column_export import cell_text, readable
 from ._errors import Error
-from ._sources import FIRST, OURS, Source, bare
+from ._sources import INSPECTED_ROWS, RESULT_COLUMNS, Source, without_prefix
 
 #: The fields that `Picks.to_dicts` always writes.
-WRITTEN = {"item", "at", "probability", "explored", "scores"}
+REQUIRED_FIELDS = {"item", "at", "probability", "explored", "scores"}
 
 
 def dicts_of(given: Any) -> list[Mapping[Any, Any]] | None:
@@ -40,7 +40,7 @@ def _dict_of(row: Any) -> Mapping[Any, Any] | None:
 
 def receipts_in(names: Iterable[Any]) -> str | None:
     """The column with the receipts of `jurybox.pick`; None if there is none."""
-    return next((str(name) for name in names if bare(str(name)) == "receipt"), None)
+    return next((str(name) for name in names if without_prefix(str(name)) == "receipt"), None)
 
 
 class Records(Source):
@@ -62,7 +62,7 @@ class Records(Source):
             rows = None if any(some is None for some in several) else [row for some in several for row in some or ()]
         if rows is None:
             return None
-        if rows[0].keys() >= WRITTEN and receipts_in(rows[0]) is None:
+        if rows[0].keys() >= REQUIRED_FIELDS and receipts_in(rows[0]) is None:
             raise Error("these are picks of a jury's own round: learn them by jury.learn(rows, rewards)", code="not-picks")
         names = dict.fromkeys(name for row in rows for name in row)
         return cls({str(name): [row.get(name) for row in rows] for name in names})
@@ -72,11 +72,11 @@ class Records(Source):
         return list(self.native)
 
     def export_first(self) -> tuple[str, Any]:
-        return "frame-columns", [(name, _cells(cells[:FIRST]), None) for name, cells in self.native.items()]
+        return "frame-columns", [(name, _cells(cells[:INSPECTED_ROWS]), None) for name, cells in self.native.items()]
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         named = {asked["key"], asked.get("reviewer"), *asked.get("context", ())}
-        return "frame-columns", [(name, _cells(self.native[name], name in named or bare(name) in OURS), None) for name in names]
+        return "frame-columns", [(name, _cells(self.native[name], name in named or without_prefix(name) in RESULT_COLUMNS), None) for name in names]
 
 
 def _column(name: Any, cells: Any) -> list[Any]:

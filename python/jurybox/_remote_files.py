@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from . import _core
 from ._frames import Arrow
-from ._sources import FIRST, Source, Paths
+from ._sources import INSPECTED_ROWS, Paths, Source
 
 #: The first bytes of compressed files, with the name of the compression.
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -82,7 +82,7 @@ def _copy_beginning(source: Any, target: BinaryIO) -> None:
     source.seek(0)
     if begins == b"PAR1":
         file = pq.ParquetFile(source)
-        first = next(file.iter_batches(batch_size=FIRST), None)
+        first = next(file.iter_batches(batch_size=INSPECTED_ROWS), None)
         rows = pa.Table.from_batches([] if first is None else [first], file.schema_arrow)
         pq.write_table(rows, target)
     elif begins[:2] in _WIDE_TEXT:
@@ -105,6 +105,6 @@ def _copy_lines(source: Any, target: BinaryIO) -> None:
             # A line break within quotes does not end a row.
             quotes += line.count(b'"')
             rows += quotes % 2 == 0
-        if rows > FIRST:
+        if rows > INSPECTED_ROWS:
             return
     target.write(rest)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ._core import Picks
 from ._errors import Error
-from ._records import WRITTEN, dicts_of, receipts_in
+from ._records import REQUIRED_FIELDS, dicts_of, receipts_in
 from ._tables import columns_of
 
 #: Fields with lists, which not every policy writes.
@@ -24,15 +24,15 @@ def read(given: Any, evaluators: Sequence[str]) -> Picks | None:
     rows = dicts_of(given)
     if rows is not None:
         _refuse_receipts((name for row in rows for name in row), evaluators)
-        return Picks.from_dicts(_tidied(rows)) if rows[0].keys() >= WRITTEN else None
+        return Picks.from_dicts(_tidied(rows)) if rows[0].keys() >= REQUIRED_FIELDS else None
     if isinstance(given, Mapping):
         _refuse_receipts(given, evaluators)
-        return Picks.from_dicts(_tidied(_transposed(given))) if given.keys() >= WRITTEN else None
+        return Picks.from_dicts(_tidied(_transposed(given))) if given.keys() >= REQUIRED_FIELDS else None
     columns = columns_of(given)
     if columns is None:
         return None
     _refuse_receipts(columns, evaluators)
-    return Picks.from_dicts(_rows(given)) if columns.keys() >= WRITTEN else None
+    return Picks.from_dicts(_rows(given)) if columns.keys() >= REQUIRED_FIELDS else None
 
 
 def _refuse_receipts(names: Iterable[Any], evaluators: Sequence[str]) -> None:

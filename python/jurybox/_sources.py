@@ -13,10 +13,10 @@ import numpy as np
 from . import _core
 
 #: Columns that results have; they become evaluators only if named.
-OURS = ("rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt")
+RESULT_COLUMNS = ("rank", "score", "value", "probability", "explored", "picked_at", "round", "row", "receipt")
 
 #: Rows that are inspected to tell what columns hold.
-FIRST = 1000
+INSPECTED_ROWS = 1000
 
 
 def is_of(given: Any, module: str, name: str) -> bool:
@@ -100,7 +100,7 @@ class Stream(Source):
         return "stream", self.native
 
 
-def bare(name: str) -> str:
+def without_prefix(name: str) -> str:
     """The name without the prefix that `free_name` adds."""
     while name.startswith("jurybox_"):
         name = name.removeprefix("jurybox_")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from . import _core
-from ._table_options import Path
 from ._core import Jury
 from ._errors import Error
+from ._table_options import Path
 
 
 def read(state: Jury | Path | None) -> Jury | None:

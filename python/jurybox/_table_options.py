@@ -171,7 +171,7 @@ def out_path(out: Path | None, *read: object) -> str | None:
     return os.fspath(out)
 
 
-def tell(found: Mapping[str, Any], rows: Source | None = None) -> None:
+def log_notes(found: Mapping[str, Any], rows: Source | None = None) -> None:
     """Logs which columns were used as what, and what was done; problems with the data become
     warnings."""
     for line in found["columns"]:

@@ -11,8 +11,8 @@ import numpy as np
 from ._column_export import pandas_numeric
 from ._errors import Error
 from ._frames import Arrow, Other, Pandas, Polars
-from ._sources import Source, Paths, Stream, is_of, is_path
 from ._records import Records
+from ._sources import Paths, Source, Stream, is_of, is_path
 
 
 def table_source(data: Any, *, long: Any = None) -> Source:

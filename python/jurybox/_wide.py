@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._table_options import Missing, file_options, table_options, warn
 from ._errors import Error
 from ._frames import Pandas
-from ._sources import Source
 from ._long_frames import cells, first_values, keys, places, taken
+from ._sources import Source
+from ._table_options import Missing, file_options, table_options, warn
 from ._tables import table_source
 
 

@@ -27,12 +27,12 @@ import ray as _ray
 from ray.exceptions import RayTaskError
 
 from . import _core
-from ._table_options import Missing, Names, Numbers, Path, file_options, table_options, logger, named, names, numbers, warn, whole, whole_or_none
 from ._core import Jury, Rows
 from ._errors import Error, NoFileError
-from ._ray_tasks import ROW, Before, Part, first_of, learn_part, rank_part, survey, taken_of
-from ._states import read
+from ._ray_tasks import ROW, Before, Part, first_rows_of_block, learn_part, rank_part, resolve_in_task, survey
 from ._remote_files import expanded
+from ._states import read
+from ._table_options import Missing, Names, Numbers, Path, file_options, logger, named, names, numbers, table_options, warn, whole, whole_or_none
 
 __all__ = ["learn", "rank"]
 
@@ -103,7 +103,7 @@ def _learnt(
     _connect(address)
     parts = _parts(data)
     jury = read(state)
-    blank = _seated(parts, ask, jury, policy, options, warned)
+    blank = _untrained_jury(parts, ask, jury, policy, options, warned)
     time = at if at is not None else (0 if jury is None or jury.seen["latest"] is None else jury.seen["latest"] + 1)
     times = list(range(time, time + len(parts)))
     if round is not None or jury is not None:
@@ -207,7 +207,7 @@ def rank(
     if jury is None and not weights:
         jury = _learnt(parts, None, None, None, policy, None, False, dict(ask), None, cpus, window, before, options, warned)
     if jury is None:
-        ask["evaluators"] = [f"-{name}" if low else name for name, low in _taken(parts, ask, warned)]
+        ask["evaluators"] = [f"-{name}" if low else name for name, low in _resolved(parts, ask, warned)]
         ask["invert"] = []
 
     def start(task: tuple[Part, int, int]) -> Any:
@@ -313,7 +313,7 @@ def _once_each(warned: Warned) -> list[str]:
     return [line if len(parts) == 1 else f"{line}; likewise in {len(parts) - 1} more" for line, parts in found.values()]
 
 
-def _seated(
+def _untrained_jury(
     parts: Sequence[Part], ask: Mapping[str, Any], jury: Jury | None, policy: str | None, options: Mapping[str, Any], warned: Warned
 ) -> Jury:
     """An untrained jury over the evaluators that a single process would find in all files."""
@@ -322,19 +322,19 @@ def _seated(
         if policy is not None or options:
             raise Error("state= continues with its own policy: pass no policy or options with it", code="two-ways")
         return Jury(jury.evaluators, jury.policy, invert=[name for name in jury.evaluators if name in low], context=jury.contexts)
-    found = _taken(parts, ask, warned)
+    found = _resolved(parts, ask, warned)
     return Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], context=ask["context"], **options)
 
 
-def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> list[tuple[str, bool]]:
+def _resolved(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> list[tuple[str, bool]]:
     """The evaluators in all files or blocks, of which only the beginnings are read."""
     found: list[tuple[str, bool]]
     if isinstance(parts[0], _ray.ObjectRef):
-        first = list(_in_order(first_of.remote, iter(parts), None))
+        first = list(_in_order(first_rows_of_block.remote, iter(parts), None))
         _, found, _, told = _core.columns_needed(first, dict(ask), None)
         warned += ((None, line) for line in told)
         return found
-    found, told = _result(taken_of.remote(list(parts), dict(ask)))
+    found, told = _result(resolve_in_task.remote(list(parts), dict(ask)))
     warned += ((None, line) for line in told)
     return found
 

@@ -28,7 +28,7 @@ __all__ = ["JuryRegressor"]
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
 
 #: Policies without an intercept, which are shown centred rewards and scores.
-OPTIMISTIC = ("lin-ucb",)
+WITHOUT_INTERCEPT = ("lin-ucb",)
 
 
 class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -69,7 +69,7 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         scores, rewards = self._checked(X, y, reset=True)
         jury = self._new()
         self._centre(scores, rewards)
-        return self._taught(scores, rewards, jury)
+        return self._learnt_from(scores, rewards, jury)
 
     def partial_fit(self, X: Any, y: Any) -> JuryRegressor:
         """Continues learning with further rows."""
@@ -77,7 +77,7 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return self.fit(X, y)
         scores, rewards = self._checked(X, y, reset=False)
         # On a copy, so that a batch is learnt completely or not at all.
-        return self._taught(scores, rewards, copy(self.jury_))
+        return self._learnt_from(scores, rewards, copy(self.jury_))
 
     def predict(self, X: Any) -> Doubles:
         """The expected reward of each item; NaN for items without any score."""
@@ -86,7 +86,7 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         scores = scores - self.score_means_
         values = self.jury_.values(scores)
         known = np.isfinite(values)
-        if self._name in OPTIMISTIC:
+        if self._name in WITHOUT_INTERCEPT:
             values = self.jury_.contributions(scores)[1].sum(axis=1)  # the value without its base, which is the exploration bonus
         return np.where(known, values + self.reward_mean_, np.nan)
 
@@ -107,13 +107,13 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _centre(self, scores: Doubles, rewards: Doubles) -> None:
         self.score_means_, self.reward_mean_ = np.zeros(scores.shape[1]), 0.0
-        if self._name in OPTIMISTIC:
+        if self._name in WITHOUT_INTERCEPT:
             there = np.isfinite(scores)
             sums = np.where(there, scores, 0.0).sum(axis=0)
             self.score_means_ = sums / np.maximum(there.sum(axis=0), 1)
             self.reward_mean_ = float(np.mean(rewards))
 
-    def _taught(self, scores: Doubles, rewards: Doubles, jury: Jury) -> JuryRegressor:
+    def _learnt_from(self, scores: Doubles, rewards: Doubles, jury: Jury) -> JuryRegressor:
         at = jury.seen["latest"]
         at = 0 if at is None else at + 1
         scores = scores - self.score_means_

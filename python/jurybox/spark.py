@@ -15,12 +15,12 @@ from typing import Any
 import pyarrow as pa
 
 from . import _core
-from ._table_options import Names, Numbers, table_options, warn
 from ._column_export import NO_SCORE
 from ._core import Jury
 from ._errors import Error
 from ._frames import Arrow
-from ._sources import FIRST, free_name
+from ._sources import INSPECTED_ROWS, free_name
+from ._table_options import Names, Numbers, table_options, warn
 
 __all__ = ["learn", "values"]
 
@@ -99,7 +99,7 @@ def _first(data: Any) -> tuple[str, Any]:
     """The first rows of columns that may hold scores, and placeholders for the others."""
     kinds = {field.name: field.dataType.typeName() for field in data.schema.fields}
     looked_at = [name for name, kind in kinds.items() if kind in _LOOKED_AT or kind.startswith("decimal")]
-    rows = data.select(*[f"`{name}`" for name in looked_at]).limit(FIRST).collect()
+    rows = data.select(*[f"`{name}`" for name in looked_at]).limit(INSPECTED_ROWS).collect()
     if not rows:
         raise Error("this DataFrame has no rows", code="no-rows")
     cells = {name: [row[name] for row in rows] if name in looked_at else [NO_SCORE] * len(rows) for name in kinds}

@@ -389,7 +389,7 @@ def test_a_verdict_that_nobody_took_in_is_no_success(odd: str) -> None:
 
 @pytest.mark.parametrize("given", [float(2**53), -float(2**60), np.float32(2**24), np.float16(2048)])
 def test_ids_that_a_float_has_no_room_for_are_refused(given: Any) -> None:
-    with pytest.raises(jb.Error, match="a float has no room for such an id; pass it as text"):
+    with pytest.raises(jb.Error, match="a float cannot hold this id exactly; pass it as text"):
         id_of(given)
     assert id_of(np.float32(2**24 - 1)) == str(2**24 - 1) and id_of(float(2**53 - 1)) == str(2**53 - 1)
 

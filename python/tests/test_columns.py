@@ -452,6 +452,6 @@ def test_half_a_letter_where_nobody_looks_stops_nothing(dtype: Any, tmp_path: Pa
         lambda: jb.rank(frame.iloc[::-1], k=1, group="text", policy="average"),
         lambda: jb.rank(frame.iloc[::-1, :-1], k=1, policy="average", out=tmp_path / "best.csv"),
     ):
-        with pytest.raises(jb.Error, match="column `text`: row 3 has half of a letter") as caught:
+        with pytest.raises(jb.Error, match="column `text`: row 3 has a lone surrogate") as caught:
             call()
         assert (caught.value.code, caught.value.column, caught.value.row) == ("not-utf8", "text", 3)

@@ -58,7 +58,7 @@ def test_weights_are_told_by_group() -> None:
     assert german["a"] > 0.8 > 0.2 > german["b"] and french["b"] > 0.8 > 0.2 > french["a"] and set(german) == {"a", "b"}
     assert jury.group_weights("language", "it") is None
     assert "language (groups)</td><td style='text-align:right'>–</td>" in jury._repr_html_()
-    with pytest.raises(jb.Error, match="`tongue` is no context of this jury: it has language"):
+    with pytest.raises(jb.Error, match="`tongue` is not a context of this jury: it has language"):
         jury.group_weights("tongue", "de")
     with pytest.raises(jb.Error, match="it has none"):
         jb.Jury(["a"]).group_weights("a", "de")
@@ -89,6 +89,6 @@ def test_picks_remember_their_groups(frame) -> None:
 def test_contexts_are_refused_where_they_cannot_be() -> None:
     with pytest.raises(jb.Error, match="adaptive"):
         jb.Jury(["a"], "lin-ucb", context="language")
-    with pytest.raises(jb.Error, match="`language` is a context, and no score to invert"):
+    with pytest.raises(jb.Error, match="`language` is a context, not a score"):
         jb.Jury(["a"], context="language", invert=["language"])
     assert jb.Jury(["a", "language", "b"], context="language").evaluators == ["a", "language", "b"]

@@ -295,7 +295,7 @@ def test_a_column_that_is_not_there_is_missing_scores_with_a_warning_everywhere(
                 np.testing.assert_array_equal(call(given), expected, err_msg=name)
             assert told[0].filename == __file__
         for none in (frame[["other"]], {"other": [1, 2, 3]}, [{"other": 1}]):
-            with pytest.raises(jb.Error, match="a column of none of the evaluators spam, abuse") as caught:
+            with pytest.raises(jb.Error, match="no evaluator has a column: looked for spam, abuse") as caught:
                 call(none)
             assert caught.value.code == "none-of-the-evaluators"
     with pytest.warns(jb.DataWarning, match="there is no column `abuse`: its scores are missing"):

@@ -74,7 +74,7 @@ def test_a_policy_that_does_not_tell_reviewers_apart_says_so(tmp_path):
     told = "`lin-ucb` does not tell reviewers apart: `who` is passed over"
     with pytest.warns(jb.DataWarning, match=told):
         jury = jb.learn(data, reward="verdict", reviewer="who", policy="lin-ucb")
-    with pytest.warns(jb.DataWarning, match="`lin-ucb` does not tell reviewers apart: reviewers= is passed over"):
+    with pytest.warns(jb.DataWarning, match="`lin-ucb` does not distinguish reviewers: reviewers= is ignored"):
         jury.learn(data[["a", "b"]], data["verdict"], reviewers=data["who"])
     picks = jb.pick(data.drop(columns=["verdict", "who"]).assign(post=range(len(data))), 5, id="post", state=jury)
     judged = pd.DataFrame({"post": picks["post"], "verdict": 1.0, "who": "ann"})

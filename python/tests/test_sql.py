@@ -57,7 +57,7 @@ def test_duckdb_gives_the_same_values(policy: str, invert: list[str]) -> None:
 )
 def test_names_that_a_database_takes_for_one_are_refused(dialect: str, names: list[str]) -> None:
     fitted = jb.Jury(names, "average").fit()
-    with pytest.raises(jb.Error, match="are one column in SQL"):
+    with pytest.raises(jb.Error, match="are the same column in SQL"):
         fitted.to_sql(dialect)
     fitted.to_sql("duckdb" if dialect == "postgresql" else "postgresql")
 

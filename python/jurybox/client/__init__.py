@@ -18,10 +18,10 @@ pace that the server asks for (``Retry-After``). It is carried out once, even if
 
 from __future__ import annotations
 
-from ._types import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
 from ._connection import Client
-from ._queue import Queue
 from ._errors import NotAnswered, NotTaken, ServerError
+from ._queue import Queue
+from ._types import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
 from ._webhook import verify_webhook
 
 __all__ = [

@@ -10,8 +10,8 @@ import uuid
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
+from ._errors import NotAnswered, field, read, redirected, refused
 from ._json_values import as_json
-from ._errors import NotAnswered, elsewhere, field, read, refused
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._queue import Queue
 
 #: Status codes after which the same request may succeed.
-PASSING = (429, 502, 503, 504)
+TRANSIENT = (429, 502, 503, 504)
 
 
 class Client:
@@ -104,10 +104,10 @@ class Client:
                 if 200 <= status < 300:
                     return read(said, status)
                 if status < 400:
-                    raise elsewhere(status, told.get("Location"))
+                    raise redirected(status, told.get("Location"))
                 if status == 404 and method == "DELETE" and again:
                     return None  # the first attempt deleted it
-                if status not in PASSING or time.monotonic() + wait > until:
+                if status not in TRANSIENT or time.monotonic() + wait > until:
                     raise refused(said, status)
                 after = told.get("Retry-After", "")
                 wait = max(wait, float(after) if after.isascii() and after.isdigit() else 0.0)

@@ -53,7 +53,7 @@ def read(said: bytes, status: int) -> Any:
         raise ServerError(f"the answer is not JSON: {begins}", code="unknown", status=status) from error
 
 
-def unlike(said: Any, expected: str) -> ServerError:
+def unexpected(said: Any, expected: str) -> ServerError:
     """The error for an answer of unexpected shape, as from another program or another version of
     the server."""
     text = json.dumps(said)
@@ -71,14 +71,14 @@ def field(said: Any, name: str, kind: type) -> Any:
     found = said.get(name) if isinstance(said, dict) else None
     # To Python, true is a whole number.
     if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
-        raise unlike(said, f"`{name}` ({KINDS[kind]})")
+        raise unexpected(said, f"`{name}` ({KINDS[kind]})")
     return found
 
 
 def mapping(said: Any) -> dict[str, Any]:
     """An answer that must be an object."""
     if not isinstance(said, dict):
-        raise unlike(said, "fields: an object was expected")
+        raise unexpected(said, "fields: an object was expected")
     return said
 
 
@@ -86,11 +86,11 @@ def mappings(said: Any, name: str) -> list[dict[str, Any]]:
     """A field that must be a list of objects."""
     found = field(said, name, list)
     if not all(isinstance(each, dict) for each in found):
-        raise unlike(said, f"`{name}` (a list of objects)")
+        raise unexpected(said, f"`{name}` (a list of objects)")
     return cast("list[dict[str, Any]]", found)
 
 
-def elsewhere(status: int, place: str | None) -> ServerError:
+def redirected(status: int, place: str | None) -> ServerError:
     """The error for a redirect. Requests are not sent to a second address, because they might be
     carried out twice."""
     where = f" to {place}" if place else ""

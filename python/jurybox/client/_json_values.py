@@ -72,7 +72,7 @@ def score_of(score: Any, where: str, evaluator: str) -> float | None:
 def id_of(given: Any, name: str = "item") -> str:
     """An id as text. Whole numbers, also those stored as floats, become their digits."""
     if isinstance(given, str):
-        return _whole_letters(str(given), f"{name}=")
+        return _encodable(str(given), f"{name}=")
     if isinstance(given, (UUID, datetime.date)) and not _is_missing(given):
         return str(plain(given))
     if isinstance(given, (Integral, np.integer)) and not isinstance(given, (bool, np.bool_)):
@@ -96,15 +96,15 @@ def plain(value: Any, where: str = "") -> Any:
     if value is None or type(value) is bool:
         return value
     if isinstance(value, str):
-        return _whole_letters(str(value), where)
+        return _encodable(str(value), where)
     if _is_missing(value):
         return None
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, np.timedelta64):  # a whole number to numpy, meaningless without its unit
-        _no_word(value, where)
+        _not_json(value, where)
     if isinstance(value, (Integral, np.integer)):
-        return _in_64_bits(int(value), where)
+        return _fits_64_bits(int(value), where)
     if isinstance(value, (float, np.floating, Decimal)):
         return _finite(value, where or "a number", code="json")
     if isinstance(value, Mapping):
@@ -119,7 +119,7 @@ def plain(value: Any, where: str = "") -> Any:
         return str(np.datetime_as_string(value))
     if isinstance(value, UUID):
         return str(value)
-    _no_word(value, where)
+    _not_json(value, where)
 
 
 def _fields(one: dict[str, Any], where: str) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def _is_column(value: Any) -> bool:
     return isinstance(value, Iterable) and hasattr(value, "to_numpy") and not hasattr(value, "columns")
 
 
-def _whole_letters(text: str, where: str) -> str:
+def _encodable(text: str, where: str) -> str:
     """The text, unless it has a lone surrogate, for which the server would refuse the whole
     request."""
     try:
@@ -178,7 +178,7 @@ def _whole_letters(text: str, where: str) -> str:
     return text
 
 
-def _in_64_bits(whole: int, where: str) -> int:
+def _fits_64_bits(whole: int, where: str) -> int:
     if not -(1 << 63) <= whole < 1 << 64:
         # Python may refuse to print very long integers.
         raise Error(f"{where or 'a number'}: a whole number of {whole.bit_length()} bits does not fit in 64; pass it as text", code="json")
@@ -198,5 +198,5 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def _no_word(value: Any, where: str) -> NoReturn:
+def _not_json(value: Any, where: str) -> NoReturn:
     raise Error(f"{where or 'a value'}: {_shown(value)} ({type(value).__name__}) cannot be written as JSON", code="json", value=value)

@@ -8,20 +8,20 @@ from typing import Any, cast
 from urllib.parse import quote, urlencode
 
 from .._errors import Error
-from ._types import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
 from ._connection import Client
+from ._errors import ServerError, field, mapping, mappings, not_taken, unexpected
 from ._json_values import as_json, id_of, ids_of, item_of, score_of, verdict_of
-from ._errors import ServerError, field, mapping, mappings, not_taken, unlike
+from ._types import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
 
 #: Items in one request.
-TOGETHER = 5000
+ITEMS_PER_REQUEST = 5000
 #: Bytes in one request, well below the server's default limit of 16 MiB.
-BYTES_TOGETHER = 4 << 20
+BYTES_PER_REQUEST = 4 << 20
 #: Statuses with which the server refuses a whole body: not JSON, too large, or something in it
 #: invalid.
-REFUSED_WHOLE = (400, 413, 422)
+WHOLE_BODY_REFUSED = (400, 413, 422)
 #: Invalid entries that are found one by one; with more, the request fails.
-MOST_ALONE = 100
+MOST_INVALID = 100
 
 
 class Queue:
@@ -65,7 +65,7 @@ class Queue:
         rejected too: an infinite score, a time without its zone, a lone surrogate in text.
         """
         answer: ItemsAnswer = {"accepted": 0, "updated": 0, "unchanged": 0, "rejected": []}
-        for said in self._sent("items", _sendable(items, item_of, "items", answer["rejected"]), answer["rejected"]):
+        for said in self._sent("items", _converted(items, item_of, "items", answer["rejected"]), answer["rejected"]):
             answer["accepted"] += field(said, "accepted", int)
             answer["updated"] += field(said, "updated", int)
             answer["unchanged"] += field(said, "unchanged", int)
@@ -140,7 +140,7 @@ class Queue:
             one["revises"] = revises
         answer = self.verdicts([one], strict=True)
         if answer["accepted"] + answer["repeated"] != 1:
-            raise unlike(answer, "count of the verdict")
+            raise unexpected(answer, "count of the verdict")
         return id
 
     def verdicts(self, verdicts: Sequence[Verdict], *, strict: bool = True) -> VerdictsAnswer:
@@ -150,7 +150,7 @@ class Queue:
         the answer. The others count in both cases.
         """
         answer: VerdictsAnswer = {"accepted": 0, "repeated": 0, "rejected": []}
-        for said in self._sent("verdicts", _sendable(verdicts, verdict_of, "verdicts", answer["rejected"]), answer["rejected"]):
+        for said in self._sent("verdicts", _converted(verdicts, verdict_of, "verdicts", answer["rejected"]), answer["rejected"]):
             answer["accepted"] += field(said, "accepted", int)
             answer["repeated"] += field(said, "repeated", int)
             answer["rejected"] += cast("list[Rejected]", mappings(said, "rejected"))
@@ -163,14 +163,14 @@ class Queue:
         invalid entry has done nothing, so the part is split in halves until that entry is alone;
         it is added to ``rejected``."""
         alone = 0
-        for together in _together(things):
+        for together in _in_batches(things):
             parts = [together]
             while parts:
                 some = parts.pop()
                 try:
                     yield self._client.ask("POST", f"{self._path}/{what}", {what: some})
                 except ServerError as error:
-                    if error.status not in REFUSED_WHOLE or alone == MOST_ALONE:
+                    if error.status not in WHOLE_BODY_REFUSED or alone == MOST_INVALID:
                         raise
                     if len(some) > 1:
                         parts += [some[len(some) // 2 :], some[: len(some) // 2]]
@@ -195,7 +195,7 @@ class Queue:
         while after is not None:
             page = self._client.ask("GET", f"{self._path}/items?{urlencode({'order': order, 'after': after, 'limit': 1000})}")
             yield from mappings(page, "items")
-            after = None if page.get("next") is None else _further(page, after)
+            after = None if page.get("next") is None else _next_page(page, after)
 
     def rank(self, items: Iterable[Mapping[str, Any]], k: int | None = None) -> list[dict[str, Any]]:
         """Ranks items by the queue's model without adding them."""
@@ -251,18 +251,18 @@ class Queue:
             if not mappings(page, "events"):
                 return
             yield from page["events"]
-            after = _further(page, after)
+            after = _next_page(page, after)
 
 
-def _further(page: Any, after: int) -> int:
+def _next_page(page: Any, after: int) -> int:
     """The start of the next page. An error unless it advances, because paging would never end."""
     further = cast(int, field(page, "next", int))
     if further <= after:
-        raise unlike({"next": further}, f"`next` beyond {after}")
+        raise unexpected({"next": further}, f"`next` beyond {after}")
     return further
 
 
-def _sendable(
+def _converted(
     things: Iterable[Any], made: Callable[[Any], dict[str, Any]], what: str, rejected: list[Rejected]
 ) -> Iterator[dict[str, Any]]:
     """The things converted for sending. Those that cannot be are added to ``rejected``."""
@@ -280,13 +280,13 @@ def _sendable(
             rejected.append({"id": name, "why": why})
 
 
-def _together(things: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def _in_batches(things: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """The things in lists small enough for one request."""
     some: list[dict[str, Any]] = []
     bytes_of_some = 0
     for one in things:
         size = len(as_json(one))
-        if some and (len(some) == TOGETHER or bytes_of_some + size > BYTES_TOGETHER):
+        if some and (len(some) == ITEMS_PER_REQUEST or bytes_of_some + size > BYTES_PER_REQUEST):
             yield some
             some, bytes_of_some = [], 0
         some.append(one)
