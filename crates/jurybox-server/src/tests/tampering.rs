@@ -188,7 +188,7 @@ const LIES: &[(&str, &str, &str)] = &[
         "9000000000000000000 items of entry",
     ),
     ("the head is another", "UPDATE queues SET head = head + 1", "the head is"),
-    ("the queue's time is another", "UPDATE queues SET at = at + 1", "another time than the last entry"),
+    ("the queue's time is another", "UPDATE queues SET at = at + 1", "differs from that of the last entry"),
 ];
 
 /// A queue in use, with two more claims and a checkpoint.

@@ -134,7 +134,7 @@ fn what_does_not_hang_on_a_model_is_held_against_earlier_claims_too(kind: Kind) 
     assert_found(
         &home,
         &[&format!("UPDATE claims SET item = {open} WHERE {first} AND i = 0")],
-        "went before all others",
+        "came first",
     );
     // An item that is claimed twice, and one that does not exist.
     assert_found(&home, &["UPDATE claims SET item = 9999 WHERE i = 7"], "could not be");
@@ -171,7 +171,7 @@ fn nothing_false_becomes_earlier_unseen(kind: Kind) {
     assert_found(
         &home,
         &["UPDATE log SET body = replace(body, '\"rules\"', '\"ruled\"') WHERE kind = 'claim'"],
-        "it is not as it was written",
+        "it was changed after it was written",
     );
 }
 

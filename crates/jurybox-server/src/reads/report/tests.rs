@@ -195,7 +195,7 @@ fn there_is_no_single_number_for_what_nobody_has_looked_at() {
 fn nothing_is_said_where_nothing_was_drawn_or_decided() {
     let evaluators = Evaluators::new(["a"]).unwrap();
     let found = ReportBuilder::of(&[(0.0, 10, 10)]).report(&evaluators);
-    assert!(found.missed.is_none() && found.unknown.unwrap().contains("audit_rate"), "{found:?}");
+    assert!(found.missed.is_none() && found.unknown.unwrap().contains("random_check_rate"), "{found:?}");
     let mut gathered = ReportBuilder::of(&[(0.5, 10, 10)]);
     gathered.take(seen(Some(0.5), None));
     let found = gathered.report(&evaluators);
