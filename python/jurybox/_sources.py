@@ -37,7 +37,7 @@ class Source:
     is_frame = True
 
     #: A line on the role of each column, if it was decided here.
-    said: str | None = None
+    columns_note: str | None = None
 
     def __init__(self, native: Any) -> None:
         self.native = native
