@@ -40,7 +40,9 @@ enum ScoreValues {
 impl ScoreTable {
     /// Whether work on the table may take long enough to be interrupted.
     pub(crate) fn is_large(&self) -> bool {
-        !matches!(self.values, ScoreValues::Copied(_)) || self.rows * self.width >= LARGE || is_wide(self.width)
+        !matches!(self.values, ScoreValues::Copied(_))
+            || self.rows * self.width >= LARGE
+            || is_wide(self.width)
     }
 
     /// All scores at once, for work that cannot go piece by piece.
@@ -150,7 +152,8 @@ fn plain(item: &Bound<'_, PyAny>) -> PyResult<f64> {
 fn read(array: &Bound<'_, PyArray2<f64>>) -> ScoreTable {
     let (rows, width) = (array.shape()[0], array.shape()[1]);
     if array.len() >= LARGE {
-        let in_place = if is_sealed(array) { arrow::in_place(array).map(ScoreValues::ReadOnly) } else { None };
+        let in_place =
+            if is_sealed(array) { arrow::in_place(array).map(ScoreValues::ReadOnly) } else { None };
         if let Some(values) = in_place.or_else(|| SharedArray::of(array).map(ScoreValues::Writable)) {
             return ScoreTable { values, width, rows };
         }

@@ -139,9 +139,11 @@ impl From<jurybox_files::Error> for Error {
             E::UnknownColumn { path, column, .. }
             | E::DuplicateColumn { path, column, .. }
             | E::ArePicks { path, column }
-            | E::NoVerdictColumn { path, column } => {
-                ErrorFacts { path: Some(path.display().to_string()), column: Some(column), ..ErrorFacts::default() }
-            }
+            | E::NoVerdictColumn { path, column } => ErrorFacts {
+                path: Some(path.display().to_string()),
+                column: Some(column),
+                ..ErrorFacts::default()
+            },
             E::TwoRoles { column, .. }
             | E::Turned { column }
             | E::NotInvertible { column }
@@ -149,15 +151,21 @@ impl From<jurybox_files::Error> for Error {
             E::UnknownEvaluator { evaluator, .. }
             | E::SetTwice { evaluator }
             | E::NoValue { evaluator }
-            | E::WouldForget { evaluator } => ErrorFacts { evaluator: Some(evaluator), ..ErrorFacts::default() },
-            E::UnusableNumber { evaluator, value } => {
-                ErrorFacts { evaluator: Some(evaluator), value: Some(FactValue::Number(value)), ..ErrorFacts::default() }
+            | E::WouldForget { evaluator } => {
+                ErrorFacts { evaluator: Some(evaluator), ..ErrorFacts::default() }
             }
+            E::UnusableNumber { evaluator, value } => ErrorFacts {
+                evaluator: Some(evaluator),
+                value: Some(FactValue::Number(value)),
+                ..ErrorFacts::default()
+            },
             E::NoFile { path }
             | E::Directory { path }
             | E::Empty { path }
             | E::NoRows { path, .. }
-            | E::PickedFrom { path } => ErrorFacts { path: Some(path.display().to_string()), ..ErrorFacts::default() },
+            | E::PickedFrom { path } => {
+                ErrorFacts { path: Some(path.display().to_string()), ..ErrorFacts::default() }
+            }
             E::OddCells(odd) => {
                 let advice = if odd.may_be_two_numbers() {
                     "say by decimal= whether the comma is a decimal sign or a thousands separator"
@@ -220,7 +228,9 @@ fn facts(error: jurybox::Error) -> ErrorFacts {
             ErrorFacts { item: Some(example), value: Some(FactValue::Number(value)), ..ErrorFacts::default() }
         }
         E::Receipt { example, .. } => ErrorFacts { item: Some(example), ..ErrorFacts::default() },
-        E::Policy { policy, .. } => ErrorFacts { value: Some(FactValue::Text(policy)), ..ErrorFacts::default() },
+        E::Policy { policy, .. } => {
+            ErrorFacts { value: Some(FactValue::Text(policy)), ..ErrorFacts::default() }
+        }
         _ => ErrorFacts::default(),
     }
 }

@@ -32,7 +32,8 @@ pub(crate) type ContributionArrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py,
 pub(crate) type GroupWeights<'py> = (f64, Bound<'py, PyDict>);
 
 /// Mean, low and high of one interval per item.
-pub(crate) type PredictionArrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+pub(crate) type PredictionArrays<'py> =
+    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 #[pymethods]
 impl PyFitted {
@@ -161,8 +162,7 @@ impl PyFitted {
             })?;
             Ok(told)
         })?;
-        let (base, each) =
-            told.ok_or_else(|| self.cannot("split an item's value into contributions"))?;
+        let (base, each) = told.ok_or_else(|| self.cannot("split an item's value into contributions"))?;
         Ok((PyArray1::from_vec(py, base), arrays::table(py, each, width)?))
     }
 

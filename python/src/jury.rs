@@ -2,17 +2,17 @@
 
 use crate::arrays;
 use crate::errors::{Result, refused};
-use crate::fitted::{ContributionArrays, PredictionArrays, PyFitted, GroupWeights};
+use crate::fitted::{ContributionArrays, GroupWeights, PredictionArrays, PyFitted};
+use crate::integers;
 use crate::jury_state::{JuryState, generator, lock};
+use crate::merge::merged;
 use crate::names::{self, directed, new_evaluators};
 use crate::picks::{Picks, picks_from_python};
 use crate::policies::spec;
-use crate::merge::merged;
 use crate::teaching::{
     LearntCounts, check_contexts, learn_picks, learn_unpicked, not_observed_warning,
     other_evaluators_warning, reviewers_of, unused_reviewers_warning,
 };
-use crate::integers;
 use crate::work;
 use jurybox::rand::SeedableRng;
 use jurybox::{Direction, Evaluators};
@@ -280,7 +280,11 @@ impl PyJury {
     #[staticmethod]
     #[pyo3(signature = (path, *, seed = 0))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-    fn load(py: Python<'_>, path: PathBuf, #[pyo3(from_py_with = integers::seed)] seed: u64) -> Result<PyJury> {
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        #[pyo3(from_py_with = integers::seed)] seed: u64,
+    ) -> Result<PyJury> {
         Ok(PyJury::of(py.detach(|| State::read(&path))?, generator(seed)))
     }
 
@@ -334,13 +338,22 @@ impl PyJury {
     /// Mean, low and high of each item's expected reward; the interval holds the reward with
     /// probability `level`.
     #[pyo3(signature = (scores, *, level = 0.9))]
-    fn predict<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>, level: f64) -> Result<PredictionArrays<'py>> {
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        scores: &Bound<'py, PyAny>,
+        level: f64,
+    ) -> Result<PredictionArrays<'py>> {
         self.fit(py)?.predict(py, scores, level)
     }
 
     /// The base of each item's value and the contribution of each evaluator, one column per
     /// evaluator.
-    fn contributions<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<ContributionArrays<'py>> {
+    fn contributions<'py>(
+        &self,
+        py: Python<'py>,
+        scores: &Bound<'py, PyAny>,
+    ) -> Result<ContributionArrays<'py>> {
         self.fit(py)?.contributions(py, scores)
     }
 

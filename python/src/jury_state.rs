@@ -73,7 +73,10 @@ impl PyJury {
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
         new: Option<&Bound<'_, PyAny>>,
-        work: impl Fn(&mut JuryState, &ScoreTable, Option<&[usize]>, Option<&WorkControl>) -> Result<T> + Send + Sync + 'static,
+        work: impl Fn(&mut JuryState, &ScoreTable, Option<&[usize]>, Option<&WorkControl>) -> Result<T>
+        + Send
+        + Sync
+        + 'static,
     ) -> Result<T> {
         let work = Arc::new(work);
         loop {

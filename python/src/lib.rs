@@ -18,24 +18,24 @@
 
 mod arrays;
 mod arrow;
+mod arrow_checks;
 mod calls;
 mod errors;
 mod fitted;
-mod jury_state;
+mod integers;
 mod json;
 mod jury;
+mod jury_state;
 mod large_arrays;
-mod shared_array;
+mod merge;
 mod names;
 mod picks;
 mod policies;
 mod rows;
-mod arrow_checks;
+mod shared_array;
 mod stream;
-mod merge;
 mod tables;
 mod teaching;
-mod integers;
 mod work;
 
 use pyo3::prelude::*;
@@ -58,6 +58,8 @@ mod _core {
     #[pymodule_export]
     use crate::jury::{PyJury, jury_from_parts};
     #[pymodule_export]
+    use crate::merge::merge;
+    #[pymodule_export]
     use crate::names::group_codes;
     #[pymodule_export]
     use crate::picks::{Picks, picks_from_parts};
@@ -66,11 +68,8 @@ mod _core {
     #[pymodule_export]
     use crate::rows::ResultRows;
     #[pymodule_export]
-    use crate::merge::merge;
-    #[pymodule_export]
     use crate::tables::{
-        StateLock, columns_needed, expand, fingerprints, group_codes_of_column, printable,
-        refuse_overwriting,
+        StateLock, columns_needed, expand, fingerprints, group_codes_of_column, printable, refuse_overwriting,
     };
     #[pymodule_export]
     use crate::teaching::LearntCounts;

@@ -66,17 +66,18 @@ pub(crate) fn directed(name: &str, invert: &[String]) -> Evaluator {
 }
 
 /// The evaluators of a new jury. Contexts that are not in `names` are appended.
-pub(crate) fn new_evaluators(mut names: Vec<String>, invert: &[String], context: &[String]) -> Result<Evaluators> {
+pub(crate) fn new_evaluators(
+    mut names: Vec<String>,
+    invert: &[String],
+    context: &[String],
+) -> Result<Evaluators> {
     let missing: Vec<String> = context.iter().filter(|name| !names.contains(name)).cloned().collect();
     names.extend(missing);
     if let Some(name) = invert.iter().find(|name| !names.contains(name)) {
         return Err(refused("evaluators", &format!("invert=: there is no evaluator `{name}`")));
     }
     if let Some(name) = invert.iter().find(|name| context.contains(name)) {
-        return Err(refused(
-            "evaluators",
-            &format!("invert=: `{name}` is a context, not a score"),
-        ));
+        return Err(refused("evaluators", &format!("invert=: `{name}` is a context, not a score")));
     }
     let seat = |name: &String| {
         if context.contains(name) { Evaluator::context(name) } else { directed(name, invert) }

@@ -55,9 +55,9 @@ pub(crate) fn spec(
 /// The pairs of a dict from names to numbers.
 pub(crate) fn pairs(by_name: &Bound<'_, PyDict>) -> Result<Vec<(String, f64)>> {
     let pair = |(name, number): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-        let name: String = name
-            .extract()
-            .map_err(|_| refused("evaluators", &format!("evaluators must be named by text, not by {name}")))?;
+        let name: String = name.extract().map_err(|_| {
+            refused("evaluators", &format!("evaluators must be named by text, not by {name}"))
+        })?;
         let is_text = number.is_instance_of::<PyString>();
         let number = number.extract::<f64>().ok().filter(|_| !is_text).ok_or_else(|| {
             refused("unusable-number", &format!("`{name}`: {number} is not a number within ±1e100"))

@@ -2,8 +2,8 @@
 //! becomes an array.
 #![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
 
-use crate::errors::{Result, refused};
 use crate::arrow_checks::{self, ArrayFault};
+use crate::errors::{Result, refused};
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, StringArray, make_array};

@@ -9,9 +9,7 @@ use crate::work::{self, WorkControl};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{Field, Schema};
 use jurybox::{Direction, Evaluator};
-use jurybox_files::{
-    Decimal, Error, Format, Long, Reading, Roles, Table, Taken, Warning, fingerprint,
-};
+use jurybox_files::{Decimal, Error, Format, Long, Reading, Roles, Table, Taken, Warning, fingerprint};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -161,7 +159,9 @@ impl TableSource {
         again: bool,
     ) -> std::result::Result<Table, Error> {
         match self {
-            TableSource::Paths(paths) => Table::open_as(&jurybox_files::expand(&paths)?, reading, roles, again),
+            TableSource::Paths(paths) => {
+                Table::open_as(&jurybox_files::expand(&paths)?, reading, roles, again)
+            }
             TableSource::Stream(stream) => Table::from_stream_as(stream, reading, roles, again),
             TableSource::Columns(batches) => Table::from_batches_as(batches, reading, roles),
             TableSource::FrameStream(stream) => from_frame(gathered(stream)?, reading, roles.clone()),
@@ -318,7 +318,9 @@ pub(crate) fn named_as_ours(taken: &Taken) -> Option<String> {
     let advice = "pass it in evaluators= if it is one, otherwise in ignore= or id=";
     let list = names.join(", ");
     (!names.is_empty()).then(|| {
-        format!("{list} {are} not taken for {evaluators}, because rankings have columns of such names; {advice}")
+        format!(
+            "{list} {are} not taken for {evaluators}, because rankings have columns of such names; {advice}"
+        )
     })
 }
 

@@ -148,7 +148,8 @@ fn panicked(joined: std::thread::Result<()>) -> Error {
         },
         Ok(()) => "it ended without a result".into(),
     };
-    pyo3::exceptions::PyRuntimeError::new_err(format!("this is a bug in jurybox, please report it: {what}")).into()
+    pyo3::exceptions::PyRuntimeError::new_err(format!("this is a bug in jurybox, please report it: {what}"))
+        .into()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

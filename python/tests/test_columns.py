@@ -236,7 +236,7 @@ def test_a_frame_whose_rows_cannot_be_taken_leaves_the_jury_as_it_was(monkeypatc
         raise RuntimeError("no rows")
 
     jury, file = jb.Jury(["spam", "abuse"]), tmp_path / "s.json"
-    monkeypatch.setattr("jurybox._frames.Pandas.rows", fails)
+    monkeypatch.setattr("jurybox._frames.Pandas.take", fails)
     for state in (jury, file):
         with pytest.raises(RuntimeError, match="no rows"):
             jb.pick(posts(), k=2, id="post", state=state, ignore=["shown"])

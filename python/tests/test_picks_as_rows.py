@@ -74,7 +74,7 @@ def test_rows_that_are_none_are_refused_with_what_to_do() -> None:
         jb.Picks.from_dicts(picks.to_dict("records"))
     with pytest.raises(jb.Error, match=r"of a jury's own round: learn them by jury.learn"):
         jb.learn(picks=jury.round(DESK[["a", "b"]], k=3).to_dicts(), id="post", reward="verdict", state=jury)
-    with pytest.raises(jb.Error, match="`post` is no column"):
+    with pytest.raises(jb.Error, match="`post` is not a column"):
         jb.learn(picks={"post": "p1"}, id="post", reward="verdict", state=jury)
 
 

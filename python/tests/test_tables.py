@@ -266,7 +266,7 @@ def test_wide() -> None:
     twice = pd.concat([long, long.assign(grade=0.5)])
     with pytest.raises(jb.Error, match="repeated="):
         jb.wide(twice, **keys, repeated="refuse")
-    with pytest.warns(jb.DataWarning, match="more than once"):
+    with pytest.warns(jb.DataWarning, match="repeated grades"):
         averaged = jb.wide(twice, **keys)
     assert averaged["gpt"].tolist() == [0.7, 0.6, 0.5][:2] + [pytest.approx(math.nan, nan_ok=True)]
     assert jb.wide(twice, **keys, repeated="last")["claude"].tolist() == [0.5, 0.5, 0.5]

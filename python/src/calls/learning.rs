@@ -2,9 +2,9 @@
 
 use super::{NoticeCollector, RepeatableRows, change_or_begin, jury_of, shared_state};
 use crate::errors::{self, Result};
-use crate::jury_state::lock;
 use crate::json;
 use crate::jury::PyJury;
+use crate::jury_state::lock;
 use crate::policies::spec;
 use crate::tables::{TableOptions, TableSource, evaluators_of};
 use crate::work::{self, WorkControl};

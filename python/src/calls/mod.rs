@@ -8,8 +8,8 @@ pub(crate) mod study;
 pub(crate) mod verdicts;
 
 use crate::errors::{self, refused};
-use crate::jury_state::{JuryState, generator, lock};
 use crate::jury::PyJury;
+use crate::jury_state::{JuryState, generator, lock};
 use crate::tables::{TableOptions, TableSource, named_as_ours, warning};
 use crate::work::WorkControl;
 use jurybox_files::{Error, Format, Given, Host, Layout, State, Table, Told as Fact, Warning, expand};
@@ -165,8 +165,7 @@ pub(super) fn change<T>(
     let mut inner = lock(jury);
     if after.is_some() && !is_same(&inner.state, &before) {
         if !last || inner.state.jury.evaluators() != before.jury.evaluators() {
-            let message =
-                "another thread changed the jury while these rows were read; nothing was learnt from them, try again";
+            let message = "another thread changed the jury while these rows were read; nothing was learnt from them, try again";
             return Err(refused("changed-meanwhile", message));
         }
         (after, found) = work(&inner.state)?;

@@ -1,6 +1,6 @@
 //! Picking, as `jurybox pick` does.
 
-use super::{Notices, change_or_begin, finite, jury_of, shared_state, layout};
+use super::{Notices, change_or_begin, finite, jury_of, layout, shared_state};
 use crate::errors::Result;
 use crate::jury::PyJury;
 use crate::policies::spec;
@@ -56,7 +56,8 @@ pub(crate) fn pick<'py>(
             let options = PickOptions { k, worth: min_reward, seed, at, only_choose: !observe };
             let round = pick_rows(before, &table, spec.as_ref(), options)?;
             for remark in round.remarks() {
-                if remark.is_warning() { &mut notices.warnings } else { &mut notices.notes }.push(remark.to_string());
+                if remark.is_warning() { &mut notices.warnings } else { &mut notices.notes }
+                    .push(remark.to_string());
             }
             let Round { state, picking, .. } = round;
             // Built before the jury changes: picks that cannot be returned must not have been

@@ -5,7 +5,7 @@ use crate::errors::Result;
 use crate::jury::PyJury;
 use crate::policies::{pairs, spec};
 use crate::rows::ResultRows;
-use crate::tables::{TableOptions, NamedDirections, TableSource, named_as_ours, evaluators_of, warning};
+use crate::tables::{NamedDirections, TableOptions, TableSource, evaluators_of, named_as_ours, warning};
 use crate::work;
 use jurybox::{Direction, Spec, TopK};
 use jurybox_files::{
@@ -32,7 +32,9 @@ impl RankBy {
             RankBy::Weights(weights) => Judge::weights(evaluators, &weights),
             RankBy::State(mut jury) => {
                 for name in Seated::again(&mut jury, evaluators, May::Lack)?.left {
-                    notices.warnings.push(format!("`{name}` is not among the evaluators: rows are ranked without it"));
+                    notices
+                        .warnings
+                        .push(format!("`{name}` is not among the evaluators: rows are ranked without it"));
                 }
                 Ok(Judge::jury(&jury))
             }
@@ -112,7 +114,8 @@ pub(crate) fn rank<'py>(
     first_row: u64,
     min_reward: Option<f64>,
 ) -> Result<Bound<'py, PyDict>> {
-    let options_of = RankOptions { k, worth: min_reward, seed, explain, grouped: table_options.key.is_some() };
+    let options_of =
+        RankOptions { k, worth: min_reward, seed, explain, grouped: table_options.key.is_some() };
     options_of.check()?;
     let source = TableSource::from_python(source)?;
     let by_weights = pairs(weights)?;
@@ -146,11 +149,15 @@ pub(crate) fn rank<'py>(
         if let Judge::Fitted(fitted) = &judge
             && judge.explores()
         {
-            notices.notes
-                .push(format!("this is a plain list, without the random picks that `{}` makes when picking", fitted.spec()));
+            notices.notes.push(format!(
+                "this is a plain list, without the random picks that `{}` makes when picking",
+                fitted.spec()
+            ));
         }
         let ranks = match (&out, every) {
-            (Some(out), true) => RankOutput::Written(score_all(&table, &judge, out, layout(&table, safe_csv))?),
+            (Some(out), true) => {
+                RankOutput::Written(score_all(&table, &judge, out, layout(&table, safe_csv))?)
+            }
             (None, true) => RankOutput::Every(score_rows(&table, &judge)?),
             (out, false) => {
                 let ranking = jurybox_files::rank(&table, &judge, options_of)?;

@@ -192,7 +192,12 @@ pub(crate) fn replay<'py>(
         } else {
             let outcome = jurybox_lab::replay(&table, &options)?;
             let document = serde_json::to_value(&outcome).unwrap_or_default();
-            StudyOutput { document, html: outcome.to_html(), svg: Some(outcome.to_svg()), text: outcome.to_table() }
+            StudyOutput {
+                document,
+                html: outcome.to_html(),
+                svg: Some(outcome.to_svg()),
+                text: outcome.to_table(),
+            }
         };
         Ok((shown, notices.heard(control)))
     };
