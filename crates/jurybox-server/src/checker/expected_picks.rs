@@ -1,7 +1,7 @@
 //! The picks that a claim should have received, from all open items.
 
 use super::item_order::{Availability, ItemOrder};
-use super::read::{LoggedEntry, CheckResult, ClaimLine};
+use super::read::{CheckResult, ClaimLine, LoggedEntry};
 use super::{LogReplay, Violation};
 use jurybox::toolbox::{hash_number, hash_text};
 use std::collections::{BTreeMap, HashSet};
@@ -70,11 +70,19 @@ impl LogReplay<'_> {
             }
             let Some((open, slot)) = mine(*item) else { continue };
             let value = order.value(open)?;
-            top.push(ExpectedPick { item: *item, slot, value, probability: 1.0, explored: false, ahead: true });
+            top.push(ExpectedPick {
+                item: *item,
+                slot,
+                value,
+                probability: 1.0,
+                explored: false,
+                ahead: true,
+            });
             given.insert(*item);
         }
         let room = (k - top.len()).min(self.random_check_room(entry)?);
-        let random_checks = self.random_checks.iter().filter(|n| !given.contains(n)).filter_map(|n| Some((*n, mine(*n)?)));
+        let random_checks =
+            self.random_checks.iter().filter(|n| !given.contains(n)).filter_map(|n| Some((*n, mine(*n)?)));
         let random_checks: Vec<_> = random_checks.take(room).collect();
         for (item, (open, slot)) in random_checks {
             let (value, probability) = (order.value(open)?, open.random_check.unwrap_or(1.0));
@@ -85,7 +93,11 @@ impl LogReplay<'_> {
             let open = self.open.get(&place.item).filter(|open| open.version == place.version);
             match open {
                 Some(open) if open.free(quorum).is_some() => {
-                    if open.knows(reviewer) || given.contains(&place.item) { Availability::Pass } else { Availability::Take }
+                    if open.knows(reviewer) || given.contains(&place.item) {
+                        Availability::Pass
+                    } else {
+                        Availability::Take
+                    }
                 }
                 _ => Availability::Gone,
             }
@@ -102,7 +114,11 @@ impl LogReplay<'_> {
 /// Errors unless the picks equal the expected ones, bit by bit.
 pub(super) fn compare(top: &[ExpectedPick], picks: &[ClaimLine]) -> CheckResult<()> {
     if top.len() != picks.len() {
-        return Err(Violation(format!("the top K had {} items, but {} were claimed", top.len(), picks.len())));
+        return Err(Violation(format!(
+            "the top K had {} items, but {} were claimed",
+            top.len(),
+            picks.len()
+        )));
     }
     for (place, (should, is)) in top.iter().zip(picks).enumerate() {
         let wrong = if (should.item, should.slot) != (is.item, is.slot) {

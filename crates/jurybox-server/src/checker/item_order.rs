@@ -5,7 +5,7 @@
 //! both, and skips entries of items that are closed or have changed.
 
 use super::read::{CheckResult, QueueSetup};
-use super::{OpenItem, LogReplay, Violation};
+use super::{LogReplay, OpenItem, Violation};
 use jurybox::{Direction, Evaluator, Fitted, Scratch};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -260,6 +260,7 @@ impl LogReplay<'_> {
 
     /// Whether an item passes the filter and was not erased.
     fn is_in(&self, n: u64, filter: &BTreeMap<String, Vec<String>>) -> bool {
-        !self.doomed.contains(&n) && (filter.is_empty() || super::expected_picks::wanted(filter, self.records.tags(n)))
+        !self.doomed.contains(&n)
+            && (filter.is_empty() || super::expected_picks::wanted(filter, self.records.tags(n)))
     }
 }

@@ -1,10 +1,10 @@
 //! Replays claims, leases, verdicts and verdicts taken back, and checks each.
 
-use super::unprovable::UnprovableReason;
-use super::read::{LoggedEntry, CheckResult, ClaimLine, LoggedVerdict};
-use super::tables::{ClosedItem, ReplayedVerdict};
 use super::expected_picks::compare;
-use super::{ReplayedLease, OpenItem, LogReplay, Violation};
+use super::read::{CheckResult, ClaimLine, LoggedEntry, LoggedVerdict};
+use super::tables::{ClosedItem, ReplayedVerdict};
+use super::unprovable::UnprovableReason;
+use super::{LogReplay, OpenItem, ReplayedLease, Violation};
 
 impl LogReplay<'_> {
     /// A numeric setting in force.
@@ -32,8 +32,7 @@ impl LogReplay<'_> {
             Some(pick.model) != model || Some(&*pick.reviewer) != reviewer || Some(pick.until) != until
         };
         if picks.iter().any(told_otherwise) {
-            self.found
-                .tell(format!("entry {} (claim): its rows differ from the entry", entry.seq));
+            self.found.tell(format!("entry {} (claim): its rows differ from the entry", entry.seq));
         }
         self.check_end(entry);
         let latest = self.rules;
@@ -50,7 +49,10 @@ impl LogReplay<'_> {
                 || open.verdicts.iter().any(|verdict| verdict.0 == pick.slot)
             {
                 self.found.double_leases += 1;
-                return Err(Violation(format!("item {}, review {} is held by two reviewers", pick.item, pick.slot)));
+                return Err(Violation(format!(
+                    "item {}, review {} is held by two reviewers",
+                    pick.item, pick.slot
+                )));
             }
             let lease = ReplayedLease {
                 slot: pick.slot,
@@ -214,7 +216,10 @@ impl LogReplay<'_> {
             let old = self.records.verdict(old);
             let old = old.ok_or_else(|| Violation("a verdict replaces one that does not exist".into()))?;
             if (old.item, &old.reviewer) != (verdict.item, &verdict.reviewer) {
-                return Err(Violation(format!("a verdict on item {} replaces another reviewer's", verdict.item)));
+                return Err(Violation(format!(
+                    "a verdict on item {} replaces another reviewer's",
+                    verdict.item
+                )));
             }
             return Ok((old.probability, old.explored));
         }
@@ -272,7 +277,8 @@ impl LogReplay<'_> {
         let mut decides = Some(verdict.reward);
         if by_people {
             let same = |other: &(i64, String, f64)| other.0 == verdict.slot;
-            let of_another = |lease: &ReplayedLease| lease.slot == verdict.slot && lease.reviewer != verdict.reviewer;
+            let of_another =
+                |lease: &ReplayedLease| lease.slot == verdict.slot && lease.reviewer != verdict.reviewer;
             let by_another = open.leases.iter().any(of_another);
             let again = verdict.replaces.is_none()
                 && (open.verdicts.iter().any(|other| same(other) || other.1 == verdict.reviewer));
@@ -316,7 +322,8 @@ impl LogReplay<'_> {
         self.check_end(entry);
         let which = body["verdict"]["seq"].as_u64().zip(body["verdict"]["i"].as_u64());
         let verdict = which.and_then(|which| self.records.verdict(which));
-        let verdict = verdict.ok_or_else(|| Violation("it takes back a verdict that does not exist".into()))?;
+        let verdict =
+            verdict.ok_or_else(|| Violation("it takes back a verdict that does not exist".into()))?;
         if (verdict.item, verdict.slot, verdict.reviewer.as_str()) != (n, slot, reviewer) {
             return Err(Violation(format!(
                 "it takes back a verdict that is not of `{reviewer}` on item {n}"

@@ -12,22 +12,22 @@
 //!
 //! Claims of earlier programs, made by other rules, are checked except for their models.
 
+mod expected_picks;
+mod item_order;
 mod leases;
 mod models;
-mod item_order;
-mod unprovable;
+mod payloads;
 mod read;
 mod rows;
 mod seals;
-mod payloads;
 mod tables;
-mod expected_picks;
+mod unprovable;
 
 use crate::store::schema::{RULES, VERSION};
 use crate::{Error, StoreLocation};
-use models::Models;
 use item_order::ItemOrder;
-use read::{LoggedEntry, CheckResult, QueueRecords};
+use models::Models;
+use read::{CheckResult, LoggedEntry, QueueRecords};
 use rows::Db;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -178,7 +178,12 @@ pub fn prove(place: impl Into<StoreLocation>, since: &VerifyFrom) -> Result<Veri
         let rows: Vec<String> = rows.iter().map(|(table, many)| format!("{many} of {table}")).collect();
         let problem = format!("queue {queue} does not exist, but has rows: {}", rows.join(", "));
         let queue = format!("queue {queue} (does not exist)");
-        queues.push(QueueVerification { queue, lost: many, problems: vec![problem], ..QueueVerification::default() });
+        queues.push(QueueVerification {
+            queue,
+            lost: many,
+            problems: vec![problem],
+            ..QueueVerification::default()
+        });
     }
     let there = db.unique_indexes().map_err(&stumbled)?;
     problems.extend(UNIQUE.iter().filter(|index| !there.iter().any(|there| there == *index)).map(|index| {
@@ -487,8 +492,7 @@ impl LogReplay<'_> {
         let there = many.min(self.records.items.len() as u64);
         if there < many {
             self.found.lost += many - there;
-            self.found
-                .tell(format!("{many} items of entry {} were written, but {there} exist", entry.seq));
+            self.found.tell(format!("{many} items of entry {} were written, but {there} exist", entry.seq));
         }
         for n in first..first.saturating_add(there) {
             let item = (n as usize).checked_sub(1).and_then(|at| self.records.items.get(at));
@@ -501,7 +505,8 @@ impl LogReplay<'_> {
             self.next += 1;
             let row = item.scores.clone().unwrap_or_else(|| vec![f64::NAN; width]);
             if row.len() != width {
-                self.found.tell(format!("item {n} has {} scores, but there were {width} evaluators", row.len()));
+                self.found
+                    .tell(format!("item {n} has {} scores, but there were {width} evaluators", row.len()));
             }
             if item.arrived != entry.at {
                 self.found.tell(format!("item {n} arrived with entry {}, but has another time", entry.seq));
@@ -518,7 +523,8 @@ impl LogReplay<'_> {
         }
         for (n, row) in late.into_iter().flatten() {
             if row.len() != width {
-                self.found.tell(format!("item {n} got {} scores, but there were {width} evaluators", row.len()));
+                self.found
+                    .tell(format!("item {n} got {} scores, but there were {width} evaluators", row.len()));
             } else if let Some(open) = self.open.get_mut(n) {
                 let first = open.row.iter().zip(row).any(|(before, now)| before.is_nan() && !now.is_nan());
                 if self.records.newly(entry.seq, *n).is_some_and(|said| said != first) {

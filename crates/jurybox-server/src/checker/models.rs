@@ -3,7 +3,7 @@
 //! steps.
 
 use super::Violation;
-use super::read::{CheckResult, QueueRecords, LoggedVerdict};
+use super::read::{CheckResult, LoggedVerdict, QueueRecords};
 use jurybox::{Example, Fitted, Jury, Receipt, Reviewer, Scores};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -399,8 +399,8 @@ impl<'a> Models<'a> {
                 let setup = &self.records.setups[setup];
                 let spec =
                     setup.policy.parse().map_err(|error: jurybox::Error| Violation(error.to_string()))?;
-                let jury =
-                    Jury::new(&spec, setup.evaluators.clone()).map_err(|error| Violation(error.to_string()))?;
+                let jury = Jury::new(&spec, setup.evaluators.clone())
+                    .map_err(|error| Violation(error.to_string()))?;
                 FoldProgress { model, done: 0, round: Vec::new(), many: 0, jury }
             }
         };
@@ -449,7 +449,13 @@ impl<'a> Models<'a> {
         Ok(Some(jury))
     }
 
-    fn take(&self, going: &mut FoldProgress, step: &LearningStep, model: u64, setup: usize) -> Result<(), jurybox::Error> {
+    fn take(
+        &self,
+        going: &mut FoldProgress,
+        step: &LearningStep,
+        model: u64,
+        setup: usize,
+    ) -> Result<(), jurybox::Error> {
         let seconds = |micros: i64| u64::try_from(micros / 1_000_000).unwrap_or(0);
         // Effects of time precede the entry that triggers them.
         let known = |seq: u64, phase: u8| if phase == 0 { seq - 1 } else { seq };

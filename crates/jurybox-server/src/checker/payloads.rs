@@ -2,7 +2,7 @@
 //! expire or be erased alone.
 
 use super::LogReplay;
-use super::read::{LoggedEntry, CheckResult};
+use super::read::{CheckResult, LoggedEntry};
 use super::rows::Db;
 use super::seals::digits;
 use sha2::{Digest, Sha256};
@@ -30,7 +30,12 @@ pub(super) struct PayloadHashes {
 }
 
 /// The hashes of the rows and of the log. The latter are removed from the entries to save memory.
-pub(super) fn of(db: &mut Db, queue: i64, tables: i64, log: &mut [LoggedEntry]) -> CheckResult<PayloadHashes> {
+pub(super) fn of(
+    db: &mut Db,
+    queue: i64,
+    tables: i64,
+    log: &mut [LoggedEntry],
+) -> CheckResult<PayloadHashes> {
     let mut shown = PayloadHashes::default();
     db.each("SELECT n, body, expires FROM payloads WHERE queue = ?1 ORDER BY n", queue, |row| {
         let mut hash = Sha256::new();
@@ -128,10 +133,7 @@ impl LogReplay<'_> {
         self.found.unsealed_payloads = unsealed;
         self.found.lost += lost.len() as u64 + notes as u64;
         if let Some(n) = lost.first() {
-            wrong.push(format!(
-                "{} payloads are missing, such as that of item {n}",
-                lost.len()
-            ));
+            wrong.push(format!("{} payloads are missing, such as that of item {n}", lost.len()));
         }
         if notes > 0 {
             wrong.push(format!("{notes} notes are missing"));

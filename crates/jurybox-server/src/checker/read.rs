@@ -1,9 +1,9 @@
 //! Reads all rows of a queue and parses them, without code of the server that wrote them.
 
+use super::payloads::{self, PayloadHashes};
 use super::rows::Db;
 use super::seals::{self, SealState, TableHashes};
-use super::payloads::{self, PayloadHashes};
-use super::{ReplayedLease, Violation, VerifyFrom};
+use super::{ReplayedLease, VerifyFrom, Violation};
 use crate::store::schema::CLEARS_AWAY;
 use jurybox::Evaluators;
 use jurybox::toolbox::{hash_number, hash_text};
@@ -290,7 +290,12 @@ fn picks(db: &mut Db, queue: i64) -> CheckResult<HashMap<u64, Vec<ClaimLine>>> {
 }
 
 impl QueueRecords {
-    pub(super) fn read(db: &mut Db, tables: i64, of: QueueHeader, since: &VerifyFrom) -> CheckResult<QueueRecords> {
+    pub(super) fn read(
+        db: &mut Db,
+        tables: i64,
+        of: QueueHeader,
+        since: &VerifyFrom,
+    ) -> CheckResult<QueueRecords> {
         let QueueHeader { id: queue, name, head, at, sealed } = of;
         let earlier = match since {
             VerifyFrom::Report(proof) if proof.ok => {
@@ -346,7 +351,8 @@ impl QueueRecords {
             });
         let setups = setups.collect::<CheckResult<Vec<QueueSetup>>>()?;
         // Otherwise, whoever removed seals could change the entries under them.
-        let first = log.iter().find(|entry| entry.seal != SealState::None).map_or(head + 1, |entry| entry.seq);
+        let first =
+            log.iter().find(|entry| entry.seal != SealState::None).map_or(head + 1, |entry| entry.seq);
         let (sealed_said, sealed_from) = (sealed, sealed.unwrap_or(first).min(first));
         let sealed = seals::of_rows(db, queue, &log)?;
         Ok(QueueRecords {

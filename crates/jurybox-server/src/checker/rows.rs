@@ -207,7 +207,12 @@ impl Db {
     }
 
     /// All rows of a query with the queue's number as `?1`.
-    pub(super) fn all<T>(&mut self, sql: &str, queue: i64, read: impl Fn(&Row) -> CheckResult<T>) -> CheckResult<Vec<T>> {
+    pub(super) fn all<T>(
+        &mut self,
+        sql: &str,
+        queue: i64,
+        read: impl Fn(&Row) -> CheckResult<T>,
+    ) -> CheckResult<Vec<T>> {
         let mut all = Vec::new();
         self.each(sql, queue, |row| {
             all.push(read(row)?);
@@ -271,7 +276,9 @@ fn from_postgres(row: &tokio_postgres::Row) -> CheckResult<Row> {
     let cells = row.columns().iter().enumerate().map(|(at, column)| {
         let cell = match *column.type_() {
             Type::INT8 => row.try_get::<_, Option<i64>>(at).map_err(told)?.map(SqlCell::Int),
-            Type::BOOL => row.try_get::<_, Option<bool>>(at).map_err(told)?.map(|x| SqlCell::Int(i64::from(x))),
+            Type::BOOL => {
+                row.try_get::<_, Option<bool>>(at).map_err(told)?.map(|x| SqlCell::Int(i64::from(x)))
+            }
             Type::FLOAT8 => row.try_get::<_, Option<f64>>(at).map_err(told)?.map(SqlCell::Real),
             Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(at).map_err(told)?.map(SqlCell::Bytes),
             _ => row.try_get::<_, Option<String>>(at).map_err(told)?.map(SqlCell::Text),

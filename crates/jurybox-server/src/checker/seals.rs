@@ -2,7 +2,7 @@
 //! independently.
 
 use super::LogReplay;
-use super::read::{LoggedEntry, CheckResult};
+use super::read::{CheckResult, LoggedEntry};
 use super::rows::{Db, Row};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -183,8 +183,10 @@ impl LogReplay<'_> {
                     continue;
                 }
                 SealState::Broken => {
-                    self.found
-                        .tell(format!("entry {} ({}): it was changed after it was written", entry.seq, entry.kind));
+                    self.found.tell(format!(
+                        "entry {} ({}): it was changed after it was written",
+                        entry.seq, entry.kind
+                    ));
                 }
                 SealState::Whole => {}
             }

@@ -61,8 +61,9 @@ impl LogReplay<'_> {
             ),
         ];
         for (what, many) in strangers.into_iter().filter(|(_, many)| *many > 0) {
-            self.found
-                .tell(format!("{what} belong to an entry of another kind, or one that does not exist ({many} times)"));
+            self.found.tell(format!(
+                "{what} belong to an entry of another kind, or one that does not exist ({many} times)"
+            ));
         }
     }
 
@@ -117,10 +118,8 @@ impl LogReplay<'_> {
             }
             if verdict.replaced_by.is_none() && !standing.insert((verdict.item, verdict.slot)) {
                 self.found.double_verdicts += 1;
-                self.found.tell(format!(
-                    "item {}, review {} has two valid verdicts",
-                    verdict.item, verdict.slot
-                ));
+                self.found
+                    .tell(format!("item {}, review {} has two valid verdicts", verdict.item, verdict.slot));
             }
         }
     }
@@ -143,7 +142,9 @@ impl LogReplay<'_> {
             match self.models.is_at(*seq) {
                 Ok(true) => self.found.checkpoints += 1,
                 Ok(false) => {
-                    self.found.tell(format!("the checkpoint at entry {seq} differs from the state computed from the log"));
+                    self.found.tell(format!(
+                        "the checkpoint at entry {seq} differs from the state computed from the log"
+                    ));
                 }
                 Err(Violation(what)) => self.found.tell(format!("the checkpoint at entry {seq}: {what}")),
             }

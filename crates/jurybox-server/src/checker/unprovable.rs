@@ -1,8 +1,8 @@
 //! Claims whose picks cannot be proved the best, because of an erased item or an earlier program;
 //! what can be checked of them is.
 
-use super::read::{LoggedEntry, CheckResult, ClaimLine};
 use super::expected_picks::{compare, compare_ahead, wanted};
+use super::read::{CheckResult, ClaimLine, LoggedEntry};
 use super::{LogReplay, Violation};
 use crate::store::schema::RULES;
 use std::collections::{BTreeMap, HashSet};
@@ -43,7 +43,12 @@ impl LogReplay<'_> {
     /// claimed, in the order of the values it recorded, with the right probabilities, and as many
     /// as possible. If nothing is erased, its due items and random checks must be the expected
     /// ones. If its model is known, its picks must be the best of the remaining items.
-    pub(super) fn still_holds(&mut self, entry: &LoggedEntry, picks: &[ClaimLine], gone: UnprovableReason) -> CheckResult<()> {
+    pub(super) fn still_holds(
+        &mut self,
+        entry: &LoggedEntry,
+        picks: &[ClaimLine],
+        gone: UnprovableReason,
+    ) -> CheckResult<()> {
         if gone == UnprovableReason::Rival && !picks.iter().any(|pick| self.models.is_erased(pick.item)) {
             let top = self.top(entry)?;
             return compare(&top, picks);
@@ -98,7 +103,9 @@ impl LogReplay<'_> {
         }
         let random_checks = picks.iter().filter(|pick| pick.explored).count();
         if random_checks > self.random_check_room(entry)? {
-            return Err(Violation(format!("{random_checks} of {k} picks were random checks, more than allowed")));
+            return Err(Violation(format!(
+                "{random_checks} of {k} picks were random checks, more than allowed"
+            )));
         }
         let could = |n: &&u64| !self.models.is_erased(**n) && eligible(**n).is_some();
         if picks.len() > k || (picks.len() < k && self.open.keys().filter(could).nth(picks.len()).is_some()) {

@@ -118,7 +118,9 @@ impl Queue {
 pub(super) fn note_changes(activity: &mut [ActivityEntry], bodies: &[(u64, String)]) -> Result<(), Error> {
     let mut before = Value::Null;
     for (seq, body) in bodies {
-        let (StoredBody::Create { config, .. } | StoredBody::Configure { config, .. }) = StoredBody::from_text(body)? else {
+        let (StoredBody::Create { config, .. } | StoredBody::Configure { config, .. }) =
+            StoredBody::from_text(body)?
+        else {
             continue;
         };
         let after = serde_json::to_value(&config).map_err(corrupt)?;

@@ -6,9 +6,9 @@
 //! raised, and the estimate at that entry.
 
 use crate::Error;
-use crate::queue_writer::QueueWriter;
 use crate::learner::Learner;
 use crate::load::{beginning, opened};
+use crate::queue_writer::QueueWriter;
 use crate::reads::RankingModel;
 use crate::service::Queue;
 use crate::store::{Checkpoint, Store, set_up};
@@ -105,7 +105,11 @@ impl Queue {
     }
 
     /// The onset of each of these alarms of a model; None if it cannot be found.
-    pub(super) fn raised(&self, model: &RankingModel, alarms: &[Alarm]) -> Result<Vec<Option<AlarmOnset>>, Error> {
+    pub(super) fn raised(
+        &self,
+        model: &RankingModel,
+        alarms: &[Alarm],
+    ) -> Result<Vec<Option<AlarmOnset>>, Error> {
         let known = self.known(model)?;
         let of = |alarm: &Alarm| {
             let change = changed(model.fitted(), alarm)?;
@@ -152,7 +156,8 @@ impl Queue {
             known.stand.push((change, how));
         }
         let ended = before.into_iter().filter_map(|(change, raised)| {
-            let drift_incidents = DriftIncident { evaluator: change.evaluator.clone(), raised: raised?, over: Some(now) };
+            let drift_incidents =
+                DriftIncident { evaluator: change.evaluator.clone(), raised: raised?, over: Some(now) };
             Some((change, drift_incidents))
         });
         known.over.extend(past.into_iter().chain(ended));
@@ -213,7 +218,8 @@ fn over(
     for (change, seq, ended) in found.into_iter().rev() {
         let raised = search(store, queue, seq, std::slice::from_ref(&change))?.pop().flatten();
         let evaluator = change.evaluator.clone();
-        drift_incidents.extend(raised.map(|raised| (change, DriftIncident { evaluator, raised, over: Some(ended) })));
+        drift_incidents
+            .extend(raised.map(|raised| (change, DriftIncident { evaluator, raised, over: Some(ended) })));
     }
     Ok(drift_incidents)
 }
@@ -348,7 +354,7 @@ fn follow(
 
 #[cfg(test)]
 mod tests {
-    use super::{EvaluatorChange, DriftHistory, DriftIncident, AlarmOnset};
+    use super::{AlarmOnset, DriftHistory, DriftIncident, EvaluatorChange};
 
     fn change(since: u64, until: u64) -> EvaluatorChange {
         EvaluatorChange { evaluator: "a".into(), since, until }
@@ -365,7 +371,10 @@ mod tests {
 
     fn entries(known: &DriftHistory) -> (Vec<u64>, Vec<u64>) {
         let stand = known.stand.iter().filter_map(|(_, raised)| Some((*raised)?.entry));
-        (stand.collect(), known.over.iter().map(|(_, drift_incidents)| drift_incidents.raised.entry).collect())
+        (
+            stand.collect(),
+            known.over.iter().map(|(_, drift_incidents)| drift_incidents.raised.entry).collect(),
+        )
     }
 
     #[test]

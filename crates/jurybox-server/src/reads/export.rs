@@ -166,7 +166,9 @@ pub(crate) fn page(
         let enough = enough.get(&n).filter(|(seq, _)| closed == Some(*seq)).map(|(_, worth)| *worth);
         let item = item.into_added(&history, head.seq + 1);
         let verdicts = told.remove(&n).unwrap_or_default();
-        let decides = |told: &VerdictRecord| told.verdict.decides.filter(|_| told.verdict.source != VerdictSource::Automatic);
+        let decides = |told: &VerdictRecord| {
+            told.verdict.decides.filter(|_| told.verdict.source != VerdictSource::Automatic)
+        };
         let last_word = verdicts.iter().rposition(|told| decides(told).is_some());
         let reward = last_word.and_then(|at| decides(&verdicts[at])).or(enough);
         let verdicts =

@@ -41,8 +41,10 @@ impl Queue {
                 let came = arrivals.iter().take_while(|entry| entry.seq <= checkpoint.seq);
                 let last = came.map(|entry| entry.came).sum();
                 let spreads = spreads(store, queue, head.seq, last, fitted.evaluators())?;
-                influences
-                    .push(EvaluatorInfluence { at: learner.at(), pulls: pulls(fitted.evaluators(), weights, &spreads) });
+                influences.push(EvaluatorInfluence {
+                    at: learner.at(),
+                    pulls: pulls(fitted.evaluators(), weights, &spreads),
+                });
             }
             Ok(influences)
         })
@@ -54,7 +56,10 @@ impl Queue {
         self.read_separately(|store, queue, head| {
             let last = store.totals(queue)?.0;
             let spreads = spreads(store, queue, head.seq, last, sitting)?;
-            Ok(Some(EvaluatorInfluence { at: head.at.max(head.now), pulls: pulls(sitting, weights, &spreads) }))
+            Ok(Some(EvaluatorInfluence {
+                at: head.at.max(head.now),
+                pulls: pulls(sitting, weights, &spreads),
+            }))
         })
     }
 }

@@ -1,11 +1,11 @@
 //! Lists of items, and explanations of single items.
 
-use crate::live_queue::{LiveQueue, Filter};
+use crate::evaluator_history::EvaluatorHistory;
+use crate::live_queue::{Filter, LiveQueue};
 use crate::queue_writer::QueueWriter;
 use crate::reads::VerdictRecord;
 use crate::reads::report::clamped;
 use crate::rows::{ItemRow, VerdictRow};
-use crate::evaluator_history::EvaluatorHistory;
 use crate::service::Queue;
 use crate::store::{Store, set_up};
 use crate::{Error, Tags};
@@ -87,7 +87,12 @@ pub struct ExplainedItem {
 
 impl Queue {
     /// Free items by value, from rank `from` on; and the model that ranks them.
-    pub fn ranked_items(&self, filter: Filter, from: usize, limit: usize) -> Result<(u64, Vec<ListedItem>), Error> {
+    pub fn ranked_items(
+        &self,
+        filter: Filter,
+        from: usize,
+        limit: usize,
+    ) -> Result<(u64, Vec<ListedItem>), Error> {
         let (model, seen) = self.read(move |writer| {
             writer.as_of_now(|live, now| {
                 let model = live.ranking.as_ref().map_or(0, |ranking| ranking.model);
@@ -212,7 +217,8 @@ impl QueueWriter {
         if let Some(ranking) = &live.ranking {
             let row: Vec<f64> = item.scores.iter().map(|score| score.unwrap_or(f64::NAN)).collect();
             let fixed = ranking.value_rule.contributions(&row, live.history.current());
-            let row = ranking.value_rule.masked_row(&row, live.history.current(), ranking.fitted.evaluators());
+            let row =
+                ranking.value_rule.masked_row(&row, live.history.current(), ranking.fitted.evaluators());
             contributions = ranking.fitted.contributions(&row)?;
             let level = Fraction::try_from(0.9).ok();
             let scores = ranking.fitted.scores(&row)?;

@@ -5,38 +5,38 @@
 //! Longer ones copy that state, which is cheap, and continue on another thread. Pages of items and
 //! of the log are read over separate connections, so that claims never wait for them.
 
-mod intervals;
-mod export;
-mod log_page;
 mod activity;
-mod items;
-mod model;
-mod setup_history;
 mod drift_incidents;
+mod export;
+mod influence;
+mod intervals;
+mod items;
+mod log_page;
+mod model;
 mod read_pool;
+pub(crate) mod recent;
 mod report;
 mod sample;
-mod influence;
-pub(crate) mod recent;
+mod setup_history;
 
+pub use activity::ActivityEntry;
+pub(crate) use drift_incidents::DriftHistory;
+pub use drift_incidents::{AlarmOnset, DriftIncident};
 pub use export::{ExportPage, ExportedItem, ExportedPick, ExportedVerdict};
 pub(crate) use export::{ItemRecord, VerdictRecord, page, tag_names};
-pub use activity::ActivityEntry;
-pub use items::{ExplainedItem, VerdictOnItem, ListedItem, ItemState};
+pub use influence::EvaluatorInfluence;
+pub use items::{ExplainedItem, ItemState, ListedItem, VerdictOnItem};
 pub use model::{EvaluatorSummary, RankingModel};
-pub(crate) use drift_incidents::DriftHistory as DriftHistory;
-pub use drift_incidents::{DriftIncident, AlarmOnset};
 pub(crate) use read_pool::ReadPool;
 use read_pool::{ReadLength, ReadPermit};
-pub use report::{RandomCheckCounts, QueueReport, RewardMean, mean_of};
+pub use recent::{OwnVerdict, RecentVerdict, SkippedItem, Workload};
 pub(crate) use report::{CachedReport, queue_report};
+pub use report::{QueueReport, RandomCheckCounts, RewardMean, mean_of};
 pub use sample::RewardBounds;
-pub use influence::EvaluatorInfluence;
-pub use recent::{OwnVerdict, Workload, SkippedItem, RecentVerdict};
 
 use crate::Error;
-use crate::queue_writer::QueueWriter;
 use crate::keys::ApiKey;
+use crate::queue_writer::QueueWriter;
 use crate::request::{ClaimedItem, MOST_BYTES};
 use crate::service::{Queue, Service};
 use crate::store::{LogHead, Purpose, Store};

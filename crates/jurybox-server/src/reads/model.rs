@@ -2,16 +2,16 @@
 //! settings.
 
 use crate::live_queue::Filter;
-use crate::live_queue::value_rule::ValueRule;
 use crate::live_queue::ranking::{Ageing, ItemRanking};
-use crate::queue_writer::read_access::in_order;
+use crate::live_queue::value_rule::ValueRule;
 use crate::load::refold_as;
+use crate::queue_writer::read_access::in_order;
 use crate::reads::AlarmOnset;
-use crate::reads::read_pool::ReadLength;
 use crate::reads::influence::spreads;
+use crate::reads::read_pool::ReadLength;
 use crate::service::Queue;
 use crate::store::{Purpose, Store};
-use crate::{ConfigChange, Config, Error, NewItem};
+use crate::{Config, ConfigChange, Error, NewItem};
 use jurybox::options::Fraction;
 use jurybox::{Alarm, Direction, Evaluators, Fitted, Interval, Seen, Standing};
 
@@ -128,7 +128,8 @@ impl Queue {
             .and_then(|_| refold_as(store.as_mut(), queue, until, Some(&changed), &mut |_| Ok(())));
         store.rollback();
         let ageing = Ageing { per_day: changed.ageing_per_day, since };
-        let ranking = ItemRanking::of(until, learner?.fit()?, &blocks, &seated, ageing, ValueRule::of(&changed))?;
+        let ranking =
+            ItemRanking::of(until, learner?.fit()?, &blocks, &seated, ageing, ValueRule::of(&changed))?;
         let numbers: Vec<u64> = ranking.best(&blocks).take(k).collect();
         let then = in_order(store.as_mut(), queue, &numbers)?;
         Ok((now.into_iter().map(|item| item.id).collect(), then.into_iter().map(|(_, id, _)| id).collect()))

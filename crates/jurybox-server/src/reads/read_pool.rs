@@ -72,8 +72,9 @@ mod tests {
     #[test]
     fn whoever_looks_waits_for_those_who_look_as_long_and_for_no_others() {
         let readers = ReadPool::default();
-        let mut long: Vec<ReadPermit<'_>> =
-            (0..AT_ONCE[ReadLength::Long as usize]).map(|_| readers.place(ReadLength::Long).unwrap()).collect();
+        let mut long: Vec<ReadPermit<'_>> = (0..AT_ONCE[ReadLength::Long as usize])
+            .map(|_| readers.place(ReadLength::Long).unwrap())
+            .collect();
         let at_once = |look| readers.place_within(Duration::ZERO, look).map(drop);
         assert!(at_once(ReadLength::Long).is_err());
         at_once(ReadLength::Short).unwrap();

@@ -105,7 +105,18 @@ impl Queue {
             let (history, _) = set_up(store, queue, head.seq)?;
             let mut recent_verdicts = Vec::new();
             for row in store.recent_verdicts(queue, most)?.into_iter().rev() {
-                let RecentVerdictRow { item, at, claimed, reviewer, source, label, reward, decides, explored, seen } = row;
+                let RecentVerdictRow {
+                    item,
+                    at,
+                    claimed,
+                    reviewer,
+                    source,
+                    label,
+                    reward,
+                    decides,
+                    explored,
+                    seen,
+                } = row;
                 let arrived = item.arrived;
                 let AddedItem { n, scores, tags, random_check, .. } = item.into_added(&history, head.seq + 1);
                 recent_verdicts.push(RecentVerdict {

@@ -7,8 +7,8 @@ pub(super) use self::builder::clamped;
 pub use self::builder::mean_of;
 
 use self::builder::{ReportBuilder, ReportItem};
-use super::setup_history::SetupHistory;
 use super::sample::RewardBounds;
+use super::setup_history::SetupHistory;
 use crate::Error;
 use crate::service::Queue;
 use crate::store::{LogHead, Store};

@@ -91,7 +91,8 @@ pub(super) fn total(strata: &[Stratum], scale: RewardBounds) -> Option<Interval>
 pub(super) fn others(strata: &[Stratum], scale: RewardBounds) -> Option<Interval> {
     let mean = mean(strata, scale, |stratum| stratum.others() as f64)?;
     let (low, high) = ends(strata, scale);
-    let random_checks = |of: fn(&Stratum, RewardBounds) -> f64| strata.iter().map(|stratum| of(stratum, scale)).sum::<f64>();
+    let random_checks =
+        |of: fn(&Stratum, RewardBounds) -> f64| strata.iter().map(|stratum| of(stratum, scale)).sum::<f64>();
     let many: u64 = strata.iter().map(Stratum::others).sum();
     let within = |end: f64| end.clamp(0.0, many as f64);
     Some(Interval {

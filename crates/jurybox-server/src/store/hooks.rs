@@ -65,7 +65,13 @@ pub(crate) trait HookStore {
     /// Ends all reservations of `holder`.
     fn give_back_hooks(&mut self, holder: i64) -> Result<(), Error>;
     /// Records the outcome of a delivery. False if `holder` has lost its reservation.
-    fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &DeliveryOutcome) -> Result<bool, Error>;
+    fn note_hook(
+        &mut self,
+        queue: i64,
+        name: &str,
+        holder: i64,
+        outcome: &DeliveryOutcome,
+    ) -> Result<bool, Error>;
 }
 
 impl HookStore for Sqlite {
@@ -103,9 +109,17 @@ impl HookStore for Sqlite {
         self.execute(GIVE_BACK, params![holder]).map(drop)
     }
 
-    fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &DeliveryOutcome) -> Result<bool, Error> {
+    fn note_hook(
+        &mut self,
+        queue: i64,
+        name: &str,
+        holder: i64,
+        outcome: &DeliveryOutcome,
+    ) -> Result<bool, Error> {
         let noted = match outcome {
-            DeliveryOutcome::Delivered { seen } => self.execute(DELIVERED, params![queue, name, holder, seen])?,
+            DeliveryOutcome::Delivered { seen } => {
+                self.execute(DELIVERED, params![queue, name, holder, seen])?
+            }
             DeliveryOutcome::Failed { at, next_try, why, off } => {
                 self.execute(FAILED, params![queue, name, holder, at, next_try, why, i64::from(*off)])?
             }

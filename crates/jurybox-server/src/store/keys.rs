@@ -37,7 +37,13 @@ pub(crate) trait KeyStore {
 }
 
 /// A key from the texts of its row; reviewer, expiry and last use are set separately.
-pub(crate) fn key_of(name: String, roles: &str, queues: &str, made: i64, hash: &[u8]) -> Result<ApiKey, Error> {
+pub(crate) fn key_of(
+    name: String,
+    roles: &str,
+    queues: &str,
+    made: i64,
+    hash: &[u8],
+) -> Result<ApiKey, Error> {
     Ok(ApiKey {
         name,
         roles: serde_json::from_str(roles).map_err(corrupt)?,

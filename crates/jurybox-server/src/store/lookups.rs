@@ -5,7 +5,7 @@ use super::sqlite::read::{get, item, log_row, plain_row, verdict};
 use super::value::SqlValue;
 use super::{Store, sql};
 use crate::error::corrupt;
-use crate::event::{VerdictSource, VerdictPosition};
+use crate::event::{VerdictPosition, VerdictSource};
 use crate::reads::recent::RecentVerdictRow;
 use crate::reads::{ItemRecord, OwnVerdict, SkippedItem, VerdictRecord};
 use crate::rows::{ItemRow, LogRow, source_from_text, tags_from_text};
@@ -131,7 +131,13 @@ pub(crate) trait Lookups {
     /// The arrival times of the last items, newest first.
     fn last_arrivals(&mut self, queue: i64, most: u64) -> Result<Vec<i64>, Error>;
     /// The last valid verdicts of a reviewer after an entry, newest first.
-    fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<OwnVerdict>, Error>;
+    fn own_verdicts(
+        &mut self,
+        queue: i64,
+        reviewer: &str,
+        after: u64,
+        most: u64,
+    ) -> Result<Vec<OwnVerdict>, Error>;
     /// The number of valid verdicts of a reviewer after an entry.
     fn count_own(&mut self, queue: i64, reviewer: &str, after: u64) -> Result<u64, Error>;
     /// The time of an entry.
@@ -354,7 +360,13 @@ impl Lookups for Sqlite {
         self.rows(sql::LAST_ARRIVALS, (queue, most), |row| get(row, 0))
     }
 
-    fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<OwnVerdict>, Error> {
+    fn own_verdicts(
+        &mut self,
+        queue: i64,
+        reviewer: &str,
+        after: u64,
+        most: u64,
+    ) -> Result<Vec<OwnVerdict>, Error> {
         self.rows(sql::OWN_VERDICTS, params![queue, after, reviewer, most], |row| {
             Ok(OwnVerdict {
                 id: get(row, 0)?,

@@ -14,9 +14,9 @@ pub(crate) mod write;
 use crate::Error;
 use crate::config::Config;
 use crate::error::corrupt;
-use crate::event::{LogEvent, VerdictPosition};
-use crate::rows::{FoundItem, ItemRow, StoredAnswer, VerdictRow, EntryWrite};
 use crate::evaluator_history::EvaluatorHistory;
+use crate::event::{LogEvent, VerdictPosition};
+use crate::rows::{EntryWrite, FoundItem, ItemRow, StoredAnswer, VerdictRow};
 use crate::stored_body::StoredBody;
 use std::time::Duration;
 
@@ -281,10 +281,16 @@ impl Fault {
 }
 
 /// The evaluators' history and the configuration of a queue at an entry.
-pub(crate) fn set_up(store: &mut dyn Store, queue: i64, until: u64) -> Result<(EvaluatorHistory, Config), Error> {
+pub(crate) fn set_up(
+    store: &mut dyn Store,
+    queue: i64,
+    until: u64,
+) -> Result<(EvaluatorHistory, Config), Error> {
     let mut set_up: Option<(EvaluatorHistory, Config)> = None;
     for (seq, body) in store.bodies(queue, ["create", "configure"], until)? {
-        let (StoredBody::Create { config, .. } | StoredBody::Configure { config, .. }) = StoredBody::from_text(&body)? else {
+        let (StoredBody::Create { config, .. } | StoredBody::Configure { config, .. }) =
+            StoredBody::from_text(&body)?
+        else {
             continue;
         };
         match &mut set_up {

@@ -10,7 +10,7 @@
 //! others unverifiable. Payloads and notes, which expire or are erased singly, have a hash each.
 
 use super::sql;
-use super::value::{SqlWrite, SqlValue, values};
+use super::value::{SqlValue, SqlWrite, values};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 

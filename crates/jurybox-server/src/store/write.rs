@@ -10,7 +10,12 @@ use crate::rows::{EntryWrite, scores_to_bytes, source_to_text};
 use crate::stored_body::StoredBody;
 
 /// Appends the statements that write an entry and all its rows, in an order in which they can run.
-pub(crate) fn ops_of(queue: i64, batch: i64, write: &EntryWrite, ops: &mut Vec<SqlWrite>) -> Result<(), Error> {
+pub(crate) fn ops_of(
+    queue: i64,
+    batch: i64,
+    write: &EntryWrite,
+    ops: &mut Vec<SqlWrite>,
+) -> Result<(), Error> {
     let event = &write.event;
     let first = ops.len();
     rows_of(queue, write, ops)?;
@@ -18,7 +23,10 @@ pub(crate) fn ops_of(queue: i64, batch: i64, write: &EntryWrite, ops: &mut Vec<S
     let entry = values![seq, at, &event.actor, kind];
     let shows = matches!(event.body, Body::Items { .. } | Body::Verdicts { .. });
     let body = sealed(StoredBody::of(&event.body).to_text(), &entry, &ops[first..], shows);
-    ops.push(SqlWrite { sql: sql::INSERT_LOG, values: values![queue, seq, at, &event.actor, kind, body, batch] });
+    ops.push(SqlWrite {
+        sql: sql::INSERT_LOG,
+        values: values![queue, seq, at, &event.actor, kind, body, batch],
+    });
     Ok(())
 }
 

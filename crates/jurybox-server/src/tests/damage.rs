@@ -267,18 +267,12 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
             "UPDATE payloads SET expires = NULL WHERE n = 10",
             "the payload of item 10 has changed since entry 2",
         ),
-        (
-            "DELETE FROM payloads WHERE n = 10",
-            "1 payloads are missing, such as that of item 10",
-        ),
+        ("DELETE FROM payloads WHERE n = 10", "1 payloads are missing, such as that of item 10"),
         (
             "INSERT INTO payloads VALUES (1, 4, '{}', NULL)",
             "item 4 was erased, but its payload is still there",
         ),
-        (
-            "INSERT INTO payloads VALUES (1, 999, '{}', NULL)",
-            "item 999 has a payload that no entry wrote",
-        ),
+        ("INSERT INTO payloads VALUES (1, 999, '{}', NULL)", "item 999 has a payload that no entry wrote"),
         ("UPDATE notes SET body = 'yes' WHERE n = (SELECT MAX(n) FROM notes)", "was changed"),
         ("DELETE FROM notes WHERE n = (SELECT MAX(n) FROM notes)", "1 notes are missing"),
         ("UPDATE skips SET reason = 'lazy'", "skips are in only one of log and table"),

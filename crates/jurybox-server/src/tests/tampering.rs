@@ -344,8 +344,7 @@ fn what_nothing_is_learnt_from_cannot_be_rewritten_either(kind: Kind) {
     drop(writer);
     let checked = verify(&home.place).unwrap().remove(0);
     assert!(checked.is_ok() && checked.unsealed == 0, "{checked:#?}");
-    let (entry, items) =
-        ("it was changed after it was written", "its items were changed (1 to 64 of 130)");
+    let (entry, items) = ("it was changed after it was written", "its items were changed (1 to 64 of 130)");
     let verdicts = "its verdicts were changed (1 to 5 of 5)";
     for (what, lie, words) in [
         ("a reward", "UPDATE verdicts SET reward = 1 - reward, decides = 1 - decides WHERE i = 1", verdicts),

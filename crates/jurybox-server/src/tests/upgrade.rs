@@ -131,11 +131,7 @@ fn what_does_not_hang_on_a_model_is_held_against_earlier_claims_too(kind: Kind) 
     assert_found(&home, &[&of_first("model = model + 9")], "its rows differ from the entry");
     // The first pick was a due item, so any other in its place is too early.
     let open = "(SELECT MAX(n) FROM items WHERE due IS NULL AND audit IS NULL AND closed_seq IS NULL)";
-    assert_found(
-        &home,
-        &[&format!("UPDATE claims SET item = {open} WHERE {first} AND i = 0")],
-        "came first",
-    );
+    assert_found(&home, &[&format!("UPDATE claims SET item = {open} WHERE {first} AND i = 0")], "came first");
     // An item that is claimed twice, and one that does not exist.
     assert_found(&home, &["UPDATE claims SET item = 9999 WHERE i = 7"], "could not be");
 }

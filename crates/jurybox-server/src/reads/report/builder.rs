@@ -1,14 +1,14 @@
 //! Accumulates the items of a queue with their verdicts into a report.
 
-use super::{RandomCheckCounts, QueueReport, RewardMean};
+use super::{QueueReport, RandomCheckCounts, RewardMean};
+use crate::evaluator_history::EvaluatorHistory;
 use crate::event::VerdictSource;
 use crate::reads::intervals::bounds;
 use crate::reads::model::oriented;
-use crate::reads::setup_history::SetupHistory;
 use crate::reads::sample::{RewardBounds, Stratum, others, total};
+use crate::reads::setup_history::SetupHistory;
 use crate::request::GOLDEN;
 use crate::rows::ItemRow;
-use crate::evaluator_history::EvaluatorHistory;
 use crate::store::lookups::StandingVerdict;
 use jurybox::toolbox::Standard;
 use jurybox::{Evaluators, Interval};
@@ -116,7 +116,8 @@ impl ReportItem {
         let erased = item.scores.is_empty();
         let golden = item.tags.contains_key(GOLDEN);
         // Only random checks need scores.
-        let scores = if random_check.is_some() { item.into_added(history, head + 1).scores } else { Vec::new() };
+        let scores =
+            if random_check.is_some() { item.into_added(history, head + 1).scores } else { Vec::new() };
         ReportItem { n, random_check, erased, open, golden, scores, worth, asked: asked.contains(&n) }
     }
 

@@ -63,7 +63,8 @@ fn live(world: &World, seed: u64, rounds: usize) -> (QueueReport, f64, f64) {
             items.push(Item { truth, reach, score, seen });
         }
         let open = |item: &Item| item.seen.open && item.reach;
-        let random_checks = (0..items.len()).filter(|at| open(&items[*at]) && items[*at].seen.random_check.is_some());
+        let random_checks =
+            (0..items.len()).filter(|at| open(&items[*at]) && items[*at].seen.random_check.is_some());
         let mut given: Vec<usize> = random_checks.take(world.random_checks).collect();
         let mut rest: Vec<usize> =
             (0..items.len()).filter(|at| open(&items[*at]) && !given.contains(at)).collect();
@@ -72,7 +73,8 @@ fn live(world: &World, seed: u64, rounds: usize) -> (QueueReport, f64, f64) {
         for at in given {
             let item = &mut items[at];
             (item.seen.open, item.seen.asked, item.seen.worth) = (false, true, Some(item.truth));
-            item.seen.erased = item.seen.random_check.is_some() && item.truth > 0.0 && dice.roll() < world.erased;
+            item.seen.erased =
+                item.seen.random_check.is_some() && item.truth > 0.0 && dice.roll() < world.erased;
         }
     }
     let arrivals: Vec<(f64, u64, u64)> = (0..rounds)
@@ -167,7 +169,14 @@ fn the_interval_holds_at_every_moment_at_once() {
 }
 
 fn seen(random_check: Option<f64>, worth: Option<f64>) -> ReportItem {
-    ReportItem { random_check, worth, open: worth.is_none(), asked: true, scores: vec![0.0], ..ReportItem::default() }
+    ReportItem {
+        random_check,
+        worth,
+        open: worth.is_none(),
+        asked: true,
+        scores: vec![0.0],
+        ..ReportItem::default()
+    }
 }
 
 #[test]
@@ -200,7 +209,10 @@ fn nothing_is_said_where_nothing_was_drawn_or_decided() {
     gathered.take(seen(Some(0.5), None));
     let found = gathered.report(&evaluators);
     assert!(found.missed.is_none() && found.unknown.unwrap().contains("decided"), "{found:?}");
-    assert_eq!(found.random_checks, RandomCheckCounts { items: 1, waiting: 1, ..RandomCheckCounts::default() });
+    assert_eq!(
+        found.random_checks,
+        RandomCheckCounts { items: 1, waiting: 1, ..RandomCheckCounts::default() }
+    );
 }
 
 #[test]

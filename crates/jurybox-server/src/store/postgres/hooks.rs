@@ -52,9 +52,17 @@ impl HookStore for Postgres {
         self.ask(GIVE_BACK, values![holder]).map(drop)
     }
 
-    fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &DeliveryOutcome) -> Result<bool, Error> {
+    fn note_hook(
+        &mut self,
+        queue: i64,
+        name: &str,
+        holder: i64,
+        outcome: &DeliveryOutcome,
+    ) -> Result<bool, Error> {
         match outcome {
-            DeliveryOutcome::Delivered { seen } => self.changes(DELIVERED, values![queue, name, holder, *seen]),
+            DeliveryOutcome::Delivered { seen } => {
+                self.changes(DELIVERED, values![queue, name, holder, *seen])
+            }
             DeliveryOutcome::Failed { at, next_try, why, off } => {
                 self.changes(FAILED, values![queue, name, holder, *at, *next_try, why, *off])
             }

@@ -1,8 +1,8 @@
 //! Reading a range of log entries from PostgreSQL, with all rows that belong to them.
 
 use super::Postgres;
-use super::row_reader::{get, item, scores, verdict};
 use super::pipeline::BoundStatement;
+use super::row_reader::{get, item, scores, verdict};
 use crate::Error;
 use crate::event::ClaimPick;
 use crate::rows::LogChunk;

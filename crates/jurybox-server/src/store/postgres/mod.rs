@@ -8,19 +8,19 @@
 //! (`idle_in_transaction_session_timeout`), so that other nodes can continue. Its later statements
 //! are refused, and it finds out from the log whether the transaction took place.
 
-mod prefetch;
 mod hooks;
+mod log_chunk;
 mod open;
-mod pool;
-mod row_reader;
 mod pipeline;
+mod pool;
+mod prefetch;
+mod row_reader;
 mod server_queries;
 mod store;
-mod log_chunk;
 
 use super::Purpose;
 use crate::Error;
-use crate::pg_connection::{Address, PgFailure, PgConnection};
+use crate::pg_connection::{Address, PgConnection, PgFailure};
 use pool::{BorrowedConnection, ConnectionPool};
 use std::collections::HashMap;
 use std::sync::Arc;

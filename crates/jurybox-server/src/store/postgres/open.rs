@@ -1,11 +1,11 @@
 //! Opening a PostgreSQL database, and running migrations.
 
-use super::prefetch::TransactionBuffer;
 use super::pool::ConnectionPool;
-use super::{ANSWER, LOCK, MIGRATION, Postgres, STATEMENT, Session, TransactionStage, THINK};
+use super::prefetch::TransactionBuffer;
+use super::{ANSWER, LOCK, MIGRATION, Postgres, STATEMENT, Session, THINK, TransactionStage};
 use crate::Error;
 use crate::error::corrupt;
-use crate::pg_connection::{Address, PgFailure, PgConnection};
+use crate::pg_connection::{Address, PgConnection, PgFailure};
 use crate::store::{Purpose, Store, schema};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -127,7 +127,10 @@ impl Postgres {
         let rows = self.ask(there, Vec::new())?;
         let (tables, ours): (i64, bool) = rows.first().map_or((0, false), |row| (row.get(0), row.get(1)));
         if !ours && tables > 0 {
-            return Err(Error::Open(format!("{}: its schema `{SCHEMA}` belongs to another program", self.address)));
+            return Err(Error::Open(format!(
+                "{}: its schema `{SCHEMA}` belongs to another program",
+                self.address
+            )));
         }
         if !ours {
             return Ok(None);

@@ -4,7 +4,7 @@ use super::{ANSWER, LOAD, Postgres, Session};
 use crate::Error;
 use crate::pg_connection::{PgFailure, in_order};
 use crate::store::sql;
-use crate::store::value::{SqlWrite, SqlValue};
+use crate::store::value::{SqlValue, SqlWrite};
 use std::collections::{HashMap, HashSet};
 use std::pin::pin;
 use tokio_postgres::binary_copy::{BinaryCopyOutRow, BinaryCopyOutStream};
@@ -108,7 +108,8 @@ pub(super) fn gathered(ops: Vec<SqlWrite>) -> Vec<BoundStatement> {
     // The order of these two relative to the others does not matter.
     let (apart, ops): (Vec<SqlWrite>, Vec<SqlWrite>) =
         ops.into_iter().partition(|op| op.sql == sql::INSERT_LOG || op.sql == sql::INSERT_CLAIM);
-    let (log, claims): (Vec<SqlWrite>, Vec<SqlWrite>) = apart.into_iter().partition(|op| op.sql == sql::INSERT_LOG);
+    let (log, claims): (Vec<SqlWrite>, Vec<SqlWrite>) =
+        apart.into_iter().partition(|op| op.sql == sql::INSERT_LOG);
     let mut all: Vec<BoundStatement> = Vec::new();
     let mut last: Option<&'static str> = None;
     // One statement must not change the same row twice.
@@ -200,14 +201,22 @@ impl Postgres {
 
     /// Sends a command without parameters, then all statements, in one round trip; held-back writes
     /// are sent along.
-    pub(super) fn ask_after(&mut self, word: Option<&str>, all: &[BoundStatement]) -> Result<Vec<Vec<Row>>, Error> {
+    pub(super) fn ask_after(
+        &mut self,
+        word: Option<&str>,
+        all: &[BoundStatement],
+    ) -> Result<Vec<Vec<Row>>, Error> {
         self.borrow()?;
         let asked = self.ask_over_session(word, all);
         self.give_back();
         asked
     }
 
-    fn ask_over_session(&mut self, word: Option<&str>, all: &[BoundStatement]) -> Result<Vec<Vec<Row>>, Error> {
+    fn ask_over_session(
+        &mut self,
+        word: Option<&str>,
+        all: &[BoundStatement],
+    ) -> Result<Vec<Vec<Row>>, Error> {
         self.prepare_held_back()?;
         for said in all {
             self.prepare(said)?;
@@ -318,11 +327,14 @@ impl Postgres {
     }
 }
 
-type PendingRows<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
+type PendingRows<'a> =
+    std::pin::Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
 
 /// The result of statements sent earlier. If their task has ended without one, this waits until the
 /// time limit.
-fn arrival<'a>(under_way: tokio::task::JoinHandle<Result<Vec<Row>, tokio_postgres::Error>>) -> PendingRows<'a> {
+fn arrival<'a>(
+    under_way: tokio::task::JoinHandle<Result<Vec<Row>, tokio_postgres::Error>>,
+) -> PendingRows<'a> {
     Box::pin(async move {
         match under_way.await {
             Ok(answer) => answer,
@@ -337,7 +349,11 @@ fn say_word<'a>(client: &'a Client, word: &'a str) -> PendingRows<'a> {
 }
 
 /// Sends a prepared statement.
-fn query<'a>(client: &'a Client, prepared: &'a HashMap<String, Statement>, said: &'a BoundStatement) -> PendingRows<'a> {
+fn query<'a>(
+    client: &'a Client,
+    prepared: &'a HashMap<String, Statement>,
+    said: &'a BoundStatement,
+) -> PendingRows<'a> {
     let statement = &prepared[&said.sql];
     Box::pin(async move {
         let cells: Vec<&(dyn ToSql + Sync)> =
@@ -360,7 +376,8 @@ mod tests {
 
     #[test]
     fn rows_of_one_table_go_together_and_none_is_touched_twice_by_one_statement() {
-        let payload = |n: u64| SqlWrite { sql: sql::UPSERT_PAYLOAD, values: values![1_u64, n, "{}", None::<i64>] };
+        let payload =
+            |n: u64| SqlWrite { sql: sql::UPSERT_PAYLOAD, values: values![1_u64, n, "{}", None::<i64>] };
         let log = |seq: u64| SqlWrite {
             sql: sql::INSERT_LOG,
             values: values![1_u64, seq, 0_i64, "a", "items", "{}", 0_i64],

@@ -84,7 +84,11 @@ impl<T> ConnectionPool<T> {
         self.borrow_within(PATIENCE, purpose)
     }
 
-    fn borrow_within(self: &Arc<Self>, patience: Duration, purpose: Purpose) -> Result<BorrowedConnection<T>, Error> {
+    fn borrow_within(
+        self: &Arc<Self>,
+        patience: Duration,
+        purpose: Purpose,
+    ) -> Result<BorrowedConnection<T>, Error> {
         let lent = |connection| Ok(BorrowedConnection { connection, purpose, pool: self.clone() });
         let (turn, came) = channel();
         let (ticket, connections) = {

@@ -2,8 +2,8 @@
 //! statement. Over a slow network a round trip takes as long for ten statements as for one.
 
 use super::Postgres;
+use super::pipeline::{BoundStatement, StatementParam};
 use super::row_reader::{get, verdict};
-use super::pipeline::{StatementParam, BoundStatement};
 use crate::Error;
 use crate::pg_connection::QueryInFlight;
 use crate::rows::{FoundItem, StoredAnswer, VerdictRow};
@@ -117,7 +117,11 @@ fn remembered(row: &Row) -> Result<StoredAnswer, Error> {
 }
 
 impl Postgres {
-    pub(super) fn find_items(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, FoundItem)>, Error> {
+    pub(super) fn find_items(
+        &mut self,
+        queue: i64,
+        keys: &[String],
+    ) -> Result<Vec<(String, FoundItem)>, Error> {
         match self.ahead_of.items.as_ref().and_then(|brought| brought.of(keys)) {
             Some(there) => Ok(there),
             None => self.many(FIND, queue, storable(keys), found),

@@ -1,8 +1,8 @@
 //! The traits `KeyStore` and `Lookups` for PostgreSQL.
 
 use super::Postgres;
-use super::row_reader::{CellSource as _, all, get, item, verdict};
 use super::pipeline::StatementParam;
+use super::row_reader::{CellSource as _, all, get, item, verdict};
 use crate::error::corrupt;
 use crate::event::VerdictPosition;
 use crate::keys::ApiKey;
@@ -14,8 +14,9 @@ use crate::store::keys::{
     ADD_KEY, HAD_KEYS, KEYS, KeyStore, MARK_REVOKED, NO_HASH, REVOKE_KEY, USE_KEY, key_of, texts_of,
 };
 use crate::store::lookups::{
-    Arrivals, DELETE_QUEUE, DELETED_QUEUE, ForEachItem, FORGET_QUEUE, HAS_OPEN, Lookups, SEALED_FROM, StandingVerdict,
-    VERDICT_ID, VerdictSummary, before_taking_back, delete_first, next_rows, written_meanwhile,
+    Arrivals, DELETE_QUEUE, DELETED_QUEUE, FORGET_QUEUE, ForEachItem, HAS_OPEN, Lookups, SEALED_FROM,
+    StandingVerdict, VERDICT_ID, VerdictSummary, before_taking_back, delete_first, next_rows,
+    written_meanwhile,
 };
 use crate::store::sql;
 use crate::store::value::{SqlValue, values};
@@ -232,7 +233,13 @@ impl Lookups for Postgres {
         rows.iter().map(|row| get(row, 0)).collect()
     }
 
-    fn own_verdicts(&mut self, queue: i64, reviewer: &str, after: u64, most: u64) -> Result<Vec<OwnVerdict>, Error> {
+    fn own_verdicts(
+        &mut self,
+        queue: i64,
+        reviewer: &str,
+        after: u64,
+        most: u64,
+    ) -> Result<Vec<OwnVerdict>, Error> {
         let rows = self.ask(sql::OWN_VERDICTS, values![queue, after, reviewer, most])?;
         let read = |row: &tokio_postgres::Row| {
             Ok(OwnVerdict {

@@ -1,18 +1,18 @@
 //! The trait `Store` for PostgreSQL.
 
+use super::pipeline::{BoundStatement, StatementParam, gathered};
 use super::row_reader::{all, checkpoint, get, item, verdict};
-use super::pipeline::{StatementParam, BoundStatement, gathered};
 use super::{ANSWER, LOAD, Postgres, Session, TransactionStage};
 use crate::Error;
-use crate::live_queue::reviews::Lease;
 use crate::error::corrupt;
-use crate::event::{LogEvent, VerdictPosition};
-use crate::rows::{FoundItem, ItemRow, StoredAnswer, VerdictRow, EntryWrite};
 use crate::evaluator_history::EvaluatorHistory;
+use crate::event::{LogEvent, VerdictPosition};
+use crate::live_queue::reviews::Lease;
+use crate::rows::{EntryWrite, FoundItem, ItemRow, StoredAnswer, VerdictRow};
 use crate::store::value::{SqlWrite, values};
 use crate::store::write::ops_of;
 use crate::store::{
-    Checkpoint, Prefetch, LogHead, FinalDecision, LeaseRow, Purpose, QueueRow, STRETCH, Store, schema, sql,
+    Checkpoint, FinalDecision, LeaseRow, LogHead, Prefetch, Purpose, QueueRow, STRETCH, Store, schema, sql,
 };
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -54,7 +54,8 @@ impl Postgres {
     /// are looked up in the same round trip.
     fn begin_with(&mut self, words: &str, head: &str, queue: i64) -> Result<LogHead, Error> {
         self.start()?;
-        let mut asks = vec![BoundStatement::new(head, values![queue]), BoundStatement::new(CLOCK, Vec::new())];
+        let mut asks =
+            vec![BoundStatement::new(head, values![queue]), BoundStatement::new(CLOCK, Vec::new())];
         let (foreseen, more) = self.ahead_of.asks(queue);
         asks.extend(more);
         let begun = self.ask_after(Some(words), &asks).and_then(|mut rows| {
@@ -163,7 +164,10 @@ impl Store for Postgres {
     }
 
     fn head(&mut self, queue: i64) -> Result<LogHead, Error> {
-        let rows = self.ask_all(&[BoundStatement::new(sql::HEAD, values![queue]), BoundStatement::new(CLOCK, Vec::new())])?;
+        let rows = self.ask_all(&[
+            BoundStatement::new(sql::HEAD, values![queue]),
+            BoundStatement::new(CLOCK, Vec::new()),
+        ])?;
         self.head_of(&rows)
     }
 
@@ -415,7 +419,9 @@ impl Store for Postgres {
 
     fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, FinalDecision)>, Error> {
         let rows = self.ask(sql::REVISED, values![queue, until])?;
-        all(&rows, |row| Ok((get(row, 0)?, (get(row, 1)?, VerdictPosition { seq: get(row, 2)?, i: get(row, 3)? }))))
+        all(&rows, |row| {
+            Ok((get(row, 0)?, (get(row, 1)?, VerdictPosition { seq: get(row, 2)?, i: get(row, 3)? })))
+        })
     }
 
     fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error> {
@@ -447,7 +453,8 @@ impl Store for Postgres {
     }
 
     fn tidy(&mut self, queue: i64, by: i64) -> Result<(), Error> {
-        let said: Vec<BoundStatement> = sql::TIDY.iter().map(|sql| BoundStatement::new(sql, values![queue, by])).collect();
+        let said: Vec<BoundStatement> =
+            sql::TIDY.iter().map(|sql| BoundStatement::new(sql, values![queue, by])).collect();
         self.ask_all(&said).map(|_| ())
     }
 }

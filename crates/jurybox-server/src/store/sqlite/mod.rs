@@ -9,7 +9,7 @@
 pub(super) mod read;
 mod store;
 
-use super::value::{SqlWrite, SqlValue};
+use super::value::{SqlValue, SqlWrite};
 use super::{LogHead, schema, sql};
 use crate::Error;
 use crate::error::corrupt;
@@ -307,7 +307,10 @@ pub(crate) fn lock(folder: &Path, wait: Duration) -> Result<File, Error> {
                 std::thread::sleep(Duration::from_millis(10));
             }
             Err(std::fs::TryLockError::WouldBlock) => {
-                return Err(Error::Open(format!("{}: another process is using this folder", folder.display())));
+                return Err(Error::Open(format!(
+                    "{}: another process is using this folder",
+                    folder.display()
+                )));
             }
             Err(std::fs::TryLockError::Error(error)) => return Err(refuse(error)),
         }
@@ -331,7 +334,9 @@ pub(crate) fn clear_journals(file: &Path) -> std::io::Result<()> {
 /// Errors if the path exists and is not a regular file: reading a pipe would block forever.
 pub(crate) fn check_is_file(file: &Path) -> Result<(), Error> {
     match std::fs::metadata(file) {
-        Ok(what) if !what.is_file() => Err(Error::Open(format!("{}: this is not a regular file", file.display()))),
+        Ok(what) if !what.is_file() => {
+            Err(Error::Open(format!("{}: this is not a regular file", file.display())))
+        }
         _ => Ok(()),
     }
 }

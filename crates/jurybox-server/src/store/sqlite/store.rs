@@ -3,13 +3,13 @@
 use super::read::{checkpoint, get, item, log_row, scores, verdict};
 use super::{FILE, Sqlite, connect, db};
 use crate::Error;
-use crate::live_queue::reviews::Lease;
 use crate::error::corrupt;
-use crate::event::{LogEvent, ClaimPick, VerdictPosition};
-use crate::rows::{LogChunk, FoundItem, ItemRow, StoredAnswer, VerdictRow, EntryWrite};
 use crate::evaluator_history::EvaluatorHistory;
+use crate::event::{ClaimPick, LogEvent, VerdictPosition};
+use crate::live_queue::reviews::Lease;
+use crate::rows::{EntryWrite, FoundItem, ItemRow, LogChunk, StoredAnswer, VerdictRow};
 use crate::store::write::ops_of;
-use crate::store::{Checkpoint, LogHead, FinalDecision, LeaseRow, Purpose, QueueRow, STRETCH, Store, sql};
+use crate::store::{Checkpoint, FinalDecision, LeaseRow, LogHead, Purpose, QueueRow, STRETCH, Store, sql};
 use rusqlite::{Row, params};
 use std::io::{ErrorKind, Write as _};
 
@@ -189,11 +189,9 @@ impl Store for Sqlite {
     fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, FoundItem)>, Error> {
         let mut found = Vec::new();
         for key in keys {
-            found.extend(
-                self.rows(sql::FIND, params![queue, key], |row| {
-                    Ok((get(row, 0)?, FoundItem { n: get(row, 1)? }))
-                })?,
-            );
+            found.extend(self.rows(sql::FIND, params![queue, key], |row| {
+                Ok((get(row, 0)?, FoundItem { n: get(row, 1)? }))
+            })?);
         }
         Ok(found)
     }
