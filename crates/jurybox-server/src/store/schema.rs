@@ -1,7 +1,7 @@
 //! The tables of the database, and the migrations from earlier versions.
 //!
-//! Times are whole microseconds since 1970, scores little-endian doubles with NaN for missing. Both databases have the same
-//! tables; only the names of types differ.
+//! Times are whole microseconds since 1970, scores little-endian doubles with NaN for missing. Both
+//! databases have the same tables; only the names of types differ.
 
 /// The statements of each version, in order. A database records how many it has run; versions are
 /// only ever added.
