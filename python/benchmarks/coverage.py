@@ -1,10 +1,12 @@
-"""How often the intervals of `predict` hold, on made-up worlds whose rewards are known.
+"""Benchmark of interval coverage: how often the intervals of `predict` contain the true reward.
 
     python benchmarks/coverage.py [RUNS]
 
-A jury (`adaptive`, with its defaults) sees the scores of 2,000 items, is told the rewards of some, and predicts those of 2,000 others with
-level 0.9: of 100 rewards, 90 should lie within. Two tables are printed: rewards of items drawn at random; and rewards of picks, ten of
-sixty a round, held against the picks of rounds to come and against all items of them. In brackets: the 95% interval over runs.
+In simulated data, a jury (`adaptive`, with its defaults) observes the scores of 2,000 items, learns
+the rewards of some, and predicts those of 2,000 others with level 0.9: 90 of 100 rewards should lie
+within. The first table learns items drawn at random. The second learns picks, ten of sixty a round,
+and is evaluated on the picks, and on all items, of later rounds. In brackets: the 95% interval over
+runs.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ World = Callable[[Draws, int, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def scored(draws: Draws, worth: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """What each evaluator says of what items are worth."""
+    """The scores of all evaluators for items of these rewards."""
     return worth[:, None] * np.linspace(0.3, 1.0, EVALUATORS) + draws.normal(size=(len(worth), EVALUATORS)) * noise
 
 
@@ -58,7 +60,7 @@ def curved(draws: Draws, rows: int, noise: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def louder(draws: Draws, rows: int, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What is worth much is known less well."""
+    """Scores with more noise for items of higher reward."""
     rewards = draws.normal(size=rows)
     loud = np.where(rewards > 0, 2.0, 0.5)[:, None]
     return scored(draws, rewards, noise * loud), rewards
@@ -92,7 +94,7 @@ def within(jury: jb.Jury, scores: np.ndarray, rewards: np.ndarray) -> float:
 
 
 def random_labels(world: World, run: int) -> list[float]:
-    """The share of rewards within, after each number of labels drawn at random."""
+    """The share of rewards within their intervals, after each number of labels drawn at random."""
     draws = np.random.default_rng(run)
     noise = draws.uniform(0.2, 1.5, size=EVALUATORS)
     scores, rewards = world(draws, ITEMS, noise)
@@ -108,7 +110,8 @@ def random_labels(world: World, run: int) -> list[float]:
 
 
 def picked_labels(world: World, run: int) -> list[float]:
-    """The same after each number of rounds: of the picks to come, then of all items that they come from."""
+    """The share of rewards within their intervals after each number of rounds: of the next
+    picks, then of all items."""
     draws = np.random.default_rng(run)
     noise = draws.uniform(0.2, 1.5, size=EVALUATORS)
     jury = jb.Jury([f"e{j}" for j in range(EVALUATORS)], seed=run)

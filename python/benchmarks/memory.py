@@ -1,10 +1,11 @@
-"""Peak memory beyond the caller's own rows: each call in a process of its own, over each kind of table.
+"""Benchmark of peak memory beyond the input: each call, over each kind of table, in its own
+process.
 
-    python benchmarks/memory.py [ROWS]          a table of all, in MB
-    python benchmarks/memory.py ROWS KIND CALL  one of them
+    python benchmarks/memory.py [ROWS]          a table of all cases, in MB
+    python benchmarks/memory.py ROWS KIND CALL  a single case
 
-What is counted is the most that the process held while the call ran (VmHWM, which Linux lets a process begin anew) beyond what it
-held before: the rows, the interpreter and the libraries are counted out, what is given back is counted in. Rows have ten scores, an id
+Measured is the peak resident memory during the call (VmHWM, reset before it) minus the memory held
+before: rows, interpreter and libraries are not counted, the result is. Rows have ten scores, an id
 and a verdict.
 """
 
@@ -24,9 +25,9 @@ import jurybox as jb
 
 EVALUATORS = [f"e{j}" for j in range(10)]
 
-#: What is promised: no more than this, in MB.
+#: The promised limit in MB.
 MOST = 100
-#: How many threads a call has, whatever machine it is measured on: each holds what it works on.
+#: Threads per call on every machine, because each thread takes memory.
 THREADS = 2
 
 
@@ -190,7 +191,7 @@ CASES: list[tuple[Callable[[int], Any], list[Callable[[Any], Any]]]] = [
 
 
 def held(what: str) -> float:
-    """What the process holds (`VmRSS`), or the most that it has held (`VmHWM`), in MB."""
+    """The current (`VmRSS`) or largest (`VmHWM`) memory of this process, in MB."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(what))
 
@@ -198,7 +199,7 @@ def held(what: str) -> float:
 def one(rows: int, kind: str, call: str) -> float:
     """The peak of one call, in this process."""
     makers, calls = {made.__name__: made for made, _ in CASES}, {called.__name__: called for _, them in CASES for called in them}
-    calls[call](makers[kind](1000))  # what is imported and made once is no part of it
+    calls[call](makers[kind](1000))  # imports and one-time setup are not counted
     table = makers[kind](rows)
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
@@ -211,7 +212,7 @@ def one(rows: int, kind: str, call: str) -> float:
 
 
 def measured(rows: int, kind: str, call: str) -> float:
-    """The peak of one call, in a process of its own."""
+    """The peak of one call, in its own process."""
     command = [sys.executable, __file__, str(rows), kind, call]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

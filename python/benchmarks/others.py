@@ -1,19 +1,20 @@
-"""Other libraries on the same rounds: what they earn, and how long they take.
+"""Benchmark against other libraries on the same rounds: rewards found, and processor time.
 
-    pip install -r benchmarks/requirements.txt && python benchmarks/others.py [--runs N] [ROUNDS ...]
-    python benchmarks/others.py --tune    what each of them earns under each of its settings, on desks that the table never sees
+    pip install -r benchmarks/requirements.txt && python benchmarks/others.py [--runs N] [ROUNDS
+    ...] python benchmarks/others.py --tune    results of every setting, on queues that the table
+    does not use
 
-The desk is the paper's: the reward r of an item is uniform on [0, 1], an evaluator's score is alpha_j * r plus noise of its own size
-(or of the same for all). Of 60 items, 10 are looked at each round, and their rewards are learnt. All meet the same items, scores and
-rewards, so that differences are known better than shares.
+The simulation is the paper's: the reward r of an item is uniform on [0, 1], and evaluator j's score
+is alpha_j * r plus noise, equal or unequal between evaluators. Of 60 items, 10 are picked each
+round, and their rewards are learnt. All libraries see the same items, scores and rewards.
 
-The other libraries choose one arm of a few; here each is used for what it has inside, a linear model of the reward given the scores,
-and the ten items of which it expects (or hopes) most are looked at. Each has an intercept, the setting that earned most of those in
-`SETTINGS` (chosen by `--tune` on other desks than those of the table), and in the first round, of which it can know nothing, the plain
-mean of the scores. Jurybox has its defaults, and nothing was tuned.
+The other libraries choose one of a few arms. Here their linear model of the reward is used, and the
+ten items with the highest prediction (or upper bound) are picked. Each has an intercept, its best
+setting of `SETTINGS` (chosen by `--tune` on other queues), and ranks by the plain mean in the first
+round. Jurybox has its defaults, and nothing was tuned.
 
-One table is printed: shares, (reward - chance) / (best possible - chance), over the first rounds and over all, with evaluators of equal
-and of unequal noise, and the processor's time for a round. A library that cannot be imported is named as such.
+The table shows (reward - chance) / (best possible - chance) over the first rounds and over all, and
+processor time per round. Libraries that cannot be imported are listed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import scipy.stats
 import jurybox as jb
 
 ITEMS, EVALUATORS, K = 60, 10, 10
-#: Desks on which settings are chosen: so many, of so many rounds, from this seed on.
+#: Simulated queues on which settings are chosen: their number, rounds, and first seed.
 TUNED_ON, TUNED_ROUNDS, TUNED_FROM = 6, 400, 1000
 
 
@@ -38,7 +39,7 @@ def best(values: np.ndarray) -> np.ndarray:
 
 
 def with_one(scores: np.ndarray) -> np.ndarray:
-    """A column of ones before the scores: an intercept."""
+    """The scores after a column of ones, the intercept."""
     return np.column_stack([np.ones(len(scores)), scores])
 
 
@@ -55,7 +56,7 @@ class Jurybox:
 
 
 class Other:
-    """Another library's model: by the plain mean until it has learnt something."""
+    """Another library's model; it ranks by the plain mean until it has learnt something."""
 
     begun = False
 
@@ -90,7 +91,7 @@ class MabWiser(Other):
 
 
 class VowpalWabbit(Other):
-    """Its online regression, of the predictions of which the best are taken; it has an intercept of its own."""
+    """Its online regression with its own intercept; items are ranked by prediction."""
 
     def __init__(self, seed: int, options: str) -> None:
         import vowpalwabbit
@@ -111,7 +112,8 @@ class VowpalWabbit(Other):
 
 
 class BayesianBandits(Other):
-    """Its Bayesian linear regression: what it expects (`predict`), or Thompson's draws (`sample`)."""
+    """Its Bayesian linear regression, ranked by prediction (`predict`) or Thompson sampling
+    (`sample`)."""
 
     def __init__(self, seed: int, way: str, **options: float) -> None:
         from bayesianbandits import NormalInverseGammaRegressor
@@ -126,7 +128,7 @@ class BayesianBandits(Other):
 
 
 class ContextualBandits(Other):
-    """Its online linear regression: what it expects, or the upper end of its interval; it has an intercept of its own."""
+    """Its online linear regression with its own intercept, ranked by prediction or upper bound."""
 
     def __init__(self, seed: int, alpha: float, **options: Any) -> None:
         from contextualbandits.linreg import LinearRegression
@@ -140,7 +142,7 @@ class ContextualBandits(Other):
         self.model.partial_fit(scores, rewards)
 
 
-#: What each library can be set to, as far as it was tried.
+#: The settings that were tried for each library.
 SETTINGS: dict[str, tuple[Callable[..., Any], list[dict[str, Any]]]] = {
     "MABWiser": (
         MabWiser,
@@ -157,7 +159,7 @@ SETTINGS: dict[str, tuple[Callable[..., Any], list[dict[str, Any]]]] = {
     "bayesianbandits": (BayesianBandits, [{"way": way, "lam": lam} for way in ("predict", "sample") for lam in (0.1, 1.0, 10.0)]),
     "contextualbandits": (ContextualBandits, [{"alpha": alpha, "lambda_": l2} for alpha in (0.0, 0.1, 0.3) for l2 in (0.01, 0.1, 0.3, 1.0, 10.0)]),
 }
-#: What was best of it.
+#: The best setting of each library.
 BEST = {"MABWiser": 4, "Vowpal Wabbit": 6, "bayesianbandits": 1, "contextualbandits": 1}
 
 
@@ -170,7 +172,7 @@ def desk(rounds: int, equal: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def play(make: Callable[[int], Any], marks: tuple[int, ...], equal: bool, seed: int) -> tuple[list[float], float]:
-    """The share of what could be earned beyond chance up to each mark, and the seconds of a round."""
+    """The share of the possible gain over chance up to each mark, and seconds per round."""
     scores, rewards = desk(max(marks), equal, seed)
     player = make(seed)
     earned = np.empty(max(marks))
@@ -191,7 +193,8 @@ def told(setting: dict[str, Any]) -> str:
 
 
 def tune() -> None:
-    """What every setting earns: the mean over equal and unequal noise, and over the first 50 rounds and all."""
+    """The mean result of every setting: over equal and unequal noise, and over the first 50
+    rounds and all."""
     marks = (50, TUNED_ROUNDS)
     for name, (make, settings) in SETTINGS.items():
         for at, setting in enumerate(settings):
@@ -214,7 +217,7 @@ def players() -> dict[str, Callable[[int], Any]]:
 
 
 def compare(runs: int, marks: tuple[int, ...]) -> None:
-    #: How many standard errors an interval reaches: of so few runs, more than two.
+    #: Standard errors of an interval; more than two, because there are few runs.
     t = float(scipy.stats.t.ppf(0.975, runs - 1))
     ways = [f"{noise} noise, {mark}" for noise in ("equal", "unequal") for mark in marks]
     print(f"{ITEMS} items, {EVALUATORS} evaluators, {K} picks a round; {runs} runs of {max(marks)} rounds.")

@@ -1,9 +1,9 @@
-"""Ratios, each taken in one run on one machine: against numpy's bare arithmetic, and against Polars' own top K.
+"""Benchmark of running time, as ratios to plain numpy and to the top K of Polars.
 
     python benchmarks/ratios.py
 
-A ratio below 1 means that jurybox takes less time. Each is the median over paired repeats: both sides take turns, so that a busy
-moment hits both.
+A ratio below 1 means that jurybox takes less time. Each is the median over paired repeats: both
+sides take turns, so that other load slows both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ITEMS, EVALUATORS, K = 60, 10, 10
 def paired(
     mine: Callable[[], object], theirs: Callable[[], object], repeats: int, calls: int, clock: Callable[[], float]
 ) -> tuple[float, float]:
-    """The median of the ratios, and the seconds of one call of mine."""
+    """The median ratio of the two times, and the seconds of one call of the first."""
     ratios, seconds = [], []
     for _ in range(repeats):
         taken = []
@@ -38,7 +38,8 @@ def paired(
 
 
 class Esag:
-    """The paper's algorithm 2 as few calls of numpy as it takes: no checks, no receipts, no missing scores."""
+    """The paper's algorithm 2 in as few numpy calls as possible: no checks, receipts or missing
+    scores."""
 
     def __init__(self) -> None:
         self.sum, self.rounds, self.sigma = np.zeros(EVALUATORS), 0, np.linspace(0.1, 0.5, EVALUATORS)
@@ -55,11 +56,11 @@ class Esag:
         return best
 
     def learn(self, scores: np.ndarray, rewards: np.ndarray) -> None:
-        """It learns from scores alone."""
+        """Learns from scores alone."""
 
 
 class LinUcb:
-    """LinUCB with all rewards of a round taken in at once: the fewest calls."""
+    """LinUCB that takes all rewards of a round at once, in the fewest calls."""
 
     def __init__(self) -> None:
         self.gram, self.inverse, self.sums, self.beta = np.eye(EVALUATORS), np.eye(EVALUATORS), np.zeros(EVALUATORS), 1.0
@@ -100,7 +101,7 @@ def rounds() -> None:
             picks = other.round(scores)
             other.learn(scores[picks], scores[picks, 0])
 
-        ratio, seconds = paired(mine, theirs, repeats=31, calls=400, clock=time.process_time)  # one thread works
+        ratio, seconds = paired(mine, theirs, repeats=31, calls=400, clock=time.process_time)  # one thread
         print(f"round of {ITEMS} x {EVALUATORS} and learn, {policy}: {ratio:.2f} of numpy's bare arithmetic (at most {most}); {1e6 * seconds:.1f} us")
 
 
@@ -115,11 +116,11 @@ def ranking() -> None:
         return jb.rank(frame, k=100, weights=weights, ignore="post")
 
     def theirs() -> pl.DataFrame:
-        # Lazily, which is the fastest of its ways here: it then takes the other columns of the winners alone.
+        # Lazily, the fastest way here: the other columns are read only for the best rows.
         return frame.lazy().with_columns(score=value).top_k(100, by="score").collect()
 
     assert mine()["post"].to_list() == theirs().sort("score", descending=True)["post"].to_list()
-    ratio, seconds = paired(mine, theirs, repeats=15, calls=3, clock=time.perf_counter)  # all of them do
+    ratio, seconds = paired(mine, theirs, repeats=15, calls=3, clock=time.perf_counter)  # all threads
     print(f"rank of {rows:,} x {width} by weights: {ratio:.2f} of Polars' top_k (at most 1.3); {1e3 * seconds:.1f} ms")
 
 

@@ -1,24 +1,25 @@
 """Of all these items, which K deserve a person's time?
 
-Items arrive with scores from many evaluators: classifiers, rules, LLM judges. The scores are noisy, biased, sometimes missing.
-Jurybox picks the K, learns from what people find whom to trust, and says how sure it can be.
+Items arrive with scores from many evaluators: classifiers, rules, LLM judges. The scores are noisy,
+biased and sometimes missing. Jurybox picks the K, learns from the verdicts which evaluators to
+trust, and says how sure it is.
 
-Tables, as the ``jurybox`` command has them::
+Tables, with the functions of the ``jurybox`` command::
 
     import jurybox as jb
 
-    jb.rank(df, k=20)                                  # the twenty rows worth a look, no labels needed
-    jury = jb.learn(past, reward="verdict")            # learn from past verdicts ...
-    jb.rank(df, k=20, state=jury, explain=True)        # ... and rank by what was learnt
-    jb.report(past, reward="verdict")                  # whom to trust, and how far
-    jb.replay(past, reward="verdict")                  # what each policy would have earned
-    jb.prevalence(month, reward="verdict", probability="p")  # the mean reward of all rows, also of those nobody looked at
+    jb.rank(df, k=20)                            # the 20 rows most worth reviewing, no labels needed
+    jury = jb.learn(past, reward="verdict")      # learn from past verdicts ...
+    jb.rank(df, k=20, state=jury, explain=True)  # ... and rank by what was learnt
+    jb.report(past, reward="verdict")            # which evaluators to trust
+    jb.replay(past, reward="verdict")            # what each policy would have found
+    jb.prevalence(month, reward="verdict", probability="p")  # the mean reward of all rows
 
 Round by round, in a program of your own::
 
     jury = jb.Jury(["toxicity", "spam"], policy="adaptive", seed=7)
-    picks = jury.round(scores, k=10)                   # one row per item, one column per evaluator, NaN where missing
-    jury.learn(picks, rewards)                         # whenever they come
+    picks = jury.round(scores, k=10)             # one row per item, one column per evaluator
+    jury.learn(picks, rewards)                   # whenever the verdicts arrive
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import policies
 from ._core import Fitted, Jury, Learnt, Picks, Rows, __version__
+from ._display import Prevalence, Replay, Report
 from ._errors import DataWarning, Error, NoFileError
+from ._evaluation import replay, report
 from ._learn import learn
 from ._pick import pick
 from ._prevalence import prevalence
 from ._rank import rank
-from ._show import Prevalence, Replay, Report
 from ._states import merge
-from ._study import replay, report
 from ._wide import wide
 from .client import Client
 
@@ -71,7 +72,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # What stands on other packages is loaded when it is asked for.
+    # Modules that need other packages are loaded on first use.
     if name in ("ray", "sklearn", "spark"):
         import importlib
 

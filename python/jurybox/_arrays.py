@@ -1,8 +1,8 @@
-"""Scores and rewards as numpy has them: whatever comes in is made a plain array of doubles, or refused with its reason.
+"""Conversion of scores and rewards to numpy arrays of doubles.
 
-``None``, ``NaN``, ``pandas.NA`` and masked values are missing scores. Text in the columns of a frame is read as `rank` and `learn` read it, so
-that a jury can be asked about the very rows that it learnt from. In arrays, lists and mappings text is never taken for a number, even where
-it would read like one: text among numbers is a mistake there that should be heard of.
+``None``, ``NaN``, ``pandas.NA`` and masked values are missing scores. Text in columns of frames is
+read as `rank` and `learn` read it, so that a jury accepts the same rows it learnt from. In arrays,
+lists and mappings text is an error, even if it would read as a number.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Doubles = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def scores(given: Any, names: Sequence[str], contexts: Sequence[int] = ()) -> Doubles:
-    """One row per item and one column per evaluator, C-contiguous doubles; NaN where a score is missing. The columns that are contexts hold
-    the numbers of groups."""
+    """The scores as C-contiguous doubles: one row per item, one column per evaluator, NaN if
+    missing. Columns in ``contexts`` hold group numbers."""
     width = len(names)
     table = _by_name(given, names, contexts)
     if table is not None:
@@ -41,18 +41,19 @@ def scores(given: Any, names: Sequence[str], contexts: Sequence[int] = ()) -> Do
 
 
 def numbers(given: Any, what: str) -> Doubles:
-    """One number for each of some things."""
+    """A one-dimensional array of numbers; ``what`` names them in errors."""
     column = _column_of(given)
     array = _array(given if column is None else column, what)
     if array.ndim != 1:
         raise Error(f"{what} have {array.ndim} dimensions: pass one number for each item", code="shape")
     if array.dtype.kind in "OUT" and (text := next((cell for cell in array.tolist() if isinstance(cell, str)), None)) is not None:
-        raise Error(f"{what} are numbers, such as 1 for what was found and 0 for what was not, and {text!r} is none", code="score", value=text)
+        raise Error(f"{what} are numbers, such as 1 for harmful and 0 for fine; {text!r} is not a number", code="score", value=text)
     return _doubles(array, lambda at: {"item": int(at[0])})
 
 
 def rows(given: Any, of: int, what: str) -> list[int]:
-    """Which rows are meant: by a mask with one flag for each of them, or by their numbers."""
+    """Row numbers from a mask with one flag for each of ``of`` rows, or from the numbers
+    themselves."""
     array = _array(given, what)
     if array.ndim != 1:
         raise Error(f"{what} has {array.ndim} dimensions: pass a mask, or the numbers of rows", code="shape")
@@ -70,12 +71,13 @@ def rows(given: Any, of: int, what: str) -> list[int]:
     numbers = [int(row) for row in array]
     twice = next((row for at, row in enumerate(numbers) if row in numbers[:at]), None) if len(set(numbers)) < len(numbers) else None
     if twice is not None:
-        raise Error(f"{what} names row {twice} twice; a mask is made of bools, not of 0 and 1", code="shape", item=twice)
+        raise Error(f"{what} names row {twice} twice; a mask has bools, not 0 and 1", code="shape", item=twice)
     return numbers
 
 
 def _by_name(given: Any, names: Sequence[str], contexts: Sequence[int]) -> Doubles | None:
-    """Scores that have names: a frame, columns by name, or one mapping per item. None where they have not."""
+    """Scores given by name: in a frame, as columns by name, or as one mapping per item. None for
+    anything else."""
     frame = False
     if isinstance(given, Mapping):
         columns: Mapping[Any, Any] = given
@@ -89,13 +91,13 @@ def _by_name(given: Any, names: Sequence[str], contexts: Sequence[int]) -> Doubl
         if found is None:
             return None
         columns, frame = found, True
-    here = _those_there(names, columns)
+    here = _evaluators_with_column(names, columns)
     first = _array(columns[here[0]], f"`{here[0]}`")
     table = np.full((len(first) if first.ndim else 0, len(names)), np.nan)
-    del first  # with many rows it is as large as any column
+    del first  # with many rows it takes as much memory as any column
     for name in here:
         if names.index(name) in contexts:
-            column = _groups_of(given, name) if frame else _groups(_in_a_row(columns[name]))
+            column = _groups_of(given, name) if frame else _groups(_as_sequence(columns[name]))
         else:
             column = _array(columns[name], f"`{name}`")
         if column.ndim != 1 or len(column) != len(table):
@@ -110,7 +112,8 @@ def _by_name(given: Any, names: Sequence[str], contexts: Sequence[int]) -> Doubl
 
 
 def _grouped(array: np.ndarray[Any, Any], contexts: Sequence[int]) -> np.ndarray[Any, Any]:
-    """An array whose columns of contexts may name groups. What is a number there stays one: without names, a group is a number."""
+    """The array with names of groups replaced by their numbers in the context columns. Numbers
+    stay: an unnamed group is a number."""
     made = array.copy()
     for at in (at for at in contexts if at < array.shape[1]):
         cells = array[:, at].tolist()
@@ -119,60 +122,62 @@ def _grouped(array: np.ndarray[Any, Any], contexts: Sequence[int]) -> np.ndarray
     return made
 
 
-def _in_a_row(cells: Any) -> Any:
+def _as_sequence(cells: Any) -> Any:
     return cells if isinstance(cells, (list, tuple, np.ndarray)) else list(cells)
 
 
 def _groups(cells: Any) -> Doubles:
-    """The numbers of the groups that cells name."""
+    """The group numbers of cells that name groups."""
     from . import _core
-    from ._cells import PIECE, cell_text
+    from ._column_export import PIECE, cell_text
 
     made = np.empty(len(cells), dtype=np.float64)
-    # Some thousand at a time: the names of all rows at once would be a second column of them, and a larger one.
+    # In pieces, because the names of all rows at once would take more memory than the column.
     for at in range(0, len(made), PIECE):
-        made[at : at + PIECE] = _core.groups([cell_text(cell) for cell in cells[at : at + PIECE]])
+        made[at : at + PIECE] = _core.group_codes([cell_text(cell) for cell in cells[at : at + PIECE]])
     return made
 
 
 def _groups_of(frame: Any, name: str) -> Doubles:
-    """The numbers of the groups that a column of a frame names: as `learn` reads them, whatever the column is made of."""
+    """The group numbers of a frame's column, as `learn` reads them for every column type."""
     from . import _core
-    from ._tables import given_frame
+    from ._tables import frame_source
 
-    return _core.group_column(given_frame(frame).export([name], {"key": name}), name)
+    return _core.group_codes_of_column(frame_source(frame).export([name], {"key": name}), name)
 
 
 def _read_as_table(frame: Any, name: str) -> Doubles:
-    """A column with text in it, as the library reads those of tables; what it has to say of that is a warning, or an error."""
+    """A text column of a frame as numbers, by the same rules as columns of tables; its warnings
+    are passed on."""
     from . import _core
-    from ._asked import asked, warn
-    from ._tables import given
+    from ._table_options import table_options, warn
+    from ._tables import table_source
 
-    rows, ask = given(frame), asked([name])
-    found = _core.rank(rows.source(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {name: 1.0}, False, None, 0, None)
-    # Through `warn`, this, `_by_name` and `scores`, to whoever handed the scores over.
-    warn([*rows.warned, *found["warned"]], stacklevel=5)
+    rows, ask = table_source(frame), table_options([name])
+    found = _core.rank(rows.export_needed(ask, None), ask, 1, 0, False, True, None, False, None, None, {}, {}, {name: 1.0}, False, None, 0, None)
+    # The level of whoever called `scores`: through `warn`, this function and `_by_name`.
+    warn([*rows.warnings, *found["warnings"]], stacklevel=5)
     read: Doubles = found["score"]
     return read
 
 
-def _those_there(names: Sequence[str], known: Mapping[Any, Any]) -> list[str]:
-    """The evaluators that have a column. One that has none is a column of missing scores, with a warning, as in files and everywhere."""
+def _evaluators_with_column(names: Sequence[str], known: Mapping[Any, Any]) -> list[str]:
+    """The evaluators that have a column. The scores of the others are missing, with a warning,
+    as everywhere."""
     here = [name for name in names if name in known]
     if not here:
-        raise Error(f"there is a column of none of the evaluators {', '.join(names)}", code="none-of-the-evaluators")
+        raise Error(f"no evaluator has a column: looked for {', '.join(names)}", code="none-of-the-evaluators")
     if len(here) < len(names):
-        from ._asked import warn
+        from ._table_options import warn
 
         gone = (name for name in names if name not in known)
-        # Through `warn`, this, `_by_name` and `scores`, to whoever handed the scores over.
+        # The level of whoever called `scores`: through `warn`, this function and `_by_name`.
         warn((f"there is no column `{name}`: its scores are missing" for name in gone), stacklevel=5)
     return here
 
 
 def _column_of(given: Any) -> Any:
-    """The numbers of a series, whatever library it is of."""
+    """The values of a series of any library; None if it is not a series."""
     if isinstance(given, (np.ndarray, list, tuple)):
         return None
     import narwhals.stable.v2 as nw
@@ -180,7 +185,7 @@ def _column_of(given: Any) -> Any:
     series = nw.from_native(given, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
         return None
-    # Numpy has no whole numbers of that width.
+    # Numpy has no 128-bit integers.
     return (series.cast(nw.Float64()) if series.dtype in (nw.Int128, nw.UInt128) else series).to_numpy()
 
 
@@ -193,11 +198,11 @@ def _array(given: Any, what: str) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(given)
     except (ValueError, TypeError) as error:
-        raise Error(f"{what} cannot be made an array: {error}", code="shape") from None
+        raise Error(f"{what} cannot be converted to an array: {error}", code="shape") from None
 
 
 def _doubles(array: np.ndarray[Any, Any], where: Any) -> Doubles:
-    """The same numbers as doubles; `where` says of an index whose number it is."""
+    """The array as doubles. ``where`` maps an index to the facts of an error there."""
     kind = array.dtype.kind
     masked = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
     plain = np.asarray(array)
@@ -215,27 +220,27 @@ def _doubles(array: np.ndarray[Any, Any], where: Any) -> Doubles:
                 facts = where(at)
                 name = facts.get("evaluator")
                 by = f", evaluator `{name}`" if name else ""
-                text = "; the columns of frames may be text, here None and NaN are missing scores" if isinstance(plain[at], str) else ""
+                text = "; text is only accepted in columns of frames, and missing scores are None or NaN" if isinstance(plain[at], str) else ""
                 raise Error(
                     f"item {facts['item']}{by}: {plain[at]!r} is not a number{text}", code="score", value=plain[at], **facts
                 ) from None
     else:
-        raise Error(f"numbers are wanted, and these are of type {array.dtype}", code="score")
+        raise Error(f"scores must be numbers; these are of type {array.dtype}", code="score")
     if masked is not None:
         made[masked] = np.nan
     return made
 
 
 def number(cell: Any) -> float:
-    """A number, NaN where it is missing; a TypeError for anything else."""
+    """The cell as a float, NaN if missing; a TypeError for anything else."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return float("nan")
-    # Complex numbers have an order no more than spans of time have a size without a unit, though numpy calls both numbers.
+    # Numpy counts complex numbers and time spans as numbers; scores cannot be either.
     if not isinstance(cell, (Real, Decimal, np.number, np.bool_)) or isinstance(cell, (np.complexfloating, np.timedelta64)):
         raise TypeError
     try:
         return float(cell)
     except OverflowError:
-        return float("inf")  # refused as any number that is too large
+        return float("inf")  # refused later as too large
     except ValueError:
-        return float("nan")  # a Decimal that signals that it is none
+        return float("nan")  # a signalling NaN of Decimal

@@ -1,4 +1,4 @@
-"""What can go wrong: one error for all that was asked wrongly, with the facts as attributes."""
+"""The errors and the warning of this package."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ __all__ = ["DataWarning", "Error", "NoFileError"]
 
 
 class Error(ValueError):
-    """Input that cannot be used, or a question that cannot be answered. Nothing has been changed.
+    """Input that cannot be used, or a question that cannot be answered. Nothing was changed.
 
-    The message says what, where and which value. For programs the same is in attributes, ``None`` where it does not apply:
+    The message says what is wrong, where, and with which value. Programs find the same in
+    attributes, which are ``None`` where they do not apply:
 
-    - ``code``: a word for the kind of error that stays the same from version to version, such as ``"score"``;
+    - ``code``: the kind of error, which stays the same between versions, such as ``"score"``;
     - ``item``: the number of the item in its round, from 0;
     - ``evaluator``, ``column``: names;
     - ``value``: the offending value;
@@ -40,8 +41,8 @@ class Error(ValueError):
     ) -> None:
         from . import _core
 
-        # Names and cells come from elsewhere, and a terminal would obey what is in them.
-        super().__init__(_core.plain(message, True))
+        # Names and cells come from outside, and a terminal would act on control characters in them.
+        super().__init__(_core.printable(message, True))
         self.code = code
         self.item = item
         self.evaluator = evaluator
@@ -57,13 +58,13 @@ class Error(ValueError):
         self.__dict__.update(state or {})
 
     def __str__(self) -> str:
-        # An OSError among the ancestors would show its number instead.
+        # An OSError would show its number instead.
         return str(self.args[0]) if self.args else ""
 
 
 class NoFileError(Error, FileNotFoundError):
-    """There is no such file, or no file matches a pattern."""
+    """The file does not exist, or no file matches a pattern."""
 
 
 class DataWarning(UserWarning):
-    """What a person should know about the data before believing a result."""
+    """A problem with the data to know before relying on a result."""

@@ -1,4 +1,4 @@
-"""`learn`: from the scores of rows and their rewards, or from the verdicts on picks."""
+"""`learn`: from scores and rewards of rows, or from the verdicts on picks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _core
-from ._asked import Long, Missing, Names, Numbers, Path, as_written, asked, default_policy, logger, names, tell, whole_or_none
 from ._core import Jury
 from ._errors import Error
-from ._given import OURS, Given, bare
 from ._progress import Bar, Watch
+from ._sources import RESULT_COLUMNS, Source, without_prefix
 from ._states import turn
-from ._tables import given, returned
+from ._table_options import Long, Missing, Names, Numbers, Path, default_policy, file_options, log_notes, logger, names, table_options, whole_or_none
+from ._tables import returned_source, table_source
 
 
 def learn(
@@ -45,36 +45,39 @@ def learn(
     progress: bool | Watch | None = None,
     **options: Any,
 ) -> Jury:
-    """Learns from the scores of rows and from their rewards where they have any, or from the verdicts on picks: ``jurybox learn``.
+    """Learns from scores and rewards of rows, or from the verdicts on picks: ``jurybox learn``.
 
-    Returns the jury: a new one, or the one that was given, which has then learnt. With the name of a state file, what is there is
-    added to, and written back; it is locked meanwhile.
+    Returns the jury: a new one, or the given one, which has then learnt. With the name of a state
+    file, its state is extended and written back; the file is locked meanwhile.
 
-    **What comes again.** A state remembers which files it has learnt, and with ``id`` which tables of rows, be they files or frames, in
-    whatever order: those that come again are passed over, and nothing changes (the logger ``jurybox`` tells of it). A frame without ``id``
-    counts as often as it is learnt, and so does a stream: nobody can tell whether its rows were there before. Nor does a state, which stays
-    as small as it is, remember single rows: a table that has grown by one row since is another table, and *all* of its rows count. Learn
-    only those that are new. Only the verdicts on picks (``picks=``) are known one by one.
+    **Repeated data.** A state remembers which files it has learnt, and with ``id`` also which
+    tables, in any order. Repeated ones are skipped, which is logged by the logger ``jurybox``. A
+    frame without ``id`` counts each time, and so does a stream. Single rows are not remembered: a
+    table with one row more is a new table, and *all* of its rows count. Pass only the new rows.
+    Verdicts on picks (``picks=``) are recognized one by one.
 
-    With ``picks``, verdicts are joined by ``id`` to what `pick` gave. They may come late and in parts: each is learnt once, with the
-    scores, the probability and the time of its pick. An empty cell is a verdict that has not been given yet.
+    With ``picks``, verdicts are joined by ``id`` to the rows that `pick` returned. They may come
+    late and in parts: each is learnt once, with the scores, probability and time of its pick. An
+    empty cell means that there is no verdict yet.
 
     Parameters
     ----------
     data : as for `rank`
     reward : the column of rewards; empty where there is no verdict
-    label : what words in it are worth, such as ``{"remove": 1, "keep": 0}``
-    reviewer : the column that says who gave each verdict, beside that of the rewards: severity and noise of each are learnt, and a verdict
-        counts for what it tells (``Jury.reviewers``)
-    context : columns that say which group an item belongs to, such as its language: weights differ by group as far as the rewards say so
-    state : a `Jury` or a state file to add to
-    picks, verdicts : what `pick` gave, and the verdicts on it; by default a column of the picks themselves. Several frames, of several
-        rounds, may be a list; and rows may come one by one, as a database gives them: dicts, named tuples, rows of sqlite3
-    id : the column by which verdicts are joined to picks, and by which rows are known again
-    round : the column that names the round of each row; by default each file or frame is one round
-    policy : which policy learns, where a jury is begun; its options are further keywords
-    at : the time of the first round; by default one after the latest that the state has seen
-    again : learn also what the state has learnt already, and count it twice
+    label : rewards of words in that column, such as ``{"remove": 1, "keep": 0}``
+    reviewer : the column that says who gave each verdict. Severity and noise of each reviewer are
+        learnt, and verdicts are weighted by them (``Jury.reviewers``)
+    context : columns that name an item's group, such as its language: weights differ by group as
+        far as rewards show it
+    state : a `Jury` or a state file to extend
+    picks, verdicts : what `pick` returned, and the verdicts on it; by default a column of the picks
+        themselves. Frames of several rounds may be a list. Rows may be dicts, named tuples or rows
+        of sqlite3
+    id : the column that joins verdicts to picks, and by which tables are recognized
+    round : the column that names each row's round; by default each file or frame is one round
+    policy : for a new jury; its options are further keywords
+    at : the time of the first round; by default one after the latest in the state
+    again : learn again what the state has learnt already, and count it twice
     drop : evaluators of the state to forget
 
     The other parameters are those of `rank`.
@@ -86,75 +89,76 @@ def learn(
     3
     """
     if (data is None) == (picks is None):
-        raise Error("learn from rows, or from the verdicts on picks: pass data or picks=", code="two-ways")
+        raise Error("pass either data, to learn from rows, or picks=, to learn from verdicts on picks", code="two-ways")
     if verdicts is not None and picks is None:
-        raise Error("verdicts= are those on picks: pass what pick gave as picks=", code="two-ways")
+        raise Error("verdicts= needs picks=: pass the rows that pick returned", code="two-ways")
     if picks is not None:
         unheard = {"policy": policy, "round": round, "at": at, "long": long, "context": context, "drop": drop, "evaluators": evaluators, "ignore": ignore}
         for name in [*(name for name, said in unheard.items() if said is not None), *options]:
-            raise Error(f"picks are learnt as they were picked: {name}= does not go with them", code="two-ways")
+            raise Error(f"picks are learnt as they were picked: {name}= cannot be combined with picks=", code="two-ways")
     if reviewer is not None and reward is None and picks is None:
-        raise Error("reviewer= says who gave the verdicts: pass reward=, the column that they are in", code="reward")
+        raise Error("reviewer= names the column of reviewers: pass reward= too, the column of verdicts", code="reward")
     at = whole_or_none(at, "at")
     if options and policy is None:
         policy = default_policy()
-    written = as_written(input_format, delimiter, header, decimal, na, long)
-    rows = None if data is None else given(data, long=written["long"])
+    files = file_options(input_format, delimiter, header, decimal, na, long)
+    rows = None if data is None else table_source(data, long=files["long"])
     with turn(state, wait, changes=True) as (jury, write), Bar(progress) as bar:
         if rows is None:
             if jury is None:
-                raise Error("picks are learnt by the state that they were picked by: pass state=", code="state")
-            found, after = _learn_picks(picks, verdicts, id, reward, reviewer, invert, jury, again, threads, written, bar, label), jury
+                raise Error("pass state=, the state that the picks were made by", code="state")
+            found, after = _learn_picks(picks, verdicts, id, reward, reviewer, invert, jury, again, threads, files, bar, label), jury
         else:
             _no_picks(rows)
-            ask = asked(evaluators, id, ignore, invert, reward, None, round, threads, written, reviewer, context, label)
-            # By one column of ids rows are known again; several that travel along need not cross.
+            ask = table_options(evaluators, id, ignore, invert, reward, None, round, threads, files, reviewer, context, label)
+            # Rows are recognized by a single id column; with several, none is needed.
             known = names(id) if len(names(id)) == 1 else []
-            found, after = _core.learn(rows.source(ask, jury, also=known), ask, jury, policy, options, at, names(drop), again, bar.watch)
+            found, after = _core.learn(rows.export_needed(ask, jury, also=known), ask, jury, policy, options, at, names(drop), again, bar.watch)
         write(after)
-    tell(found, rows)
+    log_notes(found, rows)
     logger.info("learnt: %s", found["taught"])
     return after
 
 
-def _no_picks(rows: Given) -> None:
-    """Refuses what `pick` gave: its rows have been seen. Files and streams are looked at by the compiled part."""
+def _no_picks(rows: Source) -> None:
+    """Errors if a frame holds picks, whose rows were observed already. The compiled part checks
+    files and streams."""
     if not rows.is_frame:
         return
-    here = {bare(name): name for name in rows.names}
+    here = {without_prefix(name): name for name in rows.names}
     if {"receipt", "round", "row", "picked_at"} <= here.keys():
         column = here["receipt"]
         raise Error(
-            f"these are picks: there are receipts in `{column}`, and their rows have been seen by picking from them. Pass them as picks=",
+            f"these are picks, with receipts in `{column}`; their rows were observed when they were picked. Pass them as picks=",
             code="are-picks", column=column,
         )  # fmt: skip
 
 
 def _learn_picks(
     picks: Any, verdicts: Any, id: str | None, reward: str | None, reviewer: str | None, invert: Names, jury: Jury, again: bool,
-    threads: int | None, written: Mapping[str, Any], bar: Bar, label: Numbers,
+    threads: int | None, files: Mapping[str, Any], bar: Bar, label: Numbers,
 ) -> Any:  # fmt: skip
     if id is None:
-        raise Error("verdicts are joined to picks by one column: pass id=", code="id")
+        raise Error("pass id=, the column that joins verdicts to picks", code="id")
     known = jury._reward()
     name = reward or (known[0] if known else None)
     if name is None:
-        raise Error("which column is the verdict? Pass reward=", code="reward")
-    shown = returned(picks, list(dict.fromkeys([*jury.evaluators, id, name, *OURS])))
-    told = shown if verdicts is None else returned(verdicts, [one for one in (id, name, reviewer) if one is not None])
-    ask = asked([name], None, None, invert, None, None, id, threads, written, reviewer, label=label)
+        raise Error("pass reward=, the column of verdicts", code="reward")
+    shown = returned_source(picks, list(dict.fromkeys([*jury.evaluators, id, name, *RESULT_COLUMNS])))
+    told = shown if verdicts is None else returned_source(verdicts, [one for one in (id, name, reviewer) if one is not None])
+    ask = table_options([name], None, None, invert, None, None, id, threads, files, reviewer, label=label)
     return _core.learn_picks(_of_picks(shown, jury, id), _of_verdicts(told, id, name, reviewer), ask, name, jury, verdicts is None, again, bar.watch)
 
 
-def _of_picks(rows: Given, jury: Jury, id: str) -> tuple[str, Any]:
-    """The columns of a table of picks: those that `pick` put there, the id and the scores."""
+def _of_picks(rows: Source, jury: Jury, id: str) -> tuple[str, Any]:
+    """The needed columns of a table of picks: those that `pick` added, the id and the scores."""
     if not rows.is_frame:
-        return rows.source(asked(), None)
+        return rows.export_needed(table_options(), None)
     here = rows.names
-    ours = [name for name in here if bare(name) in OURS]
+    ours = [name for name in here if without_prefix(name) in RESULT_COLUMNS]
     wanted = [*jury.evaluators, id, *ours]
     return rows.export([name for name in dict.fromkeys(wanted) if name in here], {"key": id, "context": jury.contexts})
 
 
-def _of_verdicts(rows: Given, id: str, reward: str, reviewer: str | None) -> tuple[str, Any]:
-    return rows.source(asked([reward], key=id, reviewer=reviewer), None)
+def _of_verdicts(rows: Source, id: str, reward: str, reviewer: str | None) -> tuple[str, Any]:
+    return rows.export_needed(table_options([reward], key=id, reviewer=reviewer), None)

@@ -1,4 +1,5 @@
-"""`pick`: the rows that a person should look at now, with what it takes to learn from it."""
+"""`pick`: the rows that a person should review now, with the receipts needed to learn from the
+verdicts."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._asked import Long, Missing, Names, Path, as_written, asked, default_policy, how_many, out_path, tell, whole, whole_or_none
 from ._core import Jury
-from ._given import Given
 from ._progress import Bar, Watch
+from ._sources import Source
 from ._states import turn
-from ._tables import given
+from ._table_options import Long, Missing, Names, Path, default_policy, file_options, how_many, log_notes, out_path, table_options, whole, whole_or_none
+from ._tables import table_source
 
 
 def pick(
@@ -22,7 +23,7 @@ def pick(
     *,
     id: str,
     state: Jury | Path,
-    worth: float | None = None,
+    min_reward: float | None = None,
     context: Names = None,
     policy: str | None = None,
     at: int | None = None,
@@ -45,58 +46,61 @@ def pick(
     progress: bool | Watch | None = None,
     **options: Any,
 ) -> Any:
-    """The `k` rows that a person should look at now, as the policy picks them: ``jurybox pick``.
+    """The `k` rows that a person should review now, picked by the policy: ``jurybox pick``.
 
-    All rows are one round. The picks come back as `rank` gives rows, with ``rank``, ``value``, ``probability`` (of having been
-    picked), ``explored``, ``picked_at``, ``round``, ``row`` and ``receipt`` before their columns. Keep them: ``learn(picks=...)`` joins
-    the verdicts to them, whenever they come.
+    All rows are one round. The picks are returned as `rank` returns rows, with ``rank``, ``value``,
+    ``probability`` (of having been picked), ``explored``, ``picked_at``, ``round``, ``row`` and
+    ``receipt`` before their columns. Keep them: ``learn(picks=...)`` joins the verdicts to them
+    later.
 
-    The items are shown to the state at the same time, each round once: a call that is repeated makes the same draws and counts
-    nothing twice. A state file that is not there yet is begun, and it is locked meanwhile.
+    The state observes the items too, each round once: a repeated call makes the same draws and
+    counts nothing twice. A state file that does not exist is created; it is locked meanwhile.
 
     Parameters
     ----------
     data : as for `rank`
-    k : how many rows to pick; by default 100, and with ``worth`` as many as there are
+    k : how many rows to pick; by default 100, and with ``min_reward`` all that reach it
     id : the column that names items
-    state : a `Jury`, which then has seen the items; or a state file
-    worth : pick as many rows as have an expected reward of at least that, which may be none; the policy must expect rewards, and a
-        `DataWarning` says where these are not calibrated
-    context : where a state file is begun, columns that say which group an item belongs to: weights differ by group as verdicts say so
-    policy : where a state file is begun; its options are further keywords
-    at : the time of the round; by default the number of rounds that the state has seen
-    observe : whether to show the items to the state; False is ``--no-observe``
-    all : every row in its order, with the probability of having been picked: a log for ``replay(probability=...)``
+    state : a `Jury`, which then has observed the items; or a state file
+    min_reward : pick the rows whose expected reward is at least this, perhaps none. The policy must
+        expect rewards; a `DataWarning` says where they are not calibrated
+    context : for a new state file, columns that name an item's group: weights differ by group as
+        far as verdicts show it
+    policy : for a new state file; its options are further keywords
+    at : the time of the round; by default the number of rounds so far
+    observe : whether the state observes the items; False is ``--no-observe``
+    all : every row in its order, with its probability of being picked: a log for
+        ``replay(probability=...)``
     out : a file to write the picks to as well
-    seed : of the draws, which are other ones in every round all the same
+    seed : of the random draws, which nevertheless differ between rounds
     wait : seconds to wait for a state file that another process is changing
 
     The other parameters are those of `rank`.
     """
-    written = as_written(input_format, delimiter, header, decimal, na, long)
-    rows = given(data, long=written["long"])
-    ask = asked(evaluators, None, ignore, invert, key=id, threads=threads, written=written, context=context)
+    files = file_options(input_format, delimiter, header, decimal, na, long)
+    rows = table_source(data, long=files["long"])
+    ask = table_options(evaluators, None, ignore, invert, key=id, threads=threads, files=files, context=context)
     where = out_path(out, state)
-    (most, worth), seed, at = how_many(k, worth), whole(seed, "seed"), whole_or_none(at, "at")
+    (most, min_reward), seed, at = how_many(k, min_reward), whole(seed, "seed"), whole_or_none(at, "at")
     if options and policy is None:
         policy = default_policy()
     if rows.is_frame:
-        # Of some types rows cannot be taken: that is to be known before anything is picked, and the state has changed.
+        # Some column types do not support taking rows: fail before the state changes.
         first = np.arange(min(1, len(rows.native)))
-        rows.rows(first, {"rank": first})
+        rows.take(first, {"rank": first})
     with turn(state, wait, changes=observe) as (jury, write), Bar(progress) as bar:
         found, after = _core.pick(
-            rows.source(ask, jury, whole=where is not None), ask, jury, policy, options, most, seed, at, observe, all, where, safe_csv, bar.watch, worth,
+            rows.export_needed(ask, jury, whole=where is not None), ask, jury, policy, options, most, seed, at, observe, all, where, safe_csv, bar.watch, min_reward,
         )  # fmt: skip
-        # Before a file is written: picks that cannot be handed over were not made.
-        picked = _picked(rows, found, all) if rows.is_frame else rows.result(found["rows"])
+        # Before the state is written, so that picks that cannot be returned were not made.
+        picked = _picked(rows, found, all) if rows.is_frame else rows.from_core(found["rows"])
         if observe:
             write(after)
-    tell(found, rows)
+    log_notes(found, rows)
     return picked
 
 
-def _picked(rows: Given, found: Mapping[str, Any], every: bool) -> Any:
+def _picked(rows: Source, found: Mapping[str, Any], every: bool) -> Any:
     which = found["row"]
     places = np.arange(1, len(which) + 1)
     ranks: Any
@@ -120,11 +124,11 @@ def _picked(rows: Given, found: Mapping[str, Any], every: bool) -> Any:
         "row": shown + 1,
         "receipt": receipts,
     }
-    return rows.rows(None if every else shown, front)
+    return rows.take(None if every else shown, front)
 
 
 def _holes(rows: int, at: Any, values: Any) -> list[Any]:
-    """Values at some rows, nothing at the others."""
+    """A list with values at some rows and None at the others."""
     cells: list[Any] = [None] * rows
     for row, value in zip(at.tolist(), values.tolist(), strict=True):
         cells[row] = value

@@ -1,4 +1,4 @@
-"""How far long work has come: a line on a terminal or in a notebook, once it takes more than a moment."""
+"""Progress bar on a terminal or in a notebook, for work that takes more than a second."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-#: Called with the rows or runs done, the position, its end (or nothing where that is not known), and the unit.
+#: Called with the count done, the position, its end (or None) and the unit, ``rows`` or ``runs``.
 Watch = Callable[[int, int, "int | None", str], object]
 
-#: Work that is shorter than that shows nothing.
+#: Seconds before the bar appears.
 PATIENCE = 1.0
 WIDTH = 30
 
@@ -22,12 +22,12 @@ def _in_notebook() -> bool:
 
 
 class Bar:
-    """A line that is drawn over itself, and taken away at the end."""
+    """A line that is redrawn in place and removed at the end."""
 
     def __init__(self, progress: bool | Watch | None) -> None:
         self._own = progress if callable(progress) else None
         shown = progress if isinstance(progress, bool) else sys.stderr is not None and (sys.stderr.isatty() or _in_notebook())
-        #: What the compiled part calls; nothing where nobody looks.
+        #: The function the compiled part calls; None if no progress is shown.
         self.watch: Watch | None = self._own or (self._draw if shown else None)
         self._begun = time.monotonic()
         self._last = 0
@@ -35,7 +35,7 @@ class Bar:
 
     def _draw(self, done: int, position: int, of: int | None, unit: str) -> None:
         now = time.monotonic()
-        if position < self._last:  # a second pass begins anew, and so does its time
+        if position < self._last:  # a second pass over the rows
             self._begun = now
         self._last = position
         taken = now - self._begun

@@ -1,4 +1,4 @@
-"""What runs on the nodes of a cluster: the task of one file, for `jurybox.ray`."""
+"""The Ray tasks of `jurybox.ray`, each of which works on one file."""
 
 from __future__ import annotations
 
@@ -12,101 +12,102 @@ import pyarrow as pa
 import ray as _ray
 
 from . import _core
-from ._asked import asked
 from ._core import Jury
 from ._errors import Error
 from ._frames import Arrow
-from ._given import Given, Paths
-from ._stores import beginning, opened
+from ._remote_files import beginning, opened
+from ._sources import Paths, Source
+from ._table_options import table_options
 
-#: A file, or a block of a Ray dataset.
+#: The name of a file, or a block of a Ray dataset.
 Part = Any
-#: Called in a task before it begins, with what it is about to read.
+#: Called in a task before it starts, with its file or block.
 Before = Callable[[Any], object]
-#: The number of a row in its file, while results travel.
+#: Temporary column with a row's number in its file.
 ROW = "jurybox row"
 
 
 def _threads() -> int:
-    """As many as Ray gives the task."""
+    """The number of cores that Ray gives the task."""
     given = _ray.get_runtime_context().get_assigned_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
     return max(1, int(given))
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
-def first_of(block: pa.Table) -> tuple[str, Any]:
-    """The first rows of a block: where it lies, since it may be large."""
-    return Arrow(block).first()
+def first_rows_of_block(block: pa.Table) -> tuple[str, Any]:
+    """The first rows of a block, read where the block is stored."""
+    return Arrow(block).export_first()
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
-def taken_of(parts: list[str], ask: dict[str, Any]) -> tuple[list[tuple[str, bool]], list[str]]:
+def resolve_in_task(parts: list[str], ask: dict[str, Any]) -> tuple[list[tuple[str, bool]], list[str]]:
     with ExitStack() as stack:
         files = [stack.enter_context(beginning(part)) for part in parts]
-        return _core.taken(("paths", files), ask, None)
+        return _core.resolve_evaluators(("paths", files), ask, None)
 
 
-def _known_by(given: Given) -> list[str]:
-    """What the file is known by when it comes again; a block has nothing."""
-    return [name for _, name in _core.fingerprints(given.native) if name] if isinstance(given, Paths) else []
+def _fingerprints(source: Source) -> list[str]:
+    """The fingerprints of the file's content; none for a block."""
+    return [name for _, name in _core.fingerprints(source.native) if name] if isinstance(source, Paths) else []
 
 
-def _of_blank(ask: Mapping[str, Any], *, reward: bool = True, id: bool = False) -> dict[str, Any]:
-    """What is asked of one file where the evaluators are those of a jury."""
+def _options_for_jury(ask: Mapping[str, Any], *, reward: bool = True, id: bool = False) -> dict[str, Any]:
+    """The options for one file, where a jury already has the evaluators."""
     column = ask["reward"] if reward else None
     turned = [name for name in ask["invert"] if name == column]
     reviewer = ask["reviewer"] if reward else None
-    return asked(
-        None, ask["id"] if id else None, None, turned, column, key=ask["key"], threads=_threads(), written=ask["written"], reviewer=reviewer,
+    return table_options(
+        None, ask["id"] if id else None, None, turned, column, key=ask["key"], threads=_threads(), files=ask["files"], reviewer=reviewer,
         label=dict(ask["labels"]),
     )  # fmt: skip
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
 def survey(part: Part, ask: dict[str, Any], blank: Jury, picked: Jury | None) -> tuple[list[str], int, str | None, str | None]:
-    """What the file is known by, and its rounds: how many, the first and the last. Refuses rows that ``picked`` has picked from."""
-    with opened(part) as given:
+    """The fingerprints of the file, the number of its rounds, and the first and last round.
+    Errors if ``picked`` picked from its rows."""
+    with opened(part) as source:
         if picked is not None:
-            _not_of_picks(part, given, ask, picked)
+            _not_of_picks(part, source, ask, picked)
         if ask["key"] is None:
-            return _known_by(given), 1, None, None
-        own = _of_blank(ask, reward=False)
-        return (_known_by(given), *_core.rounds(given.source(own, blank), own, blank))
+            return _fingerprints(source), 1, None, None
+        own = _options_for_jury(ask, reward=False)
+        return (_fingerprints(source), *_core.rounds(source.export_needed(own, blank), own, blank))
 
 
-def _not_of_picks(part: Part, given: Given, ask: Mapping[str, Any], picked: Jury) -> None:
-    own = asked(key=ask["id"][0], threads=_threads(), written=ask["written"])
+def _not_of_picks(part: Part, source: Source, ask: Mapping[str, Any], picked: Jury) -> None:
+    own = table_options(key=ask["id"][0], threads=_threads(), files=ask["files"])
     try:
-        were = _core.are_of_picks(given.source(own, picked), own, picked)
+        were = _core.was_picked_from(source.export_needed(own, picked), own, picked)
     except Error:
-        return  # what cannot be read is told of when it is learnt
+        return  # unreadable files are reported when they are learnt
     if were:
         raise Error(
-            f"{part}: these rows were picked from, and have been seen: learn the verdicts on the picks, or pass again=True", code="picked-from",
+            f"{part}: these rows were picked from and observed already: learn the verdicts on the picks, or pass again=True", code="picked-from",
             path=str(part),
         )  # fmt: skip
 
 
 @_ray.remote(num_cpus=1, max_retries=3)
 def learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Before | None) -> tuple[Jury, list[str]]:
-    """What was learnt of the file, with what it is known by, and what is to be told of it."""
+    """A jury that learnt the file alone, and the warnings."""
     if before is not None:
         before(part)
-    with opened(part) as given:
+    with opened(part) as source:
 
         def learnt(*, reward: bool, id: bool) -> tuple[Jury, list[str]]:
-            own = _of_blank(ask, reward=reward, id=id)
+            own = _options_for_jury(ask, reward=reward, id=id)
             jury = blank.__copy__()
             known = own["id"] if len(own["id"]) == 1 else []
-            found, _ = _core.learn(given.source(own, jury, also=known), own, jury, None, {}, at, [], False, None)
-            return jury, _of_part(found["warned"], part, given)
+            found, _ = _core.learn(source.export_needed(own, jury, also=known), own, jury, None, {}, at, [], False, None)
+            return jury, _with_part_name(found["warnings"], part, source)
 
         reward, id = ask["reward"] is not None, bool(ask["id"])
         while True:
             try:
                 return learnt(reward=reward, id=id)
             except Error as error:
-                # Another file may have what this one lacks: ids, rewards, or the whole column of them.
+                # This file may lack ids or rewards that other files have.
                 lacks = error.column if error.code == "unknown-column" else None
                 if id and lacks in ask["id"]:
                     id = False
@@ -116,11 +117,11 @@ def learn_part(part: Part, at: int, blank: Jury, ask: dict[str, Any], before: Be
                     raise
 
 
-def _of_part(warned: Sequence[str], part: Part, given: Given) -> list[str]:
-    """What is to be told of a part by the name that the caller knows it by: the copy that was read has another."""
-    if not isinstance(given, Paths):
+def _with_part_name(warned: Sequence[str], part: Part, source: Source) -> list[str]:
+    """The warnings with the file's own name instead of that of the local copy."""
+    if not isinstance(source, Paths):
         return list(warned)
-    here = [os.fspath(path) for path in _core.expand(given.native)]
+    here = [os.fspath(path) for path in _core.expand(source.native)]
     return [line.replace(here[0], str(part)) for line in warned]
 
 
@@ -130,15 +131,15 @@ def rank_part(
 ) -> tuple[pa.Table, int, list[str]]:
     if before is not None:
         before(part)
-    with opened(part) as given:
+    with opened(part) as source:
         own = {**ask, "threads": _threads()}
         if jury is not None:
             own.update(evaluators=[], id=[], ignore=[], invert=[])
-        source = given.source(own, jury)
-        found = _core.rank(source, own, k, seed, False, False, None, False, jury, None, {}, {}, weights, True, None, first, None)
-        if given.is_frame:
-            table = given.rows(found["row"] - first, {"rank": found["rank"], "score": found["score"]})
+        rows = source.export_needed(own, jury)
+        found = _core.rank(rows, own, k, seed, False, False, None, False, jury, None, {}, {}, weights, True, None, first, None)
+        if source.is_frame:
+            table = source.take(found["row"] - first, {"rank": found["rank"], "score": found["score"]})
         else:
             table = found["rows"].to_arrow()
         numbered = table.append_column(ROW, pa.array(found["row"].tolist(), type=pa.int64()))
-        return numbered, found["total"], _of_part(found["warned"], part, given)
+        return numbered, found["total"], _with_part_name(found["warnings"], part, source)

@@ -1,4 +1,4 @@
-"""Rows one by one, as a database gives them and as `to_dict("records")` and `to_dicts()` make them: for picks and verdicts that come back."""
+"""Picks and verdicts given as rows one by one: dicts, named tuples, or rows of sqlite3."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from ._arrays import number
-from ._cells import cell_text, readable
+from ._column_export import cell_text, readable
 from ._errors import Error
-from ._given import FIRST, OURS, Given, bare
+from ._sources import INSPECTED_ROWS, RESULT_COLUMNS, Source, without_prefix
 
-#: What `Picks.to_dicts` writes of every pick.
-WRITTEN = {"item", "at", "probability", "explored", "scores"}
+#: The fields that `Picks.to_dicts` always writes.
+REQUIRED_FIELDS = {"item", "at", "probability", "explored", "scores"}
 
 
 def dicts_of(given: Any) -> list[Mapping[Any, Any]] | None:
-    """Rows that have names, as dicts: mappings, rows of sqlite3, named tuples. None where these are no such rows."""
+    """Rows with named fields as dicts: mappings, rows of sqlite3, named tuples. None for
+    anything else."""
     if not isinstance(given, (list, tuple)) or not given or _dict_of(given[0]) is None:
         return None
     rows = [_dict_of(row) for row in given]
@@ -38,30 +39,31 @@ def _dict_of(row: Any) -> Mapping[Any, Any] | None:
 
 
 def receipts_in(names: Iterable[Any]) -> str | None:
-    """The column that holds the receipts of `jurybox.pick`, if one goes by that name."""
-    return next((str(name) for name in names if bare(str(name)) == "receipt"), None)
+    """The column with the receipts of `jurybox.pick`; None if there is none."""
+    return next((str(name) for name in names if without_prefix(str(name)) == "receipt"), None)
 
 
-class Records(Given):
-    """Rows one by one, or columns by name."""
+class Records(Source):
+    """A table of rows with named fields, or of columns by name."""
 
     def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
         super().__init__(columns)
 
     @classmethod
     def of(cls, given: Any) -> Records | None:
-        """The same as a table; None where these are no rows with names, nor columns by name."""
+        """The table in an argument; None if it is neither rows with named fields nor columns by
+        name."""
         if isinstance(given, Mapping):
             return cls({str(name): _column(name, cells) for name, cells in given.items()})
         rows = dicts_of(given)
         if rows is None and isinstance(given, (list, tuple)) and given:
-            # Those of several rounds, as several frames are.
+            # Lists of rows of several rounds are joined.
             several = [dicts_of(some) for some in given]
             rows = None if any(some is None for some in several) else [row for some in several for row in some or ()]
         if rows is None:
             return None
-        if rows[0].keys() >= WRITTEN and receipts_in(rows[0]) is None:
-            raise Error("these are picks of a jury's own round: learn them by jury.learn(rows, rewards), which reads their receipts", code="not-picks")
+        if rows[0].keys() >= REQUIRED_FIELDS and receipts_in(rows[0]) is None:
+            raise Error("these are picks of a jury's own round: learn them by jury.learn(rows, rewards)", code="not-picks")
         names = dict.fromkeys(name for row in rows for name in row)
         return cls({str(name): [row.get(name) for row in rows] for name in names})
 
@@ -69,22 +71,22 @@ class Records(Given):
     def names(self) -> list[str]:
         return list(self.native)
 
-    def first(self) -> tuple[str, Any]:
-        return "frame-columns", [(name, _cells(cells[:FIRST]), None) for name, cells in self.native.items()]
+    def export_first(self) -> tuple[str, Any]:
+        return "frame-columns", [(name, _cells(cells[:INSPECTED_ROWS]), None) for name, cells in self.native.items()]
 
     def export(self, names: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, Any]:
         named = {asked["key"], asked.get("reviewer"), *asked.get("context", ())}
-        return "frame-columns", [(name, _cells(self.native[name], name in named or bare(name) in OURS), None) for name in names]
+        return "frame-columns", [(name, _cells(self.native[name], name in named or without_prefix(name) in RESULT_COLUMNS), None) for name in names]
 
 
 def _column(name: Any, cells: Any) -> list[Any]:
     if isinstance(cells, (str, bytes, Mapping)) or not isinstance(cells, Iterable):
-        raise Error(f"`{name}` is no column: pass one dict for each row, or a list of cells for each column", code="source", column=str(name))
+        raise Error(f"`{name}` is not a column: pass one dict for each row, or a list of cells for each column", code="source", column=str(name))
     return list(cells)
 
 
 def _cells(cells: Sequence[Any], text: bool = False) -> Any:
-    """Numbers where all are, otherwise text; or text in any case."""
+    """Numbers if all cells are numbers, otherwise text; with ``text``, always text."""
     if not text:
         try:
             return np.array([number(cell) for cell in cells], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Values as an expression of SQL, so that a database can rank where the rows are."""
+"""The value of an item as an SQL expression, so that a database can rank."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from ._errors import Error
 if TYPE_CHECKING:
     from ._core import Fitted
 
-#: How far inside (0, 1) a score is moved before the inverse of the logistic link is taken; `Link::HAIR` of the library.
+#: The distance from 0 and 1 to which scores are clipped before the inverse logistic link;
+#: `Link::HAIR` in the library.
 HAIR = 1e-6
 
-#: The type of a double.
+#: The type of a double in each dialect.
 DIALECTS = {"duckdb": "DOUBLE", "postgres": "DOUBLE PRECISION", "postgresql": "DOUBLE PRECISION"}
 
 
 def to_sql(fitted: Fitted, dialect: str) -> str:
     double = DIALECTS.get(dialect)
     if double is None:
-        raise Error(f"there is no dialect {dialect!r}: there are duckdb and postgresql", code="dialect", value=dialect)
+        raise Error(f"unknown dialect {dialect!r}: expected duckdb or postgresql", code="dialect", value=dialect)
     _distinct(fitted.evaluators, dialect)
     link, low = fitted._form()
     base, weights = _linear(fitted, link, np.asarray(low))
@@ -32,7 +33,7 @@ def to_sql(fitted: Fitted, dialect: str) -> str:
     terms = [literal(base)] if base else []
     for name, weight, turned in zip(fitted.evaluators, weights, low, strict=True):
         if weight == 0.0:
-            # It adds nothing, but an item that lacks its score is not complete.
+            # Adds 0, but makes the sum NULL if the score is missing.
             terms.append(f"0 * {_column(name, double)}")
             continue
         terms.append(f"{literal(float(weight))} * {_inverse(_column(name, double), link, turned, literal)}")
@@ -40,15 +41,16 @@ def to_sql(fitted: Fitted, dialect: str) -> str:
 
 
 def _distinct(names: list[str], dialect: str) -> None:
-    """Databases know columns by less than their names: DuckDB whatever the case, PostgreSQL by the first 63 bytes."""
+    """Errors if the database would confuse two columns: DuckDB ignores case, PostgreSQL reads
+    the first 63 bytes."""
     known: dict[object, str] = {}
     for name in names:
         seen = name.casefold() if dialect == "duckdb" else name.encode("utf-8", "surrogatepass")[:63]
         other = known.setdefault(seen, name)
         if other != name:
-            why = "does not tell cases apart" if dialect == "duckdb" else "reads the first 63 bytes of a name"
+            why = "ignores case" if dialect == "duckdb" else "reads the first 63 bytes of a name"
             raise Error(
-                f"`{other}` and `{name}` are one column in SQL: {dialect} {why}; rename one of them",
+                f"`{other}` and `{name}` are the same column in SQL: {dialect} {why}; rename one of them",
                 code="column",
                 column=name,
             )
@@ -58,12 +60,12 @@ def _column(name: str, double: str) -> str:
     if "\0" in name:
         raise Error(f"`{name!r}` cannot be the name of a column in SQL", code="column", column=name)
     quoted = name.replace('"', '""')
-    # To databases NaN is a number above all others; to us it is a score that is missing.
+    # Databases order NaN above all numbers; here it means missing.
     return f"NULLIF(CAST(\"{quoted}\" AS {double}), CAST('NaN' AS {double}))"
 
 
 def _inverse(column: str, link: str, turned: bool, literal: Any) -> str:
-    """A score on the scale on which it is weighed. A missing one stays missing: neither LEAST nor GREATEST would leave it so."""
+    """A score after the inverse link. CASE keeps NULL, which LEAST and GREATEST would drop."""
     if link == "identity":
         return f"(-{column})" if turned else column
     x = f"(1 - {column})" if turned else column
@@ -75,7 +77,8 @@ def _inverse(column: str, link: str, turned: bool, literal: Any) -> str:
 
 
 def _linear(fitted: Fitted, link: str, low: Any) -> tuple[float, Any]:
-    """The base and the weights of a policy that adds up its scores, found by asking it and checked at many places."""
+    """The base and the weights of a policy that sums its scores. They are measured from its
+    values and checked at 256 points; an error if the values are not such a sum."""
     name = fitted.policy.partition("(")[0]
     width = len(low)
 
@@ -83,7 +86,7 @@ def _linear(fitted: Fitted, link: str, low: Any) -> tuple[float, Any]:
         return Error(f"`{name}` has no form in SQL: {why}", code="no-sql", value=name)
 
     if link == "probit":
-        raise refuse("databases have no inverse of the normal distribution function")
+        raise refuse("databases lack the inverse normal distribution function")
 
     def oriented(scores: Any) -> Any:
         mirror = 0.0 if link == "identity" else 1.0
@@ -96,11 +99,11 @@ def _linear(fitted: Fitted, link: str, low: Any) -> tuple[float, Any]:
         return np.log(inside / (1 - inside))
 
     one = 1.0 if link == "identity" else 1 / (1 + np.exp(-1.0))
-    unit = oriented(np.full((1, width), one))  # turning round is its own inverse
+    unit = oriented(np.full((1, width), one))  # inverting twice restores a score
     try:
         base, each = fitted.contributions(unit)
     except Error:
-        raise refuse("it ranks items by their places in a round") from None
+        raise refuse("it ranks items relative to their round") from None
     weights = each[0] / inverse(oriented(unit))[0]
     draws = np.random.default_rng(0)
     if link == "identity":
@@ -111,5 +114,5 @@ def _linear(fitted: Fitted, link: str, low: Any) -> tuple[float, Any]:
     found = base[0] + inverse(oriented(probes)) @ weights
     scale = np.abs(base[0]) + np.abs(inverse(oriented(probes))) @ np.abs(weights)
     if not np.all(np.abs(found - expected) <= 1e-9 * np.maximum(scale, 1e-300)):
-        raise refuse("it is no weighted sum of the scores")
+        raise refuse("it is not a weighted sum of the scores")
     return float(base[0]), weights

@@ -1,4 +1,4 @@
-"""Juries and state files: read, locked while they change, written back, added up."""
+"""Reading, locking, writing and merging juries and state files."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from . import _core
-from ._asked import Path
 from ._core import Jury
 from ._errors import Error
+from ._table_options import Path
 
 
 def read(state: Jury | Path | None) -> Jury | None:
@@ -18,14 +18,15 @@ def read(state: Jury | Path | None) -> Jury | None:
 
 @contextmanager
 def turn(state: Jury | Path | None, wait: float, *, changes: bool) -> Iterator[tuple[Jury | None, Callable[[Jury], None]]]:
-    """The jury to work on, and what writes it back: a state file is read, and locked until it is written."""
+    """The jury to work on (None if the file does not exist), and a function that saves it. A
+    state file is locked until the end if ``changes``."""
     if state is None or isinstance(state, Jury):
         yield state, lambda jury: None
         return
     path = os.fspath(state)
     if os.path.exists(path) and not os.path.isfile(path):
-        # Reading a pipe would wait for whoever writes to it, and then there would be nothing to write back to.
-        raise Error(f"{path}: a state that is changed is kept in a plain file, and this is none", code="state", path=path)
+        # Reading a pipe would block, and it cannot be written back to.
+        raise Error(f"{path}: a state that changes must be a plain file, and this is not one", code="state", path=path)
     lock = _core.Lock(path, float(wait)) if changes else None
     try:
         yield (Jury.load(path) if os.path.exists(path) else None), lambda jury: jury.save(path)
@@ -35,25 +36,27 @@ def turn(state: Jury | Path | None, wait: float, *, changes: bool) -> Iterator[t
 
 
 def merge(*juries: Jury | Path, again: bool = False, out: Path | None = None, wait: float = 60) -> Jury:
-    """One jury of several that learnt apart, of juries and of state files: ``jurybox merge``.
+    """One jury from several that learnt separately (juries or state files): ``jurybox merge``.
 
-    The result is what one jury would have learnt from everything. Juries that were taught with the same file, or with the same round
-    of picks, are refused unless ``again``: it would count twice. ``a + b`` is ``merge(a, b)``.
+    The result is what one jury would have learnt from everything. Juries that learnt the same file
+    or the same round of picks are refused unless ``again``, because it would count twice. ``a + b``
+    is ``merge(a, b)``.
 
-    What was learnt round by round, by ``Jury.learn`` and ``Jury.round``, is not among what can be known again: a jury and its copy are added
-    up, and what both have seen and learnt counts twice. Let each part begin empty (``jb.Jury(...)``), learn what is its own, and add it up once.
+    Rounds learnt by ``Jury.learn`` and ``Jury.round`` are not recognized: merging a jury with its
+    copy counts them twice. Begin each part with an empty jury (``jb.Jury(...)``), let it learn its
+    own data, and merge once.
 
     Parameters
     ----------
     juries : juries, or state files
-    again : count what several were taught with several times
-    out : a state file to write the sum to as well; it may be one of those that are added up
-    wait : seconds to wait for that file where another process is changing it
+    again : count data twice that several juries learnt
+    out : a state file to write the result to as well; it may be one of those merged
+    wait : seconds to wait for that file while another process is changing it
 
     >>> import jurybox as jb
     >>> here, there = (jb.Jury(["spam", "abuse"], "lin-ucb") for _ in range(2))
     >>> here.learn([[0.9, 0.1]], [1.0]), there.learn([[0.1, 0.2]], [0.0])
-    (Learnt(used=1, passed_over=0), Learnt(used=1, passed_over=0))
+    (Learnt(used=1, ignored_rewards=0), Learnt(used=1, ignored_rewards=0))
     >>> jb.merge(here, there).seen["used"]
     2
     """

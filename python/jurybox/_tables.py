@@ -1,4 +1,4 @@
-"""What kind of table something is."""
+"""Recognizing the kind of table that a caller passed."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from ._cells import pandas_numeric
+from ._column_export import pandas_numeric
 from ._errors import Error
 from ._frames import Arrow, Other, Pandas, Polars
-from ._given import Given, Paths, Stream, is_of, is_path
 from ._records import Records
+from ._sources import Paths, Source, Stream, is_of, is_path
 
 
-def given(data: Any, *, long: Any = None) -> Given:
-    """What kind of rows these are, where they are grades if so."""
-    rows = given_frame(data)
+def table_source(data: Any, *, long: Any = None) -> Source:
+    """The source for any kind of rows; with ``long``, for items made from grades."""
+    rows = frame_source(data)
     if long is None or not rows.is_frame:
         return rows
-    from ._grades import Grades
+    from ._long_frames import LongFrame
 
-    return Grades(rows, *long)
+    return LongFrame(rows, *long)
 
 
-def given_frame(data: Any) -> Given:
+def frame_source(data: Any) -> Source:
     native: Any = data
     if is_path(data):
         return Paths([os.fspath(data)])
@@ -42,35 +42,35 @@ def given_frame(data: Any) -> Given:
     import narwhals.stable.v2 as nw
 
     if isinstance(data, (nw.DataFrame, nw.LazyFrame)):
-        return given_frame(data.to_native())
+        return frame_source(data.to_native())
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return Other(data, frame)
     if isinstance(data, (list, tuple)) and data and all(columns_of(one) is not None for one in data if not is_path(one)):
-        raise Error("these are several tables: make one of them, such as by pandas.concat or polars.concat", code="source")
+        raise Error("these are several tables: join them first, such as by pandas.concat or polars.concat", code="source")
     if is_of(data, "pandas", "Series") or is_of(data, "polars", "Series"):
-        raise Error("this is one column, and no table: pass a frame, such as its to_frame()", code="source")
+        raise Error("this is a single column, not a table: pass a frame, such as its to_frame()", code="source")
     if hasattr(data, "__arrow_c_stream__"):
         return Stream(data)
     raise Error(
-        f"{type(data).__module__}.{type(data).__qualname__} is no table: pass a frame of pandas, polars or pyarrow, a DuckDB relation, "
+        f"{type(data).__module__}.{type(data).__qualname__} is not a table: pass a frame of pandas, polars or pyarrow, a DuckDB relation, "
         "anything that streams Arrow, or the names of files",
         code="source",
     )
 
 
-def returned(data: Any, names: Sequence[str]) -> Given:
-    """Picks or verdicts that come back: a table, several of one kind, or rows one by one. No rows at all, as a database gives them that has
-    none, are a table without rows, with the columns of these names."""
+def returned_source(data: Any, names: Sequence[str]) -> Source:
+    """A source for picks or verdicts: a table, several frames of one kind, or rows one by one.
+    An empty list is a table without rows, with these columns."""
     if isinstance(data, (list, tuple)):
         data = [one for one in data if not (isinstance(one, (list, tuple)) and not one)]
         if not data:
             return Records({name: [] for name in names})
-    return Records.of(data) or given(one_frame(data))
+    return Records.of(data) or table_source(one_frame(data))
 
 
 def one_frame(data: Any) -> Any:
-    """Several frames of one kind as one, as several files are one table; anything else as it is."""
+    """Several frames of one kind as one; anything else unchanged."""
     if not isinstance(data, (list, tuple)) or not data or any(is_path(one) for one in data):
         return data
     if all(is_of(one, "pandas", "DataFrame") for one in data):
@@ -89,7 +89,7 @@ def one_frame(data: Any) -> Any:
 
 
 def columns_of(data: Any) -> Mapping[str, Any] | None:
-    """The columns of a frame by name, as things that numpy takes; None where it is no frame."""
+    """The columns of a frame by name, as objects that numpy accepts; None if it is not a frame."""
     if isinstance(data, (np.ndarray, list, tuple)):
         return None
     if is_of(data, "pandas", "DataFrame"):
@@ -119,7 +119,7 @@ def _once_each(names: Sequence[str]) -> None:
 
 
 class _PandasColumn:
-    """A column that is made an array when it is asked for."""
+    """A column that becomes an array when it is used."""
 
     def __init__(self, frame: Any, at: int) -> None:
         self.frame, self.at = frame, at

@@ -1,4 +1,4 @@
-"""The dicts that juries give."""
+"""Types of the dicts that juries return."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["Alarm", "Seen", "Standing"]
 
 
 class Alarm(TypedDict):
-    """An evaluator that is not what it was; where ``evaluator`` is None, it is the rewards that changed. It changed between the times ``since`` and
-    ``until``."""
+    """A confirmed change of an evaluator, or of the rewards if ``evaluator`` is None, between
+    the times ``since`` and ``until``."""
 
     evaluator: str | None
-    reading: Literal["spread", "agreement", "reward", "slope", "varying"]
+    statistic: Literal["spread", "agreement", "reward", "slope", "varying"]
     since: int
     until: int
     before: float
@@ -21,26 +21,27 @@ class Alarm(TypedDict):
 
 
 class Seen(TypedDict):
-    """How much a jury has seen."""
+    """Counts of what a jury has seen."""
 
     rounds: int
     items: int
     missing: int
     clamped: int
     used: int
-    passed_over: int
-    outside: int
+    ignored_rewards: int
+    out_of_range: int
     latest: int | None
 
 
 class Standing(TypedDict):
-    """How a reviewer judges, beside the others."""
+    """A reviewer's severity and noise compared with the other reviewers."""
 
-    #: Verdicts that it rests on.
+    #: The number of verdicts these figures rest on.
     labels: int
-    #: Mean, low and high of how far their verdicts lie above those that others would give the same items, in units of the reward.
+    #: Mean, low and high of how much higher their verdicts are than those of others on the same
+    #: items, in units of the reward.
     severity: tuple[float, float, float]
-    #: The same of how far a verdict is from telling what an item is worth, beside the middle reviewer: 2 is twice as noisy.
+    #: Mean, low and high of their noise relative to the median reviewer: 2 is twice as noisy.
     noise: tuple[float, float, float]
-    #: What a verdict of theirs counts for, beside one of the middle reviewer.
+    #: The weight of one verdict relative to one of the median reviewer.
     weight: float

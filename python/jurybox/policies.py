@@ -1,4 +1,5 @@
-"""The policies, each a function whose keywords are its options, with what they do: made from the library's own table.
+"""The policies, each a function whose keywords are its options, with what they do: made from the
+library's own table.
 
 >>> import jurybox as jb
 >>> jb.policies.eps_greedy(eps=0.1, slots=2)
@@ -7,8 +8,8 @@
 >>> jb.Jury(["toxicity", "spam"], "eps-greedy", eps=0.1).policy  # the same
 'eps-greedy(eps=0.1)'
 
-``help(jb.policies.esag)`` shows what a policy assumes, where it stands in the paper, and its options. Where an option is named as
-a word of Python's, it ends in an underscore: ``lambda_``.
+``help(jb.policies.esag)`` shows what a policy assumes, where it stands in the paper, and its
+options. Where an option is named as a word of Python's, it ends in an underscore: ``lambda_``.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ __all__ = ["table"]
 
 
 def table() -> list[dict[str, Any]]:
-    """Every policy as data: name, what it needs to know of a pick to learn from it, what it assumes, where it stands in the paper, and
-    its options."""
+    """Every policy as data: name, what it needs to know of a pick to learn from it, what it
+    assumes, its place in the paper, and its options."""
     found: list[dict[str, Any]] = policy_table()
     return found
 

@@ -1,4 +1,4 @@
-"""The policies, each a function whose keywords are its options: made from the library's own table."""
+"""The policies, each as a function whose keywords are its options."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ _Columns = Sequence[int] | Sequence[str] | None
 _Each = Sequence[float] | None
 
 def table() -> list[dict[str, Any]]:
-    """Every policy as data: name, what it assumes, where it stands in the paper, and its options."""
+    """Every policy as data: name, what it assumes, its place in the paper, and its options."""
 
 def oracle(*, alpha: _Each = None, sigma: _Noise = None, link: str | None = None, inverted: _Columns = None) -> str:
     """told every gain (alpha) and noise level (sigma); the yardstick for regret."""

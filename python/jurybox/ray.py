@@ -1,15 +1,16 @@
 """Clusters: `learn` and `rank` over many files with Ray, one task per file.
 
-What juries have learnt merges, so a job is one map over files and one small fold: the state of each file is learnt where a core is
-free, and folded here in the order of the files. The result is that of one process. A task that is lost with its node is run again by
-Ray; an error in a task arrives as the `jurybox.Error` it is.
+Juries can be merged, so each file is learnt where a core is free, and the states are merged in
+the order of the files. The result equals that of one process. Ray repeats a task that is lost
+with its node; an error in a task is raised as the original `jurybox.Error`.
 
     import jurybox as jb
 
     jury = jb.ray.learn("s3://bucket/day-*.parquet", reward="verdict")
     best = jb.ray.rank("s3://bucket/day-*.parquet", k=1000, state=jury)
 
-A cluster that runs is used by ``address=`` (or ``ray.init`` beforehand); otherwise one is started on this machine.
+Use a running cluster by ``address=`` (or call ``ray.init`` first); otherwise one is started on
+this machine.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ import ray as _ray
 from ray.exceptions import RayTaskError
 
 from . import _core
-from ._asked import Missing, Names, Numbers, Path, as_written, asked, logger, named, names, numbers, warn, whole, whole_or_none
 from ._core import Jury, Rows
 from ._errors import Error, NoFileError
-from ._ray_tasks import ROW, Before, Part, first_of, learn_part, rank_part, survey, taken_of
+from ._ray_tasks import ROW, Before, Part, first_rows_of_block, learn_part, rank_part, resolve_in_task, survey
+from ._remote_files import expanded
 from ._states import read
-from ._stores import expanded
+from ._table_options import Missing, Names, Numbers, Path, file_options, logger, named, names, numbers, table_options, warn, whole, whole_or_none
 
 __all__ = ["learn", "rank"]
 
-#: What is to be told, each with the part that it was found in, if it was in one.
+#: Warnings, each with the file or block it is about, or None.
 Warned = list[tuple[Part, str]]
 
 
@@ -66,27 +67,27 @@ def learn(
     before: Before | None = None,
     **options: Any,
 ) -> Jury:
-    """As `jurybox.learn`, one Ray task per file; each file is a round, unless ``round`` names the column that tells.
+    """As `jurybox.learn`, with one Ray task per file. Each file is a round unless ``round`` is set.
 
     Parameters
     ----------
-    data : names of files and patterns, on disks that all nodes share or in object stores (``s3://``, ``gs://``, whatever
-        `pyarrow.fs` knows); or a dataset of Ray's, each block of which is then taken as a file
-    reward, label, reviewer, context, policy, evaluators, id, ignore, invert, at, again, options : as for `jurybox.learn`; by one column of ids the rows of a file
-        are known again, though it come in another order or format
-    round : the column that names the round of each row; rounds are counted first, so that each has the time that it would have in one
-        process. A round must lie in one file
+    data : names of files and patterns, on shared disks or in object stores (``s3://``, ``gs://``,
+        anything that `pyarrow.fs` knows); or a Ray dataset, each block of which counts as a file
+    reward, label, reviewer, context, policy, evaluators, id, ignore, invert, at, again, options :
+        as for `jurybox.learn`; by a single id column the rows of a file are recognized in any order
+    round : the column that names each row's round. Rounds are counted first, so that each has the
+        time that it would have in one process. A round must lie in one file
     input_format, delimiter, header, decimal, na : as for `jurybox.rank`
-    state : a `Jury` or a state file to go on from; it is not changed
-    address : of a cluster that runs; by default the one that Ray is connected to, or a new one on this machine
-    cpus : of a task, which then works with so many threads
-    window : how many tasks are under way or waiting to be folded, at most; by default two for each core of the cluster
-    before : called in each task before it begins, with the file it is about to read
+    state : a `Jury` or a state file to continue from; it is not changed
+    address : of a running cluster; by default the one Ray is connected to, or a new one
+    cpus : of a task, which uses as many threads
+    window : how many tasks may run or wait for merging at once; by default two per core
+    before : called in each task before it starts, with the file it is about to read
     """
     warned: Warned = []
     learnt = _learnt(
-        data, reward, state, round, policy, at, again, asked(evaluators, id, ignore, invert, reward, key=round,
-        written=as_written(input_format, delimiter, header, decimal, na), reviewer=reviewer, context=context, label=label), address, cpus, window, before, options, warned,
+        data, reward, state, round, policy, at, again, table_options(evaluators, id, ignore, invert, reward, key=round,
+        files=file_options(input_format, delimiter, header, decimal, na), reviewer=reviewer, context=context, label=label), address, cpus, window, before, options, warned,
     )  # fmt: skip
     warn(_once_each(warned), stacklevel=3)
     return learnt
@@ -97,12 +98,12 @@ def _learnt(
     ask: dict[str, Any], address: str | None, cpus: float, window: int | None, before: Before | None, options: dict[str, Any],
     warned: Warned,
 ) -> Jury:  # fmt: skip
-    """The jury, with what is to be told of the rows in ``warned``."""
+    """The jury; warnings are appended to ``warned``."""
     at = whole_or_none(at, "at")
     _connect(address)
     parts = _parts(data)
     jury = read(state)
-    blank = _seated(parts, ask, jury, policy, options, warned)
+    blank = _untrained_jury(parts, ask, jury, policy, options, warned)
     time = at if at is not None else (0 if jury is None or jury.seen["latest"] is None else jury.seen["latest"] + 1)
     times = list(range(time, time + len(parts)))
     if round is not None or jury is not None:
@@ -118,17 +119,18 @@ def _learnt(
         if summed is None:
             summed = learnt
         elif not again and summed._shares(learnt):
-            logger.info("%s: the same rows were learnt already, and are counted once; again=True would count them again", part)
+            logger.info("%s: the same rows were learnt already, and count once; pass again=True to count them again", part)
         else:
             summed = _core.merge([summed, learnt], again=again)
-    assert summed is not None  # there is at least one part, or a state
+    assert summed is not None  # there is at least one file, or a state
     return summed
 
 
 def _surveyed(
     parts: Sequence[Part], ask: Mapping[str, Any], blank: Jury, jury: Jury | None, time: int, cpus: float, window: int | None
 ) -> tuple[list[Part], list[int]]:
-    """The files that a jury does not know yet, and the time of the first round of each: as one process would have them."""
+    """The files that the jury has not learnt, and the time of each file's first round, as in a
+    single process."""
 
     picked = jury if jury is not None and len(ask["id"]) == 1 and jury._has_picked() else None
 
@@ -140,14 +142,14 @@ def _surveyed(
     last: tuple[Part, str] | None = None
     for part, (files, rounds, first, final) in zip(parts, _in_order(start, iter(parts), window), strict=True):
         if jury is not None and files and all(jury._knows_file(name) for name in files):
-            logger.info("%s: learnt already, and not counted again; again=True would", part)
+            logger.info("%s: learnt already, and not counted again; pass again=True to count it again", part)
             continue
         if jury is not None:
             for name in files:
                 jury._refuse_picked_from(str(part), name)
         if last is not None and first is not None and last[1] == first:
             raise Error(
-                f"round `{first}` goes on from {last[0]} to {part}: a round is learnt in one piece, so it must lie in one file", code="round",
+                f"round `{first}` continues from {last[0]} in {part}: a round must lie in one file", code="round",
                 value=first,
             )  # fmt: skip
         last = None if final is None else (part, final)
@@ -182,38 +184,38 @@ def rank(
     before: Before | None = None,
     **options: Any,
 ) -> Rows:
-    """As `jurybox.rank`, one Ray task per file: each gives its best `k` rows, and the best of them are the best of all.
+    """As `jurybox.rank`, with one Ray task per file: the best `k` of each file's best `k` rows.
 
-    Without ``state`` and ``weights`` the policy first looks at all scores, as `jurybox.rank` does with ``every_row=True``. The parameters are those of `learn` and of
-    `jurybox.rank`.
+    Without ``state`` and ``weights`` the policy first surveys all scores, as `jurybox.rank` does
+    with ``every_row=True``. The parameters are those of `learn` and of `jurybox.rank`.
     """
     k, seed = whole(k, "k"), whole(seed, "seed")
     if k < 1:
         raise Error("k = 0: at least one row must be asked for", code="none-wanted")
     weights = numbers(weights, "weights")
     if state is not None and (policy is not None or weights or options):
-        raise Error("state= ranks by what was learnt: policy, options and weights do not go with it", code="two-ways")
+        raise Error("state= ranks by what was learnt: pass no policy, options or weights with it", code="two-ways")
     if weights and (policy is not None or options):
-        raise Error("weights= takes the place of a policy: neither it nor its options go with them", code="two-ways")
+        raise Error("weights= replaces the policy: pass no policy or options with it", code="two-ways")
     _connect(address)
     parts = _parts(data)
     aside = [*names(ignore), *named(reward), *named(round)]
-    written = as_written(input_format, delimiter, header, decimal, na)
+    files = file_options(input_format, delimiter, header, decimal, na)
     jury = read(state)
     warned: Warned = []
-    ask = asked(evaluators, id, aside, invert, written=written)
+    ask = table_options(evaluators, id, aside, invert, files=files)
     if jury is None and not weights:
         jury = _learnt(parts, None, None, None, policy, None, False, dict(ask), None, cpus, window, before, options, warned)
     if jury is None:
-        ask["evaluators"] = [f"-{name}" if low else name for name, low in _taken(parts, ask, warned)]
+        ask["evaluators"] = [f"-{name}" if low else name for name, low in _resolved(parts, ask, warned)]
         ask["invert"] = []
 
     def start(task: tuple[Part, int, int]) -> Any:
         part, first, wanted = task
         return rank_part.options(num_cpus=cpus).remote(part, wanted, first, ask, jury, weights, seed, before)
 
-    # One more than is asked for: where it ties with the last, it matters which number a row has, and that is known only when the
-    # rows of the files before it have been counted.
+    # One row more than needed. If it ties with the last one, the row numbers within all files
+    # decide, and these are known only when the rows of earlier files are counted.
     best: list[tuple[pa.Table, int, int]] = []
     total = 0
     unsure: list[int] = []
@@ -232,19 +234,19 @@ def rank(
     return _best(best, k, seed)
 
 
-#: Where results have their rank and their score: before the columns of the file, which may have some of these names already.
+#: Positions of rank and score in results; columns of the file may have the same names.
 _RANK, _SCORE = 0, 1
 
 
 def _best(parts: Sequence[tuple[pa.Table, int, int]], k: int, seed: int) -> Rows:
-    """The best of the best of all parts, in the order that one process would have."""
+    """The best rows of all parts, in the order that a single process would give."""
     numbers: list[int] = []
     values: list[float] = []
     for table, first, _ in parts:
         numbers += [first + row for row in table[ROW].to_pylist()]
         values += [float("-inf") if score is None else score for score in table.column(_SCORE).to_pylist()]
     places = {number: at for at, number in enumerate(numbers)}
-    order = [places[number] for number in _core.top(numbers, values, k, seed)]
+    order = [places[number] for number in _core.top_rows(numbers, values, k, seed)]
     every = pa.concat_tables([table for table, _, _ in parts], promote_options="permissive").drop_columns([ROW])
     chosen = every.take(pa.array(order, type=pa.int64()))
     ranks = pa.array(range(1, len(order) + 1), type=pa.uint64())
@@ -257,7 +259,7 @@ def _connect(address: str | None) -> None:
 
 
 def _in_order(start: Callable[[Any], Any], tasks: Iterator[Any], window: int | None) -> Iterator[Any]:
-    """The results of tasks in their order, with no more of them under way than the window."""
+    """The results of tasks in order, with at most ``window`` tasks under way."""
     cores = _ray.cluster_resources().get("CPU", 1)  # type: ignore[no-untyped-call]
     most = window or max(2, 2 * int(cores))
     under_way: deque[Any] = deque()
@@ -270,7 +272,7 @@ def _in_order(start: Callable[[Any], Any], tasks: Iterator[Any], window: int | N
 
 
 def _result(reference: Any) -> Any:
-    """What a task gives; its error as the one it was."""
+    """The result of a task; its original error if it failed."""
     try:
         return _ray.get(reference)
     except RayTaskError as failed:
@@ -281,7 +283,7 @@ def _result(reference: Any) -> Any:
 
 
 def _parts(data: Any) -> list[Part]:
-    """Files by their full names, in order; or the blocks of a dataset."""
+    """The full names of all files, in order; or the blocks of a dataset."""
     if hasattr(data, "to_arrow_refs"):
         blocks = list(data.to_arrow_refs())
         if not blocks:
@@ -303,36 +305,36 @@ def _parts(data: Any) -> list[Part]:
 
 
 def _once_each(warned: Warned) -> list[str]:
-    """What is to be told, once where it holds for many parts, whatever their names and numbers."""
+    """The warnings, each once although it holds for many files."""
     found: dict[str, tuple[str, set[str]]] = {}
     for part, line in warned:
         _, parts = found.setdefault(re.sub("[0-9]+", "0", line.replace(str(part), "")), (line, set()))
         parts.add(str(part))
-    return [line if len(parts) == 1 else f"{line}; and so in {len(parts) - 1} more" for line, parts in found.values()]
+    return [line if len(parts) == 1 else f"{line}; likewise in {len(parts) - 1} more" for line, parts in found.values()]
 
 
-def _seated(
+def _untrained_jury(
     parts: Sequence[Part], ask: Mapping[str, Any], jury: Jury | None, policy: str | None, options: Mapping[str, Any], warned: Warned
 ) -> Jury:
-    """A jury that has learnt nothing, over the evaluators that one process would find in all files together."""
+    """An untrained jury over the evaluators that a single process would find in all files."""
     if jury is not None:
         low = set(jury.inverted)
         if policy is not None or options:
-            raise Error("state= goes on with the policy that it has", code="two-ways")
+            raise Error("state= continues with its own policy: pass no policy or options with it", code="two-ways")
         return Jury(jury.evaluators, jury.policy, invert=[name for name in jury.evaluators if name in low], context=jury.contexts)
-    found = _taken(parts, ask, warned)
+    found = _resolved(parts, ask, warned)
     return Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], context=ask["context"], **options)
 
 
-def _taken(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> list[tuple[str, bool]]:
-    """The decision over the columns of all files, or of all blocks; only their beginnings are read."""
+def _resolved(parts: Sequence[Part], ask: Mapping[str, Any], warned: Warned) -> list[tuple[str, bool]]:
+    """The evaluators in all files or blocks, of which only the beginnings are read."""
     found: list[tuple[str, bool]]
     if isinstance(parts[0], _ray.ObjectRef):
-        first = list(_in_order(first_of.remote, iter(parts), None))
-        _, found, _, told = _core.needed(first, dict(ask), None)
+        first = list(_in_order(first_rows_of_block.remote, iter(parts), None))
+        _, found, _, told = _core.columns_needed(first, dict(ask), None)
         warned += ((None, line) for line in told)
         return found
-    found, told = _result(taken_of.remote(list(parts), dict(ask)))
+    found, told = _result(resolve_in_task.remote(list(parts), dict(ask)))
     warned += ((None, line) for line in told)
     return found
 

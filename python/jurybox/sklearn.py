@@ -27,29 +27,32 @@ __all__ = ["JuryRegressor"]
 
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
 
-#: Regressions through the origin with a bonus for what is little known. Rewards and scores far from 0 would mislead them: they are shown
-#: both centred.
-OPTIMISTIC = ("lin-ucb",)
+#: Policies without an intercept, which are shown centred rewards and scores.
+WITHOUT_INTERCEPT = ("lin-ucb",)
 
 
 class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Predicts what an item is worth from the scores of its evaluators; missing scores (NaN) are missing, not imputed.
+    """Predicts the reward of items from their evaluators' scores; missing scores (NaN) stay
+    missing.
 
-    ``fit`` shows all rows to a new jury and teaches it their rewards; ``partial_fit`` goes on with the one there is. What ``adaptive`` and
-    ``lin-ucb`` predict is the expected reward. Other policies predict the values that they rank by, on a scale of their own; one that
-    does not learn from rewards says so (`jurybox.DataWarning`), and one that learns only from its own picks is refused.
+    ``fit`` trains a new jury on all rows; ``partial_fit`` continues with the existing one. With
+    ``adaptive`` and ``lin-ucb``, predictions are expected rewards. Other policies predict the
+    values that they rank by, on their own scale. A policy that does not learn from rewards causes a
+    `jurybox.DataWarning`; one that learns only from its own picks is an error.
 
-    ``lin-ucb`` has no intercept. Here it is shown scores and rewards less their means over the rows that came first. It ranks by the upper
-    end of its interval, the higher, the less like the rows seen before an item is; that bonus is for whoever picks, and not predicted.
+    ``lin-ucb`` has no intercept, so it gets scores and rewards minus their means over the first
+    rows. It ranks by the upper end of an interval; that exploration bonus is not part of
+    predictions.
 
     Parameters
     ----------
-    policy : the policy and its options, such as ``"adaptive"`` or ``"lin-ucb(lambda=0.5)"``; see `jurybox.policies`
+    policy : the policy and its options, such as ``"adaptive"`` or ``"lin-ucb(lambda=0.5)"``; see
+        `jurybox.policies`
 
     Attributes
     ----------
     jury_ : the `jurybox.Jury`, with weights, intervals and alarms
-    score_means_, reward_mean_ : what the jury is shown scores and rewards less of; 0 but for ``lin-ucb``
+    score_means_, reward_mean_ : subtracted from scores and rewards; 0 except for ``lin-ucb``
     n_features_in_, feature_names_in_ : as in scikit-learn
     """
 
@@ -66,25 +69,25 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         scores, rewards = self._checked(X, y, reset=True)
         jury = self._new()
         self._centre(scores, rewards)
-        return self._taught(scores, rewards, jury)
+        return self._learnt_from(scores, rewards, jury)
 
     def partial_fit(self, X: Any, y: Any) -> JuryRegressor:
-        """Goes on learning: rows that come later, each once."""
+        """Continues learning with further rows."""
         if not hasattr(self, "jury_"):
             return self.fit(X, y)
         scores, rewards = self._checked(X, y, reset=False)
-        # On a copy: a batch is learnt whole or not at all.
-        return self._taught(scores, rewards, copy(self.jury_))
+        # On a copy, so that a batch is learnt completely or not at all.
+        return self._learnt_from(scores, rewards, copy(self.jury_))
 
     def predict(self, X: Any) -> Doubles:
-        """What each item is worth, as the policy expects it; NaN where it has no value without a single score."""
+        """The expected reward of each item; NaN for items without any score."""
         check_is_fitted(self)
         scores: Any = validate_data(self, X, reset=False, ensure_all_finite="allow-nan", dtype=np.float64)
         scores = scores - self.score_means_
         values = self.jury_.values(scores)
         known = np.isfinite(values)
-        if self._name in OPTIMISTIC:
-            values = self.jury_.contributions(scores)[1].sum(axis=1)  # the value without its base, which is the bonus
+        if self._name in WITHOUT_INTERCEPT:
+            values = self.jury_.contributions(scores)[1].sum(axis=1)  # the value without its base, which is the exploration bonus
         return np.where(known, values + self.reward_mean_, np.nan)
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> Any:
@@ -99,18 +102,18 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         jury = Jury(list(names) if names is not None else [f"e{j + 1}" for j in range(self.n_features_in_)], self.policy)
         needs = next(entry["needs"] for entry in table() if entry["name"] == self._name)
         if needs != "nothing":
-            raise Error(f"`{self._name}` learns from its own picks alone, by their receipts, and not from rows", code="policy", value=self._name)
+            raise Error(f"`{self._name}` learns only from its own picks, not from rows", code="policy", value=self._name)
         return jury
 
     def _centre(self, scores: Doubles, rewards: Doubles) -> None:
         self.score_means_, self.reward_mean_ = np.zeros(scores.shape[1]), 0.0
-        if self._name in OPTIMISTIC:
+        if self._name in WITHOUT_INTERCEPT:
             there = np.isfinite(scores)
             sums = np.where(there, scores, 0.0).sum(axis=0)
             self.score_means_ = sums / np.maximum(there.sum(axis=0), 1)
             self.reward_mean_ = float(np.mean(rewards))
 
-    def _taught(self, scores: Doubles, rewards: Doubles, jury: Jury) -> JuryRegressor:
+    def _learnt_from(self, scores: Doubles, rewards: Doubles, jury: Jury) -> JuryRegressor:
         at = jury.seen["latest"]
         at = 0 if at is None else at + 1
         scores = scores - self.score_means_
@@ -118,13 +121,13 @@ class JuryRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         learnt = jury.learn(scores, np.asarray(rewards, dtype=np.float64) - self.reward_mean_, at=at)
         self.jury_ = jury
         if learnt.used == 0:
-            message = f"`{self._name}` does not learn from rewards: what it predicts are values that it ranks by, on a scale of their own"
+            message = f"`{self._name}` does not learn from rewards: it predicts the values that it ranks by, on their own scale"
             warnings.warn(message, DataWarning, stacklevel=3)
         return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        # The values of other policies order items, on a scale of their own.
+        # Other policies predict values on their own scale.
         tags.regressor_tags.poor_score = self._name not in ("adaptive", "lin-ucb")
         return tags

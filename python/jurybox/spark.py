@@ -1,6 +1,6 @@
-"""Spark: `learn` over the partitions of a DataFrame, and values beside its rows, by ``mapInArrow``.
+"""Spark: `learn` over the partitions of a DataFrame, and `values` for its rows, by ``mapInArrow``.
 
-What juries have learnt merges, so each partition is learnt where it lies, and only states travel.
+Juries can be merged, so each partition is learnt where it is stored, and only states travel.
 
     jury = jb.spark.learn(df, reward="verdict")
     best = jb.spark.values(df, jury).orderBy("value", ascending=False).limit(20)
@@ -15,16 +15,16 @@ from typing import Any
 import pyarrow as pa
 
 from . import _core
-from ._asked import Names, Numbers, asked, warn
-from ._cells import NO_SCORE
+from ._column_export import NO_SCORE
 from ._core import Jury
 from ._errors import Error
 from ._frames import Arrow
-from ._given import FIRST, free_name
+from ._sources import INSPECTED_ROWS, free_name
+from ._table_options import Names, Numbers, table_options, warn
 
 __all__ = ["learn", "values"]
 
-#: The types of Spark that may hold scores.
+#: Spark types that may hold scores.
 _LOOKED_AT = ("float", "double", "boolean", "byte", "short", "integer", "long", "string")
 
 
@@ -42,9 +42,10 @@ def learn(
     invert: Names = None,
     **options: Any,
 ) -> Jury:
-    """As `jurybox.learn`, one task per partition of a DataFrame of Spark's; each partition is a round. The keywords are the same."""
-    ask = asked(evaluators, id, ignore, invert, reward, reviewer=reviewer, context=context, label=label)
-    needed, found, _, warned = _core.needed([_first(data)], ask, None)
+    """As `jurybox.learn`, with one task per partition of a Spark DataFrame; each partition is a
+    round."""
+    ask = table_options(evaluators, id, ignore, invert, reward, reviewer=reviewer, context=context, label=label)
+    needed, found, _, warned = _core.columns_needed([_first(data)], ask, None)
     blank = pickle.dumps(Jury([name for name, _ in found], policy, invert=[name for name, low in found if low], context=ask["context"], **options))
     turned = [reward] if reward is not None and reward in ask["invert"] else []
 
@@ -56,9 +57,9 @@ def learn(
         jury: Jury = pickle.loads(blank)
 
         def learnt(reward: str | None) -> list[str]:
-            own = asked(invert=turned if reward else [], reward=reward, threads=1, reviewer=reviewer if reward else None, label=label)
-            found, _ = _core.learn(table.source(own, jury), own, jury, None, {}, 0, [], False, None)
-            return list(found["warned"])
+            own = table_options(invert=turned if reward else [], reward=reward, threads=1, reviewer=reviewer if reward else None, label=label)
+            found, _ = _core.learn(table.export_needed(own, jury), own, jury, None, {}, 0, [], False, None)
+            return list(found["warnings"])
 
         try:
             told = learnt(reward)
@@ -77,7 +78,7 @@ def learn(
 
 
 def values(data: Any, state: Jury, *, name: str = "value") -> Any:
-    """The same rows with the value that each is ranked by, in a column of that name."""
+    """The rows with the value that each is ranked by, in a column of this name."""
     from pyspark.sql.types import DoubleType, StructField, StructType  # pyright: ignore[reportMissingImports]
 
     fitted = state.fit()
@@ -95,11 +96,11 @@ def values(data: Any, state: Jury, *, name: str = "value") -> Any:
 
 
 def _first(data: Any) -> tuple[str, Any]:
-    """The first rows of the columns that may hold scores; of the others, their names."""
+    """The first rows of columns that may hold scores, and placeholders for the others."""
     kinds = {field.name: field.dataType.typeName() for field in data.schema.fields}
     looked_at = [name for name, kind in kinds.items() if kind in _LOOKED_AT or kind.startswith("decimal")]
-    rows = data.select(*[f"`{name}`" for name in looked_at]).limit(FIRST).collect()
+    rows = data.select(*[f"`{name}`" for name in looked_at]).limit(INSPECTED_ROWS).collect()
     if not rows:
         raise Error("this DataFrame has no rows", code="no-rows")
     cells = {name: [row[name] for row in rows] if name in looked_at else [NO_SCORE] * len(rows) for name in kinds}
-    return Arrow(pa.table(cells)).first()
+    return Arrow(pa.table(cells)).export_first()

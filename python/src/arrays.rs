@@ -1,16 +1,17 @@
-//! Scores in, numbers out: the border with numpy.
+//! Conversion between numpy arrays and the tables of scores that juries work on.
 //!
-//! What comes in is copied, in the order of its rows, whatever its memory looks like, and the copy is what is checked and used. Other
-//! threads may write to an array meanwhile, without waiting for the interpreter: the numbers they leave behind are theirs, but none that was
-//! not checked gets any further. Small tables are copied at once, of large ones some rows at a time as they are wanted (`lent.rs`). Only
-//! where the array that they belong to is read-only are they read where they lie.
+//! Input is copied row by row, whatever its layout in memory, and the copy is checked and used.
+//! Another thread may write to an array during a call; it can change the numbers read, but no
+//! unchecked number gets through. Small tables are copied at once, large ones a few thousand rows
+//! at a time (`shared_array.rs`). Only read-only arrays that own their memory are read in place.
 //!
-//! The fast way is for what needs nothing else; all other input is made so by `jurybox._arrays`, or refused there with its reason.
+//! Exact arrays of doubles are read here. All other input is first converted, or refused, by
+//! `jurybox._arrays`.
 
 use crate::arrow;
 use crate::errors::Result;
-use crate::lent::Lent;
-use crate::work::Reins;
+use crate::shared_array::SharedArray;
+use crate::work::WorkControl;
 use arrow_buffer::ScalarBuffer;
 use jurybox::{Error, Evaluators};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -19,62 +20,65 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 use std::borrow::Cow;
 
-/// A table of scores, row after row.
-pub(crate) struct Table {
-    values: Values,
+/// A table of scores, row by row.
+pub(crate) struct ScoreTable {
+    values: ScoreValues,
     width: usize,
     pub(crate) rows: usize,
 }
 
-/// Where numbers are.
-enum Values {
-    /// With us.
-    Own(Vec<f64>),
-    /// With somebody who will not change them.
-    Theirs(ScalarBuffer<f64>),
-    /// With somebody who may.
-    Lent(Lent),
+/// Storage of the scores.
+enum ScoreValues {
+    /// A copy of our own.
+    Copied(Vec<f64>),
+    /// A numpy array that is read-only and owns its memory, read in place.
+    ReadOnly(ScalarBuffer<f64>),
+    /// A numpy array that other code can write to: copied piece by piece.
+    Writable(SharedArray),
 }
 
-impl Table {
-    /// Whether work on it can be long.
+impl ScoreTable {
+    /// Whether work on the table may take long enough to be interrupted.
     pub(crate) fn is_large(&self) -> bool {
-        !matches!(self.values, Values::Own(_)) || self.rows * self.width >= LARGE || is_wide(self.width)
+        !matches!(self.values, ScoreValues::Copied(_))
+            || self.rows * self.width >= LARGE
+            || is_wide(self.width)
     }
 
-    /// All of it, for whoever must go back and forth.
+    /// All scores at once, for work that cannot go piece by piece.
     pub(crate) fn whole(&self) -> Cow<'_, [f64]> {
         match &self.values {
-            Values::Own(values) => Cow::Borrowed(values),
-            Values::Theirs(values) => Cow::Borrowed(values),
-            Values::Lent(lent) => Cow::Owned(lent.copy(0..self.rows)),
+            ScoreValues::Copied(values) => Cow::Borrowed(values),
+            ScoreValues::ReadOnly(values) => Cow::Borrowed(values),
+            ScoreValues::Writable(shared) => Cow::Owned(shared.copy(0..self.rows)),
         }
     }
 
-    /// Goes over the rows, some thousand at a time: what needs no more of them at once takes no more memory. Each gets the number of its
-    /// first row; errors are told with the number of their row among all. Ends between two pieces where that is asked for.
+    /// Calls `each` with pieces of at most `ROWS_PER_PIECE` rows and the number of their first row.
+    /// Only one piece at a time takes memory. Errors name the row within the whole table. With
+    /// `control`, an interrupt ends the work between two pieces.
     pub(crate) fn each_piece(
         &self,
-        reins: Option<&Reins>,
+        control: Option<&WorkControl>,
         mut each: impl FnMut(usize, &[f64]) -> std::result::Result<(), Error>,
     ) -> Result<()> {
-        for from in (0..self.rows).step_by(PIECE) {
-            reins.map_or(Ok(()), Reins::still_wanted)?;
-            let rows = from..self.rows.min(from + PIECE);
+        for from in (0..self.rows).step_by(ROWS_PER_PIECE) {
+            control.map_or(Ok(()), WorkControl::still_wanted)?;
+            let rows = from..self.rows.min(from + ROWS_PER_PIECE);
             let cells = rows.start * self.width..rows.end * self.width;
             let piece = match &self.values {
-                Values::Own(values) => Cow::Borrowed(&values[cells]),
-                Values::Theirs(values) => Cow::Borrowed(&values[cells]),
-                Values::Lent(lent) => Cow::Owned(lent.copy(rows)),
+                ScoreValues::Copied(values) => Cow::Borrowed(&values[cells]),
+                ScoreValues::ReadOnly(values) => Cow::Borrowed(&values[cells]),
+                ScoreValues::Writable(shared) => Cow::Owned(shared.copy(rows)),
             };
-            each(from, &piece).map_err(|error| moved_down(error, from))?;
+            each(from, &piece).map_err(|error| with_row_offset(error, from))?;
         }
         Ok(())
     }
 }
 
-/// The same error, found in rows of which the first is that many rows further down.
-fn moved_down(error: Error, by: usize) -> Error {
+/// Adds `by` to the row that an error names.
+fn with_row_offset(error: Error, by: usize) -> Error {
     match error {
         Error::Score { item, evaluator, value } => Error::Score { item: item + by, evaluator, value },
         Error::Reward { example, value } => Error::Reward { example: example + by, value },
@@ -82,23 +86,26 @@ fn moved_down(error: Error, by: usize) -> Error {
     }
 }
 
-/// From so many numbers on a copy is felt, and so is the time that it takes to work on them. Below, both cost less than the care.
+/// Number of scores from which copying and working on a table takes noticeable time; smaller ones
+/// are copied at once.
 const LARGE: usize = 1 << 17;
 
-/// With so many evaluators a fit may take long enough to be interrupted, and so may what is asked of it: both grow with their cube.
+/// Number of evaluators from which fits and predictions may need an interrupt: both grow with its
+/// cube.
 const WIDE: usize = 32;
 
-/// Whether there are that many.
+/// Whether there are at least `WIDE` evaluators.
 pub(crate) fn is_wide(evaluators: usize) -> bool {
     evaluators >= WIDE
 }
 
-/// So many rows are gone over at a time.
-pub(crate) const PIECE: usize = 1 << 13;
+/// Rows that are processed at a time.
+pub(crate) const ROWS_PER_PIECE: usize = 1 << 13;
 
-/// The scores of items by these evaluators: a two-dimensional array, or whatever can be made one.
-pub(crate) fn scores(given: &Bound<'_, PyAny>, evaluators: &Evaluators) -> Result<Table> {
-    // Exactly numpy's own class: a masked array is an ndarray too, and its mask would be lost.
+/// The scores of items by these evaluators, from a two-dimensional array or anything that can
+/// become one.
+pub(crate) fn scores(given: &Bound<'_, PyAny>, evaluators: &Evaluators) -> Result<ScoreTable> {
+    // Exactly numpy's own class: a masked array is a subclass, and its mask would be lost.
     if given.is_exact_instance_of::<PyUntypedArray>()
         && let Ok(array) = given.cast::<PyArray2<f64>>()
         && array.shape()[1] == evaluators.len()
@@ -111,7 +118,7 @@ pub(crate) fn scores(given: &Bound<'_, PyAny>, evaluators: &Evaluators) -> Resul
     Ok(read(made.cast::<PyArray2<f64>>().map_err(PyErr::from)?))
 }
 
-/// One number for each of so many things.
+/// A column of numbers, such as rewards; `what` names it in error messages.
 pub(crate) fn numbers(given: &Bound<'_, PyAny>, what: &str) -> Result<Vec<f64>> {
     if given.is_exact_instance_of::<PyUntypedArray>()
         && let Ok(array) = given.cast::<PyArray1<f64>>()
@@ -128,12 +135,12 @@ pub(crate) fn numbers(given: &Bound<'_, PyAny>, what: &str) -> Result<Vec<f64>> 
     Ok(array.readonly().as_array().iter().copied().collect())
 }
 
-/// Which rows are meant: by a mask, or by their numbers.
+/// Row numbers, from a mask with one flag for each of `of` rows or from the numbers themselves.
 pub(crate) fn rows(given: &Bound<'_, PyAny>, of: usize, what: &str) -> Result<Vec<usize>> {
     Ok(helper(given.py(), "rows")?.call1((given, of, what))?.extract()?)
 }
 
-/// A Python float or int, without guessing.
+/// A Python float or int; anything else is an error.
 fn plain(item: &Bound<'_, PyAny>) -> PyResult<f64> {
     match item.cast::<pyo3::types::PyFloat>() {
         Ok(number) => Ok(number.value()),
@@ -141,13 +148,14 @@ fn plain(item: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
-/// In the order of the rows: `as_slice` alone would take Fortran order for it.
-fn read(array: &Bound<'_, PyArray2<f64>>) -> Table {
+/// The scores in row order. `as_slice` alone would accept Fortran order.
+fn read(array: &Bound<'_, PyArray2<f64>>) -> ScoreTable {
     let (rows, width) = (array.shape()[0], array.shape()[1]);
     if array.len() >= LARGE {
-        let in_place = if nobody_writes(array) { arrow::in_place(array).map(Values::Theirs) } else { None };
-        if let Some(values) = in_place.or_else(|| Lent::of(array).map(Values::Lent)) {
-            return Table { values, width, rows };
+        let in_place =
+            if is_sealed(array) { arrow::in_place(array).map(ScoreValues::ReadOnly) } else { None };
+        if let Some(values) = in_place.or_else(|| SharedArray::of(array).map(ScoreValues::Writable)) {
+            return ScoreTable { values, width, rows };
         }
     }
     let readonly = array.readonly();
@@ -155,13 +163,15 @@ fn read(array: &Bound<'_, PyArray2<f64>>) -> Table {
         Ok(slice) if array.is_c_contiguous() => slice.to_vec(),
         _ => readonly.as_array().iter().copied().collect(),
     };
-    Table { values: Values::Own(values), width, rows }
+    ScoreTable { values: ScoreValues::Copied(values), width, rows }
 }
 
-/// Whether an array and all that it is a view of are read-only, down to the array that the memory belongs to: who sealed that one is
-/// believed. Of memory that belongs to something else (`numpy.frombuffer`, an array of Arrow, a mapped file) a view is often read-only by
-/// itself, and says nothing of whoever else can write there.
-fn nobody_writes(array: &Bound<'_, PyArray2<f64>>) -> bool {
+/// Whether an array and every array it is a view of are read-only, down to the one that owns the
+/// memory.
+///
+/// A view of memory owned by something else (`numpy.frombuffer`, Arrow, a mapped file) does not
+/// count: it may be read-only while other code writes there.
+fn is_sealed(array: &Bound<'_, PyArray2<f64>>) -> bool {
     let mut array = array.as_any().clone();
     loop {
         let flag = |name: &str| -> PyResult<bool> { array.getattr("flags")?.getattr(name)?.extract() };
@@ -176,14 +186,14 @@ fn nobody_writes(array: &Bound<'_, PyArray2<f64>>) -> bool {
     }
 }
 
-/// A function of `jurybox._arrays`.
+/// A function of the Python module `jurybox._arrays`.
 fn helper<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = MODULE.get_or_try_init(py, || py.import("jurybox._arrays").map(Bound::unbind))?;
     module.bind(py).getattr(name)
 }
 
-/// Numbers as a two-dimensional array of so many columns.
+/// A two-dimensional numpy array with this many columns.
 pub(crate) fn table(py: Python<'_>, values: Vec<f64>, columns: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let rows = values.len().checked_div(columns).unwrap_or(0);
     PyArray1::from_vec(py, values).reshape([rows, columns])

@@ -1,8 +1,9 @@
-//! Arrow: streams out as capsules, and columns of numpy as arrays without a copy.
+//! Conversion between Arrow and Python: streams in capsules, and numpy columns as Arrow arrays
+//! without a copy.
 #![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
 
 use crate::errors::{Result, not_text, refused};
-use crate::stream::Stream;
+use crate::stream::ArrowStream;
 use arrow_array::builder::{ArrayBuilder, LargeStringBuilder};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{
@@ -21,18 +22,18 @@ use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Batches as a stream, in a capsule.
+/// The batches as an Arrow stream in a PyCapsule.
 pub(crate) fn stream(
     py: Python<'_>,
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 ) -> PyResult<Bound<'_, PyCapsule>> {
     let batches = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
-    // The capsule drops the stream, which releases itself unless a consumer has taken it over.
+    // The capsule drops the stream, which releases itself unless a consumer has taken it.
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
 }
 
-/// Batches as bytes, for a pickle.
+/// The batches in the Arrow IPC format followed by a checksum, for pickling.
 pub(crate) fn to_bytes(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Vec<u8>> {
     let written = || -> std::result::Result<Vec<u8>, ArrowError> {
         let mut writer = StreamWriter::try_new(Vec::new(), schema)?;
@@ -47,30 +48,31 @@ pub(crate) fn to_bytes(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Ve
     written().map_err(|e| refused("arrow", &format!("these rows cannot be written: {e}")))
 }
 
-/// Reads what `to_bytes` wrote.
+/// Reads the bytes that `to_bytes` wrote; refuses damaged ones.
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<(SchemaRef, Vec<RecordBatch>)> {
-    // Before they are read: the reader believes the lengths that it finds, and asks for as much memory.
+    // The checksum comes first, because the reader allocates whatever lengths it finds.
     let whole =
         bytes.split_last_chunk::<8>().filter(|(rows, sum)| checksum(rows) == u64::from_le_bytes(**sum));
     let Some((bytes, _)) = whole else {
-        return Err(refused("arrow", "these are no whole rows: they are damaged"));
+        return Err(refused("arrow", "these rows are damaged"));
     };
     let read = || -> std::result::Result<_, ArrowError> {
         let reader = StreamReader::try_new(bytes, None)?;
         Ok((reader.schema(), reader.collect::<std::result::Result<Vec<_>, _>>()?))
     };
-    read().map_err(|e| refused("arrow", &format!("these are no whole rows: {e}")))
+    read().map_err(|e| refused("arrow", &format!("these rows are damaged: {e}")))
 }
 
-/// FNV-1a: another byte anywhere is another sum.
+/// The 64-bit FNV-1a hash (<http://www.isthe.com/chongo/tech/comp/fnv/>).
 fn checksum(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A column as Python hands it over: an array of numpy's, with a mask of what is missing; a list of text; a table of Arrow's that has it
-/// in one piece; or lists of text, one after the other, so that Python never has the strings of all rows at once.
+/// A column that Python hands over, as an Arrow array. It is a numpy array with an optional mask of
+/// missing cells, a list of strings, an Arrow table with one column in one batch, or a series of
+/// lists of strings, so that not all of them exist at once.
 pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny>>) -> Result<ArrayRef> {
     if let Ok(list) = values.cast::<PyList>() {
         let mut text = LargeStringBuilder::new();
@@ -105,17 +107,17 @@ pub(crate) fn column(values: &Bound<'_, PyAny>, missing: Option<&Bound<'_, PyAny
     Err(refused("arrow", &format!("a column of {kind} cannot be read")))
 }
 
-/// The one column of a table that is one batch, as it lies in memory.
+/// The only column of a table that consists of one batch, without a copy.
 fn in_one_piece(table: &Bound<'_, PyAny>) -> Result<ArrayRef> {
-    let batches = Stream::of(table)?.collect::<std::result::Result<Vec<_>, _>>();
+    let batches = ArrowStream::of(table)?.collect::<std::result::Result<Vec<_>, _>>();
     match &batches.map_err(jurybox_files::Error::from)?[..] {
         [batch] if batch.num_columns() == 1 => Ok(batch.column(0).clone()),
-        _ => Err(refused("arrow", "a column must lie in one piece")),
+        _ => Err(refused("arrow", "a column must be contiguous")),
     }
 }
 
-/// A column of text out of lists of its cells. Room is made once, by how long the first are: a column that grows leaves behind what
-/// it has outgrown.
+/// A text column from a series of lists. Space is reserved once, from the length of the first list:
+/// growing would leave unused memory behind.
 fn pieces(values: &Bound<'_, PyAny>) -> Result<ArrayRef> {
     let (rows, mut text) = (values.len()?, None);
     for piece in values.try_iter()? {
@@ -130,14 +132,15 @@ fn pieces(values: &Bound<'_, PyAny>) -> Result<ArrayRef> {
     Ok(Arc::new(text.unwrap_or_default().finish()))
 }
 
-/// Adds cells to a column of text; None is a missing one.
+/// Appends cells to a text column; None is a missing cell.
 fn add_text(text: &mut LargeStringBuilder, cells: &Bound<'_, PyList>) -> Result<()> {
     for cell in cells {
         if cell.is_none() {
             text.append_null();
             continue;
         }
-        // Bytes of their own: strings that are asked for theirs keep them, and the caller's frame would grow by as much.
+        // Encoded into bytes of their own: asking a Python string for its UTF-8 makes the string
+        // keep it, and the caller's memory grow.
         let bytes = cell.cast::<PyString>().map_err(PyErr::from)?.encode_utf8();
         let bytes = bytes.map_err(|_| not_text(text.len() + 1))?;
         text.append_value(String::from_utf8_lossy(bytes.as_bytes()));
@@ -145,14 +148,16 @@ fn add_text(text: &mut LargeStringBuilder, cells: &Bound<'_, PyList>) -> Result<
     Ok(())
 }
 
-/// The numbers of an array as they lie in memory, without a copy: only where they lie in one piece, row after row.
+/// The scores of a numpy array in place; None unless they are contiguous and aligned, row by row.
 pub(crate) fn in_place(array: &Bound<'_, PyArray2<f64>>) -> Option<ScalarBuffer<f64>> {
     let pointer = NonNull::new(array.data().cast::<u8>())?;
     if !array.is_c_contiguous() || !array.data().is_aligned() || array.is_empty() {
         return None;
     }
     let owner = Arc::new(AssertUnwindSafe(array.clone().unbind()));
-    // SAFETY: as of `primitive`.
+    // SAFETY: the array is contiguous from `pointer` on (checked above), and `owner` keeps its
+    // memory for as long as the buffer. The caller (`arrays.rs`) passes only arrays that nobody can
+    // write to.
     let buffer = unsafe { Buffer::from_custom_allocation(pointer, array.len() * size_of::<f64>(), owner) };
     Some(ScalarBuffer::new(buffer, 0, array.len()))
 }
@@ -163,17 +168,18 @@ fn primitive<N: Element + ArrowNativeType, T: ArrowPrimitiveType<Native = N>>(
 ) -> Result<ArrayRef> {
     let (rows, data) = (array.len(), array.data());
     if !array.is_c_contiguous() || !data.is_aligned() {
-        return Err(refused("arrow", "a column must lie in one piece"));
+        return Err(refused("arrow", "a column must be contiguous"));
     }
     if present.as_ref().is_some_and(|present| present.len() != rows) {
-        return Err(refused("arrow", "a column and the mask of what is missing differ in length"));
+        return Err(refused("arrow", "a column and its mask of missing cells differ in length"));
     }
     let Some(pointer) = NonNull::new(data.cast::<u8>()).filter(|_| rows > 0) else {
         return Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(std::iter::empty())));
     };
     let owner = Arc::new(AssertUnwindSafe(array.clone().unbind()));
-    // SAFETY: the array has `rows` values in one piece from there on, aligned, and lives as long as its owner, which the buffer
-    // keeps. Whoever writes to it meanwhile can change numbers that are read, and nothing else: every bit pattern is one.
+    // SAFETY: the array has `rows` contiguous, aligned values from `pointer` on (checked above),
+    // and `owner` keeps its memory for as long as the buffer. A thread that writes to it during the
+    // call may change the numbers read; every bit pattern is a number.
     let buffer = unsafe { Buffer::from_custom_allocation(pointer, rows * size_of::<N>(), owner) };
     Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::new(buffer, 0, rows), present)))
 }

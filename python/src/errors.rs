@@ -1,31 +1,32 @@
-//! Errors of the libraries as `jurybox.Error`: the message, the code that stays, and the facts as attributes.
+//! The errors of all crates as the Python exception `jurybox.Error`: message, code, and facts as
+//! attributes.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
-/// An error on its way to the border. It becomes Python's there and not before: where it arises, locks may be held, and nobody waits
-/// for the interpreter while holding one.
+/// An error on its way to Python. It becomes an exception only at the border: making one needs the
+/// interpreter, and locks may be held where the error arises.
 pub(crate) enum Error {
-    /// Ours.
-    Ours(Box<Ours>),
-    /// One of Python's own.
+    /// An error of this package or the crates below it.
+    Own(Box<Refusal>),
+    /// An exception that Python raised.
     Python(PyErr),
 }
 
-/// What is to be said, and what is known.
-pub(crate) struct Ours {
+/// The message, the code and the facts of a `jurybox.Error`.
+pub(crate) struct Refusal {
     message: String,
     code: &'static str,
-    facts: Facts,
+    facts: ErrorFacts,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// The same error, of a column, unless it says of which.
+    /// Names the column in the message, unless the error names one already.
     pub(crate) fn of_column(mut self, name: &str) -> Error {
-        if let Error::Ours(ours) = &mut self
+        if let Error::Own(ours) = &mut self
             && ours.facts.column.is_none()
         {
             ours.message = format!("column `{name}`: {}", ours.message);
@@ -35,20 +36,20 @@ impl Error {
     }
 }
 
-/// Text that is none: half of a letter, which no file and no other library can have.
+/// The error for text with a lone surrogate, which cannot be encoded as UTF-8. Rows count from 1.
 pub(crate) fn not_text(row: usize) -> Error {
     let message = format!(
-        "row {row} has half of a letter (a lone surrogate), and cannot be written as UTF-8; mend it, such as by \
+        "row {row} has a lone surrogate and cannot be written as UTF-8; replace it, such as by \
          text.encode(\"utf-8\", \"replace\").decode()"
     );
-    ours(message, "not-utf8", Facts { row: Some(row as u64), ..Facts::default() })
+    ours(message, "not-utf8", ErrorFacts { row: Some(row as u64), ..ErrorFacts::default() })
 }
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
         match error {
             Error::Python(error) => error,
-            Error::Ours(ours) => new(&ours),
+            Error::Own(ours) => new(&ours),
         }
     }
 }
@@ -59,22 +60,22 @@ impl From<PyErr> for Error {
     }
 }
 
-fn ours(message: String, code: &'static str, facts: Facts) -> Error {
-    Error::Ours(Box::new(Ours { message, code, facts }))
+fn ours(message: String, code: &'static str, facts: ErrorFacts) -> Error {
+    Error::Own(Box::new(Refusal { message, code, facts }))
 }
 
-/// What is known of an error beside its message.
+/// The facts that become attributes of the exception.
 #[derive(Default)]
-struct Facts {
+struct ErrorFacts {
     item: Option<usize>,
     evaluator: Option<String>,
-    value: Option<Value>,
+    value: Option<FactValue>,
     column: Option<String>,
     path: Option<String>,
     row: Option<u64>,
 }
 
-enum Value {
+enum FactValue {
     Number(f64),
     Text(String),
 }
@@ -99,86 +100,94 @@ impl From<jurybox_files::Error> for Error {
             }
             E::State { path, source } => {
                 message = format!("{message}: {source}");
-                Facts { path: Some(path.display().to_string()), ..facts(source) }
+                ErrorFacts { path: Some(path.display().to_string()), ..facts(source) }
             }
             E::Io { path, source, .. } => {
                 message = format!("{message}: {source}");
-                Facts { path: Some(path.display().to_string()), ..Facts::default() }
+                ErrorFacts { path: Some(path.display().to_string()), ..ErrorFacts::default() }
             }
             E::RoundedId { path, place, column, value } => {
                 message = format!(
-                    "{message}; read the column as text or as int64 (pandas: dtype=\"Int64\" or str) from where its ids come: a missing \
-                     one makes floats of them"
+                    "{message}; read the column as text or as int64 (pandas: dtype=\"Int64\" or str): a missing id turns the \
+                     others into floats"
                 );
-                Facts {
+                ErrorFacts {
                     path: Some(path.display().to_string()),
                     row: Some(row_of(place)),
                     column: Some(column),
-                    value: Some(Value::Text(value)),
-                    ..Facts::default()
+                    value: Some(FactValue::Text(value)),
+                    ..ErrorFacts::default()
                 }
             }
             E::NotText { path, column, row } => {
                 message = format!(
-                    "{message}; where it is written in another encoding, decode it first, such as by \
+                    "{message}; decode text in another encoding first, such as by \
                      [cell.decode(\"latin-1\") for cell in column.cast(\"binary\").to_pylist()], or leave the column out"
                 );
                 let path = Some(path.display().to_string());
-                Facts { path, row, column: Some(column), ..Facts::default() }
+                ErrorFacts { path, row, column: Some(column), ..ErrorFacts::default() }
             }
             E::NotANumber { path, place, column, value }
             | E::Infinite { path, place, column, value }
-            | E::BadPick { path, place, column, value } => Facts {
+            | E::BadPick { path, place, column, value } => ErrorFacts {
                 path: Some(path.display().to_string()),
                 row: Some(row_of(place)),
                 column: Some(column),
-                value: Some(Value::Text(value)),
-                ..Facts::default()
+                value: Some(FactValue::Text(value)),
+                ..ErrorFacts::default()
             },
             E::UnknownColumn { path, column, .. }
             | E::DuplicateColumn { path, column, .. }
             | E::ArePicks { path, column }
-            | E::NoVerdictColumn { path, column } => {
-                Facts { path: Some(path.display().to_string()), column: Some(column), ..Facts::default() }
-            }
+            | E::NoVerdictColumn { path, column } => ErrorFacts {
+                path: Some(path.display().to_string()),
+                column: Some(column),
+                ..ErrorFacts::default()
+            },
             E::TwoRoles { column, .. }
             | E::Turned { column }
             | E::NotInvertible { column }
-            | E::NotAVerdict { column } => Facts { column: Some(column), ..Facts::default() },
+            | E::NotAVerdict { column } => ErrorFacts { column: Some(column), ..ErrorFacts::default() },
             E::UnknownEvaluator { evaluator, .. }
             | E::SetTwice { evaluator }
             | E::NoValue { evaluator }
-            | E::WouldForget { evaluator } => Facts { evaluator: Some(evaluator), ..Facts::default() },
-            E::UnusableNumber { evaluator, value } => {
-                Facts { evaluator: Some(evaluator), value: Some(Value::Number(value)), ..Facts::default() }
+            | E::WouldForget { evaluator } => {
+                ErrorFacts { evaluator: Some(evaluator), ..ErrorFacts::default() }
             }
+            E::UnusableNumber { evaluator, value } => ErrorFacts {
+                evaluator: Some(evaluator),
+                value: Some(FactValue::Number(value)),
+                ..ErrorFacts::default()
+            },
             E::NoFile { path }
             | E::Directory { path }
             | E::Empty { path }
             | E::NoRows { path, .. }
-            | E::PickedFrom { path } => Facts { path: Some(path.display().to_string()), ..Facts::default() },
+            | E::PickedFrom { path } => {
+                ErrorFacts { path: Some(path.display().to_string()), ..ErrorFacts::default() }
+            }
             E::OddCells(odd) => {
                 let advice = if odd.may_be_two_numbers() {
-                    "say by decimal= whether a comma is before the decimals or sets thousands apart"
+                    "say by decimal= whether the comma is a decimal sign or a thousands separator"
                 } else if odd.is_reward {
-                    "rewards are numbers, such as 1 for what was found and 0 for what was not: say by label= what each word is worth, such as \
-                     label={'remove': 1, 'keep': 0}, or by na= what means no verdict"
+                    "rewards are numbers, such as 1 for harmful and 0 for fine: map words to numbers by label=, such as \
+                     label={'remove': 1, 'keep': 0}, or name words that mean no verdict by na="
                 } else {
-                    "name the column by ignore= or id= where it is no evaluator, or say by na= what else is missing"
+                    "pass the column in ignore= or id= if it is not an evaluator, or name words that mean missing by na="
                 };
                 message = format!("{message}; {advice}");
                 let (row, value) = match odd.first.into_iter().next() {
-                    Some((place, cell)) => (Some(row_of(place)), Some(Value::Text(cell))),
+                    Some((place, cell)) => (Some(row_of(place)), Some(FactValue::Text(cell))),
                     None => (None, None),
                 };
                 let (path, column) = (Some(odd.path.display().to_string()), Some(odd.column));
-                Facts { value, column, path, row, ..Facts::default() }
+                ErrorFacts { value, column, path, row, ..ErrorFacts::default() }
             }
             E::Verdict { path, place, .. } => {
                 let path = Some(path.display().to_string());
-                Facts { path, row: Some(row_of(place)), ..Facts::default() }
+                ErrorFacts { path, row: Some(row_of(place)), ..ErrorFacts::default() }
             }
-            _ => Facts::default(),
+            _ => ErrorFacts::default(),
         };
         ours(message, code, facts)
     }
@@ -188,45 +197,47 @@ impl From<jurybox_lab::Error> for Error {
     fn from(error: jurybox_lab::Error) -> Error {
         match error {
             jurybox_lab::Error::Jury(error) => error.into(),
-            jurybox_lab::Error::Table(error) => error.into(),
-            other => ours(other.to_string(), other.code(), Facts::default()),
+            jurybox_lab::Error::PaperTable(error) => error.into(),
+            other => ours(other.to_string(), other.code(), ErrorFacts::default()),
         }
     }
 }
 
-/// An error of this package's own.
+/// An error that this package raises itself.
 pub(crate) fn refused(code: &'static str, message: &str) -> Error {
-    ours(message.into(), code, Facts::default())
+    ours(message.into(), code, ErrorFacts::default())
 }
 
-fn row_of(place: jurybox_files::Place) -> u64 {
+fn row_of(place: jurybox_files::RowPosition) -> u64 {
     match place {
-        jurybox_files::Place::Line(n) | jurybox_files::Place::Row(n) => n,
+        jurybox_files::RowPosition::Line(n) | jurybox_files::RowPosition::Row(n) => n,
     }
 }
 
-fn facts(error: jurybox::Error) -> Facts {
+fn facts(error: jurybox::Error) -> ErrorFacts {
     use jurybox::Error as E;
     match error {
-        E::Score { item, evaluator, value } => Facts {
+        E::Score { item, evaluator, value } => ErrorFacts {
             item: Some(item),
             column: Some(evaluator.name.clone().unwrap_or_else(|| evaluator.column.to_string())),
             evaluator: evaluator.name.or_else(|| Some(evaluator.column.to_string())),
-            value: Some(Value::Number(value)),
-            ..Facts::default()
+            value: Some(FactValue::Number(value)),
+            ..ErrorFacts::default()
         },
         E::Reward { example, value } => {
-            Facts { item: Some(example), value: Some(Value::Number(value)), ..Facts::default() }
+            ErrorFacts { item: Some(example), value: Some(FactValue::Number(value)), ..ErrorFacts::default() }
         }
-        E::Receipt { example, .. } => Facts { item: Some(example), ..Facts::default() },
-        E::Policy { policy, .. } => Facts { value: Some(Value::Text(policy)), ..Facts::default() },
-        _ => Facts::default(),
+        E::Receipt { example, .. } => ErrorFacts { item: Some(example), ..ErrorFacts::default() },
+        E::Policy { policy, .. } => {
+            ErrorFacts { value: Some(FactValue::Text(policy)), ..ErrorFacts::default() }
+        }
+        _ => ErrorFacts::default(),
     }
 }
 
-fn new(ours: &Ours) -> PyErr {
+fn new(ours: &Refusal) -> PyErr {
     static CLASSES: PyOnceLock<(Py<PyType>, Py<PyType>)> = PyOnceLock::new();
-    let Ours { message, code, facts } = ours;
+    let Refusal { message, code, facts } = ours;
     Python::attach(|py| {
         let made = || -> PyResult<PyErr> {
             let (error, no_file) = CLASSES.get_or_try_init(py, || -> PyResult<_> {
@@ -241,8 +252,8 @@ fn new(ours: &Ours) -> PyErr {
             known.set_item("item", facts.item)?;
             known.set_item("evaluator", &facts.evaluator)?;
             match &facts.value {
-                Some(Value::Number(value)) => known.set_item("value", value)?,
-                Some(Value::Text(value)) => known.set_item("value", value)?,
+                Some(FactValue::Number(value)) => known.set_item("value", value)?,
+                Some(FactValue::Text(value)) => known.set_item("value", value)?,
                 None => {}
             }
             known.set_item("column", &facts.column)?;

@@ -1,12 +1,12 @@
-//! What ranks: a fit that never changes.
+//! The Python class `Fitted`: an immutable fit that values and picks items.
 
 use crate::arrays::{self, is_wide};
 use crate::errors::{Error, Result, refused};
-use crate::inner::generator;
-use crate::large;
+use crate::jury_state::generator;
+use crate::large_arrays;
 use crate::names;
 use crate::picks::Picks;
-use crate::{whole, work};
+use crate::{integers, work};
 use jurybox::options::Fraction;
 use jurybox::{Direction, Interval, Links, Scratch};
 use numpy::{PyArray1, PyArray2};
@@ -14,40 +14,42 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::Arc;
 
-/// What ranks: made by `Jury.fit`, immutable, shared by any number of threads.
-#[pyclass(frozen, module = "jurybox")]
+/// An immutable fit, made by `Jury.fit`; any number of threads may share it.
+#[pyclass(frozen, name = "Fitted", module = "jurybox")]
 #[derive(Clone)]
-pub(crate) struct Fitted {
+pub(crate) struct PyFitted {
     pub(crate) fitted: jurybox::Fitted,
     pub(crate) names: Arc<Vec<String>>,
-    /// What it was made from, so that it can be pickled: a fit is a pure function of it.
+    /// The state of the jury that was fitted, for pickling: a fit is a pure function of it.
     pub(crate) bytes: Arc<Vec<u8>>,
 }
 
-/// What an item's value begins with, and what each evaluator adds to it.
-pub(crate) type BaseAndEach<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+/// The base of each item's value, and the contribution of each evaluator to it (one row per item).
+pub(crate) type ContributionArrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
 
-/// What the items of a group are worth more than others, and the weights of the evaluators for them.
-pub(crate) type OfGroup<'py> = (f64, Bound<'py, PyDict>);
+/// The reward that a group's items have above others with the same scores, and the group's weights
+/// by evaluator.
+pub(crate) type GroupWeights<'py> = (f64, Bound<'py, PyDict>);
 
-/// The mean and both ends of an interval, for each of some things.
-pub(crate) type Ends<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+/// Mean, low and high of one interval per item.
+pub(crate) type PredictionArrays<'py> =
+    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 #[pymethods]
-impl Fitted {
+impl PyFitted {
     /// The policy with its options, as text.
     #[getter]
     fn policy(&self) -> String {
         self.fitted.spec().to_string()
     }
 
-    /// The names of the evaluators, in the order of the columns.
+    /// The names of the evaluators, in column order.
     #[getter]
     fn evaluators(&self) -> Vec<String> {
         self.names.to_vec()
     }
 
-    /// The value that each item is ranked by, exploration aside.
+    /// The value that each item is ranked by, before exploration.
     pub(crate) fn values<'py>(
         &self,
         py: Python<'py>,
@@ -55,14 +57,14 @@ impl Fitted {
     ) -> Result<Bound<'py, PyArray1<f64>>> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let fitted = self.fitted.clone();
-        let values = large::over(py, table, move |table, reins| {
-            // Looks change what is picked, and no value.
+        let values = large_arrays::compute(py, table, move |table, control| {
+            // Probing changes which items are picked, but not their values.
             if !fitted.picks_by_values() && !fitted.without_looks().picks_by_values() {
-                // Such a policy may value an item by the others of its round.
+                // A policy that picks by other means may value an item by the rest of its round.
                 return Ok(fitted.values(&fitted.scores(&table.whole())?)?);
             }
             let (mut values, mut scratch) = (Vec::with_capacity(table.rows), Scratch::new());
-            table.each_piece(reins, |_, rows| {
+            table.each_piece(control, |_, rows| {
                 values.extend_from_slice(fitted.values_with(&fitted.scores(rows)?, &mut scratch)?);
                 Ok(())
             })?;
@@ -71,54 +73,55 @@ impl Fitted {
         Ok(PyArray1::from_vec(py, values))
     }
 
-    /// Picks `k` items, best first, explored ones last; nothing is learnt or remembered.
+    /// Picks `k` items, best first and explored ones last. Nothing is learnt or remembered.
     #[pyo3(signature = (scores, k, *, seed = 0, at = 0))]
     fn choose(
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = whole::k)] k: usize,
-        #[pyo3(from_py_with = whole::seed)] seed: u64,
-        #[pyo3(from_py_with = whole::time)] at: u64,
+        #[pyo3(from_py_with = integers::k)] k: usize,
+        #[pyo3(from_py_with = integers::seed)] seed: u64,
+        #[pyo3(from_py_with = integers::time)] at: u64,
     ) -> Result<Picks> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let (fitted, names) = (self.fitted.clone(), self.names.clone());
-        large::over(py, table, move |table, _| {
+        large_arrays::compute(py, table, move |table, _| {
             let values = table.whole();
             let picks = fitted.choose(&fitted.scores(&values)?, k, &mut generator(seed))?;
             Ok(Picks::new(names, fitted.evaluators(), picks, at, &values))
         })
     }
 
-    /// The probability of each item to be picked by `choose`; they sum to `k`.
+    /// The probability with which `choose` picks each item; they sum to `k`.
     pub(crate) fn probabilities<'py>(
         &self,
         py: Python<'py>,
         scores: &Bound<'py, PyAny>,
-        #[pyo3(from_py_with = whole::k)] k: usize,
+        #[pyo3(from_py_with = integers::k)] k: usize,
     ) -> Result<Bound<'py, PyArray1<f64>>> {
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let fitted = self.fitted.clone();
-        let all = large::over(py, table, move |table, _| {
+        let all = large_arrays::compute(py, table, move |table, _| {
             Ok(fitted.inclusion_probabilities(&fitted.scores(&table.whole())?, k)?)
         })?;
         Ok(PyArray1::from_vec(py, all))
     }
 
-    /// The reward of each item: mean, low and high of an interval that holds it with probability `level`.
+    /// Mean, low and high of each item's expected reward; the interval holds the reward with
+    /// probability `level`.
     #[pyo3(signature = (scores, *, level = 0.9))]
     pub(crate) fn predict<'py>(
         &self,
         py: Python<'py>,
         scores: &Bound<'py, PyAny>,
         level: f64,
-    ) -> Result<Ends<'py>> {
+    ) -> Result<PredictionArrays<'py>> {
         let level = fraction(level)?;
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let fitted = self.fitted.clone();
-        let predicted = large::over(py, table, move |table, reins| {
+        let predicted = large_arrays::compute(py, table, move |table, control| {
             let mut ends: Option<[Vec<f64>; 3]> = Some(Default::default());
-            table.each_piece(reins, |_, rows| {
+            table.each_piece(control, |_, rows| {
                 let some = fitted.predict(&fitted.scores(rows)?, level)?;
                 ends = ends.take().zip(some).map(|(mut ends, some)| {
                     for Interval { mean, low, high } in some {
@@ -134,18 +137,19 @@ impl Fitted {
         Ok((PyArray1::from_vec(py, mean), PyArray1::from_vec(py, low), PyArray1::from_vec(py, high)))
     }
 
-    /// What each evaluator adds to the value of each item: a base, and one column per evaluator. They sum to the value.
+    /// The base of each item's value and the contribution of each evaluator, one column per
+    /// evaluator. They sum to the value.
     pub(crate) fn contributions<'py>(
         &self,
         py: Python<'py>,
         scores: &Bound<'py, PyAny>,
-    ) -> Result<BaseAndEach<'py>> {
+    ) -> Result<ContributionArrays<'py>> {
         let width = self.names.len();
         let table = arrays::scores(scores, self.fitted.evaluators())?;
         let fitted = self.fitted.clone();
-        let told = large::over(py, table, move |table, reins| {
+        let told = large_arrays::compute(py, table, move |table, control| {
             let mut told: Option<(Vec<f64>, Vec<f64>)> = Some(Default::default());
-            table.each_piece(reins, |_, rows| {
+            table.each_piece(control, |_, rows| {
                 for row in fitted.scores(rows)?.rows() {
                     let why = fitted.contributions(row)?;
                     told = told.take().zip(why).map(|((mut base, mut each), why)| {
@@ -158,20 +162,20 @@ impl Fitted {
             })?;
             Ok(told)
         })?;
-        let (base, each) =
-            told.ok_or_else(|| self.cannot("say what each evaluator adds to an item's value"))?;
+        let (base, each) = told.ok_or_else(|| self.cannot("split an item's value into contributions"))?;
         Ok((PyArray1::from_vec(py, base), arrays::table(py, each, width)?))
     }
 
-    /// The weights of the evaluators by name; with `level`, each with the ends of an interval that holds with that probability what
-    /// endless verdicts on the items learnt from would give. They are infinite where the labels cannot tell yet, and stretched to hold the
-    /// weight itself, which is drawn towards a guess while labels are few.
+    /// The weights by evaluator. With `level`, each comes with an interval that contains, with this
+    /// probability, the weight that unlimited verdicts on the learnt items would give. It is
+    /// infinite while labels are too few. It is widened to contain the weight itself, which is
+    /// drawn towards a guess while labels are few.
     #[pyo3(signature = (*, level = None))]
     pub(crate) fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         if let Some(level) = level {
             let intervals = self.fitted.weight_intervals(fraction(level)?);
-            let intervals = intervals.ok_or_else(|| self.cannot("say how sure its weights are"))?;
+            let intervals = intervals.ok_or_else(|| self.cannot("give intervals for its weights"))?;
             for (name, Interval { mean, low, high }) in self.names.iter().zip(intervals) {
                 dict.set_item(name, (mean, low, high))?;
             }
@@ -184,13 +188,14 @@ impl Fitted {
         Ok(dict)
     }
 
-    /// As `Jury.group_weights`.
+    /// For the items of one group: their reward above that of other items with the same scores, and
+    /// the weights by evaluator. None for an unknown group, or where groups do not differ.
     pub(crate) fn group_weights<'py>(
         &self,
         py: Python<'py>,
         context: &str,
         group: &Bound<'py, PyAny>,
-    ) -> Result<Option<OfGroup<'py>>> {
+    ) -> Result<Option<GroupWeights<'py>>> {
         let evaluators = self.fitted.evaluators();
         let column = evaluators.contexts().find(|&column| self.names[column] == context);
         let column = column.ok_or_else(|| names::no_context(context, evaluators))?;
@@ -206,7 +211,7 @@ impl Fitted {
         Ok(Some((more, dict)))
     }
 
-    /// The noise levels in use by name, where the policy uses any; otherwise nothing.
+    /// The noise levels by evaluator; None if the policy uses none.
     fn sigma<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some((sigma, _)) = self.fitted.sigma() else { return Ok(None) };
         let dict = PyDict::new(py);
@@ -216,7 +221,7 @@ impl Fitted {
         Ok(Some(dict))
     }
 
-    /// Those of these names who judged, beside one another: one dict each.
+    /// Severity and noise of the named reviewers who gave verdicts, one dict each by name.
     #[pyo3(signature = (names, *, level = 0.9))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     pub(crate) fn reviewers<'py>(
@@ -239,11 +244,12 @@ impl Fitted {
         Ok(dict)
     }
 
-    /// What is not what it was, evaluators or rewards: one dict each.
+    /// The evaluators or rewards that changed, one dict each.
     pub(crate) fn alarms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for alarm in self.fitted.alarms() {
             let about = serde_json::to_value(alarm).unwrap_or_default();
+            let about = crate::json::with_fields_renamed(about, &[("reading", "statistic")]);
             let dict = crate::json::to_python(py, &about)?;
             dict.set_item("evaluator", alarm.evaluator.map(|at| &self.names[at]))?;
             list.append(dict)?;
@@ -251,13 +257,15 @@ impl Fitted {
         Ok(list)
     }
 
-    /// The value of an item as an expression of SQL over columns named as the evaluators, for items without missing scores.
+    /// An item's value as an SQL expression over columns named like the evaluators, for items
+    /// without missing scores.
     #[pyo3(signature = (dialect = "duckdb"))]
     fn to_sql<'py>(slf: &Bound<'py, Self>, dialect: &str) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("jurybox._sql")?.call_method1("to_sql", (slf, dialect))
     }
 
-    /// For `to_sql`: the link, and which columns are turned.
+    /// For `to_sql`: the name of the link, and for each evaluator whether its low scores mean high
+    /// rewards.
     fn _form(&self) -> (String, Vec<bool>) {
         let spec = self.fitted.spec();
         let entry = jurybox::policies().iter().find(|entry| entry.name == spec.name());
@@ -275,23 +283,23 @@ impl Fitted {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let make = py.get_type::<Fitted>().getattr("_from_bytes")?;
+        let make = py.get_type::<PyFitted>().getattr("_from_bytes")?;
         Ok((make, (&self.bytes[..],).into_pyobject(py)?))
     }
 
     #[staticmethod]
-    fn _from_bytes(py: Python<'_>, bytes: &[u8]) -> Result<Fitted> {
+    fn _from_bytes(py: Python<'_>, bytes: &[u8]) -> Result<PyFitted> {
         let jury = jurybox::Jury::from_bytes(bytes)?;
         if is_wide(jury.evaluators().len()) {
-            return work::run(py, None, move |_| -> Result<Fitted> { Ok(Fitted::of(&jury)) });
+            return work::run(py, None, move |_| -> Result<PyFitted> { Ok(PyFitted::of(&jury)) });
         }
-        Ok(py.detach(|| Fitted::of(&jury)))
+        Ok(py.detach(|| PyFitted::of(&jury)))
     }
 }
 
-impl Fitted {
-    pub(crate) fn of(jury: &jurybox::Jury) -> Fitted {
-        Fitted {
+impl PyFitted {
+    pub(crate) fn of(jury: &jurybox::Jury) -> PyFitted {
+        PyFitted {
             fitted: jury.fit(),
             names: Arc::new(jury.evaluators().names().map(Into::into).collect()),
             bytes: Arc::new(jury.to_bytes()),

@@ -1,11 +1,23 @@
-//! Documents as Python objects, and options from Python objects.
+//! JSON documents as Python objects, and policy options from Python objects.
 
 use crate::errors::{Result, refused};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use serde_json::Value;
 
-/// A document as dicts, lists, strings and numbers.
+/// The object with some fields renamed, given as pairs (old, new). Absent fields are skipped.
+pub(crate) fn with_fields_renamed(mut value: Value, names: &[(&str, &str)]) -> Value {
+    if let Value::Object(fields) = &mut value {
+        for (old, new) in names {
+            if let Some(field) = fields.remove(*old) {
+                fields.insert((*new).to_string(), field);
+            }
+        }
+    }
+    value
+}
+
+/// A JSON value as dicts, lists, strings and numbers.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => py.None().into_bound(py),
@@ -30,10 +42,11 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
     })
 }
 
-/// An option's value from Python: a flag, a number, a word, or a list of them; anything with `tolist` is what that gives.
+/// A policy option from Python: a flag, number, word or list of them. An array or series is
+/// converted by its `tolist`.
 pub(crate) fn from_python(name: &str, value: &Bound<'_, PyAny>) -> Result<Value> {
     let unusable =
-        || refused("policy", &format!("option `{name}`: {value} is no number, word, flag or list"));
+        || refused("policy", &format!("option `{name}`: {value} is not a number, word, flag or list"));
     if value.is_none() {
         return Ok(Value::Null);
     }

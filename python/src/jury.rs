@@ -1,19 +1,22 @@
-//! The jury: what learns, with the generator of its draws.
+//! The Python class `Jury`: a policy that learns, and the random generator of its picks.
 
 use crate::arrays;
 use crate::errors::{Result, refused};
-use crate::fitted::{BaseAndEach, Ends, Fitted, OfGroup};
-use crate::inner::{Inner, generator, lock};
-use crate::names::{self, directed, seating};
-use crate::picks::{Picks, handed_over};
+use crate::fitted::{ContributionArrays, GroupWeights, PredictionArrays, PyFitted};
+use crate::integers;
+use crate::jury_state::{JuryState, generator, lock};
+use crate::merge::merged;
+use crate::names::{self, directed, new_evaluators};
+use crate::picks::{Picks, picks_from_python};
 use crate::policies::spec;
-use crate::sum::merged;
-use crate::taught::{Learnt, history, of_others, reviewers_of, same_contexts, taught, unheard, unseen};
-use crate::whole;
+use crate::teaching::{
+    LearntCounts, check_contexts, learn_picks, learn_unpicked, not_observed_warning,
+    other_evaluators_warning, reviewers_of, unused_reviewers_warning,
+};
 use crate::work;
 use jurybox::rand::SeedableRng;
 use jurybox::{Direction, Evaluators};
-use jurybox_files::{Remembered, State};
+use jurybox_files::{StateMemory, State};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -22,34 +25,34 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// A policy that learns over named evaluators.
-#[pyclass(frozen, module = "jurybox", weakref)]
-pub(crate) struct Jury(pub(crate) Arc<Mutex<Inner>>);
+#[pyclass(frozen, name = "Jury", module = "jurybox", weakref)]
+pub(crate) struct PyJury(pub(crate) Arc<Mutex<JuryState>>);
 
-impl Jury {
-    pub(crate) fn of(state: State, rng: ChaCha8Rng) -> Jury {
-        Jury(Arc::new(Mutex::new(Inner::new(state, rng))))
+impl PyJury {
+    pub(crate) fn of(state: State, rng: ChaCha8Rng) -> PyJury {
+        PyJury(Arc::new(Mutex::new(JuryState::new(state, rng))))
     }
 }
 
 #[pymethods]
-impl Jury {
+impl PyJury {
     #[new]
     #[pyo3(signature = (evaluators, policy = None, *, seed = 0, invert = Vec::new(), context = Vec::new(), **options))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn new(
         #[pyo3(from_py_with = names::evaluators)] evaluators: Vec<String>,
         policy: Option<&str>,
-        #[pyo3(from_py_with = whole::seed)] seed: u64,
+        #[pyo3(from_py_with = integers::seed)] seed: u64,
         #[pyo3(from_py_with = names::invert)] invert: Vec<String>,
         #[pyo3(from_py_with = names::context)] context: Vec<String>,
         options: Option<&Bound<'_, PyDict>>,
         py: Python<'_>,
-    ) -> Result<Jury> {
-        let evaluators = seating(evaluators, &invert, &context)?;
+    ) -> Result<PyJury> {
+        let evaluators = new_evaluators(evaluators, &invert, &context)?;
         let none = PyDict::new(py);
         let default = jurybox::Spec::default().to_string();
         let spec = spec(policy.unwrap_or(&default), options.unwrap_or(&none), Some(&evaluators))?;
-        Ok(Jury::of(State::from(jurybox::Jury::new(&spec, evaluators)?), generator(seed)))
+        Ok(PyJury::of(State::from(jurybox::Jury::new(&spec, evaluators)?), generator(seed)))
     }
 
     /// The policy with its options, as text.
@@ -58,13 +61,13 @@ impl Jury {
         self.with(py, |inner| inner.state.jury.spec().to_string())
     }
 
-    /// The names of the evaluators, in the order of the columns.
+    /// The names of the evaluators, in column order.
     #[getter]
     fn evaluators(&self, py: Python<'_>) -> Vec<String> {
         self.with(py, |inner| inner.names.to_vec())
     }
 
-    /// Evaluators whose low scores speak for a high reward.
+    /// The evaluators whose low scores mean high rewards.
     #[getter]
     fn inverted(&self, py: Python<'_>) -> Vec<String> {
         let evaluators = self.evaluators_now(py);
@@ -72,32 +75,34 @@ impl Jury {
         evaluators.as_slice().iter().filter(low).map(|evaluator| evaluator.name.clone()).collect()
     }
 
-    /// Columns that say which group an item belongs to, and are no scores.
+    /// The columns that name an item's group and are not scores.
     #[getter]
     fn contexts(&self, py: Python<'_>) -> Vec<String> {
         let evaluators = self.evaluators_now(py);
         evaluators.contexts().map(|column| evaluators.as_slice()[column].name.clone()).collect()
     }
 
-    /// How much has been seen: a dict of counts.
+    /// Counts of what the jury has seen, as a dict.
     #[getter]
     fn seen<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let seen = self.with(py, |inner| inner.state.jury.seen());
-        crate::json::to_python(py, &serde_json::to_value(seen).unwrap_or_default())
+        let seen = serde_json::to_value(seen).unwrap_or_default();
+        let renamed = [("passed_over", "ignored_rewards"), ("outside", "out_of_range")];
+        crate::json::to_python(py, &crate::json::with_fields_renamed(seen, &renamed))
     }
 
-    /// One round: picks `k` items and sees the scores of all of them.
+    /// One round: picks `k` items and observes the scores of all items.
     #[pyo3(signature = (scores, k, *, at = None, new = None))]
     fn round(
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = whole::k)] k: usize,
-        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
+        #[pyo3(from_py_with = integers::k)] k: usize,
+        #[pyo3(from_py_with = integers::at)] at: Option<u64>,
         new: Option<&Bound<'_, PyAny>>,
     ) -> Result<Picks> {
         self.scored(py, scores, new, move |inner, table, new, _| {
-            let Inner { state, rng, .. } = inner;
+            let JuryState { state, rng, .. } = inner;
             let jury = &mut state.jury;
             let (width, values) = (jury.evaluators().len(), table.whole());
             let at = at.unwrap_or_else(|| jury.seen().next_time());
@@ -119,15 +124,16 @@ impl Jury {
         })
     }
 
-    /// Picks `k` items by what has been learnt, and changes nothing but the generator; with `seed`, not even that.
+    /// Picks `k` items by what has been learnt. Only the random generator changes; with `seed`, not
+    /// even that.
     #[pyo3(signature = (scores, k, *, seed = None, at = None))]
     fn choose(
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = whole::k)] k: usize,
-        #[pyo3(from_py_with = whole::seed_or_none)] seed: Option<u64>,
-        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
+        #[pyo3(from_py_with = integers::k)] k: usize,
+        #[pyo3(from_py_with = integers::seed_or_none)] seed: Option<u64>,
+        #[pyo3(from_py_with = integers::at)] at: Option<u64>,
     ) -> Result<Picks> {
         self.scored(py, scores, None, move |inner, table, _, _| {
             let (fitted, values) = (inner.fit().fitted, table.whole());
@@ -141,13 +147,13 @@ impl Jury {
         })
     }
 
-    /// Sees a round's scores, each item once, whatever was chosen from it.
+    /// Observes the scores of a round's items, each once, whether or not they were picked.
     #[pyo3(signature = (scores, *, at = None))]
     fn observe(
         &self,
         py: Python<'_>,
         scores: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
+        #[pyo3(from_py_with = integers::at)] at: Option<u64>,
     ) -> Result<()> {
         self.scored(py, scores, None, move |inner, table, _, _| {
             let jury = &mut inner.state.jury;
@@ -158,8 +164,9 @@ impl Jury {
         })
     }
 
-    /// Learns what picks were worth; or what items were worth that nobody picked, given by their scores. What comes again counts again: a
-    /// jury does not remember single picks, as `jurybox.learn(picks=...)` does.
+    /// Learns the rewards of picks, or of items that were not picked, given by their scores. Picks
+    /// that are learnt twice count twice: unlike `jurybox.learn(picks=...)`, a jury does not
+    /// remember single picks.
     #[pyo3(signature = (picks, rewards, *, reviewers = None, at = None))]
     fn learn(
         &self,
@@ -167,59 +174,60 @@ impl Jury {
         picks: &Bound<'_, PyAny>,
         rewards: &Bound<'_, PyAny>,
         reviewers: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = whole::at)] at: Option<u64>,
-    ) -> Result<Learnt> {
+        #[pyo3(from_py_with = integers::at)] at: Option<u64>,
+    ) -> Result<LearntCounts> {
         let rewards = arrays::numbers(rewards, "rewards")?;
         let by = reviewers_of(reviewers, rewards.len())?;
         let many = |rewards: usize, found: usize| {
             refused("shape", &format!("{rewards} rewards for {found} items: pass one for each"))
         };
-        if let Some(line) = self.with(py, |inner| unheard(&inner.state.jury, &by)) {
-            py.import("jurybox._asked")?.call_method1("warn", ((line,), 2))?;
+        if let Some(line) = self.with(py, |inner| unused_reviewers_warning(&inner.state.jury, &by)) {
+            py.import("jurybox._table_options")?.call_method1("warn", ((line,), 2))?;
         }
         let evaluators = self.evaluators_now(py);
-        if let Some(picks) = handed_over(picks, &evaluators)? {
+        if let Some(picks) = picks_from_python(picks, &evaluators)? {
             let picks = picks.get();
             if picks.picks.len() != rewards.len() {
                 return Err(many(rewards.len(), picks.picks.len()));
             }
-            // Before anything is learnt: whoever makes errors of warnings is left with the jury as it was.
-            same_contexts(&evaluators, picks)?;
-            if let Some(line) = of_others(&evaluators, picks) {
-                py.import("jurybox._asked")?.call_method1("warn", ((line,), 2))?;
+            // Before anything is learnt, so that a warning turned into an error leaves the jury
+            // unchanged.
+            check_contexts(&evaluators, picks)?;
+            if let Some(line) = other_evaluators_warning(&evaluators, picks) {
+                py.import("jurybox._table_options")?.call_method1("warn", ((line,), 2))?;
             }
             return self.with(py, |inner| {
-                let Inner { state, names, fitted, .. } = inner;
-                let learnt = taught(&mut state.jury, names, picks, &rewards, &by, at)?;
+                let JuryState { state, names, fitted, .. } = inner;
+                let learnt = learn_picks(&mut state.jury, names, picks, &rewards, &by, at)?;
                 *fitted = None;
                 Ok(learnt)
             });
         }
-        if let Some(line) = self.with(py, |inner| unseen(&inner.state.jury, rewards.len())) {
-            py.import("jurybox._asked")?.call_method1("warn", ((line,), 2))?;
+        if let Some(line) = self.with(py, |inner| not_observed_warning(&inner.state.jury, rewards.len())) {
+            py.import("jurybox._table_options")?.call_method1("warn", ((line,), 2))?;
         }
-        self.scored(py, picks, None, move |inner, table, _, reins| {
+        self.scored(py, picks, None, move |inner, table, _, control| {
             if table.rows != rewards.len() {
                 return Err(many(rewards.len(), table.rows));
             }
             let jury = &mut inner.state.jury;
             let at = at.unwrap_or_else(|| jury.seen().latest.unwrap_or(0));
-            let learnt = history(jury, table, &rewards, &by, at, reins)?;
+            let learnt = learn_unpicked(jury, table, &rewards, &by, at, control)?;
             inner.fitted = None;
             Ok(learnt)
         })
     }
 
-    /// What ranks, by all that has been learnt up to now.
-    fn fit(&self, py: Python<'_>) -> Result<Fitted> {
-        if let Some(fitted) = self.with(py, Inner::fit_soon) {
+    /// An immutable fit of everything learnt so far.
+    fn fit(&self, py: Python<'_>) -> Result<PyFitted> {
+        if let Some(fitted) = self.with(py, JuryState::fit_if_quick) {
             return Ok(fitted);
         }
         let held = self.0.clone();
-        work::run(py, None, move |_| -> Result<Fitted> {
-            // Of a copy: a jury that nobody waits for any more is free.
+        work::run(py, None, move |_| -> Result<PyFitted> {
+            // Fits a copy, so that the jury is unlocked if nobody waits any more.
             let jury = lock(&held).state.jury.clone();
-            let fitted = Fitted::of(&jury);
+            let fitted = PyFitted::of(&jury);
             let mut inner = lock(&held);
             if inner.state.jury.to_bytes() == *fitted.bytes {
                 inner.fitted = Some(fitted.clone());
@@ -228,10 +236,10 @@ impl Jury {
         })
     }
 
-    /// Seats other evaluators in place of these: what was learnt stays with the names.
+    /// Replaces the evaluators. Evaluators of the same name keep what was learnt about them.
     #[pyo3(signature = (evaluators, *, invert = Vec::new()))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-    fn reseat(
+    fn set_evaluators(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = names::evaluators)] evaluators: Vec<String>,
@@ -250,19 +258,19 @@ impl Jury {
         })
     }
 
-    /// The whole jury as one JSON document, without what it was taught with.
+    /// The jury as a JSON document, without the record of files and picks it learnt from.
     fn to_json(&self, py: Python<'_>) -> String {
         self.with(py, |inner| inner.state.jury.to_json())
     }
 
-    /// Reads what `to_json` wrote.
+    /// Reads the output of `to_json`.
     #[staticmethod]
     #[pyo3(signature = (text, *, seed = 0))]
-    fn from_json(text: &str, #[pyo3(from_py_with = whole::seed)] seed: u64) -> Result<Jury> {
-        Ok(Jury::of(State::from(jurybox::Jury::from_json(text)?), generator(seed)))
+    fn from_json(text: &str, #[pyo3(from_py_with = integers::seed)] seed: u64) -> Result<PyJury> {
+        Ok(PyJury::of(State::from(jurybox::Jury::from_json(text)?), generator(seed)))
     }
 
-    /// Writes a state file, whole or not at all: what `jurybox --state` reads.
+    /// Writes a state file, which `jurybox --state` reads. On an error the old file stays.
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn save(&self, py: Python<'_>, path: PathBuf) -> Result<()> {
         Ok(self.with(py, |inner| inner.state.write(&path))?)
@@ -272,33 +280,38 @@ impl Jury {
     #[staticmethod]
     #[pyo3(signature = (path, *, seed = 0))]
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-    fn load(py: Python<'_>, path: PathBuf, #[pyo3(from_py_with = whole::seed)] seed: u64) -> Result<Jury> {
-        Ok(Jury::of(py.detach(|| State::read(&path))?, generator(seed)))
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        #[pyo3(from_py_with = integers::seed)] seed: u64,
+    ) -> Result<PyJury> {
+        Ok(PyJury::of(py.detach(|| State::read(&path))?, generator(seed)))
     }
 
-    /// The reward that was learnt from tables, if any: its column, and whether low means high.
+    /// The reward column that was learnt from tables, and whether its low values mean high rewards;
+    /// None if there is none.
     fn _reward(&self, py: Python<'_>) -> Option<(String, bool)> {
         let reward = self.with(py, |inner| inner.state.memory.reward())?;
         Some((reward.name, reward.direction == Direction::Low))
     }
 
-    /// Whether a file was learnt from.
+    /// Whether the file with this fingerprint was learnt from.
     fn _knows_file(&self, py: Python<'_>, fingerprint: &str) -> bool {
         self.with(py, |inner| inner.state.memory.knows_file(fingerprint))
     }
 
-    /// Whether anything was picked from.
+    /// Whether the jury has picked from any table.
     fn _has_picked(&self, py: Python<'_>) -> bool {
         self.with(py, |inner| inner.state.memory.knows_rounds())
     }
 
-    /// Whether both were taught with the same file, or the same rows.
-    fn _shares(&self, py: Python<'_>, other: &Jury) -> bool {
+    /// Whether both juries learnt from the same file or the same rows.
+    fn _shares(&self, py: Python<'_>, other: &PyJury) -> bool {
         let theirs = other.with(py, |inner| inner.state.memory.clone());
         self.with(py, |inner| inner.state.memory.shared(&theirs) > 0)
     }
 
-    /// Refuses a file that was picked from: its rows have been seen.
+    /// Errors if the file was picked from, since its rows have been observed already.
     #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
     fn _refuse_picked_from(&self, py: Python<'_>, path: PathBuf, fingerprint: &str) -> Result<()> {
         if self.with(py, |inner| inner.state.memory.knows_picked_file(fingerprint)) {
@@ -307,52 +320,62 @@ impl Jury {
         Ok(())
     }
 
-    /// The value that each item is ranked by, exploration aside.
+    /// The value that each item is ranked by, before exploration.
     fn values<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<Bound<'py, PyArray1<f64>>> {
         self.fit(py)?.values(py, scores)
     }
 
-    /// The probability of each item to be picked by `choose`; they sum to `k`.
+    /// The probability with which `choose` picks each item; they sum to `k`.
     fn probabilities<'py>(
         &self,
         py: Python<'py>,
         scores: &Bound<'py, PyAny>,
-        #[pyo3(from_py_with = whole::k)] k: usize,
+        #[pyo3(from_py_with = integers::k)] k: usize,
     ) -> Result<Bound<'py, PyArray1<f64>>> {
         self.fit(py)?.probabilities(py, scores, k)
     }
 
-    /// The reward of each item: mean, low and high of an interval that holds it with probability `level`.
+    /// Mean, low and high of each item's expected reward; the interval holds the reward with
+    /// probability `level`.
     #[pyo3(signature = (scores, *, level = 0.9))]
-    fn predict<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>, level: f64) -> Result<Ends<'py>> {
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        scores: &Bound<'py, PyAny>,
+        level: f64,
+    ) -> Result<PredictionArrays<'py>> {
         self.fit(py)?.predict(py, scores, level)
     }
 
-    /// What each evaluator adds to the value of each item: a base, and one column per evaluator.
-    fn contributions<'py>(&self, py: Python<'py>, scores: &Bound<'py, PyAny>) -> Result<BaseAndEach<'py>> {
+    /// The base of each item's value and the contribution of each evaluator, one column per
+    /// evaluator.
+    fn contributions<'py>(
+        &self,
+        py: Python<'py>,
+        scores: &Bound<'py, PyAny>,
+    ) -> Result<ContributionArrays<'py>> {
         self.fit(py)?.contributions(py, scores)
     }
 
-    /// The weights of the evaluators by name; with `level`, each with the ends of an interval that holds with that probability what
-    /// endless verdicts on the items learnt from would give. They are infinite where the labels cannot tell yet, and stretched to hold the
-    /// weight itself, which is drawn towards a guess while labels are few.
+    /// The weights by evaluator; with `level`, each as weight, low and high of its interval (see
+    /// `Fitted.weights`).
     #[pyo3(signature = (*, level = None))]
     fn weights<'py>(&self, py: Python<'py>, level: Option<f64>) -> Result<Bound<'py, PyDict>> {
         self.fit(py)?.weights(py, level)
     }
 
-    /// For the items of a group: what they are worth more than others with the same scores, and the weights of the evaluators by name;
-    /// nothing where the group is not known, or groups do not differ.
+    /// For the items of one group: their reward above that of other items with the same scores, and
+    /// the weights by evaluator. None for an unknown group, or where groups do not differ.
     fn group_weights<'py>(
         &self,
         py: Python<'py>,
         context: &str,
         group: &Bound<'py, PyAny>,
-    ) -> Result<Option<OfGroup<'py>>> {
+    ) -> Result<Option<GroupWeights<'py>>> {
         self.fit(py)?.group_weights(py, context, group)
     }
 
-    /// Those of these names who judged, beside one another: one dict each.
+    /// Severity and noise of the named reviewers who gave verdicts, one dict each by name.
     #[pyo3(signature = (names, *, level = 0.9))]
     fn reviewers<'py>(
         &self,
@@ -363,24 +386,24 @@ impl Jury {
         self.fit(py)?.reviewers(py, names, level)
     }
 
-    /// What is not what it was, evaluators or rewards: one dict each.
+    /// The evaluators or rewards that changed, one dict each.
     fn alarms<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyList>> {
         Ok(self.fit(py)?.alarms(py)?)
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("jurybox._show")?.call_method1("jury_text", (slf,))
+        slf.py().import("jurybox._display")?.call_method1("jury_text", (slf,))
     }
 
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("jurybox._show")?.call_method1("jury_html", (slf,))
+        slf.py().import("jurybox._display")?.call_method1("jury_html", (slf,))
     }
 
-    fn __add__(&self, py: Python<'_>, other: &Jury) -> Result<Jury> {
+    fn __add__(&self, py: Python<'_>, other: &PyJury) -> Result<PyJury> {
         merged(py, &[self, other], false)
     }
 
-    /// So that `sum(juries)` is one jury: it begins with 0.
+    /// Makes `sum(juries)` work, which begins with 0.
     fn __radd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         if other.extract::<i64>().is_ok_and(|zero| zero == 0) {
@@ -389,11 +412,11 @@ impl Jury {
         Ok(py.NotImplemented().into_bound(py))
     }
 
-    fn __copy__(&self, py: Python<'_>) -> Jury {
-        Jury(Arc::new(Mutex::new(self.with(py, |inner| inner.clone()))))
+    fn __copy__(&self, py: Python<'_>) -> PyJury {
+        PyJury(Arc::new(Mutex::new(self.with(py, |inner| inner.clone()))))
     }
 
-    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Jury {
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyJury {
         self.__copy__(py)
     }
 
@@ -409,7 +432,7 @@ impl Jury {
     }
 }
 
-/// A jury out of a pickle.
+/// A jury from a pickle.
 #[pyfunction]
 pub(crate) fn jury_from_parts(
     bytes: &[u8],
@@ -417,12 +440,12 @@ pub(crate) fn jury_from_parts(
     seed: [u8; 32],
     stream: u64,
     place: u128,
-) -> Result<Jury> {
+) -> Result<PyJury> {
     let jury = jurybox::Jury::from_bytes(bytes)?;
-    let memory: Remembered =
+    let memory: StateMemory =
         serde_json::from_str(memory).map_err(|e| refused("state", &format!("a damaged memory: {e}")))?;
     let mut rng = ChaCha8Rng::from_seed(seed);
     rng.set_stream(stream);
     rng.set_word_pos(place);
-    Ok(Jury::of(State { jury, memory }, rng))
+    Ok(PyJury::of(State { jury, memory }, rng))
 }

@@ -1,39 +1,41 @@
-//! The compiled part of the Python package `jurybox`: the library's `Jury` and `Fitted` as classes, and the functions over
-//! tables, which Python's own part (`python/jurybox`) calls with frames, paths and options.
+//! The compiled part of the Python package `jurybox`: classes for juries, fits and picks, and the
+//! functions over tables.
 //!
-//! What holds here:
+//! The Python part (`python/jurybox`) turns frames, paths and options into calls of this module.
+//! What always holds:
 //!
-//! - **Every class is frozen.** What changes is behind a mutex, which is locked only while detached from the interpreter: nobody
-//!   waits for Python while holding it.
-//! - **What is checked is what is used.** Arrays that others can write to are copied, and the copy is checked (`arrays.rs`): a thread that
-//!   writes meanwhile can change what is read, and nothing else. Columns of frames are checked as they are taken in, batch by batch, and
-//!   once more where a jury learns from them.
-//!   Arrays of Arrow are checked before they are made (`sound.rs`): text that is no UTF-8 and offsets that lead nowhere are refused.
-//! - **Errors are `jurybox.Error`**, with the facts as attributes (`errors.rs`). A panic would be a defect.
-//! - **Work that can be long** goes by `work.rs`: on a thread of its own, while the caller's looks after signals and progress.
-//! - The functions of `jurybox-files` and `jurybox-lab` are called in `calls` and nowhere else.
-#![deny(unsafe_code)] // but for the Arrow C interface (`arrow.rs`, `stream.rs`, `sound.rs`), and arrays that others write to in `lent.rs`
+//! - **Every class is frozen.** Mutable state is behind a mutex, which is locked only while
+//!   detached from the interpreter: no thread waits for Python while it holds a lock.
+//! - **Input is checked after it was copied**, where other code can write to it (`arrays.rs`).
+//!   Columns of frames are checked batch by batch as they are read, and their numbers again where a
+//!   jury learns from them. Arrow arrays are validated before use (`arrow_checks.rs`).
+//! - **Errors are `jurybox.Error`**, with facts as attributes (`errors.rs`). A panic would be a
+//!   defect.
+//! - **Long work** runs on its own thread, while the caller's thread handles signals and progress
+//!   (`work.rs`).
+//! - Only `calls` uses the functions of `jurybox-files` and `jurybox-lab` that read whole tables.
+#![deny(unsafe_code)] // except in `arrow.rs`, `stream.rs` and `shared_array.rs`
 
 mod arrays;
 mod arrow;
+mod arrow_checks;
 mod calls;
 mod errors;
 mod fitted;
-mod inner;
+mod integers;
 mod json;
 mod jury;
-mod large;
-mod lent;
+mod jury_state;
+mod large_arrays;
+mod merge;
 mod names;
 mod picks;
 mod policies;
 mod rows;
-mod sound;
+mod shared_array;
 mod stream;
-mod sum;
 mod tables;
-mod taught;
-mod whole;
+mod teaching;
 mod work;
 
 use pyo3::prelude::*;
@@ -42,39 +44,42 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::calls::learning::{are_of_picks, learn, rounds};
+    use crate::calls::learning::{learn, rounds, was_picked_from};
     #[pymodule_export]
     use crate::calls::picking::pick;
     #[pymodule_export]
-    use crate::calls::ranking::{rank, taken, top};
+    use crate::calls::ranking::{rank, resolve_evaluators, top_rows};
     #[pymodule_export]
     use crate::calls::study::{prevalence, replay, report};
     #[pymodule_export]
     use crate::calls::verdicts::learn_picks;
     #[pymodule_export]
-    use crate::fitted::Fitted;
+    use crate::fitted::PyFitted;
     #[pymodule_export]
-    use crate::jury::{Jury, jury_from_parts};
+    use crate::jury::{PyJury, jury_from_parts};
     #[pymodule_export]
-    use crate::names::groups;
+    use crate::merge::merge;
+    #[pymodule_export]
+    use crate::names::group_codes;
     #[pymodule_export]
     use crate::picks::{Picks, picks_from_parts};
     #[pymodule_export]
     use crate::policies::{policy_table, spec_text};
     #[pymodule_export]
-    use crate::rows::Rows;
+    use crate::rows::ResultRows;
     #[pymodule_export]
-    use crate::sum::merge;
+    use crate::tables::{
+        StateLock, columns_needed, expand, fingerprints, group_codes_of_column, printable, refuse_overwriting,
+    };
     #[pymodule_export]
-    use crate::tables::{Lock, expand, fingerprints, group_column, needed, not_over, plain};
-    #[pymodule_export]
-    use crate::taught::Learnt;
+    use crate::teaching::LearntCounts;
 
     use pyo3::prelude::*;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // Panics of the Parquet reader on damaged files are caught and become errors: they are not to be told of twice.
+        // Panics of the Parquet reader on damaged files are caught and become errors; the hook need
+        // not print them as well.
         let speak = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             if !jurybox_files::panic_is_caught() {

@@ -1,4 +1,5 @@
-//! Picks with their receipts: what goes out, and what comes back with rewards.
+//! The Python class `Picks`: picked items with the receipts that are needed to learn from their
+//! verdicts.
 
 use crate::arrays;
 use crate::errors::{Result, refused};
@@ -8,18 +9,18 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PySlice, PyString, PyTuple};
 use std::sync::Arc;
 
-/// Items that were picked, with all that it takes to learn from them later.
+/// Picked items with everything needed to learn from them later.
 #[pyclass(frozen, module = "jurybox", eq)]
 #[derive(Clone)]
 pub(crate) struct Picks {
     pub(crate) names: Arc<Vec<String>>,
-    /// Those of them that are contexts, whose numbers are groups and no scores. None where nobody wrote which are: picks that were stored
-    /// by an earlier version may have some.
+    /// The evaluators that are contexts, whose numbers are groups and not scores. None in picks
+    /// stored by a version that did not record them; they may have some all the same.
     pub(crate) contexts: Option<Vec<String>>,
     pub(crate) picks: Vec<Pick>,
-    /// The time of each.
+    /// The time of each pick's round.
     pub(crate) at: Vec<u64>,
-    /// The scores of each, one after the other.
+    /// The scores of all picks, row by row.
     pub(crate) scores: Vec<f64>,
 }
 
@@ -36,7 +37,8 @@ impl PartialEq for Picks {
 }
 
 impl Picks {
-    /// Of a round of these evaluators, whose `names` are at hand.
+    /// The picks of a round, with their scores from the round's table. `names` are the names of
+    /// `evaluators`.
     pub(crate) fn new(
         names: Arc<Vec<String>>,
         evaluators: &Evaluators,
@@ -69,9 +71,9 @@ impl Picks {
     }
 }
 
-/// Picks that were handed over to be learnt from: as they are, as the dicts that they were written as, or as a frame of these. None where
-/// these are scores.
-pub(crate) fn handed_over<'py>(
+/// The picks in an argument that holds picks: `Picks`, the dicts written by `to_dicts`, or a frame
+/// of these. None if the argument holds scores.
+pub(crate) fn picks_from_python<'py>(
     given: &Bound<'py, PyAny>,
     evaluators: &Evaluators,
 ) -> Result<Option<Bound<'py, Picks>>> {
@@ -82,7 +84,7 @@ pub(crate) fn handed_over<'py>(
         return Ok(None);
     }
     let names = PyList::new(given.py(), evaluators.names())?;
-    let read = given.py().import("jurybox._picks")?.call_method1("read", (given, names))?;
+    let read = given.py().import("jurybox._returned_picks")?.call_method1("read", (given, names))?;
     Ok(read.extract::<Option<Bound<'py, Picks>>>().map_err(PyErr::from)?)
 }
 
@@ -94,43 +96,43 @@ impl Picks {
         PyArray1::from_iter(py, self.picks.iter().map(|pick| (pick.item as u64).cast_signed()))
     }
 
-    /// The probability with which each was to be picked, before any draw was made.
+    /// The probability with which each item was to be picked, before any random draw.
     #[getter]
     fn probabilities<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_iter(py, self.picks.iter().map(|pick| pick.receipt.inclusion_probability))
     }
 
-    /// Whether each was drawn at random in an explore slot.
+    /// Whether each item was picked at random, for exploration.
     #[getter]
     fn explored<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_iter(py, self.picks.iter().map(|pick| pick.receipt.explored))
     }
 
-    /// The scores of each, one row per pick; NaN where missing.
+    /// The scores of each pick, one row per pick; NaN if missing.
     #[getter]
     fn scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         arrays::table(py, self.scores.clone(), self.names.len())
     }
 
-    /// The time of the round of each.
+    /// The time of each pick's round.
     #[getter]
     fn at<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_iter(py, self.at.iter().map(|&at| at.cast_signed()))
     }
 
-    /// The evaluators whose scores these are, in the order of the columns.
+    /// The evaluators that gave the scores, in column order.
     #[getter]
     fn evaluators(&self) -> Vec<String> {
         self.names.to_vec()
     }
 
-    /// Those of them that say which group an item belongs to: their numbers are groups, and no scores.
+    /// The evaluators that are contexts: their numbers are groups, not scores.
     #[getter]
     fn contexts(&self) -> Vec<String> {
         self.contexts.clone().unwrap_or_default()
     }
 
-    /// One dict per pick, of plain numbers and text: for a database, or a JSON document.
+    /// One dict per pick, of plain numbers and text, for a database or JSON.
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for (at, pick) in self.picks.iter().enumerate() {
@@ -157,7 +159,8 @@ impl Picks {
         Ok(list)
     }
 
-    /// Picks from what `to_dicts` gave: in any order, any part of them, of any rounds.
+    /// The picks in dicts that `to_dicts` wrote: in any order, from any rounds, not necessarily all
+    /// of a round.
     #[staticmethod]
     fn from_dicts(rows: &Bound<'_, PyAny>) -> Result<Picks> {
         let mut picks = Picks {
@@ -177,7 +180,7 @@ impl Picks {
         self.picks.len()
     }
 
-    /// Some of the picks: by a slice, a mask, or numbers.
+    /// Some of the picks: by slice, mask or numbers.
     fn __getitem__(&self, which: &Bound<'_, PyAny>) -> Result<Picks> {
         let many = self.picks.len();
         if let Ok(slice) = which.cast::<PySlice>() {
@@ -197,7 +200,7 @@ impl Picks {
         Ok(self.some(&arrays::rows(which, many, "picks")?))
     }
 
-    /// One pick after the other, each as picks of one.
+    /// Iterates over the picks, each as `Picks` of one.
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
         PyList::new(py, (0..self.picks.len()).map(|at| self.some(&[at])))?.try_iter()
     }
@@ -242,12 +245,12 @@ impl Picks {
     }
 }
 
-/// Whether both may have the same contexts: so may those of which nobody wrote any.
+/// Whether two sets of contexts can be equal; an unrecorded set equals any.
 fn may_be_same(one: Option<&Vec<String>>, other: Option<&Vec<String>>) -> bool {
     one.zip(other).is_none_or(|(one, other)| one == other)
 }
 
-/// Picks out of a pickle. Those of earlier versions say nothing of contexts.
+/// Picks from a pickle. Those of earlier versions have no contexts recorded.
 #[pyfunction]
 #[pyo3(signature = (names, items, receipts, at, scores, contexts = None))]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
@@ -268,12 +271,12 @@ pub(crate) fn picks_from_parts(
         picks.push(Pick { item, receipt });
     }
     if !whole {
-        return Err(refused("receipt", "these are no whole picks"));
+        return Err(refused("receipt", "these picks are incomplete"));
     }
     Ok(Picks { names: Arc::new(names), contexts, picks, at, scores })
 }
 
-/// What a message shows of something of Python's: the beginning of it, where it is long.
+/// The first 60 characters of a Python value's `repr`, for messages.
 fn shown(value: &Bound<'_, PyAny>) -> String {
     const MOST: usize = 60;
     let all = value.repr().map_or_else(|_| "this".to_string(), |text| text.to_string());
@@ -283,7 +286,7 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
     }
 }
 
-/// Adds the pick in a dict.
+/// Appends the pick in a dict. `number` is its place in the list, for messages.
 fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
     let field = |name: &str| -> Result<Bound<'_, PyAny>> {
         row.get_item(name).map_err(|_| {
@@ -291,7 +294,7 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
             let what = if of_pick {
                 "these are rows of jurybox.pick: learn them by jurybox.learn(picks=rows, id=..., reward=..., state=jury)"
             } else {
-                "it is written by `to_dicts`"
+                "pass what `to_dicts` wrote"
             };
             refused("receipt", &format!("pick {number}: there is no `{name}`; {what}"))
         })
@@ -300,7 +303,7 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
         refused("receipt", &format!("pick {number}, `{name}`: {} is not {wanted}", shown(value)))
     };
     if row.cast::<PyMapping>().is_err() {
-        let message = format!("pick {number}: {} is no dict; they are written by `to_dicts`", shown(row));
+        let message = format!("pick {number}: {} is not a dict; pass what `to_dicts` wrote", shown(row));
         return Err(refused("receipt", &message));
     }
     let number_in = |name: &str| -> Result<f64> {
@@ -337,18 +340,18 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
         picks.names = Arc::new(names);
         picks.scores.extend(values);
     } else {
-        // A database may give its fields back in another order.
+        // A database may return fields in another order.
         let place = |name: &String| names.iter().position(|other| other == name);
         let Some(order) = picks.names.iter().map(place).collect::<Option<Vec<usize>>>() else {
             return Err(refused(
                 "evaluators",
-                &format!("pick {number}: it has other evaluators than the first"),
+                &format!("pick {number}: its evaluators differ from those of the first pick"),
             ));
         };
         if order.len() != names.len() || !may_be_same(contexts.as_ref(), picks.contexts.as_ref()) {
             return Err(refused(
                 "evaluators",
-                &format!("pick {number}: it has other evaluators than the first"),
+                &format!("pick {number}: its evaluators differ from those of the first pick"),
             ));
         }
         picks.scores.extend(order.into_iter().map(|at| values[at]));
@@ -369,9 +372,9 @@ fn add(picks: &mut Picks, number: usize, row: &Bound<'_, PyAny>) -> Result<()> {
     Ok(())
 }
 
-/// A flag as databases give it back: a truth value, or 0 or 1. Text is none: `"false"` would be true.
+/// A flag as databases return it: a bool, 0 or 1. Text is refused, because `"false"` would be true.
 fn flag(value: &Bound<'_, PyAny>) -> Option<bool> {
-    // Numpy's own truth values are among what is taken here.
+    // Also extracts numpy's bool.
     if let Ok(flag) = value.extract::<bool>() {
         return Some(flag);
     }

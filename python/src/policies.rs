@@ -1,4 +1,4 @@
-//! The table of policies, and specs made of a name and options.
+//! The list of policies for Python, and policy specs made from a name and keyword options.
 
 use crate::errors::{Result, refused};
 use crate::json;
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use serde_json::{Value, json};
 
-/// Every policy with its options, as data.
+/// All policies with their options, as JSON-like data.
 #[pyfunction]
 pub(crate) fn policy_table(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let about = |entry: &Entry| {
@@ -18,14 +18,14 @@ pub(crate) fn policy_table(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     json::to_python(py, &Value::Array(policies().iter().map(about).collect()))
 }
 
-/// A policy and its options as the one text that names them.
+/// The policy and its options as one text, such as `eps-greedy(eps=0.1)`.
 #[pyfunction]
 pub(crate) fn spec_text(policy: &str, options: &Bound<'_, PyDict>) -> Result<String> {
     Ok(spec(policy, options, None)?.to_string())
 }
 
-/// A spec from its text and from options set as keywords. A keyword may end in `_` where Python has the word for itself, and
-/// what is one number per evaluator may be a dict by name.
+/// A spec from its text and keyword options. A keyword may end in `_` where Python reserves the
+/// word. Options with one number per evaluator may be a dict by name.
 pub(crate) fn spec(
     policy: &str,
     options: &Bound<'_, PyDict>,
@@ -52,12 +52,12 @@ pub(crate) fn spec(
     Ok(spec)
 }
 
-/// Numbers by name.
+/// The pairs of a dict from names to numbers.
 pub(crate) fn pairs(by_name: &Bound<'_, PyDict>) -> Result<Vec<(String, f64)>> {
     let pair = |(name, number): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-        let name: String = name
-            .extract()
-            .map_err(|_| refused("evaluators", &format!("evaluators go by names, and {name} is none")))?;
+        let name: String = name.extract().map_err(|_| {
+            refused("evaluators", &format!("evaluators must be named by text, not by {name}"))
+        })?;
         let is_text = number.is_instance_of::<PyString>();
         let number = number.extract::<f64>().ok().filter(|_| !is_text).ok_or_else(|| {
             refused("unusable-number", &format!("`{name}`: {number} is not a number within ±1e100"))
@@ -67,7 +67,7 @@ pub(crate) fn pairs(by_name: &Bound<'_, PyDict>) -> Result<Vec<(String, f64)>> {
     by_name.iter().map(pair).collect()
 }
 
-/// Columns by number or by name.
+/// The value of the option `inverted`: column numbers, from numbers or names.
 fn columns(value: &Bound<'_, PyAny>, evaluators: Option<&Evaluators>) -> Result<Value> {
     let list = PyList::empty(value.py());
     for column in value.try_iter()? {

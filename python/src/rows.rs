@@ -1,9 +1,10 @@
-//! Rows that came from files, streams or databases: a small table that others take by Arrow's capsule interface.
+//! The Python class `Rows`: a small table of results, which other libraries read through Arrow's
+//! PyCapsule interface.
 
 use crate::arrow;
 use crate::errors::{Result, refused};
-use crate::stream::Stream;
-use crate::{whole, work};
+use crate::stream::ArrowStream;
+use crate::{integers, work};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
@@ -13,19 +14,20 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyTuple};
 use std::sync::Arc;
 
 /// A small table of results.
-#[pyclass(frozen, module = "jurybox")]
-pub(crate) struct Rows {
+#[pyclass(frozen, name = "Rows", module = "jurybox")]
+pub(crate) struct ResultRows {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
 
-impl Rows {
-    /// Batches that have columns of the same names, out of files that may store them in other ways.
-    pub(crate) fn of(batches: Vec<RecordBatch>) -> Result<Rows> {
+impl ResultRows {
+    /// A table from batches with the same column names; columns that files store as different types
+    /// are converted to one.
+    pub(crate) fn of(batches: Vec<RecordBatch>) -> Result<ResultRows> {
         let batches = jurybox_files::of_one_type(batches)
-            .map_err(|e| refused("arrow", &format!("these rows are no table: {e}")))?;
+            .map_err(|e| refused("arrow", &format!("these rows do not form a table: {e}")))?;
         let schema = batches.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
-        Ok(Rows { schema, batches })
+        Ok(ResultRows { schema, batches })
     }
 
     fn cells<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Bound<'py, PyList>> {
@@ -40,38 +42,38 @@ impl Rows {
 }
 
 #[pymethods]
-impl Rows {
+impl ResultRows {
     /// The names of the columns.
     #[getter]
     fn columns(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// A copy of anything that streams Arrow.
+    /// A copy of any object that streams Arrow.
     #[staticmethod]
-    fn from_arrow(data: &Bound<'_, PyAny>) -> Result<Rows> {
-        let reader = Stream::of(data)?;
+    fn from_arrow(data: &Bound<'_, PyAny>) -> Result<ResultRows> {
+        let reader = ArrowStream::of(data)?;
         let schema = reader.schema();
-        // Whoever streams may need the interpreter on threads of its own, and may take its time.
+        // The producer may need the interpreter on threads of its own.
         let batches = work::run(data.py(), None, move |_| {
             reader.collect::<std::result::Result<Vec<_>, _>>().map_err(jurybox_files::Error::from)
         })?;
-        Ok(Rows { schema, batches })
+        Ok(ResultRows { schema, batches })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> Result<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let make = py.get_type::<Rows>().getattr("_from_bytes")?;
+        let make = py.get_type::<ResultRows>().getattr("_from_bytes")?;
         let bytes = py.detach(|| arrow::to_bytes(&self.schema, &self.batches))?;
         Ok((make, (PyBytes::new(py, &bytes),).into_pyobject(py)?))
     }
 
     #[staticmethod]
-    fn _from_bytes(bytes: &[u8]) -> Result<Rows> {
+    fn _from_bytes(bytes: &[u8]) -> Result<ResultRows> {
         let (schema, batches) = arrow::from_bytes(bytes)?;
-        Ok(Rows { schema, batches })
+        Ok(ResultRows { schema, batches })
     }
 
-    /// One list per column, of plain Python objects.
+    /// One list of Python objects per column.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (column, field) in self.schema.fields().iter().enumerate() {
@@ -80,7 +82,7 @@ impl Rows {
         Ok(dict)
     }
 
-    /// One dict per row, of plain Python objects.
+    /// One dict of Python objects per row.
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for batch in &self.batches {
@@ -97,37 +99,37 @@ impl Rows {
 
     /// The first rows.
     #[pyo3(signature = (rows = 5))]
-    fn head(&self, #[pyo3(from_py_with = whole::rows)] rows: usize) -> Rows {
+    fn head(&self, #[pyo3(from_py_with = integers::rows)] rows: usize) -> ResultRows {
         let (mut batches, mut left) = (Vec::new(), rows);
         for batch in &self.batches {
             let some = batch.num_rows().min(left);
             left -= some;
             batches.push(batch.slice(0, some));
         }
-        Rows { schema: self.schema.clone(), batches }
+        ResultRows { schema: self.schema.clone(), batches }
     }
 
-    /// The same as a DataFrame of pandas.
+    /// The table as a pandas DataFrame.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("jurybox._show")?.call_method1("to_pandas", (slf,))
+        slf.py().import("jurybox._display")?.call_method1("to_pandas", (slf,))
     }
 
-    /// The same as a DataFrame of polars.
+    /// The table as a polars DataFrame.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("jurybox._show")?.call_method1("to_polars", (slf,))
+        slf.py().import("jurybox._display")?.call_method1("to_polars", (slf,))
     }
 
-    /// The same as a table of pyarrow.
+    /// The table as a pyarrow Table.
     fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("jurybox._show")?.call_method1("to_arrow", (slf,))
+        slf.py().import("jurybox._display")?.call_method1("to_arrow", (slf,))
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("jurybox._show")?.call_method1("rows_text", (slf,))
+        slf.py().import("jurybox._display")?.call_method1("rows_text", (slf,))
     }
 
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("jurybox._show")?.call_method1("rows_html", (slf,))
+        slf.py().import("jurybox._display")?.call_method1("rows_html", (slf,))
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -136,7 +138,7 @@ impl Rows {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A producer may hand over its own schema whatever is requested.
+        // Producers may ignore the requested schema.
         let _ = requested_schema;
         arrow::stream(py, self.schema.clone(), self.batches.clone())
     }
@@ -145,7 +147,7 @@ impl Rows {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// The cells of a column.
+    /// The cells of a column, by its name.
     fn __getitem__<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyList>> {
         match self.schema.index_of(column) {
             Ok(at) => self.cells(py, at),
@@ -154,7 +156,7 @@ impl Rows {
     }
 }
 
-/// A cell as a Python object, as JSON would have it.
+/// A cell as a Python object; dates, lists and structs as in JSON.
 fn cell<'py>(py: Python<'py>, array: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
     if array.is_null(row) {
         return Ok(py.None().into_bound(py));

@@ -1,8 +1,9 @@
-//! Streams of Arrow that others make. Every column is checked (`sound.rs`) before an array is made of it.
+//! Reading Arrow streams of other libraries; each column is checked (`arrow_checks.rs`) before it
+//! becomes an array.
 #![expect(unsafe_code, reason = "the C interface is made of pointers; each use says why it is sound")]
 
+use crate::arrow_checks::{self, ArrayFault};
 use crate::errors::{Result, refused};
-use crate::sound::{self, Unsound};
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, StringArray, make_array};
@@ -15,48 +16,50 @@ use std::ffi::CStr;
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-/// What messages call a table that streams.
+/// The name of an in-memory table in messages.
 const NAME: &str = "table in memory";
-/// A cell of what can be no score.
+/// Placeholder for cells that cannot be scores.
 const NO_SCORE: &str = "no score";
 
-/// A stream, batch by batch.
-pub(crate) struct Stream {
+/// An Arrow stream, read batch by batch.
+pub(crate) struct ArrowStream {
     stream: FFI_ArrowArrayStream,
     schema: SchemaRef,
-    /// How many rows have gone by.
+    /// Rows read so far.
     rows: u64,
 }
 
-impl Stream {
-    /// The stream of something that has one (`__arrow_c_stream__`).
-    pub(crate) fn of(given: &Bound<'_, PyAny>) -> Result<Stream> {
+impl ArrowStream {
+    /// The stream of an object with `__arrow_c_stream__`.
+    pub(crate) fn of(given: &Bound<'_, PyAny>) -> Result<ArrowStream> {
         let capsule = given.call_method0("__arrow_c_stream__")?;
         let capsule = capsule.cast::<PyCapsule>().map_err(PyErr::from)?;
         let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-        // SAFETY: a capsule of this name holds an ArrowArrayStream, by the PyCapsule interface of Arrow; the struct is moved out
-        // of it, and left marked as released.
+        // SAFETY: the PyCapsule interface of Arrow requires a capsule of this name to hold an
+        // ArrowArrayStream. `from_raw` moves it out and leaves it marked as released.
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
-        Stream::new(stream).map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))
+        ArrowStream::new(stream).map_err(|e| refused("arrow", &format!("this stream cannot be read: {e}")))
     }
 
-    fn new(mut stream: FFI_ArrowArrayStream) -> std::result::Result<Stream, ArrowError> {
+    fn new(mut stream: FFI_ArrowArrayStream) -> std::result::Result<ArrowStream, ArrowError> {
         let Some(get_schema) = stream.get_schema.filter(|_| stream.release.is_some()) else {
-            return Err(ArrowError::CDataInterface("it has been read already".into()));
+            return Err(ArrowError::CDataInterface("the stream has been read already".into()));
         };
         let mut schema = FFI_ArrowSchema::empty();
-        // SAFETY: a stream that is not released answers this call, by the interface, and fills in what it is given.
+        // SAFETY: `release` is set (checked above), so the stream is live, and the interface
+        // defines this call to fill in `schema`.
         if unsafe { get_schema(&raw mut stream, &raw mut schema) } != 0 {
             return Err(last_error(&mut stream));
         }
-        Ok(Stream { schema: Arc::new(Schema::try_from(&schema)?), stream, rows: 0 })
+        Ok(ArrowStream { schema: Arc::new(Schema::try_from(&schema)?), stream, rows: 0 })
     }
 
-    /// The next batch as it was handed over: columns of which nothing is known yet.
+    /// The next batch, not yet checked.
     fn next_unchecked(&mut self) -> Option<std::result::Result<ArrayData, ArrowError>> {
         let get_next = self.stream.get_next?;
         let mut array = FFI_ArrowArray::empty();
-        // SAFETY: as of `get_schema`.
+        // SAFETY: the stream is live, as `new` has checked, and the interface defines this call to
+        // fill in `array`.
         if unsafe { get_next(&raw mut self.stream, &raw mut array) } != 0 {
             return Some(Err(last_error(&mut self.stream)));
         }
@@ -64,14 +67,14 @@ impl Stream {
             return None;
         }
         let kind = DataType::Struct(self.schema.fields().clone());
-        // SAFETY: by the interface its buffers are as long as its lengths and last offsets say; whether these can be is checked before
-        // anything is read by them.
+        // SAFETY: the interface requires buffers to be as long as lengths and last offsets say.
+        // `arrow_checks` validates these before anything is read through them.
         Some(unsafe { from_ffi_and_data_type(array, kind) })
     }
 
-    /// All batches, for whoever decides by them which columns are wanted: one that is not what it says can be none of these, and is
-    /// shown as text that is no score. Should it be asked for all the same, it is refused then.
-    pub(crate) fn looked_at(mut self) -> std::result::Result<Vec<RecordBatch>, Error> {
+    /// All batches, for deciding which columns to read. A damaged column is replaced by text that
+    /// is not a score, so it is not chosen; if it is read all the same, it is refused then.
+    pub(crate) fn first_batches(mut self) -> std::result::Result<Vec<RecordBatch>, Error> {
         let (mut found, mut unsound) = (Vec::new(), vec![false; self.schema.fields().len()]);
         while let Some(columns) = self.next_unchecked() {
             let columns = columns?;
@@ -99,14 +102,14 @@ impl Stream {
         Ok(shown.collect::<std::result::Result<_, _>>()?)
     }
 
-    /// The error of a column, by the row of the whole stream.
-    fn refused(&self, column: &str, unsound: Unsound) -> ArrowError {
+    /// The error for a damaged column, with the row counted from the beginning of the stream.
+    fn refused(&self, column: &str, unsound: ArrayFault) -> ArrowError {
         let (path, column) = (NAME.into(), column.to_string());
         let error = match unsound {
-            Unsound::NotText(row) => {
+            ArrayFault::NotText(row) => {
                 Error::NotText { path, column, row: row.map(|row| self.rows + row as u64 + 1) }
             }
-            Unsound::Malformed(reason) => {
+            ArrayFault::Malformed(reason) => {
                 Error::Arrow { path, reason: format!("column `{column}`: {reason}") }
             }
         };
@@ -114,7 +117,7 @@ impl Stream {
     }
 }
 
-impl Iterator for Stream {
+impl Iterator for ArrowStream {
     type Item = std::result::Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -131,12 +134,12 @@ impl Iterator for Stream {
     }
 }
 
-/// The columns of a batch, each if it is what it says.
-fn checked(batch: &ArrayData) -> impl Iterator<Item = std::result::Result<ArrayData, Unsound>> {
-    batch.child_data().iter().map(|column| sound::sound(column, batch.offset(), batch.len()))
+/// The columns of a batch, each checked.
+fn checked(batch: &ArrayData) -> impl Iterator<Item = std::result::Result<ArrayData, ArrayFault>> {
+    batch.child_data().iter().map(|column| arrow_checks::checked(column, batch.offset(), batch.len()))
 }
 
-impl RecordBatchReader for Stream {
+impl RecordBatchReader for ArrowStream {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -151,12 +154,13 @@ fn batch(
     RecordBatch::try_new_with_options(schema.clone(), columns, &counted)
 }
 
-/// What a stream says of its last call, which failed.
+/// The stream's own description of why its last call failed.
 fn last_error(stream: &mut FFI_ArrowArrayStream) -> ArrowError {
     let said = stream.get_last_error.and_then(|get_last_error| {
-        // SAFETY: as of `get_schema`; what it points to, if anything, is text that ends with 0, and stays until the next call.
+        // SAFETY: the stream is live; the interface defines the result as null or text that ends
+        // with 0 and lasts until the next call.
         let said = unsafe { get_last_error(stream) };
         (!said.is_null()).then(|| unsafe { CStr::from_ptr(said) }.to_string_lossy().into_owned())
     });
-    ArrowError::CDataInterface(said.unwrap_or_else(|| "it failed, and does not say why".into()))
+    ArrowError::CDataInterface(said.unwrap_or_else(|| "it failed without a message".into()))
 }

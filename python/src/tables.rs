@@ -1,16 +1,15 @@
-//! Where rows come from, and which column is what, as Python says it.
+//! The arguments that all functions over tables share: where rows come from, and the role of each
+//! column.
 
 use crate::arrow;
 use crate::errors::{Result, refused};
-use crate::jury::Jury;
-use crate::stream::Stream;
-use crate::work::{self, Reins};
+use crate::jury::PyJury;
+use crate::stream::ArrowStream;
+use crate::work::{self, WorkControl};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{Field, Schema};
 use jurybox::{Direction, Evaluator};
-use jurybox_files::{
-    Decimal, Error, Format, Long, Reading, Roles, Table, Taken, Warning, fingerprint, refuse_overwriting,
-};
+use jurybox_files::{Decimal, Error, Format, LongFormat, ReadOptions, Roles, Table, ColumnRoles, Warning, fingerprint};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -18,10 +17,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Which column is what, and how the rows are written.
+/// The role of each column, how files are written, and the number of threads.
 #[derive(FromPyObject, Clone)]
 #[pyo3(from_item_all)]
-pub(crate) struct Asked {
+pub(crate) struct TableOptions {
     pub(crate) evaluators: Vec<String>,
     id: Vec<String>,
     ignore: Vec<String>,
@@ -32,17 +31,17 @@ pub(crate) struct Asked {
     pub(crate) key: Option<String>,
     pub(crate) reviewer: Option<String>,
     context: Vec<String>,
-    written: Written,
+    files: FileOptions,
     threads: Option<usize>,
 }
 
-impl Asked {
-    /// Whether rows carry the probability with which they were picked.
+impl TableOptions {
+    /// Whether there is a column with the probability of each pick.
     pub(crate) fn is_logged(&self) -> bool {
         self.probability.is_some()
     }
 
-    /// A table with the threads that were asked for.
+    /// The table, read with the number of threads that was asked for.
     pub(crate) fn threaded(&self, table: Table) -> Table {
         match self.threads {
             Some(threads) => table.with_threads(threads),
@@ -50,9 +49,9 @@ impl Asked {
         }
     }
 
-    /// How they are written, as a person said.
-    pub(crate) fn written(&self) -> &Written {
-        &self.written
+    /// How the files are written, as the caller specified.
+    pub(crate) fn files(&self) -> &FileOptions {
+        &self.files
     }
 
     pub(crate) fn roles(&self, seated: &[Evaluator]) -> Roles {
@@ -76,10 +75,10 @@ impl Asked {
     }
 }
 
-/// How rows are written, where that cannot be told from them.
+/// How files are written, where the caller specified it.
 #[derive(FromPyObject, Clone)]
 #[pyo3(from_item_all)]
-pub(crate) struct Written {
+pub(crate) struct FileOptions {
     input_format: Option<String>,
     delimiter: Option<String>,
     header: bool,
@@ -88,140 +87,145 @@ pub(crate) struct Written {
     long: Option<(String, String, String)>,
 }
 
-impl Written {
-    /// The same for the library; what is none of its words has been refused in Python.
-    pub(crate) fn reading(&self) -> Reading {
+impl FileOptions {
+    /// These options for `jurybox-files`. Python has refused invalid ones.
+    pub(crate) fn reading(&self) -> ReadOptions {
         let format = |name: &String| Format::of_name(&format!("x.{}", name.trim_start_matches('.')));
         let delimiter = |text: &String| if text == "tab" { Some(b'\t') } else { text.bytes().next() };
         let decimal = |text: &String| text.parse::<Decimal>().ok();
-        Reading {
+        ReadOptions {
             format: self.input_format.as_ref().and_then(format),
             delimiter: self.delimiter.as_ref().and_then(delimiter),
             header: (!self.header).then_some(false),
             decimal: self.decimal.as_ref().and_then(decimal).unwrap_or_default(),
             na: self.na.clone(),
-            long: self.long.clone().map(|(item, judge, grade)| Long { item, judge, grade }),
+            long: self.long.clone().map(|(item, judge, grade)| LongFormat { item, judge, grade }),
         }
     }
 }
 
-/// The rows.
-pub(crate) enum Source {
-    /// Names and patterns.
+/// Where rows come from.
+pub(crate) enum TableSource {
+    /// Files, by names and patterns.
     Paths(Vec<String>),
-    /// All columns of something that streams.
-    Stream(Stream),
-    /// All columns of a frame: its rows are grades, and become others.
+    /// An Arrow stream with all its columns.
+    Stream(ArrowStream),
+    /// All columns of a frame with one row per grade; items are made from them.
     Columns(Vec<RecordBatch>),
-    /// Those columns of a frame that are needed, as a stream.
-    FrameStream(Stream),
-    /// The same in memory.
+    /// The needed columns of a frame, as a stream.
+    FrameStream(ArrowStream),
+    /// The needed columns of a frame, in memory.
     Frame(Vec<RecordBatch>),
 }
 
-impl Source {
-    /// From `(kind, what)`.
-    pub(crate) fn from_python(given: &Bound<'_, PyAny>) -> Result<Source> {
+impl TableSource {
+    /// A source from the pair `(kind, value)` that `jurybox._sources` makes.
+    pub(crate) fn from_python(given: &Bound<'_, PyAny>) -> Result<TableSource> {
         let (kind, what): (String, Bound<'_, PyAny>) = given.extract()?;
         let columns = |what: &Bound<'_, PyAny>| columns(what.cast::<PyList>().map_err(PyErr::from)?);
         Ok(match kind.as_str() {
-            "paths" => Source::Paths(what.extract()?),
-            "stream" => Source::Stream(Stream::of(&what)?),
-            "columns" => Source::Columns(vec![columns(&what)?]),
-            "frame-stream" => Source::FrameStream(Stream::of(&what)?),
-            "frame-columns" => Source::Frame(vec![columns(&what)?]),
+            "paths" => TableSource::Paths(what.extract()?),
+            "stream" => TableSource::Stream(ArrowStream::of(&what)?),
+            "columns" => TableSource::Columns(vec![columns(&what)?]),
+            "frame-stream" => TableSource::FrameStream(ArrowStream::of(&what)?),
+            "frame-columns" => TableSource::Frame(vec![columns(&what)?]),
             other => return Err(refused("source", &format!("there is no source `{other}`"))),
         })
     }
 
-    /// Whether the rows are in the caller's own frame, from which winners are then taken.
+    /// Whether results are rows of the caller's own frame.
     pub(crate) fn is_frame(&self) -> bool {
-        matches!(self, Source::FrameStream(_) | Source::Frame(_))
+        matches!(self, TableSource::FrameStream(_) | TableSource::Frame(_))
     }
 
-    /// Opens the table; say whether it is read `again`.
+    /// Opens the table, with progress and interrupts attached. `again` says whether it will be read
+    /// more than once.
     pub(crate) fn open(
         self,
-        asked: &Asked,
+        table_options: &TableOptions,
         seated: &[Evaluator],
         again: bool,
-        reins: &Reins,
+        control: &WorkControl,
     ) -> std::result::Result<Table, Error> {
-        let table = self.open_as(&asked.written.reading(), &asked.roles(seated), again)?;
-        Ok(asked.threaded(reins.hold(table)))
+        let table = self.open_as(&table_options.files.reading(), &table_options.roles(seated), again)?;
+        Ok(table_options.threaded(control.hold(table)))
     }
 
-    /// Opens the table, and leaves it to others to take it in hand.
+    /// Opens the table without progress and interrupts.
     pub(crate) fn open_as(
         self,
-        reading: &Reading,
+        reading: &ReadOptions,
         roles: &Roles,
         again: bool,
     ) -> std::result::Result<Table, Error> {
         match self {
-            Source::Paths(paths) => Table::open_as(&jurybox_files::expand(&paths)?, reading, roles, again),
-            Source::Stream(stream) => Table::from_stream_as(stream, reading, roles, again),
-            Source::Columns(batches) => Table::from_batches_as(batches, reading, roles),
-            Source::FrameStream(stream) => from_frame(gathered(stream)?, reading, roles.clone()),
-            Source::Frame(batches) => from_frame(batches, reading, roles.clone()),
+            TableSource::Paths(paths) => {
+                Table::open_as(&jurybox_files::expand(&paths)?, reading, roles, again)
+            }
+            TableSource::Stream(stream) => Table::from_stream_as(stream, reading, roles, again),
+            TableSource::Columns(batches) => Table::from_batches_as(batches, reading, roles),
+            TableSource::FrameStream(stream) => from_frame(gathered(stream)?, reading, roles.clone()),
+            TableSource::Frame(batches) => from_frame(batches, reading, roles.clone()),
         }
     }
 
-    /// The same rows; those of a frame are in memory then, and can be had again.
-    pub(crate) fn gathered(self) -> std::result::Result<Source, Error> {
+    /// The source with a frame's stream read into memory, so that it can be read again.
+    pub(crate) fn gathered(self) -> std::result::Result<TableSource, Error> {
         match self {
-            Source::FrameStream(stream) => gathered(stream).map(Source::Frame),
+            TableSource::FrameStream(stream) => gathered(stream).map(TableSource::Frame),
             other => Ok(other),
         }
     }
 
-    /// The batches themselves, to be looked at; none of files.
-    fn looked_at(self) -> std::result::Result<Vec<RecordBatch>, Error> {
+    /// The batches that show what columns hold; none for files.
+    fn first_batches(self) -> std::result::Result<Vec<RecordBatch>, Error> {
         match self {
-            Source::Paths(_) => Ok(Vec::new()),
-            Source::Stream(stream) | Source::FrameStream(stream) => stream.looked_at(),
-            Source::Columns(batches) | Source::Frame(batches) => Ok(batches),
+            TableSource::Paths(_) => Ok(Vec::new()),
+            TableSource::Stream(stream) | TableSource::FrameStream(stream) => stream.first_batches(),
+            TableSource::Columns(batches) | TableSource::Frame(batches) => Ok(batches),
         }
     }
 
-    /// The same rows in memory, also those of a stream.
-    pub(crate) fn kept(self) -> std::result::Result<Source, Error> {
+    /// The source with any stream read into memory.
+    pub(crate) fn kept(self) -> std::result::Result<TableSource, Error> {
         match self {
-            Source::Stream(stream) => gathered(stream).map(Source::Columns),
+            TableSource::Stream(stream) => gathered(stream).map(TableSource::Columns),
             other => other.gathered(),
         }
     }
 
-    /// The same rows once more, where they can be had without any of the caller's code: from plain files, and from memory.
-    pub(crate) fn once_more(&self) -> Option<Source> {
+    /// A second copy of the source, if reading it runs none of the caller's code: plain files and
+    /// data in memory.
+    pub(crate) fn reread(&self) -> Option<TableSource> {
         match self {
-            Source::Paths(paths) => {
+            TableSource::Paths(paths) => {
                 let files = jurybox_files::expand(paths);
                 let plain = files.is_ok_and(|files| files.iter().all(|path| path.is_file()));
-                plain.then(|| Source::Paths(paths.clone()))
+                plain.then(|| TableSource::Paths(paths.clone()))
             }
-            Source::Columns(batches) => Some(Source::Columns(batches.clone())),
-            Source::Frame(batches) => Some(Source::Frame(batches.clone())),
-            Source::Stream(_) | Source::FrameStream(_) => None,
+            TableSource::Columns(batches) => Some(TableSource::Columns(batches.clone())),
+            TableSource::Frame(batches) => Some(TableSource::Frame(batches.clone())),
+            TableSource::Stream(_) | TableSource::FrameStream(_) => None,
         }
     }
 }
 
-/// The batches of a frame.
-fn gathered(stream: Stream) -> std::result::Result<Vec<RecordBatch>, Error> {
+/// All batches of a stream.
+fn gathered(stream: ArrowStream) -> std::result::Result<Vec<RecordBatch>, Error> {
     let schema = stream.schema();
     let mut batches = stream.collect::<std::result::Result<Vec<_>, _>>()?;
-    // A frame without rows may have no batches either; its columns are known all the same.
+    // A frame without rows may have no batches, but its columns are known.
     if batches.is_empty() {
         batches.push(RecordBatch::new_empty(schema));
     }
     Ok(batches)
 }
 
-/// A table over what crossed the border: columns that were named and are not needed have stayed behind.
+/// A table from the columns of a frame that were handed over. Roles of columns that were not needed
+/// are dropped.
 fn from_frame(
     batches: Vec<RecordBatch>,
-    reading: &Reading,
+    reading: &ReadOptions,
     mut roles: Roles,
 ) -> std::result::Result<Table, Error> {
     if let Some(first) = batches.first() {
@@ -234,7 +238,7 @@ fn from_frame(
     Table::from_batches_as(batches, reading, &roles)
 }
 
-/// A batch of columns: name, values, mask of what is missing or nothing.
+/// A batch from a list of columns, each `(name, values, mask of missing cells or None)`.
 fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for column in list {
@@ -247,30 +251,31 @@ fn columns(list: &Bound<'_, PyList>) -> Result<RecordBatch> {
     let rows = arrays.first().map_or(0, |array: &ArrayRef| array.len());
     let counted = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &counted)
-        .map_err(|e| refused("arrow", &format!("these columns are no table: {e}")))
+        .map_err(|e| refused("arrow", &format!("these columns do not form a table: {e}")))
 }
 
-/// Evaluators by name, each with whether low means high.
-pub(crate) type Directed = Vec<(String, bool)>;
+/// Evaluators by name, each with whether its low scores mean high rewards.
+pub(crate) type NamedDirections = Vec<(String, bool)>;
 
-/// What was decided over the columns of frames: those that will be read, the evaluators, what was taken as what in a few words, and
-/// what a person should know of it.
-type Decided = (Vec<String>, Directed, String, Vec<String>);
+/// The decision about a frame's columns: the columns to read, the evaluators, a line that describes
+/// all roles, and warnings.
+type ColumnDecision = (Vec<String>, NamedDirections, String, Vec<String>);
 
-/// Decides over the columns of a frame, or of several that are like files, by their first rows, before any of them crosses as a whole.
+/// Decides which columns of a frame, or of several with the same columns, are needed. Only their
+/// first rows are handed over.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-pub(crate) fn needed(
+pub(crate) fn columns_needed(
     py: Python<'_>,
     frames: Vec<Bound<'_, PyAny>>,
-    asked: Asked,
-    state: Option<&Bound<'_, Jury>>,
-) -> Result<Decided> {
-    let first = frames.iter().map(Source::from_python).collect::<Result<Vec<_>>>()?;
-    let roles = asked.roles(&seated(py, state));
-    let reading = asked.written.reading();
+    table_options: TableOptions,
+    state: Option<&Bound<'_, PyJury>>,
+) -> Result<ColumnDecision> {
+    let first = frames.iter().map(TableSource::from_python).collect::<Result<Vec<_>>>()?;
+    let roles = table_options.roles(&evaluators_of(py, state));
+    let reading = table_options.files.reading();
     let decided = py.detach(|| -> std::result::Result<_, Error> {
-        let first = first.into_iter().map(Source::looked_at);
+        let first = first.into_iter().map(TableSource::first_batches);
         let first = first.collect::<std::result::Result<Vec<_>, _>>()?;
         let taken = roles.over(&first, &reading)?;
         Ok((taken, first))
@@ -286,47 +291,49 @@ pub(crate) fn needed(
     Ok((read, evaluators, taken.to_string(), warned))
 }
 
-/// A warning, with what to write about it.
+/// A warning as text, with advice in terms of Python's arguments.
 pub(crate) fn warning(warning: &Warning) -> String {
     let advice = match warning {
         Warning::NamedLikeAVerdict { column, .. } => format!(
-            "where it holds verdicts, learn from them by jb.learn(..., reward=\"{column}\"); leave it out in silence by ignore=; where it is an evaluator, name all of them by evaluators="
+            "if it holds verdicts, learn them by jb.learn(..., reward=\"{column}\"); if it is an evaluator, name all evaluators by evaluators=; otherwise pass it in ignore="
         ),
-        Warning::OtherScale { .. } => "what is no evaluator is named by ignore=".into(),
+        Warning::OtherScale { .. } => "pass columns that are not evaluators in ignore=".into(),
         Warning::LooksLong { item, judge, grade, .. } => {
             format!(
-                "to make a row of every `{item}`, pass long=(\"{item}\", \"{judge}\", \"{grade}\"); where each row is an item, pass evaluators=[\"{grade}\"]"
+                "to get one row per `{item}`, pass long=(\"{item}\", \"{judge}\", \"{grade}\"); if each row is an item, pass evaluators=[\"{grade}\"]"
             )
         }
         Warning::NoOrder { .. } => {
-            "where a missing score says something, as of a rule that did not fire, make it 0 (the default policy= reads it so where a rule writes 1 or nothing)".into()
+            "if a missing score means something, such as a rule that did not fire, make it 0 (the default policy reads it so if a rule writes 1 or nothing)".into()
         }
         _ => return warning.to_string(),
     };
     format!("{warning}; {advice}")
 }
 
-/// What is to be said where columns of a person's own go by names of ours, and are passed over for that.
-pub(crate) fn named_as_ours(taken: &Taken) -> Option<String> {
+/// The warning that columns named like ours (such as `score`) were not taken for evaluators.
+pub(crate) fn named_as_ours(taken: &ColumnRoles) -> Option<String> {
     let names: Vec<String> = taken.named_as_ours().map(|name| format!("`{name}`")).collect();
     let (are, evaluators) = if names.len() == 1 { ("is", "an evaluator") } else { ("are", "evaluators") };
-    let advice = "name it by evaluators= where it is one, or by ignore= or id= where it is none";
+    let advice = "pass it in evaluators= if it is one, otherwise in ignore= or id=";
     let list = names.join(", ");
     (!names.is_empty()).then(|| {
-        format!("{list} {are} not taken for {evaluators}: rankings are written with such names; {advice}")
+        format!(
+            "{list} {are} not taken for {evaluators}, because rankings have columns of such names; {advice}"
+        )
     })
 }
 
-/// The numbers of the groups that the one column of a frame names, as they are read where rows are learnt.
+/// The group numbers of a frame's only column, as they are when rows are learnt.
 #[pyfunction]
-pub(crate) fn group_column<'py>(
+pub(crate) fn group_codes_of_column<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     name: &str,
 ) -> Result<Bound<'py, PyArray1<f64>>> {
-    let source = Source::from_python(source)?.gathered()?;
+    let source = TableSource::from_python(source)?.gathered()?;
     let codes = py.detach(|| -> std::result::Result<Vec<f64>, Error> {
-        let batches = source.looked_at()?;
+        let batches = source.first_batches()?;
         let mut codes = Vec::with_capacity(batches.iter().map(RecordBatch::num_rows).sum());
         for batch in batches {
             codes.extend(jurybox_files::group_codes(name, batch.column(0))?);
@@ -336,14 +343,14 @@ pub(crate) fn group_column<'py>(
     Ok(PyArray1::from_vec(py, codes))
 }
 
-/// The evaluators of a jury.
-pub(crate) fn seated(py: Python<'_>, jury: Option<&Bound<'_, Jury>>) -> Vec<Evaluator> {
+/// The evaluators of a jury; none without one.
+pub(crate) fn evaluators_of(py: Python<'_>, jury: Option<&Bound<'_, PyJury>>) -> Vec<Evaluator> {
     jury.map_or_else(Vec::new, |jury| {
         jury.get().with(py, |inner| inner.state.jury.evaluators().as_slice().to_vec())
     })
 }
 
-/// The fingerprint of each file, none where it has none.
+/// The fingerprint of each file's content; None for files that have none.
 #[pyfunction]
 pub(crate) fn fingerprints(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<(PathBuf, Option<String>)>> {
     work::run(py, None, move |_| -> std::result::Result<_, Error> {
@@ -354,39 +361,39 @@ pub(crate) fn fingerprints(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<
     })
 }
 
-/// The files that names and patterns mean, as the command has them.
+/// The files that names and patterns match, as for the command.
 #[pyfunction]
 pub(crate) fn expand(py: Python<'_>, patterns: Vec<String>) -> Result<Vec<PathBuf>> {
     work::run(py, None, move |_| jurybox_files::expand(&patterns))
 }
 
-/// Text from outside with what a terminal would act on written out.
+/// Text from outside with control characters escaped, so that a terminal does not act on them.
 #[pyfunction]
-pub(crate) fn plain(text: &str, lines: bool) -> String {
+pub(crate) fn printable(text: &str, lines: bool) -> String {
     jurybox_files::plain(text, lines).into_owned()
 }
 
-/// Refuses to write over what is read.
+/// Errors if `out` is one of the files that are read.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
-pub(crate) fn not_over(read: Vec<PathBuf>, out: PathBuf) -> Result<()> {
-    Ok(refuse_overwriting(&read, &out)?)
+pub(crate) fn refuse_overwriting(read: Vec<PathBuf>, out: PathBuf) -> Result<()> {
+    Ok(jurybox_files::refuse_overwriting(&read, &out)?)
 }
 
-/// The right to change a state file, held from reading to writing.
-#[pyclass(frozen, module = "jurybox._core")]
-pub(crate) struct Lock(Mutex<Option<jurybox_files::Lock>>);
+/// An exclusive lock on a state file, held from reading to writing.
+#[pyclass(frozen, name = "Lock", module = "jurybox._core")]
+pub(crate) struct StateLock(Mutex<Option<jurybox_files::FileLock>>);
 
 #[pymethods]
-impl Lock {
+impl StateLock {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, wait: f64) -> Result<Lock> {
+    fn new(py: Python<'_>, path: PathBuf, wait: f64) -> Result<StateLock> {
         let at_most = Duration::try_from_secs_f64(wait).unwrap_or(Duration::ZERO);
-        let held = work::run(py, None, move |_| jurybox_files::Lock::of(&path, at_most, || {}))?;
-        Ok(Lock(Mutex::new(Some(held))))
+        let held = work::run(py, None, move |_| jurybox_files::FileLock::of(&path, at_most, || {}))?;
+        Ok(StateLock(Mutex::new(Some(held))))
     }
 
-    /// Lets go of it.
+    /// Unlocks the file.
     fn release(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }

@@ -1,8 +1,9 @@
-//! Work that can be long: on a thread of its own, while the caller's thread looks after signals and shows progress.
+//! Long work on a thread of its own, while the caller's thread handles signals and progress.
 //!
-//! After Ctrl-C the work is asked to stop, which it does at the end of the unit it is at. Where that takes longer than a moment
-//! it is left to itself: it ends when it notices, and what it was about to change stays as it was. Before it changes anything for good it
-//! asks the caller's thread, which looks after signals once more: whoever is interrupted finds nothing changed.
+//! After Ctrl-C the work is asked to stop, which it does at the end of its current unit. If that
+//! takes longer than `PATIENCE`, it is abandoned and stops by itself later, without having changed
+//! anything. Before a permanent change the work asks the caller's thread, which checks for signals
+//! once more (`confirm`).
 
 use crate::errors::{Error, Result};
 use jurybox_files::{Progress, Table, Warning};
@@ -12,37 +13,37 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the caller's thread looks up.
+/// How often the caller's thread checks for signals.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long work is waited for that was asked to stop.
+/// How long interrupted work is waited for.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// What work is given to be watched and stopped by.
+/// Lets work be watched and stopped.
 #[derive(Clone, Default)]
-pub(crate) struct Reins {
+pub(crate) struct WorkControl {
     pub(crate) stop: Arc<AtomicBool>,
     progress: Arc<Mutex<Option<Progress>>>,
     heard: Arc<Mutex<Vec<String>>>,
     /// Asks the caller's thread whether to go on.
-    asks: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    ask_caller: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
-/// What the thread that works says to the caller's.
-enum Word<T> {
-    /// It is about to change something for good: is that still wanted?
-    Asked(SyncSender<bool>),
+/// A message from the worker to the caller's thread.
+enum WorkMessage<T> {
+    /// The work is about to make a permanent change; the answer says whether it may.
+    MayChange(SyncSender<bool>),
     Done(T),
 }
 
-impl Reins {
-    /// Holds a table by them.
+impl WorkControl {
+    /// The table with progress, warnings and interrupts attached.
     pub(crate) fn hold(&self, table: Table) -> Table {
         let progress = self.progress.clone();
         let table = table.stopped_by(self.stop.clone()).watched(move |now| *lock(&progress) = Some(now));
         self.hear(table, |_| true)
     }
 
-    /// Hears of a table only what is worth telling.
+    /// The table with its warnings collected, if `worth` selects them.
     pub(crate) fn hear(&self, table: Table, worth: fn(&Warning) -> bool) -> Table {
         let heard = self.heard.clone();
         table.heard(move |warning| {
@@ -52,47 +53,47 @@ impl Reins {
         })
     }
 
-    /// What only passes over the rows could know, up to now.
+    /// The warnings collected so far; the list is emptied.
     pub(crate) fn heard(&self) -> Vec<String> {
         std::mem::take(&mut lock(&self.heard))
     }
 
-    /// Refuses to go on where nobody waits any more.
+    /// Errors if the work was asked to stop.
     pub(crate) fn still_wanted(&self) -> std::result::Result<(), jurybox_files::Error> {
         if self.stop.load(Ordering::Relaxed) { Err(jurybox_files::Error::Stopped) } else { Ok(()) }
     }
 
-    /// The same for the moment before something is changed for good: a signal that has come is heard first. What hears it is the
-    /// caller's code, so no lock may be held.
-    pub(crate) fn ask(&self) -> std::result::Result<(), jurybox_files::Error> {
-        let told_to_stop = self.asks.as_ref().is_some_and(|asks| !asks());
+    /// Errors if the caller no longer wants the result, after a last check for signals. That check
+    /// runs the caller's code, so no lock may be held.
+    pub(crate) fn confirm(&self) -> std::result::Result<(), jurybox_files::Error> {
+        let told_to_stop = self.ask_caller.as_ref().is_some_and(|ask_caller| !ask_caller());
         if told_to_stop { Err(jurybox_files::Error::Stopped) } else { self.still_wanted() }
     }
 }
 
-/// Does the work, detached from the interpreter. `watch` is called with what is done, how much there is (or nothing), and the
-/// unit: `rows` or `runs`.
+/// Runs `work` without holding the interpreter. `watch` is called with the count done, the
+/// position, its end (or None) and the unit, `rows` or `runs`.
 pub(crate) fn run<T, E>(
     py: Python<'_>,
     watch: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&Reins) -> std::result::Result<T, E> + Send + 'static,
+    work: impl FnOnce(&WorkControl) -> std::result::Result<T, E> + Send + 'static,
 ) -> Result<T>
 where
     T: Send + 'static,
     E: Into<Error> + Send + 'static,
 {
-    let reins = Reins::default();
+    let control = WorkControl::default();
     let (sender, mut receiver) = channel();
     let asking = sender.clone();
-    let asks = move || {
+    let ask_caller = move || {
         let (answer, answered) = sync_channel(1);
-        // Whoever would answer may have gone.
-        asking.send(Word::Asked(answer)).is_ok() && answered.recv().unwrap_or(false)
+        // The receiver may be gone.
+        asking.send(WorkMessage::MayChange(answer)).is_ok() && answered.recv().unwrap_or(false)
     };
-    let held = Reins { asks: Some(Arc::new(asks)), ..reins.clone() };
+    let held = WorkControl { ask_caller: Some(Arc::new(ask_caller)), ..control.clone() };
     let worker = py.detach(|| {
         std::thread::Builder::new().name("jurybox".into()).spawn(move || {
-            let _ = sender.send(Word::Done(work(&held)));
+            let _ = sender.send(WorkMessage::Done(work(&held)));
         })
     });
     let worker = worker.map_err(PyErr::from)?;
@@ -101,19 +102,19 @@ where
         let (waited, returned) = py.detach(move || (receiver.recv_timeout(LOOK), receiver));
         receiver = returned;
         let asked = match waited {
-            Ok(Word::Done(result)) => return result.map_err(Into::into),
-            Ok(Word::Asked(answer)) => Some(answer),
+            Ok(WorkMessage::Done(result)) => return result.map_err(Into::into),
+            Ok(WorkMessage::MayChange(answer)) => Some(answer),
             Err(RecvTimeoutError::Disconnected) => return Err(panicked(py.detach(|| worker.join()))),
             Err(RecvTimeoutError::Timeout) => None,
         };
-        let now = *lock(&reins.progress);
+        let now = *lock(&control.progress);
         let told = match (watch, now) {
             (Some(watch), Some(now)) if Some(now) != shown => tell(watch, now),
             _ => Ok(()),
         };
         shown = now;
         if let Err(error) = told.and_then(|()| py.check_signals()) {
-            reins.stop.store(true, Ordering::Relaxed);
+            control.stop.store(true, Ordering::Relaxed);
             drop((asked, receiver));
             py.detach(move || {
                 let begun = Instant::now();
@@ -137,17 +138,18 @@ fn tell(watch: &Bound<'_, PyAny>, now: Progress) -> PyResult<()> {
     Ok(())
 }
 
-/// A defect of ours: said, and not let through as something that nobody catches.
+/// The error for a panic, which is a defect of ours.
 fn panicked(joined: std::thread::Result<()>) -> Error {
     let what = match joined {
         Err(panic) => match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
             (Some(text), _) => text.clone(),
             (_, Some(text)) => (*text).to_string(),
-            _ => "no reason is known".into(),
+            _ => "unknown reason".into(),
         },
         Ok(()) => "it ended without a result".into(),
     };
-    pyo3::exceptions::PyRuntimeError::new_err(format!("a defect of jurybox, please report it: {what}")).into()
+    pyo3::exceptions::PyRuntimeError::new_err(format!("this is a bug in jurybox, please report it: {what}"))
+        .into()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

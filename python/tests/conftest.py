@@ -1,4 +1,4 @@
-"""What several tests need."""
+"""Helpers and fixtures that several tests share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: A spec for every policy of the table that can be seated over two evaluators or more.
+#: Specs for policies that need options or at least two evaluators.
 SPECS = {
     "oracle": "oracle(alpha=[1,2,0.5],sigma=[0.1,0.2,0.3])",
     "glm-oracle": "glm-oracle(alpha=[1,2,0.5],sigma=[0.1,0.2,0.3])",
@@ -54,7 +54,8 @@ def run(*arguments: object) -> str:
 
 
 def patiently(work: Callable[[], T]) -> T:
-    """Does what starts Ray. On a machine that is busy with other things Ray's own limit of half a minute may pass: then once more."""
+    """Calls something that starts Ray, up to three times if Ray's 30-second limit passes on a
+    busy machine."""
     for left in (2, 1, 0):
         try:
             return work()
@@ -68,7 +69,7 @@ def patiently(work: Callable[[], T]) -> T:
 
 
 def made_up(rows: int, evaluators: int, seed: int = 0, missing: float = 0.05) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and rewards: what is shared, weighed differently, and noise of other sizes."""
+    """Rewards, and scores that follow them with different weights and noise."""
     draws = np.random.default_rng(seed)
     reward = draws.uniform(size=rows)
     gains = np.linspace(0.3, 1.2, evaluators)

@@ -1,4 +1,4 @@
-"""The package without pandas, polars, pyarrow and scikit-learn: run in an environment that has nothing but what it needs."""
+"""Smoke test without pandas, polars, pyarrow and scikit-learn."""
 
 import importlib.util
 import json
@@ -31,7 +31,7 @@ with tempfile.TemporaryDirectory() as folder:
     rows = jb.rank(posts, k=5, state=learnt)
     assert rows.columns == ["rank", "score", "post", "toxicity", "spam", "verdict"] and len(rows) == 5
     assert rows.to_dicts() == jb.rank(str(posts), k=5, state=Path(folder) / "state.json").to_dicts()
-    # What streams Arrow needs no library: these rows themselves do.
+    # `Rows` can stream Arrow without another library.
     assert jb.rank(rows, k=2, evaluators=["toxicity", "spam"])["post"]
     assert jb.report(posts, reward="verdict").evaluators[0]["name"] == "toxicity"
     assert jb.replay(posts, reward="verdict", items=50, k=5, runs=2, policies=["average"]).policies[0]["name"] == "average"

@@ -1,4 +1,4 @@
-"""``jb.Client`` against the real server, with answers that are lost on their way."""
+"""The client ``jb.Client`` against a real server, also when answers are lost."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def test_what_is_sent_comes_in_parts_that_a_server_takes(address: str) -> None:
     with jb.Client(address, patience=2.0) as client:
         large = client.queue("large")
         large.put(["spam"], policy="average", k=1000)
-        # Numbers for names, NaN for what is missing, and more bytes than one body may have.
+        # Numbers as ids, NaN for missing scores, and more bytes than one request may have.
         answer = large.add({"id": i, "scores": {"spam": float("nan") if i % 2 else i}, "payload": "x" * 9000} for i in range(2500))
         assert (answer["accepted"], answer["rejected"]) == (2500, [])
         assert large.item("1")["scores"] == {"spam": None} and large.item("2")["scores"] == {"spam": 2.0}
         given = [{"id": f"v{i}", "item": i, "reviewer": "ann", "reward": 0} for i in range(6000)]
         said = large.verdicts(given, strict=False)  # type: ignore[arg-type]
         assert (said["accepted"], len(said["rejected"])) == (2500, 3500)
-        # What is too much for the server is said so at once, not waited for.
+        # A request that is too large fails at once, without being repeated.
         with pytest.raises(ServerError) as too_much:
             client.ask("POST", "/v1/queues/large/items", {"id": "one", "payload": "x" * (40 << 20)})
         assert too_much.value.status == 413
@@ -76,7 +76,7 @@ def test_a_day(address: str) -> None:
         assert posts.report()["items"] == 7000
         assert next(posts.events())["kind"] == "create"
         posts.erase("p1")
-        assert posts.change(doors="draining")["doors"] == "draining"
+        assert posts.change(mode="draining")["mode"] == "draining"
         posts.delete()
         with pytest.raises(ServerError, match="no queue `posts`") as refused:
             posts.get()
@@ -151,7 +151,7 @@ def test_a_webhook_is_told_and_its_signature_is_right(address: str) -> None:
 
 
 def test_an_answer_that_is_lost_happens_once(address: str) -> None:
-    """Between client and server, somebody who forwards everything and loses every other answer."""
+    """A proxy between client and server forwards everything and drops every other answer."""
     host, port = address.removeprefix("http://").split(":")
     listener = socket.create_server(("127.0.0.1", 0))
     lost = 0
@@ -191,5 +191,5 @@ def test_a_server_that_is_away() -> None:
         port = free.getsockname()[1]
     with pytest.raises(NotAnswered, match="does not answer"):
         jb.Client(f"http://127.0.0.1:{port}", patience=0.2).queues()
-    with pytest.raises(ValueError, match="no address"):
+    with pytest.raises(ValueError, match="not the address"):
         jb.Client("127.0.0.1:8686")

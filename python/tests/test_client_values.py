@@ -1,4 +1,4 @@
-"""What tables hand over, as a server is sent it: right, or refused with the item's name."""
+"""Conversion of Python values into requests: sent correctly, or refused with the item's name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from jurybox.client import NotTaken
-from jurybox.client._plain import as_json, id_of, item_of, plain, verdict_of
+from jurybox.client._json_values import as_json, id_of, item_of, plain, verdict_of
 from test_client import address as address
 
 NOON = datetime.datetime(2026, 11, 16, 12, tzinfo=datetime.timezone.utc)
@@ -57,7 +57,7 @@ def test_a_frame_goes_to_a_server_and_comes_back(address: str) -> None:
         table = pd.DataFrame({"id": ["v8", "v9"], "item": [8.0, 9.0], "reviewer": "ann", "reward": np.array([0, 1]), "observed_at": [pd.NaT, pd.Timestamp(NOON)]})
         assert posts.verdicts(table.to_dict("records"))["accepted"] == 2  # type: ignore[arg-type]
         assert [posts.item(name)["verdicts"][0]["reward"] for name in ("7", "8", "9")] == [1, 0, 1]
-        # What cannot be sent is named as what the server does not take, and keeps no other out.
+        # An item that cannot be sent is listed as rejected, and the others are sent.
         odd = [{"id": 1, "scores": {"spam": np.inf}}, {"id": np.nan}, {"id": 2, "scores": {"spam": np.nan}}, {"id": 3, "due": pd.Timestamp("2026-11-16")}]
         answer = posts.add(odd, strict=False)
         assert answer["accepted"] == 1 and {each["id"] for each in answer["rejected"]} == {"1", "items[1]", "3"}
@@ -138,7 +138,7 @@ def test_payloads_are_what_they_say() -> None:
         "series": [1, 2], "nested": {"1": ["a", {"b": [0, 1]}]}, "moment": "2026-01-02T03:04:05", "money": 1.5,
     }  # fmt: skip
     for odd, where in (({"a": [1, np.inf]}, r"item `p`: payload.a\[1\]"), ({"a": {"b": b"x"}}, "item `p`: payload.a.b"), (object(), "item `p`: payload")):
-        with pytest.raises(jb.Error, match=f"{where}: .* (cannot be sent|nothing that JSON has)"):
+        with pytest.raises(jb.Error, match=f"{where}: .* (cannot be sent|cannot be written as JSON)"):
             item_of({"id": "p", "payload": odd})
 
 
@@ -152,7 +152,7 @@ def deep(levels: int) -> Any:
     return [] if levels == 0 else [deep(levels - 1)]
 
 
-#: What no server understands, or what would be something else when it arrives.
+#: Values that cannot be sent, or would change on the way.
 UNSENDABLE: dict[str, Any] = {
     "half a letter": {"text": "a\ud800b"},
     "half a letter as a key": {"\udc00": 1},
@@ -173,7 +173,8 @@ def test_a_payload_that_cannot_be_sent_keeps_no_other_out(address: str) -> None:
         posts.put(["spam"], policy="average", k=3)
         items: list[dict[str, Any]] = [{"id": f"fine{at}", "scores": {"spam": at}} for at in range(50)]
         odd = [{"id": name, "payload": payload} for name, payload in UNSENDABLE.items()]
-        # The last are for the server to refuse: it knows no such field, takes no such tags, and not so many bytes.
+        # The last ones are refused by the server: an unknown field, invalid tags, a payload that is
+        # too large.
         odd += [{"id": "unknown field", "txt": "x"}, {"id": "odd tags", "tags": {"language": ["en"]}}, {"id": "large", "payload": "x" * (20 << 20)}]
         for at, one in enumerate(odd):
             items.insert(at * 4, one)
@@ -196,7 +197,7 @@ def test_a_payload_that_cannot_be_sent_keeps_no_other_out(address: str) -> None:
 
 
 class Strict(http.server.BaseHTTPRequestHandler):
-    """A server that refuses a body as a whole for one item in it."""
+    """A server that refuses a whole request for one item in it."""
 
     asked = 0
 
@@ -224,7 +225,7 @@ def test_what_a_server_refuses_as_a_whole_is_found_out_one_by_one() -> None:
             assert answer["accepted"] == 997
             assert [(each["id"], each["why"]) for each in answer["rejected"]] == [(str(at), f"not understood: {at} (400)") for at in sorted(odd)]
             assert Strict.asked < 80
-            # Where it is about all of them it is said so, and not found out of each.
+            # An error about all items is raised at once, without sending them one by one.
             Strict.asked = 0
             with pytest.raises(jb.client.ServerError, match="not understood") as told:
                 client.queue("q").add([{"id": at, "payload": "bad"} for at in range(1000)])
@@ -241,13 +242,13 @@ def test_what_would_be_something_else_is_refused() -> None:
             continue
         with pytest.raises(jb.Error, match="item `p`: payload"):
             item_of({"id": "p", "payload": payload})
-    with pytest.raises(jb.Error, match="id= has half of a letter"):
+    with pytest.raises(jb.Error, match="id= has a lone surrogate"):
         item_of({"id": "\ud800"})
 
 
 def test_what_are_no_mappings_is_said() -> None:
     with pytest.raises(jb.Error, match=r"frame.to_dict\('records'\)"):
-        item_of("id")  # what the rows of a frame are to whoever goes over it
+        item_of("id")  # what iterating a frame's rows yields
     with pytest.raises(jb.Error, match="item `p`: its scores are "):
         item_of({"id": "p", "scores": [0.5]})
     assert plain({np.int64(1): 2}) == {"1": 2}
@@ -266,7 +267,7 @@ def test_one_name_is_one_item_and_no_list_of_letters(address: str) -> None:
 
 
 class Elsewhere(http.server.BaseHTTPRequestHandler):
-    """A proxy that sends on, or answers with a page."""
+    """A proxy that redirects, or answers with a page."""
 
     def do_DELETE(self) -> None:
         self.send_response(301)
@@ -288,16 +289,16 @@ def test_what_a_proxy_says_is_no_success() -> None:
     with http.server.HTTPServer(("127.0.0.1", 0), Elsewhere) as proxy:
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
         with jb.Client(f"http://127.0.0.1:{proxy.server_port}", patience=1.0) as client:
-            with pytest.raises(jb.client.ServerError, match="sends on to https://example.org/") as told:
+            with pytest.raises(jb.client.ServerError, match="redirects to https://example.org/") as told:
                 client.queue("q").erase("x")
             assert told.value.status == 301
-            with pytest.raises(jb.client.ServerError, match="no JSON"):
+            with pytest.raises(jb.client.ServerError, match="not JSON"):
                 client.queues()
         proxy.shutdown()
 
 
 class Odd(http.server.BaseHTTPRequestHandler):
-    """Something that answers in JSON, and not as the server does."""
+    """A server whose JSON answers have an unexpected shape."""
 
     said = b"{}"
 
@@ -345,7 +346,7 @@ CALLS: dict[str, Callable[[jb.client.Queue], Any]] = {
     "queues": lambda queue: queue._client.queues(),
 }
 
-#: What is an object and no more than that is handed on as it is.
+#: Answers of these calls may be any JSON object.
 ANY_OBJECT = ("put", "get", "change", "score", "undo", "item", "put_webhook", "preview", "report")
 
 
@@ -382,19 +383,19 @@ def test_pages_that_lead_nowhere_end(call: str, said: dict[str, Any], odd: str) 
 
 def test_a_verdict_that_nobody_took_in_is_no_success(odd: str) -> None:
     Odd.said = b'{"accepted": 0, "repeated": 0, "rejected": []}'
-    with jb.Client(odd, patience=1.0) as client, pytest.raises(jb.client.ServerError, match="word of what became of the verdict"):
+    with jb.Client(odd, patience=1.0) as client, pytest.raises(jb.client.ServerError, match="count of the verdict"):
         client.queue("q").verdict("p", reviewer="ann", reward=1)
 
 
 @pytest.mark.parametrize("given", [float(2**53), -float(2**60), np.float32(2**24), np.float16(2048)])
 def test_ids_that_a_float_has_no_room_for_are_refused(given: Any) -> None:
-    with pytest.raises(jb.Error, match="a float has no room for such an id; pass it as text"):
+    with pytest.raises(jb.Error, match="a float cannot hold this id exactly; pass it as text"):
         id_of(given)
     assert id_of(np.float32(2**24 - 1)) == str(2**24 - 1) and id_of(float(2**53 - 1)) == str(2**53 - 1)
 
 
 def test_a_key_is_not_shown() -> None:
-    with pytest.raises(ValueError, match="no key has") as told:
+    with pytest.raises(ValueError, match="not allowed in a key") as told:
         jb.Client(key="sec\nret")
     assert "sec" not in str(told.value)
     assert jb.Client(key="secret\n")._key == "secret"

@@ -1,4 +1,5 @@
-"""Which columns of a frame are what: told by their cells, said where they are passed over, and written out whole."""
+"""Roles of a frame's columns: told by their cells, logged where columns are not used, and kept
+in output files."""
 
 from __future__ import annotations
 
@@ -138,21 +139,21 @@ def test_a_column_named_as_ours_is_told_of(kind: str, name: str, tmp_path: Path)
     plain.to_csv(tmp_path / "posts.csv", index=False)
     with pytest.warns(jb.DataWarning, match=f"`{name}` is not taken for an evaluator"):
         jb.rank(tmp_path / "posts.csv", k=1)
-    # Said to be one, said to be none, and what was ranked before.
+    # Named as evaluators, named as ignored, and columns of an earlier ranking.
     jb.rank(KINDS[kind](plain), k=1, evaluators=["spam", name])
     jb.rank(KINDS[kind](plain), k=1, ignore=name)
     jb.rank(jb.rank(KINDS[kind](posts()), k=3), k=1)
 
 
-def test_what_travels_along_is_said(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+def test_other_columns_are_logged(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     posts().to_csv(tmp_path / "posts.csv", index=False)
     said = []
     for data in (posts(), pl.from_pandas(posts()), tmp_path / "posts.csv"):
         with caplog.at_level(logging.INFO, logger="jurybox"):
             caplog.clear()
             jb.rank(data, k=1)
-        said.append(next(line for line in caplog.messages if line.startswith("evaluators: ")))
-    assert all("travelling along: post (text), text (text)" in line for line in said), said
+        said.append(next(line for line in caplog.messages if line.startswith("Scores: ")))
+    assert all("post" in line and "text" in line for line in said), said
 
 
 def test_whole_numbers_are_the_same_ids_as_floats() -> None:
@@ -182,7 +183,7 @@ def test_complex_numbers_are_refused() -> None:
     with pytest.raises(jb.Error) as caught:
         jb.rank(frame, k=1, evaluators=["spam", "phase"])
     assert (caught.value.column, caught.value.row) == ("phase", 1)
-    jb.rank(frame, k=1)  # it travels along
+    jb.rank(frame, k=1)  # kept in the result
     with pytest.raises(jb.Error, match="complex"):
         jb.Jury(["spam"]).round(np.array([[1 + 2j]]), 1)
     with pytest.raises(jb.Error, match="not a number"):
@@ -202,7 +203,7 @@ def test_wide_is_what_long_makes(kind: str, tmp_path: Path) -> None:
     with pytest.warns(jb.DataWarning) as told:
         wide = jb.wide(KINDS[kind](LONG), item="answer", evaluator="judge", score="grade")
     messages = [str(one.message) for one in told]
-    assert [any(word in message for message in messages) for word in ("without an item or a judge", "more than once")] == [True, True]
+    assert [any(word in message for message in messages) for word in ("without an item or an evaluator", "repeated grades")] == [True, True]
     LONG.to_csv(tmp_path / "grades.csv", index=False)
     with pytest.warns(jb.DataWarning):
         jb.rank(tmp_path / "grades.csv", k=5, long="answer,judge,grade", policy="average", all=True, out=tmp_path / "long.csv")
@@ -235,7 +236,7 @@ def test_a_frame_whose_rows_cannot_be_taken_leaves_the_jury_as_it_was(monkeypatc
         raise RuntimeError("no rows")
 
     jury, file = jb.Jury(["spam", "abuse"]), tmp_path / "s.json"
-    monkeypatch.setattr("jurybox._frames.Pandas.rows", fails)
+    monkeypatch.setattr("jurybox._frames.Pandas.take", fails)
     for state in (jury, file):
         with pytest.raises(RuntimeError, match="no rows"):
             jb.pick(posts(), k=2, id="post", state=state, ignore=["shown"])
@@ -254,7 +255,7 @@ def test_a_damaged_pickle_of_rows_is_refused() -> None:
     whole = jb.Rows.from_arrow(pl.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]}).to_arrow()).__reduce__()[1][0]
     assert jb.Rows._from_bytes(whole).to_dict() == {"a": [1.5, 2.5], "b": ["x", "y"]}
     for at in range(len(whole)):
-        with pytest.raises(jb.Error, match="no whole rows"):
+        with pytest.raises(jb.Error, match="rows are damaged"):
             jb.Rows._from_bytes(whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1 :])
 
 
@@ -270,7 +271,7 @@ def test_frames_that_were_picked_from_are_refused() -> None:
     assert jb.learn(back, reward="v", id="id", state=jury, again=True).seen["items"] == 120
 
 
-#: Two ways to store a column, and the type that holds both.
+#: Two ways to store a column, and a type that holds both.
 TYPES = {
     "whole and broken": ([1, 3], [1.5, 0.5], pa.float64()),
     "widths": (pa.array([1, 3], pa.int8()), pa.array([7, 5], pa.uint16()), pa.int64()),
@@ -292,7 +293,7 @@ def test_rows_of_files_that_store_a_column_in_two_ways_are_one_table(types: str,
     pq.write_table(pa.table({"id": ["p1", "p2"], "spam": [0.25, 0.75], "cell": one}), files[0])
     pq.write_table(pa.table({"id": ["p3", "p4"], "spam": [0.5, 1.0], "cell": other}), files[1])
     for order in (files, files[::-1]):
-        # Whoever wins.
+        # Whichever row is best.
         for k in (1, 2, 4):
             found = jb.rank(order, k=k, evaluators=["spam"])
             assert len(found) == k and (k == 1 or found.to_arrow()["cell"].type == wide)
@@ -362,11 +363,11 @@ def test_a_name_that_says_another_format_is_not_written_to(tmp_path: Path) -> No
 
 def test_columns_flags_and_numbers_are_no_tables_counts_and_picks() -> None:
     for series in (posts()["spam"], pl.Series(SPAM)):
-        with pytest.raises(jb.Error, match="one column, and no table"):
+        with pytest.raises(jb.Error, match="a single column, not a table"):
             jb.rank(series, k=1)
     with pytest.raises(jb.Error, match="k = True"):
         jb.rank(posts(), k=True)
-    with pytest.raises(jb.Error, match="pick 0: 1 is no dict"):
+    with pytest.raises(jb.Error, match="pick 0: 1 is not a dict"):
         jb.Picks.from_dicts([1])
     one, other = jb.Jury(["spam"]), jb.Jury(["spam"])
     one.observe([[0.5]], at=0)
@@ -406,7 +407,7 @@ def test_ids_that_pandas_made_floats_are_joined_to_the_whole_numbers_they_were(t
 
 
 def test_what_breaks_the_guess_behind_the_first_256_kb_is_an_error_with_its_line(tmp_path: Path) -> None:
-    # So wide that the look ends long before the thousandth row.
+    # So wide that inspection ends long before row 1,000.
     begin = [f"{row},{row / 400},{'x' * 2000}" for row in range(1, 201)]
     late = [f"{row},high,{'x' * 2000}" for row in range(201, 401)]
     path = tmp_path / "posts.csv"
@@ -437,7 +438,7 @@ def test_half_a_letter_where_nobody_looks_stops_nothing(dtype: Any, tmp_path: Pa
     frame = pd.DataFrame({"id": ["p1", "p2", "p3"], "a": [0.1, 0.9, 0.2], "b": [0.1, 0.8, 0.3]})
     text = pd.Series([HALF, "whole", None] if dtype is object else [HALF, ["list"], None], dtype=object)
     frame = frame.assign(text=text, other=text)
-    frame.columns = pd.Index([*frame.columns[:-1], HALF], dtype=object)  # names are no better
+    frame.columns = pd.Index([*frame.columns[:-1], HALF], dtype=object)  # names are refused too
     best = jb.rank(frame, k=1, policy="average", ignore=["text"])
     assert best["id"].tolist() == ["p2"] and best.columns[-1] == HALF
     assert jb.rank(frame.iloc[[0]], k=1, policy="average")["text"].tolist() == [HALF]
@@ -445,12 +446,12 @@ def test_half_a_letter_where_nobody_looks_stops_nothing(dtype: Any, tmp_path: Pa
     jb.learn(frame.assign(verdict=[1.0, 0.0, 1.0]), reward="verdict", policy="lin-ucb")
     own = pl.DataFrame({"a": [0.1, 0.9], "b": [0.2, 0.8]}).with_columns(pl.Series("text", [HALF, object()], dtype=pl.Object))
     assert jb.rank(own.select("a", "b", "text"), k=1, policy="average", ignore="text")["a"].to_list() == [0.9]
-    # Where it is wanted it is refused, by its column and row.
+    # It is refused where it is used, by its column and row.
     for call in (
         lambda: jb.pick(frame.iloc[::-1], k=1, id="text", state=jb.Jury(["a", "b"], "lin-ucb")),
         lambda: jb.rank(frame.iloc[::-1], k=1, group="text", policy="average"),
         lambda: jb.rank(frame.iloc[::-1, :-1], k=1, policy="average", out=tmp_path / "best.csv"),
     ):
-        with pytest.raises(jb.Error, match="column `text`: row 3 has half of a letter") as caught:
+        with pytest.raises(jb.Error, match="column `text`: row 3 has a lone surrogate") as caught:
             call()
         assert (caught.value.code, caught.value.column, caught.value.row) == ("not-utf8", "text", 3)

@@ -1,4 +1,4 @@
-"""The examples in docstrings do what they show."""
+"""The examples in docstrings give the shown results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_examples_of_the_compiled_part() -> None:
 
 
 def test_there_are_examples() -> None:
-    """None is lost by being where nobody looks."""
+    """Docstrings with examples are found in the modules that should have them."""
     modules = [importlib.import_module(f"jurybox.{name}") for name in MODULES]
     with_examples = {module.__name__ for module in modules if any(test.examples for test in doctest.DocTestFinder().find(module))}
     written = {f"jurybox.{path.stem}" for path in Path(jurybox.__file__).parent.glob("*.py") if ">>>" in path.read_text()}

@@ -1,4 +1,4 @@
-"""Contexts of a jury in a program of one's own: named as in files, wherever the rows are."""
+"""Context columns of a jury: groups have the same names in files, frames and lists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import jurybox as jb
 
 
 def rows(many: int = 240) -> dict[str, list[object]]:
-    """`a` knows the one language and `b` the other."""
+    """Evaluator `a` is good in one language and `b` in the other."""
     rng = np.random.default_rng(2)
     a, b = rng.normal(size=many), rng.normal(size=many)
     language = np.array(["de", "fr"])[np.arange(many) % 2]
@@ -58,7 +58,7 @@ def test_weights_are_told_by_group() -> None:
     assert german["a"] > 0.8 > 0.2 > german["b"] and french["b"] > 0.8 > 0.2 > french["a"] and set(german) == {"a", "b"}
     assert jury.group_weights("language", "it") is None
     assert "language (groups)</td><td style='text-align:right'>–</td>" in jury._repr_html_()
-    with pytest.raises(jb.Error, match="`tongue` is no context of this jury: it has language"):
+    with pytest.raises(jb.Error, match="`tongue` is not a context of this jury: it has language"):
         jury.group_weights("tongue", "de")
     with pytest.raises(jb.Error, match="it has none"):
         jb.Jury(["a"]).group_weights("a", "de")
@@ -89,6 +89,6 @@ def test_picks_remember_their_groups(frame) -> None:
 def test_contexts_are_refused_where_they_cannot_be() -> None:
     with pytest.raises(jb.Error, match="adaptive"):
         jb.Jury(["a"], "lin-ucb", context="language")
-    with pytest.raises(jb.Error, match="`language` is a context, and no score to invert"):
+    with pytest.raises(jb.Error, match="`language` is a context, not a score"):
         jb.Jury(["a"], context="language", invert=["language"])
     assert jb.Jury(["a", "language", "b"], context="language").evaluators == ["a", "language", "b"]

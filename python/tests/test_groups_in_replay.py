@@ -1,4 +1,4 @@
-"""Histories with groups: `replay` and `report` by juries that know contexts, by those that do not, and where they are named at once."""
+"""Replays and reports of histories with groups, by juries with and without contexts."""
 
 from __future__ import annotations
 

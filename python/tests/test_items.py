@@ -1,4 +1,4 @@
-"""Items that come again, known by their ids; and columns of every kind."""
+"""Items that appear several times, recognized by their ids of any type."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import jurybox as jb
 
 
 def backlog(items: int = 60, times: int = 10) -> pd.DataFrame:
-    """Noise, in items that are scored anew every time."""
+    """Items with random scores, which are scored anew each time."""
     rng = np.random.default_rng(3)
     scores, verdict = rng.normal(size=(items, 3)), (rng.random(items) < 0.4).astype(float)
     which = np.tile(np.arange(items), times)
@@ -79,13 +79,13 @@ def test_ids_that_a_float_has_no_room_for_are_refused(where: str, tmp_path: Path
         jb.learn(picks=picks, verdicts=given, id="post", reward="verdict", state=jury)
     assert (caught.value.code, caught.value.column, caught.value.row) == ("rounded-id", "post", 1)
     assert jury.seen["used"] == 0
-    # As whole numbers and as text they are what they are.
+    # Whole numbers and text are exact.
     whole = pd.DataFrame({"post": pd.array([first + 4, None], dtype="Int64"), "verdict": [1.0, None]})
     for right in (whole, whole.astype({"post": "string"}), pl.from_pandas(whole)):
         copy = pickle.loads(pickle.dumps(jury))
         jb.learn(picks=picks, verdicts=right, id="post", reward="verdict", state=copy)
         assert copy.seen["used"] == 1
-    # Nor are they picked by such ids.
+    # Such ids are refused when picking, too.
     with pytest.raises(jb.Error, match="row 2: the id 9007199254740996") as caught:
         jb.pick(frame.astype({"post": float}).iloc[[0, 1]].assign(post=[7.0, float(first + 4)]), k=1, id="post", state=jury)
     assert caught.value.code == "rounded-id"

@@ -1,4 +1,5 @@
-"""No call takes more than 100 MB beyond the rows that it was given: a million of them with ten scores, each call in its own process."""
+"""No call takes more than 100 MB beyond its input of a million rows with ten scores. Each call
+runs in its own process."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ assert spec is not None and spec.loader is not None
 memory = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(memory)
 
-#: Of all cases those that took most, one of each kind.
+#: The cases that took most memory, one of each kind.
 CASES = [
     ("pandas", "pick"),
     ("pandas_text", "pick"),

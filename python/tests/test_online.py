@@ -1,4 +1,4 @@
-"""The loop of rounds: picks, receipts, rewards, states."""
+"""Rounds of a jury: picks, receipts, rewards and states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = ["e1", "e2", "e3"]
 
 
 def rounds(many: int = 12, items: int = 15, seed: int = 3) -> list[np.ndarray]:
-    # Within (0, 1), where every link has its inverse.
+    # Within (0, 1), where every link has an inverse.
     return [np.clip(made_up(items, 3, seed + at)[0], 0.01, 0.99) for at in range(many)]
 
 
@@ -177,15 +177,15 @@ def test_directions() -> None:
     assert low.round([[1.0], [5.0]], 1).items.tolist() == [0]
     assert low.inverted == ["quality"]
     assert jb.Jury(["quality"], "average", inverted=[0]).inverted == ["quality"]
-    with pytest.raises(jb.Error, match="no `spam`"):
+    with pytest.raises(jb.Error, match="no evaluator `spam`"):
         jb.Jury(["quality"], invert=["spam"])
 
 
 def test_evaluators_come_and_go() -> None:
     jury = jb.Jury(["spam", "abuse"], "adaptive")
     picks = jury.round(np.array([[0.9, 0.1], [0.2, 0.7], [0.5, 0.5]]), 2)
-    jury.reseat(["newcomer", "spam"])
-    with pytest.warns(jb.DataWarning, match="without scores of `newcomer`, which are missing; with those of `abuse`"):
+    jury.set_evaluators(["newcomer", "spam"])
+    with pytest.warns(jb.DataWarning, match="missing: scores of `newcomer`; not used: scores of `abuse`"):
         assert jury.learn(picks, [1.0, 0.0]).used == 2
     assert jury.evaluators == ["newcomer", "spam"]
     other = jb.Jury(["elsewhere"], "adaptive")
@@ -275,7 +275,8 @@ def test_shown_in_a_notebook() -> None:
 
 
 def test_a_column_that_is_not_there_is_missing_scores_with_a_warning_everywhere() -> None:
-    """As in files: one rule for whoever ranks, predicts, picks and learns, on a frame, on columns and on rows by name."""
+    """A missing column has missing scores, with a warning: in ranking, predicting, picking and
+    learning, for every input type."""
     frame = pd.DataFrame({"spam": [0.9, 0.2, 0.8], "other": [1, 2, 3]})
     jury = jb.Jury(["spam", "abuse"])
     known = [[0.9, 0.1], [0.2, 0.3], [0.8, 0.9], [0.5, 0.1]]
@@ -294,7 +295,7 @@ def test_a_column_that_is_not_there_is_missing_scores_with_a_warning_everywhere(
                 np.testing.assert_array_equal(call(given), expected, err_msg=name)
             assert told[0].filename == __file__
         for none in (frame[["other"]], {"other": [1, 2, 3]}, [{"other": 1}]):
-            with pytest.raises(jb.Error, match="a column of none of the evaluators spam, abuse") as caught:
+            with pytest.raises(jb.Error, match="no evaluator has a column: looked for spam, abuse") as caught:
                 call(none)
             assert caught.value.code == "none-of-the-evaluators"
     with pytest.warns(jb.DataWarning, match="there is no column `abuse`: its scores are missing"):
@@ -302,10 +303,10 @@ def test_a_column_that_is_not_there_is_missing_scores_with_a_warning_everywhere(
 
 
 def test_rows_that_were_never_seen_teach_half() -> None:
-    """Rewards of items whose scores the jury has not seen: a trap, so it is said."""
+    """Rewards of items that the jury has not observed cause a warning."""
     scores, rewards = made_up(200, 3)
     jury = jb.Jury(NAMES)
-    with pytest.warns(jb.DataWarning, match=r"`adaptive` learns from the scores of all items too, and has not seen these: pass them to observe\(\)") as told:
+    with pytest.warns(jb.DataWarning, match=r"`adaptive` also learns from the scores of all items, and has not observed these: pass them to observe\(\)") as told:
         jury.learn(scores, rewards)
     assert told[0].filename == __file__ and np.ptp(jury.values(scores)) == 0
     jury = jb.Jury(NAMES)

@@ -1,4 +1,5 @@
-"""The functions have the options of the commands, under their names, and give what the commands give."""
+"""The functions have the options of the commands under the same names, and give the same
+results."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ from conftest import made_up, run
 
 import jurybox as jb
 
-#: What a function calls otherwise: Python says what is, not what is not.
+#: Options with another name in Python, which avoids negations.
 OTHERWISE = {"no_header": "header", "no_observe": "observe"}
-#: What only a command needs, and what takes its place here.
+#: Options that only a command needs, and what replaces them in Python.
 NOT_HERE = {
     "help": "help(jb.rank)",
     "quiet": "the log and the warnings of Python",
@@ -33,25 +34,25 @@ NOT_IN = {"report": {"out": "jb.report(...).save('it.html')"}}
 
 #: Commands over tables, each with a function of its name.
 COMMANDS = ["rank", "pick", "learn", "merge", "replay", "report", "prevalence"]
-#: Those without one, and what takes its place here.
+#: Commands without a function, and what replaces them in Python.
 NO_FUNCTION = {
     "completions": "shells only",
     "demo": "to be watched",
-    "export": "the records of a desk, as files",
-    "desk": "jb.Client, or a Jury in a program of one's own",
+    "export": "the records of a queue, as files",
+    "queue": "jb.Client, or a Jury in a program of one's own",
     "help": "help(jb)",
     "man": "help(jb)",
     "policies": "jb.policies",
     "reproduce": "the paper's own figures",
     "serve": "a server; jb.Client asks it",
     "server": "the records of a server",
-    "simulate": "made-up desks, no tables",
+    "simulate": "simulated queues, no tables",
 }
 
 
 def test_every_command_has_a_function_or_a_reason_for_none() -> None:
-    listed = run("--help").split("Commands:\n")[1].split("\n\n")[0]
-    told = re.findall(r"^  ([a-z][a-z-]*)", listed, re.M)
+    listed = run("--help").split("Options:\n")[0]
+    told = re.findall(r"^  ([a-z][a-z-]*) {2,}", listed, re.M)
     assert sorted(told) == sorted([*COMMANDS, *NO_FUNCTION])
     assert all(callable(getattr(jb, command)) for command in COMMANDS)
 
@@ -102,7 +103,7 @@ def test_files_are_read_as_the_command_reads_them(case: str, tmp_path) -> None:
 
 @pytest.mark.filterwarnings("ignore::jurybox.DataWarning")
 def test_frames_are_read_as_their_files_are(tmp_path) -> None:
-    # A number for "missing", and grades a row, mean the same in a frame.
+    # Missing-value numbers and grades mean the same in a frame.
     text, options, keywords = AS_WRITTEN["long"]
     (tmp_path / "long.csv").write_text(text)
     expected = lines("rank", tmp_path / "long.csv", "-k", 9, "--policy", "average", *options)
@@ -126,7 +127,7 @@ def test_picks_of_graded_items_are_the_commands(tmp_path) -> None:
     text, options, keywords = AS_WRITTEN["long"]
     (tmp_path / "long.csv").write_text(text)
     long = pd.read_csv(tmp_path / "long.csv")
-    expected = [line["p"] for line in lines("pick", tmp_path / "long.csv", "-k", 5, "--id", "p", "--state", tmp_path / "desk.json", "--policy", "average", *options)]
+    expected = [line["p"] for line in lines("pick", tmp_path / "long.csv", "-k", 5, "--id", "p", "--state", tmp_path / "state.json", "--policy", "average", *options)]
     for data in (long, pl.from_pandas(long), pa.Table.from_pandas(long), tmp_path / "long.csv"):
         jury = jb.Jury(["judge0", "judge1", "judge2"], "average")
         picks = jb.pick(data, k=5, id="p", state=jury, **keywords)
@@ -151,10 +152,10 @@ def test_whole_numbers_that_name_things_are_no_evaluators(tmp_path) -> None:
     for data in kinds:
         found = jb.rank(data, k=5, policy="average")
         numbers = found["number"].to_pylist() if isinstance(found, pa.Table) else list(found["number"])
-        assert [int(number) for number in numbers] == expected, type(data)  # what comes from CSV is text
+        assert [int(number) for number in numbers] == expected, type(data)  # cells of CSV are text
         assert jb.learn(data).evaluators == ["spam", "abuse"], type(data)
     assert jb.learn(frame, evaluators=["number"]).evaluators == ["number"]
-    for kind in (">i4", "u1", "i8", ">u2"):  # in whatever clothes they come
+    for kind in (">i4", "u1", "i8", ">u2"):  # for every type of input
         assert jb.learn(frame.assign(number=np.arange(300).astype(kind) if kind != "u1" else np.arange(300) % 250, few=(np.arange(300) % 3).astype(kind))).evaluators[-1] == "few"
 
 
@@ -245,7 +246,7 @@ def test_estimates_from_logs_are_the_commands(history, logged: str, tmp_path) ->
     expected = json.loads(run("replay", tmp_path / "log.csv", *options, "--json", "--quiet"))
     found = jb.replay(pd.read_csv(tmp_path / "log.csv"), reward="verdict", probability="p", k=5, policies=["average", "lin-ucb"], reward_range=(0, 2), **keywords)
     assert found.to_dict() == expected
-    with pytest.raises(jb.Error, match="picture"):
+    with pytest.raises(jb.Error, match="drawing"):
         found.to_svg()
 
 
@@ -253,8 +254,8 @@ def test_reports_are_the_commands(history, tmp_path, monkeypatch: pytest.MonkeyP
     _, path = history
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     expected = json.loads(run("report", path, "--reward", "verdict", "--ignore", "day", "--json", "--quiet"))
-    # Of a state; `Jury.alarms()` tells of them here.
-    assert (expected.pop("alarms"), expected.pop("doubts")) == ([], [])
+    # These fields are about a state; in Python, see `Jury.alarms()`.
+    assert (expected.pop("alarms"), expected.pop("diagnostics")) == ([], [])
     assert jb.report(path, reward="verdict", ignore="day").to_dict() == expected
     assert expected["made_at"] == "1970-01-02T00:00:00Z"
     run("report", path, "--reward", "verdict", "--ignore", "day", "--out", tmp_path / "command.html", "--quiet")
@@ -274,20 +275,20 @@ APART = {
 
 
 @pytest.fixture(scope="module")
-def audit(history, tmp_path_factory):
+def checked_log(history, tmp_path_factory):
     draws = np.random.default_rng(6)
     frame = history[0].drop(columns="day").assign(p=0.25, language=draws.choice(["de", "en", ""], size=1200), post=np.arange(1200) // 2 + 1)
     frame["created"] = pd.Timestamp("2026-10-01") + pd.to_timedelta(draws.integers(0, 60, size=1200), unit="D")
     frame.loc[draws.uniform(size=1200) > 0.25, "verdict"] = np.nan
-    path = tmp_path_factory.mktemp("audit") / "audit.csv"
+    path = tmp_path_factory.mktemp("checked_log") / "checked_log.csv"
     frame.to_csv(path, index=False)
     return frame, path
 
 
 @pytest.mark.filterwarnings("ignore::jurybox.DataWarning")
 @pytest.mark.parametrize("way", APART)
-def test_prevalence_is_the_commands(audit, way: str) -> None:
-    frame, path = audit
+def test_prevalence_is_the_commands(checked_log, way: str) -> None:
+    frame, path = checked_log
     options, keywords = APART[way]
     aside = [name for name in ("language", "created", "post") if name not in str(keywords)]
     options = [*options, "--reward", "verdict", "--probability", "p", "--ignore", ",".join(aside)]
@@ -302,8 +303,8 @@ def test_prevalence_is_the_commands(audit, way: str) -> None:
     assert "looked at" in found._repr_html_()
 
 
-def test_prevalence_by_a_state_is_the_commands(audit, history, tmp_path) -> None:
-    frame, path = audit
+def test_prevalence_by_a_state_is_the_commands(checked_log, history, tmp_path) -> None:
+    frame, path = checked_log
     state = tmp_path / "state.json"
     run("learn", history[1], "--reward", "verdict", "--ignore", "day", "--state", state, "--quiet")
     options = ["--reward", "verdict", "--probability", "p", "--ignore", "language,created,post", "--state", state]
@@ -317,9 +318,9 @@ def test_prevalence_by_a_state_is_the_commands(audit, history, tmp_path) -> None
 def test_prevalence_with_golden_items_and_late_verdicts_is_the_commands(tmp_path) -> None:
     scores, _ = made_up(600, 2)
     hour = pd.DataFrame(scores, columns=["spam", "abuse"]).assign(post=[f"p{i}" for i in range(600)])
-    jb.pick(hour, k=200, id="post", state=tmp_path / "desk.json", policy="uniform", all=True, out=tmp_path / "log.csv")
+    jb.pick(hour, k=200, id="post", state=tmp_path / "state.json", policy="uniform", all=True, out=tmp_path / "log.csv")
     log = pd.read_csv(tmp_path / "log.csv")
-    # One in seven picks has no verdict yet: the receipt says that it is a pick.
+    # One in seven picks lacks a verdict; its receipt shows that it was picked.
     is_yes = (log["spam"] > log["spam"].median()).astype(float)
     log["verdict"] = is_yes.where(log["receipt"].notna() & (log.index % 7 != 0))
     known = [float(i % 4 == 0) for i in range(80)]
@@ -331,7 +332,7 @@ def test_prevalence_with_golden_items_and_late_verdicts_is_the_commands(tmp_path
     found = jb.prevalence(rows, id="post", reward="verdict", probability="probability", golden="known", evaluators=["spam", "abuse"])
     assert found.to_dict() == expected
     assert found.all["rows"] == 600 and found.all["outstanding"] > 10
-    assert found.to_dict()["errors"]["false_yes"]["mean"] == pytest.approx(1 / 60)
+    assert found.to_dict()["errors"]["false_positive_rate"]["mean"] == pytest.approx(1 / 60)
     assert "as called" in found._repr_html_()
 
 
@@ -342,15 +343,15 @@ def test_prevalence_with_golden_items_and_late_verdicts_is_the_commands(tmp_path
      ({"by": "nowhere"}, "unknown-column"), ({"reviewer": "language"}, "two-ways"), ({"golden": "a"}, "setting")],
     ids=str,
 )  # fmt: skip
-def test_what_prevalence_cannot_do_is_refused(audit, keywords: dict[str, object], code: str) -> None:
-    for data in audit:
+def test_what_prevalence_cannot_do_is_refused(checked_log, keywords: dict[str, object], code: str) -> None:
+    for data in checked_log:
         with pytest.raises(jb.Error) as caught:
             jb.prevalence(data, reward="verdict", probability="p", **keywords)
         assert caught.value.code == code
 
 
-def test_what_is_told_apart_cannot_write_a_page(audit) -> None:
-    frame = audit[0].assign(language="<script>alert(1)</script>")
+def test_what_is_told_apart_cannot_write_a_page(checked_log) -> None:
+    frame = checked_log[0].assign(language="<script>alert(1)</script>")
     found = jb.prevalence(frame, reward="verdict", probability="p", by="language", ignore=["created", "post"])
     assert "<script>" not in found.to_html()
 
@@ -362,18 +363,18 @@ def test_states_replay_under_the_names_of_the_command(history, tmp_path) -> None
     options = ["--reward", "verdict", "--runs", 1, "--ignore", "day", "--policies", "average"]
     expected = json.loads(run("replay", path, *options, "--state", state, "--json", "--quiet"))
     assert jb.replay(frame, reward="verdict", runs=1, ignore="day", policies="average", state=state).to_dict() == expected
-    names = [line["name"] for line in jb.replay(frame, reward="verdict", runs=1, ignore="day", policies="average", state={"desk": jb.Jury.load(state)})["policies"]]
-    assert names == ["average", "desk"]
+    names = [line["name"] for line in jb.replay(frame, reward="verdict", runs=1, ignore="day", policies="average", state={"earlier": jb.Jury.load(state)})["policies"]]
+    assert names == ["average", "earlier"]
 
 
 def test_nothing_is_counted_twice(tmp_path) -> None:
     scores, _ = made_up(120, 2)
     hour = pd.DataFrame(scores, columns=["spam", "abuse"]).assign(post=[f"p{i}" for i in range(120)])
     hour.to_csv(tmp_path / "hour.csv", index=False)
-    state = tmp_path / "desk.json"
+    state = tmp_path / "state.json"
     picks = jb.pick(tmp_path / "hour.csv", k=10, id="post", state=state, policy="lin-ucb", out=tmp_path / "picks.csv")
     with pytest.raises(jb.Error) as caught:
-        jb.learn(tmp_path / "hour.csv", state=state)  # its rows have been seen by picking from them
+        jb.learn(tmp_path / "hour.csv", state=state)  # its rows were observed when they were picked
     assert caught.value.code == "picked-from"
     for those in (tmp_path / "picks.csv", picks, picks.to_pandas()):
         with pytest.raises(jb.Error) as caught:

@@ -1,4 +1,5 @@
-"""Ray: the same as in one process, on a cluster of two nodes, also when one of them dies in the middle of a task."""
+"""Ray gives the same results as one process, on a cluster of two nodes, also if one dies during
+a task."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ FILES = 8
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[object]:
-    """Two nodes, each a process of its own with its own workers."""
+    """Two nodes, each a process with its own workers."""
     from ray.cluster_utils import Cluster
 
     def start() -> Cluster:
@@ -56,7 +57,7 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> str:
         if day == 3:
             frame = frame.drop(columns="age")  # one day lacks an evaluator
         if day == 5:
-            frame = frame.drop(columns="verdict")  # and one has no verdicts
+            frame = frame.drop(columns="verdict")  # and one lacks verdicts
         pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), folder / f"day-{day}.parquet")
     return str(folder / "day-*.parquet")
 
@@ -86,7 +87,7 @@ def test_reviewers_and_groups_are_learnt_as_in_one_process(cluster, tmp_path: Pa
     said = {"reward": "verdict", "reviewer": "who", "context": "language", "policy": "adaptive"}
     whole = jb.learn(str(tmp_path / "*.csv"), **said)
     assert jb.ray.learn(str(tmp_path / "*.csv"), **said).to_json() == whole.to_json()
-    # And on from a state, which remembers its contexts.
+    # Continuing from a state, which knows its contexts.
     first = jb.learn(tmp_path / "0.csv", **said)
     rest = [tmp_path / "1.csv", tmp_path / "2.csv"]
     more = jb.ray.learn(rest, reward="verdict", reviewer="who", state=first)
@@ -103,8 +104,8 @@ def test_names_that_are_taken_are_left_alone(cluster, tmp_path: Path) -> None:
 def test_what_holds_for_many_files_is_told_once(cluster, days: str) -> None:
     with pytest.warns(jb.DataWarning) as told:
         jb.ray.learn(days, reward="verdict", policy="esag")
-    passed_over = [str(one.message) for one in told if "passed over" in str(one.message)]
-    assert len(passed_over) == 1 and passed_over[0].endswith("; and so in 6 more")
+    ignored = [str(one.message) for one in told if "passed over" in str(one.message) or "ignored" in str(one.message)]
+    assert len(ignored) == 1 and ignored[0].endswith("; likewise in 6 more")
 
 
 def test_ties_are_settled_by_the_numbers_of_all_rows(cluster, tmp_path: Path) -> None:
@@ -139,7 +140,7 @@ def test_goes_on_from_a_state(cluster, days: str) -> None:
     assert jury.seen["items"] == 100 + sum(1500 + 100 * day for day in range(FILES))
 
 
-def test_files_that_a_state_knows_are_passed_over(cluster, days: str) -> None:
+def test_files_that_a_state_knows_are_ignored_rewards(cluster, days: str) -> None:
     files = sorted(str(path) for path in Path(days).parent.glob("*.parquet"))
     for some in (files[:3], files):
         first = jb.learn(files[:3], reward="verdict", policy="lin-ucb")
@@ -160,7 +161,7 @@ def test_rounds_have_the_times_of_one_process(cluster, tmp_path: Path, policy: s
     assert spread.seen == whole.seen and spread.seen["rounds"] > 16
     for name, weight in whole.weights().items():
         assert spread.weights()[name] == pytest.approx(weight, rel=1e-9)
-    with pytest.raises(jb.Error, match="goes on from") as caught:
+    with pytest.raises(jb.Error, match="continues from") as caught:
         late = pd.read_csv(tmp_path / "3.csv").assign(hour="3-4")
         late.to_csv(tmp_path / "4.csv", index=False)
         jb.ray.learn(files, reward="verdict", round="hour", policy=policy)
@@ -168,11 +169,11 @@ def test_rounds_have_the_times_of_one_process(cluster, tmp_path: Path, policy: s
 
 
 def test_only_beginnings_are_read_to_tell_the_columns(days: str, tmp_path: Path) -> None:
-    """Of every kind of file, from a store that has nothing but streams: the same columns as from the whole, and few bytes."""
+    """Columns are resolved from the beginnings of files alone, even in stores that only stream."""
     import gzip
 
-    from jurybox import _core, _stores
-    from jurybox._asked import asked
+    from jurybox import _core, _remote_files
+    from jurybox._table_options import table_options
 
     frame = pd.read_parquet(sorted(Path(days).parent.glob("*.parquet"))[0])
     long = pd.concat([frame.assign(text='a "quoted"\ntext', number=np.arange(len(frame)) + 100_000)] * 40, ignore_index=True)
@@ -182,11 +183,11 @@ def test_only_beginnings_are_read_to_tell_the_columns(days: str, tmp_path: Path)
     pq.write_table(pa.Table.from_pandas(long, preserve_index=False), tmp_path / "c.parquet", row_group_size=5000)
     (tmp_path / "d.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
     (tmp_path / "e.csv").write_bytes("spam,abuse\n0.1,0.2\n".encode("utf-16"))
-    (tmp_path / "f.csv").write_text("spam,abuse\n0.1,0.2")  # short, and without an end of line
+    (tmp_path / "f.csv").write_text("spam,abuse\n0.1,0.2")  # short, and without a final line break
     (tmp_path / "g.parquet").write_bytes(b"")
     pq.write_table(pa.table({"spam": pa.array([], pa.float64())}), tmp_path / "g.parquet")
     for path in sorted(tmp_path.iterdir()):
-        with _stores.beginning(f"file://{path}") as name:
+        with _remote_files.beginning(f"file://{path}") as name:
             head = Path(name)
             assert head.name == path.name and head != path
             if path.stat().st_size > 1_000_000:
@@ -194,9 +195,9 @@ def test_only_beginnings_are_read_to_tell_the_columns(days: str, tmp_path: Path)
             if path.name == "g.parquet":
                 assert pq.read_table(head).schema.names == ["spam"]
                 continue
-            assert _core.taken(("paths", [name]), asked(), None) == _core.taken(("paths", [str(path)]), asked(), None)
-    with _stores.beginning(str(path)) as name:
-        assert name == str(path)  # nothing is copied that lies on a disk
+            assert _core.resolve_evaluators(("paths", [name]), table_options(), None) == _core.resolve_evaluators(("paths", [str(path)]), table_options(), None)
+    with _remote_files.beginning(str(path)) as name:
+        assert name == str(path)  # files on disk are not copied
 
 
 def test_warnings_come_back_from_tasks_once_each(cluster, tmp_path: Path) -> None:
@@ -209,7 +210,7 @@ def test_warnings_come_back_from_tasks_once_each(cluster, tmp_path: Path) -> Non
             with pytest.warns(jb.DataWarning) as told:
                 call()
             messages = [str(one.message) for one in told if one.category is jb.DataWarning]
-            assert len(messages) == 2 and not any("and so in" in message for message in messages), messages
+            assert len(messages) == 2 and not any("likewise in" in message for message in messages), messages
             assert any("`score` is not taken for an evaluator" in message for message in messages), messages
             odd = [message for message in messages if "oops" in message]
             assert odd and all(str(tmp_path / "1.csv") in message for message in odd), messages
@@ -236,14 +237,14 @@ def test_rows_are_known_again_by_their_ids(cluster, tmp_path: Path) -> None:
     frame = pd.DataFrame(scores, columns=["spam", "abuse"]).assign(post=[f"p{row}" for row in range(300)], verdict=rewards)
     frame.to_csv(tmp_path / "a.csv", index=False)
     frame.iloc[::-1].to_parquet(tmp_path / "b.parquet", index=False)
-    frame.drop(columns="post").iloc[:20].to_csv(tmp_path / "c.csv", index=False)  # one has no ids
+    frame.drop(columns="post").iloc[:20].to_csv(tmp_path / "c.csv", index=False)  # one lacks ids
     files = [tmp_path / name for name in ("a.csv", "b.parquet", "c.csv")]
     assert jb.ray.learn(files, reward="verdict").seen["items"] == 620
     spread = jb.ray.learn(files[:2], reward="verdict", id="post")
     assert spread.seen == jb.learn(files[:2], reward="verdict", id="post").seen and spread.seen["items"] == 300
     assert jb.ray.learn(files, reward="verdict", id="post").seen["items"] == 320
     assert jb.ray.learn(files[:2], reward="verdict", id="post", again=True).seen["items"] == 600
-    # And so are those that were picked from, though they have gained verdicts since.
+    # Files that were picked from are refused too, though they have gained verdicts.
     jury = jb.Jury(["spam", "abuse"], "lin-ucb")
     jb.pick(frame.drop(columns="verdict"), 5, id="post", state=jury)
     with pytest.raises(jb.Error) as caught:
@@ -252,14 +253,14 @@ def test_rows_are_known_again_by_their_ids(cluster, tmp_path: Path) -> None:
 
 
 def test_patterns_mean_what_they_mean_to_the_command(tmp_path: Path) -> None:
-    from jurybox import _core, _stores
+    from jurybox import _core, _remote_files
 
     for name in ("b.csv", "a.csv", "c[1].csv"):
         (tmp_path / name).write_text("spam\n0.1\n")
     for pattern in (tmp_path / "*.csv", tmp_path / "a.csv", tmp_path / "c[1].csv"):
-        assert _stores.expanded(str(pattern)) == [os.fspath(path) for path in _core.expand([str(pattern)])]
+        assert _remote_files.expanded(str(pattern)) == [os.fspath(path) for path in _core.expand([str(pattern)])]
     with pytest.raises(jb.NoFileError):
-        _stores.expanded(str(tmp_path / "nobody-*.csv"))
+        _remote_files.expanded(str(tmp_path / "nobody-*.csv"))
 
 
 def test_an_error_in_a_task_arrives_as_it_is(cluster, tmp_path: Path) -> None:
@@ -276,8 +277,8 @@ def test_an_error_in_a_task_arrives_as_it_is(cluster, tmp_path: Path) -> None:
 
 
 def test_a_node_that_dies_in_the_middle_of_a_task(cluster, days: str, tmp_path: Path) -> None:
-    """Every task leaves a marker with its node when it begins. Those on the doomed node wait to be killed, the others until it has
-    one: it is then known to run a task."""
+    """Each task writes a marker on its node and waits: those on one node to be killed, the
+    others until that node has a marker. So the node is known to die during a task."""
     node = cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
     doomed = node.node_id

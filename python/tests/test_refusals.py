@@ -1,4 +1,5 @@
-"""What cannot be meant is refused by name, before anything has changed; and what comes from outside is shown, not obeyed."""
+"""Invalid arguments are errors that name the argument, before anything changes; control
+characters from outside are escaped."""
 
 from __future__ import annotations
 
@@ -141,7 +142,7 @@ def test_what_a_terminal_would_obey_is_shown(tmp_path: Path) -> None:
     with pytest.raises(jb.Error) as caught:
         jb.rank(frame, k=1, weights={ESCAPE: float("nan")})
     shown += [str(caught.value), repr(caught.value), str(pickle.loads(pickle.dumps(caught.value)))]
-    assert caught.value.evaluator == ESCAPE  # programs have it as it is
+    assert caught.value.evaluator == ESCAPE  # attributes have the original text
     with pytest.warns(jb.DataWarning, match="there is no column") as told:
         jury.values({"abuse": [0.1]})
     shown += [str(one.message) for one in told]
@@ -157,13 +158,13 @@ def test_what_a_terminal_would_obey_is_shown(tmp_path: Path) -> None:
 
 
 class Meanwhile:
-    """Scores that seat other evaluators while they are read."""
+    """Scores that change the jury's evaluators while they are read."""
 
     def __init__(self, scores: list[float], jury: jb.Jury) -> None:
         self.scores, self.jury = scores, jury
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        self.jury.reseat(["abuse", "spam"])
+        self.jury.set_evaluators(["abuse", "spam"])
         return np.array(self.scores)
 
 
@@ -188,12 +189,12 @@ def test_rows_are_pickled_with_their_types() -> None:
     assert copy.deepcopy(rows).to_arrow().equals(table)
     empty = pickle.loads(pickle.dumps(jb.Rows.from_arrow(table.slice(0, 0))))
     assert len(empty) == 0 and empty.columns == rows.columns
-    with pytest.raises(jb.Error, match="no whole rows"):
+    with pytest.raises(jb.Error, match="rows are damaged"):
         jb.Rows._from_bytes(b"nothing")
 
 
 def test_a_stream_may_need_other_threads() -> None:
-    """One batch is made by a thread that cannot go on while the interpreter is held."""
+    """One batch is made by a thread that needs the interpreter."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         made: list[pa.RecordBatch] = []
@@ -217,7 +218,7 @@ def test_a_stream_may_need_other_threads() -> None:
     assert len(jb.Rows.from_arrow(slow)) == 1
     done.set()
     thread.join()
-    assert len(ticks) > 10  # nobody else could tick while the interpreter was held
+    assert len(ticks) > 10  # other threads could not run while the interpreter was held
 
 
 def test_a_batch_is_learnt_whole_or_not_at_all() -> None:
@@ -246,16 +247,16 @@ def test_pandas_warnings_come_once(posts: pl.DataFrame) -> None:
     frame = posts.to_pandas().assign(score=posts["spam"].to_numpy())
     with pytest.warns(jb.DataWarning) as told:
         jb.rank(frame, k=1, ignore="verdict")
-    assert len(told) == 1 and told[0].filename == __file__  # and point at the caller
+    assert len(told) == 1 and told[0].filename == __file__  # warnings point at the caller
 
 
 def test_what_a_notebook_trips_over_says_what_to_do() -> None:
     frame = pd.DataFrame({"post": ["a", "b", "c"], "spam": [0.1, "N/A", 0.9], "abuse": [0.5, 0.2, 0.9]}).set_index("post")
     for call in (lambda: jb.rank(frame, k=1, id="post"), lambda: jb.learn(frame, id="post"), lambda: jb.pick(frame, k=1, id="post", state=jb.Jury(["spam", "abuse"]))):
-        with pytest.raises(jb.Error, match=r"`post` is the index of this frame, and no column: pass frame.reset_index\(\)") as caught:
+        with pytest.raises(jb.Error, match=r"`post` is the index of this frame, not a column: pass frame.reset_index\(\)") as caught:
             call()
         assert (caught.value.code, caught.value.column) == ("unknown-column", "post")
-    with pytest.raises(jb.Error, match="item 1, evaluator `spam`: 'N/A' is not a number; the columns of frames may be text"):
+    with pytest.raises(jb.Error, match="item 1, evaluator `spam`: 'N/A' is not a number; text is only accepted in columns of frames"):
         jb.learn(frame).predict(frame.to_numpy())
 
 

@@ -1,4 +1,4 @@
-"""Verdicts that name their reviewers, and columns that say which group an item belongs to."""
+"""Verdicts with reviewers, and columns with groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import jurybox as jb
 
 
 def rows(many: int = 300) -> dict[str, list[object]]:
-    """`a` knows the one language and `b` the other; `bob` is three marks more severe than the others."""
+    """Evaluator `a` is good in one language and `b` in the other; reviewer `bob` is three marks
+    more severe than the others."""
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=many), rng.normal(size=many)
     language = np.array(["de", "fr"])[np.arange(many) % 2]
@@ -30,7 +31,7 @@ def test_frames_name_reviewers_and_groups(frame):
     mean, low, high = standings["bob"]["severity"]
     assert low < -3 < high and low < mean < high < -2
     assert standings["bob"]["labels"] == 100 and standings["ann"]["weight"] > 0.5
-    # The state knows which column is a context: text is read as groups, without a word.
+    # The state knows the context column: its text is read as groups without a warning.
     ranked = jb.rank(frame({"a": [3.0, 0.0, 3.0], "b": [0.0, 3.0, 0.0], "language": ["de", "fr", "fr"]}), 3, state=jury)
     assert list(ranked["language"]) == ["de", "fr", "fr"] or list(ranked["language"]) == ["fr", "de", "fr"]
     assert "reviewers" in jb.report(data, reward="verdict", reviewer="who", ignore="language").to_dict()
@@ -62,7 +63,7 @@ def test_a_name_that_ends_as_a_number_does_is_a_name(made):
 
 
 def test_reviewers_go_with_rewards():
-    with pytest.raises(jb.Error, match="reviewer= says who gave the verdicts"):
+    with pytest.raises(jb.Error, match="reviewer= names the column of reviewers"):
         jb.learn(pl.DataFrame(rows()), reviewer="who")
     with pytest.raises(jb.Error, match="adaptive"):
         jb.learn(pl.DataFrame(rows()), reward="verdict", ignore="who", context="language", policy="lin-ucb")
@@ -73,7 +74,7 @@ def test_a_policy_that_does_not_tell_reviewers_apart_says_so(tmp_path):
     told = "`lin-ucb` does not tell reviewers apart: `who` is passed over"
     with pytest.warns(jb.DataWarning, match=told):
         jury = jb.learn(data, reward="verdict", reviewer="who", policy="lin-ucb")
-    with pytest.warns(jb.DataWarning, match="`lin-ucb` does not tell reviewers apart: reviewers= is passed over"):
+    with pytest.warns(jb.DataWarning, match="`lin-ucb` does not distinguish reviewers: reviewers= is ignored"):
         jury.learn(data[["a", "b"]], data["verdict"], reviewers=data["who"])
     picks = jb.pick(data.drop(columns=["verdict", "who"]).assign(post=range(len(data))), 5, id="post", state=jury)
     judged = pd.DataFrame({"post": picks["post"], "verdict": 1.0, "who": "ann"})

@@ -1,4 +1,4 @@
-"""The regressor among its like."""
+"""The regressor passes scikit-learn's own checks for estimators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import jurybox as jb
 from jurybox.sklearn import JuryRegressor
 
-#: Checks that are expected to fail, and why that is right.
+#: Checks that are expected to fail, with the reason.
 EXPECTED: dict[str, str] = {}
 
 
@@ -28,7 +28,7 @@ def test_scikit_learns_own_checks(policy: str) -> None:
     results = check_estimator(JuryRegressor(policy), on_skip=None, on_fail=None, expected_failed_checks=dict(EXPECTED))
     failed = {one["check_name"]: repr(one["exception"]) for one in results if one["status"] == "failed"}
     assert not failed, failed
-    # What is listed must be true: a check that passes again is taken off the list.
+    # A listed check that passes again must be taken off the list.
     known = {one["check_name"] for one in results if one["status"] == "xfail"}
     assert known == set(EXPECTED) & {one["check_name"] for one in results}
 
@@ -61,7 +61,7 @@ def test_partial_fit_goes_on_and_pickles() -> None:
     complete = ~np.isnan(scores).any(axis=1)
     expected = (scores - model.score_means_)[complete] @ list(jury.weights().values()) + model.reward_mean_
     np.testing.assert_allclose(model.predict(scores)[complete], expected, rtol=1e-9)
-    # That is less than what it ranks by, which has a bonus.
+    # Less than the value it ranks by, which has a bonus.
     assert np.all(expected < jury.values((scores - model.score_means_)[complete]) + model.reward_mean_)
     twin = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(twin.predict(scores), model.predict(scores))
@@ -72,7 +72,7 @@ def test_partial_fit_goes_on_and_pickles() -> None:
 def test_policies_that_do_not_learn_from_rows_are_refused_or_named() -> None:
     scores, rewards = made_up(60, 3)
     for policy in ("eps-greedy(eps=0.1)", "glm-eps-greedy", "exp4p"):
-        with pytest.raises(jb.Error, match=f"`{policy.partition('(')[0]}` learns from its own picks alone"):
+        with pytest.raises(jb.Error, match=f"`{policy.partition('(')[0]}` learns only from its own picks"):
             JuryRegressor(policy).fit(scores, rewards)
     for policy in ("average", "esag", "rand", "uniform"):
         with pytest.warns(jb.DataWarning, match=f"`{policy}` does not learn from rewards"):
@@ -87,7 +87,7 @@ def test_rewards_and_scores_far_from_zero_are_no_matter() -> None:
     )
     assert min(*near.values(), *far.values()) > 0.9
     assert abs(far["lin-ucb"] - near["lin-ucb"]) < 1e-6
-    # As well as scikit-learn's own.
+    # As well as scikit-learn's own model.
     ridge = cross_val_score(Ridge(alpha=1 / 3), scores, rewards).mean()
     assert abs(near["lin-ucb"] - ridge) < 1e-6
 

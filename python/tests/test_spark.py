@@ -1,4 +1,4 @@
-"""Spark, where it is asked for: it needs Java and a large package. `JURYBOX_SPARK=1 pytest tests/test_spark.py`."""
+"""Spark, only with `JURYBOX_SPARK=1`, because it needs Java and a large package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Values in SQL: equal to the library's on complete rows, NULL where a score is missing, refused by name where there is no form."""
+"""Values in SQL equal the library's on complete rows, and are NULL if a score is missing; other
+policies are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def taught(policy: str, **options: object) -> jb.Jury:
     return jury
 
 
-#: Policies that are no weighted sum, or have a link that databases lack.
+#: Policies that are not a weighted sum, or have a link that databases lack.
 NONE = ("adaptive", "lin-ucb", "glm-lin-ucb", "exp4p", "rand")
 
 
@@ -56,7 +57,7 @@ def test_duckdb_gives_the_same_values(policy: str, invert: list[str]) -> None:
 )
 def test_names_that_a_database_takes_for_one_are_refused(dialect: str, names: list[str]) -> None:
     fitted = jb.Jury(names, "average").fit()
-    with pytest.raises(jb.Error, match="are one column in SQL"):
+    with pytest.raises(jb.Error, match="are the same column in SQL"):
         fitted.to_sql(dialect)
     fitted.to_sql("duckdb" if dialect == "postgresql" else "postgresql")
 
@@ -64,12 +65,12 @@ def test_names_that_a_database_takes_for_one_are_refused(dialect: str, names: li
 def test_probit_and_strange_dialects_are_refused() -> None:
     with pytest.raises(jb.Error, match="`glm-esag` has no form in SQL: .*normal"):
         taught("glm-esag", link="probit").fit().to_sql("duckdb")
-    with pytest.raises(jb.Error, match="no dialect 'oracle'"):
+    with pytest.raises(jb.Error, match="unknown dialect 'oracle'"):
         taught("average").fit().to_sql("oracle")
 
 
 def find(name: str) -> str:
-    """A program of PostgreSQL's, which Debian keeps out of the way."""
+    """The path of a PostgreSQL program, which Debian does not put on the PATH."""
     places = [shutil.which(name), *map(str, sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True))]
     for place in places:
         if place and Path(place).exists():
@@ -79,10 +80,10 @@ def find(name: str) -> str:
 
 @contextmanager
 def postgres() -> Iterator[Path]:
-    """A server of its own in a folder of its own, spoken to through a socket."""
+    """A PostgreSQL server in its own folder, reached through a socket."""
     with tempfile.TemporaryDirectory() as folder:
         data, user = Path(folder) / "data", []
-        if Path("/proc/self").owner() == "root":  # the server refuses to be run by root
+        if Path("/proc/self").owner() == "root":  # the server refuses to run as root
             shutil.chown(folder, "nobody")
             user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
         quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
@@ -106,7 +107,8 @@ def test_postgresql_gives_the_same_values(tmp_path) -> None:
         for fitted in fits:
             asked += f"select {fitted.to_sql('postgresql')} from posts order by at;"
         asked += f"insert into posts values (999); select count({fits[1].to_sql('postgresql')}) from posts;"
-        # As the documentation has it: the item without scores, which PostgreSQL would put first, is none of the best.
+        # As documented: the item without scores, which PostgreSQL would put first, is not among the
+        # best.
         best = fits[0].to_sql("postgresql")
         asked += f"select at from posts order by {best} desc limit 1; select at from posts order by {best} desc nulls last limit 5;"
         done = subprocess.run(

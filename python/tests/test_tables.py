@@ -1,4 +1,4 @@
-"""Frames, paths, streams and relations: the same result from all of them, and from the command."""
+"""Frames, paths, streams and relations give the same result as the command."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_weights_and_states_and_explanations(posts, files, tmp_path) -> None:
 
 def test_pandas_keeps_index_types_and_columns(posts) -> None:
     mixed = posts.assign(mixed=[1, "x", None, 2.5] * (ROWS // 4), when=pd.Timestamp("2024-01-01"), small=np.int8(3))
-    # Most of its cells are numbers, and too many are none: as in a file, it must be said what it is.
+    # Most cells are numbers, but too few: as with a file, its role must be named.
     with pytest.raises(jb.Error, match="`mixed`: .* are no numbers.*ignore="):
         jb.rank(mixed, k=5, ignore=["small", "verdict"])
     found = jb.rank(mixed, k=5, ignore=["small", "mixed", "verdict"])
@@ -192,7 +192,7 @@ def test_the_daily_loop_is_the_commands(posts, files, tmp_path, kind: str) -> No
     hour.to_csv(tmp_path / "hour.csv", index=False)
     found = pd.DataFrame({"post": hour["post"][:150], "verdict": (hour["spam"][:150] > 0.5).astype(float)})
     found.to_csv(tmp_path / "found.csv", index=False)
-    state = tmp_path / "desk.json"
+    state = tmp_path / "state.json"
     policy = "eps-greedy(eps=0.5)"
     run("pick", tmp_path / "hour.csv", "-k", 20, "--id", "post", "--state", state, "--policy", policy, "--seed", 5, "--out", tmp_path / "picks.csv", "--quiet")  # fmt: skip
     lines = list(csv.DictReader(open(tmp_path / "picks.csv")))
@@ -266,7 +266,7 @@ def test_wide() -> None:
     twice = pd.concat([long, long.assign(grade=0.5)])
     with pytest.raises(jb.Error, match="repeated="):
         jb.wide(twice, **keys, repeated="refuse")
-    with pytest.warns(jb.DataWarning, match="more than once"):
+    with pytest.warns(jb.DataWarning, match="repeated grades"):
         averaged = jb.wide(twice, **keys)
     assert averaged["gpt"].tolist() == [0.7, 0.6, 0.5][:2] + [pytest.approx(math.nan, nan_ok=True)]
     assert jb.wide(twice, **keys, repeated="last")["claude"].tolist() == [0.5, 0.5, 0.5]

@@ -1,4 +1,4 @@
-"""The stubs say what is there, and whoever goes by them is understood: stubtest, mypy and pyright."""
+"""The type stubs match the package and its use: stubtest, mypy and pyright."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PYTHON = ROOT / "python"
 
 
 def run(tmp_path: Path, *command: object) -> None:
-    # Elsewhere, so that the installed package is looked at, not the folder of that name.
+    # In another folder, so that the installed package is checked.
     done = subprocess.run([sys.executable, "-m", *map(str, command)], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

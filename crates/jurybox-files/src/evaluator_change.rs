@@ -82,7 +82,7 @@ impl EvaluatorChange {
                 }
             }
         }
-        jury.reseat(evaluators.clone())?;
+        jury.set_evaluators(evaluators.clone())?;
         Ok(change)
     }
 
@@ -125,7 +125,7 @@ pub fn without_contexts(jury: &mut Jury) -> Result<Vec<String>, Error> {
     let before = jury.evaluators().clone();
     let names: Vec<String> = before.contexts().map(|column| before.as_slice()[column].name.clone()).collect();
     if !names.is_empty() {
-        jury.reseat(before.without_contexts()?)?;
+        jury.set_evaluators(before.without_contexts()?)?;
     }
     Ok(names)
 }

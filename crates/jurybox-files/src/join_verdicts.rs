@@ -211,7 +211,7 @@ pub fn join_verdicts(
             examples.push(Example { scores: &pick.scores, reward: *reward, receipt: Some(&pick.receipt) });
         }
         let reviewers: Vec<Option<Reviewer>> = rows.iter().map(|(_, _, reviewer)| *reviewer).collect();
-        let Learnt { used, passed_over } =
+        let Learnt { used, ignored_rewards: passed_over } =
             after.jury.learn_by(&examples, &reviewers, *at).map_err(|source| about(picks, rows, source))?;
         back.used += used;
         back.ignored_rewards += passed_over;

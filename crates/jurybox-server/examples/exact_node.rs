@@ -1,24 +1,25 @@
-//! One node of `scripts/exact-test`: callers who bring items, take them, judge, change their minds and wait too long, all at once.
+//! One node of `scripts/exact-test`, with callers who send, claim, judge, revise and let leases
+//! end.
 //!
-//! `work PLACE NODE CLAIMS SEED`: works on the queue in a folder or a PostgreSQL database, and tells what was accepted. A folder has one
-//! server at a time, so nodes take turns there: each opens it, works for a while and closes it, as a server does that is restarted or
-//! moved. `prove PLACE`: proves every claim, folds the log again, and tells what was found.
+//! `work PLACE NODE CLAIMS SEED` works on the queue in a folder or PostgreSQL database, and prints
+//! what was accepted. In a folder, nodes take turns, like a server that is restarted. `prove PLACE`
+//! checks every claim, folds the log again, and prints the result.
 
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 use jurybox_server::{
-    Answer, Call, Change, Config, Error, Filter, NewItem, NewVerdict, Place, Queue, Request, Service, Source,
-    rebuild, verify,
+    Answer, Call, Config, ConfigChange, Error, Filter, NewItem, NewVerdict, Queue, Request, Service,
+    StoreLocation, VerdictSource, rebuild, verify,
 };
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 const CALLERS: u64 = 4;
-/// How often a node has the folder.
+/// How often each node opens the folder.
 const TURNS: u64 = 12;
 
-/// What was accepted.
+/// The numbers of requests that were accepted.
 #[derive(Default)]
 struct Accepted {
     items: u64,
@@ -28,7 +29,7 @@ struct Accepted {
     undone: u64,
 }
 
-/// Somebody with a name, and what they remember.
+/// A caller, with the items and verdicts it remembers.
 struct Caller {
     reviewer: String,
     seed: u64,
@@ -51,7 +52,7 @@ impl Caller {
         queue.ask(Call::new(&self.reviewer, request))
     }
 
-    /// Asks something that may be refused by what others have done since.
+    /// Makes a request that other callers' actions may have made invalid.
     fn try_to(&self, queue: &Queue, request: Request) -> Result<Option<Answer>, Error> {
         match self.ask(queue, request) {
             Ok(answer) => Ok(Some(answer)),
@@ -79,7 +80,7 @@ impl Caller {
             }
             item.tags.insert("language".into(), ["en", "de", "fr"][self.draw(3) as usize].into());
             if self.draw(30) == 0 {
-                // A date that has passed: before all others.
+                // Due already, so before all others.
                 item.due = Some(1 + self.draw(1000).cast_signed());
             }
             items.push(item);
@@ -94,9 +95,9 @@ impl Caller {
         items
     }
 
-    /// Brings some, takes some, judges most of them.
+    /// Sends some items, claims some, and judges most of them.
     fn turn(&mut self, queue: &Queue) -> Result<(), Error> {
-        let config = queue.standing()?.config;
+        let config = queue.status()?.config;
         let evaluators: Vec<String> = config.evaluators.names().map(String::from).collect();
         let items = self.new_items(&evaluators);
         if let Answer::Items { accepted, .. } = self.ask(queue, Request::Items(items))? {
@@ -113,7 +114,7 @@ impl Caller {
         self.accepted.claims += u64::from(!claims.is_empty());
         let mut verdicts = Vec::new();
         for claim in &claims {
-            // One in seven is never judged, and the lease runs out.
+            // One in seven is never judged, so that its lease ends.
             if self.draw(7) > 0 {
                 let reward = f64::from(u8::from(claim.value * 1000.0 > self.draw(1000) as f64));
                 verdicts.push(NewVerdict {
@@ -133,7 +134,7 @@ impl Caller {
         self.second_thoughts(queue, claims.last().map(|claim| claim.item.clone()))
     }
 
-    /// Gives verdicts; the ids of those that were not taken.
+    /// Gives verdicts, and returns the ids of refused ones.
     fn give(&mut self, queue: &Queue, verdicts: Vec<NewVerdict>) -> Result<Vec<String>, Error> {
         let Answer::Verdicts { accepted, rejected, .. } = self.ask(queue, Request::Verdicts(verdicts))?
         else {
@@ -143,7 +144,7 @@ impl Caller {
         Ok(rejected.into_iter().map(|rejected| rejected.id).collect())
     }
 
-    /// What happens now and then.
+    /// Rarer requests, such as revisions and undo.
     fn second_thoughts(&mut self, queue: &Queue, held: Option<String>) -> Result<(), Error> {
         let reviewer = self.reviewer.clone();
         match self.draw(60) {
@@ -179,7 +180,7 @@ impl Caller {
                 let which = self.draw(self.given.len() as u64);
                 let (first, item) = self.given.swap_remove(which as usize);
                 let (id, reward) = (format!("{first}/court"), self.draw(2) as f64);
-                let source = if self.draw(2) == 0 { Source::Appeal } else { Source::Automatic };
+                let source = if self.draw(2) == 0 { VerdictSource::Appeal } else { VerdictSource::Automatic };
                 let verdict = NewVerdict { id, item, reviewer, reward, source, ..NewVerdict::default() };
                 self.give(queue, vec![verdict])?;
             }
@@ -189,28 +190,32 @@ impl Caller {
     }
 }
 
-/// Others sit, or other rules hold, from some point of the first node's work on.
+/// Changes evaluators or settings at certain turns of the first node.
 fn change(queue: &Queue, turn: u64) -> Result<(), Error> {
     let seated = |names: &[&str]| Evaluators::new(names.iter().copied()).map(Some);
     let change = if turn == TURNS / 3 {
-        Change { evaluators: seated(&["a", "c", "d"])?, ..Change::default() }
+        ConfigChange { evaluators: seated(&["a", "c", "d"])?, ..ConfigChange::default() }
     } else if turn == TURNS / 2 {
-        Change { quorum: Some(2), ..Change::default() }
+        ConfigChange { quorum: Some(2), ..ConfigChange::default() }
     } else if turn == TURNS * 2 / 3 {
-        Change { evaluators: seated(&["d", "a", "b", "e"])?, quorum: Some(1), ..Change::default() }
+        ConfigChange {
+            evaluators: seated(&["d", "a", "b", "e"])?,
+            quorum: Some(1),
+            ..ConfigChange::default()
+        }
     } else {
         return Ok(());
     };
     queue.ask(Call::new("operator", Request::Configure(change))).map(drop)
 }
 
-fn run(place: &Place, node: u64, claims: u64, seed: u64) -> Result<Accepted, Error> {
-    // Leases and the time to take back are short, so that both run out while the callers are at it.
+fn run(place: &StoreLocation, node: u64, claims: u64, seed: u64) -> Result<Accepted, Error> {
+    // Leases and undo windows are short, so that both end while the callers work.
     let config = Config {
         lease_seconds: 1,
         undo_seconds: 1,
         settle_seconds: 1,
-        audit_rate: 0.05,
+        random_check_rate: 0.05,
         ageing_per_day: 0.5,
         ..Config::new(Evaluators::new(["a", "b", "c"])?)
     };
@@ -245,12 +250,12 @@ fn run(place: &Place, node: u64, claims: u64, seed: u64) -> Result<Accepted, Err
                 callers.iter_mut().map(|caller| scope.spawn(move || work(caller))).collect();
             working.into_iter().try_for_each(|one| one.join().unwrap_or(Err(Error::Closed)))
         })?;
-        let standing = queue.standing()?;
+        let standing = queue.status()?;
         if standing.mismatches > 0 {
             return Err(Error::Corrupt(format!("{} checkpoints differ between nodes", standing.mismatches)));
         }
         drop((queue, service));
-        // Whoever else waits for the folder asks every ten milliseconds.
+        // Another node that waits for the folder tries every ten milliseconds.
         std::thread::sleep(Duration::from_millis(50));
     }
     let mut all = Accepted::default();
@@ -265,7 +270,7 @@ fn run(place: &Place, node: u64, claims: u64, seed: u64) -> Result<Accepted, Err
 }
 
 fn work(
-    place: &Place,
+    place: &StoreLocation,
     node: &str,
     claims: &str,
     seed: &str,
@@ -280,11 +285,11 @@ fn work(
     }))
 }
 
-fn prove(place: &Place) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
+fn prove(place: &StoreLocation) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
     let checked = verify(place)?;
     let rebuilt = rebuild(place, Some("q"), None, Duration::from_mins(1))?;
     Ok(serde_json::json!({
-        "sound": checked.iter().all(jurybox_server::Checked::is_sound),
+        "sound": checked.iter().all(jurybox_server::QueueVerification::is_ok),
         "checked": checked.first(),
         "rebuilt": rebuilt,
     }))
@@ -294,7 +299,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let place = |word: &str| {
-        if word.contains("://") { Place::Database(word.into()) } else { Place::from(Path::new(word)) }
+        if word.contains("://") {
+            StoreLocation::Database(word.into())
+        } else {
+            StoreLocation::from(Path::new(word))
+        }
     };
     let told = match words.as_slice() {
         ["work", at, node, claims, seed] => work(&place(at), node, claims, seed)?,

@@ -1,11 +1,10 @@
-//! One node of several that serve the same queue, without HTTP: calls come as lines on standard input, answers go out as lines.
-//! `scripts/kill-test` starts a few of these on one database and kills them.
+//! One of several nodes that serve a queue without HTTP, for `scripts/kill-test`.
 //!
-//! Arguments: a folder or the URL of a database, and the configuration of the queue `q` as JSON. A line is
-//! `{"id": 1, "call": {"actor": "ann", "idempotency": "k1", "request": {...}}}`; its answer has the same id, and is an `answer` or an `error`
-//! with a `message`.
+//! Arguments: a folder or database URL, and the configuration of the queue `q` as JSON. Each input
+//! line is `{"id": 1, "call": {"actor": "ann", "idempotency": "k1", "request": {...}}}`. The output
+//! line has the same id, and an `answer` or an `error` with a `message`.
 
-use jurybox_server::{Answer, Call, Config, Error, Place, Service};
+use jurybox_server::{Answer, Call, Config, Error, Service, StoreLocation};
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
 use std::time::Duration;
@@ -16,7 +15,7 @@ fn tell(id: &Value, said: Result<Answer, Error>) {
         Err(error) => json!({ "id": id, "error": error.code(), "message": error.to_string() }),
     };
     let mut out = std::io::stdout().lock();
-    // Nobody listens any more: then it need not be said.
+    // If nobody reads the output, nothing needs to be written.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
@@ -25,13 +24,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(place), Some(config)) = (arguments.next(), arguments.next()) else {
         return Err("usage: node DIR|URL CONFIG".into());
     };
-    let place = if place.contains("://") { Place::Database(place) } else { Place::Folder(place.into()) };
+    let place = if place.contains("://") {
+        StoreLocation::Database(place)
+    } else {
+        StoreLocation::Folder(place.into())
+    };
     let config: Config = serde_json::from_str(&config)?;
     let service = Service::open(&place, Duration::from_secs(30))?;
     let queue = loop {
         match service.create("q", &config) {
-            // The database went away again just now.
-            Err(error) if error.is_passing() => std::thread::sleep(Duration::from_millis(100)),
+            // The database went away again.
+            Err(error) if error.is_transient() => std::thread::sleep(Duration::from_millis(100)),
             done => break done?,
         }
     };

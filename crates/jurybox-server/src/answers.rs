@@ -1,26 +1,26 @@
-//! Answers: with the ids of their items, remembered, and given again.
+//! Answers: filling in item ids and payloads, and remembering answers for idempotency keys.
 
 use crate::Error;
 use crate::error::corrupt;
 use crate::event::Body;
-use crate::request::{Answer, Call};
-use crate::rows::{Remembered, Write};
+use crate::request::{Answer, Call, Rejected};
+use crate::rows::{EntryWrite, StoredAnswer};
 use crate::store::Store;
 use std::collections::HashMap;
 
-/// A call being answered.
-pub(crate) struct Open {
-    /// Its place among the calls.
+/// A decided call whose answer still lacks ids and payloads.
+pub(crate) struct PendingAnswer {
+    /// The call's position in its batch.
     pub(crate) at: usize,
     pub(crate) answer: Answer,
 }
 
-/// Fills in the ids of items, and what reviewers are shown.
+/// Fills in the items' ids and payloads.
 pub(crate) fn name_items(
     store: &mut dyn Store,
     queue: i64,
-    open: &mut [Open],
-    writes: &[Write],
+    open: &mut [PendingAnswer],
+    writes: &[EntryWrite],
 ) -> Result<(), Error> {
     let mut items: Vec<u64> = Vec::new();
     for open in open.iter() {
@@ -64,21 +64,27 @@ pub(crate) fn name_items(
     Ok(())
 }
 
-/// What is to be remembered of a call that has a key: its answer; none where nothing came of it, and only what the key stands for is kept.
-pub(crate) fn remember(call: &Call, answer: Option<&Answer>) -> Option<Remembered> {
+/// The row to store for a call with an idempotency key. `answer` is none if nothing came of the
+/// call; then only the request's fingerprint is stored.
+pub(crate) fn remember(call: &Call, answer: Option<&Answer>) -> Option<StoredAnswer> {
     let (key, answer) = (call.idempotency.clone()?, serde_json::to_string(&answer).ok()?);
-    Some(Remembered { key, hash: call.fingerprint(), answer })
+    Some(StoredAnswer { key, hash: call.fingerprint(), answer })
 }
 
-/// The answer that was given before; none where nothing came of it, so that it is to be decided anew.
-pub(crate) fn repeated(there: &Remembered, call: &Call) -> Result<Option<Answer>, Error> {
+/// The answer stored for a call's key. None if nothing came of that call, so that it is decided
+/// again.
+pub(crate) fn repeated(there: &StoredAnswer, call: &Call) -> Result<Option<Answer>, Error> {
     if there.hash != call.fingerprint() {
         return Err(Error::KeyReused { key: there.key.clone() });
     }
     if there.answer.is_empty() {
         return Err(Error::Conflict(
-            "this was done before, and the answer spoke of an item that was erased since".into(),
+            "this request was carried out before; its answer cannot be repeated, because an item in it was erased since".into(),
         ));
     }
-    serde_json::from_str(&there.answer).map_err(corrupt)
+    let mut answer: Option<Answer> = serde_json::from_str(&there.answer).map_err(corrupt)?;
+    if let Some(Answer::Items { rejected, .. }) = &mut answer {
+        rejected.iter_mut().for_each(Rejected::add_code);
+    }
+    Ok(answer)
 }

@@ -1,54 +1,56 @@
-//! Archives: queues that are done move into a folder of their own, which is proved before anything
-//! is deleted.
+//! Archiving: finished queues are copied into another folder, verified there, and deleted.
 
-use crate::desk::find;
-use crate::place::Place;
+use crate::embedded_queue::find;
 use crate::rows::LogRow;
 use crate::store::lookups::{Lookups, ROWS};
 use crate::store::sqlite::Sqlite;
-use crate::store::{Head, QueueRow, Store};
+use crate::store::{LogHead, QueueRow, Store};
+use crate::store_location::StoreLocation;
 use crate::{Error, verify};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long others have the database between two steps of a deletion.
+/// The pause between two steps of a deletion, so that others can use the database.
 const REST: Duration = Duration::from_millis(10);
 
-/// A queue that was moved into an archive.
+/// A queue moved into an archive.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Archived {
+pub struct ArchivedQueue {
     /// Its name.
     pub queue: String,
-    /// Entries of its log.
+    /// The number of entries of its log.
     pub entries: u64,
 }
 
-/// Moves queues in which no item is open, and whose last entry is older than `before` (microseconds
-/// since 1970), into the folder `to`: all of them, or the one that is named. The folder is a desk
-/// with an SQLite database, whatever the queues were in, and may have others already.
+/// Moves queues without open items, whose last entry is older than `before` (microseconds since
+/// 1970), into the folder `to`. Moves all of them, or only the one named. The archive is an SQLite
+/// folder, which may have other queues already.
 ///
-/// The copies are proved first, as by [`verify`]; where they do not hold, nothing is deleted. What
-/// is deleted is deleted a few rows at a time. A server may have the queues' folder meanwhile: it
-/// does not find them any more. Keys, webhooks and remembered answers are not moved.
+/// The copies are checked first by [`verify`]; if that fails, nothing is deleted. Rows are deleted
+/// a few at a time. A running server no longer finds the queues. Keys, webhooks and remembered
+/// answers are not moved.
 pub fn archive(
-    place: impl Into<Place>,
+    place: impl Into<StoreLocation>,
     to: &Path,
     before: i64,
     only: Option<&str>,
     wait: Duration,
-) -> Result<Vec<Archived>, Error> {
+) -> Result<Vec<ArchivedQueue>, Error> {
     let place = place.into();
     let mut store: Box<dyn Store> = match &place {
-        // Also while a server has it.
-        Place::Folder(folder) => Box::new(Sqlite::open_to_read(folder)?),
-        Place::Database(_) => place.open_what_is_there(wait)?,
+        // Also works while a server has the folder.
+        StoreLocation::Folder(folder) => Box::new(Sqlite::open_to_read(folder)?),
+        StoreLocation::Database(_) => place.open_existing(wait)?,
     };
-    if let Place::Folder(folder) = &place
+    if let StoreLocation::Folder(folder) = &place
         && let (Ok(from), Ok(to)) = (folder.canonicalize(), to.canonicalize())
         && from == to
     {
-        return Err(Error::Refused(format!("{}: a folder is no archive of itself", folder.display())));
+        return Err(Error::Refused(format!(
+            "{}: a folder cannot be archived into itself; choose another folder",
+            folder.display()
+        )));
     }
     let done = queues_done(store.as_mut(), before, only)?;
     if done.is_empty() {
@@ -65,14 +67,15 @@ pub fn archive(
         moved.push((row, head));
     }
     let proved = verify(to)?;
-    let of_these = |checked: &&crate::Checked| moved.iter().any(|(row, _)| row.name == checked.queue);
-    if let Some(checked) = proved.iter().filter(of_these).find(|checked| !checked.is_sound()) {
-        // What does not hold is of no use to anybody, and would be in the way of the next try.
+    let of_these =
+        |checked: &&crate::QueueVerification| moved.iter().any(|(row, _)| row.name == checked.queue);
+    if let Some(checked) = proved.iter().filter(of_these).find(|checked| !checked.is_ok()) {
+        // A damaged copy is useless, and would be in the way of the next attempt.
         for (row, _) in &moved {
             forget(&mut archive, &row.name)?;
         }
         return Err(Error::Corrupt(format!(
-            "the copy of {} in {} does not hold, and nothing was deleted: {}",
+            "the copy of {} in {} failed verification, and nothing was deleted: {}",
             checked.queue,
             to.display(),
             checked.problems.first().map_or("not all of its claims are exact", String::as_str)
@@ -81,13 +84,13 @@ pub fn archive(
     let mut archived = Vec::new();
     for (QueueRow { id, name }, head) in moved {
         store.delete_queue(id, Some(head.seq))?;
-        archived.push(Archived { queue: name, entries: head.seq });
+        archived.push(ArchivedQueue { queue: name, entries: head.seq });
     }
     clear_away(store.as_mut())?;
     Ok(archived)
 }
 
-/// Deletes the copy of a queue from an archive, if there is one.
+/// Deletes a queue's copy from the archive, if there is one.
 fn forget(archive: &mut Sqlite, name: &str) -> Result<(), Error> {
     if let Some(there) = archive.queues()?.into_iter().find(|there| there.name == name) {
         archive.delete_queue(there.id, None)?;
@@ -96,22 +99,22 @@ fn forget(archive: &mut Sqlite, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Deletes the rows of queues that were deleted, also of those that a command before has left.
+/// Deletes the remaining rows of deleted queues, including those left by an earlier command.
 fn clear_away(store: &mut dyn Store) -> Result<(), Error> {
     while store.clear_away()? {
         std::thread::sleep(REST);
     }
-    // Where somebody reads now, what was deleted is overwritten with a later checkpoint.
+    // If somebody reads now, deleted rows are overwritten by a later checkpoint.
     let _ = store.scrub();
     Ok(())
 }
 
-/// Whether a queue has had items. One that waits for its first is not done.
+/// Whether a queue ever had items. One without is not finished.
 fn has_items(store: &mut dyn Store, queue: i64) -> Result<bool, Error> {
     Ok(!store.plain_rows("items", "n", queue, i64::MIN)?.is_empty())
 }
 
-/// The queues that can be archived; where one is named, that one, or why it cannot.
+/// The queues that can be archived. If one is named, that one, or why it cannot be archived.
 fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result<Vec<QueueRow>, Error> {
     let heads = store.heads()?;
     let mut queues = store.queues()?;
@@ -134,7 +137,7 @@ fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result
         match (late, open, only) {
             (false, false, _) => done.push(queue),
             (true, _, Some(name)) => {
-                return Err(Error::Refused(format!("{name}: something happened in it since that time")));
+                return Err(Error::Refused(format!("{name}: its log has entries since that time")));
             }
             (_, true, Some(name)) => {
                 return Err(Error::Refused(format!("{name}: it has open items; close them first")));
@@ -145,17 +148,16 @@ fn queues_done(store: &mut dyn Store, before: i64, only: Option<&str>) -> Result
     Ok(done)
 }
 
-/// Copies a queue with all its rows, in one transaction of the archive. A copy that is there already
-/// is left if it is the same, and made anew if the queue has gone on since: a command before was
-/// ended between its copy and its deletion.
+/// Copies a queue with all its rows, in one transaction of the archive. A copy left by an
+/// interrupted command is kept if it is complete, and made again if the queue has gone on since.
 pub(crate) fn copy(
     store: &mut dyn Store,
     archive: &mut Sqlite,
     row: &QueueRow,
-    head: Head,
+    head: LogHead,
 ) -> Result<(), Error> {
     if let Some(there) = archive.queues()?.into_iter().find(|there| there.name == row.name) {
-        // The first entry has the queue's secret, which no other queue has.
+        // The first entry contains the queue's secret, which identifies it.
         let copied = archive.head(there.id)?.seq;
         let mut ends_alike = copied <= head.seq;
         for (after, until) in [(0, 1), (copied - 1, copied)] {
@@ -182,8 +184,8 @@ pub(crate) fn copy(
             loop {
                 let rows = store.plain_rows(table, key, row.id, after)?;
                 let Some(last) = rows.last() else { break };
-                // The queue comes first in every table, and then the key.
-                let crate::store::value::Value::Int(Some(key)) = last[1] else { break };
+                // Rows begin with the queue and the table's key.
+                let crate::store::value::SqlValue::Int(Some(key)) = last[1] else { break };
                 after = key;
                 archive.insert_rows(table, queue, &rows)?;
             }

@@ -1,60 +1,58 @@
-//! The time of entries: what the clock says is held against the steady count of the machine, and
+//! The time of log entries: the database's clock, checked against the machine's monotonic clock and
 //! against the log.
 
 use std::time::{Duration, Instant};
 
-/// How far a clock may be from where it should be, in microseconds.
+/// How far a clock may be from its expected time, in microseconds.
 pub(crate) const TOLERANCE: i64 = 60_000_000;
-/// How long a clock that jumped must go on from there as it should before it is believed.
+/// How long a clock that jumped must run steadily before it is believed.
 const BELIEVED: Duration = Duration::from_secs(30);
-/// How long a clock must have gone steadily before something is deleted by it for good.
+/// How long a clock must run steadily before rows are deleted by it.
 const STEADY: Duration = Duration::from_hours(1);
 
-/// What a clock said, and when that was by the machine's count.
-type Sighting = (i64, Instant);
+/// A clock's time in microseconds since 1970, and the monotonic time at which it was read.
+type ClockReading = (i64, Instant);
 
-/// What a clock that was right then says now.
-fn since((before, then): Sighting) -> i64 {
+/// What a clock that was right at a reading shows now.
+fn reading_now((before, then): ClockReading) -> i64 {
     before.saturating_add(i64::try_from(then.elapsed().as_micros()).unwrap_or(i64::MAX))
 }
 
-/// How far a clock is from where it should be, if it was right once.
-fn off(now: i64, right: Sighting) -> i64 {
-    now.saturating_sub(since(right))
+/// How far a clock is from its expected time, in microseconds.
+fn deviation(now: i64, believed: ClockReading) -> i64 {
+    now.saturating_sub(reading_now(believed))
 }
 
-/// The clock by which entries get their times: it never goes back, and does not follow a jump at
-/// once.
+/// The clock for new log entries. It never goes back, and does not follow a jump at once.
 ///
-/// While the clock of the machine is where nobody can believe it yet, time goes on by the machine's
-/// steady count. While the log is ahead of the clock, since an entry was made by a clock that was
-/// wrong, time goes on from the last entry at half its speed until the clock has caught up: writes
-/// are taken in, leases run out and verdicts are learnt, each in twice the time at most.
+/// After a jump of the database's clock, time goes on by the monotonic clock until the new time is
+/// believed. If the log is ahead, because a wrong clock wrote an entry, time goes on from the last
+/// entry at half speed until the clock has caught up. Leases and undo windows then last up to twice
+/// as long.
 #[derive(Debug, Default)]
-pub(crate) struct Clock {
-    /// When it was last right.
-    right: Option<Sighting>,
-    /// When it was first seen where it jumped to: one that goes on from there as it should was set
-    /// right.
-    jumped: Option<Sighting>,
-    /// The time of the last entry when the log was found to be ahead.
-    ahead: Option<Sighting>,
+pub(crate) struct LogClock {
+    /// The last reading that was right.
+    believed: Option<ClockReading>,
+    /// The first reading after a jump. If the clock runs steadily from there, it is believed.
+    jumped: Option<ClockReading>,
+    /// The last entry's time when the log was found to be ahead of the clock.
+    ahead: Option<ClockReading>,
 }
 
-impl Clock {
-    /// What the clock should say now, if it was ever right.
+impl LogClock {
+    /// What the clock should show now; none before the first reading.
     pub(crate) fn reckoned(&self) -> Option<i64> {
-        self.right.map(since)
+        self.believed.map(reading_now)
     }
 
-    /// The time for an entry that follows one of that time; `now` is what the clock says.
+    /// The time of an entry after one at `last_entry`, given that the database's clock shows `now`.
     pub(crate) fn time(&mut self, now: i64, last_entry: i64) -> i64 {
         self.look(now);
         self.after(last_entry).unwrap_or(now)
     }
 
-    /// The time for an entry that follows one of that time, without a look at the clock; none where
-    /// nobody has looked yet.
+    /// The time of an entry after one at `last_entry`, without a new reading; none before the
+    /// first.
     pub(crate) fn after(&mut self, last_entry: i64) -> Option<i64> {
         let clock = self.reckoned()?;
         if clock >= last_entry {
@@ -62,16 +60,16 @@ impl Clock {
             return Some(clock);
         }
         let ahead = *self.ahead.get_or_insert((last_entry, Instant::now()));
-        Some(last_entry.max(ahead.0 + (since(ahead) - ahead.0) / 2))
+        Some(last_entry.max(ahead.0 + (reading_now(ahead) - ahead.0) / 2))
     }
 
-    /// Takes note of what the clock says. One that has jumped may have been set right, or the
-    /// machine was asleep: it is believed once it has gone on from there as it should.
+    /// Takes a reading. After a jump, the clock may have been corrected or the machine suspended,
+    /// so it is believed once it has run steadily from there.
     fn look(&mut self, now: i64) {
-        if self.right.is_some_and(|right| off(now, right).abs() > TOLERANCE) {
+        if self.believed.is_some_and(|believed| deviation(now, believed).abs() > TOLERANCE) {
             let jumped = *self.jumped.get_or_insert((now, Instant::now()));
-            if off(now, jumped).abs() > TOLERANCE {
-                // It is not where it was after the jump either.
+            if deviation(now, jumped).abs() > TOLERANCE {
+                // It has jumped again.
                 self.jumped = Some((now, Instant::now()));
                 return;
             }
@@ -79,32 +77,32 @@ impl Clock {
                 return;
             }
         }
-        // From the last time that it was right: clocks drift apart over days.
-        (self.right, self.jumped) = (Some((now, Instant::now())), None);
+        // Expected times start from the last right reading, since clocks drift over days.
+        (self.believed, self.jumped) = (Some((now, Instant::now())), None);
     }
 
-    /// All that was seen was seen so many seconds earlier.
+    /// Pretends that all readings were taken this many seconds earlier.
     #[cfg(test)]
     pub(crate) fn wait(&mut self, seconds: u32) {
-        self.right = self.right.map(|right| earlier(right, seconds));
+        self.believed = self.believed.map(|believed| earlier(believed, seconds));
         self.jumped = self.jumped.map(|jumped| earlier(jumped, seconds));
-        // The entry that is ahead stays where it is.
+        // The time of the entry that is ahead does not change.
         self.ahead = self.ahead.map(|ahead| (ahead.0, earlier(ahead, seconds).1));
     }
 }
 
-/// A clock by which something may be deleted for good: one that is wrong once is seen to be wrong later, and what it would have deleted is
-/// there no more.
+/// A clock that is trusted for deleting rows only after it has run steadily for an hour. A wrong
+/// clock may be noticed later, and deleted rows cannot be restored.
 #[derive(Debug, Default)]
-pub(crate) struct Steady {
-    seen: Option<Sighting>,
+pub(crate) struct SteadyClock {
+    seen: Option<ClockReading>,
 }
 
-impl Steady {
-    /// Looks at the clock. Whether it has gone as it should for an hour since it was looked at
-    /// before.
+impl SteadyClock {
+    /// Takes a reading. Whether the clock has run steadily for an hour since the reading that
+    /// counts.
     pub(crate) fn seen(&mut self, now: i64) -> bool {
-        let before = self.seen.filter(|before| off(now, *before).abs() <= TOLERANCE);
+        let before = self.seen.filter(|before| deviation(now, *before).abs() <= TOLERANCE);
         let long = before.is_some_and(|(_, then)| then.elapsed() >= STEADY);
         if before.is_none() || long {
             self.seen = Some((now, Instant::now()));
@@ -112,16 +110,16 @@ impl Steady {
         long
     }
 
-    /// So many seconds pass.
+    /// Pretends that this many seconds pass.
     #[cfg(test)]
     pub(crate) fn wait(&mut self, seconds: u32) {
         self.seen = self.seen.map(|seen| earlier(seen, seconds));
     }
 }
 
-/// The same, so many seconds earlier.
+/// A reading moved this many seconds into the past.
 #[cfg(test)]
-fn earlier((at, then): Sighting, seconds: u32) -> Sighting {
+fn earlier((at, then): ClockReading, seconds: u32) -> ClockReading {
     let then = then.checked_sub(Duration::from_secs(seconds.into())).unwrap();
     (at - crate::config::micros(seconds), then)
 }
@@ -132,14 +130,14 @@ mod tests {
 
     const DAY: i64 = 86_400_000_000;
 
-    /// Equal but for what passes while the test runs.
+    /// Whether two times differ only by the duration of the test.
     fn is_about(time: i64, wanted: i64) -> bool {
         (0..TOLERANCE).contains(&(time - wanted))
     }
 
     #[test]
     fn time_goes_on_by_the_steady_count_until_a_jump_is_believed() {
-        let (now, mut clock) = (1_000 * DAY, Clock::default());
+        let (now, mut clock) = (1_000 * DAY, LogClock::default());
         assert!(is_about(clock.time(now, now - DAY), now));
         assert!(is_about(clock.time(now + 3 * DAY, now), now), "ahead: not yet");
         clock.wait(29);
@@ -152,7 +150,7 @@ mod tests {
 
     #[test]
     fn time_goes_on_from_the_last_entry_until_the_clock_has_caught_up() {
-        let (now, mut clock) = (1_000 * DAY, Clock::default());
+        let (now, mut clock) = (1_000 * DAY, LogClock::default());
         let last = now + DAY;
         assert!(is_about(clock.time(now, last), last));
         clock.wait(7200);
@@ -162,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_clock_is_steady_when_it_has_gone_as_it_should_for_an_hour() {
-        let (now, mut clock) = (1_000 * DAY, Steady::default());
+        let (now, mut clock) = (1_000 * DAY, SteadyClock::default());
         assert!(!clock.seen(now), "seen once");
         clock.wait(3000);
         assert!(!clock.seen(now), "for less than an hour");

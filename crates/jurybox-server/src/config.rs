@@ -1,120 +1,127 @@
-//! How a queue is set up.
+//! The configuration of a queue: its settings, their defaults and limits.
 
 use crate::Error;
-use crate::rewards::Rewards;
+use crate::verdict_scale::VerdictScale;
 use jurybox::{Evaluators, Jury, Spec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Whether a queue takes items and gives them out.
+/// Whether a queue accepts items and hands them out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Doors {
-    /// Items come in and are claimed.
+pub enum QueueMode {
+    /// Items are accepted and can be claimed.
     #[default]
     Open,
-    /// Items come in; nobody gets one. Verdicts on what is out are taken.
+    /// Items are accepted, but cannot be claimed. Verdicts on claimed items are accepted.
     Paused,
-    /// No item comes in; those there are given out until none is left.
+    /// No new items are accepted; the open ones can be claimed until none is left.
     Draining,
 }
 
-/// How a queue is set up. Everything but the evaluators has a default.
+/// The configuration of a queue. Everything but the evaluators has a default.
 ///
 /// ```
 /// use jurybox_server::Config;
 ///
-/// let config: Config = serde_json::from_str(r#"{"evaluators": [{"name": "spam"}, {"name": "quality", "direction": "low"}], "k": 5}"#)?;
+/// let evaluators = r#"[{"name": "spam"}, {"name": "quality", "direction": "low"}]"#;
+/// let config = format!(r#"{{"evaluators": {evaluators}, "k": 5}}"#);
+/// let config: Config = serde_json::from_str(&config)?;
 /// assert_eq!((config.k, config.lease_seconds, config.quorum), (5, 900, 1));
 /// config.check()?;
 /// let drawing = Config { policy: "eps-greedy".parse()?, ..config };
-/// assert!(drawing.check().unwrap_err().to_string().contains("`eps-greedy`"));
+/// assert_eq!(drawing.check().unwrap_err().code(), "refused");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Who scores, and which way the scores point.
+    /// The evaluators, with the direction of their scores.
     pub evaluators: Evaluators,
-    /// The policy that ranks. One that draws its picks is refused: a queue's chance is in its audits.
+    /// The policy that ranks. Policies that draw their picks at random are refused: queues explore
+    /// by random checks only.
     #[serde(default)]
     pub policy: Spec,
-    /// How many items a claim gets that does not say.
+    /// How many items a claim gets that does not say how many.
     #[serde(default = "default_k")]
     pub k: u32,
-    /// How long an item is a reviewer's own.
+    /// The length of a lease, in seconds.
     #[serde(default = "default_lease")]
     pub lease_seconds: u32,
-    /// How many distinct reviewers look at an item. Where they disagree, so many more look that one side has the majority:
-    /// a third for two.
+    /// How many reviewers judge an item. If their rewards differ, `2 * quorum - 1` do: three for a
+    /// quorum of 2, five for a quorum of 3. The median of their rewards decides.
     #[serde(default = "default_quorum")]
     pub quorum: u8,
-    /// How much an item's value grows a day while it waits, in units of the value. Zero: it does not.
+    /// By how much an item's value grows a day while it waits, in units of the value.
     #[serde(default)]
     pub ageing_per_day: f64,
-    /// The share of arriving items that are drawn to be looked at whatever their scores.
-    #[serde(default)]
-    pub audit_rate: f64,
-    /// How much of what is claimed audits may take before the best come. Where that is no whole number of items, a draw of the claim's own says
-    /// whether there is room for one more, so that the share holds over many claims, however few items each asks for.
-    #[serde(default = "default_audit_share")]
-    pub audit_share: f64,
-    /// After this many seconds an item is learnt from with the scores it has, though some are still missing.
+    /// The share of arriving items that are drawn for a random check, whatever their scores.
+    #[serde(default, rename = "audit_rate")]
+    pub random_check_rate: f64,
+    /// The share of claimed items that random checks may take before the best by value. It holds
+    /// over many claims: a draw decides whether a small claim gets one more.
+    #[serde(default = "default_random_check_share", rename = "audit_share")]
+    pub random_check_share: f64,
+    /// After this many seconds an item is shown to the policy even if scores are still missing. A
+    /// claim shows it at once.
     #[serde(default = "default_settle")]
     pub settle_seconds: u32,
-    /// For this many seconds a verdict can be taken back as if it had not been given; then it is learnt from.
+    /// For this many seconds a verdict can be undone; then it is learnt.
     #[serde(default = "default_undo")]
     pub undo_seconds: u32,
-    /// After this many days payloads are deleted; scores and verdicts stay.
+    /// After this many days payloads are deleted; scores and verdicts stay. None keeps them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_days: Option<u32>,
     /// The largest payload of an item, in bytes of JSON.
     #[serde(default = "default_max_payload")]
     pub max_payload: u32,
-    /// How many items a reviewer can hold at once; `k` where that is more.
+    /// How many items a reviewer can hold at once, or `k` if that is more.
     #[serde(default = "default_max_held")]
     pub max_held: u32,
-    /// Whether items come in and go out.
-    #[serde(default)]
-    pub doors: Doors,
-    /// What rewards lie within, and what words for them are worth. Without it, a reward lies within 0 to 1, or within the rewards that the
-    /// queue has taken already.
+    /// Whether items are accepted and handed out.
+    #[serde(default, rename = "doors")]
+    pub mode: QueueMode,
+    /// The reward scale. Without one, rewards must be from 0 to 1, or within the rewards that the
+    /// queue already has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reward: Option<Rewards>,
-    /// Evaluators whose scores count as missing in the order. They are learnt about all the while.
+    pub reward: Option<VerdictScale>,
+    /// Evaluators whose scores count as missing in the ranking. Learning about them continues.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub muted: Vec<String>,
-    /// Weights by which items are ranked instead of what was learnt, which goes on; who is not named has none. Empty: as was learnt.
+    /// Fixed weights that override the learnt ranking; learning continues. Evaluators not listed
+    /// get 0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, f64>,
-    /// Which columns of the files that items come from are used for what. None before the first file.
+    /// How the columns of imported files are used; none before the first file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<FileColumns>,
 }
 
-/// Which columns of a file of items are used for what; the next file is read by the same ones. The queue itself never reads a file.
+/// How the columns of a file of items are used, so that the next file is read the same way. Only
+/// importing programs use this, not the queue.
 ///
 /// ```
-/// let columns: jurybox_server::FileColumns =
-///     serde_json::from_str(r#"{"id": "post_id", "tags": {"language": "lang"}, "shown": ["text", "lang"]}"#)?;
+/// let columns = r#"{"id": "post_id", "tags": {"language": "lang"}, "shown": ["text", "lang"]}"#;
+/// let columns: jurybox_server::FileColumns = serde_json::from_str(columns)?;
 /// assert_eq!(columns.tags["language"], "lang");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileColumns {
-    /// The column with the items' ids.
+    /// The column of the items' ids.
     pub id: String,
-    /// Tags and the columns that have them; under `golden` the column with the right label or reward of golden items.
+    /// Columns by the tag that they fill. The one for `golden` has the known label or reward of
+    /// golden items.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
-    /// The columns that reviewers are shown, in their order.
+    /// The columns shown to reviewers, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<String>,
 }
 
 impl FileColumns {
-    /// Refuses what cannot be meant.
+    /// Refuses an empty id column and too many columns.
     fn check(&self) -> Result<(), Error> {
         let refuse = |what: String| Err(Error::Refused(format!("columns: {what}")));
         if self.id.is_empty() {
@@ -122,7 +129,7 @@ impl FileColumns {
         }
         if self.tags.len() + self.shown.len() > MOST_COLUMNS {
             return refuse(format!(
-                "{} are tags or shown, more than {MOST_COLUMNS}",
+                "{} columns are tags or shown, more than {MOST_COLUMNS}",
                 self.tags.len() + self.shown.len()
             ));
         }
@@ -139,7 +146,7 @@ fn default_lease() -> u32 {
 fn default_quorum() -> u8 {
     1
 }
-fn default_audit_share() -> f64 {
+fn default_random_check_share() -> f64 {
     0.25
 }
 fn default_settle() -> u32 {
@@ -155,35 +162,36 @@ fn default_max_held() -> u32 {
     100
 }
 
-/// No queue takes larger payloads, in bytes.
+/// The most that `max_payload` can be, in bytes.
 const LARGEST_PAYLOAD: u32 = 16 << 20;
-/// No reviewer can hold more items at once.
+/// The most that `max_held` can be.
 const MOST_HELD: u32 = 1_000_000;
-/// The most items a claim can ask for.
+/// The most items of one claim.
 pub(crate) const MOST_CLAIMED: u32 = 1000;
-/// The most distinct reviewers an item can need.
+/// The largest quorum.
 const MOST_REVIEWERS: u8 = 9;
 /// The most columns of a file that can be tags or shown.
 const MOST_COLUMNS: usize = 32_768;
-/// What lasts longer was not meant: a year, a hundred years, and a value that grows by a million a day.
+/// Limits against typing errors: a year, a hundred years, and a million a day.
 const LONGEST_SECONDS: u32 = 365 * 86_400;
 const LONGEST_DAYS: u32 = 36_500;
 const FASTEST_AGEING: f64 = 1e6;
 
 impl Config {
-    /// What to say to whoever set a queue up like this that was set up otherwise before: evaluators that sat and do not any more.
+    /// Warnings for changing `before` into this configuration: one for each removed
+    /// evaluator.
     #[must_use]
     pub fn warnings_after(&self, before: &Config) -> Vec<String> {
         let left = before.evaluators.names().filter(|name| self.evaluators.position(name).is_none());
         let warn = |name: &str| {
             format!(
-                "evaluator `{name}` was removed, and its scores with it: added again, it begins without any, and open items need theirs sent again"
+                "evaluator `{name}` was removed with its scores; if it is added again, send its scores of open items again"
             )
         };
         left.map(warn).collect()
     }
 
-    /// A queue with these evaluators, and defaults for the rest.
+    /// A configuration with these evaluators, and defaults for the rest.
     pub fn new(evaluators: Evaluators) -> Self {
         Config {
             evaluators,
@@ -192,14 +200,14 @@ impl Config {
             lease_seconds: default_lease(),
             quorum: default_quorum(),
             ageing_per_day: 0.0,
-            audit_rate: 0.0,
-            audit_share: default_audit_share(),
+            random_check_rate: 0.0,
+            random_check_share: default_random_check_share(),
             settle_seconds: default_settle(),
             undo_seconds: default_undo(),
             payload_days: None,
             max_payload: default_max_payload(),
             max_held: default_max_held(),
-            doors: Doors::Open,
+            mode: QueueMode::Open,
             reward: None,
             muted: Vec::new(),
             weights: BTreeMap::new(),
@@ -207,7 +215,7 @@ impl Config {
         }
     }
 
-    /// Refuses what cannot be meant.
+    /// Refuses settings that are out of range or contradict each other.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |what: String| Err(Error::Refused(what));
         for name in self.evaluators.names() {
@@ -216,7 +224,7 @@ impl Config {
         let jury = self.jury()?;
         if jury.fit().leaves_to_chance() {
             return refuse(format!(
-                "policy `{}` draws its picks, and a queue gives out the best there is: choose one that ranks, such as `adaptive`, and let `audit_rate` draw",
+                "policy `{}` picks at random, and a queue hands out the best items: choose a policy that ranks, such as `adaptive`, and explore by `random_check_rate`",
                 self.policy.name()
             ));
         }
@@ -224,7 +232,7 @@ impl Config {
             return refuse(format!("k = {} is not from 1 to {MOST_CLAIMED}", self.k));
         }
         if self.lease_seconds == 0 {
-            return refuse("lease_seconds = 0: nobody could give a verdict in time".into());
+            return refuse("lease_seconds = 0: leases would end before anybody could give a verdict".into());
         }
         for (name, seconds) in [
             ("lease_seconds", self.lease_seconds),
@@ -248,7 +256,9 @@ impl Config {
         if self.quorum == 0 || self.quorum > MOST_REVIEWERS {
             return refuse(format!("quorum = {} is not from 1 to {MOST_REVIEWERS}", self.quorum));
         }
-        for (name, share) in [("audit_rate", self.audit_rate), ("audit_share", self.audit_share)] {
+        for (name, share) in
+            [("random_check_rate", self.random_check_rate), ("random_check_share", self.random_check_share)]
+        {
             if !(0.0..=1.0).contains(&share) {
                 return refuse(format!("{name} = {share} is not from 0 to 1"));
             }
@@ -268,7 +278,7 @@ impl Config {
         self.check_valuing()
     }
 
-    /// Who is muted, and whose weight is fixed, must sit; and somebody must be left to rank by.
+    /// Checks that muted and weighted evaluators exist, and that some evaluator is left to rank by.
     fn check_valuing(&self) -> Result<(), Error> {
         let refuse = |what: String| Err(Error::Refused(what));
         for (what, name) in self
@@ -286,7 +296,7 @@ impl Config {
             return refuse(format!("muted: `{}` is named twice", twice.1));
         }
         if self.muted.len() == self.evaluators.len() {
-            return refuse("muted: all evaluators are, and nobody is left to rank by".into());
+            return refuse("muted: all evaluators are muted, and none is left to rank by".into());
         }
         for (name, weight) in &self.weights {
             if weight.is_nan() || weight.abs() > 1e100 {
@@ -295,35 +305,36 @@ impl Config {
         }
         let counts = |(name, weight): (&String, &f64)| *weight != 0.0 && !self.muted.contains(name);
         if !self.weights.is_empty() && !self.weights.iter().any(counts) {
-            return refuse("weights: none is other than 0, and nobody is left to rank by".into());
+            return refuse("weights: all weights that count are 0, and none is left to rank by".into());
         }
         Ok(())
     }
 
-    /// A jury that has learnt nothing yet.
+    /// A new jury with these evaluators and policy.
     pub(crate) fn jury(&self) -> Result<Jury, Error> {
         if let Some(column) = self.evaluators.contexts().next() {
             let name = &self.evaluators.as_slice()[column].name;
             return Err(Error::Refused(format!(
-                "`{name}` is a context, and queues weigh all items alike: leave it out, or make a queue for each group"
+                "`{name}` is a context, which queues do not support: leave it out, or make a queue for each group"
             )));
         }
         let jury = Jury::new(&self.policy, self.evaluators.clone())?;
         if jury.evaluators() != &self.evaluators {
             return Err(Error::Refused(
-                "say which evaluators point low with their `direction`, not in the policy".into(),
+                "set the direction of evaluators by `direction`, not in the policy".into(),
             ));
         }
         Ok(jury)
     }
 
-    /// Whether what was learnt under this configuration is of no use under the other.
+    /// Whether a change to `other` makes the learner useless, so that the log must be folded
+    /// again.
     pub(crate) fn learns_differently(&self, other: &Config) -> bool {
         self.evaluators != other.evaluators || self.policy != other.policy
     }
 }
 
-/// Microseconds in so many seconds.
+/// Seconds as microseconds.
 pub(crate) fn micros(seconds: u32) -> i64 {
     i64::from(seconds) * 1_000_000
 }

@@ -1,14 +1,14 @@
-//! A queue's first entry.
+//! Creating a queue: checks, and its first log entry.
 
 use crate::Error;
 use crate::config::Config;
-use crate::event::{Body, Event};
-use crate::rows::Write;
+use crate::event::{Body, LogEvent};
+use crate::rows::EntryWrite;
 use crate::store::{QueueRow, Store};
 use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
-/// Refuses the name and the configuration of a queue that could not be made.
+/// Refuses an invalid name or configuration of a new queue.
 ///
 /// ```
 /// let config = jurybox_server::Config::new(jurybox::Evaluators::new(["spam"])?);
@@ -20,19 +20,19 @@ pub fn check_new_queue(name: &str, config: &Config) -> Result<(), Error> {
     config.check()?;
     let fits = !name.is_empty()
         && name.len() <= 64
-        // Clients take these out of a path before they send it.
+        // HTTP clients remove these from a path before they send it.
         && !matches!(name, "." | "..")
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     if !fits {
         return Err(Error::Refused(format!(
-            "`{name}` is no name for a queue: up to 64 letters, digits, and any of - _ ."
+            "`{name}` is not a valid queue name: use up to 64 letters, digits, and - _ ."
         )));
     }
     Ok(())
 }
 
-/// Makes a queue with a first entry of that time; one that is there already with the same configuration is that queue. What it
-/// remembers of files since then is no difference, unless `config` says otherwise.
+/// Creates a queue with a first entry at the time `at`. If it exists with the same configuration,
+/// returns it. Differing file columns count only if `config` has some.
 pub(crate) fn create(
     store: &mut dyn Store,
     name: &str,
@@ -43,8 +43,9 @@ pub(crate) fn create(
     check_new_queue(name, config)?;
     let secret = RandomState::new().hash_one(Instant::now());
     let body = Body::Create { config: config.clone(), secret };
-    let event = Event { seq: 1, at, actor: actor.into(), body };
-    let write = Write { event, keys: Vec::new(), payloads: Vec::new(), notes: Vec::new(), stands_from: 0 };
+    let event = LogEvent { seq: 1, at, actor: actor.into(), body };
+    let write =
+        EntryWrite { event, keys: Vec::new(), payloads: Vec::new(), notes: Vec::new(), stands_from: 0 };
     if let Some(made) = store.create(name, &write)? {
         return Ok(made);
     }

@@ -1,89 +1,93 @@
-//! What can go wrong with a queue, said so that a person or a program can act on it.
+//! The crate's error, with a stable code for each kind.
 
-/// The one error of this crate. Unless it says otherwise, nothing has been changed when it is returned.
+/// An error of a queue. Unless it says otherwise, the request has changed nothing.
 ///
 /// ```
 /// let error = jurybox_server::Error::NoQueue { name: "posts".into() };
-/// assert_eq!((error.code(), error.to_string().as_str()), ("no_queue", "there is no queue `posts`"));
+/// assert_eq!(error.code(), "no_queue");
+/// assert_eq!(error.to_string(), "there is no queue `posts`");
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No queue of that name.
+    /// There is no queue of that name.
     #[error("there is no queue `{name}`")]
     NoQueue {
-        /// What was asked for.
+        /// The name asked for.
         name: String,
     },
-    /// A queue of that name is there already, with another configuration.
-    #[error("there is a queue `{name}` already, and it is set up differently")]
+    /// There is a queue of that name with another configuration.
+    #[error("queue `{name}` exists already, with another configuration")]
     QueueExists {
         /// Its name.
         name: String,
     },
-    /// Something asked of a queue that makes no sense, or that its configuration does not allow.
+    /// The request is invalid, or the queue's configuration does not allow it.
     #[error("{0}")]
     Refused(String),
-    /// Something that does not fit what has happened to the item or the lease since.
+    /// The request contradicts the present state of an item or lease.
     #[error("{0}")]
     Conflict(String),
-    /// The same idempotency key was used for another request.
-    #[error("idempotency key `{key}` was used before, for another request")]
+    /// The idempotency key was used for another request.
+    #[error("idempotency key `{key}` was used before for another request")]
     KeyReused {
         /// The key.
         key: String,
     },
-    /// The scores, the policy or the evaluators.
+    /// An error about scores, policy or evaluators.
     #[error(transparent)]
     Library(#[from] jurybox::Error),
-    /// The database cannot be reached or does not take what is written. What was asked for has not happened.
-    #[error("the database: {0}")]
+    /// The database cannot be reached or has failed. Nothing was changed.
+    #[error("the database failed: {0}")]
     Database(String),
-    /// The database has no room left on its disk. What was asked for has not happened.
+    /// The database's disk is full. Nothing was changed.
     #[error("the disk of the database is full: {0}")]
     DiskFull(String),
-    /// Too much is asked for at once. What was asked for has not happened.
+    /// Too many requests at once. Nothing was changed.
     #[error("{0}")]
     Busy(String),
-    /// The database does not take what was to be written, because it contradicts what is there: a fault of this program. What was asked for
-    /// has not happened, and will not later as it is.
-    #[error("the database does not take it: {0}")]
+    /// The database refused rows that break its rules: a fault of this program. Nothing was
+    /// changed, and repeating the request will not help.
+    #[error("the database refused contradictory rows: {0}")]
     Contradiction(String),
-    /// The connection was lost while committing, and the database cannot yet be asked whether it happened. Ask again with the
-    /// same idempotency key.
-    #[error("the database went away while committing; ask again with the same idempotency key: {0}")]
+    /// The connection was lost during the commit, and whether it happened is unknown. Repeat the
+    /// request with the same idempotency key.
+    #[error(
+        "the database went away during the commit; repeat the request with the same idempotency key: {0}"
+    )]
     Unknown(String),
-    /// The queue's clerk stopped in the middle of something; other queues go on. It is tried again after a while.
+    /// The queue writer panicked. Other queues go on, and this one is opened again after a while.
     #[error("the queue has stopped: {0}")]
     Stopped(String),
-    /// The folder or the database is in use, or not what this program can open.
+    /// The folder or database is in use, missing, or cannot be opened by this program.
     #[error("{0}")]
     Open(String),
-    /// A later program has brought the tables to a version that this one does not know. What was asked for has not happened.
+    /// A later program has updated the tables to a version unknown to this one. Nothing was
+    /// changed.
     #[error(
-        "a later program has brought the tables to version {version}, and this one has version {known}: it writes nothing any more"
+        "a later program has updated the tables to version {version}; this one knows version {known} and writes nothing: update it"
     )]
     Outdated {
-        /// What they are of.
+        /// The version of the tables.
         version: i64,
-        /// What this program has.
+        /// The latest version that this program knows.
         known: i64,
     },
-    /// The file of the database is not where it was when it was opened. What was asked for has not happened.
+    /// The database file was deleted or replaced while it was open. Nothing was changed.
     #[error(
-        "the database's file was deleted or replaced while it was in use: nothing is taken in until it is opened again"
+        "the database file was deleted or replaced while it was in use: nothing is written until it is opened again"
     )]
     FileGone,
-    /// Rows that contradict each other, or cannot be read.
-    #[error("the records contradict themselves: {0}")]
+    /// Rows that contradict each other or cannot be read.
+    #[error("the records are damaged: {0}")]
     Corrupt(String),
-    /// The queue's clerk has stopped; open the service again.
+    /// The queue writer has ended; open the service again.
     #[error("the queue is closed")]
     Closed,
 }
 
 impl Error {
-    /// A word for the kind of error that stays the same from version to version.
+    /// A stable code for the kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             Error::NoQueue { .. } => "no_queue",
@@ -106,15 +110,15 @@ impl Error {
         }
     }
 
-    /// Whether the same request may succeed later as it is.
-    pub fn is_passing(&self) -> bool {
+    /// Whether the same request may succeed later.
+    pub fn is_transient(&self) -> bool {
         matches!(
             self,
             Error::Database(_) | Error::DiskFull(_) | Error::Busy(_) | Error::Unknown(_) | Error::Closed
         )
     }
 
-    /// In how many seconds it is worth asking again, where it is.
+    /// How many seconds to wait before trying again.
     pub fn retry_after(&self) -> u32 {
         match self {
             Error::Stopped(_) | Error::Outdated { .. } | Error::FileGone | Error::DiskFull(_) => 10,
@@ -122,18 +126,18 @@ impl Error {
         }
     }
 
-    /// Whether everything that is asked of the queue will be answered so until somebody sees to it.
-    pub(crate) fn is_in_the_way(&self) -> bool {
+    /// Whether all requests to the queue will fail like this until somebody intervenes.
+    pub(crate) fn blocks_everything(&self) -> bool {
         matches!(self, Error::Outdated { .. } | Error::FileGone | Error::DiskFull(_))
     }
 
-    /// Whether it concerns every queue of the database, so that the server is not ready.
-    pub fn is_for_all(&self) -> bool {
+    /// Whether it makes the whole server not ready, and not only this queue.
+    pub fn affects_all_queues(&self) -> bool {
         matches!(self, Error::DiskFull(_))
     }
 }
 
-/// Rows that cannot be what this program wrote.
+/// An error for rows that this program cannot have written.
 pub(crate) fn corrupt(what: impl std::fmt::Display) -> Error {
     Error::Corrupt(what.to_string())
 }

@@ -1,283 +1,285 @@
-//! The log: what happened, entry by entry. Folding the entries in order is all there is to a queue.
+//! Log entries. A queue is the fold of its entries, in order.
 //!
-//! An entry is a small versioned body in the log, and the rows that it wrote into tables of their own: items, late scores,
-//! claims, verdicts. Here it is put together again. A body names items by their number alone, so that an item's key and
-//! scores can be erased without touching the log.
+//! An entry is stored as a small versioned body in the log, and rows in other tables: items,
+//! scores, claims, verdicts. The types here are entries put together again. Bodies name items by
+//! number only, so that ids and scores can be erased without changing the log.
 
-use crate::board::Filter;
 use crate::config::Config;
+use crate::live_queue::Filter;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Tags of an item, such as its language: a name and a value each.
+/// An item's tags by name, such as `language: en`.
 pub type Tags = BTreeMap<String, String>;
 
 /// One entry of a queue's log.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
-    /// Its number, from 1 without gaps.
+pub struct LogEvent {
+    /// The entry's number, from 1 without gaps.
     pub seq: u64,
-    /// When, in microseconds since 1970; never earlier than the entry before, unless the clock is
-    /// set by it.
+    /// The time in microseconds since 1970. Never before the last entry's, except for
+    /// [`Body::Clock`].
     pub at: i64,
-    /// Who asked for it.
+    /// Who made the request.
     pub actor: String,
-    /// What happened.
+    /// The change.
     pub body: Body,
 }
 
-/// What happened.
+/// The change that an entry makes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// The queue was made.
+    /// The queue was created.
     Create {
-        /// How it is set up.
+        /// The first configuration.
         config: Config,
-        /// What the draws of its audits are keyed by.
+        /// The key of the hashes that draw random checks.
         secret: u64,
     },
-    /// The queue was set up anew.
+    /// The configuration was changed.
     Configure {
-        /// From now on.
+        /// The whole new configuration.
         config: Config,
-        /// Items that have enough verdicts by it: they are closed.
-        decided: Vec<Decided>,
+        /// Open items that have enough verdicts by the new quorum. They are decided and closed.
+        decided: Vec<DecidedItem>,
     },
-    /// Items came in, or got further scores.
+    /// Items were added or rescored.
     Items {
-        /// Those that are new, numbered without gaps.
-        added: Vec<Added>,
-        /// Those that were there.
-        rescored: Vec<Rescored>,
+        /// New items, numbered without gaps.
+        added: Vec<AddedItem>,
+        /// Existing items with changed scores.
+        rescored: Vec<RescoredItem>,
     },
-    /// A reviewer was given items.
+    /// A reviewer claimed items.
     Claim {
-        /// Who.
+        /// The reviewer.
         reviewer: String,
-        /// How many were asked for.
+        /// How many items were asked for, or fitted the claim's limits if that was less.
         k: u32,
-        /// Which were wanted.
+        /// Only items with these tags.
         filter: Filter,
-        /// The entry up to which the model that ranked them had learnt.
+        /// The log entry up to which the ranking model had learnt.
         model: u64,
-        /// Until when they are the reviewer's own.
+        /// The end of the leases, in microseconds since 1970.
         until: i64,
-        /// How many of them audits could take, by the draw of this claim; none in entries from before there was one.
-        audits: Option<u32>,
-        /// Which, in the order of their places.
-        picks: Vec<Picked>,
+        /// The most random checks among them, by this claim's draw; none in entries of earlier
+        /// programs.
+        random_checks: Option<u32>,
+        /// The items in the order of the claim.
+        picks: Vec<ClaimPick>,
     },
-    /// A reviewer keeps items for longer.
+    /// A reviewer extended leases.
     Extend {
-        /// Who.
+        /// The reviewer.
         reviewer: String,
-        /// Until when now.
+        /// Their new end, in microseconds since 1970.
         until: i64,
-        /// Which.
-        leases: Vec<Held>,
+        /// The leases.
+        leases: Vec<LeasedItem>,
     },
-    /// A reviewer gave items back.
+    /// A reviewer released or skipped items.
     Release {
-        /// Who.
+        /// The reviewer.
         reviewer: String,
-        /// Which.
-        leases: Vec<Held>,
-        /// Why the reviewer does not want to be given them again, where that is so.
+        /// The leases that ended.
+        leases: Vec<LeasedItem>,
+        /// For a skip, the reason: the reviewer will not be given the item again.
         skip: Option<String>,
     },
-    /// Verdicts came in.
+    /// Verdicts were recorded.
     Verdicts {
-        /// Each of them.
-        given: Vec<Given>,
+        /// The verdicts, in order.
+        given: Vec<GivenVerdict>,
     },
-    /// A verdict was taken back, soon enough to count as never given.
+    /// A reviewer took a verdict back. It counts as never given, and the reviewer holds the item
+    /// again.
     Undo {
-        /// Whose.
+        /// The reviewer.
         reviewer: String,
-        /// Which.
-        verdict: Which,
-        /// Of this item, as it stands open again.
-        item: Added,
-        /// When the item came in.
+        /// The verdict.
+        verdict: VerdictPosition,
+        /// Its item, which is open again.
+        item: AddedItem,
+        /// When the item arrived, in microseconds since 1970.
         arrived: i64,
-        /// The place among its reviews.
+        /// The review slot.
         slot: i16,
-        /// Until when the item is the reviewer's own again.
+        /// The end of the new lease, in microseconds since 1970.
         until: i64,
-        /// The other verdicts on it.
-        rest: Vec<Earlier>,
-        /// Who does not want to be given it.
+        /// The other standing verdicts on the item.
+        rest: Vec<ReviewVerdict>,
+        /// Reviewers who have skipped the item.
         skipped: Vec<String>,
-        /// The probability of the pick that the verdict was on.
+        /// The probability of the pick behind the verdict.
         probability: f64,
-        /// Whether that was an audit.
+        /// Whether that pick was a random check.
         explored: bool,
     },
-    /// Items were closed without a verdict.
+    /// Open items were closed by a request, without deciding them.
     Close {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// Which, as ranges of numbers, both ends included.
+        /// The items, as ranges of numbers that include both ends.
         items: Vec<(u64, u64)>,
     },
-    /// Items were erased: what they were is gone.
+    /// Items were erased.
     Erase {
-        /// Which.
+        /// The items' numbers.
         items: Vec<u64>,
     },
-    /// The time of the log was set back to that of the clock, which had been ahead: this entry and
-    /// those after it may be earlier than those before. All that waited for a later time has
-    /// happened: leases have run out, verdicts stand.
+    /// The log's time was set back to the clock's. This and later entries may be earlier than those
+    /// before. Leases have ended, and verdicts can no longer be undone.
     Clock,
-    /// Nothing but that time has passed: what waited for that, such as a verdict that can no longer be taken back, is so.
+    /// Only time has passed: the undo window of a verdict has ended.
     Settle,
 }
 
-/// An item that came in.
+/// A new item.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Added {
-    /// Its number in the queue.
+pub struct AddedItem {
+    /// The item's number in the queue.
     pub n: u64,
-    /// Its scores by the evaluators in force, NaN where missing; empty once erased.
+    /// Scores in the order of the evaluators at this entry, NaN if missing; empty once erased.
     pub scores: Vec<f64>,
-    /// Its tags.
+    /// The item's tags.
     pub tags: Tags,
-    /// The probability with which it was drawn for an audit, if it was.
-    pub audit: Option<f64>,
-    /// From when on it goes first.
+    /// The probability of its random check, if it was drawn for one on arrival.
+    pub random_check: Option<f64>,
+    /// From when on it goes before all others, in microseconds since 1970.
     pub due: Option<i64>,
 }
 
-/// An item whose scores changed.
+/// An item with changed scores.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rescored {
-    /// Its number.
+pub struct RescoredItem {
+    /// The item's number.
     pub n: u64,
-    /// All of its scores now; empty once erased.
+    /// All its scores now; empty once erased.
     pub scores: Vec<f64>,
-    /// Whether one of them is the first by its evaluator, and not another in place of one that was there; entries of earlier programs do
-    /// not say.
+    /// Whether an evaluator scored the item for the first time; none in entries of earlier
+    /// programs.
     pub newly: Option<bool>,
 }
 
-/// An item given to a reviewer.
+/// One item of a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Picked {
-    /// Its number.
+pub struct ClaimPick {
+    /// The item's number.
     pub n: u64,
-    /// The place among its reviews.
+    /// The review slot.
     pub slot: i16,
-    /// What it was ranked by.
+    /// The value it was ranked by.
     pub value: f64,
-    /// The probability with which it was to be looked at.
+    /// The probability with which it was chosen.
     pub probability: f64,
-    /// Whether it was an audit.
+    /// Whether it was chosen as a random check.
     pub explored: bool,
 }
 
-/// An item that a reviewer holds.
+/// A review slot of an item that a reviewer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
-    /// Its number.
+pub struct LeasedItem {
+    /// The item's number.
     pub n: u64,
-    /// The place among its reviews.
+    /// The review slot.
     pub slot: i16,
 }
 
-/// A verdict by its place in the log: the entry, and its place there.
+/// A verdict by its position in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Which {
-    /// The entry.
+pub struct VerdictPosition {
+    /// The entry's number.
     pub seq: u64,
-    /// The place in it.
+    /// The index within the entry.
     pub i: u32,
 }
 
-/// Where a verdict comes from.
+/// Who decided a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// A person who looked at the item.
+pub enum VerdictSource {
+    /// A person who reviewed the item.
     #[default]
     Reviewer,
-    /// Somebody who decided over the verdicts there were.
+    /// An appeal against earlier verdicts.
     Appeal,
-    /// A rule or a program: it closes the item, teaches nothing and counts as nobody's find.
+    /// A rule or program. The verdict closes the item, is not learnt, and does not count as found.
     Automatic,
 }
 
-/// A verdict that came in.
+/// A verdict in a log entry.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Given {
-    /// The client's name for it; no two verdicts of a queue share one.
+pub struct GivenVerdict {
+    /// The client's id, unique in the queue.
     pub id: String,
-    /// The item.
+    /// The item's number.
     pub n: u64,
-    /// The place among its reviews; below zero for appeals and automatic verdicts.
+    /// The review slot; negative for appeals and automatic verdicts.
     pub slot: i16,
-    /// Who.
+    /// The reviewer.
     pub reviewer: String,
-    /// Where it comes from.
-    pub source: Source,
-    /// A word for what was found.
+    /// Who decided.
+    pub source: VerdictSource,
+    /// The label, such as "harmful".
     pub label: Option<String>,
-    /// What it was worth.
+    /// The reward.
     pub reward: f64,
-    /// When it was given, where the client says; the log's time is when it came in.
+    /// When it was given, in microseconds since 1970, if the client says so. The entry's time is
+    /// when it was received.
     pub observed_at: Option<i64>,
-    /// The claim that it answers, if any.
+    /// The entry of the claim that it answers.
     pub claim: Option<u64>,
-    /// The verdict that it replaces, if any.
-    pub supersedes: Option<Which>,
-    /// What the item is worth, where this verdict decides it.
+    /// The verdict that it replaces.
+    pub supersedes: Option<VerdictPosition>,
+    /// The item's reward, if this verdict decides the item.
     pub decides: Option<f64>,
-    /// Whether it replaces another, or is an appeal, and is the first to decide: until then there were too few that agreed.
+    /// Whether it is a revision or an appeal, and decides an item that was undecided before.
     pub decides_first: bool,
-    /// The probability of its pick.
+    /// The probability of the pick behind it.
     pub probability: f64,
-    /// Whether its pick was an audit.
+    /// Whether that pick was a random check.
     pub explored: bool,
-    /// When its item came in.
+    /// When the item arrived, in microseconds since 1970.
     pub arrived: i64,
-    /// The item's scores now, by the evaluators in force; empty once erased.
+    /// The item's scores at this entry; empty once erased.
     pub scores: Vec<f64>,
 }
 
-/// An item that waited for further verdicts, and needs none since the queue was set up anew.
+/// An item decided by lowering the quorum.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decided {
-    /// Its number.
+pub struct DecidedItem {
+    /// The item's number.
     pub n: u64,
-    /// What it is worth.
+    /// The item's reward.
     pub reward: f64,
-    /// The probability of the pick that the last verdict on it was on.
+    /// The probability of the pick behind its last verdict.
     pub probability: f64,
-    /// Whether that was an audit.
+    /// Whether that pick was a random check.
     pub explored: bool,
-    /// When the item came in.
+    /// When the item arrived, in microseconds since 1970.
     pub arrived: i64,
-    /// The item's scores by the evaluators before; empty once erased.
+    /// Scores in the order of the evaluators before the change; empty once erased.
     pub scores: Vec<f64>,
 }
 
-/// A verdict that stands, as far as a board must know it.
+/// A reviewer's standing verdict on an open item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Earlier {
-    /// Whose.
+pub struct ReviewVerdict {
+    /// The reviewer.
     pub reviewer: String,
-    /// The place among the item's reviews.
+    /// The review slot.
     pub slot: i16,
-    /// What it was worth.
+    /// The reward.
     pub reward: f64,
 }
 
-/// The slot of an appeal.
+/// The slot of appeals.
 pub(crate) const APPEAL: i16 = -1;
-/// The slot of an automatic verdict.
+/// The slot of automatic verdicts.
 pub(crate) const AUTOMATIC: i16 = -2;
 
 impl Body {
-    /// The word for it in the log.
+    /// The name of the kind of entry, as stored and shown.
     pub fn kind(&self) -> &'static str {
         match self {
             Body::Create { .. } => "create",
@@ -295,7 +297,7 @@ impl Body {
         }
     }
 
-    /// How many rows it comes with, itself included: checkpoints are made by this count.
+    /// One plus the number of rows written with the entry. Checkpoints are spaced by this count.
     pub(crate) fn weight(&self) -> u64 {
         1 + match self {
             Body::Items { added, rescored } => added.len() + rescored.len(),

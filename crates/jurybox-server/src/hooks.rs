@@ -1,14 +1,14 @@
-//! Webhooks: where else a queue's log is told, and how far that has come. Who sends is another's affair; here is what must survive.
+//! Webhooks of a queue: their stored settings, progress and failures. Sending is up to the caller.
 
 use crate::service::Service;
-use crate::{Error, desk};
+use crate::{Error, embedded_queue};
 
 /// The most webhooks of a queue.
 const MOST: usize = 16;
-/// For how long a node has a webhook to itself after it last said so: longer than any answer is waited for.
+/// For how long a node holds a webhook, in microseconds. Longer than any receiver is waited for.
 const OURS: i64 = 60_000_000;
 
-/// What a webhook signs with. It is never shown.
+/// The key that signs a webhook's messages. Its `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
@@ -19,85 +19,86 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// Of these bytes.
+    /// A secret of these bytes.
     pub fn of(bytes: Vec<u8>) -> Secret {
         Secret(bytes)
     }
 
-    /// A new one, that nobody can guess.
+    /// A random secret of 32 bytes.
     pub fn new() -> Result<Secret, Error> {
         let mut bytes = vec![0_u8; 32];
-        getrandom::fill(&mut bytes).map_err(|error| Error::Open(format!("no randomness: {error}")))?;
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Error::Open(format!("no random numbers from the system: {error}")))?;
         Ok(Secret(bytes))
     }
 
-    /// The bytes themselves, to sign with.
+    /// The bytes, to sign with.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// An address that a queue's log is sent to, and how that stands.
+/// An address that a queue's log is sent to, with its progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Webhook {
-    /// The number of its queue.
+    /// The queue's number.
     pub(crate) id: i64,
-    /// Its queue.
+    /// The queue's name.
     pub queue: String,
-    /// Its name in that queue.
+    /// The webhook's name, unique in the queue.
     pub name: String,
-    /// Where to.
+    /// The receiver's URL.
     pub url: String,
-    /// The last entry that has arrived there.
+    /// The last log entry that was delivered.
     pub seen: u64,
     /// When it was made, in microseconds since 1970.
     pub made: i64,
-    /// How often sending has failed since it last succeeded.
+    /// Failed deliveries since the last success.
     pub failures: u64,
-    /// Since when it has been failing.
+    /// Since when deliveries have failed, in microseconds since 1970.
     pub failing_since: Option<i64>,
-    /// When it is tried again.
+    /// When the next delivery is due, in microseconds since 1970.
     pub next_try: i64,
-    /// Why it failed the last time.
+    /// The reason of the last failure.
     pub why: Option<String>,
-    /// Whether it has failed for too long and is left alone.
+    /// Whether it was switched off after failing for too long.
     pub off: bool,
     /// The last entry of the queue's log.
     pub head: u64,
 }
 
-/// What is to be sent.
+/// A delivery to make.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sending {
-    /// What it is signed with.
+pub struct PendingDelivery {
+    /// The key to sign with.
     pub secret: Secret,
-    /// The last entry of the page: the same until it has arrived, however often it is tried and though the log grows.
+    /// The last log entry to send. It stays the same until it is delivered, even if the log grows.
     pub until: u64,
 }
 
-/// What became of sending.
+/// The outcome of a delivery.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// It arrived, up to this entry.
+pub enum DeliveryOutcome {
+    /// The receiver accepted the entries.
     Delivered {
-        /// The entry.
+        /// The last entry delivered.
         seen: u64,
     },
-    /// It did not.
+    /// The delivery failed.
     Failed {
-        /// When, in microseconds since 1970.
+        /// The time of the failure, in microseconds since 1970.
         at: i64,
-        /// When to try again.
+        /// When to try again, in microseconds since 1970.
         next_try: i64,
-        /// Why.
+        /// The reason.
         why: String,
-        /// Whether that was once too often.
+        /// Whether to switch the webhook off.
         off: bool,
     },
 }
 
 impl Service {
-    /// All webhooks, or those of one queue.
+    /// The webhooks of a queue, or of all queues.
     ///
     /// ```
     /// use jurybox_server::{Config, Service};
@@ -112,7 +113,7 @@ impl Service {
     /// ```
     pub fn webhooks(&self, queue: Option<&str>) -> Result<Vec<Webhook>, Error> {
         let of = match queue {
-            Some(name) => Some(self.reach(|store| desk::find(store, Some(name)))?.0),
+            Some(name) => Some(self.reach(|store| embedded_queue::find(store, Some(name)))?.0),
             None => None,
         };
         let mut hooks = self.reach(|store| store.hooks())?;
@@ -120,8 +121,9 @@ impl Service {
         Ok(hooks)
     }
 
-    /// Makes a webhook, or changes where it goes; then it is tried again, however often it failed. It begins after an entry: where it stands
-    /// if it is there, with what comes next if it is new. Without a secret it keeps its own. True if it is new.
+    /// Adds a webhook, or changes and restarts an existing one; true if it was added. Delivery
+    /// starts after the entry `after`; by default where an existing webhook stands, or at the head
+    /// of the log. Without a secret, an existing webhook keeps its own.
     pub fn put_webhook(
         &self,
         queue: &str,
@@ -130,7 +132,7 @@ impl Service {
         secret: Option<Secret>,
         after: Option<u64>,
     ) -> Result<bool, Error> {
-        let (id, queue) = self.reach(|store| desk::find(store, Some(queue)))?;
+        let (id, queue) = self.reach(|store| embedded_queue::find(store, Some(queue)))?;
         let here = self.webhooks(Some(&queue))?;
         let there = here.iter().find(|hook| hook.name == name);
         if there.is_none() && here.len() >= MOST {
@@ -142,8 +144,7 @@ impl Service {
             return Err(Error::Refused(format!("after = {seen}: the log ends at entry {}", head.seq)));
         }
         let kept = self.reach(|store| store.secret(id, name))?.map(|(secret, _)| secret);
-        let secret =
-            secret.or(kept).ok_or_else(|| Error::Refused("a webhook that is new needs a secret".into()))?;
+        let secret = secret.or(kept).ok_or_else(|| Error::Refused("a new webhook needs a secret".into()))?;
         let hook = Webhook {
             id,
             queue,
@@ -162,33 +163,39 @@ impl Service {
         Ok(there.is_none())
     }
 
-    /// Takes a webhook away. False if there is none of that name.
+    /// Deletes a webhook. False if there is none of that name.
     pub fn drop_webhook(&self, queue: &str, name: &str) -> Result<bool, Error> {
-        let (id, _) = self.reach(|store| desk::find(store, Some(queue)))?;
+        let (id, _) = self.reach(|store| embedded_queue::find(store, Some(queue)))?;
         self.reach(|store| store.drop_hook(id, name))
     }
 
-    /// Has a webhook to oneself for a minute, under a number of one's own: what is to be sent, or nothing where another node has it.
-    pub fn take_webhook(&self, hook: &Webhook, holder: i64) -> Result<Option<Sending>, Error> {
+    /// Takes hold of a webhook for a minute, as `holder`. None if another node holds it.
+    pub fn take_webhook(&self, hook: &Webhook, holder: i64) -> Result<Option<PendingDelivery>, Error> {
         self.reach(|store| {
             let now = store.now()?;
             let ours = store.take_hook(hook.id, &hook.name, holder, now, now + OURS)?;
             let taken = if ours { store.secret(hook.id, &hook.name)? } else { None };
-            Ok(taken.map(|(secret, until)| Sending { secret, until }))
+            Ok(taken.map(|(secret, until)| PendingDelivery { secret, until }))
         })
     }
 
-    /// Gives back all webhooks that are held under a number, so that another need not wait for a minute.
+    /// Releases all webhooks held as `holder`.
     pub fn give_back_webhooks(&self, holder: i64) -> Result<(), Error> {
         self.reach(|store| store.give_back_hooks(holder))
     }
 
-    /// Notes what became of sending. False where the webhook is another's by now, or was changed.
-    pub fn note_webhook(&self, hook: &Webhook, holder: i64, outcome: &Outcome) -> Result<bool, Error> {
+    /// Stores the outcome of a delivery. False if another node holds the webhook by now, or it was
+    /// changed.
+    pub fn note_webhook(
+        &self,
+        hook: &Webhook,
+        holder: i64,
+        outcome: &DeliveryOutcome,
+    ) -> Result<bool, Error> {
         self.reach(|store| store.note_hook(hook.id, &hook.name, holder, outcome))
     }
 
-    /// What time it is by the database, in microseconds since 1970.
+    /// The database's clock, in microseconds since 1970.
     pub fn now(&self) -> Result<i64, Error> {
         self.reach(|store| store.now())
     }

@@ -1,30 +1,32 @@
-//! JSON whose fields stay in the order in which they were sent: a reviewer reads a title before a text, whatever the alphabet says.
+//! JSON values that keep the order of their fields, as reviewers should see a payload as it was
+//! sent.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Number, Value};
 use std::fmt;
 
-/// What a reviewer is shown.
+/// A JSON value whose fields stay in order.
 ///
 /// ```
-/// let sent: jurybox_server::Json = serde_json::from_str(r#"{"title": "A", "body": {"z": 1, "a": [null]}}"#)?;
+/// let sent = r#"{"title": "A", "body": {"z": 1, "a": [null]}}"#;
+/// let sent: jurybox_server::Json = serde_json::from_str(sent)?;
 /// assert_eq!(sent.to_string(), r#"{"title":"A","body":{"z":1,"a":[null]}}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json {
-    /// Nothing.
+    /// Null.
     Null,
-    /// True or false.
+    /// A boolean.
     Bool(bool),
     /// A number.
     Number(Number),
-    /// A text.
+    /// A string.
     Text(String),
-    /// Several.
+    /// An array.
     List(Vec<Json>),
-    /// Several by name, in their order; no name is there twice.
+    /// An object: names and values in order, without repeated names.
     Fields(Vec<(String, Json)>),
 }
 
@@ -70,13 +72,13 @@ impl Serialize for Json {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Json, D::Error> {
-        from.deserialize_any(Any)
+        from.deserialize_any(JsonVisitor)
     }
 }
 
-struct Any;
+struct JsonVisitor;
 
-impl<'de> Visitor<'de> for Any {
+impl<'de> Visitor<'de> for JsonVisitor {
     type Value = Json;
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,7 +124,7 @@ impl<'de> Visitor<'de> for Any {
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Json, A::Error> {
         let (mut all, mut places) = (Vec::new(), std::collections::HashMap::new());
         while let Some((name, value)) = from.next_entry::<String, Json>()? {
-            // Of a name that comes again the last one counts, as everywhere.
+            // The last value of a repeated name counts, as in other readers.
             let place = *places.entry(name.clone()).or_insert(all.len());
             if place == all.len() {
                 all.push((name, value));
@@ -134,7 +136,7 @@ impl<'de> Visitor<'de> for Any {
     }
 }
 
-/// Whether two texts are the same JSON, in whatever order their fields are.
+/// Whether two texts are the same JSON, whatever the order of fields.
 pub(crate) fn are_same(one: &str, other: &str) -> bool {
     let read = |text: &str| serde_json::from_str::<Value>(text).ok();
     one == other || read(one).is_some_and(|one| read(other) == Some(one))

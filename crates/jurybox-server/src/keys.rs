@@ -1,14 +1,14 @@
-//! Keys: who may ask a server for what. Secrets are shown once and kept as hashes.
+//! API keys: who may ask a server for what. Only hashes of the secrets are stored.
 
 use crate::Error;
-use crate::place::Place;
 use crate::store::Store;
 use crate::store::sqlite::{FILE, Sqlite};
+use crate::store_location::StoreLocation;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
-/// What a key may do. `Admin` may do everything.
+/// A permission of a key. `Admin` covers all others.
 ///
 /// ```
 /// use jurybox_server::Role;
@@ -18,21 +18,21 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Look at queues, items, evaluators and reports.
+    /// Read queues, items, evaluators and reports.
     Read,
     /// Send items and scores.
     Write,
     /// Claim items and give verdicts.
     Review,
-    /// Everything, also making, changing and deleting queues.
+    /// Everything, including creating, changing and deleting queues.
     Admin,
 }
 
 impl Role {
-    /// Every role.
+    /// All roles.
     pub const ALL: [Role; 4] = [Role::Read, Role::Write, Role::Review, Role::Admin];
 
-    /// Its name.
+    /// The role's name, as written in commands and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Role::Read => "read",
@@ -42,7 +42,7 @@ impl Role {
         }
     }
 
-    /// Whether who has this role may do what takes the other.
+    /// Whether a key with this role may do what needs `other`.
     pub fn covers(self, other: Role) -> bool {
         self == Role::Admin || self == other
     }
@@ -54,43 +54,45 @@ impl std::str::FromStr for Role {
     fn from_str(text: &str) -> Result<Self, String> {
         Role::ALL.into_iter().find(|role| role.name() == text).ok_or_else(|| {
             let names = Role::ALL.map(Role::name).join(", ");
-            format!("there is no role `{text}`; there are {names}")
+            format!("there is no role `{text}`; the roles are {names}")
         })
     }
 }
 
 /// A key without its secret.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Key {
-    /// Its name: what the log calls whoever uses it.
+pub struct ApiKey {
+    /// The key's name, which the activity log shows as the actor.
     pub name: String,
     /// What it may do.
     pub roles: Vec<Role>,
-    /// In which queues; all of them where none is named.
+    /// The queues it is limited to; empty for all.
     pub queues: Vec<String>,
-    /// The reviewer that it acts as, and nobody else; none where it may speak for any.
+    /// The one reviewer that it acts as; none if it may name any reviewer.
     pub reviewer: Option<String>,
     /// When it was made, in microseconds since 1970.
     pub made: i64,
-    /// From when on it opens nothing any more; none where it does until it is revoked.
+    /// When it expires, in microseconds since 1970; none for never.
     pub expires: Option<i64>,
-    /// When it was last used, to within [`USED_WITHIN`](Key::USED_WITHIN).
+    /// When it was last used, in microseconds since 1970, accurate to
+    /// [`USED_WITHIN`](ApiKey::USED_WITHIN).
     pub used: Option<i64>,
     /// The SHA-256 of its secret.
     #[serde(skip)]
     pub hash: [u8; 32],
 }
 
-impl Key {
-    /// How old the noted time of the last use may be, in microseconds: a key that is used all day is written down now and then.
+impl ApiKey {
+    /// How far `used` may lag behind, in microseconds, so that a busy key is not written all the
+    /// time.
     pub const USED_WITHIN: i64 = 600_000_000;
 
-    /// Whether it opens nothing any more at a time.
+    /// Whether it has expired at a time, in microseconds since 1970.
     pub fn has_expired(&self, now: i64) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
 
-    /// Whether it can claim and judge in anybody's name: a key for a program that reviewers work with, and not for one of them.
+    /// Whether it can review in the name of any reviewer: a key for a program, not for a person.
     pub fn speaks_for_any(&self) -> bool {
         self.reviewer.is_none() && self.roles.iter().any(|role| role.covers(Role::Review))
     }
@@ -99,31 +101,32 @@ impl Key {
 /// A key to make.
 #[derive(Debug, Clone, Default)]
 pub struct NewKey {
-    /// Its name: what the log calls whoever uses it.
+    /// The key's name, which the activity log shows as the actor.
     pub name: String,
     /// What it may do.
     pub roles: Vec<Role>,
-    /// In which queues; all of them where none is named.
+    /// The queues it is limited to; empty for all.
     pub queues: Vec<String>,
-    /// The reviewer that it acts as, and nobody else; none where it may speak for any.
+    /// The one reviewer that it acts as; none if it may name any reviewer.
     pub reviewer: Option<String>,
-    /// From when on it opens nothing any more, in microseconds since 1970.
+    /// When it expires, in microseconds since 1970; none for never.
     pub expires: Option<i64>,
 }
 
-/// The hash by which a secret is known.
+/// The SHA-256 by which a secret is looked up.
 pub fn hash_of_secret(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-/// The keys of a folder. They can be changed while a server runs: it looks at them every second.
+/// The keys of a folder or database. A running server notices changes.
 ///
 /// ```
 /// use jurybox_server::{Keyring, NewKey, Role, hash_of_secret};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let mut keyring = Keyring::open(folder.path())?;
-/// let ann = NewKey { name: "ann".into(), roles: vec![Role::Review], reviewer: Some("ann".into()), ..NewKey::default() };
+/// let (name, reviewer) = ("ann".to_string(), Some("ann".to_string()));
+/// let ann = NewKey { name, roles: vec![Role::Review], reviewer, ..NewKey::default() };
 /// let secret = keyring.add(ann)?;
 /// assert_eq!(keyring.list()?[0].hash, hash_of_secret(&secret));
 /// assert!(keyring.revoke("ann")?);
@@ -135,37 +138,41 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// Opens the keys of a folder or a database, and makes its tables where there are none.
-    pub fn open(place: impl Into<Place>) -> Result<Self, Error> {
+    /// Opens the keys of a folder or database, and creates its tables if there are none.
+    pub fn open(place: impl Into<StoreLocation>) -> Result<Self, Error> {
         let folder = match place.into() {
-            Place::Folder(folder) => folder,
-            database @ Place::Database(_) => return Ok(Keyring { store: database.open(Duration::ZERO)? }),
+            StoreLocation::Folder(folder) => folder,
+            database @ StoreLocation::Database(_) => {
+                return Ok(Keyring { store: database.open(Duration::ZERO)? });
+            }
         };
         let folder = folder.as_path();
         if !folder.join(FILE).exists() {
             drop(Sqlite::open(folder, Duration::ZERO)?);
         }
-        // A server has the folder while it runs; a key is one row, and needs no more than the database's own lock.
+        // A server may hold the folder's lock. Keys need only the database's own lock.
         match Sqlite::open_to_read(folder) {
             Ok(store) => Ok(Keyring { store: Box::new(store) }),
-            // An older one is brought up to date, where nobody has it.
+            // Tables of an earlier version are updated, if no server has the folder.
             Err(Error::Open(_)) => Ok(Keyring { store: Box::new(Sqlite::open(folder, Duration::ZERO)?) }),
             Err(error) => Err(error),
         }
     }
 
-    /// Opens the keys of a folder or a database that is there, and makes none.
-    pub fn open_what_is_there(place: impl Into<Place>) -> Result<Self, Error> {
+    /// Opens the keys of an existing folder or database. Fails if there is none.
+    pub fn open_existing(place: impl Into<StoreLocation>) -> Result<Self, Error> {
         let place = place.into();
-        place.check_is_there()?;
+        place.check_exists()?;
         Keyring::open(place)
     }
 
-    /// Makes a key, and tells its secret: this once.
+    /// Makes a key and returns its secret, which cannot be read again.
     pub fn add(&mut self, key: NewKey) -> Result<String, Error> {
         let NewKey { name, mut roles, queues, reviewer, expires } = key;
         if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
-            return Err(Error::Refused(format!("{name:?} is no name for a key: 1 to 64 characters")));
+            return Err(Error::Refused(format!(
+                "{name:?} is not a valid key name: use 1 to 64 printable characters"
+            )));
         }
         if roles.is_empty() {
             return Err(Error::Refused(
@@ -180,10 +187,11 @@ impl Keyring {
         }
         let made = self.store.now()?;
         if expires.is_some_and(|expires| expires <= made) {
-            return Err(Error::Refused("the key would have expired already".into()));
+            return Err(Error::Refused("the expiry of the key is in the past".into()));
         }
         let mut random = [0_u8; 32];
-        getrandom::fill(&mut random).map_err(|error| Error::Open(format!("no randomness: {error}")))?;
+        getrandom::fill(&mut random)
+            .map_err(|error| Error::Open(format!("no random numbers from the system: {error}")))?;
         let mut secret = String::from("jury_");
         for byte in random {
             use std::fmt::Write;
@@ -192,19 +200,19 @@ impl Keyring {
         roles.sort_unstable();
         roles.dedup();
         let hash = hash_of_secret(&secret);
-        let key = Key { name, roles, queues, reviewer, made, expires, used: None, hash };
+        let key = ApiKey { name, roles, queues, reviewer, made, expires, used: None, hash };
         if !self.store.add_key(&key)? {
             return Err(Error::Refused(format!("there is a key `{}` already: revoke it first", key.name)));
         }
         Ok(secret)
     }
 
-    /// All keys, the first made first.
-    pub fn list(&mut self) -> Result<Vec<Key>, Error> {
+    /// All keys, oldest first.
+    pub fn list(&mut self) -> Result<Vec<ApiKey>, Error> {
         self.store.keys()
     }
 
-    /// Takes a key away. False if there was none of that name.
+    /// Deletes a key. False if there is none of that name.
     pub fn revoke(&mut self, name: &str) -> Result<bool, Error> {
         self.store.revoke_key(name)
     }

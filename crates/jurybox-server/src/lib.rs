@@ -1,75 +1,82 @@
-//! Queues that cannot lose: items in, picks out, verdicts back, each exactly once and durable.
+//! Durable review queues on SQLite and PostgreSQL: items in, claims out, verdicts back, each
+//! exactly once.
 //!
-//! # The design in five sentences
+//! # The design
 //!
-//! A queue is one ordered log in a database, and everything else is a fold of it. The clerk answers requests against a replica in
-//! memory and makes the answers true in one transaction for all that wait; only what has been committed is so, and only then is it
-//! answered. What was learnt at an entry is a pure function of the log up to it, so a claim that names its model can be
-//! proved to have been the exact top K, by anybody, at any time: [`verify`] does, and shares no code with those who picked. A
-//! [`Desk`] is one queue for one command at a time; a [`Service`] serves all queues of a [`Place`] to many callers: a folder, or a
-//! PostgreSQL database that several nodes share.
-//! Nothing of HTTP is here.
+//! A queue is one ordered log in a database; all other state is a fold of it. On each node a queue
+//! writer decides requests in memory and commits all that wait in one transaction. It answers only
+//! after the commit. The model at an entry is a pure function of the log up to it. So [`verify`]
+//! can prove, by a separate implementation, that a claim had the exact top K under the model it
+//! names.
+//!
+//! An [`EmbeddedQueue`] is one queue for one command at a time. A [`Service`] serves all queues of
+//! a [`StoreLocation`] to many callers: a folder, or a PostgreSQL database that several nodes
+//! share. HTTP is in another crate, `jurybox-http`.
 #![forbid(unsafe_code)]
 
 mod answers;
 mod archive;
-mod aside;
-mod board;
+mod background;
 mod checker;
-mod clerk;
 mod clock;
 mod config;
 mod create;
 mod decide;
-mod desk;
-mod door;
+mod embedded_queue;
 mod error;
+mod evaluator_history;
 mod event;
 mod hooks;
 mod json;
-mod keep;
 mod keys;
 mod learner;
-mod line;
+mod live_queue;
 mod load;
-mod office;
-mod place;
+mod local_socket;
+mod maintenance;
+mod monitor;
+mod pg_connection;
+mod queue_writer;
 mod reads;
 mod replica;
 mod request;
-mod rewards;
 mod rows;
-mod seatings;
 mod service;
 mod store;
-mod stub;
-mod watch;
+mod store_location;
+mod stored_body;
+mod verdict_scale;
+mod worker;
 
-pub use archive::{Archived, archive};
-pub use board::{Counts, Filter};
-pub use checker::{Checked, Proof, Since, prove, verify};
-pub use config::{Config, Doors, FileColumns};
+pub use archive::{ArchivedQueue, archive};
+pub use checker::{QueueVerification, VerifyFrom, VerifyReport, prove, verify};
+pub use config::{Config, FileColumns, QueueMode};
 pub use create::check_new_queue;
-pub use desk::{Desk, Status};
-pub use door::Door;
+pub use embedded_queue::{EmbeddedQueue, EmbeddedStatus};
 pub use error::Error;
-pub use event::{Added, Body, Earlier, Event, Given, Held, Picked, Rescored, Source, Tags, Which};
-pub use hooks::{Outcome, Secret, Sending, Webhook};
+pub use event::{
+    AddedItem, Body, ClaimPick, GivenVerdict, LeasedItem, LogEvent, RescoredItem, ReviewVerdict, Tags,
+    VerdictPosition, VerdictSource,
+};
+pub use hooks::{DeliveryOutcome, PendingDelivery, Secret, Webhook};
 pub use json::Json;
-pub use keep::{LogTime, Rebuilt, backup, log_times, rebuild, restore};
-pub use keys::{Key, Keyring, NewKey, Role, hash_of_secret};
-pub use place::Place;
+pub use keys::{ApiKey, Keyring, NewKey, Role, hash_of_secret};
+pub use live_queue::{Filter, ItemCounts};
+pub use local_socket::LocalSocket;
+pub use maintenance::{LogTime, RebuildReport, backup, log_times, rebuild, restore};
 pub use reads::{
-    Drawn, Evaluated, Explained, ExportPage, Exported, ExportedPick, ExportedVerdict, Found, Happened,
-    Judged, Listed, Model, Noticed, Own, Pulse, Raised, Scale, Share, Skipped, Stands, Trusted, Worked,
-    mean_of,
+    ActivityEntry, AlarmOnset, DriftIncident, EvaluatorInfluence, EvaluatorSummary, ExplainedItem,
+    ExportPage, ExportedItem, ExportedPick, ExportedVerdict, ItemState, ListedItem, OwnVerdict, QueueReport,
+    RandomCheckCounts, RankingModel, RecentVerdict, RewardBounds, RewardMean, SkippedItem, VerdictOnItem,
+    Workload, mean_of,
 };
 pub use request::{
-    Answer, Call, Change, Claimed, GOLDEN, LimitedBy, MOST_AT_ONCE, MOST_BYTES, NewItem, NewVerdict,
-    Rejected, Request,
+    Answer, Call, ClaimedItem, ConfigChange, GOLDEN, LimitedBy, MOST_AT_ONCE, MOST_BYTES, NewItem,
+    NewVerdict, Rejected, RejectionCode, Request,
 };
-pub use rewards::Rewards;
-pub use service::{Queue, Service, Standing};
+pub use service::{Queue, QueueStatus, Service};
+pub use store_location::StoreLocation;
+pub use verdict_scale::VerdictScale;
 
 #[cfg(test)]
 mod tests;

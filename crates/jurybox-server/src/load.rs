@@ -1,65 +1,68 @@
-//! A replica from the tables: what is open as it is now, what was learnt from the last checkpoint and the log after it.
+//! Loading a queue's replica from its tables, the last checkpoint and the log after it; folding
+//! logs.
 
 use crate::Error;
-use crate::board::Board;
-use crate::board::work::Work;
 use crate::error::corrupt;
-use crate::event::Which;
-use crate::learner::{Known, Learner};
+use crate::event::VerdictPosition;
+use crate::learner::{LaterFacts, Learner};
+use crate::live_queue::LiveQueue;
+use crate::live_queue::reviews::ItemReviews;
 use crate::replica::Replica;
-use crate::store::{Checkpoint, Head, Store, set_up};
-use crate::stub::Stub;
+use crate::store::{Checkpoint, LogHead, Store, set_up};
+use crate::stored_body::StoredBody;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Loads a queue as it is now, and how many rows of its log were folded for that. The store must be reading it.
-pub(crate) fn load(store: &mut dyn Store, queue: i64, head: Head) -> Result<(Replica, u64), Error> {
-    let (seatings, config) = set_up(store, queue, head.seq)?;
-    let first = store.events(queue, 0, 1, &seatings)?;
-    let first = first.first().ok_or_else(|| corrupt("the queue has no first entry"))?;
-    let mut board = Board::new(first)?;
+/// Loads a queue, and returns how many rows of its log were folded. The store must be in a reading
+/// transaction.
+pub(crate) fn load(store: &mut dyn Store, queue: i64, head: LogHead) -> Result<(Replica, u64), Error> {
+    let (history, config) = set_up(store, queue, head.seq)?;
+    let first = store.events(queue, 0, 1, &history)?;
+    let first = first.first().ok_or_else(|| corrupt("the queue's log has no `create` entry"))?;
+    let mut live = LiveQueue::new(first)?;
     let (items, verdicts) = store.totals(queue)?;
-    board.begin_loading(config, seatings);
+    live.begin_loading(config, history);
     store.open_items(queue, &mut |row| {
         if row.scores.is_empty() {
             return Err(corrupt(format!("item {} is open and has no scores", row.n)));
         }
         let arrived = row.arrived;
-        let (n, wrote, has, sat) = (row.n, row.seq, row.scores.len(), board.seatings.width_at(row.seq));
+        let (n, wrote, has, sat) = (row.n, row.seq, row.scores.len(), live.history.width_at(row.seq));
         if has != sat {
             return Err(corrupt(format!(
-                "item {n} has {has} scores by entry {wrote}, and {sat} evaluators sat"
+                "item {n} has {has} scores at entry {wrote}, where the queue had {sat} evaluators"
             )));
         }
-        let item = row.into_added(&board.seatings, head.seq + 1);
-        board.load(&item, arrived);
+        let item = row.into_added(&live.history, head.seq + 1);
+        live.load(&item, arrived);
         Ok(())
     })?;
-    let mut works: BTreeMap<u64, Work> = BTreeMap::new();
+    let mut item_reviews: BTreeMap<u64, ItemReviews> = BTreeMap::new();
     for row in store.leases(queue)? {
-        let work = works.entry(row.n).or_default();
-        work.leases.reserve_exact(1);
-        work.leases.push(row.lease);
+        let reviews = item_reviews.entry(row.n).or_default();
+        reviews.leases.reserve_exact(1);
+        reviews.leases.push(row.lease);
     }
     for row in store.verdicts_on_open(queue)? {
-        works.entry(row.n).or_default().verdicts.push(row.earlier());
+        item_reviews.entry(row.n).or_default().verdicts.push(row.earlier());
     }
     for (n, reviewer) in store.skips(queue)? {
-        works.entry(n).or_default().skipped.push(reviewer);
+        item_reviews.entry(n).or_default().skipped.push(reviewer);
     }
-    for (n, work) in works {
-        board.load_work(n, work);
+    for (n, reviews) in item_reviews {
+        live.load_reviews(n, reviews);
     }
-    (board.seq, board.at, board.next, board.verdicts) = (head.seq, head.at, items + 1, verdicts);
-    board.clock_set = store.bodies(queue, ["clock", "clock"], head.seq)?.last().map_or(0, |(seq, _)| *seq);
+    (live.seq, live.at, live.next, live.verdicts) = (head.seq, head.at, items + 1, verdicts);
+    live.clock_set = store.bodies(queue, ["clock", "clock"], head.seq)?.last().map_or(0, |(seq, _)| *seq);
     let (learner, folded) = learnt(store, queue, head.seq)?;
-    Ok((Replica { board, learner }, folded))
+    Ok((Replica { live, learner }, folded))
 }
 
-/// What was learnt up to an entry: from the last checkpoint, where nothing before it was revised since. And how many rows were folded.
+/// The learner at an entry: from the last checkpoint if nothing was revised since, otherwise from
+/// the whole log. Also returns how many rows were folded.
 fn learnt(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Learner, u64), Error> {
-    // One that is damaged costs the time to fold the log, and `rebuild` tells of it.
+    // A damaged checkpoint only costs time here; `rebuild` and `verify` report it.
     if let Some(checkpoint) = store.checkpoint(queue, until)?
         && let Ok(mut learner) = opened(&checkpoint)
     {
@@ -75,7 +78,8 @@ fn learnt(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Learner, u64
     Ok((learner, folded))
 }
 
-/// Folds the whole log up to an entry by what is known there; `each` sees the learner wherever there is to be a checkpoint.
+/// Folds the whole log up to an entry, with the facts known there. `each` sees the learner at every
+/// checkpoint.
 pub(crate) fn refold(
     store: &mut dyn Store,
     queue: i64,
@@ -85,7 +89,7 @@ pub(crate) fn refold(
     refold_as(store, queue, until, None, each)
 }
 
-/// As [`refold`]; where a configuration is named, as if the queue had been set up so after that entry.
+/// As [`refold`], but as if the queue had been given the configuration `changed` after that entry.
 pub(crate) fn refold_as(
     store: &mut dyn Store,
     queue: i64,
@@ -98,42 +102,43 @@ pub(crate) fn refold_as(
     Ok(learner)
 }
 
-/// What was learnt with the first entry, told of what is known at another.
+/// The learner after the first entry, with the facts known at entry `until`.
 pub(crate) fn beginning(
     store: &mut dyn Store,
     queue: i64,
     until: u64,
     changed: Option<&crate::Config>,
 ) -> Result<Learner, Error> {
-    let (seatings, mut config) = set_up(store, queue, until)?;
-    let mut seated = seatings.clone();
+    let (history, mut config) = set_up(store, queue, until)?;
+    let mut seated = history.clone();
     if let Some(changed) = changed {
         seated.change(until, &changed.evaluators);
         config = changed.clone();
     }
-    let mut known = Known { until, seatings: Some(seated), config: Some(config), ..Known::default() };
-    // The last word on an item comes last.
-    known.worth.extend(store.revised(queue, until)?);
+    let mut known =
+        LaterFacts { until, history: Some(seated), config: Some(config), ..LaterFacts::default() };
+    // In the order of the log, so that the last decision on an item remains.
+    known.final_rewards.extend(store.revised(queue, until)?);
     for (seq, body) in store.bodies(queue, ["configure", "erase"], until)? {
-        match Stub::from_text(&body)? {
-            Stub::Erase { items } => known.erased.extend(items),
-            // What needs no further verdict since then is decided by that entry, and no row of a verdict tells of it.
-            Stub::Configure { decided, .. } => {
+        match StoredBody::from_text(&body)? {
+            StoredBody::Erase { items } => known.erased.extend(items),
+            // Decided by a lower quorum: no verdict's row says so.
+            StoredBody::Configure { decided, .. } => {
                 for (i, item) in (0_u32..).zip(decided) {
-                    if let Some(last) = known.worth.get_mut(&item.n).filter(|(_, by)| by.seq < seq) {
-                        *last = (item.reward, Which { seq, i });
+                    if let Some(last) = known.final_rewards.get_mut(&item.n).filter(|(_, by)| by.seq < seq) {
+                        *last = (item.reward, VerdictPosition { seq, i });
                     }
                 }
             }
             _ => {}
         }
     }
-    let first = store.events(queue, 0, 1, &seatings)?;
-    let first = first.first().ok_or_else(|| corrupt("the queue has no first entry"))?;
+    let first = store.events(queue, 0, 1, &history)?;
+    let first = first.first().ok_or_else(|| corrupt("the queue's log has no `create` entry"))?;
     Learner::new(first, known)
 }
 
-/// Takes in what follows in the log, up to an entry, unless something that was learnt is revised on the way.
+/// Applies the log up to an entry, and stops if a revision makes the learner stale.
 pub(crate) fn fold(
     store: &mut dyn Store,
     queue: i64,
@@ -141,12 +146,12 @@ pub(crate) fn fold(
     until: u64,
     each: &mut dyn FnMut(&Learner) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let (seatings, _) = set_up(store, queue, until)?;
+    let (history, _) = set_up(store, queue, until)?;
     while learner.seq() < until && !learner.is_stale() {
-        let events = store.events(queue, learner.seq(), until, &seatings)?;
+        let events = store.events(queue, learner.seq(), until, &history)?;
         if events.is_empty() {
             return Err(corrupt(format!(
-                "the log ends at entry {} and should go on to {until}",
+                "the log ends at entry {}, and should reach entry {until}",
                 learner.seq()
             )));
         }
@@ -159,30 +164,33 @@ pub(crate) fn fold(
     Ok(())
 }
 
-/// A checkpoint of what was learnt.
+/// A checkpoint of a learner.
 pub(crate) fn checkpoint_of(learner: &Learner) -> Checkpoint {
     let state = learner.to_bytes();
     let sha256 = Sha256::digest(&state).to_vec();
     Checkpoint { seq: learner.seq(), epoch: learner.epoch(), state, sha256 }
 }
 
-/// What a checkpoint holds, if it is whole.
+/// The learner in a checkpoint, if its hash is right.
 pub(crate) fn opened(checkpoint: &Checkpoint) -> Result<Learner, Error> {
     if Sha256::digest(&checkpoint.state).as_slice() != checkpoint.sha256 {
-        return Err(corrupt(format!("the checkpoint at entry {} is damaged: rebuild it", checkpoint.seq)));
+        return Err(corrupt(format!(
+            "the checkpoint at entry {} is damaged: run `jurybox server rebuild`",
+            checkpoint.seq
+        )));
     }
     let learner = Learner::from_bytes(&checkpoint.state)?;
     if (learner.seq(), learner.epoch()) != (checkpoint.seq, checkpoint.epoch) {
-        return Err(corrupt(format!("the checkpoint at entry {} is of another entry", checkpoint.seq)));
+        return Err(corrupt(format!("the checkpoint at entry {} belongs to another entry", checkpoint.seq)));
     }
     Ok(learner)
 }
 
-impl Board {
-    /// A board that is filled from tables: set up as the queue is now.
-    fn begin_loading(&mut self, config: crate::Config, seatings: crate::seatings::Seatings) {
-        self.blocks = crate::board::blocks::Blocks::new(config.evaluators.len());
-        self.seatings = seatings;
+impl LiveQueue {
+    /// Prepares the state for loading: configuration and evaluators are the present ones.
+    fn begin_loading(&mut self, config: crate::Config, history: crate::evaluator_history::EvaluatorHistory) {
+        self.blocks = crate::live_queue::score_blocks::ScoreBlocks::new(config.evaluators.len());
+        self.history = history;
         self.config = Arc::new(config);
     }
 }

@@ -1,48 +1,56 @@
-//! A queue as a node knows it: the board and what was learnt, both folds of the same log.
+//! A node's copy of a queue: its live state and its learner, both folded from the same log.
 
 use crate::Error;
-use crate::board::Board;
-use crate::board::view::View;
-use crate::event::Event;
-use crate::learner::{Known, Learner};
+use crate::event::LogEvent;
+use crate::learner::{LaterFacts, Learner};
+use crate::live_queue::LiveQueue;
+use crate::live_queue::ranking::ItemRanking;
 
-/// Items that are ranked while somebody waits.
+/// Up to this many open items are ranked while a claim waits.
 const FEW: usize = 2048;
 
 /// A queue folded from its log.
 #[derive(Debug)]
 pub(crate) struct Replica {
-    pub(crate) board: Board,
+    pub(crate) live: LiveQueue,
     pub(crate) learner: Learner,
 }
 
 impl Replica {
-    /// Of a queue whose first entry this is.
-    pub(crate) fn new(first: &Event) -> Result<Self, Error> {
-        Ok(Replica { board: Board::new(first)?, learner: Learner::new(first, Known::default())? })
+    /// The queue after its first entry.
+    pub(crate) fn new(first: &LogEvent) -> Result<Self, Error> {
+        Ok(Replica { live: LiveQueue::new(first)?, learner: Learner::new(first, LaterFacts::default())? })
     }
 
-    /// Ranks all open items by what has been learnt, here and now. False where that has been revised, and is to be folded again.
+    /// Ranks all open items by what has been learnt so far. False if that is outdated by a
+    /// revision, so that the log must be folded again first.
     pub(crate) fn rank(&mut self) -> Result<bool, Error> {
         if self.learner.is_stale() {
             return Ok(false);
         }
-        let (blocks, generation) = self.board.begin_ranking();
-        let (evaluators, ageing) = (self.board.seatings.current(), self.board.ageing());
-        let valuing = self.board.valuing();
-        let view = View::of(self.learner.seq(), self.learner.fit()?, &blocks, evaluators, ageing, valuing)?;
+        let (blocks, generation) = self.live.begin_ranking();
+        let (evaluators, ageing) = (self.live.history.current(), self.live.ageing());
+        let value_rule = self.live.value_rule();
+        let ranking = ItemRanking::of(
+            self.learner.seq(),
+            self.learner.fit()?,
+            &blocks,
+            evaluators,
+            ageing,
+            value_rule,
+        )?;
         drop(blocks);
-        Ok(self.board.take_view(view, generation))
+        Ok(self.live.install_ranking(ranking, generation))
     }
 
-    /// Ranks for a claim, where the model is so new that every item which comes in changes it much, and the items are so few that this
-    /// takes no time: who tries a queue with a handful of items is given the best of them at once. And, however many there are, where
-    /// the order is from before the first of them, or before the first whole round: it would be one by age.
+    /// Ranks before a claim, if the ranking is older than the first items or the first whole round
+    /// and would order them by age alone. Also for small queues ([`SMALL_QUEUE`]) before their
+    /// first whole round, where every new item changes the model much.
     pub(crate) fn rank_while_new(&mut self) -> Result<(), Error> {
-        let model = self.board.view.as_ref().map(|view| view.model);
+        let model = self.live.ranking.as_ref().map(|ranking| ranking.model);
         let blind = model.is_none_or(|model| self.learner.sees_more_than(model));
         let old = model != Some(self.learner.seq());
-        if blind || (old && self.learner.is_new() && self.board.blocks.open() <= FEW) {
+        if blind || (old && self.learner.is_new() && self.live.blocks.open() <= FEW) {
             self.rank()?;
         }
         Ok(())

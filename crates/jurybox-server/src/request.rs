@@ -1,60 +1,63 @@
-//! What can be asked of a queue, and what it answers.
+//! The requests of a queue, and its answers.
 
-use crate::board::Filter;
-use crate::config::{Config, Doors, FileColumns};
-use crate::event::{Source, Tags};
-use crate::rewards::Rewards;
+use crate::config::{Config, FileColumns, QueueMode};
+use crate::event::{Tags, VerdictSource};
+use crate::live_queue::Filter;
+use crate::verdict_scale::VerdictScale;
 use jurybox::{Evaluators, Spec};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 
-/// The most items, or verdicts, of one request.
+/// The most items, or verdicts, in one request.
 pub const MOST_AT_ONCE: usize = 10_000;
-/// The most bytes of payloads in one answer. One item is always given, whatever its size.
+/// The most bytes of payloads in one answer. The first item is always included, whatever its size.
 pub const MOST_BYTES: u64 = 8 << 20;
 
-/// Something asked of a queue, by somebody.
+/// A request, with who makes it.
 ///
 /// ```
 /// use jurybox_server::{Call, Request};
-/// let call = Call::new("ann", Request::Claim { reviewer: "ann".into(), k: Some(5), filter: Default::default() }).with_key("9f3a");
+/// let claim = Request::Claim { reviewer: "ann".into(), k: Some(5), filter: Default::default() };
+/// let call = Call::new("ann", claim).with_key("9f3a");
 /// assert_eq!(call.idempotency.as_deref(), Some("9f3a"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// Who asks, for the log.
+    /// Who asks, as named in the activity log.
     pub actor: String,
-    /// A key of the client's own: asked twice with the same one, it happens once, and both get the same answer.
+    /// A key chosen by the client. Of several calls with one key only the first is carried out, and
+    /// all get its answer.
     pub idempotency: Option<String>,
-    /// What is asked.
+    /// The request.
     pub request: Request,
-    /// Where it is one part of something that was asked for with one key: all of it, so that the key stands for that and nothing else.
+    /// The fingerprint of the whole request, if this is one part of it: the key then stands for the
+    /// whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     whole: Vec<u8>,
 }
 
 impl Call {
-    /// Without an idempotency key.
+    /// A call without an idempotency key.
     pub fn new(actor: impl Into<String>, request: Request) -> Self {
         Call { actor: actor.into(), idempotency: None, request, whole: Vec::new() }
     }
 
-    /// The same with an idempotency key.
+    /// Sets the idempotency key.
     #[must_use]
     pub fn with_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency = Some(key.into());
         self
     }
 
-    /// The same as a part of this.
+    /// Marks the call as one part of a larger request, whose parts share an idempotency key.
     #[must_use]
     pub fn part_of(mut self, whole: &Request) -> Self {
         self.whole = fingerprint(whole);
         self
     }
 
-    /// What tells whether a key is used for the same again.
+    /// A SHA-256 of the request, stored with the key to detect its reuse for another request.
     pub(crate) fn fingerprint(&self) -> Vec<u8> {
         let mut own = fingerprint(&self.request);
         if !self.whole.is_empty() {
@@ -69,138 +72,140 @@ fn fingerprint(request: &Request) -> Vec<u8> {
     Sha256::digest(serde_json::to_vec(request).unwrap_or_default()).to_vec()
 }
 
-/// What can be asked of a queue.
+/// A request to a queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "a request is passed on within a boxed call")]
 pub enum Request {
-    /// Take these items in; those that are there get the scores and payloads that are new, and keep their tags and dates.
+    /// Add items. For an id that exists, non-missing scores and the payload are updated; tags and
+    /// due date stay.
     Items(Vec<NewItem>),
-    /// Give a reviewer the next items.
+    /// Claim the next items for a reviewer.
     Claim {
-        /// Who.
+        /// The reviewer.
         reviewer: String,
-        /// How many; as many as the queue says where it is not said.
+        /// How many items; the queue's `k` if none.
         k: Option<u32>,
-        /// Which are wanted.
+        /// Only items with these tags.
         filter: Filter,
     },
-    /// Let a reviewer keep items for another while; all that the reviewer holds where none are named.
+    /// Extend the leases on these items, or all leases of the reviewer if none are named.
     Extend {
-        /// Who.
+        /// The reviewer.
         reviewer: String,
-        /// Which, by their ids.
+        /// The items' ids.
         items: Vec<String>,
     },
-    /// Take items back; all that the reviewer holds where none are named.
+    /// Give up these items, or all that the reviewer holds if none are named.
     Release {
-        /// Who.
+        /// The reviewer.
         reviewer: String,
-        /// Which, by their ids.
+        /// The items' ids.
         items: Vec<String>,
     },
-    /// Take an item back, and do not give it to this reviewer again.
+    /// Give up an item, and never get it again.
     Skip {
-        /// Who.
+        /// The reviewer.
         reviewer: String,
-        /// Which, by its id.
+        /// The item's id.
         item: String,
-        /// Why.
+        /// The reason, as shown in the activity log.
         reason: String,
     },
-    /// Take these verdicts in.
+    /// Record verdicts.
     Verdicts(Vec<NewVerdict>),
-    /// Take back a verdict that was just given.
+    /// Take back a verdict within the queue's undo window.
     Undo {
-        /// Whose.
+        /// The reviewer who gave it.
         reviewer: String,
-        /// Which, by its id.
+        /// The verdict's id.
         verdict: String,
     },
-    /// Set the queue up anew.
-    Configure(Change),
-    /// Close items without a verdict.
+    /// Change the queue's configuration.
+    Configure(ConfigChange),
+    /// Close open items without a verdict.
     Close {
-        /// Which, by their tags.
+        /// Only items with these tags.
         filter: Filter,
-        /// Only those that came in before this time, in microseconds.
+        /// Only items that arrived before this time, in microseconds since 1970.
         before: Option<i64>,
-        /// Why.
+        /// The reason, as shown in the activity log.
         reason: String,
     },
-    /// Erase items: their ids, scores, tags and payloads, and what was learnt from them.
+    /// Erase items: ids, scores, tags, payloads, and their effect on the model.
     Erase {
-        /// Which, by their ids.
+        /// The items' ids.
         items: Vec<String>,
     },
-    /// Set the time of the log back to that of the clock, where an entry was made by a clock that
-    /// was far ahead: leases end, and verdicts that could still be taken back stand.
+    /// Set the log's time back to the clock's, after an entry by a clock that was far ahead. All
+    /// leases end, and verdicts can no longer be undone.
     Clock,
 }
 
-/// The tag of items whose worth is known beforehand, to see how well reviewers judge: nobody can claim by it, and nothing is caught by them.
+/// The tag of golden items, whose right label is known, to test reviewers. Claims cannot filter by
+/// it, and reports do not count golden items as found.
 pub const GOLDEN: &str = "golden";
 
-/// An item to take in.
+/// An item to add, or an update of one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewItem {
-    /// The client's name for it.
+    /// The client's id of the item.
     pub id: String,
-    /// Its scores by the names of evaluators; null or left out where missing.
+    /// Scores by evaluator name; null or left out if missing.
     #[serde(default)]
     pub scores: BTreeMap<String, Option<f64>>,
-    /// What the reviewer is shown.
+    /// The content shown to reviewers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<crate::Json>,
-    /// Its tags.
+    /// The item's tags.
     #[serde(default)]
     pub tags: Tags,
-    /// From when on it goes before all others, in microseconds since 1970.
+    /// From when on the item goes before all others, in microseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<i64>,
 }
 
-/// A verdict to take in.
+/// A verdict to record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewVerdict {
-    /// The client's name for it: sent twice, it counts once.
+    /// The client's id of the verdict. Sent twice, it counts once.
     pub id: String,
-    /// The item, by its id.
+    /// The item's id.
     pub item: String,
-    /// Who.
+    /// The reviewer.
     pub reviewer: String,
-    /// The claim's token, where there was one.
+    /// The token of the claim, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<u64>,
-    /// What it was worth.
+    /// The reward.
     pub reward: f64,
-    /// Whether it was worth what the queue's scale says of its label: then the reward is not read.
+    /// Take the reward from the label, by the queue's reward scale, and ignore `reward`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_label: bool,
-    /// A word for what was found.
+    /// The label, such as "harmful".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What the reviewer would have others know of it: kept beside it, and learnt from by nobody.
+    /// A comment by the reviewer, for people only: nothing is learnt from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Where it comes from.
+    /// Who decided: a reviewer, an appeal or a program.
     #[serde(default)]
-    pub source: Source,
-    /// The verdict of the same reviewer that it replaces, by its id.
+    pub source: VerdictSource,
+    /// The id of the reviewer's earlier verdict that this one replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revises: Option<String>,
-    /// When it was given, in microseconds since 1970.
+    /// When the verdict was given, in microseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_at: Option<i64>,
 }
 
-/// What is to change in a queue's configuration; what is not named stays.
+/// Changes of a queue's configuration; fields left out stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[expect(missing_docs, reason = "each field is the one of that name in `Config`")]
-pub struct Change {
+pub struct ConfigChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluators: Option<Evaluators>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,10 +218,10 @@ pub struct Change {
     pub quorum: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ageing_per_day: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub audit_rate: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub audit_share: Option<f64>,
+    #[serde(rename = "audit_rate", skip_serializing_if = "Option::is_none")]
+    pub random_check_rate: Option<f64>,
+    #[serde(rename = "audit_share", skip_serializing_if = "Option::is_none")]
+    pub random_check_share: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settle_seconds: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -227,11 +232,11 @@ pub struct Change {
     pub max_payload: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_held: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub doors: Option<Doors>,
-    /// None within where there is to be no scale.
+    #[serde(rename = "doors", skip_serializing_if = "Option::is_none")]
+    pub mode: Option<QueueMode>,
+    /// Some(None) removes the scale.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "even_if_null")]
-    pub reward: Option<Option<Rewards>>,
+    pub reward: Option<Option<VerdictScale>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub muted: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -240,19 +245,19 @@ pub struct Change {
     pub columns: Option<FileColumns>,
 }
 
-/// What is there, also where it is null: that says something else than what is left out.
+/// Reads null as Some(None), to tell it from a field that is left out.
 #[expect(clippy::option_option, reason = "left out, null, and a scale are three things")]
-fn even_if_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Rewards>>, D::Error> {
+fn even_if_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<VerdictScale>>, D::Error> {
     Option::deserialize(from).map(Some)
 }
 
-impl Change {
-    /// A configuration with these changes; where payloads are to be kept for 0 days, they are kept for good.
+impl ConfigChange {
+    /// A configuration with these changes. `payload_days` 0 keeps payloads for good.
     ///
     /// ```
-    /// use jurybox_server::{Change, Config};
+    /// use jurybox_server::{ConfigChange, Config};
     /// let config = Config::new(jurybox::Evaluators::new(["spam"])?);
-    /// let changed = Change { k: Some(3), ..Change::default() }.onto(config.clone());
+    /// let changed = ConfigChange { k: Some(3), ..ConfigChange::default() }.onto(config.clone());
     /// assert_eq!(changed, Config { k: 3, ..config });
     /// # Ok::<(), jurybox::Error>(())
     /// ```
@@ -264,14 +269,14 @@ impl Change {
         config.lease_seconds = self.lease_seconds.unwrap_or(config.lease_seconds);
         config.quorum = self.quorum.unwrap_or(config.quorum);
         config.ageing_per_day = self.ageing_per_day.unwrap_or(config.ageing_per_day);
-        config.audit_rate = self.audit_rate.unwrap_or(config.audit_rate);
-        config.audit_share = self.audit_share.unwrap_or(config.audit_share);
+        config.random_check_rate = self.random_check_rate.unwrap_or(config.random_check_rate);
+        config.random_check_share = self.random_check_share.unwrap_or(config.random_check_share);
         config.settle_seconds = self.settle_seconds.unwrap_or(config.settle_seconds);
         config.undo_seconds = self.undo_seconds.unwrap_or(config.undo_seconds);
         config.payload_days = self.payload_days.or(config.payload_days).filter(|days| *days > 0);
         config.max_payload = self.max_payload.unwrap_or(config.max_payload);
         config.max_held = self.max_held.unwrap_or(config.max_held);
-        config.doors = self.doors.unwrap_or(config.doors);
+        config.mode = self.mode.unwrap_or(config.mode);
         config.reward = self.reward.unwrap_or(config.reward);
         config.muted = self.muted.unwrap_or(config.muted);
         config.weights = self.weights.unwrap_or(config.weights);
@@ -279,25 +284,25 @@ impl Change {
         config
     }
 
-    /// What makes any configuration this one.
+    /// The changes that turn any configuration into this one.
     #[must_use]
-    pub fn to(config: &Config) -> Change {
+    pub fn to(config: &Config) -> ConfigChange {
         let config = config.clone();
-        Change {
+        ConfigChange {
             evaluators: Some(config.evaluators),
             policy: Some(config.policy),
             k: Some(config.k),
             lease_seconds: Some(config.lease_seconds),
             quorum: Some(config.quorum),
             ageing_per_day: Some(config.ageing_per_day),
-            audit_rate: Some(config.audit_rate),
-            audit_share: Some(config.audit_share),
+            random_check_rate: Some(config.random_check_rate),
+            random_check_share: Some(config.random_check_share),
             settle_seconds: Some(config.settle_seconds),
             undo_seconds: Some(config.undo_seconds),
             payload_days: Some(config.payload_days.unwrap_or(0)),
             max_payload: Some(config.max_payload),
             max_held: Some(config.max_held),
-            doors: Some(config.doors),
+            mode: Some(config.mode),
             reward: Some(config.reward),
             muted: Some(config.muted),
             weights: Some(config.weights),
@@ -306,99 +311,102 @@ impl Change {
     }
 }
 
-/// What a queue answers.
+/// An answer of a queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// To a claim.
+    /// To [`Request::Claim`].
     Claims {
-        /// The entry of the log up to which the model that ranked had learnt.
+        /// The log entry up to which the ranking model had learnt.
         model: u64,
-        /// The items, best first; fewer than asked for, or none, where there are no more.
-        claims: Vec<Claimed>,
-        /// Why there are fewer than asked for though there may be more.
+        /// The items: due ones, random checks, then the best by value. Fewer than asked for, or
+        /// none, if there are no more.
+        claims: Vec<ClaimedItem>,
+        /// The limit that made the claim smaller, if there may be more items.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limited_by: Option<LimitedBy>,
     },
-    /// To items.
+    /// To [`Request::Items`].
     Items {
-        /// How many are new.
+        /// New items.
         accepted: u64,
-        /// How many were there and have changed.
+        /// Existing items that changed.
         updated: u64,
-        /// How many were there and have not changed.
+        /// Existing items that did not change.
         unchanged: u64,
-        /// How many scores were left out because their evaluators have been removed from the queue.
+        /// Scores ignored because their evaluators were removed from the queue.
         #[serde(default)]
         ignored: u64,
-        /// Those that were not taken in.
+        /// Items that were refused.
         rejected: Vec<Rejected>,
     },
-    /// To verdicts.
+    /// To [`Request::Verdicts`].
     Verdicts {
-        /// How many are new.
+        /// New verdicts.
         accepted: u64,
-        /// How many had come before.
+        /// Verdicts that were recorded before.
         repeated: u64,
-        /// Those that were not taken in.
+        /// Verdicts that were refused.
         rejected: Vec<Rejected>,
     },
-    /// To a verdict taken back: the item is the reviewer's own again.
+    /// To [`Request::Undo`]: the reviewer holds the item again.
     Undone {
-        /// Which item, by its id.
+        /// The item's id.
         item: String,
-        /// The token of the new claim.
+        /// The token of the new lease.
         token: u64,
-        /// Until when.
+        /// The end of the new lease, in microseconds since 1970.
         until: i64,
     },
-    /// To what is asked of several items at once.
+    /// To requests about several items or leases.
     Changed {
-        /// How many it came true for.
+        /// How many items or leases changed.
         changed: u64,
     },
 }
 
-/// Why a claim has fewer items than were asked for.
+/// The limit that made a claim smaller than asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitedBy {
-    /// The reviewer would hold more items than `max_held` of the queue allows.
+    /// The reviewer would hold more items than the queue's `max_held`.
     MaxHeld,
-    /// The answer would be larger than 8 MiB.
+    /// The payloads would exceed [`MOST_BYTES`].
     Bytes,
 }
 
-/// An item that a reviewer was given.
+/// A claimed item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Claimed {
-    /// Its id.
+pub struct ClaimedItem {
+    /// The item's id.
     pub item: String,
-    /// Its number in the queue.
+    /// The item's number in the queue.
     #[serde(skip)]
     pub(crate) n: u64,
-    /// What a verdict on it comes with: the claim's entry in the log.
+    /// The claim's log entry, which verdicts on the item should name.
     pub token: u64,
-    /// Until when it is the reviewer's own, in microseconds since 1970.
+    /// The end of the lease, in microseconds since 1970.
     pub until: i64,
-    /// The place in the claim, from 1.
+    /// The position in the claim, from 1.
     pub rank: u32,
-    /// What it was ranked by; no number where it has no score.
+    /// The value it was ranked by; null in JSON if it is not finite.
     #[serde(deserialize_with = "number_or_nan")]
     pub value: f64,
-    /// The probability with which it was to be looked at.
+    /// The probability with which it was chosen: 1, or the queue's rate for a random check.
     pub probability: f64,
-    /// Whether it was an audit.
-    pub explored: bool,
-    /// What the reviewer is shown.
+    /// Whether it was claimed as a random check.
+    #[serde(rename = "explored")]
+    pub random_check: bool,
+    /// The content shown to reviewers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<crate::Json>,
 }
 
 impl NewVerdict {
-    /// Verdicts in parts that can each be asked for at once, one part after the other: no more than so many, and none with two on one item,
-    /// since what the second means depends on what became of the first. The first on each item come first, then the second ones, and so on.
-    pub fn apart(verdicts: Vec<NewVerdict>, most: usize) -> Vec<Vec<NewVerdict>> {
+    /// Splits verdicts into parts of at most `most`, to be sent one after the other. No part has
+    /// two verdicts on one item, since the meaning of the second depends on the outcome of the
+    /// first.
+    pub fn into_parts(verdicts: Vec<NewVerdict>, most: usize) -> Vec<Vec<NewVerdict>> {
         let mut turns: Vec<Vec<NewVerdict>> = vec![Vec::new()];
         let mut on: HashMap<String, usize> = HashMap::new();
         for verdict in verdicts {
@@ -422,25 +430,98 @@ impl NewVerdict {
 }
 
 impl Rejected {
-    /// Why nothing is taken that is about a closed item.
-    pub(crate) const CLOSED: &'static str = "it is closed: its scores can change no more";
+    /// The reason that earlier programs stored for a closed item, without a code.
+    const CLOSED: &'static str = "it is closed: its scores can change no more";
 
-    /// Whether it was not taken because the item is closed: then it need not be sent again.
+    /// Refused for this reason.
+    pub fn new(id: impl Into<String>, why: impl Into<String>) -> Self {
+        Rejected { id: id.into(), why: why.into(), code: RejectionCode::Refused }
+    }
+
+    /// Refused because the item is closed.
+    pub(crate) fn closed(id: &str) -> Self {
+        let why = "the item is closed, and its scores can no longer change";
+        Rejected { code: RejectionCode::Closed, ..Rejected::new(id, why) }
+    }
+
+    /// Whether it was refused because the item is closed, so that sending it again is useless.
     pub fn is_closed(&self) -> bool {
-        self.why == Self::CLOSED
+        self.code == RejectionCode::Closed
+    }
+
+    /// Adds the code to an answer that was stored by an earlier program.
+    pub(crate) fn add_code(&mut self) {
+        if self.why == Self::CLOSED {
+            self.code = RejectionCode::Closed;
+        }
     }
 }
 
-/// JSON has null for what is no number.
+/// Reads null as NaN.
 fn number_or_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
-/// What was not taken in, and why.
+/// An item or verdict that was refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rejected {
-    /// The client's name for it.
+    /// The client's id of it.
     pub id: String,
-    /// Why.
+    /// The reason, for people.
     pub why: String,
+    /// The reason, for programs. Left out of JSON unless it is a special one.
+    #[serde(default, skip_serializing_if = "RejectionCode::is_plain")]
+    pub code: RejectionCode,
+}
+
+/// The kind of reason for which an item or verdict was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RejectionCode {
+    /// Any reason but the following.
+    #[default]
+    Refused,
+    /// The item is closed.
+    Closed,
+}
+
+impl RejectionCode {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_plain(&self) -> bool {
+        *self == RejectionCode::Refused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_names_of_fields_stay_whatever_the_fields_are_called() {
+        let config = Config::new(Evaluators::new(["a"]).unwrap());
+        let stored = serde_json::to_value(&config).unwrap();
+        for name in ["audit_rate", "audit_share", "doors"] {
+            assert!(stored.get(name).is_some(), "{stored}");
+        }
+        let request = Request::Configure(ConfigChange::to(&config));
+        let stored = serde_json::to_string(&request).unwrap();
+        assert!(stored.contains(r#""audit_rate":0.0,"audit_share":0.25,"settle_seconds":60"#), "{stored}");
+        assert!(stored.contains(r#""doors":"open""#), "{stored}");
+        let claimed = ClaimedItem {
+            item: "x".into(),
+            n: 1,
+            token: 2,
+            until: 3,
+            rank: 1,
+            value: 0.5,
+            probability: 0.1,
+            random_check: true,
+            payload: None,
+        };
+        let stored = serde_json::to_string(&claimed).unwrap();
+        assert!(stored.ends_with(r#""probability":0.1,"explored":true}"#), "{stored}");
+        let refused = serde_json::to_string(&Rejected::new("x", "why")).unwrap();
+        assert_eq!(refused, r#"{"id":"x","why":"why"}"#);
+        assert!(Rejected::closed("x").is_closed());
+    }
 }

@@ -1,23 +1,24 @@
-//! The service: one clerk a queue, on a thread of its own, that many callers ask at once.
+//! The service: all queues of a folder or database, each with a queue writer on a thread of its
+//! own, for many callers at once.
 //!
-//! Requests that wait become one transaction. Beside the clerks a few threads rank for all of them: one takes a copy of a queue's state,
-//! fits, values and sorts, and hands the order over; then the queue rests three times as long as that took. Where something that was learnt
-//! has been revised, the log is folded again first. Claims go on meanwhile, under the model they name. One more thread looks what other nodes
-//! have written, and flushes what was written here. A queue that nobody asks for anything costs a thread that sleeps.
+//! Requests that wait become one transaction. A few background threads rank for all queues, on a
+//! copy of a queue's state. After each ranking the queue rests three times as long as that took. If
+//! a revision has outdated the model, the log is folded again first. Claims go on meanwhile,
+//! under the model they name. One monitor thread looks for entries of other nodes, and flushes.
 
 use crate::Error;
-use crate::aside::Helpers;
-use crate::board::Counts;
-use crate::clerk::Clerk;
-use crate::clock::Clock;
+use crate::background::BackgroundPool;
+use crate::clock::LogClock;
 use crate::config::Config;
-use crate::desk::find;
-use crate::office::Office;
-use crate::place::Place;
-use crate::reads::{KnownAlarms, LastFound, Readers};
+use crate::embedded_queue::find;
+use crate::live_queue::ItemCounts;
+use crate::monitor::DatabaseMonitor;
+use crate::queue_writer::QueueWriter;
+use crate::reads::{CachedReport, DriftHistory, ReadPool};
 use crate::request::{Answer, Call};
 use crate::store::{Purpose, Store};
-use crate::watch::Watch;
+use crate::store_location::StoreLocation;
+use crate::worker::Worker;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,48 +27,48 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Requests that may wait; who comes then is told to come again.
+/// The most requests that wait for a queue; more are refused as [`Error::Busy`].
 const WAITING: usize = 4096;
-/// How long a queue that could not be opened, or whose clerk has stopped, is left alone.
+/// How long a queue is left alone after it could not be opened or its writer panicked.
 const LEFT_ALONE: Duration = Duration::from_secs(10);
 
 type Reply = Box<dyn FnOnce(Result<Answer, Error>) + Send>;
 
-/// Something to be read on the clerk's thread.
-pub(crate) type Job = Box<dyn FnOnce(&mut Clerk) + Send>;
+/// A read to run on the writer's thread.
+pub(crate) type ReadJob = Box<dyn FnOnce(&mut QueueWriter) + Send>;
 
-/// What a clerk is told.
-pub(crate) enum Message {
+/// A message to a queue writer's thread.
+pub(crate) enum WriterMessage {
     Call(Box<Call>, Reply),
-    Look(Sender<Standing>),
-    Read(Job),
-    /// Another node has written something.
+    Look(Sender<QueueStatus>),
+    Read(ReadJob),
+    /// The log may have entries of other nodes.
     Moved,
-    /// Something was done aside.
+    /// A background task has finished.
     Wake,
     Stop,
 }
 
-/// How a queue stands while it is served.
+/// The state of a queue while it is served.
 #[derive(Debug, Clone)]
-pub struct Standing {
-    /// How it is set up.
+pub struct QueueStatus {
+    /// Its configuration.
     pub config: Config,
-    /// How many there are of what.
-    pub counts: Counts,
+    /// Its counts of items and verdicts.
+    pub counts: ItemCounts,
     /// The last entry of its log.
     pub head: u64,
-    /// The entry up to which the model that ranks has learnt.
+    /// The log entry up to which the ranking model has learnt.
     pub model: u64,
-    /// Orders that were made since the queue was opened.
+    /// Rankings made since the queue was opened.
     pub rankings: u64,
-    /// Checkpoints that were found to differ. Anything but zero is an alarm.
+    /// Checkpoints with other contents than expected: anything but 0 means damaged records.
     pub mismatches: u64,
 }
 
-/// All queues of a folder or a database, open to many callers at once.
+/// All queues of a folder or database, open to many callers at once.
 ///
-/// Its methods wait for the database: call them where a thread may wait, never within an async task.
+/// Its methods block on the database: do not call them within an async task.
 ///
 /// ```
 /// use jurybox::Evaluators;
@@ -76,7 +77,8 @@ pub struct Standing {
 /// let folder = tempfile::tempdir()?;
 /// let service = Service::open(folder.path(), std::time::Duration::ZERO)?;
 /// let queue = service.create("posts", &Config::new(Evaluators::new(["spam"])?))?;
-/// let item = NewItem { id: "p1".into(), scores: [("spam".into(), Some(0.9))].into(), ..NewItem::default() };
+/// let scores = [("spam".to_string(), Some(0.9))].into();
+/// let item = NewItem { id: "p1".into(), scores, ..NewItem::default() };
 /// queue.ask(Call::new("intake", Request::Items(vec![item])))?;
 /// let claim = Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Default::default() };
 /// let Answer::Claims { claims, .. } = queue.ask(Call::new("ann", claim))? else { panic!() };
@@ -85,112 +87,124 @@ pub struct Standing {
 /// ```
 pub struct Service {
     store: Mutex<Box<dyn Store>>,
-    seats: Arc<Seats>,
-    helpers: Arc<Helpers>,
-    readers: Arc<Readers>,
-    watch: Watch,
-    /// The database's clock, since this was opened.
-    clock: Mutex<Clock>,
+    slots: Arc<QueueSlots>,
+    background: Arc<BackgroundPool>,
+    read_pool: Arc<ReadPool>,
+    watch: DatabaseMonitor,
+    /// The database's clock.
+    clock: Mutex<LogClock>,
 }
 
-/// The places of all queues that were ever asked for.
-pub(crate) type Seats = Mutex<HashMap<i64, Arc<Mutex<Seat>>>>;
+/// The slots of all queues asked for so far, by queue number.
+pub(crate) type QueueSlots = Mutex<HashMap<i64, Arc<Mutex<QueueSlot>>>>;
 
-/// A queue's place in the service. Who opens or deletes the queue holds this alone, and those who ask for others go on.
+/// A queue's slot in the service. Opening or deleting a queue locks only its own slot.
 #[derive(Default)]
-pub(crate) struct Seat {
+pub(crate) struct QueueSlot {
     name: String,
     queue: Option<Queue>,
-    /// Why it could not be opened, or has stopped, and when that was found.
+    /// The error on which it could not be opened or stopped, and when.
     failed: Option<(Error, Instant)>,
-    /// It was deleted. No other queue will ever have its number.
+    /// It was deleted. Queue numbers are never reused.
     gone: bool,
 }
 
-/// How a clerk is.
+/// The condition of a queue writer.
 #[derive(Debug, Default)]
-pub(crate) struct Health {
-    /// What is in the way of everything that is asked, such as a file that is gone.
-    pub(crate) trouble: Option<Error>,
-    /// The words with which the clerk stopped in the middle of something.
+pub(crate) struct WriterHealth {
+    /// The error on which all requests fail, such as a missing database file.
+    pub(crate) failure: Option<Error>,
+    /// The panic message of the writer's thread, if it panicked.
     stopped: Option<String>,
 }
 
-/// What a lock holds, whoever stopped while they held it: nothing here is left half done.
-pub(crate) fn held<T: ?Sized>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks a mutex, also after a panic of another holder: the data in these mutexes is never left
+/// half changed.
+pub(crate) fn lock_mutex<T: ?Sized>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does something that must not, but might, stop in the middle; then those are its last words.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// Runs `work`, and returns the message if it panics.
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let words = panic.downcast_ref::<String>().map(String::as_str);
         let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
-        words.unwrap_or("it did not say why").to_string()
+        words.unwrap_or("no reason given").to_string()
     })
 }
 
-/// A queue that is served. Cheap to clone; the clerk stops when the last one and the service are gone, and whoever drops that last
+/// A served queue. Cheap to clone. The writer stops when the service and the last clone are
+/// dropped, and the last drop waits for it.
 /// one waits for it.
 #[derive(Clone)]
-pub struct Queue(Arc<Inner>);
+pub struct Queue(Arc<ServedQueue>);
 
-struct Inner {
-    inbox: SyncSender<Message>,
+struct ServedQueue {
+    inbox: SyncSender<WriterMessage>,
     id: i64,
-    /// Held by who only looks, one after the other, over a connection of their own: claims do not wait for them.
-    looking: Mutex<()>,
-    readers: Arc<Readers>,
-    /// What was found up to an entry of the log, for whoever asks again before there is another. Who makes it holds this: one at a time.
-    found: Mutex<Option<LastFound>>,
-    /// How the alarms that there are were raised. Who looks for that holds this.
-    alarms: Mutex<KnownAlarms>,
-    clerk: Mutex<Option<JoinHandle<()>>>,
-    health: Arc<Mutex<Health>>,
-    /// The last entry of the log that the clerk has seen.
+    /// Held during short reads of this queue, which run one at a time over a connection of their
+    /// own, so that claims do not wait for them.
+    short_reads: Mutex<()>,
+    read_pool: Arc<ReadPool>,
+    /// The last report, valid until the next entry. The lock is held while a new one is computed.
+    found: Mutex<Option<CachedReport>>,
+    /// When each drift alarm was raised. The lock is held while it is computed.
+    alarms: Mutex<DriftHistory>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    health: Arc<Mutex<WriterHealth>>,
+    /// The last log entry that the writer has seen.
     seen: Arc<AtomicU64>,
 }
 
-impl Seat {
-    /// Wakes the clerk where the log has entries that it has not seen. One that is being opened, or deleted, has no need of it.
-    pub(crate) fn note_head(seat: &Mutex<Seat>, head: u64) {
-        if let Ok(seat) = seat.try_lock()
-            && let Some(Queue(queue)) = &seat.queue
+impl QueueSlot {
+    /// Wakes the writer if the log has new entries. Not if the slot is locked: then the queue is
+    /// being opened or deleted.
+    pub(crate) fn note_head(slot: &Mutex<QueueSlot>, head: u64) {
+        if let Ok(slot) = slot.try_lock()
+            && let Some(Queue(queue)) = &slot.queue
             && queue.seen.load(Ordering::Relaxed) < head
         {
-            // Where the inbox is full, its reader is awake, and reads before it answers.
-            let _ = queue.inbox.try_send(Message::Moved);
+            // If the inbox is full, the writer is awake, and catches up before it answers.
+            let _ = queue.inbox.try_send(WriterMessage::Moved);
         }
     }
 }
 
 impl Service {
-    /// Opens a folder, which is made where it is not there, or a database. Waits so long for a folder that another process has, or for
-    /// a database that cannot be reached: now, and whenever it goes away later; then callers are refused until it is back.
-    pub fn open(place: impl Into<Place>, wait: Duration) -> Result<Self, Error> {
-        Self::over(place.into().open(wait)?, wait)
+    /// Opens a folder, which is created if needed, or a database. Waits up to `wait` for a folder
+    /// that another process holds, or a database that is away, now and later; then callers are
+    /// refused.
+    pub fn open(place: impl Into<StoreLocation>, wait: Duration) -> Result<Self, Error> {
+        Self::with_store(place.into().open(wait)?, wait)
     }
 
-    /// As [`open`](Self::open), with the number of connections that all queues share, at least 2.
-    /// It counts for PostgreSQL alone, where it is 10 otherwise.
-    pub fn open_with(place: impl Into<Place>, wait: Duration, connections: usize) -> Result<Self, Error> {
+    /// As [`open`](Self::open), with the number of PostgreSQL connections that all queues share: at
+    /// least 2, and 10 by default.
+    pub fn open_with(
+        place: impl Into<StoreLocation>,
+        wait: Duration,
+        connections: usize,
+    ) -> Result<Self, Error> {
         let mut store = place.into().open(wait)?;
         store.share(connections);
-        Self::over(store, wait)
+        Self::with_store(store, wait)
     }
 
-    /// The same over a connection.
-    pub(crate) fn over(mut store: Box<dyn Store>, wait: Duration) -> Result<Self, Error> {
+    /// A service over a store.
+    pub(crate) fn with_store(mut store: Box<dyn Store>, wait: Duration) -> Result<Self, Error> {
         let patience = Instant::now();
-        let mut clock = Clock::default();
-        // One that goes away right now is waited for below.
+        let mut clock = LogClock::default();
+        // If the database is away right now, the loop below waits for it.
         if let Ok(now) = store.now() {
             clock.time(now, now);
         }
-        let seats = Arc::<Seats>::default();
+        let slots = Arc::<QueueSlots>::default();
         let watch = loop {
-            match store.another(Purpose::Write).and_then(|another| Watch::over(another, seats.clone())) {
-                // It may go away again right after it was there.
+            match store
+                .another(Purpose::Write)
+                .and_then(|another| DatabaseMonitor::start(another, slots.clone()))
+            {
+                // It may go away again right after the connection was made.
                 Err(Error::Database(_)) if patience.elapsed() < wait => {
                     std::thread::sleep(Duration::from_millis(100));
                 }
@@ -198,29 +212,36 @@ impl Service {
             }
         };
         let (store, clock) = (Mutex::new(store), Mutex::new(clock));
-        Ok(Service { store, seats, helpers: Arc::new(Helpers::new()), readers: Arc::default(), watch, clock })
+        Ok(Service {
+            store,
+            slots,
+            background: Arc::new(BackgroundPool::new()),
+            read_pool: Arc::default(),
+            watch,
+            clock,
+        })
     }
 
-    /// Makes a queue. One that is there with the same configuration is that queue.
+    /// Creates a queue. If it exists with the same configuration, opens it.
     pub fn create(&self, name: &str, config: &Config) -> Result<Queue, Error> {
         self.create_for("service", name, config)
     }
 
-    /// As [`create`](Self::create), with the name of whoever asks for it in the log.
+    /// As [`create`](Self::create), naming who asks in the activity log.
     pub fn create_for(&self, actor: &str, name: &str, config: &Config) -> Result<Queue, Error> {
         let make = |store: &mut dyn Store| {
-            // A clock that has jumped is not followed at once.
-            let now = held(&self.clock).time(store.now()?, i64::MIN);
+            // A clock that has jumped is not believed at once.
+            let now = lock_mutex(&self.clock).time(store.now()?, i64::MIN);
             crate::create::create(store, name, config, actor, now)
         };
         let id = self.reach(make)?.id;
-        self.serve(id, name)
+        self.open_queue(id, name)
     }
 
-    /// A queue that is there.
+    /// Opens an existing queue.
     pub fn queue(&self, name: &str) -> Result<Queue, Error> {
         let (id, _) = self.reach(|store| find(store, Some(name)))?;
-        self.serve(id, name)
+        self.open_queue(id, name)
     }
 
     /// The names of all queues.
@@ -229,11 +250,11 @@ impl Service {
         Ok(queues.into_iter().map(|queue| queue.name).collect())
     }
 
-    /// Asks the database, over a new connection where the one there is has been lost.
+    /// Asks the database, again over a new connection if the first was lost.
     pub(crate) fn reach<T>(&self, ask: impl Fn(&mut dyn Store) -> Result<T, Error>) -> Result<T, Error> {
-        let mut store = held(&self.store);
+        let mut store = lock_mutex(&self.store);
         match ask(store.as_mut()) {
-            // Another node may have made just now what was to be made here: it is there, the second time.
+            // Another node may have just created the same row; the second time it is found.
             Err(Error::Database(_) | Error::Contradiction(_)) => {
                 store.reconnect()?;
                 ask(store.as_mut())
@@ -242,197 +263,199 @@ impl Service {
         }
     }
 
-    /// The queues that are not served as they should be, and why: those whose records cannot be read, whose clerk has stopped, or
-    /// whose database takes nothing in. The others go on.
-    pub fn troubles(&self) -> Vec<(String, Error)> {
-        let seats: Vec<_> = held(&self.seats).values().cloned().collect();
-        let trouble = |seat: &Arc<Mutex<Seat>>| {
-            // One that is being opened, or deleted, is in no trouble yet.
-            let seat = seat.try_lock().ok()?;
-            let of_clerk = seat.queue.as_ref().and_then(Queue::trouble);
-            let error = of_clerk.or_else(|| seat.failed.as_ref().map(|(error, _)| error.clone()))?;
-            Some((seat.name.clone(), error))
+    /// The queues that cannot be served at present, with the reason: unreadable records, a panic of
+    /// the writer, or a database that accepts no writes.
+    pub fn failing_queues(&self) -> Vec<(String, Error)> {
+        let slots: Vec<_> = lock_mutex(&self.slots).values().cloned().collect();
+        let failure = |slot: &Arc<Mutex<QueueSlot>>| {
+            // One that is being opened or deleted has not failed yet.
+            let slot = slot.try_lock().ok()?;
+            let of_clerk = slot.queue.as_ref().and_then(Queue::failure);
+            let error = of_clerk.or_else(|| slot.failed.as_ref().map(|(error, _)| error.clone()))?;
+            Some((slot.name.clone(), error))
         };
-        let mut troubles: Vec<_> = seats.iter().filter_map(trouble).collect();
-        troubles.sort_by(|one, other| one.0.cmp(&other.0));
-        troubles
+        let mut failing_queues: Vec<_> = slots.iter().filter_map(failure).collect();
+        failing_queues.sort_by(|one, other| one.0.cmp(&other.0));
+        failing_queues
     }
 
-    /// Ends a queue: its clerk has stopped before it is deleted, and nobody opens it meanwhile. Its
-    /// rows are cleared away aside.
+    /// Deletes a queue after stopping its writer. Its rows are deleted in the background.
     pub(crate) fn end(&self, id: i64) -> Result<(), Error> {
-        let seat = self.seat(id);
-        let mut seat = held(&seat);
-        if let Some(queue) = seat.queue.take() {
+        let slot = self.slot(id);
+        let mut slot = lock_mutex(&slot);
+        if let Some(queue) = slot.queue.take() {
             queue.stop();
         }
         self.reach(|store| store.delete_queue(id, None))?;
-        // Rung already and not yet heard, it need not be rung again.
+        // If the bell is full, it was rung already.
         let _ = self.watch.bell().try_send(());
-        seat.gone = true;
-        held(&self.seats).remove(&id);
+        slot.gone = true;
+        lock_mutex(&self.slots).remove(&id);
         Ok(())
     }
 
-    fn seat(&self, id: i64) -> Arc<Mutex<Seat>> {
-        held(&self.seats).entry(id).or_default().clone()
+    fn slot(&self, id: i64) -> Arc<Mutex<QueueSlot>> {
+        lock_mutex(&self.slots).entry(id).or_default().clone()
     }
 
-    fn serve(&self, id: i64, name: &str) -> Result<Queue, Error> {
-        let seat = self.seat(id);
-        let mut seat = held(&seat);
-        if seat.gone {
+    fn open_queue(&self, id: i64, name: &str) -> Result<Queue, Error> {
+        let slot = self.slot(id);
+        let mut slot = lock_mutex(&slot);
+        if slot.gone {
             return Err(Error::NoQueue { name: name.into() });
         }
-        seat.name = name.into();
-        if let Some(queue) = &seat.queue {
+        slot.name = name.into();
+        if let Some(queue) = &slot.queue {
             let Some(error) = queue.stopped() else { return Ok(queue.clone()) };
-            (seat.queue, seat.failed) = (None, Some((error, Instant::now())));
+            (slot.queue, slot.failed) = (None, Some((error, Instant::now())));
         }
-        if let Some((error, since)) = &seat.failed
+        if let Some((error, since)) = &slot.failed
             && since.elapsed() < LEFT_ALONE
         {
             return Err(error.clone());
         }
-        let store = held(&self.store).another(Purpose::Write)?;
-        let opened = caught(|| Clerk::open(store, id)).unwrap_or_else(|words| Err(Error::Stopped(words)));
-        let clerk = match opened {
-            Ok(clerk) => clerk,
+        let store = lock_mutex(&self.store).another(Purpose::Write)?;
+        let opened =
+            catch_panic(|| QueueWriter::open(store, id)).unwrap_or_else(|words| Err(Error::Stopped(words)));
+        let writer = match opened {
+            Ok(writer) => writer,
             Err(error) => {
-                seat.failed = match &error {
+                slot.failed = match &error {
                     Error::NoQueue { .. } => None,
-                    error if error.is_passing() => None,
+                    error if error.is_transient() => None,
                     error => Some((error.clone(), Instant::now())),
                 };
                 return Err(error);
             }
         };
         let (inbox, mut messages) = sync_channel(WAITING);
-        let (health, seen) = (Arc::<Mutex<Health>>::default(), Arc::<AtomicU64>::default());
+        let (health, seen) = (Arc::<Mutex<WriterHealth>>::default(), Arc::<AtomicU64>::default());
         let told = health.clone();
-        let (helpers, last) = (self.helpers.clone(), seen.clone());
+        let (background, last) = (self.background.clone(), seen.clone());
         let (bell, wrote) = (inbox.clone(), self.watch.bell());
         let thread = std::thread::Builder::new().name(format!("clerk {id}"));
         let handle = thread
             .spawn(move || {
-                let office = Office::new(clerk, told.clone(), last, helpers, bell, wrote);
-                let worked = caught(|| office.run(&mut messages));
-                // Before the inbox is closed, so that who finds it closed finds the words too.
-                held(&told).stopped = worked.err();
+                let worker = Worker::new(writer, told.clone(), last, background, bell, wrote);
+                let worked = catch_panic(|| worker.run(&mut messages));
+                // Before the inbox closes, so that whoever finds it closed finds the message too.
+                lock_mutex(&told).stopped = worked.err();
                 drop(messages);
             })
             .map_err(|error| Error::Open(error.to_string()))?;
-        let clerk = Mutex::new(Some(handle));
-        let queue = Queue(Arc::new(Inner {
+        let writer = Mutex::new(Some(handle));
+        let queue = Queue(Arc::new(ServedQueue {
             inbox,
             id,
-            looking: Mutex::default(),
-            readers: self.readers.clone(),
+            short_reads: Mutex::default(),
+            read_pool: self.read_pool.clone(),
             found: Mutex::default(),
             alarms: Mutex::default(),
-            clerk,
+            writer,
             health,
             seen,
         }));
-        (seat.queue, seat.failed) = (Some(queue.clone()), None);
+        (slot.queue, slot.failed) = (Some(queue.clone()), None);
         Ok(queue)
     }
 }
 
 impl Queue {
-    /// Asks, and waits for the answer.
+    /// Sends a request and waits for the answer.
     pub fn ask(&self, call: Call) -> Result<Answer, Error> {
         let (reply, answer) = channel();
         self.submit(call, move |said| drop(reply.send(said)))?;
         answer.recv().map_err(|_| Error::Closed)?
     }
 
-    /// Asks, and goes on: the answer comes on the clerk's thread, and must be quick there. An error where too many wait already.
+    /// Sends a request. `reply` gets the answer on the writer's thread and must be quick. Fails if
+    /// too many requests wait.
     pub fn submit(
         &self,
         call: Call,
         reply: impl FnOnce(Result<Answer, Error>) + Send + 'static,
     ) -> Result<(), Error> {
-        let sent = self.0.inbox.try_send(Message::Call(Box::new(call), Box::new(reply)));
+        let sent = self.0.inbox.try_send(WriterMessage::Call(Box::new(call), Box::new(reply)));
         sent.map_err(|error| match error {
             std::sync::mpsc::TrySendError::Full(_) => {
-                Error::Busy("too many requests wait for this queue: come again".into())
+                Error::Busy("too many requests wait for this queue: try again later".into())
             }
             std::sync::mpsc::TrySendError::Disconnected(_) => self.closed(),
         })
     }
 
-    /// Has something read on the clerk's thread.
-    pub(crate) fn peek(&self, job: Job) -> Result<(), Error> {
-        self.0.inbox.send(Message::Read(job)).map_err(|_| self.closed())
+    /// Runs a read on the writer's thread.
+    pub(crate) fn run_on_writer(&self, job: ReadJob) -> Result<(), Error> {
+        self.0.inbox.send(WriterMessage::Read(job)).map_err(|_| self.closed())
     }
 
-    /// Its number in the database.
+    /// The queue's number in the database.
     pub(crate) fn number(&self) -> i64 {
         self.0.id
     }
 
-    /// The connections for those who only look, at whatever queue.
-    pub(crate) fn readers(&self) -> &Readers {
-        &self.0.readers
+    /// The connections for reads, shared by all queues.
+    pub(crate) fn read_pool(&self) -> &ReadPool {
+        &self.0.read_pool
     }
 
-    /// The turn of whoever only looks at this queue for a short time.
-    pub(crate) fn turn_to_look(&self) -> MutexGuard<'_, ()> {
-        held(&self.0.looking)
+    /// Waits for this queue's turn to run a short read.
+    pub(crate) fn short_read_turn(&self) -> MutexGuard<'_, ()> {
+        lock_mutex(&self.0.short_reads)
     }
 
-    /// What was last found, and up to which entry.
-    pub(crate) fn last_found(&self) -> MutexGuard<'_, Option<LastFound>> {
-        held(&self.0.found)
+    /// The last report, if there is one.
+    pub(crate) fn last_found(&self) -> MutexGuard<'_, Option<CachedReport>> {
+        lock_mutex(&self.0.found)
     }
 
-    /// How the alarms that there are were raised.
-    pub(crate) fn known_alarms(&self) -> MutexGuard<'_, KnownAlarms> {
-        held(&self.0.alarms)
+    /// When each drift alarm was raised, as far as known.
+    pub(crate) fn known_alarms(&self) -> MutexGuard<'_, DriftHistory> {
+        lock_mutex(&self.0.alarms)
     }
 
-    /// How the queue stands.
-    pub fn standing(&self) -> Result<Standing, Error> {
+    /// The queue's configuration, counts, head and model.
+    pub fn status(&self) -> Result<QueueStatus, Error> {
         let (reply, answer) = channel();
-        self.0.inbox.send(Message::Look(reply)).map_err(|_| self.closed())?;
+        self.0.inbox.send(WriterMessage::Look(reply)).map_err(|_| self.closed())?;
         answer.recv().map_err(|_| self.closed())
     }
 
-    /// What is to be said where the clerk does not answer any more.
+    /// The error for a writer that does not answer any more.
     fn closed(&self) -> Error {
         self.stopped().unwrap_or(Error::Closed)
     }
 
-    /// Why the clerk stopped in the middle of something, if it did.
+    /// [`Error::Stopped`] if the writer panicked.
     fn stopped(&self) -> Option<Error> {
-        held(&self.0.health).stopped.clone().map(Error::Stopped)
+        lock_mutex(&self.0.health).stopped.clone().map(Error::Stopped)
     }
 
-    /// What is in the way of everything that is asked, if anything is.
-    fn trouble(&self) -> Option<Error> {
-        self.stopped().or_else(|| held(&self.0.health).trouble.clone())
+    /// The error on which all requests fail, if any.
+    fn failure(&self) -> Option<Error> {
+        self.stopped().or_else(|| lock_mutex(&self.0.health).failure.clone())
     }
 
-    /// Stops the clerk, whoever still holds the queue, and waits until it has.
+    /// Stops the writer and waits for it, even while clones of the queue exist.
     fn stop(&self) {
-        let _ = self.0.inbox.send(Message::Stop);
-        let clerk = held(&self.0.clerk).take();
-        if let Some(clerk) = clerk {
-            let _ = clerk.join();
+        let _ = self.0.inbox.send(WriterMessage::Stop);
+        let writer = lock_mutex(&self.0.writer).take();
+        if let Some(writer) = writer {
+            let _ = writer.join();
         }
     }
 }
 
-impl Drop for Inner {
+impl Drop for ServedQueue {
     fn drop(&mut self) {
-        let _ = self.inbox.send(Message::Stop);
-        if let Ok(mut clerk) = self.clerk.lock()
-            && let Some(clerk) = clerk.take()
-            // The last one may be dropped by a reply, on the clerk's own thread, which cannot wait for itself.
-            && clerk.thread().id() != std::thread::current().id()
+        let _ = self.inbox.send(WriterMessage::Stop);
+        if let Ok(mut writer) = self.writer.lock()
+            && let Some(writer) = writer.take()
+            // A reply may drop the last clone on the writer's own thread, which cannot wait for
+            // itself.
+            && writer.thread().id() != std::thread::current().id()
         {
-            let _ = clerk.join();
+            let _ = writer.join();
         }
     }
 }

@@ -1,4 +1,4 @@
-"""A client for ``jurybox serve``: typed, without further packages, and safe to repeat.
+"""A client for ``jurybox serve``: typed, and without further dependencies.
 
 ::
 
@@ -11,16 +11,17 @@
     for claim in posts.claim("ann"):
         posts.verdict(claim["item"], reviewer="ann", reward=1, token=claim["token"])
 
-Every request that changes something carries an ``Idempotency-Key``. Where the server is away, busy or asked too often, it is repeated with the same
-key, as the server says (``Retry-After``) and for as long as ``patience``: it happens once, whatever became of the first answer.
+Every request that changes something carries an ``Idempotency-Key``. If the server is away, busy or
+rate-limits the client, the request is repeated with the same key for as long as ``patience``, at the
+pace that the server asks for (``Retry-After``). It is carried out once, even if an answer was lost.
 """
 
 from __future__ import annotations
 
-from ._answers import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
 from ._connection import Client
+from ._errors import NotAnswered, NotTaken, ServerError
 from ._queue import Queue
-from ._refusals import NotAnswered, NotTaken, ServerError
+from ._types import Claim, ItemsAnswer, Rejected, Verdict, VerdictsAnswer, Webhook
 from ._webhook import verify_webhook
 
 __all__ = [

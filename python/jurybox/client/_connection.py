@@ -1,4 +1,4 @@
-"""The connection: requests, and when they are repeated."""
+"""HTTP requests to a server, and when they are repeated."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ import uuid
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from ._plain import as_json
-from ._refusals import NotAnswered, elsewhere, field, read, refused
+from ._errors import NotAnswered, field, read, redirected, refused
+from ._json_values import as_json
 
 if TYPE_CHECKING:
     from email.message import Message
 
     from ._queue import Queue
 
-#: Statuses after which the same request may succeed.
-PASSING = (429, 502, 503, 504)
+#: Status codes after which the same request may succeed.
+TRANSIENT = (429, 502, 503, 504)
 
 
 class Client:
-    """A server, by its address; ``key`` is a secret of ``jurybox server key add`` (``JURYBOX_KEY`` where it is not given). One that was made with
-    ``--reviewer`` acts as that reviewer alone.
+    """A connection to a server at ``url``.
 
-    ``patience`` says for how many seconds a request is repeated while the server is away, ``timeout`` how long one answer may take.
-    One client is for one thread; clients are cheap.
+    ``key`` is a secret from ``jurybox server key add``; by default ``JURYBOX_KEY``. A key made with
+    ``--reviewer`` acts only as that reviewer.
+
+    ``patience`` is how many seconds a request is repeated while the server cannot be reached,
+    ``timeout`` how many seconds one answer may take. A client is for one thread; clients are cheap.
     """
 
     def __init__(
@@ -40,18 +42,18 @@ class Client:
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{url!r} is no address of a server: it begins with http:// or https://")
+            raise ValueError(f"{url!r} is not the address of a server: it must begin with http:// or https://")
         self._secure = parts.scheme == "https"
         self._host, self._port = parts.hostname, parts.port
         self._path = parts.path.rstrip("/")
         self._key = (key if key is not None else os.environ.get("JURYBOX_KEY", "")).strip()
         if not (self._key.isascii() and self._key.isprintable()):
-            raise ValueError("key= has signs in it that no key has")  # which ones is nobody's business
+            raise ValueError("key= contains characters that are not allowed in a key")  # without showing them: it is a secret
         self._patience, self._timeout = patience, timeout
         self._connection: http.client.HTTPConnection | None = None
 
     def queue(self, name: str) -> Queue:
-        """A queue by its name, which need not be there yet."""
+        """The queue of this name, which need not exist yet."""
         from ._queue import Queue
 
         return Queue(self, name)
@@ -78,7 +80,8 @@ class Client:
         return f"Client({f'{scheme}://{self._host}{port}{self._path}'!r})"
 
     def ask(self, method: str, path: str, body: object = None, *, key: str | None = None) -> Any:
-        """Any request: its answer from JSON. It is repeated where that can help, always with the same ``Idempotency-Key``."""
+        """Sends a request and returns the answer from JSON. It is repeated if that can help,
+        always with the same ``Idempotency-Key``."""
         headers = {"Accept": "application/json"}
         sent = None if body is None else as_json(body).encode()
         if sent is not None:
@@ -101,10 +104,10 @@ class Client:
                 if 200 <= status < 300:
                     return read(said, status)
                 if status < 400:
-                    raise elsewhere(status, told.get("Location"))
+                    raise redirected(status, told.get("Location"))
                 if status == 404 and method == "DELETE" and again:
-                    return None  # it was there when it was first asked for
-                if status not in PASSING or time.monotonic() + wait > until:
+                    return None  # the first attempt deleted it
+                if status not in TRANSIENT or time.monotonic() + wait > until:
                     raise refused(said, status)
                 after = told.get("Retry-After", "")
                 wait = max(wait, float(after) if after.isascii() and after.isdigit() else 0.0)
@@ -120,7 +123,7 @@ class Client:
         try:
             self._connection.request(method, self._path + path, body, headers)
         except (BrokenPipeError, ConnectionResetError):
-            cut = True  # it may have answered before it had read everything, such as that it is too much
+            cut = True  # the server may have answered before reading everything, for example that the body is too large
         response = self._connection.getresponse()
         said = response.read()
         if cut:

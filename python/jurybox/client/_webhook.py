@@ -1,4 +1,4 @@
-"""What a webhook says, and who sent it."""
+"""Verification of webhooks (Standard Webhooks, HMAC-SHA256)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from typing import Any, cast
 
 
 def verify_webhook(secret: str, headers: Mapping[str, str], body: bytes, *, tolerance: float = 300.0) -> dict[str, Any]:
-    """What a webhook says, once it is certain who sent it and that it is not an old one sent again; otherwise a :class:`ValueError`.
+    """The content of a webhook, once its signature and age are verified; otherwise a
+    :class:`ValueError`.
 
-    ``secret`` is the one that was told when the webhook was made, ``headers`` and ``body`` are as they arrived. A message can arrive twice:
-    the entries in ``events`` have a number (``seq``) each, and one that is known need not be looked at again.
+    ``secret`` was shown when the webhook was made; ``headers`` and ``body`` are as received.
+    ``tolerance`` is the largest age in seconds. A message may arrive twice: entries in ``events``
+    have a number ``seq``, by which known ones can be skipped.
     """
     sent = {name.lower(): value for name, value in headers.items()}
     try:
         name, at, signatures = (sent[f"webhook-{each}"] for each in ("id", "timestamp", "signature"))
         age = time.time() - int(at)
     except (KeyError, ValueError):
-        raise ValueError("a header of the webhook is missing, or is not what it should be") from None
+        raise ValueError("a header of the webhook is missing or malformed") from None
     if abs(age) > tolerance:
         raise ValueError(f"the webhook was sent {age:.0f} seconds ago, more than {tolerance:.0f}")
     key = base64.b64decode(secret.removeprefix("whsec_"))

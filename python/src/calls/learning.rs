@@ -1,72 +1,74 @@
-//! Learning from rows, as `jurybox learn` does.
+//! LearnOptions from rows, as `jurybox learn` does.
 
-use super::{Listener, Supply, change_or_begin, held, jury_of};
+use super::{NoticeCollector, RepeatableRows, change_or_begin, jury_of, shared_state};
 use crate::errors::{self, Result};
-use crate::inner::lock;
 use crate::json;
-use crate::jury::Jury;
+use crate::jury::PyJury;
+use crate::jury_state::lock;
 use crate::policies::spec;
-use crate::tables::{Asked, Source, seated};
-use crate::work::{self, Reins};
-use jurybox_files::{Error, Learning, Lesson, Taught, Want, learn_rows, was_picked_from};
+use crate::tables::{TableOptions, TableSource, evaluators_of};
+use crate::work::{self, WorkControl};
+use jurybox_files::{Error, LearnOptions, LearnResult, LearnCounts, ScanRequest, learn_rows};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Shows rows to a jury, with their rewards where they have any.
+/// Shows rows to a jury, and teaches it their rewards if there are any. Returns a dict with the
+/// counts, and the jury.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the options of the command")]
 pub(crate) fn learn<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    asked: Asked,
-    state: Option<&Bound<'py, Jury>>,
+    table_options: TableOptions,
+    state: Option<&Bound<'py, PyJury>>,
     policy: Option<&str>,
     options: &Bound<'py, PyDict>,
     at: Option<u64>,
     drop: Vec<String>,
     again: bool,
     watch: Option<&Bound<'py, PyAny>>,
-) -> Result<(Bound<'py, PyDict>, Bound<'py, Jury>)> {
-    let source = Source::from_python(source)?;
+) -> Result<(Bound<'py, PyDict>, Bound<'py, PyJury>)> {
+    let source = TableSource::from_python(source)?;
     let policy = policy.map(|policy| spec(policy, options, None)).transpose()?;
-    let (reading, roles) = (asked.written().reading(), asked.roles(&[]));
-    let how = Learning { reading, roles, policy, at, drop, again };
-    let jury = held(state);
-    let work = move |reins: &Reins| -> Result<_> {
-        // Only a state that has picked can have seen these rows: for no other is a stream kept in memory.
+    let (reading, roles) = (table_options.files().reading(), table_options.roles(&[]));
+    let how = LearnOptions { reading, roles, policy, at, drop, again };
+    let jury = shared_state(state);
+    let work = move |control: &WorkControl| -> Result<_> {
+        // Only a state that has picked can have seen these rows, so a stream is kept in memory only
+        // for that.
         let picked = jury.as_deref().is_some_and(|jury| lock(jury).state.memory.knows_rounds());
         let ask = picked && !again && how.roles.id.len() == 1;
-        let mut rows = if ask { Supply::kept(source)? } else { Supply::of(source)? };
-        change_or_begin(jury.as_deref(), reins, rows.lasts(), |before| {
-            let mut listener = Listener::new(&asked, reins);
+        let mut rows = if ask { RepeatableRows::kept(source)? } else { RepeatableRows::of(source)? };
+        change_or_begin(jury.as_deref(), control, rows.can_repeat(), |before| {
+            let mut listener = NoticeCollector::new(&table_options, control);
             let learnt = learn_rows(before, rows.given()?, &how, &mut listener);
-            Ok(match learnt.map_err(in_our_words)? {
+            Ok(match learnt.map_err(with_python_names)? {
                 None if before.is_none() => return Err(no_rows().into()),
-                None => (None, (Taught::default(), listener.told(Vec::new()))),
+                None => (None, (LearnCounts::default(), listener.notices(Vec::new()))),
                 Some(lesson) => {
-                    let told = listener.told(lesson.remarks());
-                    let Lesson { state, taught } = lesson;
-                    (Some(state), (taught, told))
+                    let notices = listener.notices(lesson.remarks());
+                    let LearnResult { state, taught } = lesson;
+                    (Some(state), (taught, notices))
                 }
             })
         })
     };
-    let (begun, (taught, told)) = work::run(py, watch, work)?;
+    let (begun, (taught, notices)) = work::run(py, watch, work)?;
     let dict = PyDict::new(py);
     dict.set_item("taught", json::to_python(py, &serde_json::to_value(taught).unwrap_or_default())?)?;
-    told.into_python(&dict)?;
+    notices.into_python(&dict)?;
     Ok((dict, jury_of(py, state, begun)?))
 }
 
-/// Without rows no jury is begun.
+/// The error when there are no rows to begin a jury with.
 fn no_rows() -> Error {
     Error::NoRows { path: "the files".into(), columns: Vec::new() }
 }
 
-/// The error about an argument that is of this function alone, by its name.
-fn in_our_words(error: Error) -> errors::Error {
+/// Names the Python argument in errors about arguments that only this function has.
+fn with_python_names(error: Error) -> errors::Error {
     let reason = match error {
-        Error::NotSeated { evaluator } => format!("there is no `{evaluator}` to drop"),
+        Error::NotInState { evaluator } => format!("drop=: there is no evaluator `{evaluator}`"),
         Error::ForgottenAndNamed { evaluator } => {
             format!("`{evaluator}` is named by both drop= and evaluators=")
         }
@@ -76,21 +78,21 @@ fn in_our_words(error: Error) -> errors::Error {
     jurybox::Error::Evaluators(reason).into()
 }
 
-/// The rounds of rows by their key: how many there are, the first and the last of them.
+/// The number of rounds in rows with a round column, with the first and the last round.
 #[pyfunction]
 pub(crate) fn rounds(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
-    asked: Asked,
-    state: Option<&Bound<'_, Jury>>,
+    table_options: TableOptions,
+    state: Option<&Bound<'_, PyJury>>,
 ) -> Result<(u64, Option<String>, Option<String>)> {
-    let source = Source::from_python(source)?;
-    let seated = seated(py, state);
-    work::run(py, None, move |reins| -> std::result::Result<_, Error> {
-        let table = source.open(&asked, &seated, false, reins)?;
+    let source = TableSource::from_python(source)?;
+    let seated = evaluators_of(py, state);
+    work::run(py, None, move |control| -> std::result::Result<_, Error> {
+        let table = source.open(&table_options, &seated, false, control)?;
         let (mut count, mut first, mut last): (u64, Option<Box<str>>, Option<Box<str>>) = (0, None, None);
         table.scan(
-            Want { key: true, ..Want::default() },
+            ScanRequest { key: true, ..Want::default() },
             |part| Ok(part.batch.keys().to_vec()),
             |_, keys| {
                 for key in keys {
@@ -107,18 +109,18 @@ pub(crate) fn rounds(
     })
 }
 
-/// Whether rows are those of a round that was picked from.
+/// Whether the rows belong to a round that the jury picked from.
 #[pyfunction]
-pub(crate) fn are_of_picks(
+pub(crate) fn was_picked_from(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
-    asked: Asked,
-    state: &Bound<'_, Jury>,
+    table_options: TableOptions,
+    state: &Bound<'_, PyJury>,
 ) -> Result<bool> {
-    let source = Source::from_python(source)?;
+    let source = TableSource::from_python(source)?;
     let state = state.get().with(py, |inner| inner.state.clone());
-    work::run(py, None, move |reins| -> std::result::Result<_, Error> {
+    work::run(py, None, move |control| -> std::result::Result<_, Error> {
         let seated = state.jury.evaluators().as_slice().to_vec();
-        was_picked_from(&state, &source.open(&asked, &seated, true, reins)?)
+        jurybox_files::was_picked_from(&state, &source.open(&table_options, &seated, true, control)?)
     })
 }

@@ -1,27 +1,29 @@
 //! Picking, as `jurybox pick` does.
 
-use super::{Told, change_or_begin, finite, held, jury_of, layout};
+use super::{Notices, change_or_begin, finite, jury_of, layout, shared_state};
 use crate::errors::Result;
-use crate::jury::Jury;
+use crate::jury::PyJury;
 use crate::policies::spec;
-use crate::rows::Rows;
-use crate::tables::{Asked, Source, seated};
-use crate::work::{self, Reins};
-use jurybox_files::{PickOptions, Picking, Round, pick_rows};
+use crate::rows::ResultRows;
+use crate::tables::{TableOptions, TableSource, evaluators_of};
+use crate::work::{self, WorkControl};
+use jurybox_files::{PickOptions, Picking, PickedRound, pick_rows};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// Picks from rows as the policy does, and shows them to the jury, once. Returns a dict: `row`, `value`, `probability`,
-/// `explored`, `receipt` of the picks, `round` and `at`; their `values` and `probabilities`, or with `every` those of all rows.
+/// Picks from rows by the policy, and lets the jury observe them, once. Returns the jury and a
+/// dict: `row`, `explored` and `receipt` of each pick, `round` and `at`; `values` and
+/// `probabilities` of the picks, or of all rows with `every`; and `rows` unless the rows are those
+/// of a frame.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the options of the command")]
 pub(crate) fn pick<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    asked: Asked,
-    state: Option<&Bound<'py, Jury>>,
+    table_options: TableOptions,
+    state: Option<&Bound<'py, PyJury>>,
     policy: Option<&str>,
     options: &Bound<'py, PyDict>,
     k: usize,
@@ -32,53 +34,55 @@ pub(crate) fn pick<'py>(
     out: Option<PathBuf>,
     safe_csv: bool,
     watch: Option<&Bound<'py, PyAny>>,
-    worth: Option<f64>,
-) -> Result<(Bound<'py, PyDict>, Bound<'py, Jury>)> {
-    let source = Source::from_python(source)?;
-    let seated = seated(py, state);
+    min_reward: Option<f64>,
+) -> Result<(Bound<'py, PyDict>, Bound<'py, PyJury>)> {
+    let source = TableSource::from_python(source)?;
+    let seated = evaluators_of(py, state);
     let spec = policy.map(|policy| spec(policy, options, None)).transpose()?;
-    let jury = held(state);
-    let work = move |reins: &Reins| -> Result<_> {
+    let jury = shared_state(state);
+    let work = move |control: &WorkControl| -> Result<_> {
         let frame = source.is_frame();
-        let table = source.open(&asked, &seated, true, reins)?;
+        let table = source.open(&table_options, &seated, true, control)?;
         if let Some(out) = &out {
             table.check_output(out)?;
         }
-        // Once it has been read it is kept, and only a file that is written anew can be written twice.
+        // A repeat writes the output again, which works only for files that can be replaced.
         let last = out.as_ref().is_none_or(|out| out.is_file() || !out.exists());
-        change_or_begin(jury.as_deref(), reins, last, |before| {
-            let mut told = Told::of(&table);
+        change_or_begin(jury.as_deref(), control, last, |before| {
+            let mut notices = Notices::of(&table);
             if let Some(out) = &out {
-                told.output(out, &table);
+                notices.output(out, &table);
             }
-            let options = PickOptions { k, worth, seed, at, only_choose: !observe };
+            let options = PickOptions { k, worth: min_reward, seed, at, only_choose: !observe };
             let round = pick_rows(before, &table, spec.as_ref(), options)?;
             for remark in round.remarks() {
-                if remark.is_warning() { &mut told.warned } else { &mut told.said }.push(remark.to_string());
+                if remark.is_warning() { &mut notices.warnings } else { &mut notices.notes }
+                    .push(remark.to_string());
             }
-            let Round { state, picking, .. } = round;
-            // Before anything is written and the jury is changed: rows that cannot be handed over must not be seen either.
-            let rows = if frame { None } else { Some(Rows::of(picking.to_batches(&table, every)?)?) };
+            let PickedRound { state, picking, .. } = round;
+            // Built before the jury changes: picks that cannot be returned must not have been
+            // observed.
+            let rows = if frame { None } else { Some(ResultRows::of(picking.to_batches(&table, every)?)?) };
             if let Some(out) = &out {
                 picking.write(&table, out, layout(&table, safe_csv), every)?;
             }
-            // A jury that is only asked is not changed, and may change meanwhile.
+            // A jury that does not observe is not changed.
             let after = (observe || before.is_none()).then_some(state);
-            Ok((after, (picking, rows, told)))
+            Ok((after, (picking, rows, notices)))
         })
-        // What reading could tell is heard once, however often the rows are gone over.
-        .map(|(begun, (picking, rows, told))| (begun, (picking, rows, told.heard(reins))))
+        // Warnings of reading are collected once, although a repeat reads the rows again.
+        .map(|(begun, (picking, rows, notices))| (begun, (picking, rows, notices.heard(control))))
     };
-    let (begun, (picking, rows, told)) = work::run(py, watch, work)?;
+    let (begun, (picking, rows, notices)) = work::run(py, watch, work)?;
     let dict = picked(py, &picking, every)?;
     if let Some(rows) = rows {
         dict.set_item("rows", Bound::new(py, rows)?)?;
     }
-    told.into_python(&dict)?;
+    notices.into_python(&dict)?;
     Ok((dict, jury_of(py, state, begun)?))
 }
 
-/// The picks; with `every`, also the value and the probability of each row.
+/// The dict of the picks; with `every`, it has the value and the probability of each row.
 fn picked<'py>(py: Python<'py>, picking: &Picking, every: bool) -> Result<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let rows = || picking.picks.iter().map(|pick| pick.row);

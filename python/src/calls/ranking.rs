@@ -1,42 +1,45 @@
 //! Ranking, as `jurybox rank` does.
 
-use super::{Told, finite, layout, state_of};
+use super::{Notices, finite, layout, state_of};
 use crate::errors::Result;
-use crate::jury::Jury;
+use crate::jury::PyJury;
 use crate::policies::{pairs, spec};
-use crate::rows::Rows;
-use crate::tables::{Asked, Directed, Source, named_as_ours, seated, warning};
+use crate::rows::ResultRows;
+use crate::tables::{NamedDirections, TableOptions, TableSource, evaluators_of, named_as_ours, warning};
 use crate::work;
 use jurybox::{Direction, Spec, TopK};
 use jurybox_files::{
-    Error, Judge, Look, May, RankOptions, Ranking, Remark, Seated, Table, Warning, by_evaluator, counted,
-    score_all, score_rows, seat, survey,
+    Error, Ranker, SurveyScope, AllowedChange, RankOptions, Ranking, PickNote, EvaluatorChange, Table, Warning, by_evaluator, counted,
+    score_all, score_rows, new_jury, survey,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// What to rank by, as it was asked for.
-enum Asking {
+/// What rows are ranked by: a learnt jury, fixed weights, or a policy that first surveys the
+/// scores.
+enum RankBy {
     State(Box<jurybox::Jury>),
     Weights(Vec<(String, f64)>),
-    Policy(Option<Spec>, Vec<(String, f64)>, Look),
+    Policy(Option<Spec>, Vec<(String, f64)>, SurveyScope),
 }
 
-impl Asking {
-    fn judge(self, table: &Table, told: &mut Told) -> std::result::Result<Judge, Error> {
+impl RankBy {
+    fn judge(self, table: &Table, notices: &mut Notices) -> std::result::Result<Ranker, Error> {
         let evaluators = table.taken().evaluators();
         match self {
-            Asking::Weights(weights) => Judge::weights(evaluators, &weights),
-            Asking::State(mut jury) => {
-                for name in Seated::again(&mut jury, evaluators, May::Lack)?.left {
-                    told.warned.push(format!("`{name}` is not named: rows are ranked without it"));
+            RankBy::Weights(weights) => Ranker::weights(evaluators, &weights),
+            RankBy::State(mut jury) => {
+                for name in EvaluatorChange::again(&mut jury, evaluators, AllowedChange::Subset)?.left {
+                    notices
+                        .warnings
+                        .push(format!("`{name}` is not among the evaluators: rows are ranked without it"));
                 }
-                Ok(Judge::jury(&jury))
+                Ok(Ranker::jury(&jury))
             }
-            Asking::Policy(asked, sigma, look) => {
-                // Told noise levels are for the policies that take them; without a name, that is esag.
+            RankBy::Policy(table_options, sigma, look) => {
+                // Noise levels need a policy that uses them: esag, unless another was named.
                 let default = || {
                     if sigma.is_empty() {
                         Spec::default()
@@ -44,46 +47,47 @@ impl Asking {
                         Spec::new("esag").with("current_round", true)
                     }
                 };
-                let mut spec = asked.unwrap_or_else(default);
+                let mut spec = table_options.unwrap_or_else(default);
                 if !sigma.is_empty() {
                     spec = spec.with("sigma", by_evaluator(evaluators, &sigma, None)?);
                 }
-                let mut jury = seat(&spec, evaluators)?;
+                let mut jury = new_jury(&spec, evaluators)?;
                 let seen = survey(table, &mut jury, look)?;
                 if seen.is_sample() {
-                    told.said.push(format!(
-                        "measured on a sample: {} of {}, in {} spread evenly; every_row=True measures on all",
+                    notices.notes.push(format!(
+                        "fitted on a sample: {} of {}, in {} spread evenly; every_row=True uses all",
                         seen.shown,
                         counted(seen.rows, "row"),
                         counted(seen.places, "place")
                     ));
                 } else if seen.uneven {
-                    let why = "scores change over the rows, so that a sample would not do";
-                    told.said.push(format!("measured on every row: {why}"));
+                    let why = "scores change along the rows, so a sample would mislead";
+                    notices.notes.push(format!("fitted on every row: {why}"));
                 }
-                told.said.push(format!("policy: {spec}"));
+                notices.notes.push(format!("policy: {spec}"));
                 let fitted = jury.fit();
                 if let Some((_, origin)) = fitted.sigma() {
-                    told.said.push(format!("noise levels: {origin}"));
+                    notices.notes.push(format!("noise levels: {origin}"));
                 }
-                Ok(Judge::Fitted(fitted))
+                Ok(Ranker::Fitted(fitted))
             }
         }
     }
 }
 
-/// What comes of ranking.
-enum Ranks {
-    /// The best: rows of the caller's frame, or the rows themselves.
-    Best(Ranking, Option<Rows>),
+/// The result of ranking.
+enum RankOutput {
+    /// The best rows; with the rows themselves unless they are in the caller's frame.
+    Best(Ranking, Option<ResultRows>),
     /// The score of every row.
     Every(Vec<f64>),
-    /// Everything is in a file.
+    /// The number of rows; all of them were written to a file.
     Written(u64),
 }
 
-/// Ranks rows. Returns a dict: `row`, `rank`, `score`, with `explain` also `base` and `each`, of the best; `rows`, the rows
-/// themselves, unless they are in the caller's frame.
+/// Ranks rows. Returns a dict: `total`, and `row`, `rank` and `score` of the best, with `explain`
+/// also `base` and `each`; `rows` unless they are in the caller's frame. With `every`, `score` of
+/// all rows, or only `total` if they went to a file.
 #[pyfunction]
 #[expect(
     clippy::too_many_arguments,
@@ -93,14 +97,14 @@ enum Ranks {
 pub(crate) fn rank<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    asked: Asked,
+    table_options: TableOptions,
     k: usize,
     seed: u64,
     explain: bool,
     every: bool,
     out: Option<PathBuf>,
     safe_csv: bool,
-    state: Option<&Bound<'py, Jury>>,
+    state: Option<&Bound<'py, PyJury>>,
     policy: Option<&str>,
     options: &Bound<'py, PyDict>,
     sigma: &Bound<'py, PyDict>,
@@ -108,70 +112,75 @@ pub(crate) fn rank<'py>(
     every_row: bool,
     watch: Option<&Bound<'py, PyAny>>,
     first_row: u64,
-    worth: Option<f64>,
+    min_reward: Option<f64>,
 ) -> Result<Bound<'py, PyDict>> {
-    let options_of = RankOptions { k, worth, seed, explain, grouped: asked.key.is_some() };
+    let options_of =
+        RankOptions { k, worth: min_reward, seed, explain, grouped: table_options.key.is_some() };
     options_of.check()?;
-    let source = Source::from_python(source)?;
+    let source = TableSource::from_python(source)?;
     let by_weights = pairs(weights)?;
     let mut calibrated = false;
     let asking = match (state_of(py, state), policy) {
         (Some(state), _) => {
             calibrated = state.is_calibrated();
-            Asking::State(Box::new(state.jury))
+            RankBy::State(Box::new(state.jury))
         }
-        _ if !by_weights.is_empty() => Asking::Weights(by_weights),
+        _ if !by_weights.is_empty() => RankBy::Weights(by_weights),
         (None, policy) => {
-            let look = if every_row { Look::EveryRow } else { Look::Sample };
+            let look = if every_row { SurveyScope::EveryRow } else { SurveyScope::Sample };
             let spec = policy.map(|policy| spec(policy, options, None)).transpose()?;
-            Asking::Policy(spec, pairs(sigma)?, look)
+            RankBy::Policy(spec, pairs(sigma)?, look)
         }
     };
-    let seated = seated(py, state);
-    let (ranks, evaluators, told) = work::run(py, watch, move |reins| -> Result<_> {
+    let seated = evaluators_of(py, state);
+    let (ranks, evaluators, notices) = work::run(py, watch, move |control| -> Result<_> {
         let frame = source.is_frame();
-        let again = matches!(asking, Asking::Policy(..));
-        let table = source.open(&asked, &seated, again, reins)?.numbered_from(first_row);
-        let mut told = Told::of(&table);
+        let again = matches!(asking, RankBy::Policy(..));
+        let table = source.open(&table_options, &seated, again, control)?.numbered_from(first_row);
+        let mut notices = Notices::of(&table);
         if let Some(out) = &out {
             table.check_output(out)?;
-            told.output(out, &table);
+            notices.output(out, &table);
         }
-        let judge = asking.judge(&table, &mut told)?;
-        if worth.is_some() && !calibrated {
-            told.warned.push(Remark::NotCalibrated.to_string());
+        let judge = asking.judge(&table, &mut notices)?;
+        if min_reward.is_some() && !calibrated {
+            notices.warnings.push(PickNote::NotCalibrated.to_string());
         }
-        if let Judge::Fitted(fitted) = &judge
+        if let Ranker::Fitted(fitted) = &judge
             && judge.explores()
         {
-            told.said
-                .push(format!("this is a plain list: `{}` would leave some picks to chance", fitted.spec()));
+            notices.notes.push(format!(
+                "this is a plain list, without the random picks that `{}` makes when picking",
+                fitted.spec()
+            ));
         }
         let ranks = match (&out, every) {
-            (Some(out), true) => Ranks::Written(score_all(&table, &judge, out, layout(&table, safe_csv))?),
-            (None, true) => Ranks::Every(score_rows(&table, &judge)?),
+            (Some(out), true) => {
+                RankOutput::Written(score_all(&table, &judge, out, layout(&table, safe_csv))?)
+            }
+            (None, true) => RankOutput::Every(score_rows(&table, &judge)?),
             (out, false) => {
                 let ranking = jurybox_files::rank(&table, &judge, options_of)?;
                 if !ranking.is_in_order() {
                     let (path, rows) = (table.path().into(), ranking.rows());
-                    told.warned.push(warning(&Warning::NoOrder { path, rows }));
+                    notices.warnings.push(warning(&Warning::NoOrder { path, rows }));
                 }
-                // Before anything is written: what cannot be handed over fails here.
-                let rows = if frame { None } else { Some(Rows::of(ranking.to_batches(&table)?)?) };
+                // Built before anything is written: rows that cannot be returned fail here.
+                let rows = if frame { None } else { Some(ResultRows::of(ranking.to_batches(&table)?)?) };
                 if let Some(out) = out {
                     ranking.write(&table, out, layout(&table, safe_csv))?;
                 }
-                Ranks::Best(ranking, rows)
+                RankOutput::Best(ranking, rows)
             }
         };
         let evaluators: Vec<String> = table.taken().evaluators().names().map(Into::into).collect();
-        Ok((ranks, evaluators, told.heard(reins)))
+        Ok((ranks, evaluators, notices.heard(control)))
     })?;
     let dict = PyDict::new(py);
     match ranks {
-        Ranks::Written(rows) => dict.set_item("total", rows)?,
-        Ranks::Every(scores) => dict.set_item("score", PyArray1::from_vec(py, scores))?,
-        Ranks::Best(ranking, rows) => {
+        RankOutput::Written(rows) => dict.set_item("total", rows)?,
+        RankOutput::Every(scores) => dict.set_item("score", PyArray1::from_vec(py, scores))?,
+        RankOutput::Best(ranking, rows) => {
             let winners = ranking.winners();
             dict.set_item("total", ranking.rows())?;
             dict.set_item(
@@ -187,15 +196,15 @@ pub(crate) fn rank<'py>(
                 PyArray1::from_iter(py, winners.iter().map(|winner| finite(winner.score))),
             )?;
             if explain {
-                let told = |of: &dyn Fn(&jurybox::Contributions) -> f64| -> Vec<f64> {
+                let column = |of: &dyn Fn(&jurybox::Contributions) -> f64| -> Vec<f64> {
                     let each =
                         winners.iter().map(|winner| winner.contributions.as_ref().map_or(f64::NAN, of));
                     each.map(finite).collect()
                 };
-                dict.set_item("base", PyArray1::from_vec(py, told(&|why| why.base)))?;
+                dict.set_item("base", PyArray1::from_vec(py, column(&|why| why.base)))?;
                 let each = PyDict::new(py);
                 for (at, name) in evaluators.iter().enumerate() {
-                    each.set_item(name, PyArray1::from_vec(py, told(&|why| why.each[at])))?;
+                    each.set_item(name, PyArray1::from_vec(py, column(&|why| why.each[at])))?;
                 }
                 dict.set_item("each", each)?;
             }
@@ -204,31 +213,32 @@ pub(crate) fn rank<'py>(
             }
         }
     }
-    told.into_python(&dict)?;
+    notices.into_python(&dict)?;
     Ok(dict)
 }
 
-/// Which evaluators files would be judged by: names, and whether low means high; and what is to be told of that.
+/// The evaluators that files have, each with whether low scores mean high rewards, and the warnings
+/// about them.
 #[pyfunction]
-pub(crate) fn taken(
+pub(crate) fn resolve_evaluators(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
-    asked: Asked,
-    state: Option<&Bound<'_, Jury>>,
-) -> Result<(Directed, Vec<String>)> {
-    let source = Source::from_python(source)?;
-    let seated = seated(py, state);
-    work::run(py, None, move |reins| -> std::result::Result<_, Error> {
-        let table = source.open(&asked, &seated, false, reins)?;
+    table_options: TableOptions,
+    state: Option<&Bound<'_, PyJury>>,
+) -> Result<(NamedDirections, Vec<String>)> {
+    let source = TableSource::from_python(source)?;
+    let seated = evaluators_of(py, state);
+    work::run(py, None, move |control| -> std::result::Result<_, Error> {
+        let table = source.open(&table_options, &seated, false, control)?;
         let evaluators = table.taken().evaluators().as_slice().iter();
         let evaluators = evaluators.map(|one| (one.name.clone(), one.direction == Direction::Low)).collect();
         Ok((evaluators, named_as_ours(table.taken()).into_iter().collect()))
     })
 }
 
-/// The best of rows by their values, best first; ties are ordered as in any ranking with this seed.
+/// The rows with the highest values, best first. Ties are ordered as in any ranking with this seed.
 #[pyfunction]
-pub(crate) fn top(rows: Vec<u64>, values: Vec<f64>, k: usize, seed: u64) -> Result<Vec<u64>> {
+pub(crate) fn top_rows(rows: Vec<u64>, values: Vec<f64>, k: usize, seed: u64) -> Result<Vec<u64>> {
     RankOptions { k, ..RankOptions::default() }.check()?;
     let mut top = TopK::new(k, seed);
     for (row, value) in rows.into_iter().zip(values) {

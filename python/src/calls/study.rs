@@ -1,14 +1,14 @@
-//! Reports, replays and prevalence, as `jurybox report`, `jurybox replay` and `jurybox prevalence` make them.
+//! Reports, replays and prevalence, as the commands of these names make them.
 
-use super::{Told, state_of};
+use super::{Notices, state_of};
 use crate::errors::{Result, refused};
 use crate::json;
-use crate::jury::Jury;
+use crate::jury::PyJury;
 use crate::policies::pairs;
-use crate::tables::{Asked, Source, seated};
-use crate::work::{self, Reins};
+use crate::tables::{TableOptions, TableSource, evaluators_of};
+use crate::work::{self, WorkControl};
 use jurybox::Spec;
-use jurybox_files::{Error, May, Seated, State, by_evaluator, without_contexts};
+use jurybox_files::{Error, AllowedChange, EvaluatorChange, State, by_evaluator, without_contexts};
 use jurybox_lab::{Period, Predictions, PrevalenceOptions, Protocol, ReplayOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -16,51 +16,51 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// A report: a dict with the document, the page and the table.
+/// Makes a report. Returns a dict with the document, the page and the text table.
 #[pyfunction]
 pub(crate) fn report<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    asked: Asked,
-    state: Option<&Bound<'py, Jury>>,
+    table_options: TableOptions,
+    state: Option<&Bound<'py, PyJury>>,
     made_at: u64,
     watch: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDict>> {
-    let source = Source::from_python(source)?;
+    let source = TableSource::from_python(source)?;
     let mut known = state_of(py, state);
-    let work = move |reins: &Reins| -> std::result::Result<_, Error> {
-        // What all groups share is reported; the columns of contexts are among those to ignore.
+    let work = move |control: &WorkControl| -> std::result::Result<_, Error> {
+        // Only the weights that all groups share are reported; context columns are ignored.
         if let Some(State { jury, .. }) = &mut known {
             without_contexts(jury)?;
         }
         let seated = known.as_ref().map_or(&[][..], |state| state.jury.evaluators().as_slice()).to_vec();
-        // What was missed takes a pass of its own, and so do those who judged.
-        let again = asked.is_logged() || asked.reviewer.is_some();
-        let table = source.open(&asked, &seated, again, reins)?;
-        let told = Told::of(&table);
+        // Missed items and reviewers each need another pass.
+        let again = table_options.is_logged() || table_options.reviewer.is_some();
+        let table = source.open(&table_options, &seated, again, control)?;
+        let notices = Notices::of(&table);
         let jury = known
             .map(|State { mut jury, .. }| {
-                Seated::again(&mut jury, table.taken().evaluators(), May::Lack).map(|_| jury)
+                EvaluatorChange::again(&mut jury, table.taken().evaluators(), AllowedChange::Subset).map(|_| jury)
             })
             .transpose()?;
         let report =
             jurybox_files::report(&table, jury.as_ref())?.dated(UNIX_EPOCH + Duration::from_secs(made_at));
         let document = named("report", Some(2), serde_json::to_value(&report).unwrap_or_default());
-        let shown = Shown { document, html: report.to_html(), svg: None, text: report.to_table() };
-        Ok((shown, told.heard(reins)))
+        let shown = StudyOutput { document, html: report.to_html(), svg: None, text: report.to_table() };
+        Ok((shown, notices.heard(control)))
     };
     shown(py, work::run(py, watch, work)?)
 }
 
-/// What a study shows of itself.
-struct Shown {
+/// The output of a report, replay or prevalence estimate in each format.
+struct StudyOutput {
     document: Value,
     html: String,
     svg: Option<String>,
     text: String,
 }
 
-/// A document that says what it is, as the command prints it; one that knows its version keeps it.
+/// A JSON document with its format name, and its version unless it has one already.
 fn named(command: &str, version: Option<u32>, mut document: Value) -> Value {
     if let Value::Object(fields) = &mut document {
         fields.insert("format".into(), json!(format!("jurybox-{command}")));
@@ -71,20 +71,20 @@ fn named(command: &str, version: Option<u32>, mut document: Value) -> Value {
     document
 }
 
-fn shown(py: Python<'_>, (shown, told): (Shown, Told)) -> Result<Bound<'_, PyDict>> {
+fn shown(py: Python<'_>, (shown, notices): (StudyOutput, Notices)) -> Result<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("document", json::to_python(py, &shown.document)?)?;
     dict.set_item("html", shown.html)?;
     dict.set_item("svg", shown.svg)?;
     dict.set_item("text", shown.text)?;
-    told.into_python(&dict)?;
+    notices.into_python(&dict)?;
     Ok(dict)
 }
 
-/// What to tell apart, and where predictions come from.
+/// Arguments of `prevalence`: groups and periods, the source of predictions, golden items.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Estimating {
+pub(crate) struct PrevalenceArgs {
     by: Option<String>,
     period: Option<String>,
     prediction: Option<String>,
@@ -92,26 +92,27 @@ pub(crate) struct Estimating {
     reward_range: Option<(f64, f64)>,
 }
 
-/// The mean reward of all rows: a dict with the document and the table. What makes a page of it is Python's own part.
+/// Estimates the mean reward of all rows. Returns a dict with the document and the text table;
+/// Python makes the page.
 #[pyfunction]
 pub(crate) fn prevalence<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    asked: Asked,
-    how: Estimating,
-    state: Option<&Bound<'py, Jury>>,
+    table_options: TableOptions,
+    how: PrevalenceArgs,
+    state: Option<&Bound<'py, PyJury>>,
     watch: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDict>> {
-    let source = Source::from_python(source)?;
-    let (known, seated) = (state_of(py, state), seated(py, state));
+    let source = TableSource::from_python(source)?;
+    let (known, seated) = (state_of(py, state), evaluators_of(py, state));
     let period = how.period.map(|text| text.parse::<Period>()).transpose();
     let period = period.map_err(|reason| refused("period", &reason))?;
-    let work = move |reins: &Reins| -> std::result::Result<_, jurybox_lab::Error> {
-        let table = source.open(&asked, &seated, false, reins)?;
-        let told = Told::of(&table);
+    let work = move |control: &WorkControl| -> std::result::Result<_, jurybox_lab::Error> {
+        let table = source.open(&table_options, &seated, false, control)?;
+        let notices = Notices::of(&table);
         let predictions = match (known, how.prediction) {
             (Some(State { mut jury, .. }), _) => {
-                Seated::again(&mut jury, table.taken().evaluators(), May::Lack)?;
+                EvaluatorChange::again(&mut jury, table.taken().evaluators(), AllowedChange::Subset)?;
                 Predictions::State(Box::new(jury))
             }
             (None, Some(_)) => Predictions::Column,
@@ -126,16 +127,16 @@ pub(crate) fn prevalence<'py>(
         };
         let found = jurybox_lab::prevalence(&table, &options)?;
         let document = named("prevalence", Some(2), serde_json::to_value(&found).unwrap_or_default());
-        let shown = Shown { document, html: String::new(), svg: None, text: found.to_table() };
-        Ok((shown, told.heard(reins)))
+        let shown = StudyOutput { document, html: String::new(), svg: None, text: found.to_table() };
+        Ok((shown, notices.heard(control)))
     };
     shown(py, work::run(py, watch, work)?)
 }
 
-/// How to replay.
+/// Arguments of `replay`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Replaying {
+pub(crate) struct ReplayArgs {
     pool: bool,
     budget: usize,
     folds: Option<usize>,
@@ -150,54 +151,60 @@ pub(crate) struct Replaying {
     picks: Option<PathBuf>,
 }
 
-/// A replay: a dict with the document, the page and the table.
+/// Replays a history, or estimates from a log with probabilities. Returns a dict with the document,
+/// the page and the text table.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what Python hands over")]
 pub(crate) fn replay<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    asked: Asked,
-    how: Replaying,
-    states: Vec<(String, Bound<'py, Jury>)>,
+    table_options: TableOptions,
+    how: ReplayArgs,
+    states: Vec<(String, Bound<'py, PyJury>)>,
     weights: &Bound<'py, PyDict>,
     watch: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDict>> {
-    let source = Source::from_python(source)?;
-    let seated = seated(py, states.first().map(|(_, jury)| jury));
+    let source = TableSource::from_python(source)?;
+    let seated = evaluators_of(py, states.first().map(|(_, jury)| jury));
     let juries = states
         .iter()
         .map(|(name, jury)| (name.clone(), jury.get().with(py, |inner| inner.state.jury.clone())));
     let mut options = how.options(juries.collect())?;
     let weights = pairs(weights)?;
-    let work = move |reins: &Reins| -> std::result::Result<_, jurybox_lab::Error> {
-        let off_policy = asked.is_logged();
-        let table = source.open(&asked, &seated, false, reins)?;
+    let work = move |control: &WorkControl| -> std::result::Result<_, jurybox_lab::Error> {
+        let off_policy = table_options.is_logged();
+        let table = source.open(&table_options, &seated, false, control)?;
         if !weights.is_empty() {
             let evaluators = table.taken().evaluators().without_contexts()?;
             options.weights = Some(by_evaluator(&evaluators, &weights, Some(0.0))?);
         }
         for (_, jury) in &mut options.states {
-            Seated::for_history(jury, table.taken().evaluators())?;
+            EvaluatorChange::for_history(jury, table.taken().evaluators())?;
         }
         if let Some(picks) = &options.picks {
             table.check_output(picks)?;
         }
-        let told = Told::of(&table);
+        let notices = Notices::of(&table);
         let shown = if off_policy {
             let outcome = jurybox_lab::off_policy(&table, &options)?;
             let document = named("off-policy", None, serde_json::to_value(&outcome).unwrap_or_default());
-            Shown { document, html: outcome.to_html(), svg: None, text: outcome.to_table() }
+            StudyOutput { document, html: outcome.to_html(), svg: None, text: outcome.to_table() }
         } else {
             let outcome = jurybox_lab::replay(&table, &options)?;
             let document = serde_json::to_value(&outcome).unwrap_or_default();
-            Shown { document, html: outcome.to_html(), svg: Some(outcome.to_svg()), text: outcome.to_table() }
+            StudyOutput {
+                document,
+                html: outcome.to_html(),
+                svg: Some(outcome.to_svg()),
+                text: outcome.to_table(),
+            }
         };
-        Ok((shown, told.heard(reins)))
+        Ok((shown, notices.heard(control)))
     };
     shown(py, work::run(py, watch, work)?)
 }
 
-impl Replaying {
+impl ReplayArgs {
     fn options(self, states: Vec<(String, jurybox::Jury)>) -> Result<ReplayOptions> {
         let protocol = match self.folds {
             Some(folds) => Protocol::Folds(folds),

@@ -1,4 +1,4 @@
-"""How the package is used, for the checkers of types to read: nothing here is run."""
+"""Typical uses of the package, for type checkers; this file is not run."""
 
 from typing import assert_type
 

@@ -55,6 +55,6 @@ pub(super) fn notify_leakage(
 
 /// The notice about rewards outside of the range given to the policy.
 pub(super) fn out_of_range(state: &State) -> Option<LearnNotice> {
-    let rewards = state.jury.seen().outside;
+    let rewards = state.jury.seen().out_of_range;
     (rewards > 0).then(|| LearnNotice::OutOfRange { policy: state.jury.spec().to_string(), rewards })
 }

@@ -68,13 +68,13 @@ fn policy_report(
     let weights = join_copies(&weights.collect::<Vec<_>>(), evaluators);
     let alarm = |alarm: &jurybox::Alarm| {
         let whom = if alarm.evaluator.is_some() { "run it" } else { "give the verdicts" };
-        capital(&alarm.sentence(jury.evaluators(), |at| format!("time {at}")))
+        capital(&alarm.message(jury.evaluators(), |at| format!("time {at}")))
             + &format!(". Ask those who {whom}.")
     };
     PolicyReport {
         name: jury.spec().to_string(),
         from,
-        alarms: fitted.alarms().iter().map(alarm).chain(fitted.doubts().iter().map(sentence)).collect(),
+        alarms: fitted.alarms().iter().map(alarm).chain(fitted.diagnostics().iter().map(sentence)).collect(),
         // Each evaluator once, however many alarms it has.
         changed: (0..evaluators.len())
             .filter(|&at| fitted.alarms().iter().any(|alarm| alarm.evaluator == Some(at)))
@@ -86,7 +86,7 @@ fn policy_report(
 }
 
 /// A diagnostic as a sentence.
-fn sentence(diagnostic: &jurybox::Doubt) -> String {
+fn sentence(diagnostic: &jurybox::Diagnostic) -> String {
     capital(&diagnostic.to_string()) + "."
 }
 

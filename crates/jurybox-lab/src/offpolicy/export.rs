@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::replay::ReviewLog;
-use jurybox_files::Aside;
+use jurybox_files::PendingFile;
 use std::io::Write;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) struct PolicyProbabilities {
 /// Writes a CSV file with policy, round, row (from 0, over all files), the policy's inclusion
 /// probability, the logged one, the reward, and the expected reward; empty if unknown.
 pub(super) fn write(path: &Path, log: &ReviewLog, all: &PolicyProbabilities) -> Result<(), Error> {
-    let mut aside = Aside::new(path)?;
+    let mut aside = PendingFile::new(path)?;
     let mut line = |text: String| aside.write_all(text.as_bytes()).map_err(Error::file(path));
     line("policy,round,row,probability,logged,reward,expected\n".into())?;
     let cell = |value: f64| if value.is_nan() { String::new() } else { value.to_string() };

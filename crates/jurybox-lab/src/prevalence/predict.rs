@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::reward_range::RewardRange;
 use jurybox::toolbox::{hash_number, mean_of_present};
 use jurybox::{Evaluators, Example, Fitted, Jury, Scores};
-use jurybox_files::seat;
+use jurybox_files::new_jury;
 
 /// Number of parts for cross-fitting.
 const FOLDS: usize = 5;
@@ -42,7 +42,7 @@ pub(super) fn predictions(
             (values, format!("a state of {}", jury.spec()), Some(warning.to_string()))
         }
         Predictions::CrossFitted(spec) => {
-            let values = cross_fitted(rows, seat(spec, evaluators)?)?;
+            let values = cross_fitted(rows, new_jury(spec, evaluators)?)?;
             (values, format!("{spec}, learnt from the rewards of other rows"), None)
         }
     };

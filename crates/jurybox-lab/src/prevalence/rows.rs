@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::replay::ItemIndex;
 use jurybox::Reviewer;
 use jurybox_draw::counted;
-use jurybox_files::{At, Records, Table, Want, reviewer};
+use jurybox_files::{BatchPosition, KeepRecords, Table, ScanRequest, reviewer};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -87,12 +87,12 @@ impl PrevalenceRows {
         let taken = table.taken();
         let columns = ExtraColumns::of(table, options);
         let width = taken.evaluators().len();
-        let want = Want {
+        let want = ScanRequest {
             reward: true,
             probability: true,
             reviewer: taken.reviewer().is_some(),
             ids: !taken.id().is_empty(),
-            records: if columns.names.is_empty() { Records::None } else { Records::All },
+            records: if columns.names.is_empty() { KeepRecords::None } else { KeepRecords::All },
             ..Want::default()
         };
         let mut rows = PrevalenceRows { path: table.path().into(), ..PrevalenceRows::default() };
@@ -393,6 +393,6 @@ fn unlikely(picked: bool, reward: f64, probability: f64) -> Option<String> {
     }
 }
 
-fn content(table: &Table, at: At, reason: String) -> Error {
+fn content(table: &Table, at: BatchPosition, reason: String) -> Error {
     Error::Content { path: table.path_of(at.file).into(), reason }
 }

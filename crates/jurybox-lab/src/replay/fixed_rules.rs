@@ -4,7 +4,7 @@ use super::ReviewLog;
 use super::pickers::{CandidateRows, PickRequest, PickedPosition, RowPicker, highest};
 use crate::error::Error;
 use jurybox::toolbox::{Standard, mean_of_present};
-use jurybox_files::Judge;
+use jurybox_files::Ranker;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl FixedRulePicker {
             }
             RankingRule::Weights(weights) => {
                 self.values
-                    .extend(Judge::Weights(weights.clone()).values_of(&candidates.scores, self.width)?);
+                    .extend(Ranker::Weights(weights.clone()).values_of(&candidates.scores, self.width)?);
             }
         }
         Ok(())

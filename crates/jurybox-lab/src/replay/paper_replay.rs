@@ -12,7 +12,7 @@ use crate::runner::{Running, kept};
 use jurybox::estimate::{Mle, Noise};
 use jurybox::toolbox::hash_text;
 use jurybox::{Evaluators, Jury, Link, Links, Spec};
-use jurybox_files::{Roles, Table, Want};
+use jurybox_files::{Roles, Table, ScanRequest};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -52,7 +52,7 @@ impl Dataset {
         };
         let mut groups = Vec::new();
         table.scan(
-            Want { reward: true, key: group.is_some(), ..Want::default() },
+            ScanRequest { reward: true, key: group.is_some(), ..Want::default() },
             |mut part| {
                 let keys: Vec<String> = part.batch.keys().iter().map(ToString::to_string).collect();
                 Ok((part.batch.scores().to_vec(), part.batch.rewards().to_vec(), keys))

@@ -1,7 +1,7 @@
 //! The file of all picks of a replay.
 
 use crate::error::Error;
-use jurybox_files::Aside;
+use jurybox_files::PendingFile;
 use std::io::Write;
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(crate) struct LoggedPick {
 /// Writes a CSV file with policy, run, round, row (from 0, over all files) and probability of each
 /// pick.
 pub(super) fn write(path: &Path, all: &[(String, usize, Vec<LoggedPick>)]) -> Result<(), Error> {
-    let mut aside = Aside::new(path)?;
+    let mut aside = PendingFile::new(path)?;
     let mut line = |text: String| aside.write_all(text.as_bytes()).map_err(Error::file(path));
     line("policy,run,round,row,probability\n".into())?;
     for (policy, run, picks) in all {

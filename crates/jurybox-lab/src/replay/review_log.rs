@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::linear::{LinearFit, RegressionSums};
 use jurybox::toolbox::{Standard, mean_of_present};
 use jurybox::{Direction, Evaluators};
-use jurybox_files::{InPlace, Table, Want};
+use jurybox_files::{ScoreView, Table, ScanRequest};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub(crate) struct ReviewLog {
     /// are read in place.
     pub(crate) scores: Vec<f64>,
     /// The scores of a table in memory, unchanged. Without rows if `scores` has them.
-    pub(crate) in_place: InPlace,
+    pub(crate) in_place: ScoreView,
     /// One reward per row; NaN if nobody reviewed it.
     pub(crate) rewards: Vec<f64>,
     /// One logged probability per row, NaN if unknown; empty without such a column.
@@ -41,7 +41,7 @@ impl ReviewLog {
             evaluators,
             groups: None,
             scores: Vec::new(),
-            in_place: InPlace::default(),
+            in_place: ScoreView::default(),
             rewards: Vec::new(),
             probabilities: Vec::new(),
             rounds: Vec::new(),
@@ -52,7 +52,7 @@ impl ReviewLog {
     pub(crate) fn read(table: &Table) -> Result<ReviewLog, Error> {
         let taken = table.taken();
         let in_place = table.is_in_memory();
-        let want = Want {
+        let want = ScanRequest {
             reward: true,
             probability: taken.probability().is_some(),
             key: taken.key().is_some(),
@@ -69,7 +69,7 @@ impl ReviewLog {
         table.scan(
             want,
             |mut part| {
-                let (mut scores, mut lying) = (Vec::new(), InPlace::default());
+                let (mut scores, mut lying) = (Vec::new(), ScoreView::default());
                 if in_place {
                     lying = part.batch.take_in_place();
                 } else {
@@ -236,7 +236,7 @@ impl ReviewLog {
 }
 
 /// Removes the columns of contexts from a table in memory, and returns them row-major.
-fn apart(table: &mut InPlace, contexts: &[usize]) -> Vec<f64> {
+fn apart(table: &mut ScoreView, contexts: &[usize]) -> Vec<f64> {
     if let [only] = contexts {
         return table.take_column(*only);
     }

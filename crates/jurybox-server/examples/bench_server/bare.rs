@@ -1,11 +1,11 @@
-//! What the same database does when asked directly: inserts in batches, and claims by `ORDER BY priority LIMIT k` with an index.
+//! The speed of the bare database: batched inserts, and claims by `ORDER BY priority LIMIT k`.
 
 use super::{CLIENTS, Done, EVALUATORS, K, batches, score};
 use rusqlite::{Connection, params};
 use std::path::Path;
 use std::time::Instant;
 
-/// Rows a second, and claims a second.
+/// Rows and claims per second.
 pub(crate) struct Bare {
     pub(crate) items: f64,
     pub(crate) claims: f64,
@@ -15,7 +15,7 @@ fn row(n: u64) -> Vec<u8> {
     (0..EVALUATORS).flat_map(|j| score(n, j).to_le_bytes()).collect()
 }
 
-/// One connection, since SQLite lets one write at a time: more would only wait for each other.
+/// With one connection, since SQLite allows one writer at a time.
 pub(crate) fn sqlite(folder: &Path, items: u64, claims: u64) -> Done<Bare> {
     let db = Connection::open(folder.join("bare.sqlite"))?;
     db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE items(n INTEGER PRIMARY KEY, key TEXT UNIQUE, arrived INTEGER, scores BLOB, tags TEXT, priority REAL, reviewer TEXT); CREATE INDEX next ON items(priority DESC) WHERE reviewer IS NULL")?;
@@ -45,7 +45,7 @@ pub(crate) fn sqlite(folder: &Path, items: u64, claims: u64) -> Done<Bare> {
     Ok(Bare { items: intake, claims: claims as f64 / began.elapsed().as_secs_f64() })
 }
 
-/// As many connections as there are clients; each passes over what another has locked.
+/// With one connection for each client, skipping rows that others have locked.
 pub(crate) fn postgres(url: &str, items: u64, claims: u64) -> Done<Bare> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

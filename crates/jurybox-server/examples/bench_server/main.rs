@@ -1,14 +1,14 @@
-//! Ratios of a served queue to the bare database, in one run on one machine: `scripts/bench-server` runs it.
+//! Benchmark of a served queue relative to the bare database, run by `scripts/bench-server`.
 //!
-//! Beside each figure stands what the same database does when asked directly: claims against `ORDER BY priority LIMIT k` with an index and
-//! an update, one transaction a claim (on PostgreSQL as many connections as clients, with `FOR UPDATE SKIP LOCKED`); intake against plain
-//! inserts of the same rows in batches of the same size. A cold start, and the memory after it, are those of a process of its own.
+//! Claims are compared with `ORDER BY priority LIMIT k` and an update, one transaction each (on
+//! PostgreSQL with `FOR UPDATE SKIP LOCKED`). Intake is compared with plain inserts of the same
+//! batches. Cold start and memory are measured in a process of their own.
 
 mod bare;
 mod served;
 
 use jurybox::toolbox::hash_number;
-use jurybox_server::Place;
+use jurybox_server::StoreLocation;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Write;
@@ -21,18 +21,18 @@ const BATCH: u64 = 1000;
 
 pub(crate) type Done<T> = Result<T, Box<dyn Error>>;
 
-/// What an evaluator says of an item.
+/// Evaluator j's score of item n.
 pub(crate) fn score(n: u64, j: usize) -> f64 {
     let merit = (hash_number(1, n) % 10_000) as f64 / 10_000.0;
     merit + (hash_number(2 + j as u64, n) % 10_000) as f64 / 10_000.0 * (0.2 + j as f64 / 10.0)
 }
 
-/// Items in batches.
+/// The item numbers in batches.
 pub(crate) fn batches(items: u64) -> impl Iterator<Item = std::ops::Range<u64>> {
     (0..items).step_by(BATCH as usize).map(move |from| from..(from + BATCH).min(items))
 }
 
-/// Resident memory in bytes, where the system tells.
+/// Resident memory in bytes, 0 where the system does not report it.
 pub(crate) fn memory() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS"));
@@ -40,7 +40,7 @@ pub(crate) fn memory() -> f64 {
         * 1024.0
 }
 
-/// The same program again, in a process of its own.
+/// Runs this program again with other arguments, in a process of its own.
 fn aside(words: &[&str]) -> Done<Value> {
     let output = Command::new(std::env::current_exe()?).args(words).output()?;
     if !output.status.success() {
@@ -49,7 +49,7 @@ fn aside(words: &[&str]) -> Done<Value> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// All figures that are compared.
+/// Runs the whole comparison.
 fn compare(database: &str, items: u64, claims: u64) -> Done<Value> {
     let folder = tempfile::tempdir()?;
     let url = std::env::var("DATABASE_URL").unwrap_or_default();
@@ -87,7 +87,7 @@ fn compare(database: &str, items: u64, claims: u64) -> Done<Value> {
     }))
 }
 
-/// What the bare database does, for those who ask the server otherwise (`scripts/bench-http`).
+/// Measures the bare database only, for `scripts/bench-http`.
 fn bare_alone(database: &str, items: u64, claims: u64) -> Done<Value> {
     let bare = match database {
         "sqlite" => bare::sqlite(tempfile::tempdir()?.path(), items, claims.min(800))?,
@@ -101,9 +101,9 @@ fn main() -> Done<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let place = |word: &str| {
         if word.contains("://") {
-            Place::Database(word.into())
+            StoreLocation::Database(word.into())
         } else {
-            Place::from(std::path::Path::new(word))
+            StoreLocation::from(std::path::Path::new(word))
         }
     };
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();

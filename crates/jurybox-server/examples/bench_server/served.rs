@@ -1,8 +1,10 @@
-//! What a served queue does.
+//! The speed of a served queue.
 
 use super::{CLIENTS, Done, EVALUATORS, K, batches, memory, score};
 use jurybox::Evaluators;
-use jurybox_server::{Answer, Call, Config, Filter, NewItem, NewVerdict, Place, Queue, Request, Service};
+use jurybox_server::{
+    Answer, Call, Config, Filter, NewItem, NewVerdict, Queue, Request, Service, StoreLocation,
+};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -31,8 +33,8 @@ fn item(n: u64, names: &[String]) -> NewItem {
     }
 }
 
-/// Takes items in, one batch after the other, as the bare database does.
-pub(crate) fn intake(place: &Place, items: u64) -> Done<Value> {
+/// Sends items in batches, one after the other.
+pub(crate) fn intake(place: &StoreLocation, items: u64) -> Done<Value> {
     let (service, names) = (Service::open(place, PATIENCE)?, names());
     let queue = service.create("q", &config()?)?;
     let mut took = Duration::ZERO;
@@ -45,7 +47,7 @@ pub(crate) fn intake(place: &Place, items: u64) -> Done<Value> {
     Ok(json!({ "rate": items as f64 / took.as_secs_f64() }))
 }
 
-fn claim(queue: &Queue, reviewer: &str, k: u32) -> Done<Vec<jurybox_server::Claimed>> {
+fn claim(queue: &Queue, reviewer: &str, k: u32) -> Done<Vec<jurybox_server::ClaimedItem>> {
     let request = Request::Claim { reviewer: reviewer.into(), k: Some(k), filter: Filter::default() };
     let Answer::Claims { claims, .. } = queue.ask(Call::new(reviewer, request))? else {
         return Err("no claims".into());
@@ -60,11 +62,11 @@ fn verdict(queue: &Queue, reviewer: &str, item: &str, reward: f64) -> Done<()> {
     Ok(())
 }
 
-/// When an order was made anew: the model changed between these two moments.
+/// A ranking: the model changed between these two moments.
 struct Ranking(Instant, Instant);
 
-/// A cold start, and then claims by many clients at once while orders are made anew.
-pub(crate) fn claims(place: &Place, claims: u64) -> Done<Value> {
+/// A cold start, then claims by many clients while rankings are made.
+pub(crate) fn claims(place: &StoreLocation, claims: u64) -> Done<Value> {
     let empty = memory();
     let began = Instant::now();
     let service = Service::open(place, PATIENCE)?;
@@ -108,14 +110,14 @@ fn quantile(mut times: Vec<f64>, share: f64) -> f64 {
     times.get((times.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN)
 }
 
-/// Looks how often an order is made anew. One takes a quarter of the time from one to the next, since the queue rests three times as long;
-/// what comes in the second before a new order was made under it.
+/// Watches when new rankings appear. A ranking takes a quarter of the time between two, since the
+/// queue rests three times as long.
 fn watch(queue: &Queue, over: &AtomicBool) -> Result<Vec<Ranking>, jurybox_server::Error> {
     let mut rankings = Vec::new();
-    let (mut seen, mut since) = (queue.standing()?.rankings, Instant::now());
+    let (mut seen, mut since) = (queue.status()?.rankings, Instant::now());
     while !over.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(5));
-        let now = queue.standing()?.rankings;
+        let now = queue.status()?.rankings;
         if now > seen {
             let (end, gap) = (Instant::now(), since.elapsed());
             rankings.push(Ranking(since + gap * 3 / 4, end));
@@ -135,7 +137,7 @@ fn one_client(queue: &Queue, client: u64, turns: u64) -> Result<Vec<(Instant, f6
         if claims.len() != K as usize {
             return Err(format!("{} of {K} items", claims.len()));
         }
-        // A verdict now and then keeps the ranking going.
+        // Occasional verdicts keep the ranking going.
         if turn % 8 == client % 8 {
             verdict(queue, &reviewer, &claims[0].item, (turn % 2) as f64)
                 .map_err(|error| error.to_string())?;
@@ -144,14 +146,14 @@ fn one_client(queue: &Queue, client: u64, turns: u64) -> Result<Vec<(Instant, f6
     Ok(times)
 }
 
-/// So many requests of callers who bring an item, take one and judge it: the memory as they go on.
-pub(crate) fn flat(place: &Place, requests: u64) -> Done<Value> {
+/// Memory over `requests` requests of callers who send, claim and judge.
+pub(crate) fn flat(place: &StoreLocation, requests: u64) -> Done<Value> {
     const CALLERS: u64 = 64;
     const PENDING: u64 = 20_000;
     let (service, names) = (Service::open(place, PATIENCE)?, names());
     let queue = service.create("q", &config()?)?;
-    // One that was begun before goes on.
-    let there = queue.standing()?.counts.items;
+    // Continues an earlier run.
+    let there = queue.status()?.counts.items;
     for batch in batches(PENDING).filter(|_| there == 0) {
         queue.ask(Call::new("bench", Request::Items(batch.map(|n| item(n, &names)).collect())))?;
     }
@@ -178,7 +180,7 @@ pub(crate) fn flat(place: &Place, requests: u64) -> Done<Value> {
             })
         };
         let callers: Vec<_> = (0..CALLERS).map(caller).collect();
-        // At every tenth of the way.
+        // At every tenth of the run.
         let mut bytes = Vec::new();
         while bytes.len() < 10 && !callers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
             if done.load(Ordering::Relaxed) >= requests * (bytes.len() as u64 + 1) / 10 {

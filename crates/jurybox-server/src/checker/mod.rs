@@ -1,42 +1,47 @@
-//! The checker: proves from the rows alone that a queue kept its word.
+//! The checker: verifies from the stored rows alone that the server kept its promises.
 //!
-//! It shares no code with those who wrote them, only the library that ranks. It plays the log again item by item, with a plain list
-//! where the server has an order with a cursor, and computes every model that a claim names from the facts known at that entry.
-//! Entries and rows must be as they were written, by the hashes that entries carry.
-//! Every claim must be the exact top K under its model: items whose date had come, then audits, then the best. No review of an item
-//! may be in two hands; no verdict may count twice; what was accepted must be there. Claims that an earlier program made by other rules are
-//! held to all but their models.
+//! It shares the ranking library, the database connection and version numbers with the server, and
+//! no other code. It replays the log item by item, with simple data structures, and computes every
+//! model that a claim names from the facts known at that entry.
+//!
+//! - Entries and rows must match the hashes in the entries (seals).
+//! - Each claim must be the exact top K under its model: items that are due, then random checks,
+//!   then the best.
+//! - No review of an item is held by two reviewers, no verdict counts twice, and nothing accepted
+//!   is missing.
+//!
+//! Claims of earlier programs, made by other rules, are checked except for their models.
 
-mod hands;
+mod expected_picks;
+mod item_order;
+mod leases;
 mod models;
-mod order;
-mod partial;
+mod payloads;
 mod read;
 mod rows;
 mod seals;
-mod shown;
 mod tables;
-mod top;
+mod unprovable;
 
 use crate::store::schema::{RULES, VERSION};
-use crate::{Error, Place};
+use crate::{Error, StoreLocation};
+use item_order::ItemOrder;
 use models::Models;
-use order::Order;
-use read::{Entry, Found, Records};
+use read::{CheckResult, LoggedEntry, QueueRecords};
 use rows::Db;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use tables::Closed;
+use tables::ClosedItem;
 
-/// Something that cannot be.
+/// A violated rule, in words.
 #[derive(Debug, Clone)]
-struct Problem(String);
+struct Violation(String);
 
-/// What the checker found in one queue.
+/// The result for one queue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Checked {
-    /// The queue.
+pub struct QueueVerification {
+    /// The name of the queue.
     pub queue: String,
     /// Entries of its log.
     pub entries: u64,
@@ -44,51 +49,61 @@ pub struct Checked {
     pub claims: u64,
     /// Claims that were the exact top K under the model they name.
     pub exact: u64,
-    /// Claims whose exactness cannot be proved any more, because an item was erased since; all else about them was.
+    /// Claims whose picks cannot be proved the best, because an item was erased since. Everything
+    /// else about them was checked.
     pub unprovable: u64,
-    /// Those of them whose model had learnt from such an item. With the others, such an item could have been given out instead.
+    /// Those among `unprovable` whose model had learnt from the erased item. In the others, the
+    /// erased item might have been picked.
     pub model_gone: u64,
-    /// Claims that an earlier program made, by rules that this one does not have: which were the best cannot be proved, all else about them was.
-    pub earlier: u64,
-    /// From which entry on every claim must be provable by the rules of this program: the first that names them, or the next where none does.
+    /// Claims that an earlier program made by other rules. Everything but the order of their picks
+    /// was checked.
+    #[serde(alias = "earlier")]
+    pub older_rules: u64,
+    /// The first entry from which all claims must be provable by the present rules; one after the
+    /// last entry if there is none.
     pub rules_from: u64,
-    /// Claims that were not tried again, because an earlier proof had.
+    /// Claims that were not checked again, because an earlier report covers them.
     pub before: u64,
-    /// Claims that were not tried, because [`Since`] named an entry after them.
-    pub untried: u64,
-    /// A hash of the whole log, by which a later check knows that it goes on from the same.
+    /// Claims that were not checked, because [`VerifyFrom`] named an entry after them.
+    #[serde(alias = "untried")]
+    pub not_checked: u64,
+    /// A hash of the whole log, by which a later check recognizes the same log.
     pub log: String,
     /// Models that claims name.
     pub models: u64,
-    /// Checkpoints that hold what the log gives.
+    /// Checkpoints that equal the state computed from the log.
     pub checkpoints: u64,
-    /// How often something was revised that had been learnt.
+    /// Entries that revised something that had been learnt.
     pub revisions: u64,
-    /// Leases that ran out.
+    /// Leases that expired.
     pub expired: u64,
     /// Verdicts, revised ones included.
     pub verdicts: u64,
-    /// Reviews of an item that were in two hands at once.
+    /// Reviews of an item that two reviewers held at once.
     pub double_leases: u64,
     /// Verdicts that count twice.
-    pub twice: u64,
-    /// What was accepted, or happened by the log, and is not in the tables.
+    #[serde(alias = "twice")]
+    pub double_verdicts: u64,
+    /// Accepted things, or effects of log entries, that are missing from the tables.
     pub lost: u64,
-    /// Entries without a seal on what they say and wrote: those of earlier programs, and skips whose reason was erased with their item.
+    /// Entries without a seal: those of earlier programs, and skips whose reason was erased with
+    /// their item.
     pub unsealed: u64,
-    /// From which entry on every entry must have a seal: the first, but in queues that an earlier program has written to.
+    /// The first entry from which all must have a seal: 1, except in queues that an earlier program
+    /// wrote to.
     pub sealed_from: u64,
-    /// Payloads and notes whose entry, of an earlier program, has no hash of them: whether they are as they were written is not proved.
+    /// Payloads and notes that cannot be verified, because an earlier program wrote no hash of
+    /// them.
     pub unsealed_payloads: u64,
-    /// What is wrong, in words; the first hundred.
+    /// The first hundred problems, in words.
     pub problems: Vec<String>,
 }
 
-impl Checked {
-    /// Whether everything is as it must be.
-    pub fn is_sound(&self) -> bool {
+impl QueueVerification {
+    /// Whether there are no problems, and every claim is accounted for.
+    pub fn is_ok(&self) -> bool {
         self.problems.is_empty()
-            && self.exact + self.unprovable + self.earlier + self.before + self.untried == self.claims
+            && self.exact + self.unprovable + self.older_rules + self.before + self.not_checked == self.claims
     }
 
     fn tell(&mut self, what: String) {
@@ -98,99 +113,107 @@ impl Checked {
     }
 }
 
-/// From where on claims are tried. Everything else is checked from the first entry on, whatever this says.
+/// The claims to check. Everything else is always checked from the first entry.
 #[derive(Debug, Clone, Default)]
-pub enum Since {
-    /// All of them.
+pub enum VerifyFrom {
+    /// All claims.
     #[default]
     Beginning,
-    /// Those after this entry. Nothing is known of the others.
+    /// Claims after this entry.
     Entry(u64),
-    /// Those after the entries up to which an earlier proof went. The log up to there must be what it was then.
-    Proof(Box<Proof>),
+    /// Claims after the last entry of an earlier report. The log up to there must be unchanged.
+    Report(Box<VerifyReport>),
 }
 
-/// What the checker found in a folder or a database.
+/// The result for a folder or a database.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Proof {
-    /// Whether everything is as it must be.
-    pub sound: bool,
-    /// What the database's own check of its files was, or why there was none.
+pub struct VerifyReport {
+    /// Whether everything is in order.
+    #[serde(alias = "sound")]
+    pub ok: bool,
+    /// How the database's own files were checked, or why they were not.
     pub integrity: String,
-    /// Whether the folder cannot be written to: then it was read as it lies, and nothing was put beside its file.
+    /// Whether the folder is read-only; then no file was written beside the database.
     pub read_only: bool,
-    /// What was found in each queue.
-    pub queues: Vec<Checked>,
-    /// What is wrong with the database itself, in words.
+    /// The result for each queue.
+    pub queues: Vec<QueueVerification>,
+    /// Problems of the database itself, in words.
     pub problems: Vec<String>,
 }
 
-/// Checks every queue of a folder or a database as it is now, whoever writes to it. What is wrong with the database itself is told of every queue.
-pub fn verify(place: impl Into<Place>) -> Result<Vec<Checked>, Error> {
-    let mut proof = prove(place, &Since::Beginning)?;
+/// Checks all queues on a snapshot, while others may write. Problems of the database itself are
+/// added to every queue.
+pub fn verify(place: impl Into<StoreLocation>) -> Result<Vec<QueueVerification>, Error> {
+    let mut proof = prove(place, &VerifyFrom::Beginning)?;
     for checked in &mut proof.queues {
         checked.problems.extend(proof.problems.iter().cloned());
     }
     Ok(proof.queues)
 }
 
-/// Checks the database, and every queue of it as it is now, whoever writes to it.
-pub fn prove(place: impl Into<Place>, since: &Since) -> Result<Proof, Error> {
+/// Checks the database and all queues on a snapshot, while others may write.
+pub fn prove(place: impl Into<StoreLocation>, since: &VerifyFrom) -> Result<VerifyReport, Error> {
     let place = place.into();
     let mut db = Db::open(&place)?;
-    let corrupt = |problem: Problem| Error::Corrupt(problem.0);
+    let corrupt = |problem: Violation| Error::Corrupt(problem.0);
     let version = db.version().map_err(corrupt)?;
     if version > VERSION {
         return Err(Error::Open(format!(
-            "{place}: it is of version {version}, made by a later program than this, which has version {VERSION}"
+            "{place}: its tables have version {version}, made by a later program; this one knows versions up to {VERSION}"
         )));
     }
     let (integrity, mut problems) = db.integrity(&place).map_err(corrupt)?;
-    // Where pages contradict each other, that is what whoever reads on stumbles over.
-    let stumbled = |Problem(what): Problem| {
+    // If pages are damaged, reading rows fails too; the damage is the cause to report.
+    let stumbled = |Violation(what): Violation| {
         let why = problems.first().map(|first| format!(" ({first})")).unwrap_or_default();
         Error::Corrupt(format!("{what}{why}"))
     };
     let mut queues = Vec::new();
     for queue in read::queues(&mut db).map_err(&stumbled)? {
-        queues.push(check(&Records::read(&mut db, version, queue, since).map_err(&stumbled)?));
+        queues.push(check(&QueueRecords::read(&mut db, version, queue, since).map_err(&stumbled)?));
     }
     for (queue, rows) in read::orphans(&mut db, version).map_err(&stumbled)? {
         let many = rows.iter().map(|(_, many)| many).sum();
         let rows: Vec<String> = rows.iter().map(|(table, many)| format!("{many} of {table}")).collect();
-        let problem = format!("queue {queue} is not there, and rows of it are: {}", rows.join(", "));
-        let queue = format!("queue {queue}, which is not there");
-        queues.push(Checked { queue, lost: many, problems: vec![problem], ..Checked::default() });
+        let problem = format!("queue {queue} does not exist, but has rows: {}", rows.join(", "));
+        let queue = format!("queue {queue} (does not exist)");
+        queues.push(QueueVerification {
+            queue,
+            lost: many,
+            problems: vec![problem],
+            ..QueueVerification::default()
+        });
     }
     let there = db.unique_indexes().map_err(&stumbled)?;
     problems.extend(UNIQUE.iter().filter(|index| !there.iter().any(|there| there == *index)).map(|index| {
-        format!("the index {index} is missing, or lets things be there twice: the database does not keep them from it")
+        format!("the index {index} is missing or not unique, so the database does not prevent duplicates")
     }));
     let read_only = db.is_as_it_was()?;
-    let sound = problems.is_empty() && queues.iter().all(Checked::is_sound);
-    Ok(Proof { sound, integrity, read_only, queues, problems })
+    let ok = problems.is_empty() && queues.iter().all(QueueVerification::is_ok);
+    Ok(VerifyReport { ok, integrity, read_only, queues, problems })
 }
 
-/// The indexes by which no item has another's id, no verdict another's, and no review two verdicts, in every version.
+/// The unique indexes that every version has: item ids, verdict ids, and one valid verdict per
+/// review.
 const UNIQUE: [&str; 3] = ["items_by_key", "verdicts_by_id", "verdicts_that_stand"];
 
-/// An open item, as the checker sees it.
-struct Open {
+/// An open item during the replay.
+struct OpenItem {
     row: Vec<f64>,
-    /// Another number whenever its row is another.
+    /// Changes whenever the scores change.
     version: u64,
     arrived: i64,
-    audit: Option<f64>,
+    random_check: Option<f64>,
     due: Option<i64>,
-    leases: Vec<Lease>,
+    leases: Vec<ReplayedLease>,
     verdicts: Vec<(i64, String, f64)>,
     skipped: BTreeSet<String>,
 }
 
-/// An item in somebody's hands, as the checker sees it.
+/// A lease during the replay.
 #[derive(Debug, Clone, PartialEq)]
-struct Lease {
+struct ReplayedLease {
     slot: i64,
     reviewer: String,
     until: i64,
@@ -199,13 +222,13 @@ struct Lease {
     explored: bool,
 }
 
-impl Open {
-    fn of(item: &read::Item, row: Vec<f64>) -> Open {
-        Open {
+impl OpenItem {
+    fn of(item: &read::Item, row: Vec<f64>) -> OpenItem {
+        OpenItem {
             row,
             version: 0,
             arrived: item.arrived,
-            audit: item.audit,
+            random_check: item.random_check,
             due: item.due,
             leases: Vec::new(),
             verdicts: Vec::new(),
@@ -213,7 +236,8 @@ impl Open {
         }
     }
 
-    /// How many reviews it takes.
+    /// The number of reviews the item needs: the quorum, or for disagreeing verdicts up to twice
+    /// the quorum minus one.
     fn needed(&self, quorum: i64) -> i64 {
         if self.verdicts.len() < 2 {
             return quorum;
@@ -223,7 +247,7 @@ impl Open {
         if rewards.len() > 1 { quorum.saturating_mul(2).saturating_sub(1) } else { quorum }
     }
 
-    /// The review that is free, if one is.
+    /// The number of a free review, if there is one.
     fn free(&self, quorum: i64) -> Option<i64> {
         (0..self.needed(quorum)).find(|slot| {
             !self.leases.iter().any(|lease| lease.slot == *slot)
@@ -238,43 +262,45 @@ impl Open {
     }
 }
 
-/// The log played again.
-struct Play<'a> {
-    records: &'a Records,
+/// A replay of the log.
+struct LogReplay<'a> {
+    records: &'a QueueRecords,
     models: Models<'a>,
-    open: BTreeMap<u64, Open>,
-    /// Open items that have a date, audits among open items, and open items that were erased later.
+    open: BTreeMap<u64, OpenItem>,
+    /// Open items with a due date; then random checks among open items, and open items that were
+    /// erased later.
     due: BTreeSet<(i64, u64)>,
-    audits: BTreeSet<u64>,
+    random_checks: BTreeSet<u64>,
     doomed: BTreeSet<u64>,
-    /// When leases end, of which items; also of leases that were extended or are over.
+    /// Ends of leases with their items, including leases that were extended or have ended.
     ends: BTreeSet<(i64, u64)>,
-    /// Items to which something happened that may make them go to others, or at another place: each order reads on where it stopped.
+    /// Items whose availability or rank may have changed, in order; each `ItemOrder` continues
+    /// where it stopped.
     touched: Vec<u64>,
     versions: u64,
-    /// Items that are closed, and what of them the log says.
-    closed: HashMap<u64, Closed>,
-    /// Who does not want what, by the log.
+    /// Closed items, and items with verdicts, according to the log.
+    closed: HashMap<u64, ClosedItem>,
+    /// Skips according to the log.
     skips: BTreeSet<(u64, u64, String, String)>,
     next: u64,
     setup: usize,
     /// The latest rules that an entry has named so far.
     rules: u64,
-    /// Orders by models and filters that claims have named, the latest last.
-    orders: Vec<Order>,
-    found: Checked,
+    /// Orders of models and filters that claims have named, the latest last.
+    orders: Vec<ItemOrder>,
+    found: QueueVerification,
 }
 
-fn check(records: &Records) -> Checked {
+fn check(records: &QueueRecords) -> QueueVerification {
     if records.setups.is_empty() {
-        let problem = "its log does not say how it was set up: nothing can be played again".into();
+        let problem = "its log has no configuration, so that nothing can be checked".into();
         let (queue, entries) = (records.name.clone(), records.log.len() as u64);
-        return Checked { queue, entries, problems: vec![problem], ..Checked::default() };
+        return QueueVerification { queue, entries, problems: vec![problem], ..QueueVerification::default() };
     }
     let models = Models::of(records);
     let mut named: HashSet<u64> = HashSet::new();
     named.extend(records.picks.values().flatten().map(|pick| pick.model));
-    let found = Checked {
+    let found = QueueVerification {
         queue: records.name.clone(),
         entries: records.log.len() as u64,
         verdicts: records.verdicts.values().map(|list| list.len() as u64).sum(),
@@ -287,14 +313,14 @@ fn check(records: &Records) -> Checked {
             .iter()
             .find(|entry| entry.rules() >= RULES)
             .map_or(records.head + 1, |entry| entry.seq),
-        ..Checked::default()
+        ..QueueVerification::default()
     };
-    let mut play = Play {
+    let mut play = LogReplay {
         records,
         models,
         open: BTreeMap::new(),
         due: BTreeSet::new(),
-        audits: BTreeSet::new(),
+        random_checks: BTreeSet::new(),
         doomed: BTreeSet::new(),
         ends: BTreeSet::new(),
         touched: Vec::new(),
@@ -317,13 +343,13 @@ fn check(records: &Records) -> Checked {
     play.found
 }
 
-impl Play<'_> {
+impl LogReplay<'_> {
     fn all(&mut self) {
         let mut last = i64::MIN;
         for (place, entry) in self.records.log.iter().enumerate() {
             if entry.seq != place as u64 + 1 {
                 self.found.lost += 1;
-                self.found.tell(format!("entry {} stands where entry {} should", entry.seq, place + 1));
+                self.found.tell(format!("entry {} is where entry {} should be", entry.seq, place + 1));
                 return;
             }
             let sets_clock = entry.kind == "clock";
@@ -332,21 +358,21 @@ impl Play<'_> {
             }
             last = entry.at;
             self.expire(if sets_clock { i64::MAX } else { entry.at });
-            if let Err(Problem(what)) = self.entry(entry) {
+            if let Err(Violation(what)) = self.entry(entry) {
                 self.found.tell(format!("entry {} ({}): {what}", entry.seq, entry.kind));
             }
         }
         if self.records.log.len() as u64 != self.records.head {
             self.found.lost += 1;
             self.found.tell(format!(
-                "the head is {}, and the log has {} entries",
+                "the head is {}, but the log has {} entries",
                 self.records.head,
                 self.records.log.len()
             ));
         }
     }
 
-    /// Leases whose time is over by now end.
+    /// Ends all leases that have expired.
     fn expire(&mut self, at: i64) {
         while let Some((until, n)) = self.ends.first().copied().filter(|(until, _)| *until <= at) {
             self.ends.remove(&(until, n));
@@ -361,39 +387,39 @@ impl Play<'_> {
         }
     }
 
-    /// An item is open from here on.
-    fn open(&mut self, n: u64, mut open: Open) {
+    /// Opens an item.
+    fn open(&mut self, n: u64, mut open: OpenItem) {
         self.versions += 1;
         open.version = self.versions;
         if self.models.is_erased(n) {
             self.doomed.insert(n);
         } else {
             self.due.extend(open.due.map(|due| (due, n)));
-            self.audits.extend(open.audit.map(|_| n));
+            self.random_checks.extend(open.random_check.map(|_| n));
         }
         self.touched.push(n);
         self.open.insert(n, open);
     }
 
-    /// Something happens to an open item that may make it go to others.
-    fn at(&mut self, n: u64) -> Found<&mut Open> {
+    /// An open item whose availability may change; an error if it is closed.
+    fn at(&mut self, n: u64) -> CheckResult<&mut OpenItem> {
         let open = self
             .open
             .get_mut(&n)
-            .ok_or_else(|| Problem(format!("item {n} is not open, and something happened to it")))?;
+            .ok_or_else(|| Violation(format!("it changes item {n}, which is not open")))?;
         self.touched.push(n);
         Ok(open)
     }
 
-    /// An item is in somebody's hands.
-    fn lend(&mut self, n: u64, lease: Lease) {
+    /// Leases an item.
+    fn lend(&mut self, n: u64, lease: ReplayedLease) {
         if let Some(open) = self.open.get_mut(&n) {
             self.ends.insert((lease.until, n));
             open.leases.push(lease);
         }
     }
 
-    fn entry(&mut self, entry: &Entry) -> Found<()> {
+    fn entry(&mut self, entry: &LoggedEntry) -> CheckResult<()> {
         let records = self.records;
         let body = &entry.body;
         match entry.kind.as_str() {
@@ -432,11 +458,11 @@ impl Play<'_> {
                     self.close(n, entry.seq);
                     let item = (n as usize).checked_sub(1).and_then(|at| records.items.get(at));
                     if item.is_some_and(|item| item.scores.is_some() || item.key.is_some()) {
-                        return Err(Problem(format!("item {n} was erased and is still there")));
+                        return Err(Violation(format!("item {n} was erased, but its data is still there")));
                     }
                 }
             }
-            other => return Err(Problem(format!("nothing is known of `{other}`"))),
+            other => return Err(Violation(format!("unknown kind `{other}`"))),
         }
         Ok(())
     }
@@ -445,7 +471,7 @@ impl Play<'_> {
         let said = said.unwrap_or(0);
         if found != said {
             self.found.lost += said.abs_diff(found);
-            self.found.tell(format!("{said} {what} were written, and {found} are there"));
+            self.found.tell(format!("{said} {what} were written, but {found} exist"));
         }
     }
 
@@ -458,46 +484,47 @@ impl Play<'_> {
         self.orders.clear();
     }
 
-    fn items(&mut self, entry: &Entry) {
+    fn items(&mut self, entry: &LoggedEntry) {
         let (first, many) =
             (entry.body["first"].as_u64().unwrap_or(0), entry.body["added"].as_u64().unwrap_or(0));
         let width = self.records.setups[self.setup].evaluators.len();
-        // However many it says: more than there are were not written.
+        // The entry may claim any number; items beyond the last row are missing.
         let there = many.min(self.records.items.len() as u64);
         if there < many {
             self.found.lost += many - there;
-            self.found
-                .tell(format!("{many} items of entry {} were written, and {there} are there", entry.seq));
+            self.found.tell(format!("{many} items of entry {} were written, but {there} exist", entry.seq));
         }
         for n in first..first.saturating_add(there) {
             let item = (n as usize).checked_sub(1).and_then(|at| self.records.items.get(at));
             let item = item.filter(|item| item.n == n && item.seq == entry.seq);
             let Some(item) = item.filter(|_| n == self.next) else {
                 self.found.lost += 1;
-                self.found.tell(format!("item {n} of entry {} is not there", entry.seq));
+                self.found.tell(format!("item {n} of entry {} is missing", entry.seq));
                 continue;
             };
             self.next += 1;
             let row = item.scores.clone().unwrap_or_else(|| vec![f64::NAN; width]);
             if row.len() != width {
-                self.found.tell(format!("item {n} has {} scores, and {width} evaluators sat", row.len()));
+                self.found
+                    .tell(format!("item {n} has {} scores, but there were {width} evaluators", row.len()));
             }
             if item.arrived != entry.at {
-                self.found.tell(format!("item {n} came in with entry {} and says another time", entry.seq));
+                self.found.tell(format!("item {n} arrived with entry {}, but has another time", entry.seq));
             }
             if let Some(wrong) = self.records.wrong_draw(item) {
                 self.found.tell(wrong);
             }
-            self.open(n, Open::of(item, row));
+            self.open(n, OpenItem::of(item, row));
         }
         let late = self.records.late.get(&entry.seq);
-        // Late scores of what was erased are gone.
+        // Late scores of erased items are deleted.
         if self.models.erased().next().is_none() {
             self.all_there(late.map_or(0, Vec::len) as u64, entry.body["rescored"].as_u64(), "late scores");
         }
         for (n, row) in late.into_iter().flatten() {
             if row.len() != width {
-                self.found.tell(format!("item {n} got {} scores, and {width} evaluators sat", row.len()));
+                self.found
+                    .tell(format!("item {n} got {} scores, but there were {width} evaluators", row.len()));
             } else if let Some(open) = self.open.get_mut(n) {
                 let first = open.row.iter().zip(row).any(|(before, now)| before.is_nan() && !now.is_nan());
                 if self.records.newly(entry.seq, *n).is_some_and(|said| said != first) {

@@ -1,55 +1,56 @@
-//! What a model must have learnt, computed otherwise than those did who used it: not by a queue of things that fall due, but by
-//! writing down for every item when it must have been seen and taught, and sorting.
+//! Computes the models that claims name, in another way than the server: instead of a queue of due
+//! events, it lists for each item when it must have been observed and learnt, and sorts these
+//! steps.
 
-use super::Problem;
-use super::read::{Found, Records, Verdict};
+use super::Violation;
+use super::read::{CheckResult, LoggedVerdict, QueueRecords};
 use jurybox::{Example, Fitted, Jury, Receipt, Reviewer, Scores};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// The place of a step in time: the entry whose coming made it happen; what time alone brought about before what the entry says;
-/// then by due time (items before verdicts), or by the order within the entry.
-type Place = (u64, u8, i64, u8, u64, u64);
+/// The sort key of a learning step: the entry that triggered it; effects of time before those of
+/// the entry; then the due time (items before verdicts) or the order within the entry.
+type StepKey = (u64, u8, i64, u8, u64, u64);
 
-enum What {
+enum LearningEvent {
     Seen { at: i64 },
-    Taught { verdict: Box<Verdict> },
+    Taught { verdict: Box<LoggedVerdict> },
 }
 
-struct Step {
-    place: Place,
+struct LearningStep {
+    place: StepKey,
     item: u64,
-    what: What,
+    what: LearningEvent,
 }
 
-/// What was decided on an item: with which entry and place in it, what it is worth, and whether that revises.
-type Decision = ((u64, u64), f64, bool);
+/// A decision on an item: entry and position, reward, and whether it revises an earlier one.
+type ItemDecision = ((u64, u64), f64, bool);
 
-/// Models of a queue, by the entry up to which they have learnt.
+/// The models of a queue, by the last entry they have learnt.
 pub(super) struct Models<'a> {
-    records: &'a Records,
-    steps: Vec<Step>,
-    /// Entries that revise what had been learnt before.
+    records: &'a QueueRecords,
+    steps: Vec<LearningStep>,
+    /// Entries that revise something already learnt.
     revisions: BTreeSet<u64>,
-    /// What was decided on an item, entry by entry, by people.
-    decided: HashMap<u64, Vec<Decision>>,
+    /// People's decisions on each item, in log order.
+    decided: HashMap<u64, Vec<ItemDecision>>,
     erased: HashMap<u64, u64>,
-    /// By item: the entry with which it was seen; none where that has not come.
+    /// The entry at which each item was observed, if it was.
     seen_with: HashMap<u64, u64>,
-    /// The entries that set the clock.
+    /// Entries that set the clock.
     clock_set: Vec<u64>,
-    /// By entry: how many items were there that were erased later.
+    /// For each entry, the number of items existing then that were erased later.
     gone: Vec<i64>,
-    going: Option<Going>,
-    /// Models that claims name, and the last entry that names each.
+    going: Option<FoldProgress>,
+    /// Models that claims name, with the last entry that names each.
     named: BTreeMap<u64, u64>,
-    /// Models that were made before they were asked for, or may be asked for again.
+    /// Models that were computed and will be named again.
     made: BTreeMap<u64, Fitted>,
-    /// Whether checkpoints end with the jury that the log gives there, as far as the fold has come.
+    /// Whether each checkpoint, as far as computed, ends with the state computed from the log.
     checkpoints: BTreeMap<u64, bool>,
 }
 
-/// A fold that can go on.
-struct Going {
+/// A fold of the log that can be continued.
+struct FoldProgress {
     model: u64,
     done: usize,
     round: Vec<f64>,
@@ -58,7 +59,7 @@ struct Going {
 }
 
 impl<'a> Models<'a> {
-    pub(super) fn of(records: &'a Records) -> Self {
+    pub(super) fn of(records: &'a QueueRecords) -> Self {
         let mut models = Models {
             records,
             steps: Vec::new(),
@@ -110,8 +111,8 @@ impl<'a> Models<'a> {
         models
     }
 
-    /// The first entry after one at which a time had come: by its own time, or since it set the
-    /// clock and nothing waits beyond that.
+    /// The first entry after `after` at or past a time; an entry that sets the clock counts as past
+    /// all times before it.
     pub(super) fn entry_at(&self, time: i64, after: u64) -> u64 {
         let log = &self.records.log;
         let set = self.clock_set.get(self.clock_set.partition_point(|seq| *seq <= after));
@@ -120,18 +121,19 @@ impl<'a> Models<'a> {
         (first + log[first..end].partition_point(|entry| entry.at < time)) as u64 + 1
     }
 
-    /// Whether a verdict could still be taken back when an entry was written.
-    pub(super) fn waits(&self, verdict: &Verdict, seq: u64) -> bool {
+    /// Whether a verdict could still be taken back at an entry.
+    pub(super) fn waits(&self, verdict: &LoggedVerdict, seq: u64) -> bool {
         self.entry_at(verdict.stands_from, verdict.seq) > seq
     }
 
-    /// When an entry was written; nobody knows where there is none.
+    /// The time of an entry; 0 if there is none.
     fn at(&self, seq: u64) -> i64 {
         (seq as usize).checked_sub(1).and_then(|at| self.records.log.get(at)).map_or(0, |entry| entry.at)
     }
 
-    /// When each item was seen: complete, touched, or old enough, whichever came first; with every later entry by which an evaluator
-    /// scores it for the first time; and of the other late scores, until it is done with, with those whose place among them is a power of two.
+    /// Lists when each item was observed: when it was complete, claimed or judged, or old enough,
+    /// whichever came first. It is observed again when an evaluator scores it for the first time,
+    /// and, until it is decided, at every other rescoring whose count is a power of two.
     fn write_down_sightings(&mut self) {
         let records = self.records;
         let mut touched: HashMap<u64, (u64, u64)> = HashMap::new();
@@ -185,7 +187,7 @@ impl<'a> Models<'a> {
                 .as_i64()
                 .unwrap_or(60);
             let due = item.arrived.saturating_add(settle.saturating_mul(1_000_000));
-            // By the entry: new items in their order, late scores after them.
+            // By entry: new items in their order, then late scores.
             let mut moments: Vec<(u64, u64)> = Vec::new();
             if full(first) || settle == 0 {
                 moments.push((item.seq, item.n));
@@ -203,7 +205,7 @@ impl<'a> Models<'a> {
                 _ => continue,
             };
             self.seen_with.insert(item.n, place.0);
-            self.steps.push(Step { place, item: item.n, what: What::Seen { at } });
+            self.steps.push(LearningStep { place, item: item.n, what: LearningEvent::Seen { at } });
             let done_with = done_with.get(&item.n).map_or(&[][..], Vec::as_slice);
             let (mut others, mut since) = (0_u64, 0);
             for (seq, _) in records.late_of.get(&item.n).into_iter().flatten() {
@@ -215,20 +217,20 @@ impl<'a> Models<'a> {
                 since = *seq;
                 others += u64::from(!newly);
                 if newly || others.is_power_of_two() {
-                    let what = What::Seen { at: self.at(*seq) };
-                    self.steps.push(Step { place: again, item: item.n, what });
+                    let what = LearningEvent::Seen { at: self.at(*seq) };
+                    self.steps.push(LearningStep { place: again, item: item.n, what });
                 }
             }
         }
     }
 
-    /// When each verdict was learnt: as soon as it could no longer be taken back.
+    /// Lists when each verdict was learnt: as soon as it could no longer be taken back.
     fn write_down_lessons(&mut self) {
         let records = self.records;
-        let mut waiting: HashMap<u64, Verdict> = HashMap::new();
-        let mut lessons: Vec<Verdict> = Vec::new();
-        let mut last_on: HashMap<u64, &Verdict> = HashMap::new();
-        // Items that nobody waits for any more: what is said of them afterwards revises.
+        let mut waiting: HashMap<u64, LoggedVerdict> = HashMap::new();
+        let mut lessons: Vec<LoggedVerdict> = Vec::new();
+        let mut last_on: HashMap<u64, &LoggedVerdict> = HashMap::new();
+        // Decided items: later verdicts on them are revisions.
         let mut done: HashSet<u64> = HashSet::new();
         for entry in &records.log {
             if entry.kind == "undo"
@@ -239,7 +241,7 @@ impl<'a> Models<'a> {
                     waiting.remove(&n);
                 }
             }
-            // What needs no further verdict since the queue was set up anew counts as decided by that entry.
+            // Items that a lowered quorum decided count as decided by that entry.
             let enough = entry.body["decided"].as_array().into_iter().flatten().enumerate();
             for (i, item) in enough.filter(|_| entry.kind == "configure") {
                 let (Some(n), Some(worth)) = (item["n"].as_u64(), item["reward"].as_f64()) else { continue };
@@ -248,7 +250,7 @@ impl<'a> Models<'a> {
                 let Some(last) = last_on.get(&n) else { continue };
                 done.insert(n);
                 self.decided.entry(n).or_default().push(((entry.seq, i as u64), worth, false));
-                let lesson = Verdict {
+                let lesson = LoggedVerdict {
                     seq: entry.seq,
                     i: i as u64,
                     stands_from: entry.at.saturating_add(undo),
@@ -283,18 +285,18 @@ impl<'a> Models<'a> {
         }
         lessons.extend(waiting.into_values());
         for verdict in lessons {
-            // Not before the next entry, though it may have stood from the beginning.
+            // At the next entry at the earliest, even if it was valid from the beginning.
             let entry = self.entry_at(verdict.stands_from, verdict.seq);
             let place = (entry, 0, verdict.stands_from, 1, verdict.seq, verdict.i);
-            self.steps.push(Step {
+            self.steps.push(LearningStep {
                 place,
                 item: verdict.item,
-                what: What::Taught { verdict: Box::new(verdict) },
+                what: LearningEvent::Taught { verdict: Box::new(verdict) },
             });
         }
     }
 
-    /// From its arrival until it was erased an item may have been learnt from, and it is not known what it said.
+    /// Counts, for each entry, the items that may have been learnt and whose content is erased.
     fn write_down_what_is_gone(&mut self) {
         for (n, erased) in &self.erased {
             let item = (*n as usize).checked_sub(1).and_then(|at| self.records.items.get(at));
@@ -312,22 +314,23 @@ impl<'a> Models<'a> {
         }
     }
 
-    /// Whether what had been learnt up to an entry cannot be computed any more.
+    /// Whether a model cannot be computed any more.
     pub(super) fn is_gone(&self, model: u64) -> bool {
         self.gone.get(model as usize).is_some_and(|there| *there > 0)
     }
 
-    /// Whether an item was erased, at whatever entry.
+    /// Whether an item was erased at any time.
     pub(super) fn is_erased(&self, n: u64) -> bool {
         self.erased.contains_key(&n)
     }
 
-    /// The items that were erased.
+    /// The erased items.
     pub(super) fn erased(&self) -> impl Iterator<Item = &u64> {
         self.erased.keys()
     }
 
-    /// What an item is worth as known at an entry, where a verdict on it was revised, and where that was said.
+    /// The reward of an item with a revised verdict, as known at an entry, and the decision it
+    /// comes from; None without a revision.
     fn worth(&self, n: u64, model: u64) -> Option<((u64, u64), f64)> {
         let known = self.decided.get(&n)?.iter().take_while(|((seq, _), ..)| *seq <= model);
         let (last, revised) = known.fold((None, false), |(_, any), (place, worth, revises)| {
@@ -336,28 +339,28 @@ impl<'a> Models<'a> {
         last.filter(|_| revised)
     }
 
-    /// Who gave a verdict that decides by itself: a reviewer, where the queue asked one for each item. What it was set up anew for to be decided
-    /// is nobody's.
-    fn judge(&self, verdict: &Verdict) -> Option<Reviewer> {
+    /// The reviewer to whom a verdict is attributed in learning: only if a quorum of one lets it
+    /// decide alone. Decisions by a lowered quorum are attributed to nobody.
+    fn judge(&self, verdict: &LoggedVerdict) -> Option<Reviewer> {
         let given = self.records.verdicts.get(&verdict.seq).is_some_and(|all| !all.is_empty());
         let quorum = self.records.setups[self.records.setup_before(verdict.seq)].config["quorum"].as_u64();
         let alone = given && verdict.source == "reviewer" && quorum.unwrap_or(1) == 1;
         alone.then(|| Reviewer::named(&verdict.reviewer))
     }
 
-    /// Whether a checkpoint ends with the jury that has learnt up to its entry.
-    pub(super) fn is_at(&mut self, checkpoint: u64) -> Found<bool> {
+    /// Whether a checkpoint ends with the state computed from the log.
+    pub(super) fn is_at(&mut self, checkpoint: u64) -> CheckResult<bool> {
         if !self.checkpoints.contains_key(&checkpoint) {
             self.fold(checkpoint)?;
         }
         Ok(self.checkpoints.get(&checkpoint).is_some_and(|same| *same))
     }
 
-    /// The model that has learnt up to an entry, as a claim at another entry asks for it.
+    /// The model that has learnt up to an entry, for a claim at entry `now`.
     ///
-    /// A fold does not go back, and nodes that rank at different times name models by turns: those before it that are asked for later, and
-    /// checkpoints, are made on the way.
-    pub(super) fn fitted(&mut self, model: u64, now: u64) -> Found<Fitted> {
+    /// A fold only goes forward, and nodes that rank at different times name models in turns. So
+    /// models named later, and checkpoints, are computed on the way.
+    pub(super) fn fitted(&mut self, model: u64, now: u64) -> CheckResult<Fitted> {
         let is_needed = |of: &u64| self.named.get(of).is_some_and(|last| *last >= now);
         self.made.retain(|of, _| is_needed(of));
         if let Some(fitted) = self.made.get(&model) {
@@ -370,7 +373,7 @@ impl<'a> Models<'a> {
         let stops: BTreeSet<u64> =
             self.named.keys().copied().filter(is_needed).chain(checkpoints).filter(on_the_way).collect();
         for stop in stops {
-            // What is wrong with one is told of who asks for it.
+            // An error is reported by the claim that needs the model.
             if let Ok(fitted) = self.fold(stop) {
                 self.made.insert(stop, fitted);
             }
@@ -380,10 +383,10 @@ impl<'a> Models<'a> {
         Ok(fitted)
     }
 
-    /// The model that has learnt up to an entry, by what is known there.
-    fn fold(&mut self, model: u64) -> Found<Fitted> {
+    /// The model that has learnt up to an entry, with what is known there.
+    fn fold(&mut self, model: u64) -> CheckResult<Fitted> {
         if model == 0 || model > self.records.log.len() as u64 {
-            return Err(Problem(format!("there is no entry {model} to have learnt up to")));
+            return Err(Violation(format!("model {model} does not exist: the log has no such entry")));
         }
         let goes_on = self.going.as_ref().is_some_and(|going| {
             let since = going.model + 1;
@@ -395,10 +398,10 @@ impl<'a> Models<'a> {
             _ => {
                 let setup = &self.records.setups[setup];
                 let spec =
-                    setup.policy.parse().map_err(|error: jurybox::Error| Problem(error.to_string()))?;
-                let jury =
-                    Jury::new(&spec, setup.evaluators.clone()).map_err(|error| Problem(error.to_string()))?;
-                Going { model, done: 0, round: Vec::new(), many: 0, jury }
+                    setup.policy.parse().map_err(|error: jurybox::Error| Violation(error.to_string()))?;
+                let jury = Jury::new(&spec, setup.evaluators.clone())
+                    .map_err(|error| Violation(error.to_string()))?;
+                FoldProgress { model, done: 0, round: Vec::new(), many: 0, jury }
             }
         };
         going.model = model;
@@ -408,12 +411,12 @@ impl<'a> Models<'a> {
                 continue;
             }
             self.take(&mut going, step, model, setup)
-                .map_err(|error| Problem(format!("model {model}: {error}")))?;
+                .map_err(|error| Violation(format!("model {model}: {error}")))?;
         }
         let fitted = match self.first_look(&going, setup) {
             Ok(Some(jury)) => jury.fit(),
             Ok(None) => going.jury.fit(),
-            Err(error) => return Err(Problem(format!("model {model}: {error}"))),
+            Err(error) => return Err(Violation(format!("model {model}: {error}"))),
         };
         if let Some((_, state, _)) = self.records.checkpoints.iter().find(|(seq, ..)| *seq == model) {
             self.checkpoints.insert(model, state.ends_with(&going.jury.to_bytes()));
@@ -422,9 +425,9 @@ impl<'a> Models<'a> {
         Ok(fitted)
     }
 
-    /// As long as fewer than 64 items have been seen, models know those and the oldest of the others, 64 in all, as they were when the
-    /// entry was written; what comes later is learnt as if they had not known them.
-    fn first_look(&self, going: &Going, setup: usize) -> Result<Option<Jury>, jurybox::Error> {
+    /// The model before the first 64 items are observed: it sees those observed so far and the
+    /// oldest others, 64 in all, as they were at the entry. Later learning does not build on this.
+    fn first_look(&self, going: &FoldProgress, setup: usize) -> Result<Option<Jury>, jurybox::Error> {
         if going.jury.seen().items > 0 || !going.jury.learns_from_scores() {
             return Ok(None);
         }
@@ -446,12 +449,18 @@ impl<'a> Models<'a> {
         Ok(Some(jury))
     }
 
-    fn take(&self, going: &mut Going, step: &Step, model: u64, setup: usize) -> Result<(), jurybox::Error> {
+    fn take(
+        &self,
+        going: &mut FoldProgress,
+        step: &LearningStep,
+        model: u64,
+        setup: usize,
+    ) -> Result<(), jurybox::Error> {
         let seconds = |micros: i64| u64::try_from(micros / 1_000_000).unwrap_or(0);
-        // What time brings about comes before what the entry itself says.
+        // Effects of time precede the entry that triggers them.
         let known = |seq: u64, phase: u8| if phase == 0 { seq - 1 } else { seq };
         match &step.what {
-            What::Seen { at } => {
+            LearningEvent::Seen { at } => {
                 let Some((row, of)) = self.records.scores_at(step.item, known(step.place.0, step.place.1))
                 else {
                     return Ok(());
@@ -464,7 +473,7 @@ impl<'a> Models<'a> {
                     going.many = 0;
                 }
             }
-            What::Taught { verdict } => {
+            LearningEvent::Taught { verdict } => {
                 let Some((row, of)) = self.records.scores_at(step.item, verdict.seq) else { return Ok(()) };
                 let scores = self.records.moved(&row, of, setup);
                 let receipt = Receipt {
@@ -475,7 +484,7 @@ impl<'a> Models<'a> {
                 let last = self.worth(step.item, model);
                 let said = || verdict.decides.unwrap_or(verdict.reward);
                 let reward = last.map_or_else(said, |(_, worth)| worth);
-                // Who judged is told with what they said, and not with what somebody else made of it later.
+                // A reviewer is attributed their own verdict only, not a later revision by others.
                 let own = last.is_none_or(|(place, _)| place == (verdict.seq, verdict.i));
                 let who = self.judge(verdict).filter(|_| own);
                 let arrived = self.records.items[step.item as usize - 1].arrived;
@@ -486,7 +495,7 @@ impl<'a> Models<'a> {
         Ok(())
     }
 
-    /// What there is to report of models at the end.
+    /// The number of entries that revised something learnt.
     pub(super) fn revisions(&self) -> u64 {
         self.revisions.len() as u64
     }

@@ -1,9 +1,9 @@
-//! The rows as they are, read in one sweep and understood anew: nothing here is shared with those who wrote them.
+//! Reads all rows of a queue and parses them, without code of the server that wrote them.
 
+use super::payloads::{self, PayloadHashes};
 use super::rows::Db;
-use super::seals::{self, Seal, Sealed};
-use super::shown::{self, Shown};
-use super::{Lease, Problem, Since};
+use super::seals::{self, SealState, TableHashes};
+use super::{ReplayedLease, VerifyFrom, Violation};
 use crate::store::schema::CLEARS_AWAY;
 use jurybox::Evaluators;
 use jurybox::toolbox::{hash_number, hash_text};
@@ -12,24 +12,24 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// An entry of the log.
-pub(super) struct Entry {
+/// A log entry.
+pub(super) struct LoggedEntry {
     pub(super) seq: u64,
     pub(super) at: i64,
     pub(super) kind: String,
     pub(super) body: Value,
-    /// Whether all of this is as it was written.
-    pub(super) seal: Seal,
+    /// Whether it matches its seal.
+    pub(super) seal: SealState,
 }
 
-impl Entry {
-    /// The rules that it was made by; none in entries of early programs.
+impl LoggedEntry {
+    /// The rules by which it was made; 0 in entries of early programs.
     pub(super) fn rules(&self) -> u64 {
         self.body["rules"].as_u64().unwrap_or(0)
     }
 }
 
-/// An item as it came.
+/// An item's row.
 pub(super) struct Item {
     pub(super) n: u64,
     /// None once erased.
@@ -39,13 +39,13 @@ pub(super) struct Item {
     /// None once erased.
     pub(super) scores: Option<Vec<f64>>,
     pub(super) tags: Arc<BTreeMap<String, String>>,
-    pub(super) audit: Option<f64>,
+    pub(super) random_check: Option<f64>,
     pub(super) due: Option<i64>,
     pub(super) closed: Option<u64>,
 }
 
-/// One line of a claim.
-pub(super) struct Pick {
+/// A pick of a claim.
+pub(super) struct ClaimLine {
     pub(super) item: u64,
     pub(super) slot: i64,
     pub(super) reviewer: String,
@@ -58,7 +58,7 @@ pub(super) struct Pick {
 
 /// A verdict.
 #[derive(Clone)]
-pub(super) struct Verdict {
+pub(super) struct LoggedVerdict {
     pub(super) seq: u64,
     pub(super) i: u64,
     pub(super) item: u64,
@@ -76,54 +76,54 @@ pub(super) struct Verdict {
     pub(super) claim: Option<u64>,
 }
 
-/// Who sat from which entry on, under which policy, and with which patience.
-pub(super) struct Setup {
+/// Evaluators, policy and configuration from an entry on.
+pub(super) struct QueueSetup {
     pub(super) seq: u64,
     pub(super) evaluators: Evaluators,
     pub(super) policy: String,
     pub(super) config: Value,
 }
 
-/// A queue, all of it.
-pub(super) struct Records {
+/// All records of a queue.
+pub(super) struct QueueRecords {
     pub(super) name: String,
     pub(super) head: u64,
-    /// The time of the last entry, as the queue's row has it.
+    /// The time of the last entry, according to the queue's row.
     pub(super) at: i64,
     /// The version of the tables.
     pub(super) tables: i64,
-    /// From which entry on every entry owes a seal.
+    /// The first entry from which all must have a seal.
     pub(super) sealed_from: u64,
-    /// From where on its row says that seals are owed.
+    /// The value of that in the queue's row.
     pub(super) sealed_said: Option<u64>,
-    pub(super) log: Vec<Entry>,
+    pub(super) log: Vec<LoggedEntry>,
     pub(super) items: Vec<Item>,
     pub(super) late: HashMap<u64, Vec<(u64, Vec<f64>)>>,
     pub(super) late_of: HashMap<u64, Vec<(u64, Vec<f64>)>>,
-    pub(super) picks: HashMap<u64, Vec<Pick>>,
-    pub(super) verdicts: HashMap<u64, Vec<Verdict>>,
-    pub(super) leases: Vec<(u64, Lease)>,
+    pub(super) picks: HashMap<u64, Vec<ClaimLine>>,
+    pub(super) verdicts: HashMap<u64, Vec<LoggedVerdict>>,
+    pub(super) leases: Vec<(u64, ReplayedLease)>,
     pub(super) skips: Vec<(u64, u64, String, String)>,
     /// Entry, state and hash of each.
     pub(super) checkpoints: Vec<(u64, Vec<u8>, Vec<u8>)>,
-    pub(super) setups: Vec<Setup>,
-    /// Hashes of the rows as they are.
-    pub(super) sealed: Sealed,
-    /// Payloads and notes as they are.
-    pub(super) shown: Shown,
+    pub(super) setups: Vec<QueueSetup>,
+    /// Hashes computed from the rows.
+    pub(super) sealed: TableHashes,
+    /// Hashes of payloads and notes.
+    pub(super) shown: PayloadHashes,
     /// The hash of the whole log.
     pub(super) digest: String,
-    /// Claims up to this entry are not tried; and whether an earlier proof has tried them.
+    /// Claims up to this entry are not checked; and whether an earlier report covers them.
     pub(super) since: u64,
     pub(super) proved_before: bool,
-    /// What is wrong with the log up to there, as an earlier proof has it.
+    /// How the log differs from the one in the earlier report.
     pub(super) other_log: Option<String>,
 }
 
-pub(super) type Found<T> = Result<T, Problem>;
+pub(super) type CheckResult<T> = Result<T, Violation>;
 
-fn told(error: impl std::fmt::Display) -> Problem {
-    Problem(error.to_string())
+fn told(error: impl std::fmt::Display) -> Violation {
+    Violation(error.to_string())
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -135,7 +135,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// A queue's row.
-pub(super) struct QueueRow {
+pub(super) struct QueueHeader {
     id: i64,
     name: String,
     head: u64,
@@ -144,11 +144,11 @@ pub(super) struct QueueRow {
 }
 
 /// The queues of a database.
-pub(super) fn queues(db: &mut Db) -> Found<Vec<QueueRow>> {
-    // In databases of earlier versions the last column is missing.
+pub(super) fn queues(db: &mut Db) -> CheckResult<Vec<QueueHeader>> {
+    // Databases of earlier versions lack the last column.
     db.all("SELECT * FROM queues WHERE id > ?1 ORDER BY id", 0, |row| {
         let sealed = if row.width() > 4 { row.number_if_any(4)? } else { None };
-        Ok(QueueRow { id: row.int(0)?, name: row.text(1)?, head: row.number(2)?, at: row.int(3)?, sealed })
+        Ok(QueueHeader { id: row.int(0)?, name: row.text(1)?, head: row.number(2)?, at: row.int(3)?, sealed })
     })
 }
 
@@ -166,10 +166,10 @@ const OF_QUEUES: [&str; 10] = [
     "idempotency",
 ];
 
-/// Rows of queues that are not there: how many, by queue and table.
-pub(super) fn orphans(db: &mut Db, version: i64) -> Found<BTreeMap<i64, Vec<(&'static str, u64)>>> {
+/// Rows of queues that do not exist, counted by queue and table.
+pub(super) fn orphans(db: &mut Db, version: i64) -> CheckResult<BTreeMap<i64, Vec<(&'static str, u64)>>> {
     let mut orphans: BTreeMap<i64, Vec<(&'static str, u64)>> = BTreeMap::new();
-    // Those of queues that were deleted are deleted step by step.
+    // Except for deleted queues, whose rows are deleted step by step.
     let deleted =
         if version < CLEARS_AWAY { "" } else { "AND queue NOT IN (SELECT queue FROM deleted_queues)" };
     for table in OF_QUEUES {
@@ -183,13 +183,13 @@ pub(super) fn orphans(db: &mut Db, version: i64) -> Found<BTreeMap<i64, Vec<(&'s
     Ok(orphans)
 }
 
-/// The verdicts of a queue, by their entries.
-fn verdicts(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Verdict>>> {
-    let mut verdicts: HashMap<u64, Vec<Verdict>> = HashMap::new();
+/// The verdicts of a queue by entry.
+fn verdicts(db: &mut Db, queue: i64) -> CheckResult<HashMap<u64, Vec<LoggedVerdict>>> {
+    let mut verdicts: HashMap<u64, Vec<LoggedVerdict>> = HashMap::new();
     let sql = "SELECT seq, i, item, slot, reviewer, source, reward, supersedes_seq, supersedes_i, superseded_by, decides, probability, explored, stands_from, claim, label FROM verdicts WHERE queue = ?1 ORDER BY seq, i";
     for verdict in db.all(sql, queue, |row| {
         let replaces = (row.number_if_any(7)?, row.number_if_any(8)?);
-        Ok(Verdict {
+        Ok(LoggedVerdict {
             seq: row.number(0)?,
             i: row.number(1)?,
             item: row.number(2)?,
@@ -212,14 +212,14 @@ fn verdicts(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Verdict>>> {
     Ok(verdicts)
 }
 
-/// The entries of a queue's log, a hash of all of them, and that hash as it was at one entry.
-fn log(db: &mut Db, queue: i64, since: u64) -> Found<(Vec<Entry>, [u8; 32], Option<String>)> {
+/// The entries of a queue's log, a hash of all, and the hash up to one entry.
+fn log(db: &mut Db, queue: i64, since: u64) -> CheckResult<(Vec<LoggedEntry>, [u8; 32], Option<String>)> {
     let (mut log, mut chain, mut then) = (Vec::new(), [0_u8; 32], None);
     let sql = "SELECT seq, at, actor, kind, body FROM log WHERE queue = ?1 ORDER BY seq";
     db.each(sql, queue, |row| {
         let (seq, at, kind, body) = (row.number(0)?, row.int(1)?, row.text(3)?, row.text(4)?);
         let seal = seals::of_entry(seq, at, &row.text(2)?, &kind, &body);
-        // The reason of a skip, the last in such an entry, may be erased.
+        // A skip's reason, the last field of its entry, may be erased, so the hash leaves it out.
         let lasting = if kind == "release" { body.split(",\"skip\":").next() } else { None };
         let mut hash = Sha256::new_with_prefix(chain);
         row.with_text(4, lasting.unwrap_or(&body).into()).hash(5, &mut hash);
@@ -227,17 +227,17 @@ fn log(db: &mut Db, queue: i64, since: u64) -> Found<(Vec<Entry>, [u8; 32], Opti
         if seq == since {
             then = Some(hex(&chain));
         }
-        let body = serde_json::from_str(&body).map_err(|error| Problem(format!("entry {seq}: {error}")))?;
-        log.push(Entry { seq, at, kind, body, seal });
+        let body = serde_json::from_str(&body).map_err(|error| Violation(format!("entry {seq}: {error}")))?;
+        log.push(LoggedEntry { seq, at, kind, body, seal });
         Ok(())
     })?;
     Ok((log, chain, then))
 }
 
-/// The items of a queue, by their numbers.
-fn items(db: &mut Db, queue: i64) -> Found<Vec<Item>> {
+/// The items of a queue, by number.
+fn items(db: &mut Db, queue: i64) -> CheckResult<Vec<Item>> {
     let sql = "SELECT n, key, seq, arrived, scores, tags, audit, due, closed_seq FROM items WHERE queue = ?1 ORDER BY n";
-    // Many items have the same.
+    // Many items have the same tags.
     let mut known: HashMap<String, Arc<BTreeMap<String, String>>> = HashMap::new();
     let mut items = Vec::new();
     db.each(sql, queue, |row| {
@@ -258,7 +258,7 @@ fn items(db: &mut Db, queue: i64) -> Found<Vec<Item>> {
             arrived: row.int(3)?,
             scores: row.doubles(4)?,
             tags,
-            audit: row.real_if_any(6)?,
+            random_check: row.real_if_any(6)?,
             due: row.int_if_any(7)?,
             closed: row.number_if_any(8)?,
         });
@@ -267,12 +267,12 @@ fn items(db: &mut Db, queue: i64) -> Found<Vec<Item>> {
     Ok(items)
 }
 
-/// What was claimed from a queue, by the entries of the claims.
-fn picks(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Pick>>> {
-    let mut picks: HashMap<u64, Vec<Pick>> = HashMap::new();
+/// The picks of a queue's claims, by entry.
+fn picks(db: &mut Db, queue: i64) -> CheckResult<HashMap<u64, Vec<ClaimLine>>> {
+    let mut picks: HashMap<u64, Vec<ClaimLine>> = HashMap::new();
     let sql = "SELECT seq, item, slot, reviewer, until, model, value, probability, explored FROM claims WHERE queue = ?1 ORDER BY seq, i";
     for (seq, pick) in db.all(sql, queue, |row| {
-        let pick = Pick {
+        let pick = ClaimLine {
             item: row.number(1)?,
             slot: row.int(2)?,
             reviewer: row.text(3)?,
@@ -289,25 +289,30 @@ fn picks(db: &mut Db, queue: i64) -> Found<HashMap<u64, Vec<Pick>>> {
     Ok(picks)
 }
 
-impl Records {
-    pub(super) fn read(db: &mut Db, tables: i64, of: QueueRow, since: &Since) -> Found<Records> {
-        let QueueRow { id: queue, name, head, at, sealed } = of;
+impl QueueRecords {
+    pub(super) fn read(
+        db: &mut Db,
+        tables: i64,
+        of: QueueHeader,
+        since: &VerifyFrom,
+    ) -> CheckResult<QueueRecords> {
+        let QueueHeader { id: queue, name, head, at, sealed } = of;
         let earlier = match since {
-            Since::Proof(proof) if proof.sound => {
-                proof.queues.iter().find(|checked| checked.queue == name && checked.untried == 0)
+            VerifyFrom::Report(proof) if proof.ok => {
+                proof.queues.iter().find(|checked| checked.queue == name && checked.not_checked == 0)
             }
             _ => None,
         };
         let since = match since {
-            Since::Beginning => 0,
-            Since::Entry(seq) => *seq,
-            Since::Proof(_) => earlier.map_or(0, |checked| checked.entries),
+            VerifyFrom::Beginning => 0,
+            VerifyFrom::Entry(seq) => *seq,
+            VerifyFrom::Report(_) => earlier.map_or(0, |checked| checked.entries),
         };
         let (mut log, chain, then) = log(db, queue, since)?;
         let other_log = earlier
             .filter(|checked| Some(&checked.log) != then.as_ref() && checked.entries > 0)
-            .map(|_| format!("the log up to entry {since} is not what it was when it was proved"));
-        let shown = shown::of(db, queue, tables, &mut log)?;
+            .map(|_| format!("the log up to entry {since} differs from the one in the earlier report"));
+        let shown = payloads::of(db, queue, tables, &mut log)?;
         let items = items(db, queue)?;
         let (mut late, mut late_of): (HashMap<u64, Vec<_>>, HashMap<u64, Vec<_>>) = Default::default();
         let sql = "SELECT seq, n, scores FROM rescored WHERE queue = ?1 ORDER BY seq, n";
@@ -322,7 +327,7 @@ impl Records {
         let verdicts = verdicts(db, queue)?;
         let sql = "SELECT item, slot, reviewer, until, claim, probability, explored FROM leases WHERE queue = ?1 ORDER BY item, slot";
         let leases = db.all(sql, queue, |row| {
-            let lease = Lease {
+            let lease = ReplayedLease {
                 slot: row.int(1)?,
                 reviewer: row.text(2)?,
                 until: row.int(3)?,
@@ -342,14 +347,15 @@ impl Records {
                 let config = entry.body["config"].clone();
                 let evaluators = serde_json::from_value(config["evaluators"].clone()).map_err(told)?;
                 let policy = config["policy"].as_str().unwrap_or_default().to_string();
-                Ok(Setup { seq: entry.seq, evaluators, policy, config })
+                Ok(QueueSetup { seq: entry.seq, evaluators, policy, config })
             });
-        let setups = setups.collect::<Found<Vec<Setup>>>()?;
-        // Who could take seals away could change what was under them.
-        let first = log.iter().find(|entry| entry.seal != Seal::None).map_or(head + 1, |entry| entry.seq);
+        let setups = setups.collect::<CheckResult<Vec<QueueSetup>>>()?;
+        // Otherwise, whoever removed seals could change the entries under them.
+        let first =
+            log.iter().find(|entry| entry.seal != SealState::None).map_or(head + 1, |entry| entry.seq);
         let (sealed_said, sealed_from) = (sealed, sealed.unwrap_or(first).min(first));
         let sealed = seals::of_rows(db, queue, &log)?;
-        Ok(Records {
+        Ok(QueueRecords {
             name,
             head,
             at,
@@ -381,37 +387,37 @@ impl Records {
         (n as usize).checked_sub(1).and_then(|at| self.items.get(at)).map_or(&NONE, |item| &*item.tags)
     }
 
-    /// A verdict by its entry and its place there.
-    pub(super) fn verdict(&self, (seq, i): (u64, u64)) -> Option<&Verdict> {
+    /// A verdict by entry and position.
+    pub(super) fn verdict(&self, (seq, i): (u64, u64)) -> Option<&LoggedVerdict> {
         self.verdicts.get(&seq)?.iter().find(|verdict| verdict.i == i)
     }
 
-    /// What is wrong with an item's draw for an audit: a matter of its id, the queue's secret and the rate. Nothing can be said where
-    /// it was erased, and its id with it.
+    /// What is wrong with an item's random-check draw, which depends on its id, the queue's secret
+    /// and the rate. None if nothing is, or if the item and its id were erased.
     pub(super) fn wrong_draw(&self, item: &Item) -> Option<String> {
         let secret = self.log.first()?.body["secret"].as_u64()?;
         let rate = self.setups[self.setup_before(item.seq)].config["audit_rate"].as_f64().unwrap_or(0.0);
         let share = hash_number(secret, hash_text(item.key.as_ref()?)) as f64 / 2_f64.powi(64);
         let drawn = (share < rate).then_some(rate);
-        (drawn != item.audit).then(|| {
+        (drawn != item.random_check).then(|| {
             format!(
-                "item {}: its draw for an audit gives {drawn:?}, and its row says {:?}",
-                item.n, item.audit
+                "item {}: its draw for a random check gives {drawn:?}, but its row says {:?}",
+                item.n, item.random_check
             )
         })
     }
 
-    /// The set-up that an entry was written under: the last one before it.
+    /// The position of the setup under which an entry was written.
     pub(super) fn setup_before(&self, seq: u64) -> usize {
         self.setups.iter().rposition(|setup| setup.seq < seq).unwrap_or(0)
     }
 
-    /// The set-up as known at an entry: that entry counts.
+    /// The position of the setup after an entry.
     pub(super) fn setup_at(&self, seq: u64) -> usize {
         self.setups.iter().rposition(|setup| setup.seq <= seq).unwrap_or(0)
     }
 
-    /// A row moved through set-ups: a score stays while its evaluator sits.
+    /// A row of scores moved between setups: evaluators that stay keep their score.
     pub(super) fn moved(&self, row: &[f64], from: usize, to: usize) -> Vec<f64> {
         let mut row = row.to_vec();
         for step in from..to {
@@ -430,15 +436,16 @@ impl Records {
         row
     }
 
-    /// Whether an entry says that an evaluator scores an item for the first time with it; those of earlier programs do not say.
+    /// Whether an entry records that an evaluator scores an item for the first time; None in
+    /// entries of earlier programs.
     pub(super) fn newly(&self, seq: u64, n: u64) -> Option<bool> {
         let entry = (seq as usize).checked_sub(1).and_then(|at| self.log.get(at));
-        let stretches = entry.and_then(|entry| entry.body["newly"].as_array())?;
-        let at = stretches.partition_point(|stretch| stretch[1].as_u64() < Some(n));
-        Some(stretches.get(at).is_some_and(|stretch| stretch[0].as_u64() <= Some(n)))
+        let ranges = entry.and_then(|entry| entry.body["newly"].as_array())?;
+        let at = ranges.partition_point(|stretch| stretch[1].as_u64() < Some(n));
+        Some(ranges.get(at).is_some_and(|stretch| stretch[0].as_u64() <= Some(n)))
     }
 
-    /// The scores that an item had when an entry was written, and under which set-up they were.
+    /// The scores of an item when an entry was written, and the position of their setup.
     pub(super) fn scores_at(&self, n: u64, seq: u64) -> Option<(Vec<f64>, usize)> {
         let item = self.items.get(usize::try_from(n.checked_sub(1)?).ok()?)?;
         let late = self.late_of.get(&n).and_then(|list| list.iter().rev().find(|(at, _)| *at <= seq));

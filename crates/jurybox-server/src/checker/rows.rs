@@ -1,9 +1,9 @@
-//! Rows of either database as plain cells.
+//! Reading rows from either database as plain cells.
 
-use super::Problem;
-use super::read::Found;
-use crate::line::{Address, Line};
-use crate::{Error, Place};
+use super::Violation;
+use super::read::CheckResult;
+use crate::pg_connection::{Address, PgConnection};
+use crate::{Error, StoreLocation};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest, Sha256};
@@ -11,27 +11,27 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tokio_postgres::types::Type;
 
-/// How long the database may take for one table, or for a page of it.
+/// The time limit for one table, or one page of it.
 const TABLE: Duration = Duration::from_mins(15);
-/// Rows of PostgreSQL that are in memory at once.
+/// Fetches a page of rows from PostgreSQL.
 const PAGE: &str = "FETCH 1000 FROM page";
 
-/// The records, as they were at one moment.
+/// A snapshot of the database.
 pub(super) enum Db {
     Sqlite(Connection),
-    /// In a folder that cannot be written to: with the file, as it was when it was opened.
-    ReadOnly(Connection, PathBuf, Stamp),
-    Postgres(Box<Line>),
+    /// A file in a read-only folder, with its size and time when it was opened.
+    ReadOnly(Connection, PathBuf, FileStamp),
+    Postgres(Box<PgConnection>),
 }
 
-/// By what it is seen that nobody has written to a file.
-type Stamp = (u64, Option<SystemTime>);
+/// The size and time of a file, by which writes are noticed.
+type FileStamp = (u64, Option<SystemTime>);
 
-fn stamp(file: &Path) -> Option<Stamp> {
+fn stamp(file: &Path) -> Option<FileStamp> {
     std::fs::metadata(file).ok().map(|there| (there.len(), there.modified().ok()))
 }
 
-/// How long a database's journal is.
+/// The length of a database's journal.
 fn journal(file: &Path) -> u64 {
     let mut journal = file.as_os_str().to_owned();
     journal.push("-wal");
@@ -39,7 +39,7 @@ fn journal(file: &Path) -> u64 {
 }
 
 #[derive(Clone)]
-enum Cell {
+enum SqlCell {
     Null,
     Int(i64),
     Real(f64),
@@ -48,20 +48,20 @@ enum Cell {
 }
 
 /// A row.
-pub(super) struct Row(Vec<Cell>);
+pub(super) struct Row(Vec<SqlCell>);
 
-fn told(error: impl std::fmt::Display) -> Problem {
-    Problem(error.to_string())
+fn told(error: impl std::fmt::Display) -> Violation {
+    Violation(error.to_string())
 }
 
 impl Db {
-    /// Opens the records to read them as they are now, whoever writes to them.
-    pub(super) fn open(place: &Place) -> Result<Self, Error> {
+    /// Opens a snapshot for reading, while others may write.
+    pub(super) fn open(place: &StoreLocation) -> Result<Self, Error> {
         match place {
-            Place::Folder(folder) => Self::open_file(&folder.join("jurybox.sqlite")),
-            Place::Database(url) => {
+            StoreLocation::Folder(folder) => Self::open_file(&folder.join("jurybox.sqlite")),
+            StoreLocation::Database(url) => {
                 let first = "SET search_path = jurybox; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-                let line = Line::connect(&Address::parse(url)?, first);
+                let line = PgConnection::connect(&Address::parse(url)?, first);
                 line.map(|line| Db::Postgres(Box::new(line)))
                     .map_err(|failure| Error::Open(format!("{place}: {}", failure.what)))
             }
@@ -72,7 +72,7 @@ impl Db {
         let told = |error: rusqlite::Error| Error::Open(format!("{}: {error}", file.display()));
         let begin = "PRAGMA query_only = ON; BEGIN; SELECT COUNT(*) FROM sqlite_schema";
         let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(told)?;
-        // A journal that somebody who was killed has left is not put into the file by who only looks.
+        // Reading must not apply a journal that a killed process left.
         if journal(file) > 0 {
             let keep = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             db.set_db_config(keep, true).map_err(told)?;
@@ -85,10 +85,11 @@ impl Db {
         else {
             return Err(told(error));
         };
-        // SQLite reads together with others by a file that it puts beside, and here it cannot: the file alone is read.
+        // SQLite coordinates readers by a file beside the database, which cannot be created here:
+        // the database is read as it is.
         if journal(file) > 0 {
             return Err(Error::Open(format!(
-                "{}: this folder cannot be written to, and beside the file is a journal that cannot be read without: copy the folder to where it can be written, and verify the copy",
+                "{}: this folder is read-only, and the journal beside the database cannot be read in it: copy the folder to a writable place, and verify the copy",
                 file.display()
             )));
         }
@@ -100,12 +101,13 @@ impl Db {
         Ok(Db::ReadOnly(db, file.into(), before))
     }
 
-    /// Whether the records lie in a folder that cannot be written to. Refuses to go by what was read from there while somebody else wrote.
+    /// Whether the folder is read-only. Errors if a read-only file was written to while it was
+    /// read.
     pub(super) fn is_as_it_was(&self) -> Result<bool, Error> {
         match self {
             Db::ReadOnly(_, file, before) if stamp(file) != Some(*before) || journal(file) > 0 => {
                 Err(Error::Open(format!(
-                    "{}: somebody wrote to it while it was read, and here, where nothing can be put beside it, this cannot be told apart: verify it where the folder can be written to",
+                    "{}: it was written to while it was read, and in a read-only folder there is no snapshot: verify it where the folder is writable",
                     file.display()
                 )))
             }
@@ -115,8 +117,9 @@ impl Db {
         }
     }
 
-    /// The database's own check of its files: what it was, or why there was none; and what it found.
-    pub(super) fn integrity(&mut self, place: &Place) -> Found<(String, Vec<String>)> {
+    /// Runs the database's own check of its files: a description of the check, and the problems it
+    /// found.
+    pub(super) fn integrity(&mut self, place: &StoreLocation) -> CheckResult<(String, Vec<String>)> {
         if let Db::Postgres(_) = self {
             return self.amcheck(place);
         }
@@ -126,15 +129,15 @@ impl Db {
         Ok(("SQLite's integrity_check".into(), problems.collect()))
     }
 
-    /// PostgreSQL's check of its files is an extension, which may be there, and be allowed.
-    fn amcheck(&mut self, place: &Place) -> Found<(String, Vec<String>)> {
+    /// Runs PostgreSQL's extension amcheck, if it is installed and allowed.
+    fn amcheck(&mut self, place: &StoreLocation) -> CheckResult<(String, Vec<String>)> {
         let sums = self.all(
             "SELECT setting FROM pg_settings WHERE name = 'data_checksums' AND ?1::bigint = 0",
             0,
             |row| row.text(0),
         )?;
         let sums = if sums.first().is_some_and(|on| on == "on") {
-            "the pages that were read have the checksums that they were written with"
+            "the checksums of the pages that were read are right"
         } else {
             "pages have no checksums"
         };
@@ -142,13 +145,13 @@ impl Db {
         let Some(schema) = self.all(there, 0, |row| row.text(0))?.pop() else {
             return Ok((
                 format!(
-                    "none: the files of tables and indexes are not checked, since amcheck is not installed here, or not allowed; {sums}"
+                    "none: the files are not checked, because the extension amcheck is not installed or not allowed; {sums}"
                 ),
                 Vec::new(),
             ));
         };
         let schema = format!("\"{}\"", schema.replace('"', "\"\""));
-        // What it stumbles over ends a transaction: this one is apart.
+        // An error ends the transaction, so that a separate connection is used.
         let mut aside = Self::open(place).map_err(told)?;
         let of_ours = "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'jurybox'";
         let tables = aside.all(
@@ -172,7 +175,7 @@ impl Db {
             match aside.all(&sql, 0, |row| row.text_if_any(0)) {
                 Ok(said) => problems
                     .extend(said.into_iter().flatten().map(|said| format!("the database: {name}: {said}"))),
-                Err(Problem(what)) => {
+                Err(Violation(what)) => {
                     problems.push(format!("the database: {name}: {what}"));
                     aside = Self::open(place).map_err(told)?;
                 }
@@ -182,7 +185,7 @@ impl Db {
     }
 
     /// The version of the tables.
-    pub(super) fn version(&mut self) -> Found<i64> {
+    pub(super) fn version(&mut self) -> CheckResult<i64> {
         let sql = match self {
             Db::Sqlite(_) | Db::ReadOnly(..) => "SELECT user_version FROM pragma_user_version WHERE ?1 = 0",
             Db::Postgres(_) => "SELECT version FROM version WHERE ?1::bigint = 0",
@@ -190,8 +193,8 @@ impl Db {
         Ok(self.all(sql, 0, |row| row.int(0))?.first().copied().unwrap_or_default())
     }
 
-    /// The names of the indexes by which the database itself keeps something from being there twice.
-    pub(super) fn unique_indexes(&mut self) -> Found<Vec<String>> {
+    /// The names of the unique indexes.
+    pub(super) fn unique_indexes(&mut self) -> CheckResult<Vec<String>> {
         let sql = match self {
             Db::Sqlite(_) | Db::ReadOnly(..) => {
                 "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE UNIQUE %' AND ?1 = 0"
@@ -203,8 +206,13 @@ impl Db {
         self.all(sql, 0, |row| row.text(0))
     }
 
-    /// All rows of a query about a queue, whose number is its `?1`.
-    pub(super) fn all<T>(&mut self, sql: &str, queue: i64, read: impl Fn(&Row) -> Found<T>) -> Found<Vec<T>> {
+    /// All rows of a query with the queue's number as `?1`.
+    pub(super) fn all<T>(
+        &mut self,
+        sql: &str,
+        queue: i64,
+        read: impl Fn(&Row) -> CheckResult<T>,
+    ) -> CheckResult<Vec<T>> {
         let mut all = Vec::new();
         self.each(sql, queue, |row| {
             all.push(read(row)?);
@@ -213,15 +221,15 @@ impl Db {
         Ok(all)
     }
 
-    /// Shows the rows of a query about a queue, whose number is its `?1`, one after the other.
+    /// Calls `read` for each row of a query with the queue's number as `?1`.
     pub(super) fn each(
         &mut self,
         sql: &str,
         queue: i64,
-        mut read: impl FnMut(&Row) -> Found<()>,
-    ) -> Found<()> {
+        mut read: impl FnMut(&Row) -> CheckResult<()>,
+    ) -> CheckResult<()> {
         let table = sql.split(" FROM ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
-        let in_table = |Problem(what): Problem| Problem(format!("table {table}: {what}"));
+        let in_table = |Violation(what): Violation| Violation(format!("table {table}: {what}"));
         match self {
             Db::Sqlite(db) | Db::ReadOnly(db, ..) => {
                 let mut statement = db.prepare(sql).map_err(told)?;
@@ -230,20 +238,20 @@ impl Db {
                 while let Some(row) = rows.next().map_err(told)? {
                     let cells = (0..width).map(|at| {
                         Ok(match row.get_ref(at).map_err(told)? {
-                            ValueRef::Null => Cell::Null,
-                            ValueRef::Integer(x) => Cell::Int(x),
-                            ValueRef::Real(x) => Cell::Real(x),
-                            ValueRef::Text(x) => Cell::Text(String::from_utf8_lossy(x).into_owned()),
-                            ValueRef::Blob(x) => Cell::Bytes(x.to_vec()),
+                            ValueRef::Null => SqlCell::Null,
+                            ValueRef::Integer(x) => SqlCell::Int(x),
+                            ValueRef::Real(x) => SqlCell::Real(x),
+                            ValueRef::Text(x) => SqlCell::Text(String::from_utf8_lossy(x).into_owned()),
+                            ValueRef::Blob(x) => SqlCell::Bytes(x.to_vec()),
                         })
                     });
-                    read(&Row(cells.collect::<Found<_>>()?)).map_err(in_table)?;
+                    read(&Row(cells.collect::<CheckResult<_>>()?)).map_err(in_table)?;
                 }
                 Ok(())
             }
             Db::Postgres(line) => {
-                let failed = |failure: crate::line::Failure| Problem(failure.what);
-                // What stands in a cursor's words cannot be passed beside them.
+                let failed = |failure: crate::pg_connection::PgFailure| Violation(failure.what);
+                // DECLARE takes no parameters.
                 let words =
                     format!("DECLARE page NO SCROLL CURSOR FOR {}", sql.replace("?1", &queue.to_string()));
                 line.wait(TABLE, async |client| client.batch_execute(&words).await).map_err(failed)?;
@@ -264,111 +272,113 @@ impl Db {
     }
 }
 
-fn from_postgres(row: &tokio_postgres::Row) -> Found<Row> {
+fn from_postgres(row: &tokio_postgres::Row) -> CheckResult<Row> {
     let cells = row.columns().iter().enumerate().map(|(at, column)| {
         let cell = match *column.type_() {
-            Type::INT8 => row.try_get::<_, Option<i64>>(at).map_err(told)?.map(Cell::Int),
-            Type::BOOL => row.try_get::<_, Option<bool>>(at).map_err(told)?.map(|x| Cell::Int(i64::from(x))),
-            Type::FLOAT8 => row.try_get::<_, Option<f64>>(at).map_err(told)?.map(Cell::Real),
-            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(at).map_err(told)?.map(Cell::Bytes),
-            _ => row.try_get::<_, Option<String>>(at).map_err(told)?.map(Cell::Text),
+            Type::INT8 => row.try_get::<_, Option<i64>>(at).map_err(told)?.map(SqlCell::Int),
+            Type::BOOL => {
+                row.try_get::<_, Option<bool>>(at).map_err(told)?.map(|x| SqlCell::Int(i64::from(x)))
+            }
+            Type::FLOAT8 => row.try_get::<_, Option<f64>>(at).map_err(told)?.map(SqlCell::Real),
+            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(at).map_err(told)?.map(SqlCell::Bytes),
+            _ => row.try_get::<_, Option<String>>(at).map_err(told)?.map(SqlCell::Text),
         };
-        Ok(cell.unwrap_or(Cell::Null))
+        Ok(cell.unwrap_or(SqlCell::Null))
     });
-    cells.collect::<Found<Vec<Cell>>>().map(Row)
+    cells.collect::<CheckResult<Vec<SqlCell>>>().map(Row)
 }
 
 impl Row {
-    /// Hashes so many cells from the first on, each with a letter for its kind.
+    /// Hashes the first `width` cells, each preceded by a letter for its type.
     pub(super) fn hash(&self, width: usize, hash: &mut Sha256) {
         for cell in &self.0[..width] {
             let (kind, bytes) = match cell {
-                Cell::Null => (b'-', Vec::new()),
-                Cell::Int(x) => (b'i', x.to_le_bytes().to_vec()),
-                // There are databases that know no minus zero.
-                Cell::Real(x) => (b'r', if *x == 0.0 { 0.0 } else { *x }.to_le_bytes().to_vec()),
-                Cell::Text(x) => (b't', [&(x.len() as u64).to_le_bytes(), x.as_bytes()].concat()),
-                Cell::Bytes(x) => (b'b', [&(x.len() as u64).to_le_bytes(), x.as_slice()].concat()),
+                SqlCell::Null => (b'-', Vec::new()),
+                SqlCell::Int(x) => (b'i', x.to_le_bytes().to_vec()),
+                // SQLite does not store minus zero.
+                SqlCell::Real(x) => (b'r', if *x == 0.0 { 0.0 } else { *x }.to_le_bytes().to_vec()),
+                SqlCell::Text(x) => (b't', [&(x.len() as u64).to_le_bytes(), x.as_bytes()].concat()),
+                SqlCell::Bytes(x) => (b'b', [&(x.len() as u64).to_le_bytes(), x.as_slice()].concat()),
             };
             hash.update([kind]);
             hash.update(bytes);
         }
     }
 
-    /// How many cells it has.
+    /// The number of cells.
     pub(super) fn width(&self) -> usize {
         self.0.len()
     }
 
-    /// The same row with another text in a cell.
+    /// The row with another text in one cell.
     pub(super) fn with_text(&self, at: usize, text: String) -> Row {
         let mut cells = self.0.clone();
-        cells[at] = Cell::Text(text);
+        cells[at] = SqlCell::Text(text);
         Row(cells)
     }
 
-    pub(super) fn int(&self, at: usize) -> Found<i64> {
-        self.int_if_any(at)?.ok_or_else(|| Problem(format!("column {at} has nothing")))
+    pub(super) fn int(&self, at: usize) -> CheckResult<i64> {
+        self.int_if_any(at)?.ok_or_else(|| Violation(format!("column {at} is null")))
     }
 
-    pub(super) fn int_if_any(&self, at: usize) -> Found<Option<i64>> {
+    pub(super) fn int_if_any(&self, at: usize) -> CheckResult<Option<i64>> {
         match &self.0[at] {
-            Cell::Int(x) => Ok(Some(*x)),
-            Cell::Null => Ok(None),
-            _ => Err(Problem(format!("column {at} has no whole number"))),
+            SqlCell::Int(x) => Ok(Some(*x)),
+            SqlCell::Null => Ok(None),
+            _ => Err(Violation(format!("column {at} is not a whole number"))),
         }
     }
 
-    /// A number of an entry or of an item.
-    pub(super) fn number(&self, at: usize) -> Found<u64> {
-        self.number_if_any(at)?.ok_or_else(|| Problem(format!("column {at} has nothing")))
+    /// The number of an entry or item.
+    pub(super) fn number(&self, at: usize) -> CheckResult<u64> {
+        self.number_if_any(at)?.ok_or_else(|| Violation(format!("column {at} is null")))
     }
 
-    pub(super) fn number_if_any(&self, at: usize) -> Found<Option<u64>> {
+    pub(super) fn number_if_any(&self, at: usize) -> CheckResult<Option<u64>> {
         let whole =
-            |x: i64| u64::try_from(x).map_err(|_| Problem(format!("column {at} has {x}, below zero")));
+            |x: i64| u64::try_from(x).map_err(|_| Violation(format!("column {at} is negative ({x})")));
         self.int_if_any(at)?.map(whole).transpose()
     }
 
-    pub(super) fn real(&self, at: usize) -> Found<f64> {
-        self.real_if_any(at)?.ok_or_else(|| Problem(format!("column {at} has nothing")))
+    pub(super) fn real(&self, at: usize) -> CheckResult<f64> {
+        self.real_if_any(at)?.ok_or_else(|| Violation(format!("column {at} is null")))
     }
 
-    pub(super) fn real_if_any(&self, at: usize) -> Found<Option<f64>> {
+    pub(super) fn real_if_any(&self, at: usize) -> CheckResult<Option<f64>> {
         match &self.0[at] {
-            Cell::Real(x) => Ok(Some(*x)),
-            Cell::Null => Ok(None),
-            _ => Err(Problem(format!("column {at} has no number"))),
+            SqlCell::Real(x) => Ok(Some(*x)),
+            SqlCell::Null => Ok(None),
+            _ => Err(Violation(format!("column {at} is not a number"))),
         }
     }
 
-    pub(super) fn text(&self, at: usize) -> Found<String> {
+    pub(super) fn text(&self, at: usize) -> CheckResult<String> {
         match &self.0[at] {
-            Cell::Text(x) => Ok(x.clone()),
-            _ => Err(Problem(format!("column {at} has no text"))),
+            SqlCell::Text(x) => Ok(x.clone()),
+            _ => Err(Violation(format!("column {at} is not text"))),
         }
     }
 
-    pub(super) fn text_if_any(&self, at: usize) -> Found<Option<String>> {
-        if matches!(&self.0[at], Cell::Null) { Ok(None) } else { self.text(at).map(Some) }
+    pub(super) fn text_if_any(&self, at: usize) -> CheckResult<Option<String>> {
+        if matches!(&self.0[at], SqlCell::Null) { Ok(None) } else { self.text(at).map(Some) }
     }
 
-    pub(super) fn bytes(&self, at: usize) -> Found<Vec<u8>> {
+    pub(super) fn bytes(&self, at: usize) -> CheckResult<Vec<u8>> {
         match &self.0[at] {
-            Cell::Bytes(x) => Ok(x.clone()),
-            _ => Err(Problem(format!("column {at} has no bytes"))),
+            SqlCell::Bytes(x) => Ok(x.clone()),
+            _ => Err(Violation(format!("column {at} is not bytes"))),
         }
     }
 
-    /// Scores, or none where they were erased.
-    pub(super) fn doubles(&self, at: usize) -> Found<Option<Vec<f64>>> {
+    /// Scores; None if they were erased.
+    pub(super) fn doubles(&self, at: usize) -> CheckResult<Option<Vec<f64>>> {
         match &self.0[at] {
-            Cell::Bytes(x) => {
+            SqlCell::Bytes(x) => {
                 let eight = |bytes: &[u8]| bytes.try_into().map_or(f64::NAN, f64::from_le_bytes);
                 Ok(Some(x.chunks(8).map(eight).collect()))
             }
-            Cell::Null => Ok(None),
-            _ => Err(Problem(format!("column {at} has no scores"))),
+            SqlCell::Null => Ok(None),
+            _ => Err(Violation(format!("column {at} is not a list of scores"))),
         }
     }
 }

@@ -1,29 +1,31 @@
-//! Whether entries and their rows are as they were written: by the hashes that entries carry, computed here anew.
+//! Checks log entries and their rows by the hashes in the entries (seals), which are computed here
+//! independently.
 
-use super::Play;
-use super::read::{Entry, Found};
+use super::LogReplay;
+use super::read::{CheckResult, LoggedEntry};
 use super::rows::{Db, Row};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 
-/// Rows that one hash is of.
+/// Rows per hash.
 const TOGETHER: u64 = 64;
 
-/// Whether an entry's words are as they were written.
+/// The state of an entry's seal.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Seal {
-    /// It has none: an earlier program wrote it, or something in it was erased.
+pub(super) enum SealState {
+    /// There is none: an earlier program wrote the entry, or something in it was erased.
     None,
     Whole,
     Broken,
 }
 
-/// The seal of an entry: the last thing that its body says, on all before it and on the entry's other columns.
-pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -> Seal {
+/// Checks the seal of an entry. It is the last field of the body, and a hash of the rest of the
+/// body and the entry's other columns.
+pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -> SealState {
     let Some((words, seal)) = body.strip_suffix("\"}").and_then(|body| body.rsplit_once(",\"seal\":\""))
     else {
-        return Seal::None;
+        return SealState::None;
     };
     let mut hash = Sha256::new();
     for number in [seq.cast_signed(), at] {
@@ -35,7 +37,7 @@ pub(super) fn of_entry(seq: u64, at: i64, actor: &str, kind: &str, body: &str) -
         hash.update((text.len() as u64).to_le_bytes());
         hash.update(text);
     }
-    if digits(hash) == seal { Seal::Whole } else { Seal::Broken }
+    if digits(hash) == seal { SealState::Whole } else { SealState::Broken }
 }
 
 pub(super) fn digits(hash: Sha256) -> String {
@@ -43,16 +45,16 @@ pub(super) fn digits(hash: Sha256) -> String {
     format!("{:016x}", bytes.iter().take(8).fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)))
 }
 
-/// The hashes of the rows of one table that belong to an entry.
+/// The hashes of an entry's rows in one table.
 #[derive(Default)]
-pub(super) struct Hashed {
+pub(super) struct RowHashes {
     rows: u64,
-    /// None where an item of theirs was erased, and some of what was hashed with it.
+    /// One hash per group; None if a row of the group belongs to an erased item.
     groups: Vec<Option<String>>,
 }
 
-/// A table, and where in its columns the entry and the item stand.
-struct Table {
+/// A sealed table, with the positions of entry and item in its columns.
+struct SealedTable {
     name: &'static str,
     sql: &'static str,
     seq: usize,
@@ -60,29 +62,29 @@ struct Table {
     width: usize,
 }
 
-const TABLES: [Table; 4] = [
-    Table {
+const TABLES: [SealedTable; 4] = [
+    SealedTable {
         name: "items",
         sql: "SELECT n, key, seq, arrived, scores, tags, audit, due FROM items WHERE queue = ?1 ORDER BY n",
         seq: 2,
         item: 0,
         width: 8,
     },
-    Table {
+    SealedTable {
         name: "late scores",
         sql: "SELECT n, seq, scores FROM rescored WHERE queue = ?1 ORDER BY seq, n",
         seq: 1,
         item: 0,
         width: 3,
     },
-    Table {
+    SealedTable {
         name: "claims",
         sql: "SELECT seq, i, item, slot, reviewer, until, model, value, probability, explored FROM claims WHERE queue = ?1 ORDER BY seq, i",
         seq: 0,
         item: 2,
         width: 10,
     },
-    Table {
+    SealedTable {
         name: "verdicts",
         sql: "SELECT seq, i, id, item, slot, reviewer, source, label, reward, observed_at, claim, supersedes_seq, supersedes_i, decides, probability, explored, stands_from, superseded_by FROM verdicts WHERE queue = ?1 ORDER BY seq, i",
         seq: 0,
@@ -92,19 +94,19 @@ const TABLES: [Table; 4] = [
 ];
 
 /// The hashes of all rows, by table and entry.
-pub(super) type Sealed = [HashMap<u64, Hashed>; 4];
+pub(super) type TableHashes = [HashMap<u64, RowHashes>; 4];
 
-/// A table as it is read, row by row.
+/// Hashes a table's rows in groups while they are read.
 #[derive(Default)]
-struct Reading {
-    done: HashMap<u64, Hashed>,
+struct GroupHasher {
+    done: HashMap<u64, RowHashes>,
     seq: u64,
     many: u64,
     spoilt: bool,
     hash: Sha256,
 }
 
-impl Reading {
+impl GroupHasher {
     fn end_group(&mut self) {
         if self.many > 0 {
             let hash = std::mem::take(&mut self.hash);
@@ -117,16 +119,16 @@ impl Reading {
     }
 }
 
-/// Hashes all rows that entries have sealed.
-pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[Entry]) -> Found<Sealed> {
+/// Hashes all rows of sealed tables.
+pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[LoggedEntry]) -> CheckResult<TableHashes> {
     let erased: HashSet<u64> = log
         .iter()
         .filter(|entry| entry.kind == "erase")
         .flat_map(|entry| entry.body["items"].as_array().into_iter().flatten().filter_map(Value::as_u64))
         .collect();
-    let mut sealed = Sealed::default();
+    let mut sealed = TableHashes::default();
     for (table, sealed) in TABLES.iter().zip(&mut sealed) {
-        let mut reading = Reading::default();
+        let mut reading = GroupHasher::default();
         db.each(table.sql, queue, |row| {
             let seq = row.number(table.seq)?;
             if seq != reading.seq || reading.many == TOGETHER {
@@ -134,7 +136,7 @@ pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[Entry]) -> Found<Sealed> {
                 reading.seq = seq;
             }
             reading.many += 1;
-            // A claim keeps what it says also of what was erased.
+            // Rows of claims stay when their item is erased.
             reading.spoilt |= table.name != "claims" && erased.contains(&row.number(table.item)?);
             if table.name == "verdicts" {
                 row.without_taking_back(2, 17)?.hash(table.width, &mut reading.hash);
@@ -150,8 +152,8 @@ pub(super) fn of_rows(db: &mut Db, queue: i64, log: &[Entry]) -> Found<Sealed> {
 }
 
 impl Row {
-    /// A verdict's row as it was before it was taken back, by which its id got a tail.
-    fn without_taking_back(&self, id: usize, by: usize) -> Found<Row> {
+    /// A verdict's row before it was taken back, which appended to its id.
+    fn without_taking_back(&self, id: usize, by: usize) -> CheckResult<Row> {
         let tail = self.number_if_any(by)?.map(|by| format!(" (taken back by {by})"));
         let text = self.text(id)?;
         let first = tail.and_then(|tail| text.strip_suffix(&tail).map(str::to_string));
@@ -159,45 +161,47 @@ impl Row {
     }
 }
 
-impl Play<'_> {
-    /// Compares every entry and its rows with their hashes.
+impl LogReplay<'_> {
+    /// Checks all entries and their rows against their hashes.
     pub(super) fn compare_seals(&mut self) {
         let (owed, head) = (self.records.sealed_from, self.records.head);
         if let Some(said) = self.records.sealed_said.filter(|said| *said > head + 1) {
             self.found.tell(format!(
-                "the queue's row says that entries owe seals from {said} on, and the log ends at {head}: that was never so"
+                "the queue's row says that entries need seals from {said} on, but the log ends at {head}: the row was changed"
             ));
         }
         for entry in &self.records.log {
             match entry.seal {
-                Seal::None => {
+                SealState::None => {
                     self.found.unsealed += 1;
                     if entry.seq >= owed && !self.reason_was_erased(entry) {
                         self.found.tell(format!(
-                            "entry {} ({}): it has no seal, and from entry {owed} on every entry had one",
+                            "entry {} ({}): it has no seal, although all entries from {owed} on need one",
                             entry.seq, entry.kind
                         ));
                     }
                     continue;
                 }
-                Seal::Broken => {
-                    self.found
-                        .tell(format!("entry {} ({}): it is not as it was written", entry.seq, entry.kind));
+                SealState::Broken => {
+                    self.found.tell(format!(
+                        "entry {} ({}): it was changed after it was written",
+                        entry.seq, entry.kind
+                    ));
                 }
-                Seal::Whole => {}
+                SealState::Whole => {}
             }
             self.compare_rows(entry);
         }
     }
 
-    /// Whether the reason of a skip was erased with its item, and the seal with that.
-    fn reason_was_erased(&self, entry: &Entry) -> bool {
+    /// Whether an entry lacks its seal because the reason of a skip was erased with its item.
+    fn reason_was_erased(&self, entry: &LoggedEntry) -> bool {
         let mut leases = entry.body["leases"].as_array().into_iter().flatten();
         entry.body["skip"] == ""
             && leases.any(|lease| lease["n"].as_u64().is_some_and(|n| self.models.is_erased(n)))
     }
 
-    fn compare_rows(&mut self, entry: &Entry) {
+    fn compare_rows(&mut self, entry: &LoggedEntry) {
         let many = |name: &str| entry.body[name].as_u64().unwrap_or(0);
         let written = match entry.kind.as_str() {
             "items" => [many("added"), many("rescored"), 0, 0],
@@ -207,18 +211,18 @@ impl Play<'_> {
         };
         let mut said = entry.body["rows"].as_array().into_iter().flatten();
         for ((table, sealed), written) in TABLES.iter().zip(&self.records.sealed).zip(written) {
-            let none = Hashed::default();
+            let none = RowHashes::default();
             let found = sealed.get(&entry.seq).unwrap_or(&none);
-            // Late scores of what was erased are gone, and nobody knows where among the others they stood.
+            // Late scores of erased items are deleted, and their positions are unknown.
             let gone = table.name == "late scores" && found.rows < written;
-            // However many the entry says: the first that is not there is told of.
+            // The entry may claim any number; only the first missing group is reported.
             for group in 0..written.div_ceil(TOGETHER).min(found.groups.len() as u64 + 1) {
                 let (said, is) = (said.next().and_then(Value::as_str), found.groups.get(group as usize));
                 let spoilt = gone || matches!(is, Some(None));
                 if !spoilt && (said.is_none() || is.and_then(Option::as_deref) != said) {
                     let (from, to) = (group * TOGETHER + 1, written.min((group + 1) * TOGETHER));
                     self.found.tell(format!(
-                        "entry {} ({}): its {} are not as they were written ({from} to {to} of {written})",
+                        "entry {} ({}): its {} were changed ({from} to {to} of {written})",
                         entry.seq, entry.kind, table.name
                     ));
                 }

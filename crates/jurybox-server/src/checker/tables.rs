@@ -1,36 +1,36 @@
-//! Whether the tables say what the log says, once it has been played to its end.
+//! Compares the tables with the state after replaying the whole log.
 
-use super::{Play, Problem};
+use super::{LogReplay, Violation};
 use crate::store::schema::RULES;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A verdict that stands.
-pub(super) struct Stood {
+/// A valid verdict.
+pub(super) struct ReplayedVerdict {
     pub(super) which: (u64, u64),
     pub(super) slot: i64,
     pub(super) reviewer: String,
     pub(super) reward: f64,
-    /// Whether it decided what the item is worth.
+    /// Whether it decided the item.
     pub(super) decided: bool,
 }
 
-/// What the log says of an item and its verdicts.
+/// An item's verdicts and closing entry, according to the log.
 #[derive(Default)]
-pub(super) struct Closed {
-    /// Which entry closed it.
+pub(super) struct ClosedItem {
+    /// The entry that closed it.
     pub(super) by: Option<u64>,
-    /// In the order in which they came.
-    pub(super) standing: Vec<Stood>,
-    /// Verdicts that do not stand any more, and since which entry.
+    /// Valid verdicts, in log order.
+    pub(super) standing: Vec<ReplayedVerdict>,
+    /// Replaced or taken-back verdicts, with the entry that did so.
     pub(super) replaced: HashMap<(u64, u64), u64>,
 }
 
-impl Play<'_> {
+impl LogReplay<'_> {
     pub(super) fn compare_tables(&mut self) {
         let last = self.records.log.last().map_or(0, |entry| entry.at);
         if self.records.at != last {
-            self.found.tell("the queue's row has another time than the last entry".into());
+            self.found.tell("the time in the queue's row differs from that of the last entry".into());
         }
         self.compare_items();
         self.compare_leases(last);
@@ -39,11 +39,11 @@ impl Play<'_> {
         let apart = by_row.symmetric_difference(&self.skips).count() as u64;
         if apart > 0 {
             self.found.lost += apart;
-            self.found.tell(format!("{apart} skips stand in the log or in their table, and not in both"));
+            self.found.tell(format!("{apart} skips are in only one of log and table"));
         }
     }
 
-    /// Every row belongs to an entry that there is, and of a kind that writes such rows.
+    /// Checks that every row belongs to an existing entry of the right kind.
     pub(super) fn compare_owners(&mut self) {
         let records = self.records;
         let of_kind = |seq: u64, kind: &str| {
@@ -61,8 +61,9 @@ impl Play<'_> {
             ),
         ];
         for (what, many) in strangers.into_iter().filter(|(_, many)| *many > 0) {
-            self.found
-                .tell(format!("{what} belong to an entry that has none, or is not there ({many} times)"));
+            self.found.tell(format!(
+                "{what} belong to an entry of another kind, or one that does not exist ({many} times)"
+            ));
         }
     }
 
@@ -71,17 +72,17 @@ impl Play<'_> {
             if item.closed.is_none() != self.open.contains_key(&item.n) {
                 self.found.lost += 1;
                 self.found.tell(format!(
-                    "item {} is {} by its row, and not by the log",
+                    "item {} is {} by its row, but not by the log",
                     item.n,
                     if item.closed.is_none() { "open" } else { "closed" }
                 ));
             } else if item.closed != self.closed.get(&item.n).and_then(|closed| closed.by) {
-                self.found.tell(format!("item {} was closed by another entry than its row says", item.n));
+                self.found.tell(format!("the row of item {} names a wrong closing entry", item.n));
             }
         }
         if self.records.items.len() as u64 + 1 != self.next {
             self.found.tell(format!(
-                "{} items are there, and the log speaks of {}",
+                "there are {} items, but the log added {}",
                 self.records.items.len(),
                 self.next - 1
             ));
@@ -89,7 +90,7 @@ impl Play<'_> {
     }
 
     fn compare_leases(&mut self, now: i64) {
-        let row = |n: u64, lease: &super::Lease| {
+        let row = |n: u64, lease: &super::ReplayedLease| {
             let odds = (lease.probability.to_bits(), lease.explored);
             (n, lease.slot, lease.reviewer.clone(), lease.until, lease.claim, odds)
         };
@@ -100,7 +101,7 @@ impl Play<'_> {
         let apart = by_row.symmetric_difference(&by_log).count() as u64;
         if apart > 0 {
             self.found.lost += apart;
-            self.found.tell(format!("{apart} leases stand in the log or in their table, and not in both"));
+            self.found.tell(format!("{apart} leases are in only one of log and table"));
         }
     }
 
@@ -111,41 +112,41 @@ impl Play<'_> {
                 self.closed.get(&verdict.item).and_then(|of| of.replaced.get(&(verdict.seq, verdict.i)));
             if verdict.replaced_by != replaced.copied() {
                 self.found.tell(format!(
-                    "the verdict {} of entry {} on item {} stands by its row, or by the log, and not by both",
+                    "verdict {} of entry {} on item {} is valid by only one of its row and the log",
                     verdict.i, verdict.seq, verdict.item
                 ));
             }
             if verdict.replaced_by.is_none() && !standing.insert((verdict.item, verdict.slot)) {
-                self.found.twice += 1;
-                self.found.tell(format!(
-                    "item {}, review {} has two verdicts that stand",
-                    verdict.item, verdict.slot
-                ));
+                self.found.double_verdicts += 1;
+                self.found
+                    .tell(format!("item {}, review {} has two valid verdicts", verdict.item, verdict.slot));
             }
         }
     }
 
-    /// Whether each checkpoint is whole, and ends with the very jury that the log gives.
+    /// Checks the hash of each checkpoint, and that it ends with the state computed from the log.
     pub(super) fn compare_checkpoints(&mut self) {
-        // Those of an earlier program are dropped before they are used: it had other rules.
+        // Checkpoints of earlier programs follow other rules, and are discarded before use.
         if self.records.tables < RULES.cast_signed() {
             return;
         }
         for (seq, state, sha256) in &self.records.checkpoints {
             if Sha256::digest(state).as_slice() != sha256 {
-                self.found.tell(format!("the checkpoint at entry {seq} is not what its hash says"));
+                self.found.tell(format!("the checkpoint at entry {seq} does not match its hash"));
                 continue;
             }
-            // What was erased since is missing from what can be learnt now.
+            // The state cannot be computed without an item that was erased since.
             if self.models.is_gone(*seq) {
                 continue;
             }
             match self.models.is_at(*seq) {
                 Ok(true) => self.found.checkpoints += 1,
                 Ok(false) => {
-                    self.found.tell(format!("the checkpoint at entry {seq} has learnt something else"));
+                    self.found.tell(format!(
+                        "the checkpoint at entry {seq} differs from the state computed from the log"
+                    ));
                 }
-                Err(Problem(what)) => self.found.tell(format!("the checkpoint at entry {seq}: {what}")),
+                Err(Violation(what)) => self.found.tell(format!("the checkpoint at entry {seq}: {what}")),
             }
         }
     }

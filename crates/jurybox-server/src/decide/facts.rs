@@ -1,40 +1,45 @@
-//! What must be known of things that are not on the board: looked up once for all requests of a transaction.
+//! Rows that deciding needs besides the live queue, looked up once for all calls of a transaction.
 
 use crate::Error;
-use crate::board::Board;
-use crate::config::Doors;
-use crate::event::{Body, Event, Source, Which};
+use crate::config::QueueMode;
+use crate::event::{Body, LogEvent, VerdictPosition, VerdictSource};
+use crate::live_queue::LiveQueue;
 use crate::request::{Call, NewVerdict, Request};
-use crate::rewards::UNSAID;
-use crate::rows::{Found, ItemRow, VerdictRow};
-use crate::store::{Foreseen, Store};
+use crate::rows::{FoundItem, ItemRow, VerdictRow};
+use crate::store::{Prefetch, Store};
+use crate::verdict_scale::UNSAID;
 use std::collections::{HashMap, HashSet};
 
-/// What was looked up.
+/// The rows looked up, kept up to date as the calls of the transaction are decided one by one.
 #[derive(Debug, Default)]
-pub(crate) struct Facts {
-    items: HashMap<String, Found>,
+pub(crate) struct RequestFacts {
+    items: HashMap<String, FoundItem>,
     verdicts: HashMap<String, VerdictRow>,
-    /// The verdicts that stand on items that are closed.
+    /// The standing verdicts on the items in `closed`.
     on_closed: HashMap<u64, Vec<VerdictRow>>,
     closed: HashMap<u64, ItemRow>,
-    /// Those of them that were closed without a verdict.
+    /// Items that a `close` request closed, with too few verdicts or none.
     unseen: HashSet<u64>,
-    /// Who does not want items whose verdict is to be taken back.
+    /// Reviewers who skipped an item whose verdict is to be undone.
     skipped: HashMap<u64, Vec<String>>,
-    /// What reviewers are shown of items that come again with something to show.
+    /// The present payloads of items that are sent again with a payload.
     shown: HashMap<u64, String>,
-    /// What the last reviews were of items that may need no further one.
+    /// Probability and random-check mark of the last verdict's pick, for open items that a lower
+    /// quorum decides.
     last_review: HashMap<u64, (f64, bool)>,
-    /// The labels of verdicts that stand, with the lowest and the highest reward of each: where the scale is to change.
+    /// The labels of standing verdicts with the lowest and highest reward of each, if the reward
+    /// scale is to change.
     rewards: Vec<(Option<String>, f64, f64)>,
-    /// The lowest and the highest reward of verdicts that stand, where one lies beyond what rewards lie within otherwise.
+    /// The lowest and highest reward of the queue's verdicts, if a reward outside the known ones
+    /// came.
     seen_rewards: Option<(f64, f64)>,
-    /// Probabilities of picks whose lease has run out, by the token and the reviewer.
+    /// Probability and random-check mark of picks whose lease has ended, or may end within the
+    /// transaction, by token, item and reviewer.
     claimed: HashMap<(u64, u64, String), (f64, bool)>,
 }
 
-/// The ids of items and of verdicts that calls speak of; not those of items that are taken for new.
+/// The ids of items and of verdicts that calls mention, without the items of `Items` requests if
+/// these are assumed to be new.
 fn named<'a>(calls: impl Iterator<Item = &'a Call>, all_new: bool) -> (Vec<String>, Vec<String>) {
     let (mut keys, mut ids) = (HashSet::new(), HashSet::new());
     for call in calls {
@@ -61,27 +66,28 @@ fn named<'a>(calls: impl Iterator<Item = &'a Call>, all_new: bool) -> (Vec<Strin
     (keys.into_iter().collect(), ids.into_iter().collect())
 }
 
-/// What these calls will look for.
-pub(crate) fn foreseen(calls: &[Call], all_new: bool) -> Foreseen {
+/// What a store may read along with the beginning of the transaction of these calls.
+pub(crate) fn prefetch(calls: &[Call], all_new: bool) -> Prefetch {
     let (items, verdicts) = named(calls.iter(), all_new);
     let answers = calls.iter().filter_map(|call| call.idempotency.clone()).collect();
-    Foreseen { items, verdicts, answers }
+    Prefetch { items, verdicts, answers }
 }
 
-impl Facts {
-    /// Looks up what these calls speak of; not items that are taken for new, where an id that is there could not be written again.
+impl RequestFacts {
+    /// Looks up what these calls mention. With `all_new`, the ids of sent items are not looked up:
+    /// the database refuses an existing one on insert.
     pub(crate) fn of<'a>(
         calls: impl Iterator<Item = &'a Call> + Clone,
         all_new: bool,
-        board: &Board,
+        live: &LiveQueue,
         store: &mut dyn Store,
         queue: i64,
     ) -> Result<Self, Error> {
-        // A queue that takes no new items writes none: what is there must be known.
+        // A draining queue adds no items, so the insert would not find existing ones.
         let configures = |call: &Call| matches!(call.request, Request::Configure(_));
-        let all_new = all_new && board.config.doors != Doors::Draining && !calls.clone().any(configures);
+        let all_new = all_new && live.config.mode != QueueMode::Draining && !calls.clone().any(configures);
         let (keys, ids) = named(calls.clone(), all_new);
-        let mut facts = Facts::default();
+        let mut facts = RequestFacts::default();
         if !keys.is_empty() {
             facts.items = store.find(queue, &keys)?.into_iter().collect();
         }
@@ -89,20 +95,20 @@ impl Facts {
             let found = store.verdicts(queue, &ids)?;
             facts.verdicts = found.into_iter().map(|row| (row.id.clone(), row)).collect();
         }
-        // What is held now may be given back before its verdict comes, by an earlier call of the same transaction.
+        // An earlier call of the same transaction may end the lease before the verdict is decided.
         let gives_back = |call: &Call| matches!(call.request, Request::Release { .. } | Request::Skip { .. });
         let gives_back = calls.clone().any(gives_back);
         for call in calls {
-            facts.look_closer(call, gives_back, board, store, queue)?;
+            facts.look_up_call(call, gives_back, live, store, queue)?;
         }
         Ok(facts)
     }
 
-    fn look_closer(
+    fn look_up_call(
         &mut self,
         call: &Call,
         gives_back: bool,
-        board: &Board,
+        live: &LiveQueue,
         store: &mut dyn Store,
         queue: i64,
     ) -> Result<(), Error> {
@@ -118,10 +124,10 @@ impl Facts {
                 }
             }
             Request::Verdicts(verdicts) => {
-                let is_new = |verdict: &NewVerdict| !verdict.by_label && !board.has_seen(verdict.reward);
-                if board.seen_rewards.is_none()
+                let is_new = |verdict: &NewVerdict| !verdict.by_label && !live.has_seen(verdict.reward);
+                if live.seen_rewards.is_none()
                     && self.seen_rewards.is_none()
-                    && board.config.reward.is_none()
+                    && live.config.reward.is_none()
                     && verdicts.iter().any(is_new)
                 {
                     let seen = store.rewards(queue)?.into_iter();
@@ -132,13 +138,13 @@ impl Facts {
                 }
                 for verdict in verdicts {
                     let Some(found) = self.items.get(&verdict.item) else { continue };
-                    if !board.is_open(found.n) {
+                    if !live.is_open(found.n) {
                         closed.push(found.n);
                     } else if let Some(token) = verdict.token
                         && (gives_back
-                            || board
-                                .work(found.n)
-                                .and_then(|work| work.lease_of(&verdict.reviewer))
+                            || live
+                                .reviews(found.n)
+                                .and_then(|reviews| reviews.lease_of(&verdict.reviewer))
                                 .is_none_or(|lease| lease.claim != token))
                         && let Some(pick) = store.claimed(queue, token, found.n, &verdict.reviewer)?
                     {
@@ -153,14 +159,11 @@ impl Facts {
                 }
             }
             Request::Configure(change) => {
-                if change
-                    .reward
-                    .as_ref()
-                    .is_some_and(|scale| scale.is_some() && *scale != board.config.reward)
+                if change.reward.as_ref().is_some_and(|scale| scale.is_some() && *scale != live.config.reward)
                 {
                     self.rewards = store.rewards(queue)?;
                 }
-                for (n, _) in board.enough(change.quorum.unwrap_or(board.config.quorum)) {
+                for (n, _) in live.enough(change.quorum.unwrap_or(live.config.quorum)) {
                     if let Some(last) = store.verdicts_on(queue, n)?.last() {
                         self.last_review.insert(n, (last.probability, last.explored));
                     }
@@ -184,16 +187,16 @@ impl Facts {
         Ok(())
     }
 
-    pub(crate) fn item(&self, key: &str) -> Option<&Found> {
+    pub(crate) fn item(&self, key: &str) -> Option<&FoundItem> {
         self.items.get(key)
     }
 
-    /// What reviewers are shown of an item.
+    /// The present payload of an item, as JSON.
     pub(crate) fn shown(&self, n: u64) -> Option<&str> {
         self.shown.get(&n).map(String::as_str)
     }
 
-    /// What an earlier request of the same transaction has given reviewers to see.
+    /// Notes payloads that an earlier call of the same transaction wrote.
     pub(crate) fn note_payloads(&mut self, payloads: &[(u64, String, Option<i64>)]) {
         self.shown.extend(payloads.iter().map(|(n, payload, _)| (*n, payload.clone())));
     }
@@ -202,17 +205,17 @@ impl Facts {
         self.verdicts.get(id)
     }
 
-    /// An item that is closed, or was when this was looked up.
+    /// The row of an item that calls mention and that is closed, or whose verdict is to be undone.
     pub(crate) fn closed(&self, n: u64) -> Option<&ItemRow> {
         self.closed.get(&n)
     }
 
-    /// Whether an item was closed without a verdict.
+    /// Whether a `close` request closed the item, and not a verdict.
     pub(crate) fn was_closed_unseen(&self, n: u64) -> bool {
         self.unseen.contains(&n)
     }
 
-    pub(crate) fn standing(&self, n: u64) -> &[VerdictRow] {
+    pub(crate) fn standing_verdicts(&self, n: u64) -> &[VerdictRow] {
         self.on_closed.get(&n).map_or(&[], Vec::as_slice)
     }
 
@@ -220,48 +223,48 @@ impl Facts {
         self.skipped.get(&n).map_or(&[], Vec::as_slice)
     }
 
-    /// The probability of a reviewer's pick whose lease has run out, if it was that.
+    /// Probability and random-check mark of a reviewer's pick by token, if its lease has ended.
     pub(crate) fn claimed(&self, token: u64, n: u64, reviewer: &str) -> Option<(f64, bool)> {
         self.claimed.get(&(token, n, reviewer.into())).copied()
     }
 
-    /// The probability of the pick that the last verdict on an open item was on, and whether that was an audit.
+    /// Probability and random-check mark of the pick behind the last verdict on an open item.
     pub(crate) fn last_review(&self, n: u64) -> (f64, bool) {
         self.last_review.get(&n).copied().unwrap_or((1.0, false))
     }
 
-    /// The labels of verdicts that stand, with the lowest and the highest reward of each.
+    /// The labels of standing verdicts with the lowest and highest reward of each.
     pub(crate) fn rewards(&self) -> &[(Option<String>, f64, f64)] {
         &self.rewards
     }
 
-    /// The lowest and the highest reward that the queue has taken, where that was looked up.
+    /// The lowest and highest reward of the queue's verdicts, if they were looked up.
     pub(crate) fn seen_rewards(&self) -> Option<(f64, f64)> {
         self.seen_rewards
     }
 
-    /// What an earlier request of the same transaction has changed.
-    pub(crate) fn note(&mut self, event: &Event, keys: &[String], stands_from: i64, board: &Board) {
+    /// Notes what an earlier call of the same transaction changed.
+    pub(crate) fn note(&mut self, event: &LogEvent, keys: &[String], stands_from: i64, live: &LiveQueue) {
         match &event.body {
             Body::Items { added, .. } => {
                 for (item, key) in added.iter().zip(keys) {
-                    self.items.insert(key.clone(), Found { n: item.n });
+                    self.items.insert(key.clone(), FoundItem { n: item.n });
                 }
             }
             Body::Verdicts { given } => {
                 for (i, given) in given.iter().enumerate() {
-                    let which = Which { seq: event.seq, i: i as u32 };
+                    let which = VerdictPosition { seq: event.seq, i: i as u32 };
                     let row = VerdictRow::of(given, which, stands_from);
-                    let standing = self.on_closed.entry(given.n).or_default();
+                    let standing_verdicts = self.on_closed.entry(given.n).or_default();
                     if let Some(old) = given.supersedes {
-                        standing.retain(|other| other.which != old);
+                        standing_verdicts.retain(|other| other.which != old);
                         for other in self.verdicts.values_mut().filter(|other| other.which == old) {
                             other.superseded_by = Some(event.seq);
                         }
                     }
-                    standing.push(row.clone());
+                    standing_verdicts.push(row.clone());
                     self.verdicts.insert(given.id.clone(), row);
-                    if !board.is_open(given.n) && given.source != Source::Appeal {
+                    if !live.is_open(given.n) && given.source != VerdictSource::Appeal {
                         let row = ItemRow {
                             n: given.n,
                             arrived: given.arrived,
@@ -276,10 +279,10 @@ impl Facts {
             }
             Body::Undo { verdict, item, .. } => {
                 self.closed.remove(&item.n);
-                if let Some(standing) = self.on_closed.get_mut(&item.n) {
-                    standing.retain(|other| other.which != *verdict);
+                if let Some(standing_verdicts) = self.on_closed.get_mut(&item.n) {
+                    standing_verdicts.retain(|other| other.which != *verdict);
                 }
-                // Its id is free again.
+                // The id can be used again.
                 self.verdicts.retain(|_, other| other.which != *verdict);
             }
             Body::Erase { items } => self.items.retain(|_, found| !items.contains(&found.n)),

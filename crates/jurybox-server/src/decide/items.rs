@@ -1,28 +1,28 @@
-//! Items that come in, get further scores, are closed or erased.
+//! Decisions on items: adding, rescoring, closing and erasing them.
 
-use super::{Decision, Desk, check_name};
+use super::{Decider, Decision, check_name};
 use crate::Error;
-use crate::board::Filter;
-use crate::board::blocks::OPEN;
-use crate::config::Doors;
-use crate::event::{Added, Body, Rescored};
+use crate::config::QueueMode;
+use crate::event::{AddedItem, Body, RescoredItem};
+use crate::live_queue::Filter;
+use crate::live_queue::score_blocks::OPEN;
 use crate::request::{Answer, MOST_AT_ONCE, NewItem, Rejected};
-use crate::stub::stretches;
+use crate::stored_body::ranges;
 use jurybox::toolbox::{hash_number, hash_text};
 use std::collections::{BTreeMap, HashMap};
 
-/// The most tags on one item.
+/// The most tags of one item.
 const MOST_TAGS: usize = 32;
 /// A day in microseconds.
 const DAY: i64 = 86_400_000_000;
 
-impl Desk<'_> {
-    /// Why a payload is refused for its size, if it is.
+impl Decider<'_> {
+    /// Why a payload is too large, if it is.
     fn too_large(&self, payload: Option<&str>) -> Option<String> {
-        let (bytes, most) = (payload.map_or(0, str::len), self.board.config.max_payload);
+        let (bytes, most) = (payload.map_or(0, str::len), self.live.config.max_payload);
         (bytes > most as usize).then(|| {
             format!(
-                "its payload has {bytes} bytes, more than {most}: keep large content elsewhere and send a link, or raise `max_payload` of the queue"
+                "its payload has {bytes} bytes, more than {most}: store large content elsewhere and send a link, or raise the queue's `max_payload`"
             )
         })
     }
@@ -30,20 +30,20 @@ impl Desk<'_> {
     pub(super) fn items(&self, items: &[NewItem]) -> Result<Decision, Error> {
         if items.len() > MOST_AT_ONCE {
             return Err(Error::Refused(format!(
-                "{} items at once, more than {MOST_AT_ONCE}: send them in parts",
+                "{} items at once, more than {MOST_AT_ONCE}: send fewer at once",
                 items.len()
             )));
         }
-        let board = self.board;
+        let live = self.live;
         let (mut added, mut keys, mut payloads, mut rejected) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut rescored: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         let mut here: HashMap<&str, usize> = HashMap::new();
         let (mut updated, mut unchanged, mut ignored) = (0, 0, 0);
         let mut columns = Vec::new();
-        let expires = board.config.payload_days.map(|days| self.at + i64::from(days) * DAY);
-        // What reviewers are shown is written where it differs from what they are shown already: what comes again unchanged is no
-        // entry, and lives no longer for it.
+        let expires = live.config.payload_days.map(|days| self.at + i64::from(days) * DAY);
+        // A payload is only written if it differs: one sent again unchanged makes no entry, and its
+        // expiry stays.
         let mut newest: HashMap<u64, String> = HashMap::new();
         let mut show = |n: u64, payload: Option<String>| {
             let Some(payload) = payload else { return false };
@@ -62,52 +62,50 @@ impl Desk<'_> {
                     scores
                 }
                 Err(why) => {
-                    rejected.push(Rejected { id: item.id.clone(), why });
+                    rejected.push(Rejected::new(&item.id, why));
                     continue;
                 }
             };
             let payload = item.payload.as_ref().map(ToString::to_string);
             if let Some(why) = self.too_large(payload.as_deref()) {
-                rejected.push(Rejected { id: item.id.clone(), why });
+                rejected.push(Rejected::new(&item.id, why));
                 continue;
             }
             if let Some(&at) = here.get(item.id.as_str()) {
-                // The same item twice in one request: the later scores are added to the earlier ones.
-                let first: &mut Added = &mut added[at];
+                // The same item twice in one request: later scores are merged into the earlier
+                // ones.
+                let first: &mut AddedItem = &mut added[at];
                 let changed = merge(&mut first.scores, &scores);
                 let told = show(first.n, payload);
                 *(if changed || told { &mut updated } else { &mut unchanged }) += 1;
                 continue;
             }
             match self.facts.item(&item.id) {
-                None if board.config.doors == Doors::Draining => {
-                    rejected.push(Rejected {
-                        id: item.id.clone(),
-                        why: "the queue is draining and takes no new items".into(),
-                    });
+                None if live.config.mode == QueueMode::Draining => {
+                    rejected.push(Rejected::new(&item.id, "the queue is draining and accepts no new items"));
                 }
                 None => {
-                    let n = board.next + added.len() as u64;
+                    let n = live.next + added.len() as u64;
                     here.insert(&item.id, added.len());
                     show(n, payload);
                     keys.push(item.id.clone());
-                    added.push(Added {
+                    added.push(AddedItem {
                         n,
                         scores,
                         tags: item.tags.clone(),
-                        audit: self.audit(&item.id),
+                        random_check: self.random_check(&item.id),
                         due: item.due,
                     });
                 }
-                Some(found) if !board.is_open(found.n) => {
-                    rejected.push(Rejected { id: item.id.clone(), why: Rejected::CLOSED.into() });
+                Some(found) if !live.is_open(found.n) => {
+                    rejected.push(Rejected::closed(&item.id));
                 }
                 Some(found) => {
                     let n = found.n;
                     let before = rescored
                         .get(&n)
                         .cloned()
-                        .unwrap_or_else(|| board.blocks.scores(n).unwrap_or_default().to_vec());
+                        .unwrap_or_else(|| live.blocks.scores(n).unwrap_or_default().to_vec());
                     let mut after = before;
                     let changed = merge(&mut after, &scores);
                     if changed {
@@ -120,19 +118,19 @@ impl Desk<'_> {
         }
         let answer = Answer::Items { accepted: added.len() as u64, updated, unchanged, ignored, rejected };
         let with_newly = |(n, scores): (u64, Vec<f64>)| {
-            let before = board.blocks.scores(n).unwrap_or_default();
+            let before = live.blocks.scores(n).unwrap_or_default();
             let newly = before.iter().zip(&scores).any(|(before, now)| before.is_nan() && !now.is_nan());
-            Rescored { n, scores, newly: Some(newly) }
+            RescoredItem { n, scores, newly: Some(newly) }
         };
-        let rescored: Vec<Rescored> = rescored.into_iter().map(with_newly).collect();
+        let rescored: Vec<RescoredItem> = rescored.into_iter().map(with_newly).collect();
         let nothing = added.is_empty() && rescored.is_empty() && payloads.is_empty();
         let body = (!nothing).then_some(Body::Items { added, rescored });
         Ok(Decision { keys, payloads, ..Decision::new(body, answer) })
     }
 
-    /// The scores of an item by the evaluators in force, and how many others it has by those who sat once; or what is wrong with it. Who sends
-    /// scores is not told the moment an evaluator is removed. Most items of a request have scores by the same evaluators: `columns` are those of
-    /// the last one, in the order of the names.
+    /// An item's scores in the order of the queue's evaluators, and how many other scores it has by
+    /// evaluators that were removed. These are ignored, since senders may not know of the removal
+    /// yet. `columns` caches the column of each name from the last item. Err says what is wrong.
     fn row(&self, item: &NewItem, columns: &mut Vec<usize>) -> Result<(Vec<f64>, u64), String> {
         check_name("the id", &item.id)?;
         if item.tags.len() > MOST_TAGS {
@@ -142,13 +140,13 @@ impl Desk<'_> {
             check_name("the name of a tag", name)?;
             check_name("the value of a tag", value)?;
         }
-        let evaluators = self.board.seatings.current();
+        let evaluators = self.live.history.current();
         let (mut row, mut removed) = (vec![f64::NAN; evaluators.len()], 0);
         for (at, (name, score)) in item.scores.iter().enumerate() {
             let as_before =
                 columns.get(at).copied().filter(|column| evaluators.as_slice()[*column].name == *name);
             let column = as_before.or_else(|| evaluators.position(name));
-            if column.is_none() && self.board.seatings.once_had(name) {
+            if column.is_none() && self.live.history.ever_had(name) {
                 removed += u64::from(score.is_some());
                 continue;
             }
@@ -163,18 +161,18 @@ impl Desk<'_> {
         match jurybox::Scores::new(&row, row.len()) {
             Ok(_) => Ok((row, removed)),
             Err(jurybox::Error::Score { evaluator, value, .. }) => Err(format!(
-                "evaluator `{}`: score {value:e} is not usable; a score is a number within ±1e100, or null where it is missing",
+                "evaluator `{}`: score {value:e} is not usable; a score is a number within ±1e100, or null if it is missing",
                 evaluators.names().nth(evaluator.column).unwrap_or_default()
             )),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    /// Whether an item is drawn for an audit, with the probability of it: a matter of its id and the queue's secret alone, so that
-    /// neither scores nor the hour have a say in it.
-    fn audit(&self, id: &str) -> Option<f64> {
-        let rate = self.board.config.audit_rate;
-        let drawn = hash_number(self.board.secret, hash_text(id)) as f64 / 2_f64.powi(64);
+    /// The probability of an item's random check, if it is drawn for one. The draw is a keyed hash
+    /// of its id, so that neither scores nor time influence it.
+    fn random_check(&self, id: &str) -> Option<f64> {
+        let rate = self.live.config.random_check_rate;
+        let drawn = hash_number(self.live.secret, hash_text(id)) as f64 / 2_f64.powi(64);
         (drawn < rate).then_some(rate)
     }
 
@@ -186,19 +184,19 @@ impl Desk<'_> {
     ) -> Result<Decision, Error> {
         check_name("the reason", reason).map_err(Error::Refused)?;
         let mut closed = Vec::new();
-        for block in self.board.blocks.iter() {
+        for block in self.live.blocks.iter() {
             for row in 0..block.flags.len() {
                 let n = block.number(row);
                 let wanted = block.flags[row] & OPEN != 0
                     && before.is_none_or(|before| block.arrived[row] < before)
-                    && self.board.tags(n).is_some_and(|tags| filter.takes(tags));
+                    && self.live.tags(n).is_some_and(|tags| filter.takes(tags));
                 if wanted {
                     closed.push(n);
                 }
             }
         }
         let changed = closed.len() as u64;
-        let items = stretches(closed.into_iter());
+        let items = ranges(closed.into_iter());
         let body = (changed > 0).then(|| Body::Close { reason: reason.into(), items });
         Ok(Decision::new(body, Answer::Changed { changed }))
     }
@@ -218,7 +216,7 @@ impl Desk<'_> {
     }
 }
 
-/// Scores that are there take the place of those before. Whether that changed any.
+/// Overwrites scores by those in `after` that are not missing. Returns whether any changed.
 fn merge(before: &mut [f64], after: &[f64]) -> bool {
     let mut changed = false;
     for (before, after) in before.iter_mut().zip(after).filter(|(_, after)| !after.is_nan()) {

@@ -1,33 +1,36 @@
-//! Who has what: claims, and what becomes of them without a verdict.
+//! Decisions on leases: claiming, extending, releasing and skipping.
 
-use super::{Decision, Desk, check_name};
+use super::{Decider, Decision, check_name};
 use crate::Error;
-use crate::board::{Filter, room_for_audits};
-use crate::config::{Doors, MOST_CLAIMED, micros};
-use crate::event::{Body, Held, Picked};
-use crate::request::{Answer, Claimed, GOLDEN, LimitedBy};
+use crate::config::{MOST_CLAIMED, QueueMode, micros};
+use crate::event::{Body, ClaimPick, LeasedItem};
+use crate::live_queue::{Filter, random_check_room};
+use crate::request::{Answer, ClaimedItem, GOLDEN, LimitedBy};
 
-impl Desk<'_> {
+impl Decider<'_> {
     pub(super) fn claim(&self, reviewer: &str, k: Option<u32>, filter: &Filter) -> Result<Decision, Error> {
         check_name("the reviewer's name", reviewer).map_err(Error::Refused)?;
-        let config = &self.board.config;
+        let config = &self.live.config;
         let k = k.unwrap_or(config.k);
         if k == 0 || k > MOST_CLAIMED {
             return Err(Error::Refused(format!("k = {k} is not from 1 to {MOST_CLAIMED}")));
         }
-        // Whoever could ask for those would know what is right to say of them.
+        // A reviewer who could ask for golden items would know that their answer is known.
         if filter.0.contains_key(GOLDEN) {
             return Err(Error::Refused(format!(
-                "tags: nobody can claim by `{GOLDEN}`: reviewers are not to know which items those are"
+                "tags: claims cannot filter by `{GOLDEN}`, because reviewers must not know which items are golden"
             )));
         }
-        if config.doors == Doors::Paused {
-            return Err(Error::Conflict("the queue is paused: nothing is given out".into()));
+        if config.mode == QueueMode::Paused {
+            return Err(Error::Conflict("the queue is paused: no items can be claimed".into()));
         }
-        let view =
-            self.board.view.as_ref().ok_or_else(|| Error::Conflict("the queue is not ranked yet".into()))?;
-        // What a claim may not give is as if it had not been asked for: the entry says how many were.
-        let held = self.board.holds(reviewer);
+        let ranking = self
+            .live
+            .ranking
+            .as_ref()
+            .ok_or_else(|| Error::Conflict("the queue is not ranked yet".into()))?;
+        // The entry records the number of items after these limits, not the number asked for.
+        let held = self.live.holds(reviewer);
         let room = [
             (config.max_held.max(config.k).saturating_sub(held), LimitedBy::MaxHeld),
             (self.room.unwrap_or(k), LimitedBy::Bytes),
@@ -37,13 +40,13 @@ impl Desk<'_> {
             .filter(|(room, _)| *room < k)
             .min_by_key(|(room, _)| *room)
             .map_or((k, None), |(room, why)| (room, Some(why)));
-        let (model, until) = (view.model, self.at + micros(config.lease_seconds));
-        let token = self.board.seq + 1;
-        let audits = room_for_audits(self.board.secret, token, k, config.audit_share);
-        let chosen = self.board.choose(reviewer, k as usize, audits as usize, filter, self.at);
-        let picks: Vec<Picked> = chosen
+        let (model, until) = (ranking.model, self.at + micros(config.lease_seconds));
+        let token = self.live.seq + 1;
+        let random_checks = random_check_room(self.live.secret, token, k, config.random_check_share);
+        let chosen = self.live.choose(reviewer, k as usize, random_checks as usize, filter, self.at);
+        let picks: Vec<ClaimPick> = chosen
             .into_iter()
-            .map(|c| Picked {
+            .map(|c| ClaimPick {
                 n: c.n,
                 slot: c.slot,
                 value: c.value,
@@ -51,7 +54,7 @@ impl Desk<'_> {
                 explored: c.explored,
             })
             .collect();
-        let claims = picks.iter().enumerate().map(|(place, pick)| Claimed {
+        let claims = picks.iter().enumerate().map(|(place, pick)| ClaimedItem {
             item: String::new(),
             n: pick.n,
             token,
@@ -59,11 +62,11 @@ impl Desk<'_> {
             rank: place as u32 + 1,
             value: pick.value,
             probability: pick.probability,
-            explored: pick.explored,
+            random_check: pick.explored,
             payload: None,
         });
-        let claims: Vec<Claimed> = claims.collect();
-        // Where there were no more items anyway, nothing was withheld.
+        let claims: Vec<ClaimedItem> = claims.collect();
+        // Not limited if the queue had no more items anyway.
         let limited_by = limited_by.filter(|_| claims.len() == k as usize);
         let answer = Answer::Claims { model, claims, limited_by };
         let body = (!picks.is_empty()).then(|| Body::Claim {
@@ -72,26 +75,26 @@ impl Desk<'_> {
             filter: filter.clone(),
             model,
             until,
-            audits: Some(audits),
+            random_checks: Some(random_checks),
             picks,
         });
         Ok(Decision::new(body, answer))
     }
 
-    /// What a reviewer holds of these, or of all. What is not held any more is left out: after one's own verdict that is as it
-    /// should be.
-    fn held(&self, reviewer: &str, items: &[String]) -> Vec<Held> {
+    /// The reviewer's leases on these items, or all of them if none are named. Items that the
+    /// reviewer does not hold are left out, such as those just judged.
+    fn held(&self, reviewer: &str, items: &[String]) -> Vec<LeasedItem> {
         if items.is_empty() {
-            let mut held: Vec<Held> = self.board.held_by(reviewer).collect();
+            let mut held: Vec<LeasedItem> = self.live.held_by(reviewer).collect();
             held.sort_unstable_by_key(|held| held.n);
             return held;
         }
         let of = |id: &String| {
             let n = self.facts.item(id)?.n;
-            let slot = self.board.work(n)?.lease_of(reviewer)?.slot;
-            Some(Held { n, slot })
+            let slot = self.live.reviews(n)?.lease_of(reviewer)?.slot;
+            Some(LeasedItem { n, slot })
         };
-        let mut held: Vec<Held> = items.iter().filter_map(of).collect();
+        let mut held: Vec<LeasedItem> = items.iter().filter_map(of).collect();
         held.sort_unstable_by_key(|held| held.n);
         held.dedup();
         held
@@ -99,7 +102,7 @@ impl Desk<'_> {
 
     pub(super) fn extend(&self, reviewer: &str, items: &[String]) -> Result<Decision, Error> {
         check_name("the reviewer's name", reviewer).map_err(Error::Refused)?;
-        let (leases, until) = (self.held(reviewer, items), self.at + micros(self.board.config.lease_seconds));
+        let (leases, until) = (self.held(reviewer, items), self.at + micros(self.live.config.lease_seconds));
         let answer = Answer::Changed { changed: leases.len() as u64 };
         let body = (!leases.is_empty()).then(|| Body::Extend { reviewer: reviewer.into(), until, leases });
         Ok(Decision::new(body, answer))
@@ -120,7 +123,7 @@ impl Desk<'_> {
         let leases = self.held(reviewer, &[item.to_string()]);
         if leases.is_empty() {
             return Err(Error::Conflict(format!(
-                "`{reviewer}` does not hold `{item}`: only what one holds can be skipped"
+                "`{reviewer}` does not hold `{item}`: only items that one holds can be skipped"
             )));
         }
         let body = Body::Release { reviewer: reviewer.into(), leases, skip: Some(reason.into()) };

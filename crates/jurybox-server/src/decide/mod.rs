@@ -1,29 +1,29 @@
-//! What a request comes to: an entry for the log, and an answer. Nothing is changed here.
+//! Decides requests: computes the log entry and the answer of each, and changes nothing.
 
 mod facts;
 mod items;
 mod leases;
 mod verdicts;
 
-pub(crate) use facts::{Facts, foreseen};
+pub(crate) use facts::{RequestFacts, prefetch};
 
 use crate::Error;
-use crate::board::Board;
 use crate::clock::TOLERANCE;
-use crate::event::{Body, Decided};
-use crate::request::{Answer, Call, Change, Request};
-use crate::rows::Note;
+use crate::event::{Body, DecidedItem};
+use crate::live_queue::LiveQueue;
+use crate::request::{Answer, Call, ConfigChange, Request};
+use crate::rows::VerdictNote;
 
-/// What a request comes to.
+/// The outcome of one request.
 #[derive(Debug)]
 pub(crate) struct Decision {
-    /// What is to be written, if anything is.
+    /// The entry to write, if anything changes.
     pub(crate) body: Option<Body>,
     pub(crate) answer: Answer,
-    /// The ids of the items that are new, or of those that are erased.
+    /// The ids of new items, or of erased ones.
     pub(crate) keys: Vec<String>,
     pub(crate) payloads: Vec<(u64, String, Option<i64>)>,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<VerdictNote>,
 }
 
 impl Decision {
@@ -32,27 +32,27 @@ impl Decision {
     }
 }
 
-/// A board at a time, and what is known of things that are not on it.
-pub(crate) struct Desk<'a> {
-    pub(crate) board: &'a Board,
-    pub(crate) facts: &'a Facts,
-    /// The time that the entry will have.
+/// The live queue at a time, with rows looked up besides, from which requests are decided.
+pub(crate) struct Decider<'a> {
+    pub(crate) live: &'a LiveQueue,
+    pub(crate) facts: &'a RequestFacts,
+    /// The time of the entry to write.
     pub(crate) at: i64,
-    /// What the clock says, wherever the log is.
+    /// The database's clock, which may differ from the log's time; none if it is unknown.
     pub(crate) clock: Option<i64>,
-    /// The most items that the answer to a claim has room for, where that is known.
+    /// The most items that fit into the answer to a claim, if known.
     pub(crate) room: Option<u32>,
 }
 
 /// The longest id, name or reason, in characters.
 const LONGEST: usize = 512;
 
-/// Refuses names that cannot be meant.
+/// Checks that a name or id is not empty, not too long and without a zero byte.
 pub(crate) fn check_name(what: &str, name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err(format!("{what} is empty"));
     }
-    // A character has one byte at the least and four at the most.
+    // A character has one to four bytes.
     if name.len() > LONGEST && name.chars().count() > LONGEST {
         return Err(format!("{what} has {} characters, more than {LONGEST}", name.chars().count()));
     }
@@ -62,17 +62,17 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses what no table takes, before it is looked for in one.
+/// Checks the actor and the idempotency key of a call.
 pub(crate) fn check_call(call: &Call) -> Result<(), Error> {
     if !call.actor.is_empty() {
-        check_name("the name of who asks", &call.actor).map_err(Error::Refused)?;
+        check_name("the actor's name", &call.actor).map_err(Error::Refused)?;
     }
     let key = call.idempotency.as_deref().map_or(Ok(()), |key| check_name("the idempotency key", key));
     key.map_err(Error::Refused)
 }
 
-impl Desk<'_> {
-    /// What a request comes to.
+impl Decider<'_> {
+    /// The outcome of a request, or why it is refused.
     pub(crate) fn decide(&self, request: &Request) -> Result<Decision, Error> {
         match request {
             Request::Items(items) => self.items(items),
@@ -89,45 +89,44 @@ impl Desk<'_> {
         }
     }
 
-    /// Sets the time of the log back to that of the clock, where it is ahead by more than clocks
-    /// differ.
+    /// Sets the log's time back to the clock's, if the log is ahead by more than [`TOLERANCE`].
     fn set_clock(&self) -> Decision {
-        let ahead = self.clock.is_some_and(|clock| self.board.at > clock + TOLERANCE);
+        let ahead = self.clock.is_some_and(|clock| self.live.at > clock + TOLERANCE);
         Decision::new(ahead.then_some(Body::Clock), Answer::Changed { changed: u64::from(ahead) })
     }
 
-    fn configure(&self, change: &Change) -> Result<Decision, Error> {
-        let config = change.clone().onto((*self.board.config).clone());
+    fn configure(&self, change: &ConfigChange) -> Result<Decision, Error> {
+        let config = change.clone().onto((*self.live.config).clone());
         config.check()?;
         for new in config.evaluators.as_slice() {
-            let old = self.board.config.evaluators.position(&new.name);
-            if old.is_some_and(|at| self.board.config.evaluators.as_slice()[at].direction != new.direction) {
+            let old = self.live.config.evaluators.position(&new.name);
+            if old.is_some_and(|at| self.live.config.evaluators.as_slice()[at].direction != new.direction) {
                 return Err(Error::Refused(format!(
-                    "evaluator `{}` cannot change its direction; remove it first, then add it anew",
+                    "evaluator `{}` cannot change its direction; remove it, then add it again",
                     new.name
                 )));
             }
         }
         if let Some(scale) = &config.reward
-            && config.reward != self.board.config.reward
+            && config.reward != self.live.config.reward
         {
-            let wrong = |(label, low, high): &(Option<String>, f64, f64)| {
-                scale.wrong(label.as_deref(), *low).or_else(|| scale.wrong(label.as_deref(), *high))
+            let mismatch = |(label, low, high): &(Option<String>, f64, f64)| {
+                scale.mismatch(label.as_deref(), *low).or_else(|| scale.mismatch(label.as_deref(), *high))
             };
-            if let Some(wrong) = self.facts.rewards().iter().find_map(wrong) {
+            if let Some(mismatch) = self.facts.rewards().iter().find_map(mismatch) {
                 return Err(Error::Conflict(format!(
-                    "a verdict that stands does not fit the new scale: {wrong}"
+                    "a verdict of the queue does not fit the new scale: {mismatch}"
                 )));
             }
         }
-        if config == *self.board.config {
+        if config == *self.live.config {
             return Ok(Decision::new(None, Answer::Changed { changed: 0 }));
         }
-        let decided = self.board.enough(config.quorum).into_iter().map(|(n, reward)| {
+        let decided = self.live.enough(config.quorum).into_iter().map(|(n, reward)| {
             let (probability, explored) = self.facts.last_review(n);
-            let scores = self.board.blocks.scores(n).unwrap_or_default().to_vec();
-            let arrived = self.board.blocks.arrived(n).unwrap_or_default();
-            Decided { n, reward, probability, explored, arrived, scores }
+            let scores = self.live.blocks.scores(n).unwrap_or_default().to_vec();
+            let arrived = self.live.blocks.arrived(n).unwrap_or_default();
+            DecidedItem { n, reward, probability, explored, arrived, scores }
         });
         let body = Body::Configure { decided: decided.collect(), config };
         Ok(Decision::new(Some(body), Answer::Changed { changed: 1 }))

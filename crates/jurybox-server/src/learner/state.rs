@@ -1,23 +1,23 @@
-//! What a learner is made of besides its jury, and how it is saved.
+//! The learner's state, and how it is stored in checkpoints.
 
-use super::{Known, Learner};
+use super::{LaterFacts, Learner};
 use crate::Error;
 use crate::config::Config;
-use crate::seatings::Seatings;
+use crate::evaluator_history::EvaluatorHistory;
 use jurybox::Jury;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// An item that waits for its scores.
+/// An item that waits for missing scores. `due` is when it is observed as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Unripe {
+pub(super) struct WaitingItem {
     pub(super) due: i64,
     pub(super) scores: Vec<f64>,
 }
 
-/// A verdict that can still be taken back.
+/// A decided item that is not learnt yet. `due` is when the verdict's undo window ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Lesson {
+pub(super) struct PendingLesson {
     pub(super) due: i64,
     pub(super) seq: u64,
     pub(super) i: u32,
@@ -26,56 +26,69 @@ pub(super) struct Lesson {
     pub(super) reward: f64,
     pub(super) probability: f64,
     pub(super) explored: bool,
-    /// The code of who judged, where the item is worth what one reviewer said.
+    /// The code of the reviewer, if one reviewer decided alone.
     pub(super) reviewer: Option<u64>,
 }
 
-/// Everything but the jury, as it is saved.
+/// The learner's state. In memory `jury` is empty; in a checkpoint it holds the jury's bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) version: u32,
     pub(super) seq: u64,
     pub(super) at: i64,
-    /// How often something was revised that had been learnt.
+    /// How many entries have revised what had been learnt.
     pub(super) epoch: u64,
-    /// Rows folded.
+    /// Rows folded so far.
     pub(super) weight: u64,
     #[serde(with = "as_json")]
     pub(super) config: Config,
-    pub(super) seatings: Seatings,
+    pub(super) history: EvaluatorHistory,
     pub(super) round: Vec<(u64, Vec<f64>)>,
-    pub(super) unripe: BTreeMap<u64, Unripe>,
-    /// How often the scores of items were replaced that have been seen, and are not decided.
+    pub(super) waiting_items: BTreeMap<u64, WaitingItem>,
+    /// How often scores of observed, undecided items were replaced, by item.
     pub(super) replaced: BTreeMap<u64, u32>,
-    pub(super) lessons: BTreeMap<u64, Lesson>,
+    pub(super) lessons: BTreeMap<u64, PendingLesson>,
     pub(super) jury: Vec<u8>,
 }
 
-/// The version of what is saved. A reader refuses others.
+/// The version of the stored form. Readers refuse others.
 pub(super) const VERSION: u32 = 4;
 
 impl Learner {
-    /// The whole of it, the same bytes for the same log.
+    /// The stored form. Equal logs give equal bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let state = State { jury: self.jury.to_bytes(), ..self.state.clone() };
         postcard::to_allocvec(&state).expect("a learner is plain data")
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    /// Reads the bytes of [`to_bytes`](Self::to_bytes).
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let state: State = postcard::from_bytes(bytes)
-            .map_err(|error| crate::error::corrupt(format!("a checkpoint: {error}")))?;
-        if state.version != VERSION {
-            return Err(Error::Open(format!("a checkpoint is of version {}", state.version)));
+        let damaged = |error: postcard::Error| crate::error::corrupt(format!("a checkpoint: {error}"));
+        // The version comes first, so that other versions are recognised whatever follows.
+        let (version, _) = postcard::take_from_bytes::<u32>(bytes).map_err(damaged)?;
+        if version != VERSION {
+            return Err(Error::Open(format!(
+                "the checkpoint has version {version}, and this program reads version {VERSION}"
+            )));
         }
+        let state: State = postcard::from_bytes(bytes).map_err(damaged)?;
         let jury = Jury::from_bytes(&state.jury)?;
-        let ripe_at = state.unripe.iter().map(|(n, unripe)| (unripe.due, *n)).collect();
-        let taught_at = state.lessons.iter().map(|(n, l)| (l.due, l.seq, l.i, *n)).collect();
-        Ok(Learner { state, jury, known: Known::default(), ripe_at, taught_at, sighted: 0, stale: false })
+        let observe_at =
+            state.waiting_items.iter().map(|(n, waiting_items)| (waiting_items.due, *n)).collect();
+        let learn_at = state.lessons.iter().map(|(n, l)| (l.due, l.seq, l.i, *n)).collect();
+        Ok(Learner {
+            state,
+            jury,
+            known: LaterFacts::default(),
+            observe_at,
+            learn_at,
+            first_ranked_at: 0,
+            stale: false,
+        })
     }
 }
 
-/// A configuration has fields that may be left out, and the compact form has none such: it stands there as JSON.
+/// Stores a configuration as JSON text, since postcard cannot leave out fields.
 mod as_json {
     use super::Config;
     use serde::{Deserialize, Deserializer, Serializer, de, ser};
@@ -86,5 +99,17 @@ mod as_json {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Config, D::Error> {
         serde_json::from_str(&String::deserialize(from)?).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_of_another_version_is_not_called_damaged() {
+        let code = |bytes: &[u8]| Learner::from_bytes(bytes).unwrap_err().code();
+        assert_eq!(code(&[3, 255]), "open");
+        assert_eq!(code(&[VERSION as u8, 255]), "corrupt");
     }
 }

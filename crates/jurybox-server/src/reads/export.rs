@@ -1,132 +1,134 @@
-//! Everything that a queue has, to be taken elsewhere: its items one by one, each with what was said of it.
+//! Export of a queue: all items with their verdicts, page by page.
 //!
-//! It is read in pages, each as it is at one moment: whoever reads a large queue slowly holds up neither the database nor others.
+//! Each page is consistent in itself. A slow export of a large queue blocks neither the database
+//! nor other users.
 
 use crate::error::corrupt;
-use crate::event::Source;
-use crate::reads::Skipped;
+use crate::event::VerdictSource;
+use crate::reads::SkippedItem;
 use crate::rows::{ItemRow, VerdictRow};
 use crate::service::Queue;
-use crate::store::{Head, Store, set_up};
-use crate::stub::Stub;
+use crate::store::{LogHead, Store, set_up};
+use crate::stored_body::StoredBody;
 use crate::{Error, Tags};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 
-/// An item with everything that is known of it.
+/// An item with everything known of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Exported {
-    /// The item's id.
+pub struct ExportedItem {
+    /// The id of the item.
     pub id: String,
-    /// When it came in, in microseconds since 1970.
+    /// When it arrived, in microseconds since 1970.
     pub arrived: i64,
-    /// From when on it goes before all others.
+    /// When it becomes due and goes before all others, in microseconds since 1970.
     pub due: Option<i64>,
-    /// The probability with which it was drawn on arrival, to be looked at whatever its scores; none where it was not.
-    pub audit: Option<f64>,
-    /// Whether nobody will be given it any more.
+    /// The probability with which it was chosen for a random check on arrival; None if it was not.
+    pub random_check: Option<f64>,
+    /// Whether it can no longer be claimed.
     pub closed: bool,
-    /// Its scores by the present evaluators.
+    /// Its scores, in the order of the present evaluators.
     pub scores: Vec<Option<f64>>,
     /// Its tags.
     pub tags: Tags,
-    /// What reviewers are shown, as JSON.
+    /// Its payload, shown to reviewers, as JSON.
     pub payload: Option<String>,
-    /// What people have decided that it is worth; none where they have not, though a rule may have.
+    /// The reward that people decided; None if they have not, even if a rule has.
     pub reward: Option<f64>,
-    /// The verdicts that stand on it, in the order in which they came.
+    /// The valid verdicts on it, in log order.
     pub verdicts: Vec<ExportedVerdict>,
-    /// Who did not want it, and why, in the order in which that was said; reasons of an erased item are erased too.
+    /// Who skipped it and why, in log order; erasing an item erases the reasons.
     #[serde(default)]
-    pub skips: Vec<Skipped>,
+    pub skips: Vec<SkippedItem>,
 }
 
-/// A verdict that stands.
+/// A valid verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExportedVerdict {
-    /// Its id.
+    /// The id of the verdict.
     pub id: String,
-    /// Who gave it.
+    /// The reviewer.
     pub reviewer: String,
-    /// Where it comes from.
-    pub source: Source,
-    /// What it says the item is worth.
+    /// Where the verdict comes from.
+    pub source: VerdictSource,
+    /// The reward.
     pub reward: f64,
-    /// A word for what was found.
+    /// The label, if one was given.
     pub label: Option<String>,
-    /// What was said beside it.
+    /// The note, if one was written.
     #[serde(default)]
     pub note: Option<String>,
-    /// The pick that it answers; none where the reviewer had not been given the item.
+    /// The claim that it answers; None if the reviewer had not claimed the item.
     pub pick: Option<ExportedPick>,
-    /// When it came in, in microseconds since 1970.
+    /// When it arrived, in microseconds since 1970.
     pub given: i64,
-    /// When it was given, as whoever sent it says.
+    /// When it was given according to the sender, in microseconds since 1970.
     pub observed: Option<i64>,
-    /// Whether it decided what the item is worth.
+    /// Whether it determines the item's reward.
     pub decides: bool,
-    /// Whether its reviewer had given a verdict on the item before, and may have seen what was thought of it since: one that they took back
-    /// or revised, however they came to have the item again.
+    /// Whether the reviewer judged the item before, in a verdict taken back or revised. Such a
+    /// reviewer may have seen the item's value in between.
     #[serde(default)]
     pub seen: bool,
 }
 
-/// How a reviewer came to have an item.
+/// The claim that gave an item to a reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ExportedPick {
-    /// The claim's entry in the log, which its verdict came with as its token.
+    /// The log entry of the claim, which is the token of its verdict.
     pub token: u64,
-    /// When it was claimed.
+    /// When it was claimed, in microseconds since 1970.
     pub claimed: Option<i64>,
-    /// The probability with which it was to be looked at.
+    /// The probability with which the item was to be picked.
     pub probability: f64,
-    /// Whether it was an audit.
+    /// Whether it was picked at random, as a random check.
     pub explored: bool,
-    /// The entry up to which the model had learnt that ranked it; none where the item came back by a verdict taken back.
+    /// The log entry up to which the ranking model had learnt; None if the item returned because a
+    /// verdict was taken back.
     pub model: Option<u64>,
 }
 
-/// Some items, in the order in which they came.
+/// A page of items, in order of arrival.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ExportPage {
-    /// The evaluators whose scores they are.
+    /// The evaluators of the scores.
     pub evaluators: Vec<String>,
-    /// The items; those that were erased are left out.
-    pub items: Vec<Exported>,
-    /// The number to go on after; none where there are no more.
+    /// The items; erased ones are left out.
+    pub items: Vec<ExportedItem>,
+    /// The item number after which the next page begins; None at the end.
     pub next: Option<u64>,
 }
 
-/// A verdict with what the log says of it.
-pub(crate) struct Told {
+/// A verdict with related facts of the log.
+pub(crate) struct VerdictRecord {
     pub(crate) verdict: VerdictRow,
-    /// When it came in.
+    /// When it arrived.
     pub(crate) given: i64,
-    /// By which model it was ranked, and when it was claimed.
+    /// The model that ranked its item; below, when the item was claimed.
     pub(crate) model: Option<u64>,
     pub(crate) claimed: Option<i64>,
-    /// What was said beside it.
+    /// The note, if one was written.
     pub(crate) note: Option<String>,
-    /// Whether its reviewer had judged the item before.
+    /// Whether the reviewer judged the item before.
     pub(crate) seen: bool,
 }
 
-/// An item with its id and what reviewers are shown.
-pub(crate) struct Kept {
+/// An item with its id and payload.
+pub(crate) struct ItemRecord {
     pub(crate) item: ItemRow,
     pub(crate) id: String,
     pub(crate) payload: Option<String>,
 }
 
 impl Queue {
-    /// Items with all that was said of them, after the one of that number, so many numbers further.
-    pub fn exported(&self, after: u64, many: u64) -> Result<ExportPage, Error> {
-        self.read_aside(|store, queue, head| page(store, queue, head, after, many))
+    /// One page of the export: items numbered `after + 1` to `after + many`, with their verdicts.
+    pub fn export_page(&self, after: u64, many: u64) -> Result<ExportPage, Error> {
+        self.read_separately(|store, queue, head| page(store, queue, head, after, many))
     }
 
-    /// The names of all tags that items have.
+    /// The names of all tags that items have, in alphabetical order.
     pub fn tag_names(&self) -> Result<Vec<String>, Error> {
-        self.read_aside(|store, queue, _| tag_names(store, queue))
+        self.read_separately(|store, queue, _| tag_names(store, queue))
     }
 }
 
@@ -142,38 +144,40 @@ pub(crate) fn tag_names(store: &mut dyn Store, queue: i64) -> Result<Vec<String>
 pub(crate) fn page(
     store: &mut dyn Store,
     queue: i64,
-    head: Head,
+    head: LogHead,
     after: u64,
     many: u64,
 ) -> Result<ExportPage, Error> {
-    let (seatings, config) = set_up(store, queue, head.seq)?;
+    let (history, config) = set_up(store, queue, head.seq)?;
     let (all, _) = store.totals(queue)?;
     let last = after.saturating_add(many).min(all);
-    let mut told: HashMap<u64, Vec<Told>> = HashMap::new();
+    let mut told: HashMap<u64, Vec<VerdictRecord>> = HashMap::new();
     for one in store.told_of(queue, after, last)? {
         told.entry(one.verdict.n).or_default().push(one);
     }
-    let mut skips: HashMap<u64, Vec<Skipped>> = HashMap::new();
+    let mut skips: HashMap<u64, Vec<SkippedItem>> = HashMap::new();
     for (n, skip) in store.skipped_of(queue, after, last)? {
         skips.entry(n).or_default().push(skip);
     }
     let enough = decided_by_quorum(store, queue, head.seq)?;
     let mut items = Vec::new();
-    for Kept { item, id, payload } in store.kept(queue, after, last)? {
+    for ItemRecord { item, id, payload } in store.kept(queue, after, last)? {
         let (n, arrived, closed) = (item.n, item.arrived, item.closed);
         let enough = enough.get(&n).filter(|(seq, _)| closed == Some(*seq)).map(|(_, worth)| *worth);
-        let item = item.into_added(&seatings, head.seq + 1);
+        let item = item.into_added(&history, head.seq + 1);
         let verdicts = told.remove(&n).unwrap_or_default();
-        let decides = |told: &Told| told.verdict.decides.filter(|_| told.verdict.source != Source::Automatic);
+        let decides = |told: &VerdictRecord| {
+            told.verdict.decides.filter(|_| told.verdict.source != VerdictSource::Automatic)
+        };
         let last_word = verdicts.iter().rposition(|told| decides(told).is_some());
         let reward = last_word.and_then(|at| decides(&verdicts[at])).or(enough);
         let verdicts =
             verdicts.into_iter().enumerate().map(|(at, told)| told.exported(last_word == Some(at)));
-        items.push(Exported {
+        items.push(ExportedItem {
             id,
             arrived,
             due: item.due,
-            audit: item.audit,
+            random_check: item.random_check,
             closed: closed.is_some(),
             scores: item.scores.iter().map(|score| (!score.is_nan()).then_some(*score)).collect(),
             tags: item.tags,
@@ -187,7 +191,7 @@ pub(crate) fn page(
     Ok(ExportPage { evaluators, items, next: (last < all).then_some(last) })
 }
 
-/// Items that a lower quorum decided, with the entry and what they are worth: no verdict says so.
+/// Items that a lowered quorum decided, with the entry and the reward. No verdict records that.
 fn decided_by_quorum(
     store: &mut dyn Store,
     queue: i64,
@@ -195,17 +199,17 @@ fn decided_by_quorum(
 ) -> Result<HashMap<u64, (u64, f64)>, Error> {
     let mut all = HashMap::new();
     for (seq, body) in store.bodies(queue, ["configure", "configure"], until)? {
-        let Stub::Configure { decided, .. } = Stub::from_text(&body)? else {
-            return Err(corrupt(format!("entry {seq} is no setting up")));
+        let StoredBody::Configure { decided, .. } = StoredBody::from_text(&body)? else {
+            return Err(corrupt(format!("entry {seq} is not a configuration")));
         };
         all.extend(decided.into_iter().map(|item| (item.n, (seq, item.reward))));
     }
     Ok(all)
 }
 
-impl Told {
+impl VerdictRecord {
     fn exported(self, decides: bool) -> ExportedVerdict {
-        let Told { verdict, given, model, claimed, note, seen } = self;
+        let VerdictRecord { verdict, given, model, claimed, note, seen } = self;
         let (probability, explored) = (verdict.probability, verdict.explored);
         ExportedVerdict {
             id: verdict.id,

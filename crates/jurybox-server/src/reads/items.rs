@@ -1,11 +1,11 @@
-//! Items: listed, and one of them explained.
+//! Lists of items, and explanations of single items.
 
-use crate::board::{Board, Filter};
-use crate::clerk::Clerk;
-use crate::reads::Told;
+use crate::evaluator_history::EvaluatorHistory;
+use crate::live_queue::{Filter, LiveQueue};
+use crate::queue_writer::QueueWriter;
+use crate::reads::VerdictRecord;
 use crate::reads::report::clamped;
 use crate::rows::{ItemRow, VerdictRow};
-use crate::seatings::Seatings;
 use crate::service::Queue;
 use crate::store::{Store, set_up};
 use crate::{Error, Tags};
@@ -13,152 +13,158 @@ use jurybox::options::Fraction;
 use jurybox::{Contributions, Interval};
 use std::collections::HashMap;
 
-/// How an item stands.
+/// The state of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stands {
-    /// Open, and in nobody's hands.
+pub enum ItemState {
+    /// Open, and held by nobody.
     Pending,
-    /// Open, and in somebody's hands.
+    /// Open, and held by a reviewer.
     Leased,
     /// Closed.
     Closed,
 }
 
-/// An item as a list shows it.
+/// An item in a list.
 #[derive(Debug, Clone)]
-pub struct Listed {
-    /// Its number: the place to go on from.
+pub struct ListedItem {
+    /// Its number, from which the next page can start.
     pub n: u64,
-    /// Its id.
+    /// The id of the item.
     pub id: String,
-    /// When it came in, in microseconds since 1970.
+    /// When it arrived, in microseconds since 1970.
     pub arrived: i64,
-    /// How it stands.
-    pub stands: Stands,
-    /// What it is ranked by now, where it is open.
+    /// Its state.
+    pub stands: ItemState,
+    /// Its present value, if it is open.
     pub value: Option<f64>,
-    /// Its scores, by the evaluators of the queue.
+    /// Its scores, in the order of the queue's evaluators.
     pub scores: Vec<Option<f64>>,
     /// Its tags.
     pub tags: Tags,
-    /// From when on it goes first.
+    /// When it becomes due and goes before all others, in microseconds since 1970.
     pub due: Option<i64>,
 }
 
-/// A verdict that stands on an item.
+/// A valid verdict on an item.
 #[derive(Debug, Clone)]
-pub struct Judged {
-    /// Its id.
+pub struct VerdictOnItem {
+    /// The id of the verdict.
     pub id: String,
-    /// Whose it is.
+    /// The reviewer.
     pub reviewer: String,
-    /// What it was worth.
+    /// The reward.
     pub reward: f64,
-    /// A word for what was found.
+    /// The label, if one was given.
     pub label: Option<String>,
-    /// What was said beside it.
+    /// The note, if one was written.
     pub note: Option<String>,
-    /// Whether its reviewer had given a verdict on the item before, and may have seen what was thought of it since.
+    /// Whether the reviewer judged the item before, in a verdict taken back or revised.
     pub seen: bool,
 }
 
-/// An item, and why it has its place.
+/// An item with an explanation of its rank.
 #[derive(Debug, Clone)]
-pub struct Explained {
+pub struct ExplainedItem {
     /// The item.
-    pub item: Listed,
-    /// What reviewers are shown.
+    pub item: ListedItem,
+    /// Its payload, shown to reviewers.
     pub payload: Option<crate::Json>,
-    /// The verdicts that stand on it.
-    pub verdicts: Vec<Judged>,
-    /// Who has it, and until when.
+    /// The valid verdicts on it.
+    pub verdicts: Vec<VerdictOnItem>,
+    /// The reviewers who hold it, and until when.
     pub leases: Vec<(String, i64)>,
-    /// The probability with which it was drawn for an audit, if it was.
-    pub audit: Option<f64>,
-    /// The entry up to which the model that ranks has learnt.
+    /// The probability with which it was chosen for a random check; None if it was not.
+    pub random_check: Option<f64>,
+    /// The log entry up to which the ranking model has learnt.
     pub model: u64,
-    /// How many verdicts that model has learnt from.
+    /// The number of verdicts that model has learnt from.
     pub learnt_from: u64,
-    /// What each evaluator adds to its value, where the policy can say.
+    /// Each evaluator's contribution to its value, if the policy can tell.
     pub contributions: Option<Contributions>,
-    /// The reward that is expected, with an interval that holds it with probability 0.9, where the policy can say.
+    /// The expected reward with a 90% interval, if the policy can tell.
     pub predicted: Option<Interval>,
 }
 
 impl Queue {
-    /// Free items in the order in which they would be given out by value, from one place on, and the model that says so.
-    pub fn ranked(&self, filter: Filter, from: usize, limit: usize) -> Result<(u64, Vec<Listed>), Error> {
-        let (model, seen) = self.read(move |clerk| {
-            clerk.as_of_now(|board, now| {
-                let model = board.view.as_ref().map_or(0, |view| view.model);
-                (model, Seen::new(board, board.in_turn(&filter, from, limit), now))
+    /// Free items by value, from rank `from` on; and the model that ranks them.
+    pub fn ranked_items(
+        &self,
+        filter: Filter,
+        from: usize,
+        limit: usize,
+    ) -> Result<(u64, Vec<ListedItem>), Error> {
+        let (model, seen) = self.read(move |writer| {
+            writer.as_of_now(|live, now| {
+                let model = live.ranking.as_ref().map_or(0, |ranking| ranking.model);
+                (model, ItemSnapshot::new(live, live.free_items_in_order(&filter, from, limit), now))
             })
         })?;
         Ok((model, self.filled(&seen)?))
     }
 
-    /// Items in the order in which they came, after the one of that number; erased ones are left out.
-    pub fn listed(&self, after: u64, limit: usize) -> Result<Vec<Listed>, Error> {
-        let seen = self.read(move |clerk| {
-            let now = clerk.now();
-            let board = &clerk.replica.board;
-            let last = board.next.min(after.saturating_add(limit as u64 + 1));
-            Seen::new(board, (after + 1..last).collect(), now)
+    /// Items in order of arrival, after number `after`; erased ones are left out.
+    pub fn list_items(&self, after: u64, limit: usize) -> Result<Vec<ListedItem>, Error> {
+        let seen = self.read(move |writer| {
+            let now = writer.now();
+            let live = &writer.replica.live;
+            let last = live.next.min(after.saturating_add(limit as u64 + 1));
+            ItemSnapshot::new(live, (after + 1..last).collect(), now)
         })?;
         self.filled(&seen)
     }
 
-    fn filled(&self, seen: &Seen) -> Result<Vec<Listed>, Error> {
-        let rows = self.read_aside(|store, queue, head| {
-            // The database may be a few entries ahead of the board that was looked at.
-            let (seatings, _) = set_up(store, queue, head.seq)?;
-            seen.filled(store, queue, (&seatings, head.seq))
+    fn filled(&self, seen: &ItemSnapshot) -> Result<Vec<ListedItem>, Error> {
+        let rows = self.read_separately(|store, queue, head| {
+            // The database may be a few entries ahead of the snapshot.
+            let (history, _) = set_up(store, queue, head.seq)?;
+            seen.filled(store, queue, (&history, head.seq))
         })?;
         Ok(rows.into_iter().map(|row| row.item).collect())
     }
 
-    /// An item by its id, with the reasons for its place.
-    pub fn explained(&self, id: &str) -> Result<Option<Explained>, Error> {
+    /// An item by its id, with an explanation of its rank; None if there is no such item.
+    pub fn explain_item(&self, id: &str) -> Result<Option<ExplainedItem>, Error> {
         let id = id.to_string();
-        self.read(move |clerk| clerk.look_up(|clerk| clerk.explained(&id)))?
+        self.read(move |writer| writer.look_up(|writer| writer.explain_item(&id)))?
     }
 }
 
-/// What a board says of items: all that has to be seen on the clerk's thread. Their rows are read elsewhere.
-struct Seen {
-    /// Each item's number, whether somebody has it, and what it is ranked by.
+/// The state of items in memory, taken on the writer's thread. Their rows are read on another
+/// thread.
+struct ItemSnapshot {
+    /// For each item: its number, whether it is leased, and its value.
     items: Vec<(u64, bool, Option<f64>)>,
 }
 
-/// An item with what is beside it in its row.
+/// An item with further cells of its row.
 struct Row {
-    item: Listed,
-    /// What reviewers are shown.
+    item: ListedItem,
+    /// Its payload.
     payload: Option<String>,
-    /// The probability of its audit.
-    audit: Option<f64>,
+    /// The probability of its random check.
+    random_check: Option<f64>,
 }
 
-impl Seen {
-    fn new(board: &Board, numbers: Vec<u64>, now: i64) -> Self {
+impl ItemSnapshot {
+    fn new(live: &LiveQueue, numbers: Vec<u64>, now: i64) -> Self {
         let item = |n: u64| {
-            let leased = board.is_leased_at(n, now);
-            let scores = board.blocks.scores(n).filter(|_| board.is_open(n));
-            let value = match (&board.view, scores) {
-                (Some(view), Some(scores)) => view.value(scores, board.seatings.current()).ok(),
+            let leased = live.is_leased_at(n, now);
+            let scores = live.blocks.scores(n).filter(|_| live.is_open(n));
+            let value = match (&live.ranking, scores) {
+                (Some(ranking), Some(scores)) => ranking.value(scores, live.history.current()).ok(),
                 _ => None,
             };
             (n, leased, value)
         };
-        Seen { items: numbers.into_iter().map(item).collect() }
+        ItemSnapshot { items: numbers.into_iter().map(item).collect() }
     }
 
-    /// The same items with their rows; those that have been erased are left out.
+    /// The items with their rows; erased ones are left out.
     fn filled(
         &self,
         store: &mut dyn Store,
         queue: i64,
-        (seatings, seq): (&Seatings, u64),
+        (history, seq): (&EvaluatorHistory, u64),
     ) -> Result<Vec<Row>, Error> {
         let numbers: Vec<u64> = self.items.iter().map(|(n, ..)| *n).collect();
         let mut named: HashMap<u64, (String, Option<String>)> =
@@ -167,82 +173,83 @@ impl Seen {
         for (n, leased, value) in &self.items {
             let Some((id, payload)) = named.remove(n) else { continue };
             let Some(row) = store.item(queue, *n)? else { continue };
-            let ItemRow { arrived, audit, closed, .. } = row;
-            let item = row.into_added(seatings, seq + 1);
+            let ItemRow { arrived, random_check, closed, .. } = row;
+            let item = row.into_added(history, seq + 1);
             let stands = match closed {
-                Some(_) => Stands::Closed,
-                None if *leased => Stands::Leased,
-                None => Stands::Pending,
+                Some(_) => ItemState::Closed,
+                None if *leased => ItemState::Leased,
+                None => ItemState::Pending,
             };
             let value = value.filter(|_| closed.is_none());
             let scores = item.scores.iter().map(|score| (!score.is_nan()).then_some(*score)).collect();
             let (tags, due) = (item.tags, item.due);
-            let item = Listed { n: *n, id, arrived, stands, value, scores, tags, due };
-            filled.push(Row { item, payload, audit });
+            let item = ListedItem { n: *n, id, arrived, stands, value, scores, tags, due };
+            filled.push(Row { item, payload, random_check });
         }
         Ok(filled)
     }
 }
 
-impl Clerk {
-    fn explained(&mut self, id: &str) -> Result<Option<Explained>, Error> {
+impl QueueWriter {
+    fn explain_item(&mut self, id: &str) -> Result<Option<ExplainedItem>, Error> {
         let Some(n) = self.number_of(id)? else { return Ok(None) };
         let now = self.now();
-        let (board, queue) = (&self.replica.board, self.queue());
-        let (seen, seatings, seq) = (Seen::new(board, vec![n], now), board.seatings.clone(), board.seq);
-        let filled = seen.filled(self.store_to_read(), queue, (&seatings, seq))?.pop();
-        let Some(Row { item, payload, audit }) = filled else {
+        let (live, queue) = (&self.replica.live, self.queue());
+        let (seen, history, seq) = (ItemSnapshot::new(live, vec![n], now), live.history.clone(), live.seq);
+        let filled = seen.filled(self.store_to_read(), queue, (&history, seq))?.pop();
+        let Some(Row { item, payload, random_check }) = filled else {
             return Ok(None);
         };
         let told = self.store_to_read().told_of(queue, n - 1, n)?;
-        let verdicts = told.into_iter().map(|Told { verdict, note, seen, .. }| {
+        let verdicts = told.into_iter().map(|VerdictRecord { verdict, note, seen, .. }| {
             let VerdictRow { id, reviewer, reward, label, .. } = verdict;
-            Judged { id, reviewer, reward, label, note, seen }
+            VerdictOnItem { id, reviewer, reward, label, note, seen }
         });
         let verdicts = verdicts.collect();
-        let board = &self.replica.board;
-        let leases = board.work(n).map(|work| &work.leases[..]).unwrap_or_default();
+        let live = &self.replica.live;
+        let leases = live.reviews(n).map(|work| &work.leases[..]).unwrap_or_default();
         let leases = leases
             .iter()
             .filter(|lease| lease.until > now)
             .map(|lease| (lease.reviewer.to_string(), lease.until))
             .collect();
         let (mut contributions, mut predicted) = (None, None);
-        if let Some(view) = &board.view {
+        if let Some(ranking) = &live.ranking {
             let row: Vec<f64> = item.scores.iter().map(|score| score.unwrap_or(f64::NAN)).collect();
-            let fixed = view.valuing.contributions(&row, board.seatings.current());
-            let row = view.valuing.heard(&row, board.seatings.current(), view.fitted.evaluators());
-            contributions = view.fitted.contributions(&row)?;
+            let fixed = ranking.value_rule.contributions(&row, live.history.current());
+            let row =
+                ranking.value_rule.masked_row(&row, live.history.current(), ranking.fitted.evaluators());
+            contributions = ranking.fitted.contributions(&row)?;
             let level = Fraction::try_from(0.9).ok();
-            let scores = view.fitted.scores(&row)?;
+            let scores = ranking.fitted.scores(&row)?;
             predicted = match level {
                 Some(level) => {
-                    let one = view.fitted.predict(&scores, level)?.and_then(|mut all| all.pop());
-                    // Before there are two rewards it may be anything, and then nothing is said.
+                    let one = ranking.fitted.predict(&scores, level)?.and_then(|mut all| all.pop());
+                    // With fewer than two rewards the interval is infinite and is not shown.
                     let one = one.filter(|one| one.half_width().is_finite());
-                    // A line knows no ends, and the scale has them.
-                    one.map(|one| match &board.config.reward {
+                    // Predictions are linear and may exceed the reward scale.
+                    one.map(|one| match &live.config.reward {
                         Some(scale) => clamped(one, scale.lowest, scale.highest),
                         None => one,
                     })
                 }
                 None => None,
             };
-            // A fit made for other evaluators says nothing about those who sit now.
-            if view.fitted.evaluators() != board.seatings.current() {
+            // A fit for earlier evaluators does not apply to the present ones.
+            if ranking.fitted.evaluators() != live.history.current() {
                 contributions = None;
             }
             contributions = fixed.or(contributions);
         }
         let payload = payload.and_then(|text| serde_json::from_str(&text).ok());
-        let model = board.view.as_ref().map_or(0, |view| view.model);
+        let model = live.ranking.as_ref().map_or(0, |ranking| ranking.model);
         let learnt_from = self.replica.learner.mark().0.used;
-        Ok(Some(Explained {
+        Ok(Some(ExplainedItem {
             item,
             payload,
             verdicts,
             leases,
-            audit,
+            random_check,
             model,
             learnt_from,
             contributions,

@@ -1,68 +1,71 @@
-//! Looking at a queue while it is served: nothing here changes anything.
+//! Reading a queue while it is served; nothing here changes anything, except for the use and the
+//! deletion of keys and queues.
 //!
-//! What needs the board runs on the clerk's thread, between transactions, and must be short there; what takes longer takes a copy
-//! along, which is cheap, and works elsewhere. Pages of items and of the log are read over a connection of their own: claims never
-//! wait for whoever looks.
+//! Reads of the state in memory run on the writer's thread between transactions and must be short.
+//! Longer ones copy that state, which is cheap, and continue on another thread. Pages of items and
+//! of the log are read over separate connections, so that claims never wait for them.
 
-mod bound;
+mod activity;
+mod drift_incidents;
 mod export;
-mod glance;
-mod happened;
+mod influence;
+mod intervals;
 mod items;
+mod log_page;
 mod model;
-mod past;
-mod raised;
-mod readers;
+mod read_pool;
+pub(crate) mod recent;
 mod report;
 mod sample;
-mod trust;
-pub(crate) mod worked;
+mod setup_history;
 
-pub use export::{ExportPage, Exported, ExportedPick, ExportedVerdict};
-pub(crate) use export::{Kept, Told, page, tag_names};
-pub use happened::Happened;
-pub use items::{Explained, Judged, Listed, Stands};
-pub use model::{Evaluated, Model};
-pub(crate) use raised::Known as KnownAlarms;
-pub use raised::{Noticed, Raised};
-pub(crate) use readers::Readers;
-use readers::{Look, Place};
-pub use report::{Drawn, Found, Share, mean_of};
-pub(crate) use report::{LastFound, found};
-pub use sample::Scale;
-pub use trust::Trusted;
-pub use worked::{Own, Pulse, Skipped, Worked};
+pub use activity::ActivityEntry;
+pub(crate) use drift_incidents::DriftHistory;
+pub use drift_incidents::{AlarmOnset, DriftIncident};
+pub use export::{ExportPage, ExportedItem, ExportedPick, ExportedVerdict};
+pub(crate) use export::{ItemRecord, VerdictRecord, page, tag_names};
+pub use influence::EvaluatorInfluence;
+pub use items::{ExplainedItem, ItemState, ListedItem, VerdictOnItem};
+pub use model::{EvaluatorSummary, RankingModel};
+pub(crate) use read_pool::ReadPool;
+use read_pool::{ReadLength, ReadPermit};
+pub use recent::{OwnVerdict, RecentVerdict, SkippedItem, Workload};
+pub(crate) use report::{CachedReport, queue_report};
+pub use report::{QueueReport, RandomCheckCounts, RewardMean, mean_of};
+pub use sample::RewardBounds;
 
 use crate::Error;
-use crate::clerk::Clerk;
-use crate::keys::Key;
-use crate::request::{Claimed, MOST_BYTES};
+use crate::keys::ApiKey;
+use crate::queue_writer::QueueWriter;
+use crate::request::{ClaimedItem, MOST_BYTES};
 use crate::service::{Queue, Service};
-use crate::store::{Head, Purpose, Store};
+use crate::store::{LogHead, Purpose, Store};
 
 impl Queue {
-    /// What a reviewer holds now, oldest claim first, as far as one answer has room for it; and how many more items.
-    pub fn held(&self, reviewer: &str) -> Result<(Vec<Claimed>, u64), Error> {
+    /// The items that a reviewer holds, oldest claim first, as many as fit into an answer; and the
+    /// number of the others.
+    pub fn held(&self, reviewer: &str) -> Result<(Vec<ClaimedItem>, u64), Error> {
         let reviewer = reviewer.to_string();
-        self.read(move |clerk| clerk.look_up(|clerk| clerk.held(&reviewer, MOST_BYTES)))?
+        self.read(move |writer| writer.look_up(|writer| writer.held(&reviewer, MOST_BYTES)))?
     }
 
     /// Whether there is an item of that id.
     pub fn knows(&self, id: &str) -> Result<bool, Error> {
         let id = id.to_string();
-        self.read(move |clerk| clerk.look_up(|clerk| Ok(clerk.number_of(&id)?.is_some())))?
+        self.read(move |writer| writer.look_up(|writer| Ok(writer.number_of(&id)?.is_some())))?
     }
 
-    /// Reads from the database as it is at one moment, over the connection for those who look, on the caller's thread.
-    fn read_aside<T>(
+    /// Runs a read on a snapshot of the database, over a read connection and on the caller's
+    /// thread.
+    fn read_separately<T>(
         &self,
-        read: impl Fn(&mut dyn Store, i64, Head) -> Result<T, Error>,
+        read: impl Fn(&mut dyn Store, i64, LogHead) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let (queue, readers, _turn) = (self.number(), self.readers(), self.turn_to_look());
-        let _place = readers.place(Look::Short)?;
-        let mut store = match readers.take() {
+        let (queue, read_pool, _turn) = (self.number(), self.read_pool(), self.short_read_turn());
+        let _place = read_pool.place(ReadLength::Short)?;
+        let mut store = match read_pool.take() {
             Some(store) => store,
-            None => self.read(|clerk| clerk.another_store(Purpose::Read))??,
+            None => self.read(|writer| writer.another_store(Purpose::Read))??,
         };
         let ask = |store: &mut dyn Store| {
             let head = store.begin_reading(queue)?;
@@ -71,40 +74,41 @@ impl Queue {
             told
         };
         let told = match ask(store.as_mut()) {
-            // The connection may have been lost while nobody looked.
+            // The idle connection may have been lost.
             Err(Error::Database(_)) => store.reconnect().and_then(|()| ask(store.as_mut())),
             told => told,
         };
         if !matches!(told, Err(Error::Database(_))) {
-            readers.give_back(store);
+            read_pool.give_back(store);
         }
         told
     }
 
-    /// A connection for something that reads much of the log on the caller's thread, and the place among those who do, which is left after it.
-    fn long_look(&self) -> Result<(Place<'_>, Box<dyn Store>), Error> {
-        let place = self.readers().place(Look::Long)?;
-        Ok((place, self.read(|clerk| clerk.another_store(Purpose::LongRead))??))
+    /// A connection for reading large parts of the log on the caller's thread, and a permit that
+    /// limits such reads.
+    fn long_read(&self) -> Result<(ReadPermit<'_>, Box<dyn Store>), Error> {
+        let place = self.read_pool().place(ReadLength::Long)?;
+        Ok((place, self.read(|writer| writer.another_store(Purpose::LongRead))??))
     }
 
-    /// Has something read on the clerk's thread, and waits for it.
+    /// Runs `read` on the writer's thread, and waits for its result.
     pub(crate) fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&mut Clerk) -> T + Send + 'static,
+        read: impl FnOnce(&mut QueueWriter) -> T + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = std::sync::mpsc::channel();
-        self.peek(Box::new(move |clerk| drop(reply.send(read(clerk)))))?;
+        self.run_on_writer(Box::new(move |writer| drop(reply.send(read(writer)))))?;
         answer.recv().map_err(|_| Error::Closed)
     }
 }
 
 impl Service {
-    /// The keys that open this service.
-    pub fn keys(&self) -> Result<Vec<Key>, Error> {
+    /// The API keys of this service.
+    pub fn keys(&self) -> Result<Vec<ApiKey>, Error> {
         self.reach(|store| store.keys())
     }
 
-    /// Notes when a key was last used.
+    /// Records when a key was last used.
     pub fn use_key(&self, name: &str, at: i64) -> Result<(), Error> {
         self.reach(|store| store.use_key(name, at))
     }
@@ -114,9 +118,9 @@ impl Service {
         self.reach(|store| store.had_keys())
     }
 
-    /// Deletes a queue, with everything that belongs to it.
+    /// Deletes a queue with everything in it.
     pub fn delete(&self, name: &str) -> Result<(), Error> {
-        let (id, _) = self.reach(|store| crate::desk::find(store, Some(name)))?;
+        let (id, _) = self.reach(|store| crate::embedded_queue::find(store, Some(name)))?;
         self.end(id)
     }
 }

@@ -1,82 +1,85 @@
-//! What was learnt about the evaluators, and what another model would do.
+//! The ranking model of a queue: what it has learnt about evaluators, and a preview of other
+//! settings.
 
-use crate::board::Filter;
-use crate::board::valuing::Valuing;
-use crate::board::view::{Ageing, View};
-use crate::clerk::looks::in_order;
+use crate::live_queue::Filter;
+use crate::live_queue::ranking::{Ageing, ItemRanking};
+use crate::live_queue::value_rule::ValueRule;
 use crate::load::refold_as;
-use crate::reads::Raised;
-use crate::reads::readers::Look;
-use crate::reads::trust::spreads;
+use crate::queue_writer::read_access::in_order;
+use crate::reads::AlarmOnset;
+use crate::reads::influence::spreads;
+use crate::reads::read_pool::ReadLength;
 use crate::service::Queue;
 use crate::store::{Purpose, Store};
-use crate::{Change, Config, Error, NewItem};
+use crate::{Config, ConfigChange, Error, NewItem};
 use jurybox::options::Fraction;
 use jurybox::{Alarm, Direction, Evaluators, Fitted, Interval, Seen, Standing};
 
-/// The model that ranks a queue, as it is now.
+/// The model that ranks a queue at present.
 #[derive(Debug, Clone)]
-pub struct Model {
-    /// The entry up to which it has learnt.
+pub struct RankingModel {
+    /// The log entry up to which it has learnt.
     pub model: u64,
-    /// What it has seen.
+    /// Counts of what it has seen.
     pub seen: Seen,
-    /// How the queue is set up.
+    /// The configuration of the queue.
     pub config: Config,
     fitted: Fitted,
 }
 
 /// What is known of an evaluator.
 #[derive(Debug, Clone)]
-pub struct Evaluated {
-    /// Its name.
+pub struct EvaluatorSummary {
+    /// The name of the evaluator.
     pub name: String,
-    /// Whether its scores count for nothing in the order, for now.
+    /// Whether it is muted: its scores do not count for the order.
     pub muted: bool,
-    /// The weight that somebody has fixed for it, where weights are fixed. The order is by those, and the others are still learnt.
+    /// Its fixed weight, if weights are fixed. They determine the order, while the model keeps
+    /// learning its own.
     pub fixed: Option<f64>,
-    /// What a unit of its score adds to an item's value, where the policy can say.
+    /// The amount by which one unit of its score raises an item's value, if the policy can tell.
     pub weight: Option<f64>,
-    /// An interval that holds with probability 0.9 what endless verdicts on the items judged would give the weight
-    /// ([`Fitted::weight_intervals`]); none where the policy, or the verdicts so far, cannot say.
+    /// The 90% interval of the weight ([`Fitted::weight_intervals`]); None if the policy, or the
+    /// verdicts so far, cannot tell.
     pub interval: Option<Interval>,
-    /// Its noise as the policy reckons it, where it does.
+    /// Its noise level, if the policy estimates one.
     pub noise: Option<f64>,
-    /// The share of items that it has scored, of all that came in; none where nothing did.
+    /// The share of all items that it has scored; None without items.
     pub coverage: Option<f64>,
-    /// The standard deviation of its scores among the items that came in last: what a unit of it is now, beside those of others.
+    /// The standard deviation of its scores over the last items.
     pub spread: Option<f64>,
-    /// The evaluator whose scores go most with its own among all items that came in, and their correlation.
+    /// The evaluator whose scores correlate most with its own over all items, and the correlation.
     pub closest: Option<(String, f64)>,
-    /// What has changed about it, the oldest change first.
+    /// Its drift alarms, oldest change first.
     pub alarms: Vec<Alarm>,
-    /// How each of those was noticed; none where the log cannot tell.
-    pub raised: Vec<Option<Raised>>,
+    /// The onset of each of these alarms; None if the log cannot tell.
+    pub raised: Vec<Option<AlarmOnset>>,
 }
 
-/// Rows that correlations are taken from.
+/// Items from which correlations are computed.
 const SAMPLE: u64 = 20_000;
-/// Above so many evaluators pairs are not compared: there are too many.
+/// The number of evaluators above which pairs are not compared.
 const MOST_COMPARED: usize = 100;
 
 impl Queue {
     /// The model that ranks now.
-    pub fn model(&self) -> Result<Model, Error> {
-        self.read(|clerk| {
-            let board = &clerk.replica.board;
-            let view = board.view.as_ref().ok_or_else(not_ranked)?;
-            Ok(Model {
-                model: view.model,
-                seen: clerk.replica.learner.ranking()?.seen(),
-                config: (*board.config).clone(),
-                fitted: view.fitted.clone(),
+    pub fn model(&self) -> Result<RankingModel, Error> {
+        self.read(|writer| {
+            let live = &writer.replica.live;
+            let ranking = live.ranking.as_ref().ok_or_else(not_ranked)?;
+            Ok(RankingModel {
+                model: ranking.model,
+                seen: writer.replica.learner.ranking()?.seen(),
+                config: (*live.config).clone(),
+                fitted: ranking.fitted.clone(),
             })
         })?
     }
 
-    /// What is known of each evaluator by a model, and by a sample of all items that came in: those that are still open were left by
-    /// picking, and would say that evaluators who agree on what to pick differ. How much scores vary is taken from the last of them.
-    pub fn evaluated(&self, model: &Model) -> Result<Vec<Evaluated>, Error> {
+    /// What is known of each evaluator by a model and by a sample of all items. Open items alone
+    /// would mislead: picking leaves those on which evaluators disagree. The standard deviation is
+    /// that of the last items.
+    pub fn evaluator_summaries(&self, model: &RankingModel) -> Result<Vec<EvaluatorSummary>, Error> {
         let sampled = self.sampled(&model.config.evaluators)?;
         let mut evaluated = model.evaluators(&sampled.rows, &sampled.spreads);
         for of in evaluated.iter_mut().filter(|of| !of.alarms.is_empty()) {
@@ -85,35 +88,35 @@ impl Queue {
         Ok(evaluated)
     }
 
-    /// The scores of a sample of all items that came in, and how much those of each evaluator vary.
-    fn sampled(&self, sitting: &Evaluators) -> Result<Sampled, Error> {
-        let (_place, mut store) = self.long_look()?;
+    /// The scores of a sample of all items, and the standard deviation of each evaluator's scores.
+    fn sampled(&self, sitting: &Evaluators) -> Result<ScoreSample, Error> {
+        let (_place, mut store) = self.long_read()?;
         let queue = self.number();
         let head = store.begin_reading(queue)?;
         let read = sample(store.as_mut(), queue, head.seq, sitting).and_then(|rows| {
             let last = store.totals(queue)?.0;
-            Ok(Sampled { rows, spreads: spreads(store.as_mut(), queue, head.seq, last, sitting)? })
+            Ok(ScoreSample { rows, spreads: spreads(store.as_mut(), queue, head.seq, last, sitting)? })
         });
         store.rollback();
         read
     }
 
-    /// The ids of the best free items as the queue is set up, and as they would be if it were set up differently, `k` of each: the
-    /// log is folded again for that, apart from the queue, which goes on meanwhile.
-    pub fn preview(&self, change: Change, k: usize) -> Result<(Vec<String>, Vec<String>), Error> {
-        let (_, now) = self.ranked(Filter::default(), 0, k)?;
-        let _place = self.readers().place(Look::Long)?;
-        let (changed, mut store, queue, until, blocks, seated, since) = self.read(move |clerk| {
-            // What would be refused as a change is refused here.
-            clerk.would(crate::Request::Configure(change.clone()))?;
-            let board = &clerk.replica.board;
-            let changed = change.onto((*board.config).clone());
-            let (seated, since) = (board.seatings.current().clone(), board.created);
-            let (until, blocks) = (board.seq, board.blocks.clone());
+    /// The ids of the best `k` free items by the present settings, and by changed ones. For the
+    /// latter the log is folded again on a copy, while the queue continues.
+    pub fn preview(&self, change: ConfigChange, k: usize) -> Result<(Vec<String>, Vec<String>), Error> {
+        let (_, now) = self.ranked_items(Filter::default(), 0, k)?;
+        let _place = self.read_pool().place(ReadLength::Long)?;
+        let (changed, mut store, queue, until, blocks, seated, since) = self.read(move |writer| {
+            // Changes that would be refused are refused here.
+            writer.check_request(crate::Request::Configure(change.clone()))?;
+            let live = &writer.replica.live;
+            let changed = change.onto((*live.config).clone());
+            let (seated, since) = (live.history.current().clone(), live.created);
+            let (until, blocks) = (live.seq, live.blocks.clone());
             Ok::<_, Error>((
                 changed,
-                clerk.another_store(Purpose::LongRead)?,
-                clerk.queue(),
+                writer.another_store(Purpose::LongRead)?,
+                writer.queue(),
                 until,
                 blocks,
                 seated,
@@ -125,55 +128,57 @@ impl Queue {
             .and_then(|_| refold_as(store.as_mut(), queue, until, Some(&changed), &mut |_| Ok(())));
         store.rollback();
         let ageing = Ageing { per_day: changed.ageing_per_day, since };
-        let view = View::of(until, learner?.fit()?, &blocks, &seated, ageing, Valuing::of(&changed))?;
-        let numbers: Vec<u64> = view.best(&blocks).take(k).collect();
+        let ranking =
+            ItemRanking::of(until, learner?.fit()?, &blocks, &seated, ageing, ValueRule::of(&changed))?;
+        let numbers: Vec<u64> = ranking.best(&blocks).take(k).collect();
         let then = in_order(store.as_mut(), queue, &numbers)?;
         Ok((now.into_iter().map(|item| item.id).collect(), then.into_iter().map(|(_, id, _)| id).collect()))
     }
 }
 
-/// The scores of a sample of items, and how much those of each evaluator vary.
-struct Sampled {
+/// The scores of a sample of items, and the standard deviation of each evaluator's scores.
+struct ScoreSample {
     rows: Vec<Vec<f64>>,
     spreads: Vec<Option<f64>>,
 }
 
-impl Model {
+impl RankingModel {
     pub(super) fn fitted(&self) -> &Fitted {
         &self.fitted
     }
 
-    /// How those who judged stand beside one another, with intervals that hold in 9 of 10 cases; none where the policy does not tell them apart, or
-    /// where several judge each item ([`Config::quorum`]): what they decide together is nobody's.
+    /// The severity and noise of each reviewer with 90% intervals. Empty if the policy does not
+    /// learn them, or if several reviewers judge each item ([`Config::quorum`]), because a joint
+    /// decision belongs to none of them.
     pub fn reviewers(&self) -> Vec<Standing> {
         Fraction::try_from(0.9).map(|level| self.fitted.reviewers(level)).unwrap_or_default()
     }
 
-    /// What has changed about the verdicts themselves.
+    /// Alarms about the rewards rather than an evaluator.
     pub fn redefined(&self) -> impl Iterator<Item = &Alarm> {
         self.fitted.alarms().iter().filter(|alarm| alarm.evaluator.is_none())
     }
 
-    /// What is to be doubted of what it has learnt, in words.
-    pub fn doubts(&self) -> Vec<String> {
+    /// The model's diagnostics as sentences.
+    pub fn diagnostics(&self) -> Vec<String> {
         self.fitted.doubts().iter().map(ToString::to_string).collect()
     }
 }
 
-/// The scores of items that came in, every so manieth, by those who sit now.
+/// The scores of evenly spaced items, in the order of the model's evaluators.
 fn sample(
     store: &mut dyn Store,
     queue: i64,
     head: u64,
     sitting: &Evaluators,
 ) -> Result<Vec<Vec<f64>>, Error> {
-    let (seatings, config) = crate::store::set_up(store, queue, head)?;
+    let (history, config) = crate::store::set_up(store, queue, head)?;
     let step = (store.totals(queue)?.0 / SAMPLE).max(1);
     let mut rows = Vec::new();
     store.every(queue, step, &mut |item| {
-        let scores = item.into_added(&seatings, head + 1).scores;
-        // Somebody may have changed who sits since the model was asked for.
-        rows.push(crate::seatings::project(&scores, &config.evaluators, sitting));
+        let scores = item.into_added(&history, head + 1).scores;
+        // The evaluators may have changed since the model was read.
+        rows.push(crate::evaluator_history::project(&scores, &config.evaluators, sitting));
         Ok(())
     })?;
     Ok(rows)
@@ -183,42 +188,42 @@ fn not_ranked() -> Error {
     Error::Conflict("the queue is not ranked yet".into())
 }
 
-/// A row with every score pointing up.
+/// A row with the scores of inverted evaluators negated.
 pub(crate) fn oriented(row: &[f64], evaluators: &Evaluators) -> Vec<f64> {
     let sign =
         |evaluator: &jurybox::Evaluator| if evaluator.direction == Direction::Low { -1.0 } else { 1.0 };
     row.iter().zip(evaluators.as_slice()).map(|(score, evaluator)| score * sign(evaluator)).collect()
 }
 
-impl Evaluated {
-    /// From when on it is different by one of its alarms, in microseconds since 1970: as it was said when that was raised, for what is said later of
-    /// a time that recedes moves with it.
+impl EvaluatorSummary {
+    /// Since when the evaluator has changed by one of its alarms, in microseconds since 1970. It is
+    /// the estimate at the alarm's onset, because later estimates move.
     pub fn since(&self, alarm: usize) -> Option<i64> {
         let said = self.alarms.get(alarm)?.since.cast_signed().saturating_mul(1_000_000);
         Some(self.raised.get(alarm).copied().flatten().map_or(said, |raised| raised.since))
     }
 
-    /// From when on it is what it is now; none where nothing has changed.
+    /// When the evaluator last changed; None without alarms.
     pub fn changed_since(&self) -> Option<i64> {
         (0..self.alarms.len()).filter_map(|alarm| self.since(alarm)).max()
     }
 
-    /// The places of the alarms about its last change.
+    /// The positions of the alarms about its last change.
     pub fn last_change(&self) -> Vec<usize> {
         let last = self.changed_since();
         (0..self.alarms.len()).filter(|alarm| self.since(*alarm) == last).collect()
     }
 
-    /// What a score that is one spread higher adds to an item's value, by the weight that the order is by; nothing while it is muted. Unlike
-    /// weights, these can be compared: a weight is of a unit of the evaluator's own.
+    /// The amount by which a score one standard deviation higher raises an item's value, 0 while
+    /// muted. Unlike weights, which depend on units, these can be compared.
     pub fn pull(&self) -> Option<f64> {
         let weight = if self.muted { 0.0 } else { self.fixed.or(self.weight)? };
         Some(weight * self.spread?).filter(|pull| pull.is_finite())
     }
 }
 
-impl Model {
-    /// The values of rows of scores by this model, by the names of evaluators; a score of somebody unknown is an error.
+impl RankingModel {
+    /// The values of items by this model. A score of an unknown evaluator is an error.
     pub fn values(&self, items: &[NewItem]) -> Result<Vec<f64>, Error> {
         let evaluators = &self.config.evaluators;
         let mut table = Vec::with_capacity(items.len() * evaluators.len());
@@ -233,39 +238,39 @@ impl Model {
             table.extend(row);
         }
         if self.fitted.evaluators() == evaluators {
-            // Its words name the evaluator.
+            // This check names the evaluator in its error.
             self.fitted.scores(&table)?;
         }
         jurybox::Scores::new(&table, evaluators.len())?;
         let (mut scratch, mut heard) = (jurybox::Scratch::new(), Vec::new());
-        let valuing = Valuing::of(&self.config);
-        Ok(valuing.values(&self.fitted, &table, evaluators, &mut scratch, &mut heard)?.into_owned())
+        let value_rule = ValueRule::of(&self.config);
+        Ok(value_rule.values(&self.fitted, &table, evaluators, &mut scratch, &mut heard)?.into_owned())
     }
 
-    /// Whom the fit is about, and what each weighs, where the policy can say.
+    /// The evaluators of the fit and their weights, if the policy has any.
     pub(super) fn seats(&self) -> Option<(&Evaluators, &[f64])> {
         Some((self.fitted.evaluators(), self.fitted.weights()?))
     }
 
-    fn evaluators(&self, rows: &[Vec<f64>], spreads: &[Option<f64>]) -> Vec<Evaluated> {
+    fn evaluators(&self, rows: &[Vec<f64>], spreads: &[Option<f64>]) -> Vec<EvaluatorSummary> {
         let evaluators = &self.config.evaluators;
-        // A fit made for others, just before they changed, says nothing about these.
+        // A fit for earlier evaluators does not apply to these.
         let fits = self.fitted.evaluators() == evaluators;
         let level = Fraction::try_from(0.9).ok();
         let weights = self.fitted.weights().filter(|_| fits);
         let intervals = level.filter(|_| fits).and_then(|level| self.fitted.weight_intervals(level));
-        // Of whom the verdicts say nothing yet, the interval has no ends.
+        // The interval is infinite if the verdicts tell nothing yet.
         let known = |one: &&Interval| one.low.is_finite() && one.high.is_finite();
         let noise = self.fitted.sigma().filter(|_| fits).map(|(sigma, _)| sigma);
         let (coverage, closest) = compared(rows, evaluators.len());
-        let valuing = Valuing::of(&self.config);
+        let value_rule = ValueRule::of(&self.config);
         evaluators
             .names()
             .enumerate()
-            .map(|(j, name)| Evaluated {
+            .map(|(j, name)| EvaluatorSummary {
                 name: name.into(),
                 muted: self.config.muted.iter().any(|muted| muted == name),
-                fixed: valuing.weight(name),
+                fixed: value_rule.weight(name),
                 weight: weights.and_then(|weights| weights.get(j)).copied(),
                 interval: intervals.as_ref().and_then(|all| all.get(j)).filter(known).copied(),
                 noise: noise.and_then(|noise| noise.get(j)).copied(),
@@ -287,7 +292,8 @@ impl Model {
     }
 }
 
-/// The share of rows that each column is in, and the column that goes most with each.
+/// For each column: the share of rows that have a value, and the column with the strongest
+/// correlation.
 #[expect(clippy::type_complexity, reason = "one of each kind for every evaluator")]
 fn compared(rows: &[Vec<f64>], width: usize) -> (Vec<Option<f64>>, Vec<Option<(usize, f64)>>) {
     let there = |at: usize| rows.iter().filter(|row| !row[at].is_nan()).count() as f64;
@@ -308,7 +314,7 @@ fn compared(rows: &[Vec<f64>], width: usize) -> (Vec<Option<f64>>, Vec<Option<(u
     (coverage, closest)
 }
 
-/// The standard deviation; none of fewer than two.
+/// The sample standard deviation, by Welford's method; None with fewer than two values.
 pub(super) fn deviation(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (mut count, mut mean, mut sum) = (0.0, 0.0, 0.0);
     for value in values {
@@ -320,7 +326,8 @@ pub(super) fn deviation(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count >= 2.0).then(|| (sum / (count - 1.0)).sqrt())
 }
 
-/// The correlation of two columns over the rows that have both; none where there are too few, or one does not vary.
+/// The correlation of two columns over rows with both values; None with fewer than three, or if one
+/// is constant.
 fn correlation(rows: &[Vec<f64>], a: usize, b: usize) -> Option<f64> {
     let pairs = || rows.iter().map(|row| (row[a], row[b])).filter(|(x, y)| !x.is_nan() && !y.is_nan());
     let (mut count, mut mean_x, mut mean_y) = (0.0, 0.0, 0.0);

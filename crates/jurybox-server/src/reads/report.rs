@@ -1,115 +1,119 @@
-//! What a queue has found, and what it may have missed: from what was decided, and from the items that were drawn on arrival.
+//! The report of a queue: what was found, and estimates of what was missed, from verdicts and
+//! random checks.
 
-mod gathered;
+mod builder;
 
-pub(super) use self::gathered::clamped;
-pub use self::gathered::mean_of;
+pub(super) use self::builder::clamped;
+pub use self::builder::mean_of;
 
-use self::gathered::{Gathered, Seen};
-use super::past::Past;
-use super::sample::Scale;
+use self::builder::{ReportBuilder, ReportItem};
+use super::sample::RewardBounds;
+use super::setup_history::SetupHistory;
 use crate::Error;
 use crate::service::Queue;
-use crate::store::{Head, Store};
+use crate::store::{LogHead, Store};
 use jurybox::Interval;
 use std::collections::HashSet;
 
-/// What a queue has found. Erased items are left out, save that what was decided on them stands in the mean of the picks, and that the
-/// others may have been worth anything.
+/// What a queue has found. Erased items are left out, except that decisions on them count in the
+/// mean of the picks, and that undecided ones widen the intervals.
 #[derive(Debug, Clone)]
-pub struct Found {
-    /// Items that came in.
+pub struct QueueReport {
+    /// Items that were added.
     pub items: u64,
-    /// Items that people have decided, golden ones aside: what those are was known before.
-    pub looked_at: u64,
-    /// The sum of what they were found to be worth.
-    pub caught: f64,
-    /// The mean worth of the items that were given out for their value or their date, not drawn, and not golden. Those that came back undecided
-    /// count at the worst they could be worth, at each end, and leave no single number: people may have judged the better ones. Without a
-    /// scale it is the mean of what was seen and no more: its ends are NaN, as with `unasked`.
-    pub picked: Share,
-    /// How many of those came back undecided: they were skipped, given back, held until the lease ran out, closed without a person's
-    /// decision, or wait for a further verdict.
-    pub given_back: u64,
-    /// How many golden ones people have decided. They are aside from all that follows, too.
+    /// Items that people have decided, without golden ones, whose reward was known before.
+    pub reviewed: u64,
+    /// The sum of their rewards.
+    pub found: f64,
+    /// The mean reward of items claimed by value or due date, without random checks and golden
+    /// items. Items released undecided count at the worst for each end, and leave no mean, because
+    /// people may have judged the better ones. Without a reward scale only the mean is known, and
+    /// its ends are NaN, as with `unclaimed`.
+    pub picked: RewardMean,
+    /// Claimed items that came back undecided: skipped, released, expired, closed without a
+    /// person's decision, or waiting for another verdict.
+    pub released: u64,
+    /// Golden items that people have decided. They are not part of the fields that follow.
     pub golden: u64,
-    /// The mean worth of those that people decided without having been given them.
-    pub unasked: Share,
-    /// The mean worth of all items by those that were drawn on arrival: what random picks would find. As with `missed`, the interval holds
-    /// at every moment at once, and there is not always a single number.
-    pub random: Share,
-    /// The mean worth of the drawn items that the plain mean of the scores would have picked, as large a share of all as was picked here.
-    pub plain_mean: Share,
-    /// What those items are worth together that nobody has decided, golden ones aside: an interval of 95 %, at every moment at once, so that it can be looked
-    /// at all day. Its mean is NaN where people have not decided all drawn items (those that they have may be the better ones), or items
-    /// came in while nothing was drawn: the ends allow for that, and a single number cannot.
+    /// The mean reward of items that people decided without having claimed them.
+    pub unclaimed: RewardMean,
+    /// The mean reward of all items, estimated from random checks: what random picks would find.
+    /// Like `missed`, its interval holds at all times at once, and it may have no mean.
+    pub random: RewardMean,
+    /// The mean reward of the random checks that a plain mean of the scores would have picked, at
+    /// the same share of all items.
+    pub plain_mean: RewardMean,
+    /// The total reward of all undecided items except golden ones. Its 95% interval holds at all
+    /// times at once (a confidence sequence), so that it can be watched all day. The mean is NaN if
+    /// people have not decided all random checks, or if items arrived while there were none; only
+    /// the ends account for that.
     pub missed: Option<Interval>,
-    /// Why nothing is said of what was missed, nor of what random picks would find.
+    /// Why `missed` and `random` are unknown.
     pub unknown: Option<&'static str>,
-    /// What became of the items that were drawn.
-    pub drawn: Drawn,
-    /// What rewards lie within: the queue's scale, or else 0 and 1 and whatever else was given; then nothing is said of what nobody has
-    /// looked at.
-    pub scale: Scale,
+    /// The states of the random checks.
+    pub random_checks: RandomCheckCounts,
+    /// The range of rewards: the queue's scale, or else 0 to 1 extended by the rewards seen. In the
+    /// latter case nothing is said about undecided items.
+    pub scale: RewardBounds,
 }
 
-impl Found {
-    /// Where rewards have no scale, what nobody has looked at may be worth anything, such as a hundred times what was seen so far: nothing
-    /// is said of it. What was seen has its mean, and no interval either: the next pick may be worth anything too.
+impl QueueReport {
+    /// Without a reward scale, an undecided item may have any reward, so that nothing is said about
+    /// those. Means of decided items have no interval either.
     fn without_scale(mut self) -> Self {
         (self.random.mean, self.plain_mean.mean, self.missed) = (None, None, None);
-        for share in [&mut self.picked, &mut self.unasked] {
+        for share in [&mut self.picked, &mut self.unclaimed] {
             let seen = Interval { mean: share.sum / share.items as f64, low: f64::NAN, high: f64::NAN };
             share.mean = share.mean.map(|_| seen);
         }
-        let why = "rewards have no scale, and what nobody has looked at may be worth anything: set `reward` (`--reward-scale`), such as from 0 to 1";
+        let why = "rewards have no scale, so that unreviewed items may have any reward: set `reward` (`--reward-scale`), such as from 0 to 1";
         self.unknown = self.unknown.or(Some(why));
         self
     }
 }
 
-/// A mean over so many items, with an interval of 95 %.
+/// A mean reward with its 95% interval.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Share {
-    /// Of how many.
+pub struct RewardMean {
+    /// The number of items.
     pub items: u64,
-    /// What those are worth together.
+    /// The sum of their rewards.
     pub sum: f64,
-    /// The mean; none where there is nothing to take it from.
+    /// The mean; None without items.
     pub mean: Option<Interval>,
 }
 
-/// What became of the items that were drawn on arrival.
+/// The states of the items that were chosen for a random check on arrival.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Drawn {
-    /// How many there are.
+pub struct RandomCheckCounts {
+    /// All of them.
     pub items: u64,
-    /// How many people have decided.
+    /// Decided by people.
     pub decided: u64,
-    /// How many wait for that.
+    /// Open and undecided.
     pub waiting: u64,
-    /// How many were closed without that.
+    /// Closed undecided.
     pub closed: u64,
-    /// How many were erased.
+    /// Erased before a decision.
     pub erased: u64,
 }
 
-/// What was last found: up to which entry, and until when it is so if nothing happens.
+/// The last report, the entry it covers, and the time when it changes without a new entry.
 #[derive(Debug)]
-pub(crate) struct LastFound {
+pub(crate) struct CachedReport {
     seq: u64,
     until: i64,
-    found: Found,
+    found: QueueReport,
 }
 
 impl Queue {
-    /// What has been found, against what picking otherwise would have.
-    pub fn found(&self) -> Result<Found, Error> {
-        // One at a time, however many ask; and while nothing happens, nothing else can have been found.
+    /// What has been found, compared with random picks and a plain mean.
+    pub fn report(&self) -> Result<QueueReport, Error> {
+        // One report at a time; without new entries the last one is still right.
         let mut last = self.last_found();
-        let (_place, mut store) = self.long_look()?;
+        let (_place, mut store) = self.long_read()?;
         let queue = self.number();
-        // All of it as it is at one moment.
+        // On one snapshot.
         let head = store.begin_reading(queue)?;
         if let Some(last) = &*last
             && last.seq == head.seq
@@ -121,42 +125,42 @@ impl Queue {
         let read = read(store.as_mut(), queue, &head);
         store.rollback();
         let (found, until) = read?;
-        *last = Some(LastFound { seq: head.seq, until, found: found.clone() });
+        *last = Some(CachedReport { seq: head.seq, until, found: found.clone() });
         Ok(found)
     }
 }
 
-/// What a queue has found, all of it as it is at one moment.
-pub(crate) fn found(store: &mut dyn Store, queue: i64) -> Result<Found, Error> {
+/// The report on one snapshot of the database.
+pub(crate) fn queue_report(store: &mut dyn Store, queue: i64) -> Result<QueueReport, Error> {
     let head = store.begin_reading(queue)?;
     let found = read(store, queue, &head);
     store.rollback();
     Ok(found?.0)
 }
 
-/// What was found, and until when that is so if nothing happens: then the next lease runs out.
-fn read(store: &mut dyn Store, queue: i64, head: &Head) -> Result<(Found, i64), Error> {
+/// The report, and the time when it changes without a new entry, because the next lease expires.
+fn read(store: &mut dyn Store, queue: i64, head: &LogHead) -> Result<(QueueReport, i64), Error> {
     let (head, at) = (head.seq, head.at.max(head.now));
-    let (seatings, config) = crate::store::set_up(store, queue, head)?;
-    let past = Past::read(store, queue, head)?;
+    let (history, config) = crate::store::set_up(store, queue, head)?;
+    let past = SetupHistory::read(store, queue, head)?;
     let arrivals = store.arrivals(queue)?;
     let under_rates: Vec<_> = arrivals.iter().map(|arrivals| past.under_a_rate(arrivals)).collect();
-    let mut gathered = Gathered::of(&under_rates);
+    let mut gathered = ReportBuilder::of(&under_rates);
     gathered.golden = arrivals.iter().map(|arrivals| arrivals.golden_kept).sum();
     if let Some(scale) = &config.reward {
-        gathered.scale = Scale { low: scale.lowest, high: scale.highest };
+        gathered.scale = RewardBounds { low: scale.lowest, high: scale.highest };
     }
-    gathered.given_back = store.given_back(queue, at)?;
+    gathered.released = store.released(queue, at)?;
     let mut until = i64::MAX;
     for held in store.leases(queue)?.into_iter().filter(|held| held.lease.until > at) {
         until = until.min(held.lease.until);
         gathered.in_hand.insert(held.n);
     }
     let asked: HashSet<u64> = store.asked_before(queue)?.into_iter().collect();
-    let mut last: Option<Seen> = None;
-    store.looked_at(queue, &mut |item, said| {
+    let mut last: Option<ReportItem> = None;
+    store.reviewed(queue, &mut |item, said| {
         if last.as_ref().is_none_or(|seen| seen.n != item.n)
-            && let Some(seen) = last.replace(Seen::of(item, &seatings, head, &asked, &past))
+            && let Some(seen) = last.replace(ReportItem::of(item, &history, head, &asked, &past))
         {
             gathered.take(seen);
         }
@@ -171,7 +175,7 @@ fn read(store: &mut dyn Store, queue: i64, head: &Head) -> Result<(Found, i64), 
     if let Some(seen) = last {
         gathered.take(seen);
     }
-    let found = gathered.found(&config.evaluators);
+    let found = gathered.report(&config.evaluators);
     Ok((if config.reward.is_some() { found } else { found.without_scale() }, until))
 }
 

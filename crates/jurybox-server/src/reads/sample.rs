@@ -1,105 +1,110 @@
-//! What is known of all items by those that were drawn on arrival, each with a known probability, whoever took them and why.
+//! Estimates for all items from random checks, which are chosen on arrival with a known
+//! probability.
 //!
-//! Items that came in while the same share was drawn are one stratum. Within it the drawn items are like the others, all of them
-//! together: those that were decided and those that were not. So one that no person has decided (nobody could be given it, a rule
-//! closed it, it was erased, its turn has not come) is counted at the worst it could be worth, at each end.
+//! Items that arrived while the random-check rate was the same form a stratum. Within it all random
+//! checks together, decided or not, are representative. So each one that no person has decided (it
+//! could not be claimed, a rule closed it, it was erased, or it is still waiting) counts at the
+//! worst for each end of an interval.
 
-use super::bound::EACH_END;
+use super::intervals::EACH_END;
 use jurybox::Interval;
 use jurybox::toolbox::{greatest_mean, least_mean};
 
-/// What rewards lie within.
+/// The range of rewards.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale {
+pub struct RewardBounds {
     /// The lowest.
     pub low: f64,
     /// The highest.
     pub high: f64,
 }
 
-impl Scale {
-    /// Where nothing else was seen.
-    pub(super) const USUAL: Scale = Scale { low: 0.0, high: 1.0 };
+impl RewardBounds {
+    /// The range if no other rewards were seen.
+    pub(super) const USUAL: RewardBounds = RewardBounds { low: 0.0, high: 1.0 };
 
     pub(super) fn take_in(&mut self, reward: f64) {
         (self.low, self.high) = (self.low.min(reward), self.high.max(reward));
     }
 
-    /// A sum of so many rewards, in shares of the scale.
+    /// A sum of `many` rewards, rescaled to 0 to 1 each.
     pub(super) fn share(&self, sum: f64, many: u64) -> f64 {
         ((sum - self.low * many as f64) / (self.high - self.low)).clamp(0.0, many as f64)
     }
 
-    /// Shares of the scale, summed over so many items, as a sum of rewards.
+    /// An interval for a sum of rescaled rewards over `many` items, as a sum of rewards.
     pub(super) fn rewards(&self, shares: Interval, many: f64) -> Interval {
         shares.times(self.high - self.low).plus(self.low * many)
     }
 }
 
-/// Items that came in while the same share was drawn.
+/// Items that arrived under the same random-check rate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stratum {
-    /// The share.
+    /// The rate.
     pub(super) rate: f64,
-    /// How many came in, erased ones included.
+    /// Items that arrived, erased ones included.
     pub(super) came: u64,
-    /// How many of them were drawn, erased ones included.
-    pub(super) drawn: u64,
-    /// How many of those were erased.
+    /// Random checks among them, erased ones included.
+    pub(super) random_checks: u64,
+    /// Erased random checks.
     pub(super) gone: u64,
-    /// How many of those a person has decided.
+    /// Random checks that a person has decided.
     pub(super) decided: u64,
-    /// What those are worth together.
+    /// The sum of their rewards.
     pub(super) sum: f64,
 }
 
 impl Stratum {
-    /// How many were not drawn.
+    /// Items that are not random checks.
     pub(super) fn others(&self) -> u64 {
-        self.came.saturating_sub(self.drawn)
+        self.came.saturating_sub(self.random_checks)
     }
 
-    /// What those that were drawn are worth at the least, in shares of the scale: what nobody has decided is worth nothing.
-    fn least(&self, scale: Scale) -> f64 {
+    /// The least possible sum over the random checks, rescaled: undecided ones count 0.
+    fn least(&self, scale: RewardBounds) -> f64 {
         scale.share(self.sum, self.decided)
     }
 
-    /// And at the most.
-    fn most(&self, scale: Scale) -> f64 {
-        self.least(scale) + (self.drawn - self.decided) as f64
+    /// The greatest possible sum over the random checks, rescaled: undecided ones count 1.
+    fn most(&self, scale: RewardBounds) -> f64 {
+        self.least(scale) + (self.random_checks - self.decided) as f64
     }
 
-    /// For how many items each drawn one stands.
+    /// The number of items that each random check represents.
     pub(super) fn weight(&self) -> f64 {
-        self.came as f64 / self.drawn as f64
+        self.came as f64 / self.random_checks as f64
     }
 }
 
-/// The sum of shares over all items that came in, with an interval of 95 % that holds at every moment at once: a queue is looked at all
-/// day, and a sequence of intervals each of which holds at its own moment alone would be wrong at some moment far more often. None
-/// where nothing that was drawn is decided.
-pub(super) fn total(strata: &[Stratum], scale: Scale) -> Option<Interval> {
+/// The sum over all items, rescaled, with a 95% interval that holds at all times at once (a
+/// confidence sequence). Intervals that hold at a single time each would be wrong at some time far
+/// more often. None if no random check is decided.
+pub(super) fn total(strata: &[Stratum], scale: RewardBounds) -> Option<Interval> {
     let mean = mean(strata, scale, |stratum| stratum.came as f64)?;
     let (low, high) = ends(strata, scale);
     Some(Interval { mean, low, high })
 }
 
-/// The same over those that were not drawn: what all are worth, less those that were.
-pub(super) fn others(strata: &[Stratum], scale: Scale) -> Option<Interval> {
+/// The sum over items that are not random checks, rescaled: the sum over all items minus the random
+/// checks.
+pub(super) fn others(strata: &[Stratum], scale: RewardBounds) -> Option<Interval> {
     let mean = mean(strata, scale, |stratum| stratum.others() as f64)?;
     let (low, high) = ends(strata, scale);
-    let drawn = |of: fn(&Stratum, Scale) -> f64| strata.iter().map(|stratum| of(stratum, scale)).sum::<f64>();
+    let random_checks =
+        |of: fn(&Stratum, RewardBounds) -> f64| strata.iter().map(|stratum| of(stratum, scale)).sum::<f64>();
     let many: u64 = strata.iter().map(Stratum::others).sum();
     let within = |end: f64| end.clamp(0.0, many as f64);
     Some(Interval {
         mean,
-        low: within(low - drawn(Stratum::least)),
-        high: within(high - drawn(Stratum::most)),
+        low: within(low - random_checks(Stratum::least)),
+        high: within(high - random_checks(Stratum::most)),
     })
 }
 
-/// So many items of each stratum at the mean of those that were drawn and decided; where there are none, at the mean of all of these.
-fn mean(strata: &[Stratum], scale: Scale, many: impl Fn(&Stratum) -> f64) -> Option<f64> {
+/// Extrapolates the mean of each stratum's decided random checks to `many` of its items; strata
+/// without any use the overall mean.
+fn mean(strata: &[Stratum], scale: RewardBounds, many: impl Fn(&Stratum) -> f64) -> Option<f64> {
     let known = |stratum: &&Stratum| stratum.decided > 0;
     let weight: f64 = strata.iter().filter(known).map(|s| s.weight() * s.decided as f64).sum();
     let usual = strata.iter().filter(known).map(|s| s.weight() * s.least(scale)).sum::<f64>() / weight;
@@ -107,9 +112,9 @@ fn mean(strata: &[Stratum], scale: Scale, many: impl Fn(&Stratum) -> f64) -> Opt
     (weight > 0.0).then(|| strata.iter().map(|stratum| many(stratum) * of(stratum)).sum())
 }
 
-/// The least and the most that all items can be worth together.
-fn ends(strata: &[Stratum], scale: Scale) -> (f64, f64) {
-    // What is drawn for certain is known, and of what never is, nothing is.
+/// The least and the greatest possible sum over all items.
+fn ends(strata: &[Stratum], scale: RewardBounds) -> (f64, f64) {
+    // With rate 1 every item is known; with rate 0 nothing is.
     let by_lot = || strata.iter().filter(|stratum| stratum.rate > 0.0 && stratum.rate < 1.0);
     let (mut low, mut high) = (0.0, 0.0);
     for stratum in strata.iter().filter(|stratum| stratum.rate >= 1.0) {

@@ -1,28 +1,32 @@
-//! The table of webhooks: the contract, and SQLite, which keeps it.
+//! Storage of webhooks: the trait `HookStore`, its SQL statements, and its implementation for
+//! SQLite.
 
 use super::sqlite::Sqlite;
 use super::sqlite::read::get;
 use crate::Error;
-use crate::hooks::{Outcome, Secret, Webhook};
+use crate::hooks::{DeliveryOutcome, Secret, Webhook};
 use rusqlite::params;
 
 pub(crate) const HOOKS: &str = "SELECT w.queue, q.name, w.name, w.url, w.seen, w.made, w.failures, w.failing_since, w.next_try, w.why, w.off, q.head FROM webhooks w JOIN queues q ON q.id = w.queue ORDER BY w.queue, w.name";
-/// One that is changed is nobody's: whoever was sending to what it was cannot say that it arrived.
+/// Creates a webhook, or replaces its settings and resets its state. A node that was sending loses
+/// its hold, so that it cannot record a delivery to the old address.
 pub(crate) const PUT_HOOK: &str = "INSERT INTO webhooks(queue, name, url, secret, seen, made, holder, until, failures, next_try, off) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0, 0) ON CONFLICT(queue, name) DO UPDATE SET url = excluded.url, secret = excluded.secret, seen = excluded.seen, holder = 0, until = 0, failures = 0, failing_since = NULL, next_try = 0, why = NULL, off = 0, page = NULL";
 pub(crate) const SECRET: &str =
     "SELECT secret, COALESCE(page, 0) FROM webhooks WHERE queue = ?1 AND name = ?2";
 pub(crate) const DROP_HOOK: &str = "DELETE FROM webhooks WHERE queue = ?1 AND name = ?2";
-/// One node at a time has it, until it says so again or its time is up. What is sent is a page of 100 entries at the most, and stays that page
-/// until it has arrived, whoever tries it.
+/// Reserves a webhook for one node until a time. A page of at most 100 entries is fixed with it and
+/// stays the same until it is delivered, whichever node sends it.
 pub(crate) const TAKE_HOOK: &str = "UPDATE webhooks SET holder = ?3, until = ?5, page = CASE WHEN COALESCE(page, 0) > seen THEN page ELSE (SELECT CASE WHEN q.head > webhooks.seen + 100 THEN webhooks.seen + 100 ELSE q.head END FROM queues q WHERE q.id = webhooks.queue) END WHERE queue = ?1 AND name = ?2 AND off = 0 AND (holder = ?3 OR until <= ?4)";
 pub(crate) const DELIVERED: &str = "UPDATE webhooks SET seen = ?4, failures = 0, failing_since = NULL, next_try = 0, why = NULL WHERE queue = ?1 AND name = ?2 AND holder = ?3 AND seen < ?4";
 pub(crate) const FAILED: &str = "UPDATE webhooks SET failures = failures + 1, failing_since = COALESCE(failing_since, ?4), next_try = ?5, why = ?6, off = ?7 WHERE queue = ?1 AND name = ?2 AND holder = ?3";
-/// What a node has that ends.
+/// Ends all reservations of a node that shuts down.
 pub(crate) const GIVE_BACK: &str = "UPDATE webhooks SET holder = 0, until = 0 WHERE holder = ?1";
-/// Those of a copy are the original's, whose receivers would be told of two queues as if they were one.
+/// Switches off all webhooks of a copied database: receivers could not tell the copy's queue from
+/// the original.
 const REST: &str = "UPDATE webhooks SET off = 1, why = ?1";
 
-/// A webhook from a row of [`HOOKS`], by whatever `get` reads a cell of it.
+/// Reads a [`Webhook`] from a row of [`HOOKS`]; the function `get` of the calling module reads the
+/// cells.
 macro_rules! webhook {
     ($row:expr) => {
         $crate::hooks::Webhook {
@@ -43,23 +47,31 @@ macro_rules! webhook {
 }
 pub(crate) use webhook;
 
-/// Where webhooks are kept. Each call is a transaction of its own.
+/// Storage of webhooks. Each call is a transaction of its own.
 pub(crate) trait HookStore {
-    /// All of them, with how they stand.
+    /// All webhooks with their delivery state.
     fn hooks(&mut self) -> Result<Vec<Webhook>, Error>;
-    /// Makes one, or changes it: then it is as good as new.
+    /// Creates or replaces a webhook; its failures are reset.
     fn put_hook(&mut self, hook: &Webhook, secret: &Secret) -> Result<(), Error>;
-    /// What one signs with, where there is one of that name; and the last entry of the page that is being sent.
+    /// The signing secret of a webhook and the last entry of the page being sent; None if there is
+    /// no such webhook.
     fn secret(&mut self, queue: i64, name: &str) -> Result<Option<(Secret, u64)>, Error>;
-    /// Takes one away. False if there is none of that name.
+    /// Deletes a webhook. False if there is none of that name.
     fn drop_hook(&mut self, queue: i64, name: &str) -> Result<bool, Error>;
-    /// Has one to oneself until a time. False where another has it, or it is off.
+    /// Reserves a webhook for `holder` until `until`. False if another node has it, or it is
+    /// switched off.
     fn take_hook(&mut self, queue: i64, name: &str, holder: i64, now: i64, until: i64)
     -> Result<bool, Error>;
-    /// Gives back all that somebody has.
+    /// Ends all reservations of `holder`.
     fn give_back_hooks(&mut self, holder: i64) -> Result<(), Error>;
-    /// Notes what became of sending, for whoever has it. False where that is another.
-    fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &Outcome) -> Result<bool, Error>;
+    /// Records the outcome of a delivery. False if `holder` has lost its reservation.
+    fn note_hook(
+        &mut self,
+        queue: i64,
+        name: &str,
+        holder: i64,
+        outcome: &DeliveryOutcome,
+    ) -> Result<bool, Error>;
 }
 
 impl HookStore for Sqlite {
@@ -97,10 +109,18 @@ impl HookStore for Sqlite {
         self.execute(GIVE_BACK, params![holder]).map(drop)
     }
 
-    fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &Outcome) -> Result<bool, Error> {
+    fn note_hook(
+        &mut self,
+        queue: i64,
+        name: &str,
+        holder: i64,
+        outcome: &DeliveryOutcome,
+    ) -> Result<bool, Error> {
         let noted = match outcome {
-            Outcome::Delivered { seen } => self.execute(DELIVERED, params![queue, name, holder, seen])?,
-            Outcome::Failed { at, next_try, why, off } => {
+            DeliveryOutcome::Delivered { seen } => {
+                self.execute(DELIVERED, params![queue, name, holder, seen])?
+            }
+            DeliveryOutcome::Failed { at, next_try, why, off } => {
                 self.execute(FAILED, params![queue, name, holder, at, next_try, why, i64::from(*off)])?
             }
         };
@@ -109,7 +129,7 @@ impl HookStore for Sqlite {
 }
 
 impl Sqlite {
-    /// Leaves all webhooks alone until each is put again.
+    /// Switches off all webhooks until each is put again, with the reason.
     pub(crate) fn rest_hooks(&mut self, why: &str) -> Result<usize, Error> {
         self.execute(REST, params![why])
     }

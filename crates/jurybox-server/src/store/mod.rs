@@ -1,4 +1,4 @@
-//! Where queues are kept: the contract, and the two databases that keep it.
+//! Storage of queues: the trait `Store`, implemented for SQLite and PostgreSQL.
 
 pub(crate) mod hooks;
 pub(crate) mod keys;
@@ -14,52 +14,52 @@ pub(crate) mod write;
 use crate::Error;
 use crate::config::Config;
 use crate::error::corrupt;
-use crate::event::{Event, Which};
-use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
-use crate::seatings::Seatings;
-use crate::stub::Stub;
+use crate::evaluator_history::EvaluatorHistory;
+use crate::event::{LogEvent, VerdictPosition};
+use crate::rows::{EntryWrite, FoundItem, ItemRow, StoredAnswer, VerdictRow};
+use crate::stored_body::StoredBody;
 use std::time::Duration;
 
-/// Entries that are read at once.
+/// Log entries that are read at once.
 const STRETCH: u64 = 1024;
 
-/// A queue, as its row has it.
+/// A queue's row.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QueueRow {
     pub(crate) id: i64,
     pub(crate) name: String,
 }
 
-/// Where a queue's log ends, and what time it is.
+/// The end of a queue's log, and the present time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Head {
-    /// The last entry.
+pub(crate) struct LogHead {
+    /// The number of the last entry.
     pub(crate) seq: u64,
-    /// Its time.
+    /// The time of the last entry.
     pub(crate) at: i64,
-    /// The database's clock.
+    /// The time of the database's clock, in microseconds since 1970.
     pub(crate) now: i64,
 }
 
-/// Somebody has an item, as the table of leases has it.
+/// A row of the table of leases.
 #[derive(Debug, Clone)]
 pub(crate) struct LeaseRow {
     pub(crate) n: u64,
-    pub(crate) lease: crate::board::work::Lease,
+    pub(crate) lease: crate::live_queue::reviews::Lease,
 }
 
-/// What a transaction will look for.
+/// The keys that a transaction will look up.
 #[derive(Debug, Default)]
-pub(crate) struct Foreseen {
-    /// Items by their ids.
+pub(crate) struct Prefetch {
+    /// Ids of items.
     pub(crate) items: Vec<String>,
-    /// Verdicts by theirs.
+    /// Ids of verdicts.
     pub(crate) verdicts: Vec<String>,
-    /// Answers by the keys of their calls.
+    /// Idempotency keys of requests.
     pub(crate) answers: Vec<String>,
 }
 
-/// A checkpoint.
+/// A stored state of the learner, after the entry `seq`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Checkpoint {
     pub(crate) seq: u64,
@@ -68,100 +68,103 @@ pub(crate) struct Checkpoint {
     pub(crate) sha256: Vec<u8>,
 }
 
-/// What an item is worth by the last verdict on it, and which one that was.
-pub(crate) type LastWord = (f64, Which);
+/// The reward of an item by the last verdict that decided it, and that verdict.
+pub(crate) type FinalDecision = (f64, VerdictPosition);
 
-/// What a store is for: connections are few, and reads leave some of them to writes.
+/// What a store's connections are used for. Reads leave some connections to writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Transactions that write, and short questions of the server itself.
+    /// Writing transactions, and short queries of the server itself.
     Write,
     /// Reading a page of items or of the log.
     Read,
-    /// Reading much of the log.
+    /// Reading large parts of the log.
     LongRead,
 }
 
-/// Where queues are kept. One transaction at a time, always about one queue.
+/// A database of queues. One transaction at a time, about one queue.
 ///
-/// An error of any method but `commit` means that the transaction has not happened.
+/// An error of any method except `commit` means that the transaction did not take place.
 pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Lookups {
     /// Whether other nodes may write to the same queues.
     fn is_shared(&self) -> bool {
         false
     }
-    /// How long a database that is away is waited for.
+    /// How long to wait for a database that cannot be reached.
     fn patience(&self) -> Duration {
         Duration::ZERO
     }
 
     /// All queues.
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error>;
-    /// Where the log of every queue ends, and the time of that entry.
+    /// The last entry of every queue's log: queue, number, time.
     fn heads(&mut self) -> Result<Vec<(i64, u64, i64)>, Error>;
-    /// Makes a queue with its first entry; none if there is one of that name.
-    fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error>;
-    /// The database's clock.
+    /// Creates a queue with its first entry; None if there is one of that name.
+    fn create(&mut self, name: &str, write: &EntryWrite) -> Result<Option<QueueRow>, Error>;
+    /// The time of the database's clock, in microseconds since 1970.
     fn now(&mut self) -> Result<i64, Error>;
 
-    /// What the next transaction will ask for: a store that is far away may bring it along when it begins.
-    fn foresee(&mut self, _: Foreseen) {}
-    /// Begins a transaction that will write: nobody else writes to the queue before it ends.
-    fn begin(&mut self, queue: i64) -> Result<Head, Error>;
-    /// Begins one that reads, all of it as it is now, and writes nothing.
-    fn begin_reading(&mut self, queue: i64) -> Result<Head, Error>;
-    /// Where the log ends, within a transaction or without one.
-    fn head(&mut self, queue: i64) -> Result<Head, Error>;
-    /// Makes it so. [`Error::Unknown`] if that cannot be said.
+    /// Announces the keys that the next transaction will look up; a remote database may fetch them
+    /// when it begins.
+    fn prefetch(&mut self, _: Prefetch) {}
+    /// Begins a writing transaction: nobody else writes to the queue until it ends.
+    fn begin(&mut self, queue: i64) -> Result<LogHead, Error>;
+    /// Begins a read-only transaction on a snapshot of the queue.
+    fn begin_reading(&mut self, queue: i64) -> Result<LogHead, Error>;
+    /// The end of the log, inside a transaction or outside.
+    fn head(&mut self, queue: i64) -> Result<LogHead, Error>;
+    /// Commits the transaction. [`Error::Unknown`] if it cannot be known whether that happened.
     fn commit(&mut self) -> Result<(), Error>;
-    /// Leaves it.
+    /// Rolls the transaction back.
     fn rollback(&mut self);
-    /// Whether the last transaction failed because an item that was to be new is there.
-    fn has_stumbled(&self) -> bool {
+    /// Whether the last transaction failed because an item that it added existed already.
+    fn hit_existing_item(&self) -> bool {
         false
     }
-    /// [`Error::DiskFull`] where the database's disk has no room for a megabyte more.
+    /// [`Error::DiskFull`] if the database's disk has no room for another megabyte.
     fn check_room(&mut self) -> Result<(), Error>;
-    /// Gets a lost connection again.
+    /// Replaces a lost connection.
     fn reconnect(&mut self) -> Result<(), Error>;
     /// Another store on the same database.
     fn another(&self, purpose: Purpose) -> Result<Box<dyn Store>, Error>;
-    /// Sets how many connections all stores on this database have together, where it counts them.
+    /// Sets the number of connections that all stores on this database share, if they share any.
     fn share(&mut self, _connections: usize) {}
 
-    /// Writes entries with all their rows, the answers to be remembered, and moves the head. `batch` names the transaction.
+    /// Writes entries with all their rows and the answers to remember, and moves the head. `batch`
+    /// identifies the transaction.
     fn write(
         &mut self,
         queue: i64,
         batch: i64,
-        writes: &[Write],
-        answers: &[Remembered],
+        writes: &[EntryWrite],
+        answers: &[StoredAnswer],
         at: i64,
     ) -> Result<(), Error>;
-    /// Which transaction wrote an entry.
+    /// The transaction that wrote an entry.
     fn batch_of(&mut self, queue: i64, seq: u64) -> Result<Option<i64>, Error>;
-    /// What an entry is about.
+    /// The kind of an entry.
     fn kind_of(&mut self, queue: i64, seq: u64) -> Result<Option<String>, Error>;
-    /// The answers to calls with these keys.
-    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error>;
+    /// The answers stored under these idempotency keys.
+    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<StoredAnswer>, Error>;
 
     /// Items by their ids.
-    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error>;
-    /// The ids of items, and what reviewers are shown.
+    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, FoundItem)>, Error>;
+    /// The numbers, ids and payloads of items.
     fn shown(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error>;
-    /// How many bytes reviewers are shown of items; those without a payload are left out.
+    /// The size of items' payloads in bytes; items without one are left out.
     fn payload_bytes(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, u64)>, Error>;
-    /// What no payload of a queue exceeds, in bytes, where one may have more than 256 KiB.
+    /// The size in bytes of the queue's largest payload, if any exceeds 64 KiB.
     fn large_payload(&mut self, queue: i64) -> Result<Option<u64>, Error>;
     /// An item with its present scores.
     fn item(&mut self, queue: i64, n: u64) -> Result<Option<ItemRow>, Error>;
     /// Verdicts by their ids.
     fn verdicts(&mut self, queue: i64, ids: &[String]) -> Result<Vec<VerdictRow>, Error>;
-    /// The verdicts that stand on an item, in the order of the log.
+    /// The valid verdicts on an item, in log order.
     fn verdicts_on(&mut self, queue: i64, n: u64) -> Result<Vec<VerdictRow>, Error>;
-    /// Who does not want an item, in the order of the log.
+    /// The reviewers who skipped an item, in log order.
     fn skips_on(&mut self, queue: i64, n: u64) -> Result<Vec<String>, Error>;
-    /// The probability of a reviewer's pick, and whether it was an audit; none where the reviewer never held the item by that token.
+    /// The probability of a claimed pick, and whether it was picked for exploration. None if the
+    /// reviewer never held the item by this claim.
     fn claimed(
         &mut self,
         queue: i64,
@@ -170,62 +173,64 @@ pub(crate) trait Store: Send + hooks::HookStore + keys::KeyStore + lookups::Look
         reviewer: &str,
     ) -> Result<Option<(f64, bool)>, Error>;
 
-    /// The entries after one, up to another.
+    /// The log entries after `after`, up to `until`, and at most `STRETCH` of them.
     fn events(
         &mut self,
         queue: i64,
         after: u64,
         until: u64,
-        seatings: &Seatings,
-    ) -> Result<Vec<Event>, Error>;
-    /// Every open item with its present scores, by number.
+        history: &EvaluatorHistory,
+    ) -> Result<Vec<LogEvent>, Error>;
+    /// Calls `each` for every open item with its present scores, by number.
     fn open_items(
         &mut self,
         queue: i64,
         each: &mut dyn FnMut(ItemRow) -> Result<(), Error>,
     ) -> Result<(), Error>;
-    /// Every lease.
+    /// All leases.
     fn leases(&mut self, queue: i64) -> Result<Vec<LeaseRow>, Error>;
-    /// Who does not want which open item.
+    /// The open items that reviewers have skipped.
     fn skips(&mut self, queue: i64) -> Result<Vec<(u64, String)>, Error>;
-    /// The verdicts that stand on open items, in the order of the log.
+    /// The valid verdicts on open items, in log order.
     fn verdicts_on_open(&mut self, queue: i64) -> Result<Vec<VerdictRow>, Error>;
-    /// How many items there ever were, and how many verdicts stand.
+    /// The number of items ever added, and of valid verdicts.
     fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error>;
-    /// What was decided on items with revised verdicts, as known at an entry, and by which verdict: the last word on each is what it is worth.
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, LastWord)>, Error>;
-    /// The bodies of the entries of these kinds, up to one.
+    /// All decisions on items with revised verdicts, up to an entry, in log order. The last one for
+    /// an item determines its reward.
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, FinalDecision)>, Error>;
+    /// The bodies of all entries of these kinds, up to one.
     fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error>;
 
-    /// Keeps a checkpoint. The one that is there already if it is another.
+    /// Stores a checkpoint. Returns the existing one if it differs.
     fn keep(&mut self, queue: i64, checkpoint: &Checkpoint) -> Result<Option<Checkpoint>, Error>;
-    /// Keeps a checkpoint in place of what is there.
+    /// Overwrites a checkpoint.
     fn replace(&mut self, queue: i64, checkpoint: &Checkpoint) -> Result<(), Error>;
     /// The last checkpoint up to an entry.
     fn checkpoint(&mut self, queue: i64, until: u64) -> Result<Option<Checkpoint>, Error>;
-    /// Every checkpoint, the first first.
+    /// All checkpoints, oldest first.
     fn checkpoints(&mut self, queue: i64) -> Result<Vec<Checkpoint>, Error>;
-    /// Overwrites what was deleted where the database still keeps it besides its tables. False if that must be tried again.
+    /// Overwrites deleted data that the database still keeps outside its tables. False if it must
+    /// be tried again.
     fn scrub(&mut self) -> Result<bool, Error> {
         Ok(true)
     }
-    /// Does what the database would else do now and then while somebody waits for a commit.
+    /// Does maintenance that the database would otherwise do during a commit.
     fn flush(&mut self) -> Result<(), Error> {
         Ok(())
     }
-    /// Gives back memory that only makes the next request quicker, where none has come for a while.
+    /// Releases memory of caches, after a while without requests.
     fn rest(&mut self) {}
-    /// Deletes a queue's payloads and answers whose time has come by then.
+    /// Deletes the queue's payloads and answers that expired by this time.
     fn tidy(&mut self, queue: i64, by: i64) -> Result<(), Error>;
 }
 
-/// How long a queue's log must have gone on before something is deleted for good by the time that
-/// it says, in microseconds.
+/// How much longer a queue's log must have continued before the time it gives counts as certain, in
+/// microseconds.
 const LONG_ENOUGH: i64 = 3_600_000_000;
 
-/// Deletes payloads and answers whose time has come: by the clock where that is known to be
-/// `steady`, else by the last entry of each queue's log that it has gone on from for an hour. Never
-/// by more than the clock says: a log that is ahead of it was written by a clock that was wrong.
+/// Deletes expired payloads and answers. If the clock is `steady`, it decides. Otherwise the last
+/// log entry that is at least an hour older than the end of the log decides. Never later than the
+/// clock: a log ahead of it was written by a wrong clock.
 pub(crate) fn tidy(store: &mut dyn Store, steady: bool) -> Result<(), Error> {
     let now = store.now()?;
     for (queue, _, at) in store.heads()? {
@@ -237,34 +242,34 @@ pub(crate) fn tidy(store: &mut dyn Store, steady: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// How a commit goes wrong, in tests.
+/// A commit failure, for tests.
 #[cfg(test)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Fault {
-    /// It happens, and nobody is told.
+    /// It takes place, but the answer is lost.
     Unanswered,
-    /// It does not happen, and nobody is told.
+    /// It does not take place, and the answer is lost.
     Cut,
     /// It is refused.
     Refused,
-    /// The disk is full, until this is taken away.
+    /// The disk is full, until the fault is removed.
     DiskFull,
 }
 
 #[cfg(test)]
 impl Fault {
-    /// What is to go wrong now.
+    /// The fault for the next commit; all but `DiskFull` occur once.
     fn strikes(fault: &std::sync::Mutex<Option<Fault>>) -> Option<Fault> {
-        let mut fault = crate::service::held(fault);
+        let mut fault = crate::service::lock_mutex(fault);
         if *fault == Some(Fault::DiskFull) { *fault } else { fault.take() }
     }
 
-    /// How the transaction ends.
+    /// The statement that ends the transaction.
     fn ends(self) -> &'static str {
         if self == Fault::Unanswered { "COMMIT" } else { "ROLLBACK" }
     }
 
-    /// What is said of it.
+    /// The error that is returned.
     fn error(self) -> Error {
         let why = "the line is dead".to_string();
         match self {
@@ -275,20 +280,26 @@ impl Fault {
     }
 }
 
-/// The seatings and the configuration of a queue at an entry, from the entries that set it up.
-pub(crate) fn set_up(store: &mut dyn Store, queue: i64, until: u64) -> Result<(Seatings, Config), Error> {
-    let mut set_up: Option<(Seatings, Config)> = None;
+/// The evaluators' history and the configuration of a queue at an entry.
+pub(crate) fn set_up(
+    store: &mut dyn Store,
+    queue: i64,
+    until: u64,
+) -> Result<(EvaluatorHistory, Config), Error> {
+    let mut set_up: Option<(EvaluatorHistory, Config)> = None;
     for (seq, body) in store.bodies(queue, ["create", "configure"], until)? {
-        let (Stub::Create { config, .. } | Stub::Configure { config, .. }) = Stub::from_text(&body)? else {
+        let (StoredBody::Create { config, .. } | StoredBody::Configure { config, .. }) =
+            StoredBody::from_text(&body)?
+        else {
             continue;
         };
         match &mut set_up {
-            None => set_up = Some((Seatings::new(seq, config.evaluators.clone()), *config)),
-            Some((seatings, last)) => {
-                seatings.change(seq, &config.evaluators);
+            None => set_up = Some((EvaluatorHistory::new(seq, config.evaluators.clone()), *config)),
+            Some((history, last)) => {
+                history.change(seq, &config.evaluators);
                 *last = *config;
             }
         }
     }
-    set_up.ok_or_else(|| corrupt("the queue has no first entry"))
+    set_up.ok_or_else(|| corrupt("the queue's log has no `create` entry"))
 }

@@ -1,24 +1,26 @@
-//! The tables, and how a database of an earlier version becomes one of this.
+//! The tables of the database, and the migrations from earlier versions.
 //!
-//! Times are whole microseconds since 1970, scores little-endian doubles with NaN for missing. Both databases have the same
-//! tables; only the names of types differ.
+//! Times are whole microseconds since 1970, scores little-endian doubles with NaN for missing. Both
+//! databases have the same tables; only the names of types differ.
 
-/// The statements of each version, in order. A database says how many of them it has been given; versions are only ever added.
+/// The statements of each version, in order. A database records how many it has run; versions are
+/// only ever added.
 pub(crate) const MIGRATIONS: &[&str] = &[
     FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH,
     FOURTEENTH, FIFTEENTH, SIXTEENTH,
 ];
 
-/// The version of the tables that this program has.
+/// The version of the tables that this program uses.
 pub(crate) const VERSION: i64 = 16;
-/// The version since which deleted queues are cleared away step by step, and a folder's file becomes
-/// smaller.
+/// The version since which deleted queues are removed in small steps, and the file of a folder
+/// shrinks.
 pub(crate) const CLEARS_AWAY: i64 = 15;
 const _: () = assert!(MIGRATIONS.len() == VERSION as usize);
 
-/// By which rules logs are folded and models fitted: the last version that has logs folded anew. Every claim names it, and one that names an earlier
-/// one, or none, cannot be held to the models of this program. Whoever changes what a model makes of a log adds a version and names it here; a test
-/// (`by_the_rules_that_claims_name`) tells who has forgotten.
+/// The version of the rules by which logs are folded and models fitted: the last migration that
+/// discards checkpoints. Each claim records it; a claim with an earlier one cannot be verified by
+/// this program. Whoever changes what a model makes of a log adds a migration and updates this; the
+/// test `by_the_rules_that_claims_name` fails otherwise.
 pub(crate) const RULES: u64 = 15;
 
 const FIRST: &str = "
@@ -65,28 +67,27 @@ CREATE TABLE idempotency(
   PRIMARY KEY(queue, key)){rowless};
 ";
 
-/// Open items are found without reading the closed ones; answers are forgotten by their age.
+/// Indexes for open items, and for answers and payloads by their age.
 const SECOND: &str = "
 CREATE INDEX items_open ON items(queue, n) WHERE closed_seq IS NULL;
 CREATE INDEX idempotency_by_age ON idempotency(at);
 CREATE INDEX payloads_by_end ON payloads(expires) WHERE expires IS NOT NULL;
 ";
 
-/// Who may ask a server for what.
+/// The table of API keys.
 const THIRD: &str = "
 CREATE TABLE api_keys(
   name {text} NOT NULL PRIMARY KEY, roles {text} NOT NULL, queues {text} NOT NULL, made {integer} NOT NULL,
   hash {bytes} NOT NULL UNIQUE){rowless};
 ";
 
-/// The number of a queue is never another's, also when the last one was deleted; what sets a queue up is found without reading its
-/// log.
+/// Queue numbers are never reused, and a queue's settings are found without reading its log.
 const FOURTH: &str = "
 {numbers}
 CREATE INDEX log_of_settings ON log(queue, kind, seq) WHERE kind IN ('create', 'configure', 'erase');
 ";
 
-/// Where else a queue's log is told, and how far that has come.
+/// The table of webhooks with their delivery state.
 const FIFTH: &str = "
 CREATE TABLE webhooks(
   queue {integer} NOT NULL, name {text} NOT NULL, url {text} NOT NULL, secret {bytes} NOT NULL, seen {integer} NOT NULL,
@@ -94,59 +95,63 @@ CREATE TABLE webhooks(
   failing_since {integer}, next_try {integer} NOT NULL, why {text}, off {integer} NOT NULL, PRIMARY KEY(queue, name)){rowless};
 ";
 
-/// Up to where the log goes that is being told: tried again, it is the same page, though the log has grown.
+/// The last entry of the page that a webhook is sending, so that a retry sends the same page.
 const SIXTH: &str = "
 ALTER TABLE webhooks ADD COLUMN page {integer};
 ";
 
-/// What reviewers said beside their verdicts: few have a note, and nothing is learnt from it.
+/// The table of reviewers' notes. Few verdicts have one, and nothing is learnt from it.
 const SEVENTH: &str = "
 CREATE TABLE notes(
   queue {integer} NOT NULL, n {integer} NOT NULL, seq {integer} NOT NULL, i {integer} NOT NULL, body {text} NOT NULL,
   PRIMARY KEY(queue, n, seq, i)){rowless};
 ";
 
-/// From which entry on every entry owes a seal: the first, but in queues that an earlier program has written to.
+/// The first entry from which every entry must have a seal: 1, except in queues that earlier
+/// programs wrote to.
 const EIGHTH: &str = "
 ALTER TABLE queues ADD COLUMN sealed {integer} NOT NULL DEFAULT 1;
 UPDATE queues SET sealed = COALESCE(
   (SELECT l.seq FROM log l WHERE l.queue = queues.id AND l.body LIKE '%,\"seal\":\"%' ORDER BY l.seq LIMIT 1), head + 1);
 ";
 
-/// Whether a reviewer had given a verdict on an item before is found without reading the others: few verdicts are taken back or revised.
+/// An index for finding whether a reviewer judged an item before, which only verdicts taken back or
+/// revised can tell.
 const NINTH: &str = "
 CREATE INDEX verdicts_before ON verdicts(queue, item, reviewer, superseded_by) WHERE superseded_by IS NOT NULL;
 ";
 
-/// What was learnt is kept with how often scores were replaced: the log is folded anew once.
+/// Discards checkpoints, which now count how often scores were replaced.
 const TENTH: &str = "
 DELETE FROM checkpoints;
 ";
 
-/// Juries watch for change of their own accord, and keep more for it: the log is folded anew once.
+/// Discards checkpoints, which now keep statistics for detecting changes.
 const ELEVENTH: &str = "
 DELETE FROM checkpoints;
 ";
 
-/// Juries keep the changes that are settled, and learn with who judged: the log is folded anew once.
+/// Discards checkpoints, which now keep confirmed changes, and learn from reviewers.
 const TWELFTH: &str = "
 DELETE FROM checkpoints;
 ";
 
-/// Claims name the rules by which their models were made, and those have changed under the version before: the log is folded anew once.
+/// Discards checkpoints: claims now name the rules of their models, and these changed within the
+/// version before.
 const THIRTEENTH: &str = "
 DELETE FROM checkpoints;
 ";
 
-/// The same again: states keep whether scores vary at all, and columns that never vary, verdicts that are all alike, many marks, and yes and no by many equal
-/// evaluators make other models.
+/// Discards checkpoints, which now record whether scores vary. Columns that never vary, equal
+/// verdicts, rewards of many values, and binary rewards with many equal evaluators give other
+/// models.
 const FOURTEENTH: &str = "
 DELETE FROM checkpoints;
 ";
 
-/// Models read the missing scores of an evaluator that has only ever given one score as 0: the log
-/// is folded anew once. An entry that sets the clock back is found without reading the log. Rows of
-/// deleted queues are deleted in small steps.
+/// Discards checkpoints: models now read missing scores of an evaluator with a single score value
+/// as 0. Adds an index for entries that set the clock back, and the list of deleted queues whose
+/// rows remain.
 const FIFTEENTH: &str = "
 DELETE FROM checkpoints;
 CREATE TABLE IF NOT EXISTS deleted_queues(queue {integer} NOT NULL PRIMARY KEY){rowless};
@@ -154,8 +159,8 @@ DROP INDEX log_of_settings;
 CREATE INDEX log_of_settings ON log(queue, kind, seq) WHERE kind IN ('create', 'configure', 'erase', 'clock');
 ";
 
-/// Keys are bound to a reviewer, expire, and say when they were last used. What earlier programs took without a limit is found without
-/// reading all payloads.
+/// Adds reviewer, expiry and last use to keys, and an index of large payloads, which earlier
+/// programs accepted without a limit.
 const SIXTEENTH: &str = "
 ALTER TABLE api_keys ADD COLUMN reviewer {text};
 ALTER TABLE api_keys ADD COLUMN expires {integer};
@@ -163,7 +168,8 @@ ALTER TABLE api_keys ADD COLUMN used {integer};
 CREATE INDEX payloads_large ON payloads(queue, octet_length(body)) WHERE octet_length(body) > 65536;
 ";
 
-/// PostgreSQL does not give a number twice as it is.
+/// For SQLite, makes queue numbers unique for ever. PostgreSQL's identity columns are so by
+/// themselves.
 const NUMBERS: &str = "
 CREATE TABLE numbered(
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, head INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
@@ -172,7 +178,7 @@ DROP TABLE queues;
 ALTER TABLE numbered RENAME TO queues;
 ";
 
-/// The statements of a version for SQLite.
+/// The statements of a migration for SQLite.
 pub(crate) fn for_sqlite(migration: &str) -> String {
     filled(migration, "INTEGER", "TEXT", "BLOB", "REAL")
         .replace("{key}", "INTEGER PRIMARY KEY")
@@ -181,7 +187,7 @@ pub(crate) fn for_sqlite(migration: &str) -> String {
         .replace("{numbers}", NUMBERS)
 }
 
-/// The statements of a version for PostgreSQL.
+/// The statements of a migration for PostgreSQL.
 pub(crate) fn for_postgres(migration: &str) -> String {
     filled(migration, "BIGINT", "TEXT", "BYTEA", "DOUBLE PRECISION")
         .replace("{key}", "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY")

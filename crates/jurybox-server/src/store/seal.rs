@@ -1,28 +1,31 @@
-//! A seal on every entry: hashes of what it says and of the rows that it wrote, so that who changes one of them behind everybody's back
-//! is found. The checker computes them again by itself.
+//! Seals of log entries: SHA-256 hashes of an entry and of the rows it wrote, by which later
+//! changes are detected.
 //!
-//! Cells are hashed in the order in which they are written, without the queue's number, each with a letter for its kind: `-` for nothing, `i`
-//! and `r` with eight bytes, the low one first, `t` and `b` with their length before them. Minus zero is zero, since SQLite keeps none. Rows
-//! are hashed [64 at a time](TOGETHER), table by table, so that an erased item takes the proof from few others. Payloads and notes go one by one,
-//! by their time or with their item, and so each has a hash of its own.
+//! The checker computes them again independently. Cells are hashed in the order in which they are
+//! written, without the queue number. Each begins with a letter for its type: `-` for null, `i` and
+//! `r` followed by eight little-endian bytes, `t` and `b` followed by their length and bytes. Minus
+//! zero counts as zero, because SQLite does not store it.
+//!
+//! Rows are hashed [64 at a time](TOGETHER), table by table, so that erasing an item makes few
+//! others unverifiable. Payloads and notes, which expire or are erased singly, have a hash each.
 
 use super::sql;
-use super::value::{Op, Value, values};
+use super::value::{SqlValue, SqlWrite, values};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// Rows that one hash is of.
+/// Rows per hash.
 const TOGETHER: usize = 64;
-/// What an entry writes once and for all. Leases come and go.
+/// The inserts whose rows never change, apart from erasing. Leases are not sealed.
 const SEALED: [&str; 4] = [sql::INSERT_ITEM, sql::INSERT_RESCORED, sql::INSERT_CLAIM, sql::INSERT_VERDICT];
 
-/// The body of an entry with its seal, which comes last: on its rows, on what it shows where entries of its kind may, and on itself with the entry's
-/// number, time, actor and kind.
-pub(super) fn sealed(mut body: String, entry: &[Value], rows: &[Op], shows: bool) -> String {
+/// The body of an entry with its seal appended: hashes of its rows, of payloads and notes if
+/// `shows`, and of the entry itself with number, time, actor and kind.
+pub(super) fn sealed(mut body: String, entry: &[SqlValue], rows: &[SqlWrite], shows: bool) -> String {
     body.pop();
     let mut hashes = Vec::new();
     for table in SEALED {
-        let rows: Vec<&Op> = rows.iter().filter(|op| op.sql == table).collect();
+        let rows: Vec<&SqlWrite> = rows.iter().filter(|op| op.sql == table).collect();
         hashes.extend(rows.chunks(TOGETHER).map(|rows| hash(rows.iter().flat_map(|op| &op.values[1..]))));
     }
     if !hashes.is_empty() {
@@ -37,8 +40,9 @@ pub(super) fn sealed(mut body: String, entry: &[Value], rows: &[Op], shows: bool
     body
 }
 
-/// Hashes of payloads by their items and of notes by their places in the entry: in stretches of numbers, the first number of each and the hashes.
-fn shown(rows: &[Op]) -> String {
+/// Hashes of payloads by item and of notes by position in the entry, as runs of consecutive
+/// numbers: first number, then hashes.
+fn shown(rows: &[SqlWrite]) -> String {
     let (mut text, mut next) = (String::new(), None);
     for op in rows {
         let number = match op.sql {
@@ -46,7 +50,7 @@ fn shown(rows: &[Op]) -> String {
             sql::INSERT_NOTE => op.values.get(3),
             _ => None,
         };
-        let Some(Value::Int(Some(number))) = number else { continue };
+        let Some(SqlValue::Int(Some(number))) = number else { continue };
         if next != Some(*number) {
             text += if next.is_some() { "\"]," } else { "" };
             let _ = write!(text, "[{number},\"");
@@ -57,21 +61,21 @@ fn shown(rows: &[Op]) -> String {
     text + if next.is_some() { "\"]" } else { "" }
 }
 
-/// The first eight bytes of a SHA-256, in hexadecimal digits.
-fn hash<'a>(cells: impl Iterator<Item = &'a Value>) -> String {
+/// The first eight bytes of a SHA-256, in hexadecimal.
+fn hash<'a>(cells: impl Iterator<Item = &'a SqlValue>) -> String {
     let mut hash = Sha256::new();
     for cell in cells {
         match cell {
-            Value::Int(Some(x)) => {
+            SqlValue::Int(Some(x)) => {
                 hash.update(b"i");
                 hash.update(x.to_le_bytes());
             }
-            Value::Real(Some(x)) => {
+            SqlValue::Real(Some(x)) => {
                 hash.update(b"r");
                 hash.update((x + 0.0).to_le_bytes());
             }
-            Value::Text(Some(x)) => long(&mut hash, b"t", x.as_bytes()),
-            Value::Bytes(Some(x)) => long(&mut hash, b"b", x),
+            SqlValue::Text(Some(x)) => long(&mut hash, b"t", x.as_bytes()),
+            SqlValue::Bytes(Some(x)) => long(&mut hash, b"b", x),
             _ => hash.update(b"-"),
         }
     }

@@ -1,8 +1,8 @@
-//! A cell to be written, for either database.
+//! Values and statements for writing to either database.
 
-/// A cell to be written.
+/// A value to be written; None is null.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum SqlValue {
     Int(Option<i64>),
     Real(Option<f64>),
     Text(Option<String>),
@@ -11,27 +11,27 @@ pub(crate) enum Value {
 
 /// A statement with its values.
 #[derive(Debug)]
-pub(crate) struct Op {
+pub(crate) struct SqlWrite {
     pub(crate) sql: &'static str,
-    pub(crate) values: Vec<Value>,
+    pub(crate) values: Vec<SqlValue>,
 }
 
-/// Values of whatever kinds, in a row.
+/// A list of values of any supported types.
 macro_rules! values {
-    ($($value:expr),* $(,)?) => { vec![$($crate::store::value::Value::from($value)),*] };
+    ($($value:expr),* $(,)?) => { vec![$($crate::store::value::SqlValue::from($value)),*] };
 }
 pub(crate) use values;
 
 macro_rules! from {
     ($($from:ty => $kind:ident($value:ident, $into:expr)),* $(,)?) => {$(
-        impl From<$from> for Value {
+        impl From<$from> for SqlValue {
             fn from($value: $from) -> Self {
-                Value::$kind(Some($into))
+                SqlValue::$kind(Some($into))
             }
         }
-        impl From<Option<$from>> for Value {
+        impl From<Option<$from>> for SqlValue {
             fn from(value: Option<$from>) -> Self {
-                Value::$kind(value.map(|$value| $into))
+                SqlValue::$kind(value.map(|$value| $into))
             }
         }
     )*};
@@ -39,7 +39,7 @@ macro_rules! from {
 
 from! {
     i64 => Int(x, x),
-    // Entries and items are counted from one: none reaches the end of this.
+    // Numbers of entries and items count from 1 and never reach 2^63.
     u64 => Int(x, x.cast_signed()),
     u32 => Int(x, i64::from(x)),
     i16 => Int(x, i64::from(x)),

@@ -1,31 +1,39 @@
-//! Which rows an entry makes, for either database.
+//! The rows that a log entry writes, for either database.
 
 use super::seal::sealed;
 use super::sql;
-use super::value::{Op, values};
+use super::value::{SqlWrite, values};
 use crate::Error;
 use crate::error::corrupt;
-use crate::event::{Body, Given};
-use crate::rows::{Write, scores_to_bytes, source_to_text};
-use crate::stub::Stub;
+use crate::event::{Body, GivenVerdict};
+use crate::rows::{EntryWrite, scores_to_bytes, source_to_text};
+use crate::stored_body::StoredBody;
 
-/// The statements that write an entry with all its rows, in an order in which they may run.
-pub(crate) fn ops_of(queue: i64, batch: i64, write: &Write, ops: &mut Vec<Op>) -> Result<(), Error> {
+/// Appends the statements that write an entry and all its rows, in an order in which they can run.
+pub(crate) fn ops_of(
+    queue: i64,
+    batch: i64,
+    write: &EntryWrite,
+    ops: &mut Vec<SqlWrite>,
+) -> Result<(), Error> {
     let event = &write.event;
     let first = ops.len();
     rows_of(queue, write, ops)?;
     let (seq, at, kind) = (event.seq, event.at, event.body.kind());
     let entry = values![seq, at, &event.actor, kind];
     let shows = matches!(event.body, Body::Items { .. } | Body::Verdicts { .. });
-    let body = sealed(Stub::of(&event.body).to_text(), &entry, &ops[first..], shows);
-    ops.push(Op { sql: sql::INSERT_LOG, values: values![queue, seq, at, &event.actor, kind, body, batch] });
+    let body = sealed(StoredBody::of(&event.body).to_text(), &entry, &ops[first..], shows);
+    ops.push(SqlWrite {
+        sql: sql::INSERT_LOG,
+        values: values![queue, seq, at, &event.actor, kind, body, batch],
+    });
     Ok(())
 }
 
-fn rows_of(queue: i64, write: &Write, ops: &mut Vec<Op>) -> Result<(), Error> {
+fn rows_of(queue: i64, write: &EntryWrite, ops: &mut Vec<SqlWrite>) -> Result<(), Error> {
     let event = &write.event;
     let (seq, at) = (event.seq, event.at);
-    let mut op = |sql: &'static str, values: Vec<super::value::Value>| ops.push(Op { sql, values });
+    let mut op = |sql: &'static str, values: Vec<super::value::SqlValue>| ops.push(SqlWrite { sql, values });
     match &event.body {
         Body::Create { .. } | Body::Settle => {}
         Body::Clock => op(sql::DELETE_LEASES, values![queue, 0_i64, i64::MAX]),
@@ -41,7 +49,7 @@ fn rows_of(queue: i64, write: &Write, ops: &mut Vec<Op>) -> Result<(), Error> {
                 let scores = scores_to_bytes(&item.scores);
                 op(
                     sql::INSERT_ITEM,
-                    values![queue, item.n, key, seq, at, scores, tags, item.audit, item.due],
+                    values![queue, item.n, key, seq, at, scores, tags, item.random_check, item.due],
                 );
             }
             for item in rescored {
@@ -97,7 +105,8 @@ fn rows_of(queue: i64, write: &Write, ops: &mut Vec<Op>) -> Result<(), Error> {
                 op(sql::DELETE_LEASES, values![queue, *n, *n]);
             }
             for key in &write.keys {
-                // As a value (and not as the name of one), in words, and before the reviewer in the id that a desk gives a verdict.
+                // The id as a JSON value (not as a field name), within a message, and as the first
+                // part of a verdict id of the review page.
                 let quoted = serde_json::to_string(key).map_err(corrupt)?;
                 let bare = &quoted[1..quoted.len() - 1];
                 op(
@@ -121,9 +130,9 @@ fn verdict_ops(
     queue: i64,
     seq: u64,
     i: u64,
-    given: &Given,
+    given: &GivenVerdict,
     stands_from: i64,
-    op: &mut impl FnMut(&'static str, Vec<super::value::Value>),
+    op: &mut impl FnMut(&'static str, Vec<super::value::SqlValue>),
 ) {
     if let Some(old) = given.supersedes {
         op(sql::SUPERSEDE, values![queue, old.seq, old.i, seq]);

@@ -1,9 +1,12 @@
-//! "A copy is good when `verify` says so": every cell, row and page that is changed is found, but for those that are named here.
+//! Tests that `verify` finds every changed cell, row and page of the records, except those listed
+//! here.
 
-use super::home::{Home, Kind, on_both};
-use super::life::{Life, config, verdict};
+use super::fixture::{Home, Kind, on_both};
+use super::random_life::{Life, config, verdict};
 use crate::store::sqlite::FILE;
-use crate::{Checked, Config, Filter, NewItem, NewVerdict, Request, Since, prove, rebuild, verify};
+use crate::{
+    Config, Filter, NewItem, NewVerdict, QueueVerification, Request, VerifyFrom, prove, rebuild, verify,
+};
 use jurybox::toolbox::hash_number;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -14,22 +17,23 @@ on_both!(
     a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same,
 );
 
-/// What no entry speaks of, and so cannot be proved: tables, or columns of them.
+/// Tables and columns that no entry covers, so that changes in them cannot be found.
 const NOT_FOUND: &[(&str, &str)] = &[
-    // Answers to requests that are asked again, for a day.
+    // Remembered answers, for a day.
     ("idempotency", "*"),
     ("api_keys", "*"),
     ("webhooks", "*"),
-    // Numbers are never given twice: this is the last.
+    // The last number of a table, so that numbers are never reused.
     ("sqlite_sequence", "*"),
-    // Queues that are gone, and whose rows are being deleted.
+    // Queues that were deleted and whose rows are still being deleted.
     ("deleted_queues", "*"),
     ("queues", "name"),
-    // From which entry on seals are owed is proved by the seals.
+    // Implied by the entries' seals.
     ("queues", "sealed"),
-    // Which node wrote an entry in which of its transactions.
+    // The random number of the transaction that wrote an entry.
     ("log", "batch"),
-    // Without a checkpoint the log is folded; one at another entry is the same where nothing was learnt between.
+    // Without a checkpoint the log is folded. Another epoch makes no difference if nothing was
+    // learnt.
     ("checkpoints", "epoch"),
     ("checkpoints", "a row"),
     ("checkpoints", "seq"),
@@ -50,10 +54,10 @@ fn item(n: u64) -> NewItem {
     }
 }
 
-/// A queue that has something in every table of its own.
+/// A queue with rows in every table.
 fn filled(kind: Kind, payload_days: Option<u32>) -> Life {
     let policy = "average".parse().unwrap();
-    let settings = Config { policy, audit_rate: 0.3, undo_seconds: 30, payload_days, ..config() };
+    let settings = Config { policy, random_check_rate: 0.3, undo_seconds: 30, payload_days, ..config() };
     let mut life = Life::new(kind, 1, &settings);
     life.ask(Request::Items((0..70).map(item).collect())).unwrap();
     let late = NewItem { scores: [("b".to_string(), Some(2.0))].into(), ..item(7) };
@@ -67,7 +71,7 @@ fn filled(kind: Kind, payload_days: Option<u32>) -> Life {
     });
     life.ask(Request::Verdicts(given.collect())).unwrap();
     life.ask(Request::Undo { reviewer: "ann".into(), verdict: "v4".into() }).unwrap();
-    // Nobody holds an item while ann judges: a random check could be one of hers.
+    // Nobody else holds an item while ann judges: a random check could be one of hers.
     life.ask(claim("bob")).unwrap();
     life.ask(claim("cid")).unwrap();
     let skip = Request::Skip { reviewer: "ann".into(), item: "x4".into(), reason: "cannot read it".into() };
@@ -76,16 +80,16 @@ fn filled(kind: Kind, payload_days: Option<u32>) -> Life {
         NewVerdict { revises: Some("v1".into()), note: Some("no".into()), ..verdict("v9", "x1", "ann", 0.0) };
     life.ask(Request::Verdicts(vec![again])).unwrap();
     life.pass(60);
-    life.clerk.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     life.ask(claim("dan")).unwrap();
     life
 }
 
 fn is_found(home: &Home) -> bool {
-    !prove(&home.place, &Since::Beginning).is_ok_and(|proof| proof.sound)
+    !prove(&home.place, &VerifyFrom::Beginning).is_ok_and(|proof| proof.ok)
 }
 
-/// A cell with something else in it.
+/// Another value of the same kind.
 fn other(value: &Value) -> Value {
     match value {
         Value::Null => Value::Null,
@@ -111,7 +115,7 @@ fn other(value: &Value) -> Value {
     }
 }
 
-/// The tables with their columns, and those of the key, in order.
+/// The tables with their columns and the columns of their primary keys.
 fn tables(db: &Connection) -> Vec<(String, Vec<String>, Vec<String>)> {
     let names = |words: &str| -> Vec<String> {
         let mut statement = db.prepare(words).unwrap();
@@ -129,8 +133,8 @@ fn tables(db: &Connection) -> Vec<(String, Vec<String>, Vec<String>)> {
 
 #[test]
 fn every_cell_and_every_row_that_is_changed_is_found() {
-    let Life { clerk, home, .. } = filled(Kind::Sqlite, None);
-    drop(clerk);
+    let Life { writer, home, .. } = filled(Kind::Sqlite, None);
+    drop(writer);
     rebuild(&home.place, None, None, Duration::ZERO).unwrap();
     assert!(!is_found(&home), "{:#?}", verify(&home.place));
     let db = Connection::open(home.folder().join(FILE)).unwrap();
@@ -168,7 +172,7 @@ fn every_cell_and_every_row_that_is_changed_is_found() {
                 key.iter().zip(2..).map(|(name, at)| format!("{name} = ?{at}")).collect();
             let words = format!("UPDATE {table} SET {column} = ?1 WHERE {}", place.join(" AND "));
             let db = Connection::open(copy.folder().join(FILE)).unwrap();
-            // What the tables do not take cannot be there.
+            // A change that the table's constraints refuse cannot occur.
             let Ok(changed) = db.execute(&words, rusqlite::params_from_iter(&cells)) else { continue };
             assert_eq!(changed, 1, "{table}.{column}");
             drop(db);
@@ -181,7 +185,7 @@ fn every_cell_and_every_row_that_is_changed_is_found() {
     assert!(tried > 80 && missed.is_empty(), "{} of {tried} were not found: {missed:?}", missed.len());
 }
 
-/// All that a reader could be told of, in order; none where it cannot be read.
+/// Everything that a reader can see, in order; none if the database cannot be read.
 fn told(home: &Home) -> Option<Vec<String>> {
     let db = Connection::open(home.folder().join(FILE)).ok()?;
     let mut all = Vec::new();
@@ -205,8 +209,8 @@ fn told(home: &Home) -> Option<Vec<String>> {
 
 #[test]
 fn every_page_that_is_changed_is_found_where_a_reader_would_be_told_something_else() {
-    let Life { clerk, home, .. } = filled(Kind::Sqlite, None);
-    drop(clerk);
+    let Life { writer, home, .. } = filled(Kind::Sqlite, None);
+    drop(writer);
     rebuild(&home.place, None, None, Duration::ZERO).unwrap();
     let file = home.folder().join("copy");
     crate::backup(home.folder(), &file).unwrap();
@@ -241,12 +245,12 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     };
     let sound = |home: &Home| {
         let checked = verify(&home.place).unwrap().remove(0);
-        assert!(checked.is_sound() && checked.unsealed_payloads == 0, "{checked:#?}");
+        assert!(checked.is_ok() && checked.unsealed_payloads == 0, "{checked:#?}");
     };
     let begun = || {
         let mut life = filled(kind, Some(1));
         sound(&life.home);
-        // A payload that comes again, otherwise.
+        // An item is sent again with another payload.
         let payload = Some(serde_json::json!({ "text": "something else" }).into());
         life.ask(Request::Items(vec![NewItem { payload, ..item(60) }])).unwrap();
         sound(&life.home);
@@ -255,35 +259,29 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
         life
     };
     // A database is copied while nobody has it open.
-    let Life { clerk, home, .. } = begun();
-    drop(clerk);
+    let Life { writer, home, .. } = begun();
+    drop(writer);
     for (lie, words) in [
-        ("UPDATE payloads SET body = '{}' WHERE n = 61", "the payload of item 61 is not as entry"),
+        ("UPDATE payloads SET body = '{}' WHERE n = 61", "the payload of item 61 has changed since entry"),
         (
             "UPDATE payloads SET expires = NULL WHERE n = 10",
-            "the payload of item 10 is not as entry 2 wrote it",
+            "the payload of item 10 has changed since entry 2",
         ),
-        (
-            "DELETE FROM payloads WHERE n = 10",
-            "1 payloads were written, and are not there, such as that of item 10",
-        ),
+        ("DELETE FROM payloads WHERE n = 10", "1 payloads are missing, such as that of item 10"),
         (
             "INSERT INTO payloads VALUES (1, 4, '{}', NULL)",
-            "item 4 was erased, and its payload is still there",
+            "item 4 was erased, but its payload is still there",
         ),
-        (
-            "INSERT INTO payloads VALUES (1, 999, '{}', NULL)",
-            "item 999 has a payload, and no entry wrote one",
-        ),
-        ("UPDATE notes SET body = 'yes' WHERE n = (SELECT MAX(n) FROM notes)", "is not as it was written"),
-        ("DELETE FROM notes WHERE n = (SELECT MAX(n) FROM notes)", "1 notes were written, and are not there"),
-        ("UPDATE skips SET reason = 'lazy'", "skips stand in the log or in their table, and not in both"),
+        ("INSERT INTO payloads VALUES (1, 999, '{}', NULL)", "item 999 has a payload that no entry wrote"),
+        ("UPDATE notes SET body = 'yes' WHERE n = (SELECT MAX(n) FROM notes)", "was changed"),
+        ("DELETE FROM notes WHERE n = (SELECT MAX(n) FROM notes)", "1 notes are missing"),
+        ("UPDATE skips SET reason = 'lazy'", "skips are in only one of log and table"),
     ] {
         let copy = home.copy();
         assert!(copy.change(lie) > 0, "{lie}");
         found(&copy, words);
     }
-    // Of what an earlier program wrote it is said that nothing is proved.
+    // For rows of earlier programs, it is reported that nothing is proved.
     let copy = home.copy();
     copy.change("UPDATE queues SET sealed = head + 1");
     copy.change(
@@ -291,56 +289,56 @@ fn payloads_and_notes_are_as_they_were_written_and_may_go_when_their_time_has_co
     );
     copy.change("UPDATE payloads SET body = '{}' WHERE n = 61");
     let checked = verify(&copy.place).unwrap().remove(0);
-    assert!(checked.is_sound() && checked.unsealed_payloads > 60, "{checked:#?}");
+    assert!(checked.is_ok() && checked.unsealed_payloads > 60, "{checked:#?}");
     // Two days later.
     let mut life = begun();
     life.pass(2 * 86_400);
     life.ask(Request::Items(vec![item(200)])).unwrap();
-    // What has expired goes when the log has gone on from there for more than an hour.
+    // Expired rows are deleted once the log has gone on for more than an hour.
     life.pass(3_700);
     life.ask(Request::Items(vec![item(201)])).unwrap();
-    life.clerk.tidy().unwrap();
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    life.writer.tidy().unwrap();
+    let Life { writer, home, .. } = life;
+    drop(writer);
     assert_eq!(home.change("UPDATE payloads SET body = body"), 2, "the others have gone");
     sound(&home);
     home.change("DELETE FROM payloads");
-    found(&home, "2 payloads were written, and are not there");
+    found(&home, "2 payloads are missing");
 }
 
 fn a_proof_goes_on_from_an_earlier_one_only_where_the_log_is_the_same(kind: Kind) {
     let mut life = filled(kind, None);
-    let first = prove(&life.home.place, &Since::Beginning).unwrap();
-    assert!(first.sound, "{first:#?}");
+    let first = prove(&life.home.place, &VerifyFrom::Beginning).unwrap();
+    assert!(first.ok, "{first:#?}");
     let claims = first.queues[0].claims;
     for who in ["eve", "fay"] {
         let claim = Request::Claim { reviewer: who.into(), k: Some(2), filter: Filter::default() };
         life.ask(claim).unwrap();
     }
-    // The reason of a skip goes, and the log is the same.
+    // Erasing the reason of a skip does not change the log.
     life.ask(Request::Erase { items: vec!["x4".into()] }).unwrap();
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
-    // As it is written down and read again.
+    let Life { writer, home, .. } = life;
+    drop(writer);
+    // Written to a file and read again.
     let text = serde_json::to_string(&first).unwrap();
-    let since = Since::Proof(serde_json::from_str(&text).unwrap());
+    let since = VerifyFrom::Report(serde_json::from_str(&text).unwrap());
     let next = prove(&home.place, &since).unwrap();
-    assert!(next.sound, "{next:#?}");
+    assert!(next.ok, "{next:#?}");
     assert_eq!((next.queues[0].before, next.queues[0].claims), (claims, claims + 2));
-    let entry = Since::Entry(first.queues[0].entries);
-    let tried = |proof: crate::Proof| {
-        let Checked { untried, exact, unprovable, .. } = proof.queues[0].clone();
-        (untried, exact + unprovable)
+    let entry = VerifyFrom::Entry(first.queues[0].entries);
+    let tried = |proof: crate::VerifyReport| {
+        let QueueVerification { not_checked, exact, unprovable, .. } = proof.queues[0].clone();
+        (not_checked, exact + unprovable)
     };
     assert_eq!(tried(prove(&home.place, &entry).unwrap()), (claims, 2));
-    // What was proved is not what is there now.
+    // The records are not those of the earlier proof any more.
     let copy = home.copy();
     copy.change("UPDATE log SET actor = 'eve' WHERE seq = 2");
     let other = prove(&copy.place, &since).unwrap();
-    assert!(other.queues[0].problems[0].contains("is not what it was when it was proved"), "{other:#?}");
-    // Claims that nobody has tried are tried.
-    let mut untried = first.clone();
-    untried.queues[0].untried = 1;
-    let all = prove(&home.place, &Since::Proof(Box::new(untried))).unwrap();
-    assert_eq!((all.sound, all.queues[0].before), (true, 0));
+    assert!(other.queues[0].problems[0].contains("differs from the one in the earlier report"), "{other:#?}");
+    // Claims that no earlier proof has checked are checked.
+    let mut not_checked = first.clone();
+    not_checked.queues[0].not_checked = 1;
+    let all = prove(&home.place, &VerifyFrom::Report(Box::new(not_checked))).unwrap();
+    assert_eq!((all.ok, all.queues[0].before), (true, 0));
 }

@@ -1,7 +1,10 @@
-//! What a queue gives back, on both databases: every item with all that was said of it, page by page.
+//! Tests of the export on both databases: every item with all its verdicts, page by page.
 
-use super::home::{Home, Kind, on_both};
-use crate::{Answer, Call, Change, Config, Exported, Filter, NewItem, NewVerdict, Request, Service, Source};
+use super::fixture::{Home, Kind, on_both};
+use crate::{
+    Answer, Call, Config, ConfigChange, ExportedItem, Filter, NewItem, NewVerdict, Request, Service,
+    VerdictSource,
+};
 use jurybox::Evaluators;
 use std::time::Duration;
 
@@ -41,7 +44,7 @@ fn everything_comes_back_page_by_page(kind: Kind) {
         due: None,
     };
     ask(Request::Items((0..5).map(item).collect()));
-    // A late score counts, and what is erased is gone.
+    // A later score counts, and an erased item is gone.
     ask(Request::Items(vec![NewItem {
         scores: [("b".to_string(), Some(0.5))].into(),
         payload: None,
@@ -54,13 +57,13 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     ask(Request::Verdicts(vec![verdict("v1", "p4", "ann", 1.0), verdict("v2", "p1", "ann", 1.0)]));
     let noted = NewVerdict { note: Some("seen twice".into()), ..verdict("v3", "p4", "bob", 1.0) };
     ask(Request::Verdicts(vec![noted]));
-    let rule = NewVerdict { source: Source::Automatic, ..verdict("v4", "p0", "rule", 0.5) };
+    let rule = NewVerdict { source: VerdictSource::Automatic, ..verdict("v4", "p0", "rule", 0.5) };
     ask(Request::Verdicts(vec![rule]));
     assert_eq!(queue.tag_names().unwrap(), ["language"]);
 
-    let (mut items, mut next): (Vec<Exported>, _) = (Vec::new(), Some(0));
+    let (mut items, mut next): (Vec<ExportedItem>, _) = (Vec::new(), Some(0));
     while let Some(after) = next {
-        let page = queue.exported(after, 2).unwrap();
+        let page = queue.export_page(after, 2).unwrap();
         assert_eq!(page.evaluators, ["a", "b"]);
         items.extend(page.items);
         next = page.next;
@@ -68,8 +71,11 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
     assert_eq!(ids, ["p0", "p1", "p2", "p4"]);
     let [ruled, half, waiting, decided] = &items[..] else { panic!() };
-    // A rule has decided: that is no reward that anybody should learn from.
-    assert_eq!((ruled.reward, ruled.closed, ruled.verdicts[0].source), (None, true, Source::Automatic));
+    // An automatic verdict is not a reward to learn from.
+    assert_eq!(
+        (ruled.reward, ruled.closed, ruled.verdicts[0].source),
+        (None, true, VerdictSource::Automatic)
+    );
     assert_eq!((&half.scores[..], half.reward, half.closed), (&[Some(0.1), Some(0.5)][..], None, false));
     assert_eq!((half.verdicts[0].pick, half.verdicts[0].decides), (None, false));
     assert_eq!((waiting.payload.as_deref(), waiting.tags.len()), (Some("{\"n\":2}"), 1));
@@ -79,11 +85,11 @@ fn everything_comes_back_page_by_page(kind: Kind) {
     assert!(pick.claimed.unwrap() <= decided.verdicts[0].given && decided.verdicts[1].decides);
     let notes: Vec<Option<&str>> = decided.verdicts.iter().map(|verdict| verdict.note.as_deref()).collect();
     assert_eq!(notes, [None, Some("seen twice")]);
-    // Nobody has been given it the second time.
+    // The second verdict was given without a claim.
     assert_eq!(decided.verdicts[1].pick, None);
 
-    // A lower quorum decides what one has said, and no further verdict says so.
-    ask(Request::Configure(Change { quorum: Some(1), ..Change::default() }));
-    let page = queue.exported(1, 1).unwrap();
+    // A lower quorum decides by the one verdict, without another one.
+    ask(Request::Configure(ConfigChange { quorum: Some(1), ..ConfigChange::default() }));
+    let page = queue.export_page(1, 1).unwrap();
     assert_eq!((page.items[0].id.as_str(), page.items[0].reward), ("p1", Some(1.0)));
 }

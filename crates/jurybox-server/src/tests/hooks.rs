@@ -1,7 +1,8 @@
-//! Webhooks, as far as they are rows: one node at a time, and nothing that is noted of what was changed.
+//! Tests of stored webhooks: one node sends at a time, and outcomes for a changed webhook are
+//! ignored.
 
-use super::home::{Home, Kind, on_both};
-use crate::{Call, Change, Config, Error, Outcome, Request, Secret, Sending, Service};
+use super::fixture::{Home, Kind, on_both};
+use crate::{Call, Config, ConfigChange, DeliveryOutcome, Error, PendingDelivery, Request, Secret, Service};
 use jurybox::Evaluators;
 use std::time::Duration;
 
@@ -27,31 +28,34 @@ fn one_node_at_a_time_sends_and_what_arrived_is_kept(kind: Kind) {
         made(&service);
         let hook = service.webhooks(None).unwrap().remove(0);
         assert_eq!((hook.seen, hook.head, hook.queue.as_str()), (0, 1, "q"));
-        let sending = Sending { secret: Secret::of(vec![7; 24]), until: 1 };
+        let sending = PendingDelivery { secret: Secret::of(vec![7; 24]), until: 1 };
         assert_eq!(service.take_webhook(&hook, 1).unwrap(), Some(sending));
         assert_eq!(service.take_webhook(&hook, 2).unwrap(), None, "another has it");
         assert!(service.take_webhook(&hook, 1).unwrap().is_some(), "and keeps it");
-        let failed = Outcome::Failed { at: 5, next_try: 9, why: "no".into(), off: false };
-        assert!(!service.note_webhook(&hook, 2, &Outcome::Delivered { seen: 1 }).unwrap());
+        let failed = DeliveryOutcome::Failed { at: 5, next_try: 9, why: "no".into(), off: false };
+        assert!(!service.note_webhook(&hook, 2, &DeliveryOutcome::Delivered { seen: 1 }).unwrap());
         assert!(service.note_webhook(&hook, 1, &failed).unwrap());
         let hook = service.webhooks(Some("q")).unwrap().remove(0);
         assert_eq!((hook.failures, hook.failing_since, hook.next_try), (1, Some(5), 9));
-        assert!(service.note_webhook(&hook, 1, &Outcome::Delivered { seen: 1 }).unwrap());
-        assert!(!service.note_webhook(&hook, 1, &Outcome::Delivered { seen: 1 }).unwrap(), "never back");
+        assert!(service.note_webhook(&hook, 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap());
+        assert!(
+            !service.note_webhook(&hook, 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap(),
+            "never back"
+        );
     }
     let service = service(&home);
     let hook = service.webhooks(None).unwrap().remove(0);
     assert_eq!((hook.seen, hook.failures, hook.failing_since), (1, 0, None));
-    let off = Outcome::Failed { at: 5, next_try: 9, why: "no".into(), off: true };
+    let off = DeliveryOutcome::Failed { at: 5, next_try: 9, why: "no".into(), off: true };
     assert!(service.note_webhook(&hook, 1, &off).unwrap());
     assert_eq!(service.take_webhook(&hook, 1).unwrap(), None, "it is left alone");
-    // Set up again, it keeps its secret and its place, and is tried again; who was sending has it no more.
+    // A changed webhook keeps its secret and progress and is tried again. Its sender has lost it.
     assert!(!service.put_webhook("q", "h", "https://example.org/2", None, None).unwrap());
     assert!(!service.note_webhook(&hook, 1, &off).unwrap());
     let hook = service.webhooks(None).unwrap().remove(0);
     assert_eq!((hook.seen, hook.off, hook.url.as_str()), (1, false, "https://example.org/2"));
     assert_eq!(service.take_webhook(&hook, 2).unwrap().unwrap().secret, Secret::of(vec![7; 24]));
-    // Who ends gives back what is its own, and no more.
+    // A node that ends releases its own webhooks only.
     service.give_back_webhooks(1).unwrap();
     assert_eq!(service.take_webhook(&hook, 1).unwrap(), None, "another has it");
     service.give_back_webhooks(2).unwrap();
@@ -71,21 +75,21 @@ fn a_page_that_is_tried_again_is_the_same_page(kind: Kind) {
     let mut grow = |by: u32| {
         for _ in 0..by {
             k += 1;
-            let change = Change { k: Some(k), ..Change::default() };
+            let change = ConfigChange { k: Some(k), ..ConfigChange::default() };
             queue.ask(Call::new("ann", Request::Configure(change))).unwrap();
         }
     };
     assert_eq!(page(1), Some(1));
     grow(130);
-    let failed = Outcome::Failed { at: 5, next_try: 0, why: "no".into(), off: false };
+    let failed = DeliveryOutcome::Failed { at: 5, next_try: 0, why: "no".into(), off: false };
     assert!(service.note_webhook(&hook(), 1, &failed).unwrap());
     assert_eq!(page(1), Some(1), "tried again, though there are 131 entries by now");
-    assert!(service.note_webhook(&hook(), 1, &Outcome::Delivered { seen: 1 }).unwrap());
+    assert!(service.note_webhook(&hook(), 1, &DeliveryOutcome::Delivered { seen: 1 }).unwrap());
     assert_eq!(page(1), Some(101));
-    // A page with very many items ends earlier, and the rest of it is the next one.
-    assert!(service.note_webhook(&hook(), 1, &Outcome::Delivered { seen: 60 }).unwrap());
+    // A page with many items ends early, and the next page has the rest.
+    assert!(service.note_webhook(&hook(), 1, &DeliveryOutcome::Delivered { seen: 60 }).unwrap());
     assert_eq!(page(1), Some(101));
-    assert!(service.note_webhook(&hook(), 1, &Outcome::Delivered { seen: 101 }).unwrap());
+    assert!(service.note_webhook(&hook(), 1, &DeliveryOutcome::Delivered { seen: 101 }).unwrap());
     assert_eq!(page(1), Some(131));
     grow(1);
     assert!(!service.put_webhook("q", "h", "https://example.org/", None, None).unwrap());
@@ -110,7 +114,7 @@ fn a_webhook_goes_with_its_queue(kind: Kind) {
     assert!(matches!(full, Error::Conflict(_)), "{full}");
 }
 
-/// A copy and its original may both be served: only one of them may tell the receivers.
+/// A copy and its original may both be served, and only one of them may send.
 #[test]
 fn webhooks_of_a_copy_rest_unless_it_takes_the_place_of_the_original() {
     let home = Home::new(Kind::Sqlite);
@@ -131,7 +135,7 @@ fn webhooks_of_a_copy_rest_unless_it_takes_the_place_of_the_original() {
     }
 }
 
-/// Whatever is there when the copy becomes a desk, by one rename, is all that is ever there for whoever is killed right after it.
+/// The webhooks are off before the copy becomes usable by a rename, so a kill cannot leave them on.
 #[test]
 fn webhooks_of_a_copy_rest_before_it_is_a_desk() {
     let home = Home::new(Kind::Sqlite);
@@ -141,10 +145,10 @@ fn webhooks_of_a_copy_rest_before_it_is_a_desk() {
     crate::backup(home.folder(), &copy).unwrap();
     let ready = folder.join("restoring");
     std::fs::create_dir_all(&ready).unwrap();
-    // Somebody was killed before.
+    // Left by a killed restore.
     std::fs::write(ready.join("jurybox.sqlite-wal"), "a part of another journal").unwrap();
     let mut bytes = std::fs::File::open(&copy).unwrap();
-    assert_eq!(crate::keep::put_back(&mut bytes, &ready, false).unwrap(), 1);
+    assert_eq!(crate::maintenance::restore_into(&mut bytes, &ready, false).unwrap(), 1);
     let file = rusqlite::Connection::open(ready.join("jurybox.sqlite")).unwrap();
     assert_eq!(file.query_row("SELECT SUM(off) FROM webhooks", [], |row| row.get::<_, i64>(0)), Ok(1));
     assert_eq!(crate::restore(&copy, &folder, false).unwrap(), 1);

@@ -1,4 +1,4 @@
-//! A line that can be cut: between a client and a database, at the moment that a test chooses.
+//! A proxy between a client and a database that cuts the connection when a test says so.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What becomes of the next COMMIT.
+/// The fate of the next COMMIT.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Commit {
-    /// It arrives, and its answer does not.
+    /// It arrives, and its answer is lost.
     Unanswered,
-    /// It arrives late, when the client has long given up.
+    /// It arrives after the client has given up.
     Late,
     /// It never arrives.
     Lost,
@@ -61,12 +61,12 @@ impl Proxy {
         *self.state.next.lock().unwrap() = Some(what);
     }
 
-    /// Whether it has come.
+    /// Whether the COMMIT has come and was handled so.
     pub(crate) fn has_cut(&self) -> bool {
         self.state.next.lock().unwrap().is_none()
     }
 
-    /// The database goes away: all lines are cut, and there are no new ones.
+    /// Cuts all connections and accepts no new ones.
     pub(crate) fn down(&self) {
         self.state.down.store(true, Ordering::SeqCst);
         for line in self.state.lines.lock().unwrap().drain(..) {
@@ -91,7 +91,7 @@ fn forward(mut from: TcpStream, mut to: TcpStream, state: Option<&State>) {
             }
             continue;
         };
-        // The client is told nothing more, whatever happens.
+        // The client gets no further bytes.
         let _ = from.shutdown(Shutdown::Both);
         if what == Commit::Late {
             std::thread::sleep(Duration::from_secs(1));

@@ -1,8 +1,8 @@
-//! Two nodes at the same moment: whoever comes first in the log is right, and the other sees it.
+//! Tests of two nodes acting at the same moment: the first entry in the log wins, and both see it.
 
-use super::home::{Kind, on_both};
-use super::life::{Life, config};
-use crate::clerk::Clerk;
+use super::fixture::{Kind, on_both};
+use super::random_life::{Life, config};
+use crate::queue_writer::QueueWriter;
 use crate::{Answer, Call, Config, Error, Filter, NewItem, NewVerdict, Request};
 use std::sync::Barrier;
 
@@ -15,13 +15,19 @@ on_both!(
 
 const ROUNDS: u32 = 12;
 
-fn alone(kind: Kind) -> (Life, Clerk) {
-    let config =
-        Config { audit_rate: 0.0, ageing_per_day: 0.0, policy: "average".parse().unwrap(), ..config() };
+fn alone(kind: Kind) -> (Life, QueueWriter) {
+    let config = Config {
+        random_check_rate: 0.0,
+        ageing_per_day: 0.0,
+        policy: "average".parse().unwrap(),
+        ..config()
+    };
     let life = Life::new(kind, 1, &config);
-    let other =
-        Clerk::open(life.clerk.another_store(crate::store::Purpose::Write).unwrap(), life.clerk.queue())
-            .unwrap();
+    let other = QueueWriter::open(
+        life.writer.another_store(crate::store::Purpose::Write).unwrap(),
+        life.writer.queue(),
+    )
+    .unwrap();
     (life, other)
 }
 
@@ -59,8 +65,11 @@ fn names(answer: &Result<Answer, Error>) -> Vec<String> {
     claims.iter().map(|claim| claim.item.clone()).collect()
 }
 
-/// Both ask at the same moment.
-fn both(one: (&mut Clerk, Call), two: (&mut Clerk, Call)) -> (Result<Answer, Error>, Result<Answer, Error>) {
+/// Both nodes answer a call at the same moment.
+fn both(
+    one: (&mut QueueWriter, Call),
+    two: (&mut QueueWriter, Call),
+) -> (Result<Answer, Error>, Result<Answer, Error>) {
     let barrier = Barrier::new(2);
     std::thread::scope(|scope| {
         let first = scope.spawn(|| {
@@ -73,16 +82,16 @@ fn both(one: (&mut Clerk, Call), two: (&mut Clerk, Call)) -> (Result<Answer, Err
     })
 }
 
-/// Both know the same, and it can be proved.
-fn agree(mut life: Life, mut other: Clerk) {
-    life.clerk.look().unwrap();
+/// Checks that both nodes have the same state, and that it can be proved.
+fn agree(mut life: Life, mut other: QueueWriter) {
+    life.writer.look().unwrap();
     other.look().unwrap();
-    assert!(life.clerk.replica.board.to_bytes() == other.replica.board.to_bytes());
-    life.clerk.freshen().unwrap();
-    other.freshen().unwrap();
-    assert!(life.clerk.replica.learner.to_bytes() == other.replica.learner.to_bytes());
+    assert!(life.writer.replica.live.to_bytes() == other.replica.live.to_bytes());
+    life.writer.refold_if_stale().unwrap();
+    other.refold_if_stale().unwrap();
+    assert!(life.writer.replica.learner.to_bytes() == other.replica.learner.to_bytes());
     for checked in crate::verify(&life.home.place).unwrap() {
-        assert!(checked.is_sound(), "{checked:#?}");
+        assert!(checked.is_ok(), "{checked:#?}");
     }
 }
 
@@ -90,7 +99,7 @@ fn claims_at_the_same_moment_share_nothing(kind: Kind) {
     let (mut life, mut other) = alone(kind);
     for round in 0..ROUNDS {
         add(&mut life, round, 5);
-        let (one, two) = both((&mut life.clerk, claim("ann", 3)), (&mut other, claim("bob", 3)));
+        let (one, two) = both((&mut life.writer, claim("ann", 3)), (&mut other, claim("bob", 3)));
         let (one, two) = (names(&one), names(&two));
         assert_eq!(one.len() + two.len(), 5, "{one:?} {two:?}");
         assert!(one.iter().all(|item| !two.contains(item)), "{one:?} {two:?}");
@@ -102,14 +111,14 @@ fn an_expiry_and_a_verdict_at_the_same_moment_give_the_item_to_one(kind: Kind) {
     let (mut life, mut other) = alone(kind);
     for round in 0..ROUNDS {
         add(&mut life, round, 1);
-        let item = names(&life.clerk.answer(&[claim("ann", 1)]).remove(0)).remove(0);
+        let item = names(&life.writer.answer(&[claim("ann", 1)]).remove(0)).remove(0);
         life.pass(31);
         other.trust_clock();
         let given = verdict(&format!("v{round}"), &item, "ann", None);
-        let (late, claimed) = both((&mut life.clerk, given), (&mut other, claim("bob", 1)));
+        let (late, claimed) = both((&mut life.writer, given), (&mut other, claim("bob", 1)));
         let accepted = matches!(late, Ok(Answer::Verdicts { accepted: 1, .. }));
         assert_ne!(accepted, names(&claimed).contains(&item), "{late:?} {claimed:?}");
-        // Whoever has it gives it back closed, so that the next round is about another.
+        // The holder releases or closes the item, so that the next round uses another one.
         if !accepted {
             let given = verdict(&format!("w{round}"), &item, "bob", None);
             assert!(matches!(other.answer(&[given]).remove(0), Ok(Answer::Verdicts { accepted: 1, .. })));
@@ -122,10 +131,10 @@ fn a_release_and_a_claim_at_the_same_moment_come_one_after_the_other(kind: Kind)
     let (mut life, mut other) = alone(kind);
     for round in 0..ROUNDS {
         add(&mut life, round, 1);
-        let item = names(&life.clerk.answer(&[claim("ann", 1)]).remove(0)).remove(0);
+        let item = names(&life.writer.answer(&[claim("ann", 1)]).remove(0)).remove(0);
         let release =
             Call::new("ann", Request::Release { reviewer: "ann".into(), items: vec![item.clone()] });
-        let (released, claimed) = both((&mut life.clerk, release), (&mut other, claim("bob", 1)));
+        let (released, claimed) = both((&mut life.writer, release), (&mut other, claim("bob", 1)));
         assert!(matches!(released, Ok(Answer::Changed { changed: 1, .. })), "{released:?}");
         let mut holder = names(&claimed);
         if holder.is_empty() {
@@ -142,17 +151,18 @@ fn a_revision_and_a_refold_at_the_same_moment_end_up_the_same(kind: Kind) {
     let (mut life, mut other) = alone(kind);
     for round in 0..ROUNDS {
         add(&mut life, round, 2);
-        let items = names(&life.clerk.answer(&[claim("ann", 2)]).remove(0));
+        let items = names(&life.writer.answer(&[claim("ann", 2)]).remove(0));
         for (at, item) in items.iter().enumerate() {
-            life.clerk.answer(&[verdict(&format!("v{round}-{at}"), item, "ann", None)]).remove(0).unwrap();
+            life.writer.answer(&[verdict(&format!("v{round}-{at}"), item, "ann", None)]).remove(0).unwrap();
         }
         life.pass(25);
         other.trust_clock();
-        // The first is revised and makes it stale; while one folds again, the other revises the second.
+        // Revising the first verdict makes a learner stale; while one node folds again, the other
+        // revises.
         let revise = |at: usize| {
             verdict(&format!("w{round}-{at}"), &items[at], "ann", Some(&format!("v{round}-{at}")))
         };
-        life.clerk.answer(&[revise(0)]).remove(0).unwrap();
+        life.writer.answer(&[revise(0)]).remove(0).unwrap();
         let barrier = Barrier::new(2);
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -160,7 +170,7 @@ fn a_revision_and_a_refold_at_the_same_moment_end_up_the_same(kind: Kind) {
                 other.answer(&[revise(1)]).remove(0).unwrap();
             });
             barrier.wait();
-            life.clerk.freshen().unwrap();
+            life.writer.refold_if_stale().unwrap();
         });
     }
     agree(life, other);

@@ -1,11 +1,11 @@
-//! Looking at a queue while it is served, on both databases: what is told is what is there, erased or not; and keys, and the end of
-//! a queue.
+//! Tests of reading a queue while it is served, on both databases; of keys, and of deleting queues.
 
-use super::home::{Home, Kind, on_both};
-use super::life::verdict;
+use super::fixture::{Home, Kind, on_both};
+use super::random_life::verdict;
 use crate::{Answer, Call};
 use crate::{
-    Change, Config, Error, Filter, Keyring, NewItem, NewKey, NewVerdict, Request, Role, Service, Stands,
+    Config, ConfigChange, Error, Filter, ItemState, Keyring, NewItem, NewKey, NewVerdict, Request, Role,
+    Service,
 };
 use jurybox::Evaluators;
 use std::time::Duration;
@@ -43,15 +43,15 @@ fn filled(home: &Home) -> (Service, crate::Queue) {
     (service, queue)
 }
 
-fn ids(listed: &[crate::Listed]) -> Vec<&str> {
+fn ids(listed: &[crate::ListedItem]) -> Vec<&str> {
     listed.iter().map(|item| item.id.as_str()).collect()
 }
 
 fn a_queue_is_shown_as_it_is(kind: Kind) {
     let home = Home::new(kind);
     let (_service, queue) = filled(&home);
-    assert_eq!(ids(&queue.ranked(Filter::default(), 0, 9).unwrap().1), ["gap", "high", "low"]);
-    assert_eq!(ids(&queue.ranked(Filter::default(), 1, 1).unwrap().1), ["high"]);
+    assert_eq!(ids(&queue.ranked_items(Filter::default(), 0, 9).unwrap().1), ["gap", "high", "low"]);
+    assert_eq!(ids(&queue.ranked_items(Filter::default(), 1, 1).unwrap().1), ["high"]);
     let claim = Request::Claim { reviewer: "ann".into(), k: Some(1), filter: Filter::default() };
     let Answer::Claims { claims, .. } = queue.ask(Call::new("ann", claim)).unwrap() else { panic!() };
     assert_eq!(queue.held("ann").unwrap().0[0].item, "gap");
@@ -63,40 +63,43 @@ fn a_queue_is_shown_as_it_is(kind: Kind) {
         ..NewVerdict::default()
     };
     queue.ask(Call::new("bob", Request::Verdicts(vec![verdict]))).unwrap();
-    let listed = queue.listed(0, 9).unwrap();
-    let stands: Vec<(&str, Stands)> = listed.iter().map(|item| (item.id.as_str(), item.stands)).collect();
-    assert_eq!(stands, [("low", Stands::Pending), ("high", Stands::Closed), ("gap", Stands::Leased)]);
-    assert_eq!(ids(&queue.listed(1, 1).unwrap()), ["high"]);
-    let told = queue.explained("gap").unwrap().unwrap();
+    let listed = queue.list_items(0, 9).unwrap();
+    let stands: Vec<(&str, ItemState)> = listed.iter().map(|item| (item.id.as_str(), item.stands)).collect();
+    assert_eq!(
+        stands,
+        [("low", ItemState::Pending), ("high", ItemState::Closed), ("gap", ItemState::Leased)]
+    );
+    assert_eq!(ids(&queue.list_items(1, 1).unwrap()), ["high"]);
+    let told = queue.explain_item("gap").unwrap().unwrap();
     assert_eq!((told.item.value, told.item.scores), (Some(0.6), vec![Some(0.6), None]));
     assert_eq!(told.leases[0], ("ann".into(), claims[0].until));
     assert_eq!(told.contributions.unwrap().each, [0.6, 0.0]);
-    assert!(queue.explained("nobody").unwrap().is_none() && queue.explained("\0").unwrap().is_none());
-    // Of all three, one of which is decided.
-    let evaluated = queue.evaluated(&queue.model().unwrap()).unwrap();
+    assert!(queue.explain_item("nobody").unwrap().is_none() && queue.explain_item("\0").unwrap().is_none());
+    // Of three items, one of them decided.
+    let evaluated = queue.evaluator_summaries(&queue.model().unwrap()).unwrap();
     assert_eq!(evaluated[1].coverage, Some(2.0 / 3.0));
-    let found = queue.found().unwrap();
-    assert_eq!((found.items, found.looked_at, found.caught), (3, 1, 1.0));
-    // Nobody had asked bob.
-    assert_eq!((found.picked.items, found.unasked.items), (0, 1));
+    let found = queue.report().unwrap();
+    assert_eq!((found.items, found.reviewed, found.found), (3, 1, 1.0));
+    // Bob had not claimed the item.
+    assert_eq!((found.picked.items, found.unclaimed.items), (0, 1));
     assert!(found.missed.is_none() && found.unknown.is_some());
 
-    // What was erased is not told of, wherever it was.
+    // Erased items do not appear anywhere.
     queue.ask(Call::new("ann", Request::Erase { items: vec!["high".into(), "gap".into()] })).unwrap();
-    assert_eq!(ids(&queue.listed(0, 9).unwrap()), ["low"]);
-    // On a slow machine the queue may have been quiet for so long that this was written down.
-    let settles = |event: &crate::Happened| event.kind == "settle";
-    let happened: Vec<_> =
-        queue.happened(0, 100).unwrap().into_iter().filter(|event| !settles(event)).collect();
-    let kinds: Vec<&str> = happened.iter().map(|event| event.kind).collect();
+    assert_eq!(ids(&queue.list_items(0, 9).unwrap()), ["low"]);
+    // On a slow machine a `settle` entry may have been written meanwhile.
+    let settles = |event: &crate::ActivityEntry| event.kind == "settle";
+    let activity: Vec<_> =
+        queue.activity(0, 100).unwrap().into_iter().filter(|event| !settles(event)).collect();
+    let kinds: Vec<&str> = activity.iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["create", "items", "claim", "verdicts", "erase"]);
-    assert_eq!((happened[1].items.as_slice(), happened[3].verdicts.len()), (&["low".to_string()][..], 0));
-    assert_eq!((happened[4].items.len(), happened[4].many), (0, 2), "how many were erased is told");
-    let last = happened[4].seq;
-    assert_eq!(queue.happened(last - 1, 1).unwrap()[0].seq, last);
-    assert!(queue.happened(last, 9).unwrap().iter().all(settles));
-    let found = queue.found().unwrap();
-    assert_eq!((found.items, found.looked_at, found.caught), (1, 0, 0.0));
+    assert_eq!((activity[1].items.as_slice(), activity[3].verdicts.len()), (&["low".to_string()][..], 0));
+    assert_eq!((activity[4].items.len(), activity[4].many), (0, 2), "how many were erased is told");
+    let last = activity[4].seq;
+    assert_eq!(queue.activity(last - 1, 1).unwrap()[0].seq, last);
+    assert!(queue.activity(last, 9).unwrap().iter().all(settles));
+    let found = queue.report().unwrap();
+    assert_eq!((found.items, found.reviewed, found.found), (1, 0, 0.0));
 }
 
 fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
@@ -112,34 +115,42 @@ fn an_item_has_its_history_and_a_verdict_after_another_has_seen(kind: Kind) {
     let on =
         |id: &str, item: &str, token: u64| NewVerdict { token: Some(token), ..verdict(id, item, "ann", 1.0) };
     ask(Request::Verdicts(vec![on("v", "x", claims[0].token)]));
-    assert!(!queue.worked(9).unwrap().0[0].seen && !queue.explained("x").unwrap().unwrap().verdicts[0].seen);
+    assert!(
+        !queue.recent_verdicts(9).unwrap().0[0].seen
+            && !queue.explain_item("x").unwrap().unwrap().verdicts[0].seen
+    );
     let Answer::Undone { token, .. } = ask(Request::Undo { reviewer: "ann".into(), verdict: "v".into() })
     else {
         panic!()
     };
     ask(Request::Verdicts(vec![on("w", "x", token)]));
     ask(Request::Verdicts(vec![verdict("z", "y", "bob", 0.0)]));
-    // What ann says now she says after she could see what was thought of it; bob has seen nothing.
-    let seen: Vec<(String, bool)> =
-        queue.worked(9).unwrap().0.into_iter().map(|work| (work.reviewer, work.seen)).collect();
+    // Ann judges again after she could see reactions to her verdict; bob has not.
+    let seen: Vec<(String, bool)> = queue
+        .recent_verdicts(9)
+        .unwrap()
+        .0
+        .into_iter()
+        .map(|reviews| (reviews.reviewer, reviews.seen))
+        .collect();
     assert_eq!(seen, [("ann".to_string(), true), ("bob".to_string(), false)]);
-    let told = queue.explained("x").unwrap().unwrap();
+    let told = queue.explain_item("x").unwrap().unwrap();
     assert!(told.verdicts[0].seen);
     let exported: Vec<bool> =
-        queue.exported(0, 9).unwrap().items.iter().map(|item| item.verdicts[0].seen).collect();
+        queue.export_page(0, 9).unwrap().items.iter().map(|item| item.verdicts[0].seen).collect();
     assert_eq!(exported, [true, false]);
     let kinds =
-        |n: u64| -> Vec<&str> { queue.happened_to(n, 20).unwrap().iter().map(|one| one.kind).collect() };
+        |n: u64| -> Vec<&str> { queue.item_activity(n, 20).unwrap().iter().map(|one| one.kind).collect() };
     assert_eq!(kinds(told.item.n), ["verdicts", "undo", "verdicts", "claim", "items", "items"]);
     assert_eq!(kinds(2), ["verdicts", "release", "claim", "items"]);
-    let happened = queue.happened_to(told.item.n, 20).unwrap();
-    assert!(happened.iter().all(|one| one.items == ["x"]), "each tells of this item alone");
-    assert_eq!((happened[0].verdicts[0].0.as_str(), happened[1].undone.as_deref()), ("w", Some("v")));
-    assert_eq!(queue.happened_to(told.item.n, 2).unwrap().len(), 2);
-    // A revision comes after it too.
+    let activity = queue.item_activity(told.item.n, 20).unwrap();
+    assert!(activity.iter().all(|one| one.items == ["x"]), "each tells of this item alone");
+    assert_eq!((activity[0].verdicts[0].0.as_str(), activity[1].undone.as_deref()), ("w", Some("v")));
+    assert_eq!(queue.item_activity(told.item.n, 2).unwrap().len(), 2);
+    // A revision counts as judging again.
     let again = NewVerdict { revises: Some("z".into()), ..verdict("z2", "y", "bob", 1.0) };
     ask(Request::Verdicts(vec![again]));
-    assert!(queue.explained("y").unwrap().unwrap().verdicts[0].seen);
+    assert!(queue.explain_item("y").unwrap().unwrap().verdicts[0].seen);
 }
 
 fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
@@ -161,16 +172,17 @@ fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
     };
     let undo = |id: &str, who: &str| ask(Request::Undo { reviewer: who.into(), verdict: id.into() });
     let seen = || {
-        let worked: Vec<bool> = queue.worked(9).unwrap().0.iter().map(|work| work.seen).collect();
-        let exported = queue.exported(0, 9).unwrap().items.remove(0).verdicts.remove(0).seen;
-        let explained = queue.explained("x").unwrap().unwrap().verdicts[0].seen;
-        assert_eq!((worked, explained), (vec![exported], exported));
+        let recent_verdicts: Vec<bool> =
+            queue.recent_verdicts(9).unwrap().0.iter().map(|reviews| reviews.seen).collect();
+        let exported = queue.export_page(0, 9).unwrap().items.remove(0).verdicts.remove(0).seen;
+        let explained = queue.explain_item("x").unwrap().unwrap().verdicts[0].seen;
+        assert_eq!((recent_verdicts, explained), (vec![exported], exported));
         exported
     };
     judge("v", "ann", claim("ann").token, "x");
     assert!(!seen());
     undo("v", "ann");
-    // Given back and claimed like any other, it is still one that ann has judged before.
+    // Released and claimed like any other, it is still an item that ann has judged before.
     let release = |who: &str| ask(Request::Release { reviewer: who.into(), items: vec!["x".into()] });
     release("ann");
     let again = claim("ann");
@@ -184,7 +196,7 @@ fn who_took_a_verdict_back_has_seen_however_the_item_came_back(kind: Kind) {
     assert!(!seen());
     undo("b", "bob");
     release("bob");
-    // Neither does a verdict that answers no claim wash it off.
+    // A verdict without a claim does not change that.
     ask(Request::Verdicts(vec![verdict("w2", "x", "ann", 1.0)]));
     assert!(seen());
 }
@@ -199,11 +211,11 @@ fn an_entry_says_what_was_taken_back_and_what_was_set(kind: Kind) {
     ask(Request::Verdicts(vec![verdict("v", "x", "ann", 1.0), verdict("w", "y", "ann", 1.0)]));
     ask(Request::Undo { reviewer: "ann".into(), verdict: "v".into() });
     ask(Request::Undo { reviewer: "ann".into(), verdict: "w".into() });
-    ask(Request::Configure(Change { k: Some(3), payload_days: Some(9), ..Change::default() }));
-    ask(Request::Configure(Change { payload_days: Some(0), ..Change::default() }));
+    ask(Request::Configure(ConfigChange { k: Some(3), payload_days: Some(9), ..ConfigChange::default() }));
+    ask(Request::Configure(ConfigChange { payload_days: Some(0), ..ConfigChange::default() }));
     ask(Request::Erase { items: vec!["y".into()] });
-    let happened = queue.happened(0, 100).unwrap();
-    let told = |kind: &str| happened.iter().filter(|event| event.kind == kind).collect::<Vec<_>>();
+    let activity = queue.activity(0, 100).unwrap();
+    let told = |kind: &str| activity.iter().filter(|event| event.kind == kind).collect::<Vec<_>>();
     let undone: Vec<_> = told("undo").iter().map(|event| event.undone.as_deref()).collect();
     assert_eq!(undone, [Some("v"), None], "an erased item's verdict has no name any more");
     let changed: Vec<String> =
@@ -211,10 +223,10 @@ fn an_entry_says_what_was_taken_back_and_what_was_set(kind: Kind) {
     assert_eq!(changed, [r#"{"k":3,"payload_days":9}"#, r#"{"payload_days":null}"#]);
     // A page that begins later says the same.
     let last = told("configure")[1].seq;
-    assert_eq!(queue.happened(last - 1, 1).unwrap()[0].changed, told("configure")[1].changed);
+    assert_eq!(queue.activity(last - 1, 1).unwrap()[0].changed, told("configure")[1].changed);
 }
 
-fn claim(queue: &crate::Queue, reviewer: &str, k: usize) -> Vec<crate::Claimed> {
+fn claim(queue: &crate::Queue, reviewer: &str, k: usize) -> Vec<crate::ClaimedItem> {
     let claim = Request::Claim { reviewer: reviewer.into(), k: Some(k as _), filter: Filter::default() };
     let Answer::Claims { claims, .. } = queue.ask(Call::new("ann", claim)).unwrap() else { panic!() };
     claims
@@ -229,28 +241,30 @@ fn say(queue: &crate::Queue, verdicts: Vec<NewVerdict>) {
 fn a_report_counts_what_a_lower_quorum_decided(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
-    let start = Config { quorum: 2, audit_rate: 0.0, ..config() };
+    let start = Config { quorum: 2, random_check_rate: 0.0, ..config() };
     let queue = service.create_for("ann", "q", &start).unwrap();
     let items = (0..4).map(|n| item(&format!("i{n}"), f64::from(n), None)).collect();
     queue.ask(Call::new("ann", Request::Items(items))).unwrap();
     claim(&queue, "ann", 2);
     say(&queue, vec![verdict("a", "i3", "ann", 1.0), verdict("b", "i2", "ann", 0.0)]);
     let told = |queue: &crate::Queue| {
-        let found = queue.found().unwrap();
-        (found.looked_at, found.caught, found.picked.items)
+        let found = queue.report().unwrap();
+        (found.reviewed, found.found, found.picked.items)
     };
     assert_eq!(told(&queue), (0, 0.0, 0), "one of two has spoken");
-    let lower = Change { quorum: Some(1), ..Change::default() };
+    let lower = ConfigChange { quorum: Some(1), ..ConfigChange::default() };
     queue.ask(Call::new("ann", Request::Configure(lower))).unwrap();
     assert_eq!(told(&queue), (2, 1.0, 2));
 }
 
-/// The sample is what was drawn on arrival: by each rate, whoever took it, and whatever became of it.
+/// The sample is the items drawn on arrival, at each rate, whoever claimed them and whatever
+/// happened.
 fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
-    let scale = crate::Rewards { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() };
-    let start = Config { audit_rate: 1.0, audit_share: 0.0, reward: Some(scale), ..config() };
+    let scale =
+        crate::VerdictScale { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() };
+    let start = Config { random_check_rate: 1.0, random_check_share: 0.0, reward: Some(scale), ..config() };
     let queue = service.create_for("ann", "q", &start).unwrap();
     let items = |from: usize, to: usize| {
         let items = (from..to).map(|n| item(&format!("i{n}"), n as f64, None)).collect();
@@ -258,42 +272,53 @@ fn a_report_is_about_all_that_was_drawn(kind: Kind) {
     };
     items(0, 10);
     queue
-        .ask(Call::new("ann", Request::Configure(Change { audit_rate: Some(0.0), ..Change::default() })))
+        .ask(Call::new(
+            "ann",
+            Request::Configure(ConfigChange { random_check_rate: Some(0.0), ..ConfigChange::default() }),
+        ))
         .unwrap();
     items(10, 30);
-    // By value, though it was drawn; a rule; an erasure; and somebody who gives back what he had, and says something all the same.
+    // Claimed by value though drawn, closed by a rule, erased, and judged after being released.
     let given = claim(&queue, "ann", 21);
     assert_eq!((given[0].item.as_str(), given[20].item.as_str()), ("i29", "i9"));
     say(&queue, vec![verdict("a", "i29", "ann", 1.0), verdict("b", "i9", "ann", 1.0)]);
-    say(&queue, vec![NewVerdict { source: crate::Source::Automatic, ..verdict("c", "i8", "rule", 1.0) }]);
+    say(
+        &queue,
+        vec![NewVerdict { source: crate::VerdictSource::Automatic, ..verdict("c", "i8", "rule", 1.0) }],
+    );
     queue.ask(Call::new("ann", Request::Erase { items: vec!["i7".into()] })).unwrap();
     let leases = Request::Release { reviewer: "ann".into(), items: vec!["i28".into()] };
     queue.ask(Call::new("ann", leases)).unwrap();
     say(&queue, vec![verdict("d", "i28", "ann", 0.0)]);
-    let found = queue.found().unwrap();
-    let drawn = crate::Drawn { items: 10, decided: 1, waiting: 7, closed: 1, erased: 1 };
-    assert_eq!((found.drawn, found.items, found.looked_at, found.caught), (drawn, 29, 3, 2.0));
-    assert_eq!((found.picked.items, found.unasked.items, found.random.items), (2, 0, 1));
-    // Of the twenty that came later nothing is known; of what was drawn one is decided and one is gone.
+    let found = queue.report().unwrap();
+    let random_checks = crate::RandomCheckCounts { items: 10, decided: 1, waiting: 7, closed: 1, erased: 1 };
+    assert_eq!((found.random_checks, found.items, found.reviewed, found.found), (random_checks, 29, 3, 2.0));
+    assert_eq!((found.picked.items, found.unclaimed.items, found.random.items), (2, 0, 1));
+    // Nothing is known of the twenty later items; of the drawn ones, one is decided and one is
+    // erased.
     let missed = found.missed.unwrap();
     assert_eq!((missed.low, missed.high), (0.0, 26.0));
     // Without a scale, anything can be worth anything.
     queue
-        .ask(Call::new("ann", Request::Configure(Change { reward: Some(None), ..Change::default() })))
+        .ask(Call::new(
+            "ann",
+            Request::Configure(ConfigChange { reward: Some(None), ..ConfigChange::default() }),
+        ))
         .unwrap();
-    let found = queue.found().unwrap();
+    let found = queue.report().unwrap();
     assert!(found.missed.is_none() && found.random.mean.is_none(), "{found:?}");
     assert!(found.unknown.unwrap().contains("scale"), "{found:?}");
     let picked = found.picked.mean.unwrap();
     assert!(picked.mean == 0.5 && picked.low.is_nan() && picked.high.is_nan(), "{found:?}");
 }
 
-/// Somebody judges what is worth something and passes over the rest; and golden items are found, as they should be.
+/// A reviewer judges the rewarding items and leaves the rest; golden items are found as expected.
 fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
-    let scale = crate::Rewards { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() };
-    let start = Config { audit_rate: 0.0, reward: Some(scale), ..config() };
+    let scale =
+        crate::VerdictScale { lowest: 0.0, highest: 1.0, labels: std::collections::BTreeMap::default() };
+    let start = Config { random_check_rate: 0.0, reward: Some(scale), ..config() };
     let queue = service.create_for("ann", "q", &start).unwrap();
     let golden = |id: &str| {
         let tags = [("golden".to_string(), "1".to_string())].into();
@@ -306,10 +331,10 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
         &queue,
         vec![verdict("a", "i19", "ann", 1.0), verdict("b", "i18", "ann", 1.0), verdict("g", "g", "ann", 1.0)],
     );
-    let found = queue.found().unwrap();
-    assert_eq!((found.looked_at, found.caught, found.golden), (2, 2.0, 1));
-    // What is in somebody's hands has not come back.
-    assert_eq!((found.picked.items, found.given_back, found.picked.mean.unwrap().mean), (2, 0, 1.0));
+    let found = queue.report().unwrap();
+    assert_eq!((found.reviewed, found.found, found.golden), (2, 2.0, 1));
+    // Items still held have not come back.
+    assert_eq!((found.picked.items, found.released, found.picked.mean.unwrap().mean), (2, 0, 1.0));
     let dull = |from: u32, to: u32| -> Vec<String> { (from..to).map(|n| format!("i{n}")).collect() };
     for item in dull(14, 18) {
         let skip = Request::Skip { reviewer: "ann".into(), item, reason: "dull".into() };
@@ -319,26 +344,34 @@ fn what_comes_back_undecided_and_what_was_known_before_does_not_flatter(kind: Ki
     queue
         .ask(Call::new("ann", Request::Release { reviewer: "ann".into(), items: vec!["h".into()] }))
         .unwrap();
-    let found = queue.found().unwrap();
-    assert_eq!((found.picked.items, found.given_back, found.caught), (2, 6, 2.0));
+    let found = queue.report().unwrap();
+    assert_eq!((found.picked.items, found.released, found.found), (2, 6, 2.0));
     let picked = found.picked.mean.unwrap();
     assert!(picked.mean.is_nan() && picked.low < 0.25 && picked.high == 1.0, "{picked:?}");
-    // Somebody else decides one of them.
+    // Another reviewer decides one of them.
     say(&queue, vec![verdict("c", "i17", "bob", 0.0)]);
-    let found = queue.found().unwrap();
-    assert_eq!((found.given_back, found.picked.items, found.unasked.items), (5, 3, 0));
-    // A rule closes another: no person has decided it. And what nobody was given was not picked.
-    say(&queue, vec![NewVerdict { source: crate::Source::Automatic, ..verdict("d", "i16", "rule", 0.0) }]);
+    let found = queue.report().unwrap();
+    assert_eq!((found.released, found.picked.items, found.unclaimed.items), (5, 3, 0));
+    // A rule closes another item, which no person has decided. Unclaimed items were not picked.
+    say(
+        &queue,
+        vec![NewVerdict { source: crate::VerdictSource::Automatic, ..verdict("d", "i16", "rule", 0.0) }],
+    );
     say(&queue, vec![verdict("e", "i0", "bob", 0.0)]);
-    let found = queue.found().unwrap();
-    assert_eq!((found.given_back, found.picked.items, found.unasked.items), (5, 3, 1));
-    // Where two must look, one that waits for the second is not decided.
-    queue.ask(Call::new("ann", Request::Configure(Change { quorum: Some(2), ..Change::default() }))).unwrap();
+    let found = queue.report().unwrap();
+    assert_eq!((found.released, found.picked.items, found.unclaimed.items), (5, 3, 1));
+    // With a quorum of two, an item with one verdict is not decided.
+    queue
+        .ask(Call::new(
+            "ann",
+            Request::Configure(ConfigChange { quorum: Some(2), ..ConfigChange::default() }),
+        ))
+        .unwrap();
     say(&queue, vec![verdict("f", "i11", "ann", 0.0)]);
-    assert_eq!(queue.found().unwrap().given_back, 6);
+    assert_eq!(queue.report().unwrap().released, 6);
 }
 
-/// Two evaluators that have nothing to do with each other still have nothing, once the best by both are gone.
+/// Two unrelated evaluators stay unrelated in the report, after the best items by both are gone.
 fn who_says_the_same_is_asked_of_all_that_came_in(kind: Kind) {
     let home = Home::new(kind);
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
@@ -348,7 +381,7 @@ fn who_says_the_same_is_asked_of_all_that_came_in(kind: Kind) {
     queue.ask(Call::new("ann", Request::Items(items))).unwrap();
     let verdicts = claim(&queue, "ann", 200).into_iter();
     say(&queue, verdicts.map(|one| verdict(&one.item, &one.item, "ann", 1.0)).collect());
-    let evaluated = queue.evaluated(&queue.model().unwrap()).unwrap();
+    let evaluated = queue.evaluator_summaries(&queue.model().unwrap()).unwrap();
     let (with, r) = evaluated[0].closest.clone().unwrap();
     assert!(with == "b" && r.abs() < 1e-9, "{r}");
 }
@@ -356,24 +389,26 @@ fn who_says_the_same_is_asked_of_all_that_came_in(kind: Kind) {
 fn a_preview_is_what_the_change_then_does(kind: Kind) {
     let home = Home::new(kind);
     let (_service, queue) = filled(&home);
-    let change = Change { evaluators: Some(Evaluators::new(["b"]).unwrap()), ..Change::default() };
+    let change =
+        ConfigChange { evaluators: Some(Evaluators::new(["b"]).unwrap()), ..ConfigChange::default() };
     let (now, then) = queue.preview(change.clone(), 2).unwrap();
     assert_eq!((now, &then), (vec!["gap".into(), "high".into()], &vec!["low".to_string(), "high".into()]));
-    assert_eq!(queue.standing().unwrap().config, config(), "nothing has changed");
+    assert_eq!(queue.status().unwrap().config, config(), "nothing has changed");
     queue.ask(Call::new("ann", Request::Configure(change))).unwrap();
     let patience = std::time::Instant::now();
-    while ids(&queue.ranked(Filter::default(), 0, 2).unwrap().1) != then {
+    while ids(&queue.ranked_items(Filter::default(), 0, 2).unwrap().1) != then {
         assert!(patience.elapsed() < Duration::from_mins(1), "it is never ranked anew");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // What would be refused is refused, in the same words.
+    // What would be refused is refused with the same message.
     say(&queue, vec![verdict("v", "low", "ann", 0.5)]);
     let turned = jurybox::Evaluator { name: "b".into(), direction: jurybox::Direction::Low };
-    let scale = crate::Rewards { lowest: 5.0, highest: 6.0, labels: std::collections::BTreeMap::default() };
+    let scale =
+        crate::VerdictScale { lowest: 5.0, highest: 6.0, labels: std::collections::BTreeMap::default() };
     for change in [
-        Change { k: Some(0), ..Change::default() },
-        Change { evaluators: Some(Evaluators::new([turned]).unwrap()), ..Change::default() },
-        Change { reward: Some(Some(scale)), ..Change::default() },
+        ConfigChange { k: Some(0), ..ConfigChange::default() },
+        ConfigChange { evaluators: Some(Evaluators::new([turned]).unwrap()), ..ConfigChange::default() },
+        ConfigChange { reward: Some(Some(scale)), ..ConfigChange::default() },
     ] {
         let refused = queue.ask(Call::new("ann", Request::Configure(change.clone()))).unwrap_err();
         let previewed = queue.preview(change, 2).unwrap_err();
@@ -404,7 +439,7 @@ fn keys_are_kept_and_taken_away(kind: Kind) {
     assert!(keyring.revoke("one").unwrap() && !keyring.revoke("one").unwrap());
     assert_eq!(service.keys().unwrap().len(), 1);
     assert!(keyring.revoke("two").unwrap() && !keyring.revoke("").unwrap());
-    // That there were keys is known even then.
+    // It is still known that there were keys.
     assert!(service.keys().unwrap().is_empty() && keyring.list().unwrap().is_empty());
     assert!(service.had_keys().unwrap());
     keyring.add(new("two", &[Role::Read])).unwrap();
@@ -437,7 +472,7 @@ fn a_key_keeps_whose_it_is_how_long_it_opens_and_when_it_did(kind: Kind) {
     assert!(!keys[0].has_expired(far - 1) && keys[0].has_expired(far));
     assert!(!keys[0].speaks_for_any() && keys[1].speaks_for_any());
     service.use_key("ann", 7).unwrap();
-    // Another server may write later what happened earlier.
+    // Another server may record an earlier use later.
     service.use_key("ann", 5).unwrap();
     assert_eq!(service.keys().unwrap()[0].used, Some(7));
 }
@@ -453,7 +488,7 @@ fn a_queue_that_is_deleted_leaves_nothing(kind: Kind) {
     assert!(matches!(late, Err(Error::Closed | Error::NoQueue { .. })), "{late:?}");
     assert_eq!(service.names().unwrap(), ["other"]);
     let again = service.create("q", &config()).unwrap();
-    assert_eq!(again.standing().unwrap().counts.items, 0);
+    assert_eq!(again.status().unwrap().counts.items, 0);
     while home.change("UPDATE deleted_queues SET queue = queue") > 0 {
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -1,73 +1,73 @@
-//! However a log is cut and by whatever way it comes, the same replica comes of it, byte for byte.
+//! Tests that every way of reading a log gives the same replica, byte for byte.
 
-use super::home::Kind;
-use super::life::{Life, config};
-use crate::board::Board;
-use crate::board::blocks::{FREE, OPEN};
-use crate::clerk::Clerk;
-use crate::event::Event;
-use crate::learner::{Known, Learner};
+use super::fixture::Kind;
+use super::random_life::{Life, config};
+use crate::event::LogEvent;
+use crate::learner::{LaterFacts, Learner};
+use crate::live_queue::LiveQueue;
+use crate::live_queue::score_blocks::{FREE, OPEN};
 use crate::load::{checkpoint_of, load, opened, refold};
+use crate::queue_writer::QueueWriter;
 use crate::replica::Replica;
 use crate::store::{Store, set_up};
 use crate::{Body, Config};
 use proptest::prelude::*;
 
-fn whole_log(store: &mut dyn Store, queue: i64) -> Vec<Event> {
+fn whole_log(store: &mut dyn Store, queue: i64) -> Vec<LogEvent> {
     let head = store.begin_reading(queue).unwrap();
-    let (seatings, _) = set_up(store, queue, head.seq).unwrap();
-    let mut events: Vec<Event> = Vec::new();
+    let (history, _) = set_up(store, queue, head.seq).unwrap();
+    let mut events: Vec<LogEvent> = Vec::new();
     while (events.len() as u64) < head.seq {
-        events.extend(store.events(queue, events.len() as u64, head.seq, &seatings).unwrap());
+        events.extend(store.events(queue, events.len() as u64, head.seq, &history).unwrap());
     }
     store.rollback();
     events
 }
 
-/// All that must hold of a queue, whatever happened to it.
+/// Checks everything that must hold of a queue.
 fn check(life: &mut Life, cuts: &[usize]) {
-    let queue = life.clerk.queue();
-    life.clerk.freshen().unwrap();
-    let mut store = life.clerk.another_store(crate::store::Purpose::Write).unwrap();
+    let queue = life.writer.queue();
+    life.writer.refold_if_stale().unwrap();
+    let mut store = life.writer.another_store(crate::store::Purpose::Write).unwrap();
     let events = whole_log(store.as_mut(), queue);
-    let board = life.clerk.replica.board.to_bytes();
-    let learner = life.clerk.replica.learner.to_bytes();
+    let live = life.writer.replica.live.to_bytes();
+    let learner = life.writer.replica.learner.to_bytes();
 
     // From the tables.
     let head = store.begin_reading(queue).unwrap();
     let (loaded, _) = load(store.as_mut(), queue, head).unwrap();
     let again = refold(store.as_mut(), queue, head.seq, &mut |_| Ok(())).unwrap();
     store.rollback();
-    assert_eq!(text(&loaded.board.to_bytes()), text(&board), "the tables tell another story than the log");
+    assert_eq!(text(&loaded.live.to_bytes()), text(&live), "the tables tell another story than the log");
     assert!(loaded.learner.to_bytes() == learner, "a learner loaded is another");
     assert!(again.to_bytes() == learner, "a learner folded again is another");
 
-    // By those who share no code with the clerk.
+    // By the checker, which shares no code with the writer.
     for checked in crate::verify(&life.home.place).unwrap() {
-        assert!(checked.is_sound(), "{checked:#?}");
+        assert!(checked.is_ok(), "{checked:#?}");
     }
 
-    // From the log, with transactions that fail in between.
+    // From the log, with failing transactions in between.
     let mut replica = Replica::new(&events[0]).unwrap();
     for (at, event) in events.iter().enumerate().skip(1) {
         if cuts.contains(&(at % 97)) {
             let ahead = events[at..].iter().take(7);
             for event in ahead {
-                replica.board.apply(event).unwrap();
+                replica.live.apply(event).unwrap();
             }
-            replica.board.rollback();
+            replica.live.rollback();
         }
-        replica.board.apply(event).unwrap();
-        replica.board.commit();
+        replica.live.apply(event).unwrap();
+        replica.live.commit();
     }
-    assert_eq!(text(&replica.board.to_bytes()), text(&board), "a board folded is another");
-    for board in [&replica.board, &loaded.board, &life.clerk.replica.board] {
-        count_free(board);
+    assert_eq!(text(&replica.live.to_bytes()), text(&live), "a board folded is another");
+    for live in [&replica.live, &loaded.live, &life.writer.replica.live] {
+        count_free(live);
     }
 
-    // A learner that goes on, is saved and read back wherever the log is cut, and folds again where something was revised, is at
-    // every cut the one that a fold from the beginning gives.
-    let mut going = Learner::new(&events[0], Known::default()).unwrap();
+    // At every cut, a learner that goes on, is stored and read back, or folds again after a
+    // revision, equals one that folded the log from the beginning.
+    let mut going = Learner::new(&events[0], LaterFacts::default()).unwrap();
     store.begin_reading(queue).unwrap();
     for (at, event) in events.iter().enumerate().skip(1) {
         going.apply(event).unwrap();
@@ -83,16 +83,16 @@ fn check(life: &mut Life, cuts: &[usize]) {
     assert!(going.to_bytes() == learner, "a learner that went on is another");
 }
 
-/// How many can be given out is counted as things happen.
-fn count_free(board: &Board) {
+/// Checks the running count of free items.
+fn count_free(live: &LiveQueue) {
     let mut free: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
-    for block in board.blocks.iter() {
+    for block in live.blocks.iter() {
         for (flags, tags) in block.flags.iter().zip(block.tags.iter()) {
             *free.entry(*tags).or_default() += u32::from(flags & (OPEN | FREE) == OPEN | FREE);
         }
     }
     for (tags, many) in free {
-        assert_eq!(board.blocks.free(tags), many, "free items with tags {tags}");
+        assert_eq!(live.blocks.free(tags), many, "free items with tags {tags}");
     }
 }
 
@@ -108,30 +108,31 @@ fn live_and_check(kind: Kind, seed: u64, quorum: u8, cuts: &[usize]) {
     check(&mut life, cuts);
 }
 
-/// Three more nodes that look at the log when they please, learn again at once or later, and are killed and started now and then.
+/// Three more nodes that read the log at random times, learn at once or later, and restart at
+/// times.
 fn follow(kind: Kind, seed: u64, quorum: u8, batches: Vec<(u64, u8, usize)>) {
     let mut life = Life::new(kind, seed, &Config { quorum, ..config() });
-    let queue = life.clerk.queue();
+    let queue = life.writer.queue();
     let open = |life: &Life| {
-        Clerk::open(life.clerk.another_store(crate::store::Purpose::Write).unwrap(), queue).unwrap()
+        QueueWriter::open(life.writer.another_store(crate::store::Purpose::Write).unwrap(), queue).unwrap()
     };
-    let mut nodes: Vec<Clerk> = (0..3).map(|_| open(&life)).collect();
+    let mut nodes: Vec<QueueWriter> = (0..3).map(|_| open(&life)).collect();
     for (many, what, which) in batches {
         life.live(many);
         match what {
             0 => nodes[which] = open(&life),
-            1 => nodes[which].freshen().unwrap(),
+            1 => nodes[which].refold_if_stale().unwrap(),
             _ => drop(nodes[which].look().unwrap()),
         }
     }
-    life.clerk.freshen().unwrap();
+    life.writer.refold_if_stale().unwrap();
     nodes.push(open(&life));
     for mut node in nodes {
         node.look().unwrap();
-        node.freshen().unwrap();
+        node.refold_if_stale().unwrap();
         assert_eq!(node.mismatches, 0);
-        let (ours, theirs) = (&life.clerk.replica, &node.replica);
-        assert_eq!(text(&theirs.board.to_bytes()), text(&ours.board.to_bytes()));
+        let (ours, theirs) = (&life.writer.replica, &node.replica);
+        assert_eq!(text(&theirs.live.to_bytes()), text(&ours.live.to_bytes()));
         assert!(theirs.learner.to_bytes() == ours.learner.to_bytes());
     }
 }
@@ -162,7 +163,7 @@ proptest! {
     }
 }
 
-/// Something must have been learnt, revised, erased and reseated for the property above to say anything.
+/// The random life must contain lessons, revisions, erasures and changed evaluators.
 #[test]
 fn the_random_life_is_a_full_one() {
     let mut kinds = std::collections::BTreeMap::<&str, usize>::new();
@@ -170,11 +171,11 @@ fn the_random_life_is_a_full_one() {
     for seed in 0..6 {
         let mut life = Life::new(Kind::Sqlite, seed, &config());
         life.live(500);
-        life.clerk.freshen().unwrap();
-        learnt += life.clerk.replica.learner.jury().seen().used;
-        revised += life.clerk.replica.learner.epoch();
+        life.writer.refold_if_stale().unwrap();
+        learnt += life.writer.replica.learner.jury().seen().used;
+        revised += life.writer.replica.learner.epoch();
         let (queue, mut store) =
-            (life.clerk.queue(), life.clerk.another_store(crate::store::Purpose::Write).unwrap());
+            (life.writer.queue(), life.writer.another_store(crate::store::Purpose::Write).unwrap());
         for event in whole_log(store.as_mut(), queue) {
             *kinds.entry(event.body.kind()).or_default() += 1;
             if let Body::Verdicts { given } = &event.body {

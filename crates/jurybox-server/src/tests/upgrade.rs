@@ -1,10 +1,11 @@
-//! Claims of an earlier program, which learnt by other rules: neither proved nor false. And programs that a later one has overtaken.
+//! Tests of claims by earlier programs, which used other rules, and of programs older than their
+//! database.
 
-use super::home::{Home, Kind, on_both, tell};
-use super::life::{Life, config, verdict};
+use super::fixture::{Home, Kind, on_both, tell};
+use super::random_life::{Life, config, verdict};
 use crate::request::{Answer, Call, NewItem, Request};
 use crate::store::schema::{RULES, VERSION};
-use crate::{Change, Checked, Config, Error, Filter, Service, verify};
+use crate::{Config, ConfigChange, Error, Filter, QueueVerification, Service, verify};
 use std::time::Duration;
 
 on_both!(
@@ -23,16 +24,17 @@ fn items(from: u32, to: u32) -> Request {
         scores: [("a", i * 37 % 101), ("b", i * 61 % 89), ("c", i * 13 % 97)]
             .map(|(name, score)| (name.to_string(), Some(f64::from(score))))
             .into(),
-        // In the past: whose date had come.
+        // Some items are due already.
         due: i.is_multiple_of(50).then_some(i64::from(i)),
         ..NewItem::default()
     };
     Request::Items((from..to).map(item).collect())
 }
 
-/// A queue with claims and verdicts, as it is now.
-fn lived(kind: Kind, audit_rate: f64, undo_seconds: u32) -> Life {
-    let config = Config { audit_rate, undo_seconds, ageing_per_day: 0.0, lease_seconds: 900, ..config() };
+/// A queue with claims and verdicts by this program.
+fn lived(kind: Kind, random_check_rate: f64, undo_seconds: u32) -> Life {
+    let config =
+        Config { random_check_rate, undo_seconds, ageing_per_day: 0.0, lease_seconds: 900, ..config() };
     let mut life = Life::new(kind, 1, &config);
     life.ask(items(0, 200)).unwrap();
     for round in 0..4 {
@@ -42,20 +44,21 @@ fn lived(kind: Kind, audit_rate: f64, undo_seconds: u32) -> Life {
             let id = format!("v{round}.{n}");
             life.ask(Request::Verdicts(vec![verdict(&id, &given.item, "ann", reward)])).unwrap();
         }
-        // Where nobody waits, the clock stays that of the machine, by which a service goes on.
+        // Without undo windows, the clock stays the machine's, which a service needs.
         life.pass(3 * i64::from(undo_seconds));
-        life.clerk.freshen().unwrap();
+        life.writer.refold_if_stale().unwrap();
     }
     life
 }
 
-/// As an earlier program would have left it: no entry names rules or has a seal, claims have values of its own, and the tables are of its version.
+/// Records as an earlier program leaves them: no rules, no seals, its own values and an earlier
+/// version of the tables.
 fn by_an_earlier_program(kind: Kind) -> Home {
-    let Life { clerk, home, .. } = lived(kind, 0.1, 0);
-    drop(clerk);
+    let Life { writer, home, .. } = lived(kind, 0.1, 0);
+    drop(writer);
     forget_rules(&home, "seq > 0");
     home.change("UPDATE claims SET value = 2 * value");
-    // What versions after those rules have made is not there yet.
+    // Later versions of the tables created this.
     home.change("DROP INDEX payloads_large");
     for column in ["reviewer", "expires", "used"] {
         home.change(&format!("ALTER TABLE api_keys DROP COLUMN {column}"));
@@ -67,7 +70,7 @@ fn by_an_earlier_program(kind: Kind) -> Home {
     home
 }
 
-/// Some entries name no rules, and none has a seal: so could whoever writes to the database make it, seals and all.
+/// Removes rules and seals from some entries, as anybody with access to the database could.
 fn forget_rules(home: &Home, which: &str) {
     assert!(
         home.change(&format!("UPDATE log SET body = replace(body, '\"rules\"', '\"ruled\"') WHERE {which}"))
@@ -77,11 +80,11 @@ fn forget_rules(home: &Home, which: &str) {
     home.change("UPDATE queues SET sealed = head + 1");
 }
 
-fn checked(home: &Home) -> Checked {
+fn checked(home: &Home) -> QueueVerification {
     verify(&home.place).unwrap().remove(0)
 }
 
-/// Brings the tables up to date, and makes two claims by the rules of this program.
+/// Updates the tables and makes two claims by the present rules.
 fn gone_on(home: &Home) {
     let service = Service::open(&home.place, Duration::ZERO).unwrap();
     let queue = service.queue("q").unwrap();
@@ -93,18 +96,18 @@ fn gone_on(home: &Home) {
 fn claims_of_an_earlier_program_are_neither_proved_nor_false(kind: Kind) {
     let home = by_an_earlier_program(kind);
     let before = checked(&home);
-    assert!(before.is_sound(), "{before:#?}");
-    assert_eq!((before.claims, before.exact, before.earlier, before.unprovable), (4, 0, 4, 0));
+    assert!(before.is_ok(), "{before:#?}");
+    assert_eq!((before.claims, before.exact, before.older_rules, before.unprovable), (4, 0, 4, 0));
     assert_eq!(before.rules_from, before.entries + 1);
     gone_on(&home);
     let after = checked(&home);
-    assert!(after.is_sound(), "{after:#?}");
-    assert_eq!((after.claims, after.exact, after.earlier), (6, 2, 4));
+    assert!(after.is_ok(), "{after:#?}");
+    assert_eq!((after.claims, after.exact, after.older_rules), (6, 2, 4));
     assert!(before.entries < after.rules_from && after.rules_from < after.entries, "{after:#?}");
-    // What is proved by the rules of this program is proved, whoever made it.
+    // Claims by the present rules are proved, whoever made them.
     home.change(&format!("UPDATE claims SET value = value / 2 WHERE seq <= {}", before.entries));
     let same = checked(&home);
-    assert_eq!((same.exact, same.earlier, same.is_sound()), (6, 0, true), "{same:#?}");
+    assert_eq!((same.exact, same.older_rules, same.is_ok()), (6, 0, true), "{same:#?}");
 }
 
 fn assert_found(home: &Home, lies: &[&str], words: &str) {
@@ -114,7 +117,7 @@ fn assert_found(home: &Home, lies: &[&str], words: &str) {
     }
     let found = checked(&copy);
     assert!(
-        !found.is_sound() && found.problems.iter().any(|problem| problem.contains(words)),
+        !found.is_ok() && found.problems.iter().any(|problem| problem.contains(words)),
         "{lies:?}: {found:#?}"
     );
 }
@@ -123,52 +126,48 @@ fn what_does_not_hang_on_a_model_is_held_against_earlier_claims_too(kind: Kind) 
     let home = by_an_earlier_program(kind);
     let first = "seq = (SELECT MIN(seq) FROM claims)";
     let of_first = |change: &str| format!("UPDATE claims SET {change} WHERE {first}");
-    assert_found(&home, &[&of_first("value = -value")], "comes after what it goes before");
+    assert_found(&home, &[&of_first("value = -value")], "after items that it precedes");
     assert_found(&home, &[&of_first("probability = 0.5")], "");
-    assert_found(&home, &[&of_first("model = model + 9")], "its rows say something else");
-    // The first pick was at an item whose date had come: any other in its place is too early.
+    assert_found(&home, &[&of_first("model = model + 9")], "its rows differ from the entry");
+    // The first pick was a due item, so any other in its place is too early.
     let open = "(SELECT MAX(n) FROM items WHERE due IS NULL AND audit IS NULL AND closed_seq IS NULL)";
-    assert_found(
-        &home,
-        &[&format!("UPDATE claims SET item = {open} WHERE {first} AND i = 0")],
-        "went before all others",
-    );
-    // An item that was given twice, and one of those that are there already.
+    assert_found(&home, &[&format!("UPDATE claims SET item = {open} WHERE {first} AND i = 0")], "came first");
+    // An item that is claimed twice, and one that does not exist.
     assert_found(&home, &["UPDATE claims SET item = 9999 WHERE i = 7"], "could not be");
 }
 
 fn nothing_false_becomes_earlier_unseen(kind: Kind) {
     let home = by_an_earlier_program(kind);
     gone_on(&home);
-    // Once an entry names these rules, no later one is held to less, whatever it says of itself.
+    // Once an entry names the present rules, no later one is excused, whatever it says.
     let (worth, last) = ("UPDATE claims SET value = value + 1 WHERE ", "seq = (SELECT MAX(seq) FROM claims)");
-    assert_found(&home, &[&format!("{worth}{last}")], "is worth");
+    assert_found(&home, &[&format!("{worth}{last}")], "has the value");
     let copy = home.copy();
     forget_rules(&copy, last);
     assert_found(&copy, &[&format!("{worth}{last}")], "it names earlier rules than an entry before it");
-    // Nor is it where the whole queue was made by these rules.
-    let Life { clerk, home, .. } = lived(kind, 0.1, 0);
-    drop(clerk);
+    // Neither is any entry of a queue made by the present rules.
+    let Life { writer, home, .. } = lived(kind, 0.1, 0);
+    drop(writer);
     assert_eq!(checked(&home).rules_from, 1);
     let copy = home.copy();
     forget_rules(&copy, "kind = 'claim'");
     let still = checked(&copy);
-    assert!(still.is_sound() && still.exact == still.claims, "{still:#?}");
+    assert!(still.is_ok() && still.exact == still.claims, "{still:#?}");
     assert_found(
         &copy,
         &[worth.trim_end_matches(" WHERE ")],
         "it names earlier rules than an entry before it",
     );
-    // Whoever forges everything moves the entry from which on claims must be proved.
+    // A forger would have to move the entry from which on claims must be proved.
     forget_rules(&copy, "kind = 'create'");
     copy.change(worth.trim_end_matches(" WHERE "));
     let forged = checked(&copy);
-    assert_eq!((forged.earlier, forged.rules_from), (forged.claims, forged.entries + 1), "{forged:#?}");
-    // Whoever leaves the seals as they are is found by them.
+    assert_eq!((forged.older_rules, forged.rules_from), (forged.claims, forged.entries + 1), "{forged:#?}");
+    // Otherwise the seals reveal it.
     assert_found(
         &home,
         &["UPDATE log SET body = replace(body, '\"rules\"', '\"ruled\"') WHERE kind = 'claim'"],
-        "it is not as it was written",
+        "it was changed after it was written",
     );
 }
 
@@ -176,20 +175,20 @@ fn nothing_false_becomes_earlier_unseen(kind: Kind) {
 fn where_weights_are_fixed_no_rules_of_models_are_an_excuse() {
     let mut life = lived(Kind::Sqlite, 0.1, 0);
     let weights = Some([("a".to_string(), 1.0)].into());
-    life.ask(Request::Configure(Change { weights, ..Change::default() })).unwrap();
+    life.ask(Request::Configure(ConfigChange { weights, ..ConfigChange::default() })).unwrap();
     life.ask(claim("bob", 3)).unwrap();
-    let Life { clerk, home, .. } = life;
-    drop(clerk);
+    let Life { writer, home, .. } = life;
+    drop(writer);
     forget_rules(&home, "seq > 0");
-    assert!(checked(&home).is_sound());
+    assert!(checked(&home).is_ok());
     assert_found(
         &home,
         &["UPDATE claims SET value = value + 1 WHERE seq = (SELECT MAX(seq) FROM claims)"],
-        "is worth",
+        "has the value",
     );
 }
 
-/// A node of an earlier version that goes on beside a later one would give out items by rules that nobody can prove.
+/// A node of an earlier version beside a later one would make claims that nobody can prove.
 #[test]
 #[ignore = "needs PostgreSQL: scripts/postgres run cargo test -p jurybox-server postgres -- --ignored"]
 fn a_program_that_postgres_has_outgrown_writes_nothing() {
@@ -205,7 +204,7 @@ fn a_program_that_postgres_has_outgrown_writes_nothing() {
         life.ask(claim("bob", 1)).map(drop),
         queue.ask(Call::new("bob", claim("bob", 1))).map(drop),
         service.create("other", &config()).map(drop),
-        // Whoever asks whether it is ready is told.
+        // Readiness checks report it.
         service.names().map(drop),
     ] {
         assert!(refused.as_ref().is_err_and(is_outdated), "{refused:?}");
@@ -213,12 +212,12 @@ fn a_program_that_postgres_has_outgrown_writes_nothing() {
     tell(life.home.url(), &format!("UPDATE version SET version = {VERSION}"));
     assert_eq!(checked(&life.home).claims, given_out);
     queue.ask(Call::new("bob", claim("bob", 1))).unwrap();
-    assert!(checked(&life.home).is_sound());
+    assert!(checked(&life.home).is_ok());
 }
 
-/// What a model makes of a log by the rules that claims name. Where this fails, models have changed, and claims of the program before cannot be proved
-/// by this one: add a version of the tables that drops the checkpoints, name it in `RULES` where those before are in anybody's hands, and put down
-/// here what is found.
+/// Pins the models that a fixed log gives. If this fails, models have changed, and existing claims
+/// cannot be proved any more: add a version of the tables that drops the checkpoints, name it in
+/// `RULES` if earlier versions are in use, and record the new values here.
 #[test]
 fn by_the_rules_that_claims_name() {
     let mut life = lived(Kind::Sqlite, 0.0, 20);

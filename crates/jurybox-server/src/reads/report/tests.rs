@@ -1,27 +1,27 @@
-//! Made-up worlds whose truth is known: how often the interval holds it.
+//! Simulated queues with known truth, to test how often intervals contain it.
 
 use super::*;
 use jurybox::Evaluators;
 use jurybox::toolbox::hash_number;
 
-/// A world: items come in by the hundreds, and after each a few are decided, drawn ones first as far as there is room for them.
+/// A simulation: each round adds items, and decides some, random checks first within their limit.
 struct World {
-    /// The share that is drawn, and the share of items that is worth something; in each half.
+    /// The random-check rate and the share of items with a reward, for each half of the run.
     halves: [(f64, f64); 2],
-    /// Of 40 that are given out each time, how many are kept for drawn items.
-    audits: usize,
-    /// The share of items that nobody can be given; they are worth something five times as often.
+    /// Claims of 40 per round that are reserved for random checks.
+    random_checks: usize,
+    /// The share of items that nobody can claim; they have a reward five times as often.
     out_of_reach: f64,
-    /// What is worth something is worth as much.
+    /// The reward of those that have one.
     worth: f64,
-    /// What becomes of a drawn item that is worth something, once it was decided: erased with this probability.
+    /// The probability that a random check with a reward is erased after its decision.
     erased: f64,
 }
 
 const WORLD: World =
-    World { halves: [(0.1, 0.1); 2], audits: 40, out_of_reach: 0.0, worth: 1.0, erased: 0.0 };
+    World { halves: [(0.1, 0.1); 2], random_checks: 40, out_of_reach: 0.0, worth: 1.0, erased: 0.0 };
 const WORLDS: u64 = 200;
-/// An interval of 95 % misses 10 of 200 worlds; more than 19 by a chance of one in 300.
+/// A correct 95% interval misses 10 of 200 runs; more than 19 with a probability of 1 in 300.
 const FEWEST_HELD: usize = 181;
 
 struct Dice(u64, u64);
@@ -41,11 +41,11 @@ struct Item {
     truth: f64,
     reach: bool,
     score: f64,
-    seen: Seen,
+    seen: ReportItem,
 }
 
-/// What is reported of such a world after so many rounds, and what the undecided items in it are worth, and all.
-fn live(world: &World, seed: u64, rounds: usize) -> (Found, f64, f64) {
+/// The report after some rounds, the true total reward of undecided items, and the true mean.
+fn live(world: &World, seed: u64, rounds: usize) -> (QueueReport, f64, f64) {
     let mut dice = Dice(seed, 0);
     let mut items: Vec<Item> = Vec::new();
     for round in 0..rounds {
@@ -57,14 +57,15 @@ fn live(world: &World, seed: u64, rounds: usize) -> (Found, f64, f64) {
             } else {
                 0.0
             };
-            let audit = (dice.roll() < rate).then_some(rate);
+            let random_check = (dice.roll() < rate).then_some(rate);
             let score = dice.normal() + 2.0 * truth / world.worth;
-            let seen = Seen { audit, open: true, scores: vec![score], ..Seen::default() };
+            let seen = ReportItem { random_check, open: true, scores: vec![score], ..ReportItem::default() };
             items.push(Item { truth, reach, score, seen });
         }
         let open = |item: &Item| item.seen.open && item.reach;
-        let drawn = (0..items.len()).filter(|at| open(&items[*at]) && items[*at].seen.audit.is_some());
-        let mut given: Vec<usize> = drawn.take(world.audits).collect();
+        let random_checks =
+            (0..items.len()).filter(|at| open(&items[*at]) && items[*at].seen.random_check.is_some());
+        let mut given: Vec<usize> = random_checks.take(world.random_checks).collect();
         let mut rest: Vec<usize> =
             (0..items.len()).filter(|at| open(&items[*at]) && !given.contains(at)).collect();
         rest.sort_by(|a, b| items[*b].score.total_cmp(&items[*a].score));
@@ -72,7 +73,8 @@ fn live(world: &World, seed: u64, rounds: usize) -> (Found, f64, f64) {
         for at in given {
             let item = &mut items[at];
             (item.seen.open, item.seen.asked, item.seen.worth) = (false, true, Some(item.truth));
-            item.seen.erased = item.seen.audit.is_some() && item.truth > 0.0 && dice.roll() < world.erased;
+            item.seen.erased =
+                item.seen.random_check.is_some() && item.truth > 0.0 && dice.roll() < world.erased;
         }
     }
     let arrivals: Vec<(f64, u64, u64)> = (0..rounds)
@@ -81,7 +83,7 @@ fn live(world: &World, seed: u64, rounds: usize) -> (Found, f64, f64) {
             (world.halves[round / 5].0, 200, kept as u64)
         })
         .collect();
-    let mut gathered = Gathered::of(&arrivals);
+    let mut gathered = ReportBuilder::of(&arrivals);
     let (mut missed, mut all) = (0.0, 0.0);
     for item in items {
         all += item.truth;
@@ -91,14 +93,15 @@ fn live(world: &World, seed: u64, rounds: usize) -> (Found, f64, f64) {
         if let Some(worth) = item.seen.worth {
             gathered.scale.take_in(worth);
         }
-        if item.seen.audit.is_some() || item.seen.worth.is_some() {
+        if item.seen.random_check.is_some() || item.seen.worth.is_some() {
             gathered.take(item.seen);
         }
     }
-    (gathered.found(&Evaluators::new(["a"]).unwrap()), missed, all / (200.0 * rounds as f64))
+    (gathered.report(&Evaluators::new(["a"]).unwrap()), missed, all / (200.0 * rounds as f64))
 }
 
-/// In how many worlds the intervals hold what was missed, and the mean of all; and how wide the first are on average.
+/// The number of runs whose intervals contain the missed reward, and the mean; and the average
+/// width of the former.
 fn held(world: &World) -> (usize, usize, f64) {
     let (mut missed_held, mut random_held, mut width) = (0, 0, 0.0);
     for seed in 0..WORLDS {
@@ -107,7 +110,7 @@ fn held(world: &World) -> (usize, usize, f64) {
         assert!(0.0 <= bound.low && bound.low <= bound.high, "{bound:?}");
         let within = bound.low <= bound.mean && bound.mean <= bound.high;
         let drawn_from_all = world.halves.iter().all(|(rate, _)| *rate > 0.0);
-        let all = drawn_from_all && found.drawn.decided == found.drawn.items;
+        let all = drawn_from_all && found.random_checks.decided == found.random_checks.items;
         assert!(if all { within } else { bound.mean.is_nan() && random.mean.is_nan() }, "{bound:?}");
         missed_held += usize::from(bound.low <= missed + 1e-9 && missed <= bound.high + 1e-9);
         random_held += usize::from(random.low <= mean && mean <= random.high);
@@ -120,7 +123,7 @@ fn held(world: &World) -> (usize, usize, f64) {
 fn the_interval_holds_the_truth_whoever_took_the_drawn_items() {
     let worlds = [
         ("all drawn items are decided", WORLD),
-        ("half of them, and of those the best, for there is no room", World { audits: 10, ..WORLD }),
+        ("half of them, and of those the best, for there is no room", World { random_checks: 10, ..WORLD }),
         ("another share is drawn when less is bad", World { halves: [(0.05, 0.4), (0.4, 0.02)], ..WORLD }),
         ("the worst are out of reach", World { out_of_reach: 0.3, ..WORLD }),
         ("one in a hundred is worth a hundred", World { halves: [(0.05, 0.01); 2], worth: 100.0, ..WORLD }),
@@ -135,12 +138,14 @@ fn the_interval_holds_the_truth_whoever_took_the_drawn_items() {
 
 #[test]
 fn the_interval_says_something_where_all_drawn_items_are_decided() {
-    // 200 drawn of 2000, 10 % of them worth 1: twice 1.96 standard errors are 0.083 of 1800. To hold at every moment takes about twice that.
+    // 200 random checks of 2000 items, 10% with reward 1: twice 1.96 standard errors are 0.083
+    // of 1800. Holding at all times takes about twice that.
     let (_, _, width) = held(&WORLD);
     assert!(width < 330.0, "{width}");
 }
 
-/// Somebody looks after every round: at none of these moments is the truth outside, in 95 of 100 worlds.
+/// After every round the interval is checked; in 95 of 100 runs it must contain the truth each
+/// time.
 #[test]
 fn the_interval_holds_at_every_moment_at_once() {
     for (what, world) in [
@@ -163,21 +168,28 @@ fn the_interval_holds_at_every_moment_at_once() {
     }
 }
 
-fn seen(audit: Option<f64>, worth: Option<f64>) -> Seen {
-    Seen { audit, worth, open: worth.is_none(), asked: true, scores: vec![0.0], ..Seen::default() }
+fn seen(random_check: Option<f64>, worth: Option<f64>) -> ReportItem {
+    ReportItem {
+        random_check,
+        worth,
+        open: worth.is_none(),
+        asked: true,
+        scores: vec![0.0],
+        ..ReportItem::default()
+    }
 }
 
 #[test]
 fn there_is_no_single_number_for_what_nobody_has_looked_at() {
     let evaluators = Evaluators::new(["a"]).unwrap();
-    let found = |arrivals: &[(f64, u64, u64)], taken: Vec<Seen>| {
-        let mut gathered = Gathered::of(arrivals);
+    let found = |arrivals: &[(f64, u64, u64)], taken: Vec<ReportItem>| {
+        let mut gathered = ReportBuilder::of(arrivals);
         taken.into_iter().for_each(|seen| gathered.take(seen));
-        let found = gathered.found(&evaluators);
+        let found = gathered.report(&evaluators);
         (found.random.mean.unwrap(), found.missed.unwrap())
     };
     let nine = || (0..9).map(|_| seen(Some(1.0), Some(0.0)));
-    let closed = Seen { open: false, ..seen(Some(1.0), None) };
+    let closed = ReportItem { open: false, ..seen(Some(1.0), None) };
     let (random, missed) = found(&[(1.0, 10, 10)], nine().chain([closed]).collect());
     assert!(random.mean.is_nan() && missed.mean.is_nan(), "{random:?} {missed:?}");
     assert_eq!((missed.low, missed.high), (0.0, 1.0));
@@ -191,30 +203,33 @@ fn there_is_no_single_number_for_what_nobody_has_looked_at() {
 #[test]
 fn nothing_is_said_where_nothing_was_drawn_or_decided() {
     let evaluators = Evaluators::new(["a"]).unwrap();
-    let found = Gathered::of(&[(0.0, 10, 10)]).found(&evaluators);
-    assert!(found.missed.is_none() && found.unknown.unwrap().contains("audit_rate"), "{found:?}");
-    let mut gathered = Gathered::of(&[(0.5, 10, 10)]);
+    let found = ReportBuilder::of(&[(0.0, 10, 10)]).report(&evaluators);
+    assert!(found.missed.is_none() && found.unknown.unwrap().contains("random_check_rate"), "{found:?}");
+    let mut gathered = ReportBuilder::of(&[(0.5, 10, 10)]);
     gathered.take(seen(Some(0.5), None));
-    let found = gathered.found(&evaluators);
+    let found = gathered.report(&evaluators);
     assert!(found.missed.is_none() && found.unknown.unwrap().contains("decided"), "{found:?}");
-    assert_eq!(found.drawn, Drawn { items: 1, waiting: 1, ..Drawn::default() });
+    assert_eq!(
+        found.random_checks,
+        RandomCheckCounts { items: 1, waiting: 1, ..RandomCheckCounts::default() }
+    );
 }
 
 #[test]
 fn all_drawn_and_decided_leaves_nothing_to_be_missed() {
-    let mut gathered = Gathered::of(&[(1.0, 3, 3)]);
+    let mut gathered = ReportBuilder::of(&[(1.0, 3, 3)]);
     (0..3).for_each(|_| gathered.take(seen(Some(1.0), Some(1.0))));
-    let missed = gathered.found(&Evaluators::new(["a"]).unwrap()).missed.unwrap();
+    let missed = gathered.report(&Evaluators::new(["a"]).unwrap()).missed.unwrap();
     assert_eq!((missed.low, missed.mean, missed.high), (0.0, 0.0, 0.0));
 }
 
 #[test]
 fn while_drawn_items_wait_there_are_ends_and_no_single_number() {
     let found = |waits: bool| {
-        let mut gathered = Gathered::of(&[(0.1, 300, 300)]);
+        let mut gathered = ReportBuilder::of(&[(0.1, 300, 300)]);
         (0..29).for_each(|at| gathered.take(seen(Some(0.1), Some(f64::from(u8::from(at < 3))))));
         gathered.take(seen(Some(0.1), (!waits).then_some(0.0)));
-        let found = gathered.found(&Evaluators::new(["a"]).unwrap());
+        let found = gathered.report(&Evaluators::new(["a"]).unwrap());
         (found.missed.unwrap(), found.random.mean.unwrap())
     };
     let (missed, random) = found(false);
@@ -226,32 +241,33 @@ fn while_drawn_items_wait_there_are_ends_and_no_single_number() {
 
 #[test]
 fn the_scale_is_what_was_seen() {
-    // 96 audits of nothing say little where an item may be worth 100.
-    let mut gathered = Gathered::of(&[(0.05, 2000, 2000)]);
+    // 96 random checks without a find say little if one item may have reward 100.
+    let mut gathered = ReportBuilder::of(&[(0.05, 2000, 2000)]);
     (0..96).for_each(|_| gathered.take(seen(Some(0.05), Some(0.0))));
     gathered.take(seen(None, Some(100.0)));
     gathered.scale.take_in(100.0);
-    let found = gathered.found(&Evaluators::new(["a"]).unwrap());
-    assert_eq!(found.scale, Scale { low: 0.0, high: 100.0 });
+    let found = gathered.report(&Evaluators::new(["a"]).unwrap());
+    assert_eq!(found.scale, RewardBounds { low: 0.0, high: 100.0 });
     let missed = found.missed.unwrap();
     assert!(missed.low == 0.0 && missed.high > 9000.0 && missed.high < 10_000.0, "{missed:?}");
 }
 
-/// 100 drawn items, of which those with high scores are worth something; 400 picked ones, most of them so.
+/// 100 random checks, of which those with high scores have a reward; 400 picked items, most of
+/// which have one.
 #[test]
 fn picks_are_held_against_drawn_ones() {
-    let mut gathered = Gathered::of(&[(0.1, 1000, 1000)]);
+    let mut gathered = ReportBuilder::of(&[(0.1, 1000, 1000)]);
     for at in 0..100 {
         let scores = vec![f64::from(at)];
-        gathered.take(Seen { scores, ..seen(Some(0.1), Some(f64::from(u8::from(at >= 90)))) });
+        gathered.take(ReportItem { scores, ..seen(Some(0.1), Some(f64::from(u8::from(at >= 90)))) });
     }
     (0..360).for_each(|at| gathered.take(seen(None, Some(f64::from(u8::from(at % 4 > 0))))));
-    (0..40).for_each(|_| gathered.take(Seen { asked: false, ..seen(None, Some(1.0)) }));
-    let found = gathered.found(&Evaluators::new(["a"]).unwrap());
-    assert_eq!((found.looked_at, found.caught), (500, 320.0));
+    (0..40).for_each(|_| gathered.take(ReportItem { asked: false, ..seen(None, Some(1.0)) }));
+    let found = gathered.report(&Evaluators::new(["a"]).unwrap());
+    assert_eq!((found.reviewed, found.found), (500, 320.0));
     assert_eq!((found.random.items, found.random.mean.unwrap().mean), (100, 0.1));
     assert_eq!((found.picked.items, found.picked.mean.unwrap().mean), (360, 0.75));
-    assert_eq!((found.unasked.items, found.unasked.mean.unwrap().mean), (40, 1.0));
-    // The best 40 of the 100 drawn have all ten.
+    assert_eq!((found.unclaimed.items, found.unclaimed.mean.unwrap().mean), (40, 1.0));
+    // The best 40 of the 100 random checks contain all ten.
     assert_eq!((found.plain_mean.items, found.plain_mean.mean.unwrap().mean), (40, 0.25));
 }

@@ -1,17 +1,17 @@
-//! Webhooks in PostgreSQL.
+//! The trait `HookStore` for PostgreSQL.
 
 use super::Postgres;
-use super::read::get;
+use super::row_reader::get;
 use crate::Error;
-use crate::hooks::{Outcome, Secret, Webhook};
+use crate::hooks::{DeliveryOutcome, Secret, Webhook};
 use crate::store::hooks::{
     DELIVERED, DROP_HOOK, FAILED, GIVE_BACK, HOOKS, HookStore, PUT_HOOK, SECRET, TAKE_HOOK, webhook,
 };
-use crate::store::value::{Value, values};
+use crate::store::value::{SqlValue, values};
 
 impl Postgres {
-    /// Whether a statement changed anything.
-    fn changes(&mut self, statement: &str, values: Vec<Value>) -> Result<bool, Error> {
+    /// Runs a statement; true if it changed a row.
+    fn changes(&mut self, statement: &str, values: Vec<SqlValue>) -> Result<bool, Error> {
         Ok(!self.ask(&format!("{statement} RETURNING name"), values)?.is_empty())
     }
 }
@@ -52,10 +52,18 @@ impl HookStore for Postgres {
         self.ask(GIVE_BACK, values![holder]).map(drop)
     }
 
-    fn note_hook(&mut self, queue: i64, name: &str, holder: i64, outcome: &Outcome) -> Result<bool, Error> {
+    fn note_hook(
+        &mut self,
+        queue: i64,
+        name: &str,
+        holder: i64,
+        outcome: &DeliveryOutcome,
+    ) -> Result<bool, Error> {
         match outcome {
-            Outcome::Delivered { seen } => self.changes(DELIVERED, values![queue, name, holder, *seen]),
-            Outcome::Failed { at, next_try, why, off } => {
+            DeliveryOutcome::Delivered { seen } => {
+                self.changes(DELIVERED, values![queue, name, holder, *seen])
+            }
+            DeliveryOutcome::Failed { at, next_try, why, off } => {
                 self.changes(FAILED, values![queue, name, holder, *at, *next_try, why, *off])
             }
         }

@@ -1,82 +1,85 @@
-//! A PostgreSQL database that any number of nodes share. A store borrows one of its node's
-//! connections for the length of a transaction, and its own thread drives it meanwhile.
+//! The PostgreSQL store, which any number of nodes share.
 //!
-//! Everything is in a schema of its own, `jurybox`. Transactions that write are READ COMMITTED and take the queue's row first
-//! (`FOR UPDATE`): a snapshot would be older than the lock. A node that stops in mid-transaction loses its connection after a few
-//! seconds (`idle_in_transaction_session_timeout`), so that the others go on; what it then has to say is refused, and it asks
-//! the log what became of it.
+//! A store borrows one of its node's connections for each transaction, and its own thread drives
+//! it. All tables are in the schema `jurybox`. Writing transactions are READ COMMITTED and first
+//! lock the queue's row (`FOR UPDATE`), because a snapshot would be older than the lock.
+//!
+//! A node that stalls in a transaction loses its connection after a few seconds
+//! (`idle_in_transaction_session_timeout`), so that other nodes can continue. Its later statements
+//! are refused, and it finds out from the log whether the transaction took place.
 
-mod ahead;
 mod hooks;
+mod log_chunk;
 mod open;
+mod pipeline;
 mod pool;
-mod read;
-mod say;
-mod served;
+mod prefetch;
+mod row_reader;
+mod server_queries;
 mod store;
-mod stretch;
 
 use super::Purpose;
 use crate::Error;
-use crate::line::{Address, Failure, Line};
-use pool::{Lent, Pool};
+use crate::pg_connection::{Address, PgConnection, PgFailure};
+use pool::{BorrowedConnection, ConnectionPool};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 use tokio_postgres::Statement;
 
-/// How long anything may take that is not a load, as the database sees it; and then as we do.
+/// The time limit of a statement other than a load, set in the database; then the limit for its
+/// answer, set here.
 const STATEMENT: Duration = Duration::from_mins(1);
 const ANSWER: Duration = Duration::from_secs(75);
-/// How long a load may take.
+/// The time limit of loading a queue.
 const LOAD: Duration = Duration::from_mins(15);
-/// How long one step that brings the tables to the present version may take.
+/// The time limit of one migration.
 const MIGRATION: Duration = Duration::from_hours(6);
-/// How long a queue may be another's before we give up; more than a node is given that has stopped.
+/// How long to wait for a queue's lock: longer than a stalled node can keep it.
 const LOCK: Duration = Duration::from_secs(20);
-/// How long a node may think in mid-transaction. Deciding takes milliseconds.
+/// How long a node may do nothing in a transaction. Deciding takes milliseconds.
 const THINK: Duration = Duration::from_secs(5);
 
-/// A database, and one of its connections for as long as a transaction is open.
+/// A database, with a connection while a transaction is open.
 pub(crate) struct Postgres {
     address: Arc<Address>,
-    /// How long an outage is waited out.
+    /// How long to wait for a database that cannot be reached.
     patience: Duration,
-    pool: Arc<Pool<Session>>,
-    /// What connections are borrowed for.
+    pool: Arc<ConnectionPool<Session>>,
+    /// The purpose for which connections are borrowed.
     purpose: Purpose,
-    lent: Option<Lent<Session>>,
-    stage: Stage,
-    ahead_of: ahead::Ahead,
-    /// An item that was to be new was there.
-    stumbled: bool,
-    /// How long an answer may take now.
+    lent: Option<BorrowedConnection<Session>>,
+    stage: TransactionStage,
+    ahead_of: prefetch::TransactionBuffer,
+    /// Whether an item that was to be added existed already.
+    hit_existing_item: bool,
+    /// The time limit of an answer, at present.
     limit: Duration,
-    /// How far this store's clock is from the database's, in microseconds: for tests, which make it jump.
+    /// The difference of this store's clock from the database's in microseconds, which tests set.
     ahead: Arc<AtomicI64>,
-    /// What is to go wrong with the next commit, in tests.
+    /// The fault of the next commit, in tests.
     #[cfg(test)]
     pub(crate) fault: Arc<std::sync::Mutex<Option<super::Fault>>>,
 }
 
-/// A connection, and the statements that have been prepared over it.
+/// A connection with its prepared statements.
 struct Session {
-    line: Line,
+    line: PgConnection,
     prepared: HashMap<String, Statement>,
 }
 
-/// Where a transaction is.
+/// The stage of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Stage {
+enum TransactionStage {
     None,
     Open,
-    /// Something in it failed: PostgreSQL would answer COMMIT with a rollback, and call that success.
+    /// A statement failed. PostgreSQL would answer COMMIT by rolling back, without an error.
     Failed,
 }
 
 impl Postgres {
-    /// What makes this store's clock jump.
+    /// The adjustable difference of this store's clock.
     #[cfg(test)]
     pub(crate) fn ahead(&self) -> Arc<AtomicI64> {
         self.ahead.clone()
@@ -88,30 +91,30 @@ impl Postgres {
         self.ask(&format!("SHOW {name}"), Vec::new()).unwrap()[0].get(0)
     }
 
-    /// Borrows a connection, unless a transaction is under way on one already.
+    /// Borrows a connection, unless a transaction has one already.
     fn borrow(&mut self) -> Result<(), Error> {
         if self.lent.is_some() {
             return Ok(());
         }
-        if self.stage != Stage::None {
+        if self.stage != TransactionStage::None {
             return Err(Error::Database("the connection was lost in mid-transaction".into()));
         }
         let mut lent = self.pool.borrow(self.purpose)?;
-        // It may have been lost while nobody used it.
+        // An idle connection may have been lost.
         let lives = lent.connection.take().filter(|session: &Session| session.line.is_open());
         lent.connection = Some(lives.map_or_else(|| Session::open(&self.address), Ok)?);
         self.lent = Some(lent);
         Ok(())
     }
 
-    /// Gives the connection back where no transaction is under way.
+    /// Returns the connection if no transaction is open.
     fn give_back(&mut self) {
-        if self.stage == Stage::None {
+        if self.stage == TransactionStage::None {
             self.lent = None;
         }
     }
 
-    /// Closes the connection: nobody else is to have it.
+    /// Closes the connection instead of returning it.
     fn discard(&mut self) {
         if let Some(lent) = &mut self.lent {
             lent.connection = None;
@@ -119,16 +122,16 @@ impl Postgres {
         self.lent = None;
     }
 
-    fn session(&mut self) -> Result<&mut Session, Failure> {
+    fn session(&mut self) -> Result<&mut Session, PgFailure> {
         let session = self.lent.as_mut().and_then(|lent| lent.connection.as_mut());
-        session.ok_or_else(|| Failure::lost("the connection is closed"))
+        session.ok_or_else(|| PgFailure::lost("the connection is closed"))
     }
 
-    /// Notes what went wrong, and says it.
-    fn failed(&mut self, failure: &Failure) -> Error {
-        self.stumbled |= failure.rule.as_deref() == Some("items_by_key");
-        if self.stage == Stage::Open {
-            self.stage = Stage::Failed;
+    /// Records a failure in the transaction's state, and converts it.
+    fn failed(&mut self, failure: &PgFailure) -> Error {
+        self.hit_existing_item |= failure.rule.as_deref() == Some("items_by_key");
+        if self.stage == TransactionStage::Open {
+            self.stage = TransactionStage::Failed;
         }
         if failure.lost {
             self.discard();
@@ -139,8 +142,9 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // The database rolls back what is open when the connection ends; this may be a thread that must not wait.
-        if self.stage != Stage::None {
+        // The database rolls back when the connection closes; waiting for a ROLLBACK could block
+        // this thread.
+        if self.stage != TransactionStage::None {
             self.discard();
         }
     }

@@ -1,11 +1,11 @@
-//! Opening a database, and bringing its tables up to date.
+//! Opening a PostgreSQL database, and running migrations.
 
-use super::ahead::Ahead;
-use super::pool::Pool;
-use super::{ANSWER, LOCK, MIGRATION, Postgres, STATEMENT, Session, Stage, THINK};
+use super::pool::ConnectionPool;
+use super::prefetch::TransactionBuffer;
+use super::{ANSWER, LOCK, MIGRATION, Postgres, STATEMENT, Session, THINK, TransactionStage};
 use crate::Error;
 use crate::error::corrupt;
-use crate::line::{Address, Failure, Line};
+use crate::pg_connection::{Address, PgConnection, PgFailure};
 use crate::store::{Purpose, Store, schema};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -13,24 +13,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_postgres::SimpleQueryMessage;
 
-/// The schema that has all our tables.
+/// The schema of all our tables.
 const SCHEMA: &str = "jurybox";
-/// The lock that whoever changes tables holds: "jury".
+/// The advisory lock held during migrations: "jury".
 const MIGRATING: i64 = 0x6a75_7279;
 
 impl Postgres {
-    /// Opens a database, and makes our tables where there are none. Waits so long for one that cannot be reached, now and later.
+    /// Opens a database, and creates the tables if there are none. Waits up to `wait` for one that
+    /// cannot be reached, now and later.
     pub(crate) fn open(address: Address, wait: Duration) -> Result<Self, Error> {
         let patience = Instant::now();
         let address = Arc::new(address);
         loop {
             let opened = match connect(&address) {
                 Ok(line) => Self::made_ready(&address, wait, line),
-                Err(failure) if failure.passing => Err(Error::Database(failure.what)),
+                Err(failure) if failure.transient => Err(Error::Database(failure.what)),
                 Err(failure) => Err(Error::Open(format!("{address}: {}", failure.what))),
             };
             match opened {
-                // It may go away again between our first words and the last.
+                // The connection may also be lost while it is set up.
                 Err(Error::Database(_)) if patience.elapsed() < wait => {
                     std::thread::sleep(Duration::from_millis(100));
                 }
@@ -40,19 +41,19 @@ impl Postgres {
         }
     }
 
-    fn made_ready(address: &Arc<Address>, patience: Duration, line: Line) -> Result<Self, Error> {
+    fn made_ready(address: &Arc<Address>, patience: Duration, line: PgConnection) -> Result<Self, Error> {
         let mut first = Session::over(line, address)?;
         let mut second = Session::open(address)?;
         first.refuse_shared_sessions(&mut second, address)?;
         let mut store = Postgres {
             address: address.clone(),
             patience,
-            pool: Arc::new(Pool::new(vec![second, first])),
+            pool: Arc::new(ConnectionPool::new(vec![second, first])),
             purpose: Purpose::Write,
             lent: None,
-            stage: Stage::None,
-            ahead_of: Ahead::default(),
-            stumbled: false,
+            stage: TransactionStage::None,
+            ahead_of: TransactionBuffer::default(),
+            hit_existing_item: false,
             limit: ANSWER,
             ahead: Arc::default(),
             #[cfg(test)]
@@ -62,7 +63,7 @@ impl Postgres {
         Ok(store)
     }
 
-    /// Another store on the same connections.
+    /// Another store with the same pool of connections.
     pub(super) fn again(&self, purpose: Purpose) -> Self {
         Postgres {
             address: self.address.clone(),
@@ -70,9 +71,9 @@ impl Postgres {
             pool: self.pool.clone(),
             purpose,
             lent: None,
-            stage: Stage::None,
-            ahead_of: Ahead::default(),
-            stumbled: false,
+            stage: TransactionStage::None,
+            ahead_of: TransactionBuffer::default(),
+            hit_existing_item: false,
             limit: ANSWER,
             ahead: self.ahead.clone(),
             #[cfg(test)]
@@ -80,10 +81,10 @@ impl Postgres {
         }
     }
 
-    /// Brings the tables to the present version, each step in a transaction of its own, one node at a time.
+    /// Runs the missing migrations, each in its own transaction, one node at a time.
     fn migrate(&mut self) -> Result<(), Error> {
         while self.version()? != Some(schema::VERSION) {
-            // An index over a large table takes longer than any answer may.
+            // Building an index on a large table may exceed the usual time limits.
             let steps = format!(
                 "BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock({MIGRATING})"
             );
@@ -98,17 +99,18 @@ impl Postgres {
     }
 
     fn step(&mut self) -> Result<(), Error> {
-        // Another may have been here while we waited.
+        // Another node may have migrated while this one waited.
         let version = self.version()?.unwrap_or(0);
         let known = schema::VERSION;
         if version > known {
             return Err(Error::Open(format!(
-                "{}: it is of version {version}, made by a later program than this, which has version {known}",
+                "{}: its tables have version {version}, made by a later program; this one knows versions up to {known}",
                 self.address
             )));
         }
         let Some(migration) = schema::MIGRATIONS.get(version as usize) else { return Ok(()) };
-        // Who writes reads the version when a queue is locked; until all of those are done it is not raised.
+        // Writers read the version when they lock a queue; this waits until their transactions have
+        // ended.
         if version > 0 {
             self.say(&format!("LOCK TABLE {SCHEMA}.queues IN EXCLUSIVE MODE"))?;
         }
@@ -119,13 +121,16 @@ impl Postgres {
         self.say(&format!("UPDATE {SCHEMA}.version SET version = {}", version + 1))
     }
 
-    /// The version of the tables that are there; none where there are none.
+    /// The version of the existing tables; None if there are none.
     fn version(&mut self) -> Result<Option<i64>, Error> {
         let there = "SELECT (SELECT COUNT(*) FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace WHERE s.nspname = 'jurybox' AND c.relkind = 'r'), to_regclass('jurybox.version') IS NOT NULL";
         let rows = self.ask(there, Vec::new())?;
         let (tables, ours): (i64, bool) = rows.first().map_or((0, false), |row| (row.get(0), row.get(1)));
         if !ours && tables > 0 {
-            return Err(Error::Open(format!("{}: its schema `{SCHEMA}` is of something else", self.address)));
+            return Err(Error::Open(format!(
+                "{}: its schema `{SCHEMA}` belongs to another program",
+                self.address
+            )));
         }
         if !ours {
             return Ok(None);
@@ -136,17 +141,18 @@ impl Postgres {
 }
 
 impl Session {
-    /// A new connection.
+    /// Opens a new connection.
     pub(super) fn open(address: &Address) -> Result<Self, Error> {
         let line =
             connect(address).map_err(|failure| Error::Database(format!("{address}: {}", failure.what)))?;
         Self::over(line, address)
     }
 
-    /// Refuses to go on unless a commit is a commit, and text is what we take for text.
-    fn over(line: Line, address: &Address) -> Result<Self, Error> {
+    /// Errors unless commits are synced and the encoding is UTF-8.
+    fn over(line: PgConnection, address: &Address) -> Result<Self, Error> {
         let mut session = Session { line, prepared: HashMap::new() };
-        // What is committed must be on the disk; more than that (a replica's) may be asked for in the database's own settings.
+        // Commits must reach the disk. The database's own settings may require more, such as a
+        // replica's confirmation.
         let settings = "SELECT current_setting('fsync'), current_setting('server_encoding'), CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) ELSE current_setting('synchronous_commit') END";
         let [fsync, encoding, commit] = session.cells(settings, address)?;
         if fsync != "on" || commit == "off" {
@@ -156,19 +162,20 @@ impl Session {
         }
         if encoding != "UTF8" {
             return Err(Error::Open(format!(
-                "{address}: its encoding is {encoding}; make a database with UTF8"
+                "{address}: its encoding is {encoding}; create the database with UTF8"
             )));
         }
         Ok(session)
     }
 
-    /// Refuses a pooler that gives a connection another session for each transaction: settings and prepared statements would be
-    /// others', such as `search_path` and the time after which a hung transaction ends.
+    /// Errors on a pooler in transaction mode, which may change the session between transactions:
+    /// settings such as `search_path`, timeouts and prepared statements would be another client's.
     fn refuse_shared_sessions(&mut self, other: &mut Session, address: &Address) -> Result<(), Error> {
         let token = format!("{:016x}", RandomState::new().hash_one(Instant::now()));
         let read = "SELECT COALESCE(current_setting('jurybox.session', true), '')";
         let [_] = self.cells(&format!("SELECT set_config('jurybox.session', '{token}', false)"), address)?;
-        // While the other one has a transaction open, a pooler must give this one another session, unless it gave that one this one's.
+        // While `other` has a transaction open, such a pooler gives this connection another
+        // session, or has given `other` this one's.
         let [theirs] = other.cells(&format!("BEGIN; {read}"), address)?;
         let ours = if theirs == token { Ok([String::new()]) } else { self.cells(read, address) };
         let [_] = other.cells("ROLLBACK; SELECT ''", address)?;
@@ -180,7 +187,7 @@ impl Session {
         )))
     }
 
-    /// The cells of the first row that some words without values come to.
+    /// The cells of the first row of a query without parameters.
     fn cells<const N: usize>(&mut self, words: &str, address: &Address) -> Result<[String; N], Error> {
         let said = self.line.wait(ANSWER, async |client| client.simple_query(words).await);
         let messages = said.map_err(|failure| Error::Database(format!("{address}: {}", failure.what)))?;
@@ -193,13 +200,13 @@ impl Session {
     }
 }
 
-fn connect(address: &Address) -> Result<Line, Failure> {
-    // Every statement has its index, also while the statistics know nothing of what came in this minute.
+fn connect(address: &Address) -> Result<PgConnection, PgFailure> {
+    // All statements use their indexes, even while the statistics do not know of recent rows.
     let first = format!(
         "SET search_path = {SCHEMA}; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET random_page_cost = 1.1; SET jit = off; SET default_transaction_isolation = 'read committed'; SET client_min_messages = warning; SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
         STATEMENT.as_millis(),
         LOCK.as_millis(),
         THINK.as_millis()
     );
-    Line::connect(address, &first)
+    PgConnection::connect(address, &first)
 }

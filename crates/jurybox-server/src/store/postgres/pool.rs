@@ -1,24 +1,24 @@
-//! The connections of one process to a database: a fixed number, however many queues there are.
+//! The pool of a process's database connections: a fixed number for all queues.
 //!
-//! A store borrows a connection for the length of a transaction, or of one question outside of a
-//! transaction. Requests that find none free wait in the order in which they came, and are refused
-//! after a while. Reads can take only a part of the connections, so that they never starve writes.
+//! A store borrows a connection for a transaction, or for one query outside of a transaction.
+//! Requests that find none free wait in order of arrival, and fail after a while. Reads can use
+//! only part of the connections, so that writes always get some.
 
 use crate::Error;
-use crate::service::held;
+use crate::service::lock_mutex;
 use crate::store::Purpose;
 use std::collections::VecDeque;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The number of connections of a process where nobody says otherwise.
+/// The default number of connections of a process.
 const CONNECTIONS: usize = 10;
-/// How long a request waits for a connection; it is less than whoever asks over HTTP waits.
+/// How long a request waits for a connection; less than HTTP clients wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A fixed number of places, and the connections of type `T` that nobody uses now.
-pub(super) struct Pool<T> {
+/// A fixed number of connections, some of which may not be open yet.
+pub(super) struct ConnectionPool<T> {
     state: Mutex<State<T>>,
 }
 
@@ -50,46 +50,50 @@ impl<T> State<T> {
 
     fn take_back(&mut self, connection: Option<T>, purpose: Purpose) {
         self.used[..=purpose as usize].iter_mut().for_each(|used| *used -= 1);
-        // Fewer are kept where the number was lowered.
+        // If the number was lowered, the connection is closed.
         self.idle.extend(connection.filter(|_| self.used[0] + self.idle.len() < self.connections));
     }
 }
 
-/// A place, with the connection that is in it; none where it is still to be made.
-pub(super) struct Lent<T> {
+/// A borrowed connection; None if it must still be opened.
+pub(super) struct BorrowedConnection<T> {
     pub(super) connection: Option<T>,
     purpose: Purpose,
-    pool: Arc<Pool<T>>,
+    pool: Arc<ConnectionPool<T>>,
 }
 
-impl<T> Drop for Lent<T> {
+impl<T> Drop for BorrowedConnection<T> {
     fn drop(&mut self) {
         self.pool.give_back(self.connection.take(), self.purpose);
     }
 }
 
-impl<T> Pool<T> {
+impl<T> ConnectionPool<T> {
     pub(super) fn new(idle: Vec<T>) -> Self {
         let (used, waiting, tickets) = ([0; 3], VecDeque::new(), 0);
-        Pool { state: Mutex::new(State { connections: CONNECTIONS, used, idle, waiting, tickets }) }
+        ConnectionPool { state: Mutex::new(State { connections: CONNECTIONS, used, idle, waiting, tickets }) }
     }
 
-    /// Sets the number of connections, of which there are two at least: one for a read, one for a write.
+    /// Sets the number of connections, at least two: one for a read, one for a write.
     pub(super) fn resize(&self, connections: usize) {
-        held(&self.state).connections = connections.max(2);
+        lock_mutex(&self.state).connections = connections.max(2);
     }
 
-    /// Waits for a place. [`Error::Busy`] where none comes free in time.
-    pub(super) fn borrow(self: &Arc<Self>, purpose: Purpose) -> Result<Lent<T>, Error> {
+    /// Waits for a connection. [`Error::Busy`] if none becomes free in time.
+    pub(super) fn borrow(self: &Arc<Self>, purpose: Purpose) -> Result<BorrowedConnection<T>, Error> {
         self.borrow_within(PATIENCE, purpose)
     }
 
-    fn borrow_within(self: &Arc<Self>, patience: Duration, purpose: Purpose) -> Result<Lent<T>, Error> {
-        let lent = |connection| Ok(Lent { connection, purpose, pool: self.clone() });
+    fn borrow_within(
+        self: &Arc<Self>,
+        patience: Duration,
+        purpose: Purpose,
+    ) -> Result<BorrowedConnection<T>, Error> {
+        let lent = |connection| Ok(BorrowedConnection { connection, purpose, pool: self.clone() });
         let (turn, came) = channel();
         let (ticket, connections) = {
-            let mut state = held(&self.state);
-            // Where there is room, nobody waits who could have it.
+            let mut state = lock_mutex(&self.state);
+            // If there is room for this purpose, no waiting request could use it.
             if state.has_room(purpose) {
                 return lent(state.lend(purpose));
             }
@@ -101,8 +105,8 @@ impl<T> Pool<T> {
         if let Ok(connection) = came.recv_timeout(patience) {
             return lent(connection);
         }
-        held(&self.state).waiting.retain(|waiting| waiting.ticket != ticket);
-        // It may have come just now.
+        lock_mutex(&self.state).waiting.retain(|waiting| waiting.ticket != ticket);
+        // It may have arrived just now.
         if let Ok(connection) = came.try_recv() {
             return lent(connection);
         }
@@ -113,7 +117,7 @@ impl<T> Pool<T> {
     }
 
     fn give_back(&self, connection: Option<T>, purpose: Purpose) {
-        let mut state = held(&self.state);
+        let mut state = lock_mutex(&self.state);
         state.take_back(connection, purpose);
         while let Some(next) = state.waiting.iter().position(|waiting| state.has_room(waiting.purpose)) {
             let Some(Waiting { purpose, turn, .. }) = state.waiting.remove(next) else { return };
@@ -129,13 +133,13 @@ impl<T> Pool<T> {
 mod tests {
     use super::*;
 
-    fn pool(connections: usize) -> Arc<Pool<u32>> {
-        let pool = Arc::new(Pool::new(vec![7]));
+    fn pool(connections: usize) -> Arc<ConnectionPool<u32>> {
+        let pool = Arc::new(ConnectionPool::new(vec![7]));
         pool.resize(connections);
         pool
     }
 
-    fn at_once(pool: &Arc<Pool<u32>>, purpose: Purpose) -> Result<Lent<u32>, Error> {
+    fn at_once(pool: &Arc<ConnectionPool<u32>>, purpose: Purpose) -> Result<BorrowedConnection<u32>, Error> {
         pool.borrow_within(Duration::ZERO, purpose)
     }
 
@@ -148,10 +152,10 @@ mod tests {
         assert!(matches!(at_once(&pool, Purpose::Read), Err(Error::Busy(_))));
         let writes: Vec<_> = (0..3).map(|_| at_once(&pool, Purpose::Write).unwrap()).collect();
         let error = at_once(&pool, Purpose::Write).err().unwrap();
-        assert!(error.is_passing() && error.to_string().contains("6 connections"), "{error}");
+        assert!(error.is_transient() && error.to_string().contains("6 connections"), "{error}");
         assert_eq!(long[0].connection, Some(7), "the one that is there comes first");
         drop((long, short, writes));
-        assert_eq!(held(&pool.state).used, [0; 3]);
+        assert_eq!(lock_mutex(&pool.state).used, [0; 3]);
         assert!(at_once(&pool, Purpose::LongRead).is_ok());
     }
 
@@ -161,13 +165,13 @@ mod tests {
         let (read, write) = (at_once(&pool, Purpose::Read).unwrap(), at_once(&pool, Purpose::Write).unwrap());
         let order = Mutex::new(Vec::new());
         let waiting = |many: usize| {
-            while held(&pool.state).waiting.len() < many {
+            while lock_mutex(&pool.state).waiting.len() < many {
                 std::thread::yield_now();
             }
         };
         let work = |name: &'static str, purpose| {
             let lent = pool.borrow_within(Duration::from_mins(1), purpose).unwrap();
-            held(&order).push(name);
+            lock_mutex(&order).push(name);
             drop(lent);
         };
         std::thread::scope(|scope| {
@@ -179,14 +183,14 @@ mod tests {
                 scope.spawn(move || work(name, purpose));
                 waiting(at + 1);
             }
-            // One read is under way: the next one waits for that, and the writes go before it.
+            // One read is running: the next one waits for it, and the writes overtake it.
             drop(write);
             waiting(1);
-            while held(&order).len() < 2 {
+            while lock_mutex(&order).len() < 2 {
                 std::thread::yield_now();
             }
             drop(read);
         });
-        assert_eq!(*held(&order), ["first", "second", "read"]);
+        assert_eq!(*lock_mutex(&order), ["first", "second", "read"]);
     }
 }

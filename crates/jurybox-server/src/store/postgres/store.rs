@@ -1,30 +1,31 @@
-//! The contract, kept.
+//! The trait `Store` for PostgreSQL.
 
-use super::read::{all, checkpoint, get, item, verdict};
-use super::say::{Cells, Said, gathered};
-use super::{ANSWER, LOAD, Postgres, Session, Stage};
+use super::pipeline::{BoundStatement, StatementParam, gathered};
+use super::row_reader::{all, checkpoint, get, item, verdict};
+use super::{ANSWER, LOAD, Postgres, Session, TransactionStage};
 use crate::Error;
-use crate::board::work::Lease;
 use crate::error::corrupt;
-use crate::event::{Event, Which};
-use crate::rows::{Found, ItemRow, Remembered, VerdictRow, Write};
-use crate::seatings::Seatings;
-use crate::store::value::{Op, values};
+use crate::evaluator_history::EvaluatorHistory;
+use crate::event::{LogEvent, VerdictPosition};
+use crate::live_queue::reviews::Lease;
+use crate::rows::{EntryWrite, FoundItem, ItemRow, StoredAnswer, VerdictRow};
+use crate::store::value::{SqlWrite, values};
 use crate::store::write::ops_of;
 use crate::store::{
-    Checkpoint, Foreseen, Head, LastWord, LeaseRow, Purpose, QueueRow, STRETCH, Store, schema, sql,
+    Checkpoint, FinalDecision, LeaseRow, LogHead, Prefetch, Purpose, QueueRow, STRETCH, Store, schema, sql,
 };
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-/// Rows that the database takes a while to write.
+/// The number of rows from which writes are sent ahead of the commit.
 const WORTH_SENDING: u64 = 256;
-/// With the version of the tables: whoever raises it locks out all who lock a queue, and so it stays what is read here until this transaction ends.
+/// Locks a queue and reads the version of the tables. A migration locks this table, so the version
+/// stays until the transaction ends.
 const LOCK_HEAD: &str = "SELECT head, at, (SELECT version FROM version) FROM queues WHERE id = $1 FOR UPDATE";
 const QUEUES: &str = "SELECT id, name, (SELECT version FROM version) FROM queues ORDER BY id";
-/// After the lock, for it may have taken a while to get it.
+/// Read after the lock, which may take a while.
 const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
 const SHOWN: &str = "SELECT wanted.n, found.key, found.body FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT i.key, (SELECT p.body FROM payloads p WHERE p.queue = $1 AND p.n = wanted.n) AS body FROM items i WHERE i.queue = $1 AND i.n = wanted.n AND i.key IS NOT NULL LIMIT 1) AS found";
 const PAYLOAD_BYTES: &str = "SELECT wanted.n, found.bytes FROM unnest($2::bigint[]) AS wanted(n) CROSS JOIN LATERAL (SELECT octet_length(p.body)::bigint AS bytes FROM payloads p WHERE p.queue = $1 AND p.n = wanted.n LIMIT 1) AS found";
@@ -34,25 +35,27 @@ impl Postgres {
         &mut self,
         sql: &str,
         queue: i64,
-        keys: Cells,
+        keys: StatementParam,
         read: impl Fn(&Row) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
-        let rows = self.ask_all(&[Said::with_keys(sql, queue, keys)])?.pop().unwrap_or_default();
+        let rows = self.ask_all(&[BoundStatement::with_keys(sql, queue, keys)])?.pop().unwrap_or_default();
         all(&rows, read)
     }
 
-    /// Leaves what was begun before, and borrows a connection until the transaction ends.
+    /// Rolls back an open transaction, and borrows a connection for the next one.
     pub(super) fn start(&mut self) -> Result<(), Error> {
         self.rollback();
         self.borrow()?;
-        (self.stage, self.stumbled) = (Stage::Open, false);
+        (self.stage, self.hit_existing_item) = (TransactionStage::Open, false);
         Ok(())
     }
 
-    /// Begins with these words, and reads the head by that statement; what is foreseen comes along.
-    fn begin_with(&mut self, words: &str, head: &str, queue: i64) -> Result<Head, Error> {
+    /// Begins with the command `words`, and reads the head by the statement `head`; announced keys
+    /// are looked up in the same round trip.
+    fn begin_with(&mut self, words: &str, head: &str, queue: i64) -> Result<LogHead, Error> {
         self.start()?;
-        let mut asks = vec![Said::new(head, values![queue]), Said::new(CLOCK, Vec::new())];
+        let mut asks =
+            vec![BoundStatement::new(head, values![queue]), BoundStatement::new(CLOCK, Vec::new())];
         let (foreseen, more) = self.ahead_of.asks(queue);
         asks.extend(more);
         let begun = self.ask_after(Some(words), &asks).and_then(|mut rows| {
@@ -64,28 +67,28 @@ impl Postgres {
         begun.inspect_err(|_| self.rollback())
     }
 
-    fn head_of(&self, rows: &[Vec<Row>]) -> Result<Head, Error> {
+    fn head_of(&self, rows: &[Vec<Row>]) -> Result<LogHead, Error> {
         let [head, clock] = rows else { return Err(corrupt("no head")) };
         let (Some(head), Some(clock)) = (head.first(), clock.first()) else {
-            return Err(Error::NoQueue { name: "that was here".into() });
+            return Err(Error::NoQueue { name: "that was deleted".into() });
         };
         if head.len() > 2 {
             check_version(head)?;
         }
         let now = get::<i64>(clock, 0)? + self.ahead.load(Ordering::Relaxed);
-        Ok(Head { seq: get(head, 0)?, at: get(head, 1)?, now })
+        Ok(LogHead { seq: get(head, 0)?, at: get(head, 1)?, now })
     }
 }
 
 impl Postgres {
-    /// Begins a transaction that is not about one queue that is there.
+    /// Begins a transaction that is not about an existing queue.
     pub(super) fn begin_anything(&mut self) -> Result<(), Error> {
         self.start()?;
         self.say("BEGIN")
     }
 }
 
-/// Refuses to go on where a later program has brought the tables to another version, which is the third cell of a row.
+/// Errors if a later program has migrated the tables. The version is the third cell of the row.
 fn check_version(row: &Row) -> Result<(), Error> {
     let (version, known) = (get::<i64>(row, 2)?, schema::VERSION);
     if version == known { Ok(()) } else { Err(Error::Outdated { version, known }) }
@@ -101,7 +104,7 @@ impl Store for Postgres {
     }
 
     fn queues(&mut self) -> Result<Vec<QueueRow>, Error> {
-        // Whoever asks whether this program is ready asks here.
+        // The readiness check of a server calls this, so it checks the version too.
         let rows = self.ask(QUEUES, Vec::new())?;
         all(&rows, |row| {
             check_version(row).and_then(|()| Ok(QueueRow { id: get(row, 0)?, name: get(row, 1)? }))
@@ -113,7 +116,7 @@ impl Store for Postgres {
         all(&rows, |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
     }
 
-    fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
+    fn create(&mut self, name: &str, write: &EntryWrite) -> Result<Option<QueueRow>, Error> {
         let made = self.begin_anything().and_then(|()| {
             let insert =
                 "INSERT INTO queues(name, head, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING RETURNING id, head, (SELECT version FROM version)";
@@ -141,17 +144,17 @@ impl Store for Postgres {
         Ok(get::<i64>(row, 0)? + self.ahead.load(Ordering::Relaxed))
     }
 
-    fn foresee(&mut self, foreseen: Foreseen) {
-        self.ahead_of.foresee(foreseen);
+    fn prefetch(&mut self, foreseen: Prefetch) {
+        self.ahead_of.prefetch(foreseen);
     }
 
-    fn begin(&mut self, queue: i64) -> Result<Head, Error> {
+    fn begin(&mut self, queue: i64) -> Result<LogHead, Error> {
         self.limit = ANSWER;
         self.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED", LOCK_HEAD, queue)
     }
 
-    fn begin_reading(&mut self, queue: i64) -> Result<Head, Error> {
-        // It locks nothing, and may be folding the whole log: let it think.
+    fn begin_reading(&mut self, queue: i64) -> Result<LogHead, Error> {
+        // It locks nothing and may fold the whole log, so it gets more time.
         let words = format!(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {0}; SET LOCAL idle_in_transaction_session_timeout = {0}",
             LOAD.as_millis()
@@ -160,20 +163,23 @@ impl Store for Postgres {
         self.begin_with(&words, sql::HEAD, queue)
     }
 
-    fn head(&mut self, queue: i64) -> Result<Head, Error> {
-        let rows = self.ask_all(&[Said::new(sql::HEAD, values![queue]), Said::new(CLOCK, Vec::new())])?;
+    fn head(&mut self, queue: i64) -> Result<LogHead, Error> {
+        let rows = self.ask_all(&[
+            BoundStatement::new(sql::HEAD, values![queue]),
+            BoundStatement::new(CLOCK, Vec::new()),
+        ])?;
         self.head_of(&rows)
     }
 
     fn commit(&mut self) -> Result<(), Error> {
         self.ahead_of.forget();
-        if self.stage != Stage::Failed
+        if self.stage != TransactionStage::Failed
             && let Err(error) = self.prepare_held_back()
         {
             self.rollback();
             return Err(error);
         }
-        if self.stage == Stage::Failed {
+        if self.stage == TransactionStage::Failed {
             self.rollback();
             return Err(Error::Database("something in the transaction had failed".into()));
         }
@@ -183,15 +189,15 @@ impl Store for Postgres {
         if let Some(fault) = fault {
             self.ask_all(&[])?;
             self.say(fault.ends())?;
-            self.stage = Stage::None;
+            self.stage = TransactionStage::None;
             self.give_back();
             return Err(fault.error());
         }
         let ended = self.commit_with_held_back();
-        self.stage = Stage::None;
+        self.stage = TransactionStage::None;
         let ended = ended.map_err(|failure| {
-            // Only where the database itself says no has it not happened: to the commit, or to something that was said on the same
-            // journey, for then the commit ends what has failed.
+            // If the database itself refused, the transaction has not taken place. A statement sent
+            // along may be the one refused; the commit then ends a failed transaction.
             let error = self.failed(&failure);
             if failure.lost { Error::Unknown(failure.what) } else { error }
         });
@@ -203,8 +209,8 @@ impl Store for Postgres {
         self.ahead_of.forget();
         self.ahead_of.held_back.clear();
         self.ahead_of.under_way = None;
-        if self.stage != Stage::None {
-            self.stage = Stage::None;
+        if self.stage != TransactionStage::None {
+            self.stage = TransactionStage::None;
             self.limit = ANSWER;
             let rolled = self.session().and_then(|session| {
                 session.line.wait(ANSWER, async |client| client.batch_execute("ROLLBACK").await)
@@ -216,13 +222,13 @@ impl Store for Postgres {
         }
     }
 
-    fn has_stumbled(&self) -> bool {
-        self.stumbled
+    fn hit_existing_item(&self) -> bool {
+        self.hit_existing_item
     }
 
     fn check_room(&mut self) -> Result<(), Error> {
         #[cfg(test)]
-        if *crate::service::held(&self.fault) == Some(crate::store::Fault::DiskFull) {
+        if *crate::service::lock_mutex(&self.fault) == Some(crate::store::Fault::DiskFull) {
             return Err(Error::DiskFull("no space left".into()));
         }
         self.start()?;
@@ -230,14 +236,14 @@ impl Store for Postgres {
             "BEGIN; CREATE TEMP TABLE room ON COMMIT DROP AS SELECT n FROM generate_series(1, 30000) AS n",
         );
         self.rollback();
-        // What else is in the way, such as a role that may make no such table, is not what is asked here.
+        // Other errors, such as a missing right to create a table, do not matter here.
         if matches!(made, Err(Error::DiskFull(_))) { made } else { Ok(()) }
     }
 
     fn reconnect(&mut self) -> Result<(), Error> {
         self.rollback();
         let mut lent = self.pool.borrow(self.purpose)?;
-        // One that lies idle may be lost too: it makes room for the new one.
+        // The idle connection may be lost too; close it before opening a new one.
         lent.connection = None;
         lent.connection = Some(Session::open(&self.address)?);
         Ok(())
@@ -255,25 +261,26 @@ impl Store for Postgres {
         &mut self,
         queue: i64,
         batch: i64,
-        writes: &[Write],
-        answers: &[Remembered],
+        writes: &[EntryWrite],
+        answers: &[StoredAnswer],
         at: i64,
     ) -> Result<(), Error> {
         let mut said = Vec::new();
-        // In this order: what has run out must be gone before it is given out again. Without an entry nothing has run out yet.
+        // First, because an expired lease must be deleted before its item is leased again. Leases
+        // expire only together with an entry.
         if !writes.is_empty() {
-            said.push(Said::new(sql::EXPIRE, values![queue, at]));
+            said.push(BoundStatement::new(sql::EXPIRE, values![queue, at]));
         }
         let mut ops = Vec::new();
         for write in writes {
             ops_of(queue, batch, write, &mut ops)?;
         }
-        for Remembered { key, hash, answer } in answers {
-            ops.push(Op { sql: sql::REMEMBER, values: values![queue, key, hash, answer, at] });
+        for StoredAnswer { key, hash, answer } in answers {
+            ops.push(SqlWrite { sql: sql::REMEMBER, values: values![queue, key, hash, answer, at] });
         }
         said.extend(gathered(ops));
         if let Some(last) = writes.last() {
-            said.push(Said::new(sql::MOVE_HEAD, values![queue, last.event.seq, last.event.at]));
+            said.push(BoundStatement::new(sql::MOVE_HEAD, values![queue, last.event.seq, last.event.at]));
         }
         self.ahead_of.forget();
         self.ahead_of.held_back.extend(said);
@@ -293,24 +300,24 @@ impl Store for Postgres {
         rows.first().map(|row| get(row, 0)).transpose()
     }
 
-    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error> {
+    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<StoredAnswer>, Error> {
         self.find_answers(queue, keys)
     }
 
-    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error> {
+    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, FoundItem)>, Error> {
         self.find_items(queue, keys)
     }
 
     fn shown(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, String, Option<String>)>, Error> {
-        let items = Cells::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
-        // An item that was erased has no id, and nobody can hold it.
+        let items = StatementParam::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
+        // An erased item has no id, and no lease either.
         let read =
             |row: &Row| Ok((get(row, 0)?, get::<Option<String>>(row, 1)?.unwrap_or_default(), get(row, 2)?));
         self.many(SHOWN, queue, items, read)
     }
 
     fn payload_bytes(&mut self, queue: i64, items: &[u64]) -> Result<Vec<(u64, u64)>, Error> {
-        let items = Cells::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
+        let items = StatementParam::Ints(items.iter().map(|n| Some(n.cast_signed())).collect());
         self.many(PAYLOAD_BYTES, queue, items, |row| Ok((get(row, 0)?, get(row, 1)?)))
     }
 
@@ -356,9 +363,9 @@ impl Store for Postgres {
         queue: i64,
         after: u64,
         until: u64,
-        seatings: &Seatings,
-    ) -> Result<Vec<Event>, Error> {
-        self.stretch(queue, after, until.min(after + STRETCH))?.into_events(seatings)
+        history: &EvaluatorHistory,
+    ) -> Result<Vec<LogEvent>, Error> {
+        self.stretch(queue, after, until.min(after + STRETCH))?.into_events(history)
     }
 
     fn open_items(
@@ -406,13 +413,15 @@ impl Store for Postgres {
 
     fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error> {
         let rows = self.ask(sql::TOTALS, values![queue])?;
-        let row = rows.first().ok_or_else(|| corrupt("nothing can be counted"))?;
+        let row = rows.first().ok_or_else(|| corrupt("the totals of the queue are missing"))?;
         Ok((get(row, 0)?, get(row, 1)?))
     }
 
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, LastWord)>, Error> {
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, FinalDecision)>, Error> {
         let rows = self.ask(sql::REVISED, values![queue, until])?;
-        all(&rows, |row| Ok((get(row, 0)?, (get(row, 1)?, Which { seq: get(row, 2)?, i: get(row, 3)? }))))
+        all(&rows, |row| {
+            Ok((get(row, 0)?, (get(row, 1)?, VerdictPosition { seq: get(row, 2)?, i: get(row, 3)? })))
+        })
     }
 
     fn bodies(&mut self, queue: i64, kinds: [&str; 2], until: u64) -> Result<Vec<(u64, String)>, Error> {
@@ -422,8 +431,8 @@ impl Store for Postgres {
 
     fn keep(&mut self, queue: i64, checkpoint: &Checkpoint) -> Result<Option<Checkpoint>, Error> {
         let Checkpoint { seq, epoch, state, sha256 } = checkpoint;
-        let keep = Said::new(sql::KEEP, values![queue, *seq, *epoch, state, sha256]);
-        self.ask_all(&[keep, Said::new(sql::THIN_OUT, values![queue])])?;
+        let keep = BoundStatement::new(sql::KEEP, values![queue, *seq, *epoch, state, sha256]);
+        self.ask_all(&[keep, BoundStatement::new(sql::THIN_OUT, values![queue])])?;
         let there = self.checkpoint(queue, *seq)?;
         Ok(there.filter(|there| there.seq == *seq && there.sha256 != *sha256))
     }
@@ -444,7 +453,8 @@ impl Store for Postgres {
     }
 
     fn tidy(&mut self, queue: i64, by: i64) -> Result<(), Error> {
-        let said: Vec<Said> = sql::TIDY.iter().map(|sql| Said::new(sql, values![queue, by])).collect();
+        let said: Vec<BoundStatement> =
+            sql::TIDY.iter().map(|sql| BoundStatement::new(sql, values![queue, by])).collect();
         self.ask_all(&said).map(|_| ())
     }
 }

@@ -1,15 +1,16 @@
-//! A folder with an SQLite database in it: the default, and all that a desk of one machine needs.
+//! The SQLite store: one folder with one database, the default, which suffices for one machine.
 //!
-//! The journal is written ahead (WAL) and synced with every commit (`synchronous=FULL`, asserted: no test that kills a process can
-//! see a lesser setting, only a machine that loses power). Writers take the database at once (`BEGIN IMMEDIATE`). One process
-//! at a time has the folder, by a lock on a file in it; readers such as backups need none, nor do archives, which
-//! delete a queue that is done.
+//! The database uses write-ahead logging (WAL) and syncs each commit (`synchronous=FULL`). The
+//! setting is asserted, because no test that kills a process would notice a weaker one, only a
+//! power failure. Writers lock the database at once (`BEGIN IMMEDIATE`). One process at a time
+//! writes to the folder, by a lock on a file in it. Readers such as backups need no lock, nor do
+//! archives, which delete a finished queue.
 
 pub(super) mod read;
 mod store;
 
-use super::value::{Op, Value};
-use super::{Head, schema, sql};
+use super::value::{SqlValue, SqlWrite};
+use super::{LogHead, schema, sql};
 use crate::Error;
 use crate::error::corrupt;
 use rusqlite::types::{ToSqlOutput, Value as Cell, ValueRef};
@@ -20,37 +21,38 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The database's file in its folder.
+/// The name of the database file.
 pub(crate) const FILE: &str = "jurybox.sqlite";
 const LOCK: &str = "jurybox.lock";
-/// How long another connection that writes is waited for.
+/// How long to wait for another connection that writes.
 const BUSY: Duration = Duration::from_secs(30);
-/// What an SQLite file of ours says that it is: "jury".
+/// The `application_id` of our SQLite files: "jury".
 const APPLICATION: i64 = 0x6a75_7279;
 
-/// A folder with an SQLite database in it.
+/// A folder with an SQLite database.
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     folder: PathBuf,
     connection: Connection,
-    /// Which file it is, wherever it has gone since.
+    /// The identity of the database file, to notice if it is moved or deleted.
     file: FileId,
-    /// Held for as long as somebody may write.
+    /// The lock on the folder; None for readers.
     lock: Option<Arc<File>>,
-    /// How far this store's clock is from the system's, in microseconds: for tests, which make it jump.
+    /// The difference of this store's clock from the system clock in microseconds, which tests set.
     ahead: Arc<AtomicI64>,
-    /// What is to go wrong with the next commit, in tests.
+    /// The fault of the next commit, in tests.
     #[cfg(test)]
     pub(crate) fault: Arc<std::sync::Mutex<Option<super::Fault>>>,
 }
 
 impl Sqlite {
-    /// Opens the folder to write, and makes it where it is not there. Waits so long for another process that has it.
+    /// Opens the folder for writing, and creates it if needed. Waits up to `wait` for another
+    /// process that has it.
     pub(crate) fn open(folder: &Path, wait: Duration) -> Result<Self, Error> {
         let refuse = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
         let lock = lock(folder, wait)?;
         check_is_file(&folder.join(FILE))?;
-        // SQLite would let everybody read it; the files that it puts beside have the same rights.
+        // SQLite would make the file readable for all; its journal files get the same permissions.
         for_us_alone(&folder.join(FILE)).map_err(refuse)?;
         let mut store = Sqlite {
             folder: folder.into(),
@@ -65,23 +67,23 @@ impl Sqlite {
         Ok(store)
     }
 
-    /// Opens the folder to read, whoever writes to it.
+    /// Opens the folder for reading, while another process may write to it.
     pub(crate) fn open_to_read(folder: &Path) -> Result<Self, Error> {
         let store = Self::open_as_it_is(folder)?;
         let (version, known) = (store.version()?, schema::VERSION);
         if version < known {
             return Err(Error::Open(format!(
-                "{}: it is of version {version}, this program has version {known}; open it to write once, such as by `desk status`",
+                "{}: its tables have version {version}, this program needs version {known}; open it once for writing, such as by `jurybox queue status`",
                 folder.display()
             )));
         }
         Ok(store)
     }
 
-    /// The same, also where its tables are those of an earlier version: to copy them.
+    /// Opens the folder for reading, also with tables of an earlier version, for copying them.
     pub(crate) fn open_as_it_is(folder: &Path) -> Result<Self, Error> {
         let file = folder.join(FILE);
-        check_is_there(folder)?;
+        check_exists(folder)?;
         check_is_file(&file)?;
         let store = Sqlite {
             folder: folder.into(),
@@ -105,7 +107,7 @@ impl Sqlite {
             .map_err(db)?;
         if application != APPLICATION && tables > 0 {
             return Err(Error::Open(format!(
-                "{}: this is a database of something else",
+                "{}: this database belongs to another program",
                 self.folder.display()
             )));
         }
@@ -118,12 +120,12 @@ impl Sqlite {
             return Ok(());
         }
         Err(Error::Open(format!(
-            "{}: it is of version {version}, made by a later program than this, which has version {known}",
+            "{}: its tables have version {version}, made by a later program; this one knows versions up to {known}",
             self.folder.display()
         )))
     }
 
-    /// Brings the tables to the present version, each step in a transaction of its own.
+    /// Runs the missing migrations, each in its own transaction.
     fn migrate(&mut self) -> Result<(), Error> {
         let version = self.version()?;
         self.check_not_later(version)?;
@@ -139,51 +141,50 @@ impl Sqlite {
             transaction.commit().map_err(db)?;
         }
         if (1..schema::CLEARS_AWAY).contains(&version) {
-            // Before that version files never became smaller. Where there is no room to write this
-            // one anew, it goes on so.
+            // Before that version files never shrank. If there is no space for rewriting this one,
+            // it stays that way.
             let _ = self.connection.execute_batch("VACUUM");
         }
         Ok(())
     }
 
-    /// Writes a copy of the database as it is now, whoever writes to it meanwhile.
+    /// Writes a copy of the database as it is now, while others may write to it.
     pub(crate) fn copy_to(&self, file: &Path) -> Result<(), Error> {
         for_us_alone(file).map_err(|error| Error::Database(error.to_string()))?;
         let mut copy = Connection::open(file).map_err(db)?;
         let backup = rusqlite::backup::Backup::new(&self.connection, &mut copy).map_err(db)?;
-        // All pages in one step, which reads one snapshot: between two steps a commit of another
-        // process would begin the copy anew.
+        // All pages in one step, which reads one snapshot: between two steps, a commit of another
+        // process would restart the copy.
         let step = backup.step(-1).map_err(db)?;
         drop(backup);
         if step != rusqlite::backup::StepResult::Done {
             return Err(Error::Database(format!("the copy could not be made: {step:?}")));
         }
         is_whole(&copy)?;
-        // A copy of its own, without a journal beside it.
+        // A single file, without a journal beside it.
         copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(db)?;
         copy.close().map_err(|(_, error)| db(error))?;
         File::open(file).and_then(|file| file.sync_all()).map_err(|error| Error::Database(error.to_string()))
     }
 
-    /// Begins a transaction that will write, about whatever queue.
+    /// Begins a writing transaction about any queue.
     pub(crate) fn begin_writing(&self) -> Result<(), Error> {
         self.check_file()?;
         self.connection.execute_batch("BEGIN IMMEDIATE").map_err(db)
     }
 
-    /// Puts a queue of another database in, without its rows: its number here.
-    pub(crate) fn insert_queue(&self, name: &str, head: Head, sealed: u64) -> Result<i64, Error> {
+    /// Inserts a queue of another database, without its rows, and returns its new number.
+    pub(crate) fn insert_queue(&self, name: &str, head: LogHead, sealed: u64) -> Result<i64, Error> {
         let insert = "INSERT INTO queues(name, head, at, sealed) VALUES (?1, ?2, ?3, ?4)";
         self.execute(insert, rusqlite::params![name, head.seq, head.at, sealed])?;
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// Puts rows of another database in, as those of this queue, whose number is in their first
-    /// cell.
-    pub(crate) fn insert_rows(&self, table: &str, queue: i64, rows: &[Vec<Value>]) -> Result<(), Error> {
+    /// Inserts rows of another database for this queue, whose number replaces their first cell.
+    pub(crate) fn insert_rows(&self, table: &str, queue: i64, rows: &[Vec<SqlValue>]) -> Result<(), Error> {
         for row in rows {
             let marks = vec!["?"; row.len()].join(", ");
-            let queue = Value::Int(Some(queue));
+            let queue = SqlValue::Int(Some(queue));
             let cells = std::iter::once(&queue).chain(&row[1..]);
             self.execute(
                 &format!("INSERT INTO {table} VALUES ({marks})"),
@@ -193,37 +194,36 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Makes the file smaller by pages that are free, so many at the most. True where there are
-    /// more.
+    /// Shrinks the file by up to `pages` free pages. True if there are more.
     pub(super) fn give_back(&self, pages: i64) -> Result<bool, Error> {
         let free = || self.connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
         let before = free().map_err(db)?;
-        // A page a row: who does not read them all gives back one.
+        // Each result row frees one page, so all must be read.
         self.rows(&format!("PRAGMA incremental_vacuum({pages})"), [], |_| Ok(()))?;
-        // A database of an earlier version that could not be written anew gives nothing back.
+        // A database of an earlier version that was not rewritten frees none.
         let after = free().map_err(db)?;
         Ok((1..before).contains(&after))
     }
 
-    /// Refuses to go on where the file is not in its place any more: what is written into one that was deleted is lost with the process.
+    /// Errors if the database file was moved or deleted: writes to it would be lost.
     fn check_file(&self) -> Result<(), Error> {
         if file_id(&self.folder.join(FILE)) == self.file { Ok(()) } else { Err(Error::FileGone) }
     }
 
-    /// What makes this store's clock jump.
+    /// The adjustable difference of this store's clock.
     #[cfg(test)]
     pub(crate) fn ahead(&self) -> Arc<AtomicI64> {
         self.ahead.clone()
     }
 
-    /// The system's clock in microseconds.
+    /// The system clock, in microseconds since 1970.
     fn clock(&self) -> i64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_micros()).unwrap_or(i64::MAX) + self.ahead.load(Ordering::Relaxed)
     }
 
-    /// Runs these in their order.
-    fn run(&self, ops: &[Op]) -> Result<(), Error> {
+    /// Runs the statements in order.
+    fn run(&self, ops: &[SqlWrite]) -> Result<(), Error> {
         for op in ops {
             self.execute(op.sql, rusqlite::params_from_iter(&op.values))?;
         }
@@ -249,18 +249,18 @@ impl Sqlite {
         Ok(all)
     }
 
-    fn read_head(&self, queue: i64) -> Result<Head, Error> {
+    fn read_head(&self, queue: i64) -> Result<LogHead, Error> {
         let mut head = self.connection.prepare_cached(sql::HEAD).map_err(db)?;
         let (seq, at) =
             head.query_row([queue], |row| Ok((row.get(0)?, row.get(1)?))).map_err(|error| match error {
-                rusqlite::Error::QueryReturnedNoRows => Error::NoQueue { name: "that was here".into() },
+                rusqlite::Error::QueryReturnedNoRows => Error::NoQueue { name: "that was deleted".into() },
                 error => db(error),
             })?;
-        Ok(Head { seq, at, now: self.clock() })
+        Ok(LogHead { seq, at, now: self.clock() })
     }
 }
 
-/// By what a file is known, also under another name: none where it is not there, or the system does not say.
+/// Device and inode of a file; None if it does not exist, or on systems without these.
 type FileId = Option<(u64, u64)>;
 
 #[cfg(unix)]
@@ -274,8 +274,7 @@ fn file_id(_: &Path) -> FileId {
     None
 }
 
-/// Opens a file that nobody else on this machine may read, where it is not there yet. One that is there keeps its rights: somebody may
-/// have given them.
+/// Opens a file, creating it readable for this user only. An existing file keeps its permissions.
 pub(crate) fn for_us_alone(file: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     options.create(true).truncate(false).write(true);
@@ -284,17 +283,17 @@ pub(crate) fn for_us_alone(file: &Path) -> std::io::Result<File> {
     options.open(file)
 }
 
-/// Refuses a folder in which there is no database, or in which nobody may see whether there is.
-pub(crate) fn check_is_there(folder: &Path) -> Result<(), Error> {
+/// Errors if the folder has no database, or if that cannot be seen.
+pub(crate) fn check_exists(folder: &Path) -> Result<(), Error> {
     let refuse = |why: String| Err(Error::Open(format!("{}: {why}", folder.display())));
     match folder.join(FILE).try_exists() {
         Ok(true) => Ok(()),
-        Ok(false) => refuse("there is no desk in this folder".into()),
-        Err(error) => refuse(format!("whether there is a desk in this folder cannot be seen: {error}")),
+        Ok(false) => refuse("there is no queue in this folder".into()),
+        Err(error) => refuse(format!("this folder cannot be read: {error}")),
     }
 }
 
-/// Takes a folder for this process alone, and makes it where it is not there. Waits so long for another process that has it.
+/// Locks a folder for this process, creating it if needed. Waits up to `wait` for another process.
 pub(crate) fn lock(folder: &Path, wait: Duration) -> Result<File, Error> {
     let refuse = |error: std::io::Error| Error::Open(format!("{}: {error}", folder.display()));
     make_folder(folder).map_err(refuse)?;
@@ -308,14 +307,18 @@ pub(crate) fn lock(folder: &Path, wait: Duration) -> Result<File, Error> {
                 std::thread::sleep(Duration::from_millis(10));
             }
             Err(std::fs::TryLockError::WouldBlock) => {
-                return Err(Error::Open(format!("{}: another process has this folder", folder.display())));
+                return Err(Error::Open(format!(
+                    "{}: another process is using this folder",
+                    folder.display()
+                )));
             }
             Err(std::fs::TryLockError::Error(error)) => return Err(refuse(error)),
         }
     }
 }
 
-/// Removes what a database may have left beside its file: it would be taken for that of another that comes into its place.
+/// Removes journals left beside a database file, which SQLite would apply to a new file of that
+/// name.
 pub(crate) fn clear_journals(file: &Path) -> std::io::Result<()> {
     for end in ["-wal", "-shm", "-journal"] {
         let mut journal = file.as_os_str().to_owned();
@@ -328,15 +331,17 @@ pub(crate) fn clear_journals(file: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Refuses what is there and no file: a pipe would be waited for without end.
+/// Errors if the path exists and is not a regular file: reading a pipe would block forever.
 pub(crate) fn check_is_file(file: &Path) -> Result<(), Error> {
     match std::fs::metadata(file) {
-        Ok(what) if !what.is_file() => Err(Error::Open(format!("{}: this is no file", file.display()))),
+        Ok(what) if !what.is_file() => {
+            Err(Error::Open(format!("{}: this is not a regular file", file.display())))
+        }
         _ => Ok(()),
     }
 }
 
-/// Makes a folder that nobody else on this machine may look into, where it is not there yet.
+/// Creates a folder accessible for this user only; an existing one is left as it is.
 pub(crate) fn make_folder(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -345,42 +350,43 @@ pub(crate) fn make_folder(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// Refuses a database whose pages contradict each other.
+/// Errors if SQLite's integrity check finds a fault.
 fn is_whole(connection: &Connection) -> Result<(), Error> {
     let word = connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
     word.map_err(corrupt).and_then(|word| if word == "ok" { Ok(()) } else { Err(corrupt(word)) })
 }
 
-/// Refuses a file that is no sound database of ours.
+/// Errors if the file is not an intact database of ours.
 pub(crate) fn check_copy(file: &Path) -> Result<(), Error> {
-    let refuse = |why: String| Error::Open(format!("the copy cannot be put back: {why}"));
+    let refuse = |why: String| Error::Open(format!("the copy cannot be restored: {why}"));
     let copy = Connection::open(file).map_err(|error| refuse(error.to_string()))?;
     let number = |pragma: &str| copy.query_row(pragma, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id").map_err(|error| refuse(error.to_string()))?;
     if application != APPLICATION {
-        return Err(refuse("it is no copy of a desk".into()));
+        return Err(refuse("it is not a copy of a queue folder".into()));
     }
     is_whole(&copy).map_err(|error| refuse(error.to_string()))
 }
 
-/// Connects, and refuses to go on unless a commit is a commit.
+/// Opens a connection; errors unless each commit is synced.
 fn connect(file: &Path) -> Result<Connection, Error> {
-    // One that is not there is not made here: it would be an empty one in the place of what was.
+    // Without the flag to create: a missing database must not be replaced by an empty one.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)
         .map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
     connection.busy_timeout(BUSY).map_err(db)?;
-    // Before anything is written to a new file: pages that are free can be given back one by one.
+    // Before anything is written to a new file: lets free pages be returned one by one.
     connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL").map_err(db)?;
     connection.set_prepared_statement_cache_capacity(64);
-    // A plan that does not depend on values is not made anew for every value.
+    // Query plans that do not depend on parameter values, so that they are not made again.
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(db)?;
     let journal: String = connection
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(|error| Error::Open(format!("{}: {error}", file.display())))?;
     connection
-        // What is deleted is overwritten: an erased item must not be found in the file.
-        // The journal is copied into the file aside (`flush`); only where nobody does, and it has grown long, by who commits.
+        // Deleted data is overwritten, so that erased items are not left in the file. `flush`
+        // checkpoints the journal in the background; only if that does not happen and the journal
+        // is long, a commit does it.
         .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -4096; PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 16384")
         .map_err(db)?;
     let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(db)?;
@@ -393,16 +399,16 @@ fn connect(file: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-impl rusqlite::ToSql for Value {
+impl rusqlite::ToSql for SqlValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         let null = ToSqlOutput::Owned(Cell::Null);
         Ok(match self {
-            Value::Int(x) => x.map_or(null, |x| ToSqlOutput::Owned(Cell::Integer(x))),
-            Value::Real(x) => x.map_or(null, |x| ToSqlOutput::Owned(Cell::Real(x))),
-            Value::Text(x) => {
+            SqlValue::Int(x) => x.map_or(null, |x| ToSqlOutput::Owned(Cell::Integer(x))),
+            SqlValue::Real(x) => x.map_or(null, |x| ToSqlOutput::Owned(Cell::Real(x))),
+            SqlValue::Text(x) => {
                 x.as_ref().map_or(null, |x| ToSqlOutput::Borrowed(ValueRef::Text(x.as_bytes())))
             }
-            Value::Bytes(x) => x.as_ref().map_or(null, |x| ToSqlOutput::Borrowed(ValueRef::Blob(x))),
+            SqlValue::Bytes(x) => x.as_ref().map_or(null, |x| ToSqlOutput::Borrowed(ValueRef::Blob(x))),
         })
     }
 }
@@ -429,7 +435,7 @@ mod tests {
         store.connection.execute_batch("PRAGMA max_page_count = 1").unwrap();
         let grow = "INSERT INTO payloads(queue, n, body) VALUES (1, 1, hex(zeroblob(100000)))";
         let error = store.execute(grow, []).unwrap_err();
-        assert_eq!((error.code(), error.is_passing()), ("disk_full", true), "{error}");
+        assert_eq!((error.code(), error.is_transient()), ("disk_full", true), "{error}");
         let error = store.execute("INSERT INTO nothing VALUES (1)", []).unwrap_err();
         assert_eq!(error.code(), "database");
         assert!(!folder.path().join("jurybox.room").exists());

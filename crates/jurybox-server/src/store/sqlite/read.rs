@@ -1,11 +1,11 @@
-//! Rows as they are understood.
+//! Reading items, verdicts and other records from rows of SQLite.
 
 use crate::Error;
 use crate::error::corrupt;
-use crate::event::Which;
+use crate::event::VerdictPosition;
 use crate::rows::{ItemRow, LogRow, VerdictRow, scores_from_bytes, source_from_text, tags_from_text};
 use crate::store::Checkpoint;
-use crate::store::value::Value;
+use crate::store::value::SqlValue;
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
@@ -28,7 +28,7 @@ pub(in crate::store) fn item(row: &Row<'_>, at: usize) -> Result<ItemRow, Error>
         seq: get(row, at + 2)?,
         scores: scores(row, at + 3)?,
         tags: if tags == "{}" { crate::Tags::new() } else { tags_from_text(tags)? },
-        audit: get(row, at + 5)?,
+        random_check: get(row, at + 5)?,
         due: get(row, at + 6)?,
         closed: get(row, at + 7)?,
     })
@@ -37,7 +37,7 @@ pub(in crate::store) fn item(row: &Row<'_>, at: usize) -> Result<ItemRow, Error>
 pub(in crate::store) fn verdict(row: &Row<'_>) -> Result<VerdictRow, Error> {
     let supersedes: (Option<u64>, Option<u32>) = (get(row, 11)?, get(row, 12)?);
     Ok(VerdictRow {
-        which: Which { seq: get(row, 0)?, i: get(row, 1)? },
+        which: VerdictPosition { seq: get(row, 0)?, i: get(row, 1)? },
         id: get(row, 2)?,
         n: get(row, 3)?,
         slot: get(row, 4)?,
@@ -47,7 +47,7 @@ pub(in crate::store) fn verdict(row: &Row<'_>) -> Result<VerdictRow, Error> {
         reward: get(row, 8)?,
         observed_at: get(row, 9)?,
         claim: get(row, 10)?,
-        supersedes: supersedes.0.zip(supersedes.1).map(|(seq, i)| Which { seq, i }),
+        supersedes: supersedes.0.zip(supersedes.1).map(|(seq, i)| VerdictPosition { seq, i }),
         superseded_by: get(row, 13)?,
         decides: get(row, 14)?,
         probability: get(row, 15)?,
@@ -61,16 +61,16 @@ pub(in crate::store) fn log_row(row: &Row<'_>) -> Result<LogRow, Error> {
     Ok(LogRow { seq, at, actor, kind: get(row, 3)?, body: get(row, 4)? })
 }
 
-/// A row with all its cells.
-pub(in crate::store) fn plain_row(row: &Row<'_>) -> Result<Vec<Value>, Error> {
+/// All cells of a row.
+pub(in crate::store) fn plain_row(row: &Row<'_>) -> Result<Vec<SqlValue>, Error> {
     let cells = 0..row.as_ref().column_count();
     let cell = |at| {
         Ok(match row.get_ref(at).map_err(corrupt)? {
-            ValueRef::Null => Value::Int(None),
-            ValueRef::Integer(x) => Value::Int(Some(x)),
-            ValueRef::Real(x) => Value::Real(Some(x)),
-            ValueRef::Text(x) => Value::Text(Some(std::str::from_utf8(x).map_err(corrupt)?.into())),
-            ValueRef::Blob(x) => Value::Bytes(Some(x.into())),
+            ValueRef::Null => SqlValue::Int(None),
+            ValueRef::Integer(x) => SqlValue::Int(Some(x)),
+            ValueRef::Real(x) => SqlValue::Real(Some(x)),
+            ValueRef::Text(x) => SqlValue::Text(Some(std::str::from_utf8(x).map_err(corrupt)?.into())),
+            ValueRef::Blob(x) => SqlValue::Bytes(Some(x.into())),
         })
     };
     cells.map(cell).collect()

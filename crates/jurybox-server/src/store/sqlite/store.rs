@@ -1,25 +1,25 @@
-//! The contract, kept.
+//! The trait `Store` for SQLite.
 
 use super::read::{checkpoint, get, item, log_row, scores, verdict};
 use super::{FILE, Sqlite, connect, db};
 use crate::Error;
-use crate::board::work::Lease;
 use crate::error::corrupt;
-use crate::event::{Event, Picked, Which};
-use crate::rows::{Chunk, Found, ItemRow, Remembered, VerdictRow, Write};
-use crate::seatings::Seatings;
+use crate::evaluator_history::EvaluatorHistory;
+use crate::event::{ClaimPick, LogEvent, VerdictPosition};
+use crate::live_queue::reviews::Lease;
+use crate::rows::{EntryWrite, FoundItem, ItemRow, LogChunk, StoredAnswer, VerdictRow};
 use crate::store::write::ops_of;
-use crate::store::{Checkpoint, Head, LastWord, LeaseRow, Purpose, QueueRow, STRETCH, Store, sql};
+use crate::store::{Checkpoint, FinalDecision, LeaseRow, LogHead, Purpose, QueueRow, STRETCH, Store, sql};
 use rusqlite::{Row, params};
 use std::io::{ErrorKind, Write as _};
 
-/// So many pages of the journal, and it is begun anew.
+/// Pages of the journal from which `flush` restarts it.
 const LONG: i64 = 4096;
 
-/// A file that is written to see whether there is room, and removed.
+/// The name of a file that is written and removed, to see whether the disk has room.
 const ROOM: &str = "jurybox.room";
 
-/// Whether this is why a file cannot grow.
+/// Whether an I/O error means that the disk is full.
 fn is_full(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
@@ -34,7 +34,7 @@ impl Store for Sqlite {
         self.rows(sql::HEADS, [], |row| Ok((get(row, 0)?, get(row, 1)?, get(row, 2)?)))
     }
 
-    fn create(&mut self, name: &str, write: &Write) -> Result<Option<QueueRow>, Error> {
+    fn create(&mut self, name: &str, write: &EntryWrite) -> Result<Option<QueueRow>, Error> {
         self.check_file()?;
         self.connection.execute_batch("BEGIN IMMEDIATE").map_err(db)?;
         let made = (|| {
@@ -61,21 +61,21 @@ impl Store for Sqlite {
         Ok(self.clock())
     }
 
-    fn begin(&mut self, queue: i64) -> Result<Head, Error> {
+    fn begin(&mut self, queue: i64) -> Result<LogHead, Error> {
         self.begin_writing()?;
         self.read_head(queue).inspect_err(|_| {
             let _ = self.connection.execute_batch("ROLLBACK");
         })
     }
 
-    fn begin_reading(&mut self, queue: i64) -> Result<Head, Error> {
+    fn begin_reading(&mut self, queue: i64) -> Result<LogHead, Error> {
         self.connection.execute_batch("BEGIN").map_err(db)?;
         self.read_head(queue).inspect_err(|_| {
             let _ = self.connection.execute_batch("ROLLBACK");
         })
     }
 
-    fn head(&mut self, queue: i64) -> Result<Head, Error> {
+    fn head(&mut self, queue: i64) -> Result<LogHead, Error> {
         self.read_head(queue)
     }
 
@@ -87,8 +87,8 @@ impl Store for Sqlite {
         }
         match self.connection.execute_batch("COMMIT") {
             Ok(()) => Ok(()),
-            // Nobody else can have ended it: still in the transaction, it has not happened. Nor has
-            // it where its frames found no room: SQLite has rolled it back by itself.
+            // Still in the transaction, so it has not taken place. With a full disk, SQLite has
+            // rolled it back by itself.
             Err(error)
                 if !self.connection.is_autocommit()
                     || error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) =>
@@ -108,7 +108,7 @@ impl Store for Sqlite {
 
     fn check_room(&mut self) -> Result<(), Error> {
         #[cfg(test)]
-        if *crate::service::held(&self.fault) == Some(crate::store::Fault::DiskFull) {
+        if *crate::service::lock_mutex(&self.fault) == Some(crate::store::Fault::DiskFull) {
             return Err(Error::DiskFull("no space left".into()));
         }
         let file = self.folder.join(ROOM);
@@ -145,11 +145,11 @@ impl Store for Sqlite {
         &mut self,
         queue: i64,
         batch: i64,
-        writes: &[Write],
-        answers: &[Remembered],
+        writes: &[EntryWrite],
+        answers: &[StoredAnswer],
         at: i64,
     ) -> Result<(), Error> {
-        // Without an entry nothing has run out yet.
+        // Leases expire only together with an entry.
         if !writes.is_empty() {
             self.execute(sql::EXPIRE, params![queue, at])?;
         }
@@ -159,7 +159,7 @@ impl Store for Sqlite {
             self.run(&ops)?;
             ops.clear();
         }
-        for Remembered { key, hash, answer } in answers {
+        for StoredAnswer { key, hash, answer } in answers {
             self.execute(sql::REMEMBER, params![queue, key, hash, answer, at])?;
         }
         if let Some(last) = writes.last() {
@@ -176,24 +176,22 @@ impl Store for Sqlite {
         Ok(self.rows(sql::KIND_OF, params![queue, seq], |row| get(row, 0))?.pop())
     }
 
-    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<Remembered>, Error> {
+    fn remembered(&mut self, queue: i64, keys: &[String]) -> Result<Vec<StoredAnswer>, Error> {
         let mut there = Vec::new();
         for key in keys {
             there.extend(self.rows(sql::REMEMBERED, params![queue, key], |row| {
-                Ok(Remembered { key: get(row, 0)?, hash: get(row, 1)?, answer: get(row, 2)? })
+                Ok(StoredAnswer { key: get(row, 0)?, hash: get(row, 1)?, answer: get(row, 2)? })
             })?);
         }
         Ok(there)
     }
 
-    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, Found)>, Error> {
+    fn find(&mut self, queue: i64, keys: &[String]) -> Result<Vec<(String, FoundItem)>, Error> {
         let mut found = Vec::new();
         for key in keys {
-            found.extend(
-                self.rows(sql::FIND, params![queue, key], |row| {
-                    Ok((get(row, 0)?, Found { n: get(row, 1)? }))
-                })?,
-            );
+            found.extend(self.rows(sql::FIND, params![queue, key], |row| {
+                Ok((get(row, 0)?, FoundItem { n: get(row, 1)? }))
+            })?);
         }
         Ok(found)
     }
@@ -209,7 +207,7 @@ impl Store for Sqlite {
 
     fn rest(&mut self) {
         self.connection.flush_prepared_statement_cache();
-        // Its pages and what it had room for: the system has them still, and gives them again.
+        // Returns the page cache to the allocator; the operating system may keep it assigned.
         let _ = self.connection.execute_batch("PRAGMA shrink_memory");
     }
 
@@ -263,11 +261,11 @@ impl Store for Sqlite {
         queue: i64,
         after: u64,
         until: u64,
-        seatings: &Seatings,
-    ) -> Result<Vec<Event>, Error> {
+        history: &EvaluatorHistory,
+    ) -> Result<Vec<LogEvent>, Error> {
         let until = until.min(after + STRETCH);
         let stretch = params![queue, after, until];
-        let mut chunk = Chunk { log: self.rows(sql::LOG, stretch, log_row)?, ..Chunk::default() };
+        let mut chunk = LogChunk { log: self.rows(sql::LOG, stretch, log_row)?, ..LogChunk::default() };
         if let Some((first, last)) = chunk.numbers()? {
             for row in self.rows(sql::ADDED, params![queue, first, last], |row| item(row, 0))? {
                 chunk.items.insert(row.n, row);
@@ -282,7 +280,7 @@ impl Store for Sqlite {
         }
         if kinds.contains("claim") {
             let read = |row: &Row<'_>| {
-                let pick = Picked {
+                let pick = ClaimPick {
                     n: get(row, 1)?,
                     slot: get(row, 2)?,
                     value: get(row, 3)?,
@@ -291,7 +289,7 @@ impl Store for Sqlite {
                 };
                 Ok((get(row, 0)?, pick))
             };
-            for (seq, row) in self.rows::<(u64, Picked)>(sql::PICKED, stretch, read)? {
+            for (seq, row) in self.rows::<(u64, ClaimPick)>(sql::PICKED, stretch, read)? {
                 chunk.picked.entry(seq).or_default().push(row);
             }
         }
@@ -305,7 +303,7 @@ impl Store for Sqlite {
                 chunk.turned.insert((seq, n), row);
             }
         }
-        chunk.into_events(seatings)
+        chunk.into_events(history)
     }
 
     fn open_items(
@@ -341,12 +339,12 @@ impl Store for Sqlite {
 
     fn totals(&mut self, queue: i64) -> Result<(u64, u64), Error> {
         let totals = self.rows(sql::TOTALS, [queue], |row| Ok((get(row, 0)?, get(row, 1)?)))?;
-        totals.first().copied().ok_or_else(|| corrupt("nothing can be counted"))
+        totals.first().copied().ok_or_else(|| corrupt("the totals of the queue are missing"))
     }
 
-    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, LastWord)>, Error> {
+    fn revised(&mut self, queue: i64, until: u64) -> Result<Vec<(u64, FinalDecision)>, Error> {
         self.rows(sql::REVISED, params![queue, until], |row| {
-            Ok((get(row, 0)?, (get(row, 1)?, Which { seq: get(row, 2)?, i: get(row, 3)? })))
+            Ok((get(row, 0)?, (get(row, 1)?, VerdictPosition { seq: get(row, 2)?, i: get(row, 3)? })))
         })
     }
 
@@ -379,7 +377,7 @@ impl Store for Sqlite {
     }
 
     fn scrub(&mut self) -> Result<bool, Error> {
-        // Who reads now is not waited for.
+        // Does not wait for readers.
         self.connection.busy_timeout(std::time::Duration::ZERO).map_err(db)?;
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
         let busy = self.connection.query_row(checkpoint, [], |row| row.get::<_, i64>(0));
@@ -388,12 +386,12 @@ impl Store for Sqlite {
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        // Whoever writes or reads goes on meanwhile.
+        // Readers and writers continue meanwhile.
         let passive = "PRAGMA wal_checkpoint(PASSIVE)";
         let length = self.connection.query_row(passive, [], |row| row.get::<_, i64>(1)).map_err(db)?;
         if length > LONG {
-            // Under constant load there is always something that was not flushed, and the journal would grow until every commit does that
-            // itself. So whoever writes waits for once, for the little that came since.
+            // Under constant load there is always something unflushed, and the journal would grow
+            // until each commit flushes. Here writers wait once, for the little that came since.
             self.connection.busy_timeout(std::time::Duration::from_millis(50)).map_err(db)?;
             let restarted = self.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
             self.connection.busy_timeout(super::BUSY).map_err(db)?;
