@@ -1,11 +1,11 @@
 //! What all requests share.
 
-use crate::buckets::Buckets;
-use crate::demo::Demo;
+use crate::rate_limit::RateLimits;
+use crate::demo::DemoControl;
 use crate::guard::Keys;
-use crate::log::Writer;
+use crate::log_writer::LogWriter;
 use crate::metrics::Metrics;
-use crate::pages::{Sessions, Watch};
+use crate::pages::{Sessions, LiveUpdates};
 use crate::problem::Problem;
 use crate::settings::Settings;
 use jurybox_server::{Answer, Call, Door, Error, Queue, Service};
@@ -39,15 +39,15 @@ const SILENT: &str = "the database does not answer";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct App(pub(crate) Arc<Inner>);
+pub struct App(pub(crate) Arc<AppState>);
 
-pub(crate) struct Inner {
+pub(crate) struct AppState {
     pub(crate) service: Arc<Service>,
     pub(crate) settings: Settings,
     pub(crate) keys: Keys,
-    pub(crate) buckets: Buckets,
+    pub(crate) buckets: RateLimits,
     pub(crate) metrics: Metrics,
-    pub(crate) log: Writer,
+    pub(crate) log: LogWriter,
     /// Room for requests that are answered at once.
     pub(crate) room: Semaphore,
     /// The same for those who are not known yet and show a key at the door: they take no place from those who are.
@@ -61,7 +61,7 @@ pub(crate) struct Inner {
     /// Who has logged in on a page.
     pub(crate) sessions: Sessions,
     /// What the pages are told of as it happens, and what they remember.
-    pub(crate) watch: Watch,
+    pub(crate) watch: LiveUpdates,
     known: Mutex<HashMap<String, (Queue, Instant)>>,
     ready: AtomicBool,
     /// Since when the database is being asked whether it answers.
@@ -71,18 +71,18 @@ pub(crate) struct Inner {
 impl App {
     /// A server for these queues. It is not ready before they are [loaded](Self::load).
     pub fn new(service: impl Into<Arc<Service>>, settings: Settings) -> Self {
-        App(Arc::new(Inner {
+        App(Arc::new(AppState {
             keys: Keys::default(),
-            buckets: Buckets::new(settings.limits.per_second),
+            buckets: RateLimits::new(settings.limits.per_second),
             metrics: Metrics::new(),
-            log: Writer::new(),
-            room: Semaphore::new(settings.limits.at_once),
+            log: LogWriter::new(),
+            room: Semaphore::new(settings.limits.max_requests),
             doorstep: Semaphore::new(DOORSTEP),
             previews: Semaphore::new(1),
             reports: Semaphore::new(4),
             exports: Arc::new(Semaphore::new(4)),
             sessions: Sessions::default(),
-            watch: Watch::new(),
+            watch: LiveUpdates::new(),
             known: Mutex::default(),
             ready: AtomicBool::new(false),
             asking: Mutex::default(),
@@ -129,7 +129,7 @@ impl App {
     /// Whether anybody may ask: where there is no proxy, nobody from elsewhere can come, and there never was a key, or there is none and
     /// the settings say so.
     pub fn is_open(&self) -> bool {
-        let Inner { settings, keys, .. } = &*self.0;
+        let AppState { settings, keys, .. } = &*self.0;
         let unlocked = keys.were_never() || (settings.open && keys.are_none());
         settings.listen.ip().is_loopback() && settings.proxy.is_none() && unlocked
     }
@@ -140,7 +140,7 @@ impl App {
     }
 
     /// The demo behind it, where there is one.
-    pub(crate) fn demo(&self) -> Option<&Demo> {
+    pub(crate) fn demo(&self) -> Option<&DemoControl> {
         self.0.settings.demo.as_ref()
     }
 

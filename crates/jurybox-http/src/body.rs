@@ -13,9 +13,9 @@ use serde::de::DeserializeOwned;
 use std::time::Duration;
 
 /// A body of JSON: read from a request, or sent.
-pub(crate) struct Json<T>(pub(crate) T);
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
-impl<T: Serialize> IntoResponse for Json<T> {
+impl<T: Serialize> IntoResponse for JsonBody<T> {
     fn into_response(self) -> Response<Body> {
         match serde_json::to_vec(&self.0) {
             Ok(bytes) => {
@@ -35,13 +35,13 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
+impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         expect(request.headers(), &["application/json"])?;
         let bytes = whole(request, app).await?;
-        read(&bytes).map(Json)
+        read(&bytes).map(JsonBody)
     }
 }
 
@@ -140,9 +140,9 @@ const FROM_STRANGERS: (usize, Duration) = (8 << 10, Duration::from_secs(5));
 pub(crate) async fn whole(request: Request, app: &App) -> Result<Bytes, Problem> {
     let limits = &app.0.settings.limits;
     let (most, patience) = if request.extensions().get::<Caller>().is_some() {
-        (limits.body, limits.patience)
+        (limits.body, limits.client_timeout)
     } else {
-        (limits.body.min(FROM_STRANGERS.0), limits.patience.min(FROM_STRANGERS.1))
+        (limits.body.min(FROM_STRANGERS.0), limits.client_timeout.min(FROM_STRANGERS.1))
     };
     let said = request.headers().get(header::CONTENT_LENGTH).and_then(|len| len.to_str().ok()?.parse().ok());
     if said.is_some_and(|said: u64| said > most as u64) {

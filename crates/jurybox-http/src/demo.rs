@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// assert!(!feeding.is_swapped());
 /// ```
 #[derive(Debug, Clone)]
-pub struct Demo {
+pub struct DemoControl {
     queue: Arc<str>,
     pair: [Arc<str>; 2],
     swaps: Arc<AtomicU32>,
 }
 
-impl Demo {
+impl DemoControl {
     /// A demo in which the noises of two evaluators can be swapped. Those who are given a clone of it see what is done to it.
-    pub fn new(queue: &str, pair: [&str; 2]) -> Demo {
-        Demo { queue: queue.into(), pair: pair.map(Into::into), swaps: Arc::default() }
+    pub fn new(queue: &str, pair: [&str; 2]) -> DemoControl {
+        DemoControl { queue: queue.into(), pair: pair.map(Into::into), swaps: Arc::default() }
     }
 
     /// Whether the two have each other's noise now.

@@ -106,7 +106,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 
 /// The keys, read again every second.
 pub(crate) struct Keys {
-    by_hash: RwLock<Arc<HashMap<[u8; 32], Known>>>,
+    by_hash: RwLock<Arc<HashMap<[u8; 32], LoadedKey>>>,
     /// Whether there is a key, was one, or nobody has been able to look yet.
     had: AtomicBool,
     /// Whether they have ever been read: until then nobody can be told whether they may ask.
@@ -119,7 +119,7 @@ pub(crate) struct Keys {
 }
 
 /// A key, and when it was last written down that it is used.
-struct Known {
+struct LoadedKey {
     key: Key,
     noted: AtomicI64,
 }
@@ -155,7 +155,7 @@ impl Keys {
         let keys = service
             .keys()?
             .into_iter()
-            .map(|key| (key.hash, Known { noted: AtomicI64::new(key.used.unwrap_or(0)), key }));
+            .map(|key| (key.hash, LoadedKey { noted: AtomicI64::new(key.used.unwrap_or(0)), key }));
         let keys = keys.collect();
         let had = service.had_keys()?;
         if let Ok(mut there) = self.by_hash.write() {
@@ -169,7 +169,7 @@ impl Keys {
         Ok(())
     }
 
-    fn all(&self) -> Arc<HashMap<[u8; 32], Known>> {
+    fn all(&self) -> Arc<HashMap<[u8; 32], LoadedKey>> {
         self.by_hash.read().map(|keys| keys.clone()).unwrap_or_default()
     }
 
@@ -242,7 +242,7 @@ fn refused(detail: impl Into<String>, advice: &'static str) -> Problem {
 
 /// What a route takes.
 #[derive(Clone)]
-pub(crate) struct Need {
+pub(crate) struct RouteAccess {
     pub(crate) app: App,
     /// Any of these. None at all: anybody may ask.
     pub(crate) roles: Vec<Role>,
@@ -254,14 +254,14 @@ pub(crate) struct Need {
 const ACROSS: [&str; 5] = ["/", "/go", "/live", "/metrics", "/v1/queues"];
 
 /// Lets a request pass that may.
-pub(crate) async fn guard(State(need): State<Need>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(need): State<RouteAccess>, mut request: Request, next: Next) -> Response {
     match admitted(&need, &mut request).await {
         Ok(()) => next.run(request).await,
         Err(problem) => axum::response::IntoResponse::into_response(problem),
     }
 }
 
-async fn admitted(need: &Need, request: &mut Request) -> Result<(), Problem> {
+async fn admitted(need: &RouteAccess, request: &mut Request) -> Result<(), Problem> {
     let app = &need.app;
     if need.roles.is_empty() {
         return Ok(());
@@ -499,7 +499,7 @@ mod tests {
         let app = App::new(service, crate::Settings::default());
         // Somebody else is reading them just now.
         assert!(app.0.keys.are_old());
-        let need = Need { app: app.clone(), roles: vec![Role::Read], page: false };
+        let need = RouteAccess { app: app.clone(), roles: vec![Role::Read], page: false };
         let ask = || Request::new(axum::body::Body::empty());
         let refused = admitted(&need, &mut ask()).await.unwrap_err();
         assert_eq!(

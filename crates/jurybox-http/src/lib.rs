@@ -10,26 +10,26 @@
 //! on a thread for that. Every error is a [`Problem`].
 #![forbid(unsafe_code)]
 
-mod addresses;
+mod connection_limit;
 mod app;
 mod body;
-mod buckets;
+mod rate_limit;
 mod demo;
 mod export;
 mod guard;
 mod handlers;
-mod hooks;
+mod webhooks;
 mod listen;
-mod log;
+mod log_writer;
 mod metrics;
 mod observe;
 mod openapi;
 mod origin;
 mod pages;
-mod patient;
+mod write_timeout;
 mod problem;
-mod process;
-mod rest;
+mod process_metrics;
+mod unread_body;
 mod routes;
 mod settings;
 mod time;
@@ -37,10 +37,10 @@ mod tls;
 mod wire;
 
 pub use app::App;
-pub use demo::Demo;
+pub use demo::DemoControl;
 pub use export::{columns as export_columns, pages as export_pages};
 pub use listen::{Listening, listen};
 pub use problem::Problem;
-pub use settings::{Limits, Log, Proxy, Settings, Tls, Webhooks};
-pub use tls::Certificate;
+pub use settings::{Limits, LogFormat, Proxy, Settings, Tls, Webhooks};
+pub use tls::TlsCertificate;
 pub use wire::report_document;

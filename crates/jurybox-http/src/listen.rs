@@ -1,10 +1,10 @@
 //! The loop that accepts connections: with time limits for slow clients, and an end that lets answers out.
 
-use crate::addresses::Addresses;
+use crate::connection_limit::ConnectionLimit;
 use crate::app::App;
 use crate::guard::Peer;
-use crate::patient::Patient;
-use crate::tls::Certificate;
+use crate::write_timeout::WriteTimeout;
+use crate::tls::TlsCertificate;
 use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -27,13 +27,13 @@ pub(crate) const HEAD: usize = 64 << 10;
 /// A server that has its port, and does not answer yet.
 pub struct Listening {
     listener: TcpListener,
-    certificate: Option<Certificate>,
+    certificate: Option<TlsCertificate>,
     app: App,
 }
 
 /// Takes the port.
 pub async fn listen(app: App) -> std::io::Result<Listening> {
-    let certificate = app.0.settings.tls.as_ref().map(Certificate::read).transpose()?;
+    let certificate = app.0.settings.tls.as_ref().map(TlsCertificate::read).transpose()?;
     let listener = TcpListener::bind(app.0.settings.listen).await?;
     Ok(Listening { listener, certificate, app })
 }
@@ -45,7 +45,7 @@ impl Listening {
     }
 
     /// What it speaks TLS with, where it does.
-    pub fn certificate(&self) -> Option<Certificate> {
+    pub fn certificate(&self) -> Option<TlsCertificate> {
         self.certificate.clone()
     }
 
@@ -54,14 +54,14 @@ impl Listening {
         let Listening { listener, certificate, app } = self;
         let (router, limits) = (app.router(), app.0.settings.limits.clone());
         let connections = Arc::new(Semaphore::new(limits.connections));
-        let addresses = Addresses::new(limits.per_address);
+        let addresses = ConnectionLimit::new(limits.max_connections_per_address);
         let proxy = app.0.settings.proxy.clone();
         let graceful = GracefulShutdown::new();
         let mut protocol = http1::Builder::new();
-        protocol.timer(TokioTimer::new()).header_read_timeout(limits.patience).max_buf_size(HEAD);
+        protocol.timer(TokioTimer::new()).header_read_timeout(limits.client_timeout).max_buf_size(HEAD);
         tokio::pin!(end);
         let (stop_webhooks, stopped) = tokio::sync::oneshot::channel::<()>();
-        let webhooks = tokio::spawn(crate::hooks::follow(app.clone(), async move { drop(stopped.await) }));
+        let webhooks = tokio::spawn(crate::webhooks::follow(app.clone(), async move { drop(stopped.await) }));
         let pages = tokio::spawn(crate::pages::watch(app.clone()));
         loop {
             let accepted = async {
@@ -85,14 +85,14 @@ impl Listening {
             }
             let permit = (permit, place);
             let _ = stream.set_nodelay(true);
-            let stream = Patient::new(stream, limits.patience);
+            let stream = WriteTimeout::new(stream, limits.client_timeout);
             let router = router.clone();
             let service = tower::service_fn(move |mut request: hyper::Request<Incoming>| {
                 request.extensions_mut().insert(Peer(peer));
                 router.clone().oneshot(request.map(axum::body::Body::new) as Request)
             });
             let service = TowerToHyperService::new(service);
-            let Some(tls) = certificate.as_ref().map(Certificate::current) else {
+            let Some(tls) = certificate.as_ref().map(TlsCertificate::current) else {
                 let connection = graceful.watch(protocol.serve_connection(TokioIo::new(stream), service));
                 tokio::spawn(async move {
                     // How a client leaves is its own affair.
@@ -101,7 +101,7 @@ impl Listening {
                 });
                 continue;
             };
-            let (protocol, watcher, patience) = (protocol.clone(), graceful.watcher(), limits.patience);
+            let (protocol, watcher, patience) = (protocol.clone(), graceful.watcher(), limits.client_timeout);
             tokio::spawn(async move {
                 if let Ok(Ok(stream)) = tokio::time::timeout(patience, tls.accept(stream)).await {
                     let _ = watcher.watch(protocol.serve_connection(TokioIo::new(stream), service)).await;

@@ -1,6 +1,6 @@
 //! What is counted, as Prometheus reads it.
 
-use crate::process::Process;
+use crate::process_metrics::Process;
 use jurybox_server::{Standing, Webhook};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -15,34 +15,34 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Answered {
+struct RequestLabels {
     method: &'static str,
     route: String,
     status: u16,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Route {
+struct RouteLabel {
     route: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Named {
+struct QueueLabel {
     queue: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Hook {
+struct WebhookLabels {
     queue: String,
     webhook: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Sent {
+struct DeliveryLabels {
     arrived: &'static str,
 }
 
-type PerQueue = Family<Named, Gauge>;
+type PerQueue = Family<QueueLabel, Gauge>;
 
 /// The methods that are counted by name.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -55,8 +55,8 @@ fn known(method: &str) -> &'static str {
 /// What is counted.
 pub(crate) struct Metrics {
     registry: Registry,
-    answered: Family<Answered, Counter>,
-    seconds: Family<Route, Histogram>,
+    answered: Family<RequestLabels, Counter>,
+    seconds: Family<RouteLabel, Histogram>,
     items: PerQueue,
     pending: PerQueue,
     leased: PerQueue,
@@ -66,10 +66,10 @@ pub(crate) struct Metrics {
     lag: PerQueue,
     rankings: PerQueue,
     mismatches: PerQueue,
-    behind: Family<Hook, Gauge>,
-    failures: Family<Hook, Gauge>,
-    off: Family<Hook, Gauge>,
-    deliveries: Family<Sent, Counter>,
+    behind: Family<WebhookLabels, Gauge>,
+    failures: Family<WebhookLabels, Gauge>,
+    off: Family<WebhookLabels, Gauge>,
+    deliveries: Family<DeliveryLabels, Counter>,
     /// Webhooks that are left alone, as last seen.
     webhooks_off: AtomicUsize,
     dropped: Counter,
@@ -89,9 +89,9 @@ impl Metrics {
         let registry = all.sub_registry_with_prefix("jurybox");
         let built = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The program that runs", built);
-        let answered = Family::<Answered, Counter>::default();
+        let answered = Family::<RequestLabels, Counter>::default();
         registry.register("requests", "Requests answered", answered.clone());
-        let seconds = Family::<Route, Histogram>::new_with_constructor(|| Histogram::new(STEPS));
+        let seconds = Family::<RouteLabel, Histogram>::new_with_constructor(|| Histogram::new(STEPS));
         registry.register("request_seconds", "How long answers took", seconds.clone());
         let mut gauge = |name: &str, help: &str| {
             let gauge = PerQueue::default();
@@ -108,7 +108,7 @@ impl Metrics {
         let rankings = gauge("queue_rankings", "Orders made since the queue was opened");
         let mismatches = gauge("queue_mismatches", "Checkpoints found to differ: an alarm");
         let mut of_hooks = |name: &str, help: &str| {
-            let gauge = Family::<Hook, Gauge>::default();
+            let gauge = Family::<WebhookLabels, Gauge>::default();
             registry.register(name, help, gauge.clone());
             gauge
         };
@@ -116,7 +116,7 @@ impl Metrics {
         let failures = of_hooks("webhook_failures", "How often a webhook has failed since it last succeeded");
         let off =
             of_hooks("webhook_off", "Whether a webhook has failed for too long and is left alone: an alarm");
-        let deliveries = Family::<Sent, Counter>::default();
+        let deliveries = Family::<DeliveryLabels, Counter>::default();
         registry.register("webhook_deliveries", "What was sent to webhooks", deliveries.clone());
         let dropped = Counter::default();
         registry.register("log_lines_dropped", "Lines of the log that nobody took in time", dropped.clone());
@@ -152,13 +152,13 @@ impl Metrics {
 
     pub(crate) fn note(&self, route: &str, method: &str, status: u16, took: Duration) {
         let (route, method) = (route.to_string(), known(method));
-        self.answered.get_or_create(&Answered { method, route: route.clone(), status }).inc();
-        self.seconds.get_or_create(&Route { route }).observe(took.as_secs_f64());
+        self.answered.get_or_create(&RequestLabels { method, route: route.clone(), status }).inc();
+        self.seconds.get_or_create(&RouteLabel { route }).observe(took.as_secs_f64());
     }
 
     /// Something was sent to a webhook, and arrived or not.
     pub(crate) fn note_delivery(&self, arrived: bool) {
-        self.deliveries.get_or_create(&Sent { arrived: if arrived { "yes" } else { "no" } }).inc();
+        self.deliveries.get_or_create(&DeliveryLabels { arrived: if arrived { "yes" } else { "no" } }).inc();
     }
 
     /// Whether the database's disk is full.
@@ -212,12 +212,12 @@ impl Metrics {
                 standing.mismatches,
             ];
             for (family, value) in all.iter().zip(values) {
-                family.get_or_create(&Named { queue: queue.clone() }).set(whole(value));
+                family.get_or_create(&QueueLabel { queue: queue.clone() }).set(whole(value));
             }
         }
         [&self.behind, &self.failures, &self.off].iter().for_each(|family| family.clear());
         for hook in hooks {
-            let label = Hook { queue: hook.queue.clone(), webhook: hook.name.clone() };
+            let label = WebhookLabels { queue: hook.queue.clone(), webhook: hook.name.clone() };
             self.behind.get_or_create(&label).set(whole(hook.head.saturating_sub(hook.seen)));
             self.failures.get_or_create(&label).set(whole(hook.failures));
             self.off.get_or_create(&label).set(i64::from(hook.off));
@@ -273,7 +273,7 @@ mod tests {
     async fn nobody_can_make_what_is_counted_grow() {
         let folder = tempfile::tempdir().unwrap();
         let service = jurybox_server::Service::open(folder.path(), Duration::ZERO).unwrap();
-        let app = App::new(service, Settings { log: crate::Log::Off, ..Settings::default() });
+        let app = App::new(service, Settings { log: crate::LogFormat::Off, ..Settings::default() });
         let router = app.router();
         for at in 0..200 {
             let (word, method) = (format!("x{at}"), format!("X{at}"));

@@ -6,8 +6,8 @@ use crate::handlers::queue_of;
 use crate::listen::HEAD;
 use crate::pages;
 use crate::problem::{Problem, RequestId};
-use crate::rest::Rest;
-use crate::settings::Log;
+use crate::unread_body::UnreadBody;
+use crate::settings::LogFormat;
 use crate::time::Time;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -23,7 +23,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 
 /// A line of the log. Neither ids of items nor queries nor headers are in it: they may be somebody's secret.
 #[derive(Serialize)]
-struct Line<'a> {
+struct RequestLine<'a> {
     at: String,
     level: &'static str,
     request_id: &'a str,
@@ -48,7 +48,7 @@ struct Line<'a> {
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let (head, body) = request.into_parts();
-    let (body, rest) = Rest::of(&head.headers, body);
+    let (body, rest) = UnreadBody::of(&head.headers, body);
     let mut request = Request::from_parts(head, body);
     let id = RequestId(sane(&request).unwrap_or_else(new_id));
     let method = request.method().clone();
@@ -58,7 +58,7 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip().to_string());
     let person = pages::is_person(request.headers()).then(|| request.uri().path().to_string());
     let who = std::sync::Arc::new(std::sync::Mutex::new(None));
-    request.extensions_mut().insert(Noted(who.clone()));
+    request.extensions_mut().insert(CallerSlot(who.clone()));
     let at_the_door = route == "/login" && request.method() == axum::http::Method::POST;
     let room = if at_the_door { &app.0.doorstep } else { &app.0.room }.try_acquire();
     let mut response = if head_of(&request) > HEAD {
@@ -88,7 +88,7 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let (status, took) = (response.status(), began.elapsed());
     app.0.metrics.note(&route, method.as_str(), status.as_u16(), took);
     let actor = who.lock().ok().and_then(|mut who| who.take());
-    let line = Line {
+    let line = RequestLine {
         at: now().to_string(),
         level: if status.is_server_error() { "error" } else { "info" },
         request_id: &id.0,
@@ -110,12 +110,12 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
 
 /// Where a handler's caller is noted for the log.
 #[derive(Clone)]
-struct Noted(std::sync::Arc<std::sync::Mutex<Option<String>>>);
+struct CallerSlot(std::sync::Arc<std::sync::Mutex<Option<String>>>);
 
 /// Notes who asks, once that is known.
 pub(crate) async fn note_caller(request: Request, next: Next) -> Response {
-    if let (Some(Noted(who)), Some(caller)) =
-        (request.extensions().get::<Noted>(), request.extensions().get::<Caller>())
+    if let (Some(CallerSlot(who)), Some(caller)) =
+        (request.extensions().get::<CallerSlot>(), request.extensions().get::<Caller>())
         && let Ok(mut who) = who.lock()
     {
         *who = Some(caller.actor.clone());
@@ -197,11 +197,11 @@ fn dress(response: &mut Response, id: &RequestId) {
     }
 }
 
-fn text_of(log: Log, line: &Line<'_>) -> Option<String> {
+fn text_of(log: LogFormat, line: &RequestLine<'_>) -> Option<String> {
     match log {
-        Log::Off => None,
-        Log::Json => serde_json::to_string(line).ok(),
-        Log::Text => Some(format!(
+        LogFormat::Off => None,
+        LogFormat::Json => serde_json::to_string(line).ok(),
+        LogFormat::Text => Some(format!(
             "{} {} {} {} {} ms{}{}{}",
             line.at,
             line.status,

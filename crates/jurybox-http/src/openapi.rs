@@ -20,22 +20,22 @@ type Schemas = Vec<(String, RefOr<Schema>)>;
 
 /// What a body looks like.
 #[derive(Clone)]
-pub(crate) struct Shape {
+pub(crate) struct BodySchema {
     name: Cow<'static, str>,
     /// What it is; where it has no name, text of any of these kinds.
     kinds: &'static [&'static str],
     collect: fn(&mut Schemas),
 }
 
-impl Shape {
+impl BodySchema {
     /// A schema that is put together here.
-    pub(crate) fn named(name: &'static str) -> Shape {
-        Shape { name: name.into(), kinds: JSON, collect: |_| {} }
+    pub(crate) fn named(name: &'static str) -> BodySchema {
+        BodySchema { name: name.into(), kinds: JSON, collect: |_| {} }
     }
 
     /// Text, or bytes, of any of these kinds.
-    pub(crate) fn texts(kinds: &'static [&'static str]) -> Shape {
-        Shape { name: "".into(), kinds, collect: |_| {} }
+    pub(crate) fn texts(kinds: &'static [&'static str]) -> BodySchema {
+        BodySchema { name: "".into(), kinds, collect: |_| {} }
     }
 
     fn content(&self) -> Value {
@@ -49,29 +49,29 @@ impl Shape {
 }
 
 /// The schema of a type.
-pub(crate) fn of<T: ToSchema>() -> Shape {
+pub(crate) fn of<T: ToSchema>() -> BodySchema {
     let collect = |schemas: &mut Schemas| {
         T::schemas(schemas);
         schemas.push((T::name().into(), T::schema()));
     };
-    Shape { name: T::name(), kinds: JSON, collect }
+    BodySchema { name: T::name(), kinds: JSON, collect }
 }
 
 /// Something that follows the question mark.
-pub(crate) struct Param {
+pub(crate) struct QueryParam {
     name: &'static str,
     about: &'static str,
     schema: &'static str,
     required: bool,
 }
 
-impl Param {
-    pub(crate) const fn required(name: &'static str, about: &'static str, schema: &'static str) -> Param {
-        Param { name, about, schema, required: true }
+impl QueryParam {
+    pub(crate) const fn required(name: &'static str, about: &'static str, schema: &'static str) -> QueryParam {
+        QueryParam { name, about, schema, required: true }
     }
 
-    pub(crate) const fn optional(name: &'static str, about: &'static str, schema: &'static str) -> Param {
-        Param { name, about, schema, required: false }
+    pub(crate) const fn optional(name: &'static str, about: &'static str, schema: &'static str) -> QueryParam {
+        QueryParam { name, about, schema, required: false }
     }
 }
 
@@ -102,7 +102,7 @@ fn described() -> Value {
         path[route.method.to_ascii_lowercase()] = operation;
     }
     (of::<ProblemBody>().collect)(&mut schemas);
-    (of::<wire::QueueNow>().collect)(&mut schemas);
+    (of::<wire::QueueStatus>().collect)(&mut schemas);
     let mut named: Map<String, Value> =
         schemas.into_iter().map(|(name, schema)| (name, json!(schema))).collect();
     put_together(&mut named);
@@ -129,18 +129,18 @@ const MAY_BE_ABSENT: [&str; 6] = ["payload_days", "reward", "muted", "weights", 
 
 /// The schemas that are others with a little more.
 fn put_together(named: &mut Map<String, Value>) {
-    named["NewItem"]["properties"]["tags"]["maxProperties"] = json!(32);
-    for (of, list) in [("SeveralItems", "items"), ("ToRank", "items"), ("Verdicts", "verdicts")] {
+    named["ItemBody"]["properties"]["tags"]["maxProperties"] = json!(32);
+    for (of, list) in [("SeveralItems", "items"), ("RankBody", "items"), ("VerdictsBody", "verdicts")] {
         named[of]["properties"][list]["maxItems"] = json!(MOST_AT_ONCE);
     }
-    named["FileColumns"]["properties"]["tags"]["maxProperties"] = json!(16_384);
-    named["ToRank"]["properties"]["k"]["maximum"] = json!(MOST_AT_ONCE);
+    named["FileColumnRoles"]["properties"]["tags"]["maxProperties"] = json!(16_384);
+    named["RankBody"]["properties"]["k"]["maximum"] = json!(MOST_AT_ONCE);
     let change = named.get("QueueChange").cloned().unwrap_or_default();
     let mut settings = change.clone();
     settings["description"] = json!("How a queue is to be set up. What is left out gets its default.");
     settings["required"] = json!(["evaluators"]);
     named.insert("QueueSettings".into(), settings);
-    let Some(mut state) = named.remove("QueueNow") else { return };
+    let Some(mut state) = named.remove("QueueStatus") else { return };
     let (Some(fields), Some(own)) =
         (change["properties"].as_object().cloned(), state["properties"].as_object_mut())
     else {
@@ -206,7 +206,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
             "schema": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]{1,64}$" },
         }));
     }
-    for Param { name, about, schema, required } in route.query {
+    for QueryParam { name, about, schema, required } in route.query {
         statuses.push(422);
         parameters.push(json!({
             "name": name, "in": "query", "required": required, "description": about,

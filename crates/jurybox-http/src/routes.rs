@@ -1,10 +1,10 @@
 //! The table of routes: of it the router, the check of roles and the OpenAPI document are made.
 
 use crate::app::App;
-use crate::guard::{Need, guard};
-use crate::handlers::{claims, demo, export, health, hooks, insight, items, queues, verdicts};
+use crate::guard::{RouteAccess, guard};
+use crate::handlers::{claims, demo, export, health, items, queues, reads, verdicts, webhooks};
 use crate::observe::{note_caller, observe, panicked};
-use crate::openapi::{self, Param, Shape, of};
+use crate::openapi::{self, QueryParam, BodySchema, of};
 use crate::pages;
 use crate::problem::Problem;
 use crate::wire;
@@ -25,11 +25,11 @@ pub(crate) struct Route {
     /// The name of the operation in the document.
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
-    pub(crate) query: &'static [Param],
+    pub(crate) query: &'static [QueryParam],
     /// The body it takes, and whether lines are taken too.
-    pub(crate) takes: Option<(Shape, bool)>,
+    pub(crate) takes: Option<(BodySchema, bool)>,
     /// What it gives when all is well.
-    pub(crate) gives: Vec<(u16, Option<Shape>)>,
+    pub(crate) gives: Vec<(u16, Option<BodySchema>)>,
     /// Further statuses than those that every route of its kind has.
     pub(crate) also: &'static [u16],
     handler: MethodRouter<App>,
@@ -48,17 +48,17 @@ impl Route {
         Route { method, path, role, id, summary, query: &[], takes, gives, also: &[], handler }
     }
 
-    fn takes(mut self, shape: Shape) -> Route {
+    fn takes(mut self, shape: BodySchema) -> Route {
         self.takes = Some((shape, false));
         self
     }
 
-    fn gives(mut self, status: u16, shape: Shape) -> Route {
+    fn gives(mut self, status: u16, shape: BodySchema) -> Route {
         self.gives.push((status, Some(shape)));
         self
     }
 
-    fn asks(mut self, query: &'static [Param]) -> Route {
+    fn asks(mut self, query: &'static [QueryParam]) -> Route {
         self.query = query;
         self
     }
@@ -69,42 +69,42 @@ impl Route {
     }
 }
 
-const REVIEWER: &[Param] =
-    &[Param::required("reviewer", "Who", r#"{"type": "string", "minLength": 1, "maxLength": 512}"#)];
+const REVIEWER: &[QueryParam] =
+    &[QueryParam::required("reviewer", "Who", r#"{"type": "string", "minLength": 1, "maxLength": 512}"#)];
 
 const AFTER: &str = r#"{"type": "integer", "minimum": 0, "maximum": 9007199254740991, "default": 0}"#;
 const LIMIT: &str = r#"{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}"#;
-const ITEMS: &[Param] = &[
-    Param::optional(
+const ITEMS: &[QueryParam] = &[
+    QueryParam::optional(
         "order",
         "By rank or by arrival",
         r#"{"type": "string", "enum": ["rank", "arrival"], "default": "rank"}"#,
     ),
-    Param::optional("after", "`next` of the page before", AFTER),
-    Param::optional("limit", "How many", LIMIT),
+    QueryParam::optional("after", "`next` of the page before", AFTER),
+    QueryParam::optional("limit", "How many", LIMIT),
 ];
-const EXPLAIN: &[Param] =
-    &[Param::optional("explain", "Whether to say why", r#"{"type": "boolean", "default": false}"#)];
-const EXPORT: &[Param] = &[
-    Param::optional(
+const EXPLAIN: &[QueryParam] =
+    &[QueryParam::optional("explain", "Whether to say why", r#"{"type": "boolean", "default": false}"#)];
+const EXPORT: &[QueryParam] = &[
+    QueryParam::optional(
         "format",
         "How the table is written",
         r#"{"type": "string", "enum": ["csv", "jsonl", "parquet"], "default": "jsonl"}"#,
     ),
-    Param::optional(
+    QueryParam::optional(
         "drawn",
         "Whether only items drawn on arrival have a reward, with the probability of that: what rewards can be weighed by",
         r#"{"type": "boolean", "default": false}"#,
     ),
-    Param::optional(
+    QueryParam::optional(
         "safe_csv",
         "Whether text in CSV that a spreadsheet would run as a formula begins with an apostrophe",
         r#"{"type": "boolean", "default": true}"#,
     ),
 ];
-const EVENTS: &[Param] = &[
-    Param::optional("after", "The number of the last entry seen", AFTER),
-    Param::optional("limit", "How many", LIMIT),
+const EVENTS: &[QueryParam] = &[
+    QueryParam::optional("after", "The number of the last entry seen", AFTER),
+    QueryParam::optional("limit", "How many", LIMIT),
 ];
 
 /// An item; and the one path in its place that is none: an item with this id is at `%63lose`.
@@ -121,62 +121,62 @@ pub(crate) fn table() -> Vec<Route> {
         route("GET", "/v1/queues", Some(Read), "listQueues", "The names of the queues", get(queues::list))
             .gives(200, of::<wire::QueueList>()),
         route("PUT", QUEUE, Some(Admin), "putQueue", "Make a queue, or set it up as the body says", put(queues::put))
-            .takes(Shape::named("QueueSettings")).gives(200, Shape::named("QueueState")).gives(201, Shape::named("QueueState")).also(&[409]),
+            .takes(BodySchema::named("QueueSettings")).gives(200, BodySchema::named("QueueState")).gives(201, BodySchema::named("QueueState")).also(&[409]),
         route("PATCH", QUEUE, Some(Admin), "patchQueue", "Change what the body names in how a queue is set up", patch(queues::patch))
-            .takes(of::<wire::QueueChange>()).gives(200, Shape::named("QueueState")).also(&[409]),
+            .takes(of::<wire::QueueChange>()).gives(200, BodySchema::named("QueueState")).also(&[409]),
         route("GET", QUEUE, Some(Read), "getQueue", "How a queue is set up, and how it stands", get(queues::get))
-            .gives(200, Shape::named("QueueState")),
+            .gives(200, BodySchema::named("QueueState")),
         Route { gives: vec![(204, None)], ..route("DELETE", QUEUE, Some(Admin), "deleteQueue", "Delete a queue with everything in it", delete(queues::delete)) },
 
-        Route { takes: Some((of::<wire::Items>(), true)), ..route("POST", "/v1/queues/{queue}/items", Some(Write), "postItems", "Take in items: one, several, or a stream of lines. Those that are there get the scores and payloads that are new", post(items::post)) }
+        Route { takes: Some((of::<wire::ItemsBody>(), true)), ..route("POST", "/v1/queues/{queue}/items", Some(Write), "postItems", "Take in items: one, several, or a stream of lines. Those that are there get the scores and payloads that are new", post(items::post)) }
             .gives(200, of::<wire::ItemsAnswer>()),
         route("POST", CLOSE, Some(Admin), "closeItems", "Close items without a verdict", post(items::close))
-            .takes(of::<wire::Close>()).gives(200, of::<wire::Changed>()),
+            .takes(of::<wire::CloseBody>()).gives(200, of::<wire::ChangedCount>()),
         Route { gives: vec![(204, None)], ..route("DELETE", ITEM, Some(Admin), "eraseItem", "Erase an item: its id, scores, tags and payload, and what was learnt from it", delete(items::erase)) },
         route("PATCH", "/v1/queues/{queue}/items/{item}/scores", Some(Write), "patchScores", "Give an item further scores", patch(items::patch_scores))
-            .takes(of::<wire::NewScores>()).gives(200, of::<wire::ItemsAnswer>()).also(&[409]),
+            .takes(of::<wire::ScoresBody>()).gives(200, of::<wire::ItemsAnswer>()).also(&[409]),
 
         route("POST", "/v1/queues/{queue}/claims", Some(Review), "claim", "Give a reviewer the next items: the best there are", post(claims::post))
-            .takes(of::<wire::NewClaim>()).gives(200, of::<wire::Claims>()).also(&[409]),
+            .takes(of::<wire::ClaimBody>()).gives(200, of::<wire::ClaimAnswer>()).also(&[409]),
         route("GET", "/v1/queues/{queue}/claims", Some(Review), "listClaims", "What a reviewer holds", get(claims::held))
-            .asks(REVIEWER).gives(200, of::<wire::Held>()),
+            .asks(REVIEWER).gives(200, of::<wire::HeldItems>()),
         route("POST", "/v1/queues/{queue}/claims/extend", Some(Review), "extendClaims", "Let a reviewer keep items for another while", post(claims::extend))
-            .takes(of::<wire::Released>()).gives(200, of::<wire::Changed>()),
+            .takes(of::<wire::LeasesBody>()).gives(200, of::<wire::ChangedCount>()),
         route("POST", "/v1/queues/{queue}/claims/release", Some(Review), "releaseClaims", "Take items back", post(claims::release))
-            .takes(of::<wire::Released>()).gives(200, of::<wire::Changed>()),
+            .takes(of::<wire::LeasesBody>()).gives(200, of::<wire::ChangedCount>()),
         route("POST", "/v1/queues/{queue}/claims/skip", Some(Review), "skipClaim", "Take an item back that this reviewer does not want again", post(claims::skip))
-            .takes(of::<wire::Skip>()).gives(200, of::<wire::Changed>()).also(&[409]),
+            .takes(of::<wire::SkipBody>()).gives(200, of::<wire::ChangedCount>()).also(&[409]),
 
         route("POST", "/v1/queues/{queue}/verdicts", Some(Review), "postVerdicts", "Take in verdicts; one that names another in `revises` takes its place", post(verdicts::post))
-            .takes(of::<wire::Verdicts>()).gives(200, of::<wire::VerdictsAnswer>()),
+            .takes(of::<wire::VerdictsBody>()).gives(200, of::<wire::VerdictsAnswer>()),
         route("POST", "/v1/queues/{queue}/verdicts/undo", Some(Review), "undoVerdict", "Take back a verdict that was just given: the item is the reviewer's own again", post(verdicts::undo))
-            .takes(of::<wire::Undo>()).gives(200, of::<wire::Undone>()).also(&[409]),
+            .takes(of::<wire::UndoBody>()).gives(200, of::<wire::UndoAnswer>()).also(&[409]),
     ];
     table.extend([
-        route("GET", "/v1/queues/{queue}/items", Some(Read), "listItems", "Items by rank (those that can be given out) or by arrival (all)", get(insight::items))
+        route("GET", "/v1/queues/{queue}/items", Some(Read), "listItems", "Items by rank (those that can be given out) or by arrival (all)", get(reads::items))
             .asks(ITEMS).gives(200, of::<wire::ItemPage>()),
-        route("GET", ITEM, Some(Read), "getItem", "An item with all that is known of it, and why it has its value", get(insight::item))
-            .asks(EXPLAIN).gives(200, of::<wire::ItemInFull>()),
-        route("POST", "/v1/queues/{queue}/rank", Some(Read), "rank", "Rank items by the queue's model, and keep nothing of them", post(insight::rank))
-            .takes(of::<wire::ToRank>()).gives(200, of::<wire::RankedItems>()).also(&[409]),
-        route("GET", "/v1/queues/{queue}/evaluators", Some(Read), "listEvaluators", "What was learnt about each evaluator", get(insight::evaluators))
+        route("GET", ITEM, Some(Read), "getItem", "An item with all that is known of it, and why it has its value", get(reads::item))
+            .asks(EXPLAIN).gives(200, of::<wire::ItemDetail>()),
+        route("POST", "/v1/queues/{queue}/rank", Some(Read), "rank", "Rank items by the queue's model, and keep nothing of them", post(reads::rank))
+            .takes(of::<wire::RankBody>()).gives(200, of::<wire::RankedItems>()).also(&[409]),
+        route("GET", "/v1/queues/{queue}/evaluators", Some(Read), "listEvaluators", "What was learnt about each evaluator", get(reads::evaluators))
             .gives(200, of::<wire::EvaluatorList>()).also(&[409]),
-        route("POST", "/v1/queues/{queue}/preview", Some(Read), "preview", "Who would enter and leave the best K if the queue were set up differently", post(insight::preview))
-            .takes(of::<wire::Preview>()).gives(200, of::<wire::Previewed>()).also(&[409]),
-        route("GET", "/v1/queues/{queue}/report", Some(Read), "report", "What was found, against random picks and the plain mean, and what may have been missed", get(insight::report))
-            .gives(200, of::<wire::Report>()),
+        route("POST", "/v1/queues/{queue}/preview", Some(Read), "preview", "Who would enter and leave the best K if the queue were set up differently", post(reads::preview))
+            .takes(of::<wire::PreviewBody>()).gives(200, of::<wire::PreviewAnswer>()).also(&[409]),
+        route("GET", "/v1/queues/{queue}/report", Some(Read), "report", "What was found, against random picks and the plain mean, and what may have been missed", get(reads::report))
+            .gives(200, of::<wire::QueueReport>()),
         route("GET", "/v1/queues/{queue}/export", Some(Read), "export", "Everything there is, as a table: an item a row, with scores, tags, payload and what was said of it", get(export::export))
-            .asks(EXPORT).gives(200, Shape::texts(export::KINDS)),
-        route("GET", "/v1/queues/{queue}/events", Some(Read), "listEvents", "What happened after an entry of the log", get(insight::events))
-            .asks(EVENTS).gives(200, of::<wire::Events>()),
-        route("GET", "/v1/queues/{queue}/webhooks", Some(Admin), "listWebhooks", "Where else the queue's log is told, and how that stands", get(hooks::list))
+            .asks(EXPORT).gives(200, BodySchema::texts(export::KINDS)),
+        route("GET", "/v1/queues/{queue}/events", Some(Read), "listEvents", "What happened after an entry of the log", get(reads::events))
+            .asks(EVENTS).gives(200, of::<wire::ActivityEntries>()),
+        route("GET", "/v1/queues/{queue}/webhooks", Some(Admin), "listWebhooks", "Where else the queue's log is told, and how that stands", get(webhooks::list))
             .gives(200, of::<wire::WebhookList>()),
-        route("PUT", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "putWebhook", "Tell the queue's log elsewhere too: make a webhook, change it, or have it tried again", put(hooks::put))
-            .takes(of::<wire::NewWebhook>()).gives(200, of::<wire::WebhookNow>()).gives(201, of::<wire::WebhookNow>()).also(&[409]),
-        Route { gives: vec![(204, None)], ..route("DELETE", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "deleteWebhook", "Delete a webhook", delete(hooks::delete)) },
-        route("GET", "/healthz", None, "health", "Whether the program runs", get(health::healthy)).gives(200, of::<health::Well>()),
-        route("GET", "/readyz", None, "readiness", "Whether all queues are loaded", get(health::ready)).gives(200, of::<health::Well>()),
-        route("GET", "/metrics", Some(Read), "metrics", "What is counted, as Prometheus reads it", get(health::metrics)).gives(200, Shape::texts(&["application/openmetrics-text; version=1.0.0; charset=utf-8"])),
+        route("PUT", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "putWebhook", "Tell the queue's log elsewhere too: make a webhook, change it, or have it tried again", put(webhooks::put))
+            .takes(of::<wire::WebhookBody>()).gives(200, of::<wire::WebhookState>()).gives(201, of::<wire::WebhookState>()).also(&[409]),
+        Route { gives: vec![(204, None)], ..route("DELETE", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "deleteWebhook", "Delete a webhook", delete(webhooks::delete)) },
+        route("GET", "/healthz", None, "health", "Whether the program runs", get(health::healthy)).gives(200, of::<health::HealthStatus>()),
+        route("GET", "/readyz", None, "readiness", "Whether all queues are loaded", get(health::ready)).gives(200, of::<health::HealthStatus>()),
+        route("GET", "/metrics", Some(Read), "metrics", "What is counted, as Prometheus reads it", get(health::metrics)).gives(200, BodySchema::texts(&["application/openmetrics-text; version=1.0.0; charset=utf-8"])),
     ]);
     table
 }
@@ -185,13 +185,13 @@ pub(crate) fn table() -> Vec<Route> {
 pub(crate) fn router(app: &App) -> Router {
     let mut router = Router::new();
     for Route { path, role, handler, .. } in table() {
-        let need = Need { app: app.clone(), roles: role.into_iter().collect(), page: false };
+        let need = RouteAccess { app: app.clone(), roles: role.into_iter().collect(), page: false };
         // The last one is the outermost.
         let guarded = handler.route_layer(from_fn(note_caller)).route_layer(from_fn_with_state(need, guard));
         router = router.route(path, guarded);
     }
     if app.demo().is_some() {
-        let need = Need { app: app.clone(), roles: vec![Role::Admin], page: true };
+        let need = RouteAccess { app: app.clone(), roles: vec![Role::Admin], page: true };
         router = router.route("/demo/swap", post(demo::swap).route_layer(from_fn_with_state(need, guard)));
     }
     router
@@ -246,8 +246,8 @@ mod tests {
         let secret = keys.add(key).unwrap();
         drop(keys);
         let service = jurybox_server::Service::open(folder.path(), std::time::Duration::ZERO).unwrap();
-        let demo = Some(crate::Demo::new("other", ["a", "b"]));
-        let app = App::new(service, Settings { log: crate::Log::Off, demo, ..Settings::default() });
+        let demo = Some(crate::DemoControl::new("other", ["a", "b"]));
+        let app = App::new(service, Settings { log: crate::LogFormat::Off, demo, ..Settings::default() });
         app.load().unwrap();
         let router = app.router();
         let ask = async |method: &str, path: String| {

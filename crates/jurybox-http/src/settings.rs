@@ -1,6 +1,6 @@
 //! How a server is set up.
 
-use crate::demo::Demo;
+use crate::demo::DemoControl;
 use jurybox_server::Role;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -23,13 +23,13 @@ pub struct Settings {
     /// Whether this machine may ask for anything while there are no keys, though there have been some.
     pub open: bool,
     /// What it writes to standard error about requests.
-    pub log: Log,
+    pub log: LogFormat,
     /// The files with which it speaks TLS, where it does.
     pub tls: Option<Tls>,
     /// How it sends webhooks.
     pub webhooks: Webhooks,
     /// The demo behind it, where there is one.
-    pub demo: Option<Demo>,
+    pub demo: Option<DemoControl>,
 }
 
 /// How webhooks are sent.
@@ -64,7 +64,7 @@ impl Default for Settings {
             limits: Limits::default(),
             proxy: None,
             open: false,
-            log: Log::Json,
+            log: LogFormat::Json,
             tls: None,
             webhooks: Webhooks::default(),
             demo: None,
@@ -82,18 +82,18 @@ pub struct Limits {
     /// The longest line of those.
     pub line: usize,
     /// Requests that are answered at once; who comes then is told to come again.
-    pub at_once: usize,
+    pub max_requests: usize,
     /// Connections that are open at once; who comes then waits.
     pub connections: usize,
     /// Of those, how many may come from one address, other than a proxy's; any number where nobody counts. Further ones are closed.
-    pub per_address: Option<usize>,
+    pub max_connections_per_address: Option<usize>,
     /// Requests a second for each key, on average; none where nobody counts.
     pub per_second: Option<u32>,
     /// Whether those on this machine who need no key are counted too.
     pub count_local: bool,
     /// How long a client may take to send its headers, and then its body, and to take some of its answer. A body of lines has longer by as
     /// much as it has bytes: a second for every 64 KiB.
-    pub patience: Duration,
+    pub client_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -102,12 +102,12 @@ impl Default for Limits {
             body: 16 << 20,
             stream: 4 << 30,
             line: 1 << 20,
-            at_once: 1024,
+            max_requests: 1024,
             connections: 4096,
-            per_address: Some(1024),
+            max_connections_per_address: Some(1024),
             per_second: Some(1000),
             count_local: false,
-            patience: Duration::from_secs(30),
+            client_timeout: Duration::from_secs(30),
         }
     }
 }
@@ -199,7 +199,7 @@ impl Proxy {
 
 /// What is written about requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Log {
+pub enum LogFormat {
     /// One JSON object a line.
     Json,
     /// A line for people.

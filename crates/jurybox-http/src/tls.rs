@@ -12,14 +12,14 @@ use tokio_rustls::rustls::{self, ServerConfig};
 
 /// The certificate of a server, which can be exchanged while it runs: those who are connected keep theirs, those who come get the new one.
 #[derive(Clone)]
-pub struct Certificate {
+pub struct TlsCertificate {
     files: Tls,
     current: Arc<RwLock<TlsAcceptor>>,
 }
 
-impl Certificate {
+impl TlsCertificate {
     pub(crate) fn read(files: &Tls) -> io::Result<Self> {
-        Ok(Certificate { files: files.clone(), current: Arc::new(RwLock::new(acceptor(files)?)) })
+        Ok(TlsCertificate { files: files.clone(), current: Arc::new(RwLock::new(acceptor(files)?)) })
     }
 
     /// Reads its files again. Where they cannot be read, the one there is stays.

@@ -1,12 +1,12 @@
 //! Claims: the next items, kept for longer, given back.
 
 use super::items::changed;
-use super::{Asked, Idempotency, OfQueue, ask, look, unexpected};
+use super::{QueryParams, Idempotency, QueuePath, ask, read_queue, unexpected};
 use crate::app::App;
-use crate::body::Json;
+use crate::body::JsonBody;
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{Changed, Claimed, Claims, Held, LimitedBy, Name, NewClaim, Released, Skip};
+use crate::wire::{ChangedCount, ClaimedItem, ClaimAnswer, HeldItems, ClaimLimit, Name, ClaimBody, LeasesBody, SkipBody};
 use axum::extract::State;
 use jurybox_server::{Answer, Request, Role};
 use serde::Deserialize;
@@ -20,11 +20,11 @@ const MOST_BLIND: u32 = 100;
 pub(crate) async fn post(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(claim): Json<NewClaim>,
-) -> Result<Json<Claims>, Problem> {
-    let NewClaim { reviewer, k, tags } = claim;
+    JsonBody(claim): JsonBody<ClaimBody>,
+) -> Result<JsonBody<ClaimAnswer>, Problem> {
+    let ClaimBody { reviewer, k, tags } = claim;
     caller.is(&reviewer)?;
     let sees = caller.may(Role::Read);
     let most = k.filter(|k| (MOST_BLIND + 1..=MOST).contains(k) && !sees).map(|_| MOST_BLIND);
@@ -32,13 +32,13 @@ pub(crate) async fn post(
     let Answer::Claims { model, claims, limited_by } = ask(&app, &name, &caller, &key, request).await? else {
         return Err(unexpected());
     };
-    let by_role = most.filter(|most| claims.len() == *most as usize).map(|_| LimitedBy::Role);
+    let by_role = most.filter(|most| claims.len() == *most as usize).map(|_| ClaimLimit::Role);
     let limited_by = limited_by.map(Into::into).or(by_role);
-    Ok(Json(Claims { model, claims: Claimed::all(claims, sees), limited_by }))
+    Ok(JsonBody(ClaimAnswer { model, claims: ClaimedItem::all(claims, sees), limited_by }))
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Whose {
+pub(crate) struct ReviewerQuery {
     reviewer: Name,
 }
 
@@ -46,13 +46,13 @@ pub(crate) struct Whose {
 pub(crate) async fn held(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
-    Asked(Whose { reviewer }): Asked<Whose>,
-) -> Result<Json<Held>, Problem> {
+    QueuePath(name): QueuePath,
+    QueryParams(ReviewerQuery { reviewer }): QueryParams<ReviewerQuery>,
+) -> Result<JsonBody<HeldItems>, Problem> {
     caller.is(&reviewer)?;
-    let (claims, left_out) = look(&app, &name, move |queue| queue.held(&reviewer)).await?;
+    let (claims, left_out) = read_queue(&app, &name, move |queue| queue.held(&reviewer)).await?;
     let claims = claims.into_iter().map(Into::into).collect();
-    Ok(Json(Held { claims, left_out: (left_out > 0).then_some(left_out) }))
+    Ok(JsonBody(HeldItems { claims, left_out: (left_out > 0).then_some(left_out) }))
 }
 
 /// Refuses to look for more items than anybody can hold by a claim.
@@ -67,10 +67,10 @@ fn few(items: &[Name]) -> Result<(), Problem> {
 pub(crate) async fn extend(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(kept): Json<Released>,
-) -> Result<Json<Changed>, Problem> {
+    JsonBody(kept): JsonBody<LeasesBody>,
+) -> Result<JsonBody<ChangedCount>, Problem> {
     caller.is(&kept.reviewer)?;
     few(&kept.items)?;
     let items = kept.items.into_iter().map(Into::into).collect();
@@ -82,10 +82,10 @@ pub(crate) async fn extend(
 pub(crate) async fn release(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(given_back): Json<Released>,
-) -> Result<Json<Changed>, Problem> {
+    JsonBody(given_back): JsonBody<LeasesBody>,
+) -> Result<JsonBody<ChangedCount>, Problem> {
     caller.is(&given_back.reviewer)?;
     few(&given_back.items)?;
     let items = given_back.items.into_iter().map(Into::into).collect();
@@ -97,10 +97,10 @@ pub(crate) async fn release(
 pub(crate) async fn skip(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(Skip { reviewer, item, reason }): Json<Skip>,
-) -> Result<Json<Changed>, Problem> {
+    JsonBody(SkipBody { reviewer, item, reason }): JsonBody<SkipBody>,
+) -> Result<JsonBody<ChangedCount>, Problem> {
     caller.is(&reviewer)?;
     let request = Request::Skip { reviewer: reviewer.into(), item: item.into(), reason: reason.into() };
     changed(&ask(&app, &name, &caller, &key, request).await?)

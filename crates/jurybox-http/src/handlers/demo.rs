@@ -1,7 +1,7 @@
 //! What a demo can be told; not there in a server that is none.
 
 use crate::app::App;
-use crate::body::Json;
+use crate::body::JsonBody;
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -17,5 +17,5 @@ pub(crate) async fn swap(State(app): State<App>, headers: HeaderMap) -> Result<R
     {
         return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, back)]).into_response());
     }
-    Ok(Json(json!({ "queue": demo.queue(), "swapped": [one, other], "swaps": swaps })).into_response())
+    Ok(JsonBody(json!({ "queue": demo.queue(), "swapped": [one, other], "swaps": swaps })).into_response())
 }

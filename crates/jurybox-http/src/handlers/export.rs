@@ -1,6 +1,6 @@
 //! Everything that a queue has, as a table that is sent while it is read.
 
-use super::{Asked, OfQueue};
+use super::{QueryParams, QueuePath};
 use crate::app::App;
 use crate::export::{columns, pages};
 use crate::problem::Problem;
@@ -25,9 +25,9 @@ const AHEAD: usize = 8;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
+pub(crate) struct ExportQuery {
     #[serde(default)]
-    format: Written,
+    format: ExportFormat,
     #[serde(default)]
     drawn: bool,
     #[serde(default = "safe")]
@@ -41,27 +41,27 @@ fn safe() -> bool {
 
 #[derive(Deserialize, Default, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum Written {
+enum ExportFormat {
     Csv,
     #[default]
     Jsonl,
     Parquet,
 }
 
-impl Written {
+impl ExportFormat {
     fn about(self) -> (Format, &'static str, &'static str) {
         match self {
-            Written::Jsonl => (Format::JsonLines, KINDS[0], "jsonl"),
-            Written::Csv => (Format::Csv, KINDS[1], "csv"),
-            Written::Parquet => (Format::Parquet, KINDS[2], "parquet"),
+            ExportFormat::Jsonl => (Format::JsonLines, KINDS[0], "jsonl"),
+            ExportFormat::Csv => (Format::Csv, KINDS[1], "csv"),
+            ExportFormat::Parquet => (Format::Parquet, KINDS[2], "parquet"),
         }
     }
 }
 
 pub(crate) async fn export(
     State(app): State<App>,
-    OfQueue(name): OfQueue,
-    Asked(Wanted { format, drawn, safe_csv }): Asked<Wanted>,
+    QueuePath(name): QueuePath,
+    QueryParams(ExportQuery { format, drawn, safe_csv }): QueryParams<ExportQuery>,
 ) -> Result<Response<Body>, Problem> {
     let Ok(room) = app.0.exports.clone().try_acquire_owned() else {
         let detail = "several exports are being sent already, each for as long as its reader takes";
@@ -77,13 +77,13 @@ pub(crate) async fn export(
     let (pieces, received) = channel(AHEAD);
     tokio::task::spawn_blocking(move || {
         let failed = pieces.clone();
-        if let Err(error) = send(&queue, (&tags, drawn), layout, Pieces(pieces)) {
+        if let Err(error) = send(&queue, (&tags, drawn), layout, ChunkWriter(pieces)) {
             // The answer breaks off: whoever reads it must not take it for whole.
             let _ = failed.blocking_send(Err(io::Error::other(error.to_string())));
         }
         drop(room);
     });
-    let mut response = Response::new(Body::new(Sent(received)));
+    let mut response = Response::new(Body::new(ExportBody(received)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     // A queue's name has nothing in it that would have to be escaped here.
@@ -95,37 +95,37 @@ pub(crate) async fn export(
 
 /// Why an export ended early.
 #[derive(Debug)]
-enum Stopped {
+enum ExportError {
     Queue(Error),
     Writing(jurybox_files::Error),
 }
 
-impl From<Error> for Stopped {
+impl From<Error> for ExportError {
     fn from(error: Error) -> Self {
-        Stopped::Queue(error)
+        ExportError::Queue(error)
     }
 }
 
-impl From<jurybox_files::Error> for Stopped {
+impl From<jurybox_files::Error> for ExportError {
     fn from(error: jurybox_files::Error) -> Self {
-        Stopped::Writing(error)
+        ExportError::Writing(error)
     }
 }
 
-impl std::fmt::Display for Stopped {
+impl std::fmt::Display for ExportError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Stopped::Queue(error) => error.fmt(f),
-            Stopped::Writing(error) => error.fmt(f),
+            ExportError::Queue(error) => error.fmt(f),
+            ExportError::Writing(error) => error.fmt(f),
         }
     }
 }
 
-fn send(queue: &Queue, (tags, drawn): (&[String], bool), layout: Layout, out: Pieces) -> Result<(), Stopped> {
+fn send(queue: &Queue, (tags, drawn): (&[String], bool), layout: Layout, out: ChunkWriter) -> Result<(), ExportError> {
     let (mut sheet, mut out): (Option<Sheet<Exported>>, _) = (None, Some(out));
     pages(
         |after, many| queue.exported(after, many),
-        |page| -> Result<(), Stopped> {
+        |page| -> Result<(), ExportError> {
             if let Some(out) = out.take() {
                 sheet =
                     Some(Sheet::to_stream(Box::new(out), layout, columns(&page.evaluators, tags, drawn))?);
@@ -137,9 +137,9 @@ fn send(queue: &Queue, (tags, drawn): (&[String], bool), layout: Layout, out: Pi
 }
 
 /// What is written, in pieces, to whoever sends them.
-struct Pieces(Sender<io::Result<Bytes>>);
+struct ChunkWriter(Sender<io::Result<Bytes>>);
 
-impl Write for Pieces {
+impl Write for ChunkWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.blocking_send(Ok(Bytes::copy_from_slice(bytes))) {
             Ok(()) => Ok(bytes.len()),
@@ -153,9 +153,9 @@ impl Write for Pieces {
 }
 
 /// The body: pieces as they come.
-struct Sent(Receiver<io::Result<Bytes>>);
+struct ExportBody(Receiver<io::Result<Bytes>>);
 
-impl HttpBody for Sent {
+impl HttpBody for ExportBody {
     type Data = Bytes;
     type Error = io::Error;
 

@@ -1,7 +1,7 @@
 //! For those who keep the server: is it there, is it ready, what has it counted.
 
 use crate::app::App;
-use crate::body::Json;
+use crate::body::JsonBody;
 use crate::guard::Caller;
 use crate::problem::Problem;
 use axum::extract::State;
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 /// That all is well.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Well {
+pub(crate) struct HealthStatus {
     status: &'static str,
     /// Queues that are not served as they should be. The log of the server names them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,13 +23,13 @@ pub(crate) struct Well {
     webhooks_off: Option<usize>,
 }
 
-pub(crate) async fn healthy() -> Json<Well> {
-    Json(Well { status: "ok", in_trouble: None, webhooks_off: None })
+pub(crate) async fn healthy() -> JsonBody<HealthStatus> {
+    JsonBody(HealthStatus { status: "ok", in_trouble: None, webhooks_off: None })
 }
 
 /// Whether all queues are loaded, and the database answers. One queue that is in trouble does not
 /// keep the others; a full disk concerns all of them.
-pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem> {
+pub(crate) async fn ready(State(app): State<App>) -> Result<JsonBody<HealthStatus>, Problem> {
     if app.is_ready() {
         let troubles = app.0.service.troubles();
         if let Some((_, error)) = troubles.iter().find(|(_, error)| error.is_for_all()) {
@@ -38,7 +38,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Well>, Problem>
         app.reaches_database().await?;
         let in_trouble = (!troubles.is_empty()).then_some(troubles.len());
         let webhooks_off = Some(app.0.metrics.webhooks_off()).filter(|many| *many > 0);
-        return Ok(Json(Well { status: "ready", in_trouble, webhooks_off }));
+        return Ok(JsonBody(HealthStatus { status: "ready", in_trouble, webhooks_off }));
     }
     let status = StatusCode::SERVICE_UNAVAILABLE;
     let advice = "Send requests here once this says that it is ready.";

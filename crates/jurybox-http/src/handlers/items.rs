@@ -1,11 +1,11 @@
 //! Items: taken in, given further scores, closed, erased.
 
-use super::{Idempotency, OfItem, OfQueue, ask, look, no_item, stream, unexpected};
+use super::{Idempotency, ItemPath, QueuePath, ask, read_queue, item_stream, no_item, unexpected};
 use crate::app::App;
-use crate::body::{self, Json};
+use crate::body::{self, JsonBody};
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{Changed, Close, Items, ItemsAnswer, NewScores};
+use crate::wire::{ChangedCount, CloseBody, ItemsBody, ItemsAnswer, ScoresBody};
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::StatusCode;
 use jurybox_server::{Answer, Error, NewItem, Rejected, Request};
@@ -16,17 +16,17 @@ pub(crate) const LINES: &str = "application/x-ndjson";
 pub(crate) async fn post(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
     request: HttpRequest,
-) -> Result<Json<ItemsAnswer>, Problem> {
+) -> Result<JsonBody<ItemsAnswer>, Problem> {
     let kind = body::expect(request.headers(), &["application/json", LINES])?;
     if kind == LINES {
-        return stream::items(&app, &caller, &name, &key, request).await.map(Json);
+        return item_stream::items(&app, &caller, &name, &key, request).await.map(JsonBody);
     }
     let bytes = body::whole(request, &app).await?;
     body::is_object(&bytes)?;
-    let (items, unread) = Items::read(&bytes).map_err(|error| body::refused(&error))?;
+    let (items, unread) = ItemsBody::read(&bytes).map_err(|error| body::refused(&error))?;
     let items = items.into_iter().map(Into::into).collect();
     let mut call = key.call(&caller, Request::Items(items), 0);
     // A key stands for all that was sent, also for what cannot be read.
@@ -37,7 +37,7 @@ pub(crate) async fn post(
     let queue = app.queue(&name).await?;
     let mut answer = answered(app.ask(&queue, call).await?)?;
     answer.rejected.extend(unread.rejected);
-    Ok(Json(answer))
+    Ok(JsonBody(answer))
 }
 
 pub(crate) fn answered(answer: Answer) -> Result<ItemsAnswer, Problem> {
@@ -58,12 +58,12 @@ pub(crate) fn answered(answer: Answer) -> Result<ItemsAnswer, Problem> {
 pub(crate) async fn patch_scores(
     State(app): State<App>,
     caller: Caller,
-    OfItem(name, item): OfItem,
+    ItemPath(name, item): ItemPath,
     key: Idempotency,
-    Json(scores): Json<NewScores>,
-) -> Result<Json<ItemsAnswer>, Problem> {
+    JsonBody(scores): JsonBody<ScoresBody>,
+) -> Result<JsonBody<ItemsAnswer>, Problem> {
     let wanted = item.clone();
-    if !look(&app, &name, move |queue| queue.knows(&wanted)).await? {
+    if !read_queue(&app, &name, move |queue| queue.knows(&wanted)).await? {
         return Err(no_item(&item));
     }
     let request = Request::Items(vec![scores.of(item)]);
@@ -72,7 +72,7 @@ pub(crate) async fn patch_scores(
             Err(Error::Conflict(rejected[0].why.clone()).into())
         }
         Answer::Items { rejected, .. } if !rejected.is_empty() => Err(Problem::unusable(&*rejected[0].why)),
-        answer => answered(answer).map(Json),
+        answer => answered(answer).map(JsonBody),
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) async fn patch_scores(
 pub(crate) async fn erase(
     State(app): State<App>,
     caller: Caller,
-    OfItem(name, item): OfItem,
+    ItemPath(name, item): ItemPath,
     key: Idempotency,
 ) -> Result<StatusCode, Problem> {
     match ask(&app, &name, &caller, &key, Request::Erase { items: vec![item.clone()] }).await? {
@@ -94,17 +94,17 @@ pub(crate) async fn erase(
 pub(crate) async fn close(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(close): Json<Close>,
-) -> Result<Json<Changed>, Problem> {
-    let Close { tags, before, reason } = close;
+    JsonBody(close): JsonBody<CloseBody>,
+) -> Result<JsonBody<ChangedCount>, Problem> {
+    let CloseBody { tags, before, reason } = close;
     let request =
         Request::Close { filter: tags.into(), before: before.map(|time| time.0), reason: reason.into() };
     changed(&ask(&app, &name, &caller, &key, request).await?)
 }
 
-pub(crate) fn changed(answer: &Answer) -> Result<Json<Changed>, Problem> {
+pub(crate) fn changed(answer: &Answer) -> Result<JsonBody<ChangedCount>, Problem> {
     let &Answer::Changed { changed } = answer else { return Err(unexpected()) };
-    Ok(Json(Changed { changed }))
+    Ok(JsonBody(ChangedCount { changed }))
 }

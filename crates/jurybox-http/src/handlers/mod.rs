@@ -4,11 +4,11 @@ pub(crate) mod claims;
 pub(crate) mod demo;
 pub(crate) mod export;
 pub(crate) mod health;
-pub(crate) mod hooks;
-pub(crate) mod insight;
+pub(crate) mod webhooks;
+pub(crate) mod reads;
 pub(crate) mod items;
 pub(crate) mod queues;
-pub(crate) mod stream;
+pub(crate) mod item_stream;
 pub(crate) mod verdicts;
 
 use crate::app::App;
@@ -22,10 +22,10 @@ use jurybox_server::{Answer, Call, Error, Queue, Request};
 use serde::de::DeserializeOwned;
 
 /// The queue that a path names.
-pub(crate) struct OfQueue(pub(crate) String);
+pub(crate) struct QueuePath(pub(crate) String);
 
 /// The queue and the item that a path names.
-pub(crate) struct OfItem(pub(crate) String, pub(crate) String);
+pub(crate) struct ItemPath(pub(crate) String, pub(crate) String);
 
 async fn params<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<RawPathParams, Problem> {
     RawPathParams::from_request_parts(parts, state)
@@ -43,34 +43,34 @@ pub(crate) async fn queue_of(request: &mut HttpRequest) -> Option<String> {
     params.iter().find(|(name, _)| *name == "queue").map(|(_, value)| value.to_string())
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for OfQueue {
+impl<S: Send + Sync> FromRequestParts<S> for QueuePath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        Ok(OfQueue(param(&params(parts, state).await?, "queue")))
+        Ok(QueuePath(param(&params(parts, state).await?, "queue")))
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for OfItem {
+impl<S: Send + Sync> FromRequestParts<S> for ItemPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let params = params(parts, state).await?;
         let item = params.iter().find(|(name, _)| *name == "item").map(|(_, value)| value.to_string());
         // Where the path of an item has no place for its id, it is that of the item `close`.
-        Ok(OfItem(param(&params, "queue"), item.unwrap_or_else(|| "close".into())))
+        Ok(ItemPath(param(&params, "queue"), item.unwrap_or_else(|| "close".into())))
     }
 }
 
 /// What follows the question mark.
-pub(crate) struct Asked<T>(pub(crate) T);
+pub(crate) struct QueryParams<T>(pub(crate) T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryParams<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match Query::<T>::from_request_parts(parts, state).await {
-            Ok(Query(asked)) => Ok(Asked(asked)),
+            Ok(Query(asked)) => Ok(QueryParams(asked)),
             Err(error) => {
                 let why = error.body_text();
                 let why = why.strip_prefix("Failed to deserialize query string: ").unwrap_or(&why);
@@ -134,13 +134,13 @@ pub(crate) async fn ask(
 }
 
 /// Looks at a queue, on a thread that may wait.
-pub(crate) async fn look<T: Send + 'static>(
+pub(crate) async fn read_queue<T: Send + 'static>(
     app: &App,
     queue: &str,
-    look: impl FnOnce(&Queue) -> Result<T, Error> + Send + 'static,
+    read: impl FnOnce(&Queue) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Problem> {
     let found = app.queue(queue).await?;
-    Ok(app.read(move || look(&found)).await?)
+    Ok(app.read(move || read(&found)).await?)
 }
 
 /// An answer that is not of the kind that was asked for.

@@ -1,12 +1,12 @@
 //! Verdicts: taken in, revised, taken back.
 
-use super::{Idempotency, OfQueue, ask, unexpected};
+use super::{Idempotency, QueuePath, ask, unexpected};
 use crate::app::App;
-use crate::body::{self, Json};
+use crate::body::{self, JsonBody};
 use crate::guard::Caller;
 use crate::problem::Problem;
 use crate::time::Time;
-use crate::wire::{RejectedItem, Source, Undo, Undone, Verdicts, VerdictsAnswer};
+use crate::wire::{RejectedItem, VerdictSource, UndoBody, UndoAnswer, VerdictsBody, VerdictsAnswer};
 use axum::extract::{Request as HttpRequest, State};
 use jurybox_server::{Answer, MOST_AT_ONCE, NewVerdict, Request, Role};
 
@@ -17,21 +17,21 @@ const MOST_PARTS: usize = 100;
 pub(crate) async fn post(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
     request: HttpRequest,
-) -> Result<Json<VerdictsAnswer>, Problem> {
+) -> Result<JsonBody<VerdictsAnswer>, Problem> {
     body::expect(request.headers(), &["application/json"])?;
     let bytes = body::whole(request, &app).await?;
     body::is_object(&bytes)?;
-    let (verdicts, unread) = Verdicts::read(&bytes).map_err(|error| body::refused(&error))?;
+    let (verdicts, unread) = VerdictsBody::read(&bytes).map_err(|error| body::refused(&error))?;
     for verdict in &verdicts {
         caller.is(verdict.reviewer())?;
         // Both go over the heads of those who review: a rule closes what somebody has in hand, an appeal decides over verdicts.
         match verdict.source() {
-            Source::Reviewer => {}
-            Source::Automatic => caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?,
-            Source::Appeal => caller.needs(Role::Admin, "a verdict with \"source\": \"appeal\"")?,
+            VerdictSource::Reviewer => {}
+            VerdictSource::Automatic => caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?,
+            VerdictSource::Appeal => caller.needs(Role::Admin, "a verdict with \"source\": \"appeal\"")?,
         }
     }
     let verdicts: Vec<NewVerdict> = verdicts.into_iter().map(Into::into).collect();
@@ -66,21 +66,21 @@ pub(crate) async fn post(
         answer.rejected.extend(rejected.into_iter().map(RejectedItem::from));
     }
     answer.rejected.extend(unread.rejected);
-    Ok(Json(answer))
+    Ok(JsonBody(answer))
 }
 
 /// Takes back a verdict that was just given.
 pub(crate) async fn undo(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(name): OfQueue,
+    QueuePath(name): QueuePath,
     key: Idempotency,
-    Json(Undo { reviewer, verdict }): Json<Undo>,
-) -> Result<Json<Undone>, Problem> {
+    JsonBody(UndoBody { reviewer, verdict }): JsonBody<UndoBody>,
+) -> Result<JsonBody<UndoAnswer>, Problem> {
     caller.is(&reviewer)?;
     let request = Request::Undo { reviewer: reviewer.into(), verdict: verdict.into() };
     let Answer::Undone { item, token, until } = ask(&app, &name, &caller, &key, request).await? else {
         return Err(unexpected());
     };
-    Ok(Json(Undone { item, token, until: Time(until) }))
+    Ok(JsonBody(UndoAnswer { item, token, until: Time(until) }))
 }

@@ -19,7 +19,7 @@ const SCRIPTS: [(&str, &str); 12] = [
     ("bar.js", include_str!("assets/bar.js")),
     ("drafts.js", include_str!("assets/drafts.js")),
     ("outbox.js", include_str!("assets/outbox.js")),
-    ("said.js", include_str!("assets/said.js")),
+    ("undoable.js", include_str!("assets/undoable.js")),
     ("skips.js", include_str!("assets/skips.js")),
     ("tabs.js", include_str!("assets/tabs.js")),
     ("undo.js", include_str!("assets/undo.js")),

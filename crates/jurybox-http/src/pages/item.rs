@@ -1,13 +1,13 @@
 //! An item: what reviewers are shown of it, what was thought of it and why, and all that happened to it.
 
-use super::events;
+use super::activity;
 use super::format::{aligned, between, count, moment, now, percent};
 use super::payload;
-use super::queue::why;
-use super::shell::{Page, ways};
+use super::queue::contribution_bar;
+use super::layout::{Page, navigation};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::handlers::{OfItem, look, no_item};
+use crate::handlers::{ItemPath, read_queue, no_item};
 use crate::problem::Problem;
 use axum::extract::State;
 use jurybox_draw::short;
@@ -20,12 +20,12 @@ const ENTRIES: usize = 200;
 pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
-    OfItem(queue, item): OfItem,
+    ItemPath(queue, item): ItemPath,
 ) -> Result<Page, Problem> {
     let asked = item.clone();
     // Claims and verdicts are looked through for it.
     let _turn = app.0.reports.acquire().await;
-    let told = look(&app, &queue, move |found| {
+    let told = read_queue(&app, &queue, move |found| {
         let Some(told) = found.explained(&asked)? else { return Ok(None) };
         let happened = found.happened_to(told.item.n, ENTRIES)?;
         Ok(Some((found.standing()?.config.evaluators.names().map(String::from).collect(), told, happened)))
@@ -34,7 +34,7 @@ pub(super) async fn page(
         told.await?.ok_or_else(|| no_item(&item))?;
     let panel = |title: &str, inner: Markup| html! { section class="panel" { h2 { (title) } (inner) } };
     let body = html! {
-        (ways(&caller, Some(&queue), "", None))
+        (navigation(&caller, Some(&queue), "", None))
         main {
             h1 class="id" { (item) }
             (standing(&told))
@@ -88,9 +88,9 @@ fn reasons(told: &Explained, names: &[String]) -> Markup {
                     @for (j, name) in names.iter().enumerate() {
                         @let share = each.get(j).copied().filter(|share| share.is_finite());
                         tr {
-                            td class="name" { (why::swatch(j)) (name) }
+                            td class="name" { (contribution_bar::swatch(j)) (name) }
                             td { @match told.item.scores.get(j).copied().flatten() { Some(score) => (short(score)), None => span class="muted" { "missing" } } }
-                            td class="bar" { @if let Some(share) = share { (why::bar(&[(j, share)], names, largest, 100.0)) } }
+                            td class="bar" { @if let Some(share) = share { (contribution_bar::bar(&[(j, share)], names, largest, 100.0)) } }
                             td { (adds[j]) }
                         }
                     }
@@ -123,7 +123,7 @@ fn verdicts(all: &[Judged]) -> Markup {
 
 fn history(queue: &str, happened: &[Happened]) -> Markup {
     html! {
-        (events::list(queue, happened, now(), false))
+        (activity::list(queue, happened, now(), false))
         @if happened.len() == ENTRIES { p class="small" { "The last " (ENTRIES) " entries of the log about it." } }
     }
 }

@@ -1,6 +1,6 @@
 //! What happens, told to pages as it does; and what is remembered of it while the server runs.
 
-use super::figures::Seen;
+use super::snapshot::QueueSnapshot;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::problem::Problem;
@@ -34,7 +34,7 @@ const REMEMBERED: usize = 240;
 
 /// What a page is told.
 #[derive(Debug, Clone)]
-enum Told {
+enum PageEvent {
     /// A queue is not as it was.
     Changed(String),
     /// The server ends.
@@ -43,17 +43,17 @@ enum Told {
 
 /// What is remembered of a queue.
 #[derive(Default)]
-struct Remembered {
+struct CachedQueue {
     /// The last entry of its log, and what its model has learnt.
     marks: (u64, u64),
     trust: Vec<Trusted>,
     /// What was last seen of it, when, and how long that took.
-    seen: Option<(Arc<Seen>, Instant, Duration)>,
+    seen: Option<(Arc<QueueSnapshot>, Instant, Duration)>,
     /// Whether somebody was shown what was no longer so.
     behind: bool,
 }
 
-impl Remembered {
+impl CachedQueue {
     /// Whether what was last seen may be looked at again.
     fn may_look(&self) -> bool {
         self.seen.as_ref().is_none_or(|(_, at, took)| is_rested(at.elapsed(), *took))
@@ -74,15 +74,15 @@ fn is_shown(same: bool, since: Duration, took: Duration) -> bool {
 }
 
 /// What pages are told of, and what they remember.
-pub(crate) struct Watch {
-    told: broadcast::Sender<Told>,
-    queues: Mutex<HashMap<String, Remembered>>,
+pub(crate) struct LiveUpdates {
+    told: broadcast::Sender<PageEvent>,
+    queues: Mutex<HashMap<String, CachedQueue>>,
     streams: Arc<Semaphore>,
 }
 
-impl Watch {
+impl LiveUpdates {
     pub(crate) fn new() -> Self {
-        Watch {
+        LiveUpdates {
             told: broadcast::channel(256).0,
             queues: Mutex::default(),
             streams: Arc::new(Semaphore::new(STREAMS)),
@@ -92,10 +92,10 @@ impl Watch {
     /// Lets every page go.
     pub(crate) fn end(&self) {
         // Nobody may be listening.
-        let _ = self.told.send(Told::End);
+        let _ = self.told.send(PageEvent::End);
     }
 
-    fn with<T>(&self, queue: &str, change: impl FnOnce(&mut Remembered) -> T) -> T {
+    fn with<T>(&self, queue: &str, change: impl FnOnce(&mut CachedQueue) -> T) -> T {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         change(queues.entry(queue.to_string()).or_default())
     }
@@ -112,7 +112,7 @@ impl Watch {
 
     /// What was last seen of a queue that has come to these marks, and as of when that is so: where it is still so, or it is too early to look
     /// again.
-    pub(super) fn seen(&self, queue: &str, marks: (u64, u64)) -> Option<(Arc<Seen>, i64)> {
+    pub(super) fn seen(&self, queue: &str, marks: (u64, u64)) -> Option<(Arc<QueueSnapshot>, i64)> {
         self.with(queue, |remembered| {
             let (seen, at, took) = remembered.seen.as_ref()?;
             let same = (seen.head, seen.model) == marks;
@@ -123,7 +123,7 @@ impl Watch {
         })
     }
 
-    pub(super) fn note(&self, queue: &str, seen: &Arc<Seen>, took: Duration) {
+    pub(super) fn note(&self, queue: &str, seen: &Arc<QueueSnapshot>, took: Duration) {
         self.with(queue, |remembered| remembered.seen = Some((seen.clone(), Instant::now(), took)));
     }
 
@@ -189,15 +189,15 @@ fn look(app: &App) -> Result<(), Error> {
                 });
             }
         });
-        let _ = watch.told.send(Told::Changed(name));
+        let _ = watch.told.send(PageEvent::Changed(name));
     }
     Ok(())
 }
 
 /// Lines as they come.
-struct Lines(mpsc::Receiver<String>);
+struct EventLines(mpsc::Receiver<String>);
 
-impl Stream for Lines {
+impl Stream for EventLines {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -229,12 +229,12 @@ pub(super) async fn stream(State(app): State<App>, caller: Caller) -> Result<Res
                 tokio::select! {
                     next = told.recv() => match next {
                         Err(broadcast::error::RecvError::Lagged(_)) => line = STILL_HERE.into(),
-                        Err(broadcast::error::RecvError::Closed) | Ok(Told::End) => return,
-                        Ok(Told::Changed(queue)) if caller.sees(&queue) => {
+                        Err(broadcast::error::RecvError::Closed) | Ok(PageEvent::End) => return,
+                        Ok(PageEvent::Changed(queue)) if caller.sees(&queue) => {
                             let told = serde_json::json!({ "queue": queue, "at": super::format::now() / 1000 });
                             line = format!("data: {told}\n\n");
                         }
-                        Ok(Told::Changed(_)) => {}
+                        Ok(PageEvent::Changed(_)) => {}
                     },
                     _ = looks.tick() => {
                         if !caller.may_stay(&app).await {
@@ -251,7 +251,7 @@ pub(super) async fn stream(State(app): State<App>, caller: Caller) -> Result<Res
         }
     });
     let kind = [(header::CONTENT_TYPE, "text/event-stream")];
-    Ok((kind, Body::from_stream(Lines(receiver))).into_response())
+    Ok((kind, Body::from_stream(EventLines(receiver))).into_response())
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The door: a key is shown once, and a cookie remembers it.
 
-use super::posted::{Posted, see};
+use super::form::{FormOrJson, redirect};
 use super::session::{COOKIE, LASTS, set_cookie};
-use super::shell::{Page, frame};
+use super::layout::{Page, frame};
 use crate::app::App;
 use crate::guard::{Peer, is_key, refreshed};
-use crate::handlers::Asked;
+use crate::handlers::QueryParams;
 use crate::origin::same_origin;
 use crate::problem::Problem;
 use axum::extract::{Extension, State};
@@ -16,13 +16,13 @@ use serde::Deserialize;
 
 /// Where somebody wanted to go.
 #[derive(Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct LoginQuery {
     #[serde(default)]
     next: String,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Shown {
+pub(super) struct LoginForm {
     key: String,
     #[serde(default)]
     next: String,
@@ -55,10 +55,10 @@ fn form(next: &str, wrong: bool) -> Markup {
     }
 }
 
-pub(super) async fn page(State(app): State<App>, Asked(wanted): Asked<Wanted>) -> Response {
+pub(super) async fn page(State(app): State<App>, QueryParams(wanted): QueryParams<LoginQuery>) -> Response {
     refreshed(&app).await;
     if app.is_open() {
-        return see("/");
+        return redirect("/");
     }
     Page::new("Open Jurybox", &form(own_path(&wanted.next), false)).into_response()
 }
@@ -68,7 +68,7 @@ pub(super) async fn enter(
     State(app): State<App>,
     peer: Option<Extension<Peer>>,
     headers: HeaderMap,
-    Posted { said, .. }: Posted<Shown>,
+    FormOrJson { said, .. }: FormOrJson<LoginForm>,
 ) -> Result<Response, Problem> {
     same_origin(&app, &Method::POST, &headers, peer.map(|peer| peer.0.0.ip()), true)?;
     let next = own_path(&said.next);
@@ -78,7 +78,7 @@ pub(super) async fn enter(
         return Ok((StatusCode::UNAUTHORIZED, axum::response::Html(page.into_string())).into_response());
     };
     let cookie = set_cookie(&app, &headers, (COOKIE, &word), LASTS.as_secs());
-    Ok(([(header::SET_COOKIE, cookie)], see(next)).into_response())
+    Ok(([(header::SET_COOKIE, cookie)], redirect(next)).into_response())
 }
 
 /// Ends a session.
@@ -89,7 +89,7 @@ pub(super) async fn leave(
 ) -> Result<Response, Problem> {
     same_origin(&app, &Method::POST, &headers, peer.map(|peer| peer.0.0.ip()), true)?;
     app.0.sessions.end(&headers);
-    Ok(([(header::SET_COOKIE, set_cookie(&app, &headers, (COOKIE, ""), 0))], see("/login")).into_response())
+    Ok(([(header::SET_COOKIE, set_cookie(&app, &headers, (COOKIE, ""), 0))], redirect("/login")).into_response())
 }
 
 #[cfg(test)]

@@ -1,37 +1,37 @@
 //! The pages: a desk to review at, and what there is to see of the queues. Made on the server, alive without a script, livelier with one.
 //!
-//! A page is a handler that returns [`shell::Page`]. `live.rs` says over a stream which queue has changed, and the page's script asks for the
+//! A page is a handler that returns [`layout::Page`]. `live.rs` says over a stream which queue has changed, and the page's script asks for the
 //! panels of that queue again: each is a part of the same page, by its name (`?panel=`). Nothing is loaded from elsewhere, nothing inline
 //! runs, and what comes from outside passes `maud`, which escapes it, or one of the renderers of `payload/`, which let through nothing else
 //! than they make.
 
-mod alike;
+mod error_correlation;
 mod assets;
 mod desk;
-mod events;
-mod figures;
+mod activity;
+mod snapshot;
 mod format;
-mod go;
+mod destinations;
 mod item;
 mod live;
 mod login;
 mod overview;
-mod packed;
+mod gzip;
 mod payload;
-mod posted;
+mod form;
 mod queue;
 mod reviewers;
 mod session;
-mod shell;
+mod layout;
 #[cfg(test)]
-mod weight;
+mod page_size;
 
-pub(crate) use live::{Watch, watch};
+pub(crate) use live::{LiveUpdates, watch};
 pub(crate) use session::Sessions;
-pub(crate) use shell::{explain, is_person};
+pub(crate) use layout::{explain, is_person};
 
 use crate::app::App;
-use crate::guard::{Need, guard};
+use crate::guard::{RouteAccess, guard};
 use crate::handlers::export;
 use crate::observe::note_caller;
 use axum::Router;
@@ -46,12 +46,12 @@ pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)>
     vec![
         ("/", &[Read, Review], get(overview::page)),
         ("/live", &[Read], get(live::stream)),
-        ("/go", &[Read, Review], get(go::page)),
+        ("/go", &[Read, Review], get(destinations::page)),
         ("/login", &[], get(login::page).post(login::enter)),
         ("/logout", &[], post(login::leave)),
         ("/assets/{version}/{name}", &[], get(assets::asset)),
         ("/q/{queue}", &[Read], get(queue::page)),
-        ("/q/{queue}/audit", &[Read], get(events::page)),
+        ("/q/{queue}/audit", &[Read], get(activity::page)),
         ("/q/{queue}/export", &[Read], get(export::export)),
         ("/q/{queue}/items/{item}", &[Read], get(item::page)),
         ("/q/{queue}/reviewers", &[Read], get(reviewers::page)),
@@ -72,13 +72,13 @@ pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)>
 pub(crate) fn router(app: &App) -> Router<App> {
     let mut router = Router::new();
     for (path, roles, handler) in table() {
-        let need = Need { app: app.clone(), roles: roles.to_vec(), page: true };
+        let need = RouteAccess { app: app.clone(), roles: roles.to_vec(), page: true };
         // The last one is the outermost.
         let guarded = handler
             .route_layer(from_fn(note_caller))
             .route_layer(from_fn_with_state(need, guard))
-            .route_layer(from_fn(shell::dressed))
-            .route_layer(from_fn(packed::packed));
+            .route_layer(from_fn(layout::page_headers))
+            .route_layer(from_fn(gzip::gzip));
         router = router.route(path, guarded);
     }
     router

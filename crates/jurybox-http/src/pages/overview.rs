@@ -1,12 +1,12 @@
 //! The first page: one panel a queue, the worst first. An empty server says what to paste.
 
-use super::figures::{Bins, DAY, MINUTE, SECOND, Seen, quantile, seen, unit};
+use super::snapshot::{TimeBins, DAY, MINUTE, SECOND, QueueSnapshot, quantile, snapshot, unit};
 use super::format::{amount, between, count, moment, now, rounded, span, stretch, sure};
 use super::queue::drawn;
-use super::shell::{Page, part as shown, ways};
+use super::layout::{Page, panel_response, navigation};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::handlers::Asked;
+use crate::handlers::QueryParams;
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -23,14 +23,14 @@ const FEW: usize = 3;
 
 /// One panel alone, by its name, or all of them.
 #[derive(Deserialize)]
-pub(super) struct Part {
+pub(super) struct PanelQuery {
     pub(super) panel: Option<String>,
 }
 
 pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
-    Asked(part): Asked<Part>,
+    QueryParams(part): QueryParams<PanelQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let asked = app.clone();
@@ -41,15 +41,15 @@ pub(super) async fn page(
     }
     if let Some(name) = part.panel {
         if !names.contains(&name) {
-            return Ok(shown(&html! {}, now()));
+            return Ok(panel_response(&html! {}, now()));
         }
-        let told = seen(&app, &name).await.ok();
+        let told = snapshot(&app, &name).await.ok();
         let so = told.as_ref().map_or_else(now, |(_, so)| *so);
-        return Ok(shown(&inner(&caller, &name, told.map(|(seen, _)| seen).as_ref()), so));
+        return Ok(panel_response(&inner(&caller, &name, told.map(|(seen, _)| seen).as_ref()), so));
     }
     let (mut panels, mut oldest) = (Vec::new(), now());
     for name in &names {
-        let told = seen(&app, name).await.ok();
+        let told = snapshot(&app, name).await.ok();
         oldest = told.as_ref().map_or(oldest, |(_, so)| oldest.min(*so));
         let told = told.map(|(seen, _)| seen);
         panels.push((std::cmp::Reverse(told.as_deref().map_or(u8::MAX, badness)), name, told));
@@ -57,7 +57,7 @@ pub(super) async fn page(
     panels.sort_by_key(|(badness, name, _)| (*badness, *name));
     let address = address(&app, &headers);
     let body = html! {
-        (ways(&caller, None, "Queues", Some(oldest)))
+        (navigation(&caller, None, "Queues", Some(oldest)))
         main data-all {
             h1 class="unseen" { "Queues" }
             @for (_, name, told) in &panels {
@@ -70,7 +70,7 @@ pub(super) async fn page(
 }
 
 /// How much a queue wants to be looked at.
-fn badness(seen: &Seen) -> u8 {
+fn badness(seen: &QueueSnapshot) -> u8 {
     let changed = !seen.doubts.is_empty()
         || !seen.redefined.is_empty()
         || seen.evaluated.iter().any(|of| !of.alarms.is_empty());
@@ -78,7 +78,7 @@ fn badness(seen: &Seen) -> u8 {
     u8::from(changed) * 4 + u8::from(seen.pulse.due > 0) * 2 + u8::from(waits)
 }
 
-fn inner(caller: &Caller, name: &str, told: Option<&Arc<Seen>>) -> Markup {
+fn inner(caller: &Caller, name: &str, told: Option<&Arc<QueueSnapshot>>) -> Markup {
     html! {
         div class="queue-head" {
             h2 { a href={ "/q/" (name) } { (name) } }
@@ -88,7 +88,7 @@ fn inner(caller: &Caller, name: &str, told: Option<&Arc<Seen>>) -> Markup {
             None => p class="bad" { "This queue cannot be shown now: the log of the server says why. " a href="/readyz" { "State of the server" } },
             Some(seen) => {
                 (figures(seen, name))
-                (caught_per(seen, &Frame::from_zero(1360.0, 170.0, 150.0)))
+                (found_over_time(seen, &Frame::from_zero(1360.0, 170.0, 150.0)))
                 (against(seen))
                 (alarms(seen, name))
             }
@@ -97,7 +97,7 @@ fn inner(caller: &Caller, name: &str, told: Option<&Arc<Seen>>) -> Markup {
 }
 
 /// The line of figures, each a link to what it is made of.
-pub(super) fn figures(seen: &Seen, name: &str) -> Markup {
+pub(super) fn figures(seen: &QueueSnapshot, name: &str) -> Markup {
     let mut delays: Vec<f64> = seen.delays().into_iter().map(|(_, took)| took).collect();
     let at = |panel: &str| format!("/q/{name}#{panel}");
     let lag = seen.head.saturating_sub(seen.model);
@@ -131,7 +131,7 @@ pub(super) const CHANCE: &str = "chance";
 /// What others would have found in each item that was picked: their names, and how much at the least and at the most, with the middle of the two
 /// for the line. A single number is known only at moments when no drawn item waits, and a line that is now that and now something else says
 /// nothing. As long as little is known of them, whatever was caught here, there is no line.
-pub(super) fn others(seen: &Seen) -> Vec<(&'static str, Interval)> {
+pub(super) fn others(seen: &QueueSnapshot) -> Vec<(&'static str, Interval)> {
     let (plain, random) = (seen.found.plain_mean.mean, seen.found.random.mean);
     let known = [("plain mean", plain), (CHANCE, random)];
     let known = known.into_iter().filter_map(|(name, mean)| Some((name, mean?)));
@@ -142,8 +142,8 @@ pub(super) fn others(seen: &Seen) -> Vec<(&'static str, Interval)> {
 }
 
 /// What was caught in stretches of time, against the plain mean and chance.
-pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
-    let bins = Bins::of(seen.picked(), seen.whole_since(), seen.now, 24);
+pub(super) fn found_over_time(seen: &QueueSnapshot, frame: &Frame) -> Markup {
+    let bins = TimeBins::of(seen.picked(), seen.whole_since(), seen.now, 24);
     if bins.filled() < 2 {
         return html! { p class="small" { "What was caught will be drawn here once verdicts have come in for a while." } };
     }
@@ -175,7 +175,7 @@ pub(super) fn caught_per(seen: &Seen, frame: &Frame) -> Markup {
 }
 
 /// What an item that was picked was worth, against what others would have found.
-pub(super) fn against(seen: &Seen) -> Markup {
+pub(super) fn against(seen: &QueueSnapshot) -> Markup {
     let found = &seen.found;
     let Some(picked) = found.picked.mean else { return html! {} };
     html! {
@@ -198,7 +198,7 @@ fn ends(interval: Interval) -> String {
 
 /// What has changed about verdicts, and about evaluators: of these, since when there is an alarm and from when on scores are different, both as the
 /// log has it. What the model makes of the time of the change moves as that recedes.
-pub(super) fn alarms(seen: &Seen, name: &str) -> Markup {
+pub(super) fn alarms(seen: &QueueSnapshot, name: &str) -> Markup {
     let time = |seconds: u64| moment(seconds.cast_signed().saturating_mul(SECOND), seen.now);
     html! {
         ul class="alarms" {
@@ -242,7 +242,7 @@ fn reading(alarm: &jurybox::Alarm) -> String {
 /// What a reviewer without the right to look sees: where to work.
 fn desks(caller: &Caller, names: &[String]) -> Markup {
     html! {
-        (ways(caller, None, "Queues", None))
+        (navigation(caller, None, "Queues", None))
         main class="door" {
             h1 { "Desks" }
             @if names.is_empty() { p { "There is no queue yet." } }

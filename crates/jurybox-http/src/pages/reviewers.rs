@@ -1,12 +1,12 @@
 //! Who reviews: pace, agreement, skips, and items whose verdict is known beforehand.
 
-use super::figures::{DAY, SECOND, Seen, quantile, seen, wilson};
+use super::snapshot::{DAY, SECOND, QueueSnapshot, quantile, snapshot, wilson};
 use super::format::{between, count, moment, percent, rounded, span};
-use super::overview::Part;
-use super::shell::{Page, part as shown, ways};
+use super::overview::PanelQuery;
+use super::layout::{Page, panel_response, navigation};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::handlers::{Asked, OfQueue};
+use crate::handlers::{QueryParams, QueuePath};
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -21,7 +21,7 @@ const PAUSE: f64 = 600.0;
 
 /// What is known of a reviewer by the last verdicts.
 #[derive(Debug, Default, PartialEq)]
-struct Reviewer {
+struct ReviewerStats {
     verdicts: u64,
     today: u64,
     last: i64,
@@ -30,22 +30,22 @@ struct Reviewer {
     /// Verdicts after another on the same item: whoever gave them may have seen what the jury thought.
     seen: u64,
     /// On items that others judged too: with what they said.
-    others: Met,
+    others: AgreementCount,
     /// On items whose label is known: with that.
-    golden: Met,
+    golden: AgreementCount,
     skips: BTreeMap<String, u64>,
 }
 
 /// What somebody said of items, set against what is said of the same items elsewhere. Verdicts by their rewards.
 #[derive(Debug, Default, PartialEq)]
-struct Met {
+struct AgreementCount {
     items: u64,
     agreed: f64,
     /// How often each was said here, and there.
     said: HashMap<u64, (f64, f64)>,
 }
 
-impl Met {
+impl AgreementCount {
     /// One more item: what was said here, and what there, by as many as there are.
     fn add(&mut self, here: f64, there: &[f64]) {
         let one = 1.0 / there.len() as f64;
@@ -73,16 +73,16 @@ impl Met {
 pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
-    Asked(part): Asked<Part>,
+    QueuePath(queue): QueuePath,
+    QueryParams(part): QueryParams<PanelQuery>,
 ) -> Result<Response, Problem> {
-    let (seen, so) = seen(&app, &queue).await?;
+    let (seen, so) = snapshot(&app, &queue).await?;
     let inner = table(&seen);
     if part.panel.is_some() {
-        return Ok(shown(&inner, so));
+        return Ok(panel_response(&inner, so));
     }
     let body = html! {
-        (ways(&caller, Some(&queue), "Reviewers", Some(so)))
+        (navigation(&caller, Some(&queue), "Reviewers", Some(so)))
         main {
             h1 { "Reviewers" }
             section class="panel" data-panel="reviewers" data-queue=(queue) aria-label="Reviewers" { (inner) }
@@ -131,10 +131,10 @@ fn independent<'a>(
 }
 
 /// The reviewers by name.
-fn gathered(seen: &Seen) -> BTreeMap<&str, Reviewer> {
+fn gathered(seen: &QueueSnapshot) -> BTreeMap<&str, ReviewerStats> {
     let people = || seen.worked.iter().filter(|work| work.source == Source::Reviewer);
     let said = independent(people().filter(|work| !work.seen), seen.config.quorum as usize);
-    let mut all: BTreeMap<&str, Reviewer> = BTreeMap::new();
+    let mut all: BTreeMap<&str, ReviewerStats> = BTreeMap::new();
     for work in people() {
         let of = all.entry(&work.reviewer).or_default();
         let since = (work.at - of.last) as f64 / SECOND as f64;
@@ -166,7 +166,7 @@ fn gathered(seen: &Seen) -> BTreeMap<&str, Reviewer> {
 
 /// A tag that a reviewer's items have more or less often than those of the others, beyond chance.
 #[derive(Debug, PartialEq)]
-struct Apart<'a> {
+struct TagDifference<'a> {
     tag: &'a str,
     value: &'a str,
     /// The share of the reviewer's items that have it.
@@ -178,7 +178,7 @@ struct Apart<'a> {
 /// The tag in which each reviewer's items differ most from those of the others, where shares are a tenth apart or more and chance does not put
 /// them so far (a test of two proportions, at 5% for all tags and reviewers together). The model that severity is read off knows scores and no
 /// tags: what such items are judged more severely for is taken for the reviewer's severity.
-fn apart<'a>(work: impl Iterator<Item = &'a Worked>) -> BTreeMap<&'a str, Apart<'a>> {
+fn apart<'a>(work: impl Iterator<Item = &'a Worked>) -> BTreeMap<&'a str, TagDifference<'a>> {
     const LEAST: f64 = 0.1;
     let mut items: BTreeMap<&str, f64> = BTreeMap::new();
     let mut tagged: BTreeMap<(&str, &str), HashMap<&str, f64>> = BTreeMap::new();
@@ -191,7 +191,7 @@ fn apart<'a>(work: impl Iterator<Item = &'a Worked>) -> BTreeMap<&'a str, Apart<
     }
     let all: f64 = items.values().sum();
     let deviate = student_quantile(1.0 - 0.025 / (items.len() * tagged.len()).max(1) as f64, f64::MAX);
-    let mut most: BTreeMap<&str, Apart> = BTreeMap::new();
+    let mut most: BTreeMap<&str, TagDifference> = BTreeMap::new();
     for (&(tag, value), by) in &tagged {
         let with: f64 = by.values().sum();
         // A tag that hardly any item has sets no two reviewers apart but those who have it.
@@ -203,7 +203,7 @@ fn apart<'a>(work: impl Iterator<Item = &'a Worked>) -> BTreeMap<&'a str, Apart<
             let far = (here - there).abs();
             let before = most.get(name).map_or(0.0, |apart| (apart.here - apart.there).abs());
             if others > 0.0 && far >= LEAST && far > deviate * error && far > before {
-                most.insert(name, Apart { tag, value, here, there });
+                most.insert(name, TagDifference { tag, value, here, there });
             }
         }
     }
@@ -211,7 +211,7 @@ fn apart<'a>(work: impl Iterator<Item = &'a Worked>) -> BTreeMap<&'a str, Apart<
 }
 
 /// How often both say the same, how sure that is, and how often they would by chance.
-fn agreement(met: &Met) -> Markup {
+fn agreement(met: &AgreementCount) -> Markup {
     let Some(share) = met.agreement() else { return html! { td { "–" } td { "–" } } };
     html! {
         td { b { (percent(share.mean)) } span class="muted" { " (" (percent(share.low)) " to " (percent(share.high)) ") of " (count(met.items)) } }
@@ -239,8 +239,8 @@ fn signed(interval: Interval) -> String {
     if above { format!("+{told}") } else { told }
 }
 
-fn table(seen: &Seen) -> Markup {
-    let mut all: Vec<(&str, Reviewer)> = gathered(seen).into_iter().collect();
+fn table(seen: &QueueSnapshot) -> Markup {
+    let mut all: Vec<(&str, ReviewerStats)> = gathered(seen).into_iter().collect();
     all.sort_by_key(|(_, of)| std::cmp::Reverse(of.last));
     if all.is_empty() {
         return html! { p class="small" { "Nobody has given a verdict yet." } };
@@ -290,17 +290,17 @@ mod tests {
 
     #[test]
     fn agreement_leaves_out_ones_own_vote_and_stands_beside_chance() {
-        let mut met = Met::default();
+        let mut met = AgreementCount::default();
         // Who says yes to everything agrees with those who say yes to nine of ten: as chance would.
         (0..10).for_each(|at| met.add(1.0, &[f64::from(u8::from(at > 0))]));
         let share = met.agreement().unwrap();
         assert!((share.mean - 0.9).abs() < 1e-12 && (met.by_chance() - 0.9).abs() < 1e-12);
         assert!(share.low > 0.5 && share.high < 1.0);
         // Two others who differ: half an agreement.
-        let mut split = Met::default();
+        let mut split = AgreementCount::default();
         split.add(1.0, &[1.0, 0.0]);
         assert_eq!((split.items, split.agreed, split.by_chance()), (1, 0.5, 0.5));
-        assert_eq!(Met::default().agreement(), None);
+        assert_eq!(AgreementCount::default().agreement(), None);
     }
 
     #[test]

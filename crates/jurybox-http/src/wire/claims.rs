@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 /// A reviewer who wants the next items.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct NewClaim {
+pub(crate) struct ClaimBody {
     pub(crate) reviewer: Name,
     /// How many; as many as the queue says where it is left out. A key without the roles `read` and `admin` gets 100 at the most.
     #[schema(minimum = 1, maximum = 1000)]
@@ -22,21 +22,21 @@ pub(crate) struct NewClaim {
 
 /// What a reviewer was given.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Claims {
+pub(crate) struct ClaimAnswer {
     /// The entry of the log up to which the model that ranked had learnt.
     pub(crate) model: u64,
     /// The items; fewer than asked for, or none, where there are no more. Best first for whoever may know that: with the role `read` or
     /// `admin`.
-    pub(crate) claims: Vec<Claimed>,
+    pub(crate) claims: Vec<ClaimedItem>,
     /// Why there are fewer than asked for though the queue may have more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) limited_by: Option<LimitedBy>,
+    pub(crate) limited_by: Option<ClaimLimit>,
 }
 
 /// Why a claim has fewer items than were asked for.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum LimitedBy {
+pub(crate) enum ClaimLimit {
     /// The key has neither the role `read` nor `admin`, and gets 100 items at the most.
     Role,
     /// The reviewer would hold more than `max_held` of the queue: judge some, or give some back.
@@ -45,18 +45,18 @@ pub(crate) enum LimitedBy {
     Bytes,
 }
 
-impl From<jurybox_server::LimitedBy> for LimitedBy {
+impl From<jurybox_server::LimitedBy> for ClaimLimit {
     fn from(limit: jurybox_server::LimitedBy) -> Self {
         match limit {
-            jurybox_server::LimitedBy::MaxHeld => LimitedBy::MaxHeld,
-            jurybox_server::LimitedBy::Bytes => LimitedBy::Bytes,
+            jurybox_server::LimitedBy::MaxHeld => ClaimLimit::MaxHeld,
+            jurybox_server::LimitedBy::Bytes => ClaimLimit::Bytes,
         }
     }
 }
 
 /// What a reviewer holds.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Held {
+pub(crate) struct HeldItems {
     pub(crate) claims: Vec<HeldItem>,
     /// How many more the reviewer holds than one answer (8 MiB) has room for; not there where these are all.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ impl From<jurybox_server::Claimed> for HeldItem {
 
 /// An item that a reviewer was given.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Claimed {
+pub(crate) struct ClaimedItem {
     item: String,
     /// What a verdict on it comes with.
     token: u64,
@@ -113,13 +113,13 @@ pub(crate) struct Claimed {
     payload: Option<jurybox_server::Json>,
 }
 
-impl Claimed {
+impl ClaimedItem {
     /// The items of a claim: as they are for whoever may see what is expected of them; else blind, and in an order that says nothing of it.
-    pub(crate) fn all(mut claims: Vec<jurybox_server::Claimed>, sees: bool) -> Vec<Claimed> {
+    pub(crate) fn all(mut claims: Vec<jurybox_server::Claimed>, sees: bool) -> Vec<ClaimedItem> {
         if !sees {
             claims.sort_by_cached_key(|claim| (hash_text(&claim.item), claim.item.clone()));
         }
-        let one = |claim: jurybox_server::Claimed| Claimed {
+        let one = |claim: jurybox_server::Claimed| ClaimedItem {
             item: claim.item,
             token: claim.token,
             until: Time(claim.until),
@@ -136,7 +136,7 @@ impl Claimed {
 /// Items that a reviewer keeps for another while, or gives back.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Released {
+pub(crate) struct LeasesBody {
     pub(crate) reviewer: Name,
     /// Which; all that the reviewer holds where none are named. Those that are not held any more are passed over.
     #[serde(default)]
@@ -147,7 +147,7 @@ pub(crate) struct Released {
 /// An item that a reviewer gives back, and does not want again.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Skip {
+pub(crate) struct SkipBody {
     pub(crate) reviewer: Name,
     pub(crate) item: Name,
     /// Why, for the log.

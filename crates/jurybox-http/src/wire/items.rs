@@ -45,7 +45,7 @@ where
 /// An item to take in.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an item: an object with `id` and `scores`")]
-pub(crate) struct NewItem {
+pub(crate) struct ItemBody {
     /// Your name for it: sent again, it is the same item.
     id: Name,
     /// Its scores by the names of evaluators; null or left out where missing.
@@ -66,9 +66,9 @@ pub(crate) struct NewItem {
     golden: Option<Name>,
 }
 
-impl NewItem {
+impl ItemBody {
     /// Reads one of many. An error says what is wrong, and the item's id where that can be read.
-    pub(crate) fn read(bytes: &[u8]) -> Result<NewItem, (Option<String>, String)> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<ItemBody, (Option<String>, String)> {
         one(bytes)
     }
 }
@@ -91,7 +91,7 @@ fn one<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)>
 
 /// Those of many that cannot be read, and what is told of each.
 #[derive(Debug, Default)]
-pub(crate) struct Unread {
+pub(crate) struct UnreadableEntries {
     /// As they were sent.
     pub(crate) texts: Vec<String>,
     pub(crate) rejected: Vec<RejectedItem>,
@@ -101,14 +101,14 @@ pub(crate) struct Unread {
 pub(super) fn each<T: DeserializeOwned>(
     name: &str,
     many: &[&RawValue],
-) -> Result<(Vec<T>, Unread), serde_json::Error> {
+) -> Result<(Vec<T>, UnreadableEntries), serde_json::Error> {
     if many.len() > MOST_AT_ONCE {
         let many = many.len();
         return Err(serde_json::Error::custom(format_args!(
             "{many} {name} at once, more than {MOST_AT_ONCE}: send them in parts"
         )));
     }
-    let (mut read, mut unread) = (Vec::with_capacity(many.len()), Unread::default());
+    let (mut read, mut unread) = (Vec::with_capacity(many.len()), UnreadableEntries::default());
     for (at, raw) in many.iter().enumerate() {
         match one(raw.get().as_bytes()) {
             Ok(one) => read.push(one),
@@ -123,8 +123,8 @@ pub(super) fn each<T: DeserializeOwned>(
     Ok((read, unread))
 }
 
-impl From<NewItem> for jurybox_server::NewItem {
-    fn from(item: NewItem) -> Self {
+impl From<ItemBody> for jurybox_server::NewItem {
+    fn from(item: ItemBody) -> Self {
         jurybox_server::NewItem {
             id: item.id.into(),
             scores: item.scores.into_iter().map(|(name, score)| (name.into(), score)).collect(),
@@ -144,9 +144,9 @@ impl From<NewItem> for jurybox_server::NewItem {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "the schema; which of the two it is, is told by its fields when it is read")]
-pub(crate) enum Items {
+pub(crate) enum ItemsBody {
     Several(SeveralItems),
-    One(NewItem),
+    One(ItemBody),
 }
 
 /// Several items.
@@ -154,12 +154,12 @@ pub(crate) enum Items {
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the schema; each item is read for itself")]
 pub(crate) struct SeveralItems {
-    pub(crate) items: Vec<NewItem>,
+    pub(crate) items: Vec<ItemBody>,
 }
 
-impl Items {
+impl ItemsBody {
     /// Reads one or several, and those of several that cannot be read. An error says what is wrong with the form that was meant.
-    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<NewItem>, Unread), serde_json::Error> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<ItemBody>, UnreadableEntries), serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(expecting = "an item, or an object with `items`")]
         struct Which {
@@ -173,7 +173,7 @@ impl Items {
         }
         let which: Which = serde_json::from_slice(bytes)?;
         if which.items.is_none() {
-            return Ok((vec![serde_json::from_slice(bytes)?], Unread::default()));
+            return Ok((vec![serde_json::from_slice(bytes)?], UnreadableEntries::default()));
         }
         let several: Several<'_> = serde_json::from_slice(bytes)?;
         each("items", &several.items)
@@ -183,13 +183,13 @@ impl Items {
 /// Further scores of an item.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct NewScores {
+pub(crate) struct ScoresBody {
     /// By the names of evaluators; those that are null or left out stay as they are.
     #[serde(deserialize_with = "once_each")]
     pub(crate) scores: ScoresByName,
 }
 
-impl NewScores {
+impl ScoresBody {
     pub(crate) fn of(self, id: String) -> jurybox_server::NewItem {
         let scores = self.scores.into_iter().map(|(name, score)| (name.into(), score)).collect();
         jurybox_server::NewItem { id, scores, ..Default::default() }
@@ -229,7 +229,7 @@ impl From<jurybox_server::Rejected> for RejectedItem {
 /// Items to close without a verdict.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Close {
+pub(crate) struct CloseBody {
     /// Only those with these tags.
     #[serde(default)]
     #[schema(inline)]

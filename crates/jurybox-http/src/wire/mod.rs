@@ -1,22 +1,22 @@
 //! The wire: what clients send and get, as types. Their limits are in the types, and with them in the OpenAPI document.
 
 mod claims;
-mod hooks;
-mod insight;
+mod webhooks;
+mod reads;
 mod items;
 mod queues;
 mod verdicts;
 
-pub(crate) use claims::{Claimed, Claims, Held, LimitedBy, NewClaim, Released, Skip};
-pub(crate) use hooks::{NewWebhook, WebhookList, WebhookNow};
-pub use insight::report_document;
-pub(crate) use insight::{
-    EvaluatorList, Events, Item, ItemInFull, ItemPage, Preview, Previewed, RankedItem, RankedItems, Report,
-    ToRank,
+pub(crate) use claims::{ClaimedItem, ClaimAnswer, HeldItems, ClaimLimit, ClaimBody, LeasesBody, SkipBody};
+pub(crate) use webhooks::{WebhookBody, WebhookList, WebhookState};
+pub use reads::report_document;
+pub(crate) use reads::{
+    EvaluatorList, ActivityEntries, Item, ItemDetail, ItemPage, PreviewBody, PreviewAnswer, RankedItem, RankedItems, QueueReport,
+    RankBody,
 };
-pub(crate) use items::{Close, Items, ItemsAnswer, NewItem, NewScores, RejectedItem};
-pub(crate) use queues::{QueueChange, QueueList, QueueNow, QueueState, config};
-pub(crate) use verdicts::{Source, Undo, Undone, Verdicts, VerdictsAnswer};
+pub(crate) use items::{CloseBody, ItemsBody, ItemsAnswer, ItemBody, ScoresBody, RejectedItem};
+pub(crate) use queues::{QueueChange, QueueList, QueueStatus, QueueState, config};
+pub(crate) use verdicts::{VerdictSource, UndoBody, UndoAnswer, VerdictsBody, VerdictsAnswer};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -67,14 +67,14 @@ impl std::ops::Deref for Name {
 /// A number of an entry, an item or a claim, as JSON can hold it: up to 2^53 - 1.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(try_from = "u64")]
-pub(crate) struct Whole(pub(crate) u64);
+pub(crate) struct JsonInteger(pub(crate) u64);
 
-impl TryFrom<u64> for Whole {
+impl TryFrom<u64> for JsonInteger {
     type Error = String;
 
     fn try_from(number: u64) -> Result<Self, String> {
         const MOST: u64 = (1 << 53) - 1;
-        if number <= MOST { Ok(Whole(number)) } else { Err(format!("{number} is more than {MOST}")) }
+        if number <= MOST { Ok(JsonInteger(number)) } else { Err(format!("{number} is more than {MOST}")) }
     }
 }
 
@@ -96,7 +96,7 @@ impl From<TagFilter> for jurybox_server::Filter {
 
 /// How many items it came true for.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Changed {
+pub(crate) struct ChangedCount {
     pub(crate) changed: u64,
 }
 

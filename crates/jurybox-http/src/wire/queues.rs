@@ -15,17 +15,17 @@ use utoipa::ToSchema;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the document")]
-pub(crate) struct Evaluator {
+pub(crate) struct EvaluatorSettings {
     name: Name,
     /// Whether a high or a low score speaks for a high reward.
     #[schema(required = false)]
-    direction: Direction,
+    direction: ScoreDirection,
 }
 
 /// Which way an evaluator's scores point; `high` where it is not said.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Direction {
+pub(crate) enum ScoreDirection {
     High,
     Low,
 }
@@ -34,7 +34,7 @@ pub(crate) enum Direction {
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "for the document")]
-pub(crate) enum Policy {
+pub(crate) enum PolicySettings {
     /// Such as `adaptive` or `adaptive(forget=true)`.
     Text(String),
     /// Such as `{"name": "adaptive", "options": {"forget": true}}`.
@@ -54,7 +54,7 @@ pub(crate) struct PolicyParts {
 /// Whether a queue takes items and gives them out.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Doors {
+pub(crate) enum QueueMode {
     /// Items come in and are claimed.
     Open,
     /// Items come in; nobody gets one.
@@ -67,7 +67,7 @@ pub(crate) enum Doors {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the document")]
-pub(crate) struct Rewards {
+pub(crate) struct RewardSettings {
     #[schema(minimum = -1e100, maximum = 1e100)]
     lowest: f64,
     /// More than the lowest.
@@ -83,7 +83,7 @@ pub(crate) struct Rewards {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the document")]
-pub(crate) struct FileColumns {
+pub(crate) struct FileColumnRoles {
     /// The column with the items' ids.
     #[schema(min_length = 1)]
     id: String,
@@ -102,8 +102,8 @@ pub(crate) struct FileColumns {
 pub(crate) struct QueueChange {
     /// Who scores. Evaluators can come and go while a queue lives; one that stays keeps its direction.
     #[schema(min_items = 1, max_items = 2048)]
-    evaluators: Option<Vec<Evaluator>>,
-    policy: Option<Policy>,
+    evaluators: Option<Vec<EvaluatorSettings>>,
+    policy: Option<PolicySettings>,
     /// How many items a claim gets that does not say.
     #[schema(minimum = 1, maximum = 1000)]
     k: Option<u32>,
@@ -137,9 +137,9 @@ pub(crate) struct QueueChange {
     /// How many items a reviewer can hold at once, or `k` where that is more; 100 in a new queue.
     #[schema(minimum = 1, maximum = 1_000_000)]
     max_held: Option<u32>,
-    doors: Option<Doors>,
+    doors: Option<QueueMode>,
     /// The scale of rewards; null for none: then rewards lie within 0 to 1, or within those that the queue has taken. It cannot change so that a verdict that stands would not fit it.
-    reward: Option<Rewards>,
+    reward: Option<RewardSettings>,
     /// Evaluators whose scores count as missing in the order, by their names. They are learnt about all the while, so that one who is heard
     /// again counts as if it had always been.
     #[schema(max_items = 2048)]
@@ -147,7 +147,7 @@ pub(crate) struct QueueChange {
     /// Weights by which items are ranked instead of what was learnt, by the names of evaluators: the mean of the scores that are there, each
     /// with its weight. What was learnt is learnt on; empty for ranking by it again.
     weights: Option<BTreeMap<String, f64>>,
-    columns: Option<FileColumns>,
+    columns: Option<FileColumnRoles>,
 }
 
 /// The configuration that a PUT asks for: what it says over the defaults.
@@ -169,12 +169,12 @@ pub(crate) struct QueueState {
     #[serde(flatten)]
     config: Config,
     #[serde(flatten)]
-    now: QueueNow,
+    now: QueueStatus,
 }
 
 /// How a queue stands. The fields of its configuration are beside these.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct QueueNow {
+pub(crate) struct QueueStatus {
     name: String,
     counts: QueueCounts,
     /// The last entry of its log.
@@ -208,7 +208,7 @@ impl QueueState {
         let Counts { items, pending, leased, closed, verdicts } = counts;
         let counts = QueueCounts { items, pending, leased, closed, verdicts };
         let warnings = Vec::new();
-        QueueState { config, now: QueueNow { name, counts, head, model, mismatches, warnings } }
+        QueueState { config, now: QueueStatus { name, counts, head, model, mismatches, warnings } }
     }
 
     /// With a word on evaluators that sat before and do not any more.

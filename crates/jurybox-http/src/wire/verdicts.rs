@@ -1,7 +1,7 @@
 //! Verdicts: what people found.
 
-use super::items::{RejectedItem, Unread, each};
-use super::{Name, Whole};
+use super::items::{RejectedItem, UnreadableEntries, each};
+use super::{Name, JsonInteger};
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -11,13 +11,13 @@ use utoipa::ToSchema;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the schema; each verdict is read for itself")]
-pub(crate) struct Verdicts {
-    pub(crate) verdicts: Vec<NewVerdict>,
+pub(crate) struct VerdictsBody {
+    pub(crate) verdicts: Vec<VerdictBody>,
 }
 
-impl Verdicts {
+impl VerdictsBody {
     /// Reads verdicts, and says which of them cannot be read.
-    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<NewVerdict>, Unread), serde_json::Error> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<VerdictBody>, UnreadableEntries), serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields, expecting = "an object with `verdicts`")]
         struct Several<'a> {
@@ -35,14 +35,14 @@ impl Verdicts {
     deny_unknown_fields,
     expecting = "a verdict: an object with `id`, `item`, `reviewer` and `reward` or `label`"
 )]
-pub(crate) struct NewVerdict {
+pub(crate) struct VerdictBody {
     /// Your name for it: sent twice, it counts once.
     id: Name,
     item: Name,
     reviewer: Name,
     /// The claim's token, where there was one.
     #[schema(value_type = Option<u64>, minimum = 0, maximum = 9_007_199_254_740_991_u64)]
-    token: Option<Whole>,
+    token: Option<JsonInteger>,
     /// What it was worth: a number on the queue's scale (`reward`); where it has none, from 0 to 1 or within the rewards that it has taken. It
     /// may be left out where that scale says what the label is worth.
     reward: Option<f64>,
@@ -51,7 +51,7 @@ pub(crate) struct NewVerdict {
     /// What the reviewer would have others know of it.
     note: Option<Name>,
     #[serde(default)]
-    source: Source,
+    source: VerdictSource,
     /// The verdict of the same reviewer that it replaces, by its id.
     revises: Option<Name>,
     /// When it was given.
@@ -62,7 +62,7 @@ pub(crate) struct NewVerdict {
 /// Where a verdict comes from.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Source {
+pub(crate) enum VerdictSource {
     /// A person who looked at the item.
     #[default]
     Reviewer,
@@ -72,18 +72,18 @@ pub(crate) enum Source {
     Automatic,
 }
 
-impl NewVerdict {
+impl VerdictBody {
     pub(crate) fn reviewer(&self) -> &str {
         &self.reviewer
     }
 
-    pub(crate) fn source(&self) -> Source {
+    pub(crate) fn source(&self) -> VerdictSource {
         self.source
     }
 }
 
-impl From<NewVerdict> for jurybox_server::NewVerdict {
-    fn from(verdict: NewVerdict) -> Self {
+impl From<VerdictBody> for jurybox_server::NewVerdict {
+    fn from(verdict: VerdictBody) -> Self {
         jurybox_server::NewVerdict {
             id: verdict.id.into(),
             item: verdict.item.into(),
@@ -94,9 +94,9 @@ impl From<NewVerdict> for jurybox_server::NewVerdict {
             label: verdict.label.map(Into::into),
             note: verdict.note.map(Into::into),
             source: match verdict.source {
-                Source::Reviewer => jurybox_server::Source::Reviewer,
-                Source::Appeal => jurybox_server::Source::Appeal,
-                Source::Automatic => jurybox_server::Source::Automatic,
+                VerdictSource::Reviewer => jurybox_server::Source::Reviewer,
+                VerdictSource::Appeal => jurybox_server::Source::Appeal,
+                VerdictSource::Automatic => jurybox_server::Source::Automatic,
             },
             revises: verdict.revises.map(Into::into),
             observed_at: verdict.observed_at.map(|time| time.0),
@@ -118,7 +118,7 @@ pub(crate) struct VerdictsAnswer {
 /// A verdict to take back.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Undo {
+pub(crate) struct UndoBody {
     pub(crate) reviewer: Name,
     /// Which, by its id.
     pub(crate) verdict: Name,
@@ -126,7 +126,7 @@ pub(crate) struct Undo {
 
 /// The item of a verdict that was taken back: the reviewer's own again.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Undone {
+pub(crate) struct UndoAnswer {
     pub(crate) item: String,
     /// The token of the new claim.
     pub(crate) token: u64,

@@ -2,7 +2,7 @@
 import { Bar } from "./bar.js";
 import { Drafts } from "./drafts.js";
 import { Outbox, post, word } from "./outbox.js";
-import { Said } from "./said.js";
+import { Undoable } from "./undoable.js";
 import { Skips } from "./skips.js";
 import { Tabs } from "./tabs.js";
 import { localise } from "./times.js";
@@ -31,7 +31,7 @@ function begin() {
   });
   const outbox = new Outbox(queue, reviewer, heard);
   const drafts = new Drafts(queue, reviewer);
-  const said = new Said($("said"), undoFor, (id) => outbox.has(id), () => undo.last());
+  const said = new Undoable($("said"), undoFor, (id) => outbox.has(id), () => undo.last());
   const undo = new Undo({ path, reviewer, undoFor, outbox, said, bar, returned });
   // A skip cannot be taken back once the server has it: it is sent when it could not be taken back any more, and while the item is held.
   const skips = new Skips($("skipping"), (reason) => leaveItem("skip", { reason }, `Skipped: ${reason}`, Math.min(undoFor, lease / 2)));

@@ -1,22 +1,22 @@
 //! The desk: claim, read, judge, next. Every step is a form, and the script sends the same forms without leaving the page.
 
-mod gone;
-mod view;
+mod lost_item;
+mod markup;
 
-use super::figures::DAY;
+use super::snapshot::DAY;
 use super::format::{hex, now};
-use super::overview::Part;
+use super::overview::PanelQuery;
 use super::payload;
-use super::posted::{Posted, see};
+use super::form::{FormOrJson, redirect};
 use super::session::{cookie, set_cookie};
-use super::shell::{Page, part as shown};
+use super::layout::{Page, panel_response};
 use crate::app::App;
-use crate::body::Json;
+use crate::body::JsonBody;
 use crate::guard::Caller;
-use crate::handlers::{Asked, Idempotency, OfQueue, ask, look, unexpected};
+use crate::handlers::{QueryParams, Idempotency, QueuePath, ask, read_queue, unexpected};
 use crate::problem::Problem;
 use crate::time::Time;
-use crate::wire::{Name, Whole};
+use crate::wire::{Name, JsonInteger};
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
@@ -36,24 +36,24 @@ const KEYS: usize = 9;
 
 /// A judgement that a button stands for.
 #[derive(Debug, Clone, PartialEq)]
-struct Label {
+struct VerdictLabel {
     name: String,
     /// What it is worth, where the queue's scale does not say.
     reward: Option<f64>,
 }
 
 /// The judgements of a queue: the words of its scale, the best first, or yes and no.
-fn labels(config: &Config) -> Vec<Label> {
+fn labels(config: &Config) -> Vec<VerdictLabel> {
     let scale = config.reward.as_ref();
     let words = scale.map(|scale| &scale.labels).filter(|labels| !labels.is_empty());
     let Some(words) = words else {
         let (low, high) = scale.map_or((0.0, 1.0), |scale| (scale.lowest, scale.highest));
-        let label = |name: &str, reward| Label { name: name.into(), reward: Some(reward) };
+        let label = |name: &str, reward| VerdictLabel { name: name.into(), reward: Some(reward) };
         return vec![label("yes", high), label("no", low)];
     };
     let mut words: Vec<(&String, f64)> = words.iter().map(|(name, worth)| (name, *worth)).collect();
     words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    words.into_iter().map(|(name, _)| Label { name: name.clone(), reward: None }).collect()
+    words.into_iter().map(|(name, _)| VerdictLabel { name: name.clone(), reward: None }).collect()
 }
 
 /// Who sits at the desk: whom the proxy or the key names, or else who was named here.
@@ -79,7 +79,7 @@ fn decoded(text: &str) -> Option<String> {
 }
 
 /// What the desk shows to somebody.
-struct Desk {
+struct DeskPage {
     queue: String,
     config: Config,
     waiting: u64,
@@ -94,34 +94,34 @@ struct Desk {
 pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
-    Asked(part): Asked<Part>,
+    QueuePath(queue): QueuePath,
+    QueryParams(part): QueryParams<PanelQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let Some(who) = reviewer(&caller, &headers) else {
-        look(&app, &queue, |_| Ok(())).await?;
-        return Ok(Page::new(&format!("Desk · {queue}"), &view::who(&queue, None)).into_response());
+        read_queue(&app, &queue, |_| Ok(())).await?;
+        return Ok(Page::new(&format!("Desk · {queue}"), &markup::who(&queue, None)).into_response());
     };
     if part.panel.as_deref() == Some("last") {
         let asked = who.clone();
-        let own = look(&app, &queue, move |found| found.own(&asked, view::LAST as u64)).await?;
-        return Ok(shown(&view::last(&own, &who, &queue, caller.may(Role::Read)), now()));
+        let own = read_queue(&app, &queue, move |found| found.own(&asked, markup::LAST as u64)).await?;
+        return Ok(panel_response(&markup::last(&own, &who, &queue, caller.may(Role::Read)), now()));
     }
     let (name, asked) = (queue.clone(), who.clone());
-    let desk = look(&app, &queue, move |found| {
+    let desk = read_queue(&app, &queue, move |found| {
         let standing = found.standing()?;
-        let own = found.own(&asked, view::LAST as u64)?;
+        let own = found.own(&asked, markup::LAST as u64)?;
         let today = found.own_since(&asked, now() - now().rem_euclid(DAY))?;
         let undoable = own.first().filter(|own| own.undo_until > now());
         let jury = undoable.map(|own| found.explained(&own.item)).transpose()?.flatten();
         let (config, waiting) = (standing.config, standing.counts.pending);
-        Ok(Desk { queue: name, config, waiting, held: found.held(&asked)?.0, today, own, jury })
+        Ok(DeskPage { queue: name, config, waiting, held: found.held(&asked)?.0, today, own, jury })
     });
-    Ok(Page::new(&format!("Desk · {queue}"), &view::desk(&desk.await?, &who, &caller)).into_response())
+    Ok(Page::new(&format!("Desk · {queue}"), &markup::desk(&desk.await?, &who, &caller)).into_response())
 }
 
 #[derive(Deserialize)]
-pub(super) struct Who {
+pub(super) struct ReviewerForm {
     reviewer: Name,
 }
 
@@ -129,34 +129,34 @@ pub(super) struct Who {
 pub(super) async fn who(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     headers: HeaderMap,
-    Posted { said, .. }: Posted<Who>,
+    FormOrJson { said, .. }: FormOrJson<ReviewerForm>,
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
     let cookie = set_cookie(&app, &headers, (WHO, &encoded(&said.reviewer)), A_YEAR);
-    Ok(([(header::SET_COOKIE, cookie)], see(&format!("/q/{queue}/desk"))).into_response())
+    Ok(([(header::SET_COOKIE, cookie)], redirect(&format!("/q/{queue}/desk"))).into_response())
 }
 
 /// An item as the script gets it: nothing of ranks, values or audits.
 #[derive(Serialize)]
-struct Shown {
+struct DeskItem {
     item: String,
     token: u64,
     until: Time,
     html: String,
 }
 
-impl From<Claimed> for Shown {
+impl From<Claimed> for DeskItem {
     fn from(claim: Claimed) -> Self {
         let html = payload::shown(&claim.item, claim.payload.as_ref()).into_string();
-        Shown { item: claim.item, token: claim.token, until: Time(claim.until), html }
+        DeskItem { item: claim.item, token: claim.token, until: Time(claim.until), html }
     }
 }
 
 #[derive(Serialize)]
-struct Next {
-    items: Vec<Shown>,
+struct NextItems {
+    items: Vec<DeskItem>,
     /// How many wait for somebody.
     waiting: u64,
     /// The server's clock, for what runs out.
@@ -164,7 +164,7 @@ struct Next {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Wanting {
+pub(super) struct NextQuery {
     reviewer: Name,
     /// How many of those that are held have been skipped, which is sent once it cannot be taken back any more.
     #[serde(default)]
@@ -175,14 +175,14 @@ pub(super) struct Wanting {
 pub(super) async fn next(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said: Wanting { reviewer, leaving }, by_form }: Posted<Wanting>,
+    FormOrJson { said: NextQuery { reviewer, leaving }, by_form }: FormOrJson<NextQuery>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let who = String::from(reviewer);
     let asked = who.clone();
-    let (mut held, _) = look(&app, &queue, move |found| found.held(&asked)).await?;
+    let (mut held, _) = read_queue(&app, &queue, move |found| found.held(&asked)).await?;
     let most = HELD + leaving.min(LEAVING);
     if held.len() < most {
         let k = Some((most - held.len()) as u32);
@@ -193,19 +193,19 @@ pub(super) async fn next(
         held.extend(claims);
     }
     if by_form {
-        return Ok(see(&format!("/q/{queue}/desk")));
+        return Ok(redirect(&format!("/q/{queue}/desk")));
     }
-    let waiting = look(&app, &queue, |found| Ok(found.standing()?.counts.pending)).await?;
+    let waiting = read_queue(&app, &queue, |found| Ok(found.standing()?.counts.pending)).await?;
     let items = held.into_iter().map(Into::into).collect();
-    Ok(Json(Next { items, waiting, now: Time(now()) }).into_response())
+    Ok(JsonBody(NextItems { items, waiting, now: Time(now()) }).into_response())
 }
 
 #[derive(Deserialize)]
-pub(super) struct Judged {
+pub(super) struct VerdictForm {
     reviewer: Name,
     id: Name,
     item: Name,
-    token: Option<Whole>,
+    token: Option<JsonInteger>,
     label: Name,
     /// Left empty by a form in which nobody wrote one.
     #[serde(default)]
@@ -213,7 +213,7 @@ pub(super) struct Judged {
 }
 
 #[derive(Serialize)]
-struct Taken {
+struct StepAnswer {
     /// Whether it is in; else `why` says why not.
     taken: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -229,12 +229,12 @@ struct Taken {
 pub(super) async fn verdict(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said, by_form }: Posted<Judged>,
+    FormOrJson { said, by_form }: FormOrJson<VerdictForm>,
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
-    let config = look(&app, &queue, |found| Ok(found.standing()?.config)).await?;
+    let config = read_queue(&app, &queue, |found| Ok(found.standing()?.config)).await?;
     let label = labels(&config).into_iter().find(|label| label.name == *said.label);
     let reward = label.and_then(|label| label.reward);
     let note = Some(said.note.trim()).filter(|note| !note.is_empty()).map(String::from);
@@ -255,18 +255,18 @@ pub(super) async fn verdict(
     let Answer::Verdicts { mut rejected, .. } = answer else { return Err(unexpected()) };
     let rejected = rejected.pop().map(|rejected| rejected.why);
     if by_form && rejected.is_none() {
-        return Ok(see(&format!("/q/{queue}/desk")));
+        return Ok(redirect(&format!("/q/{queue}/desk")));
     }
     // The verdict is in, or not, whether or not there is something to say of it.
-    let told = look(&app, &queue, move |found| found.explained(&item)).await;
-    let gone = |_: &String| told.as_ref().ok().and_then(|told| gone::why(told.as_ref(), &who));
+    let told = read_queue(&app, &queue, move |found| found.explained(&item)).await;
+    let gone = |_: &String| told.as_ref().ok().and_then(|told| lost_item::why_lost(told.as_ref(), &who));
     let why = rejected.map(|why| gone(&why).map_or(why, String::from));
     if let Some(why) = why.clone().filter(|_| by_form) {
         return Err(Problem::from(Error::Conflict(why)));
     }
     let (told, names) = (told.ok().flatten(), names(&config));
-    let jury = told.filter(|_| why.is_none()).map(|told| view::jury(&told, &names).into_string());
-    Ok(Json(Taken { taken: why.is_none(), why, jury, undo_seconds: config.undo_seconds }).into_response())
+    let jury = told.filter(|_| why.is_none()).map(|told| markup::jury(&told, &names).into_string());
+    Ok(JsonBody(StepAnswer { taken: why.is_none(), why, jury, undo_seconds: config.undo_seconds }).into_response())
 }
 
 fn names(config: &Config) -> Vec<String> {
@@ -274,7 +274,7 @@ fn names(config: &Config) -> Vec<String> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct NotMine {
+pub(super) struct SkipForm {
     reviewer: Name,
     item: Name,
     /// One of those to choose from, where somebody chose.
@@ -289,9 +289,9 @@ pub(super) struct NotMine {
 pub(super) async fn skip(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said, by_form }: Posted<NotMine>,
+    FormOrJson { said, by_form }: FormOrJson<SkipForm>,
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
     let given = [said.other.trim(), said.reason.trim()].into_iter().find(|given| !given.is_empty());
@@ -301,7 +301,7 @@ pub(super) async fn skip(
     let skipped = ask(&app, &queue, &caller, &key, request).await;
     if by_form {
         skipped?;
-        return Ok(see(&format!("/q/{queue}/desk")));
+        return Ok(redirect(&format!("/q/{queue}/desk")));
     }
     // Who skips something that is not theirs any more has nothing left to do.
     let why = match skipped {
@@ -309,11 +309,11 @@ pub(super) async fn skip(
         Err(problem) => Some(problem.detail().to_string()),
         Ok(_) => None,
     };
-    Ok(Json(Taken { taken: why.is_none(), why, jury: None, undo_seconds: 0 }).into_response())
+    Ok(JsonBody(StepAnswer { taken: why.is_none(), why, jury: None, undo_seconds: 0 }).into_response())
 }
 
 #[derive(Deserialize)]
-pub(super) struct TakenBack {
+pub(super) struct UndoForm {
     reviewer: Name,
     verdict: Name,
 }
@@ -322,9 +322,9 @@ pub(super) struct TakenBack {
 pub(super) async fn undo(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said, by_form }: Posted<TakenBack>,
+    FormOrJson { said, by_form }: FormOrJson<UndoForm>,
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
     let who = String::from(said.reviewer);
@@ -333,16 +333,16 @@ pub(super) async fn undo(
         return Err(unexpected());
     };
     if by_form {
-        return Ok(see(&format!("/q/{queue}/desk")));
+        return Ok(redirect(&format!("/q/{queue}/desk")));
     }
-    let (held, _) = look(&app, &queue, move |found: &Queue| found.held(&who)).await?;
+    let (held, _) = read_queue(&app, &queue, move |found: &Queue| found.held(&who)).await?;
     let undone = held.into_iter().find(|claim| claim.item == item);
     let items = undone.into_iter().map(Into::into).collect();
-    Ok(Json(Next { items, waiting: 0, now: Time(now()) }).into_response())
+    Ok(JsonBody(NextItems { items, waiting: 0, now: Time(now()) }).into_response())
 }
 
 #[derive(Serialize)]
-struct Kept {
+struct KeepAnswer {
     /// Until when what is held is the reviewer's own: what is not named any more is not.
     held: Vec<(String, Time)>,
     /// Why the item that is shown is not among those, in words.
@@ -357,7 +357,7 @@ struct Kept {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Keeping {
+pub(super) struct KeepForm {
     reviewer: Name,
     /// The item that is shown, where one is.
     showing: Option<Name>,
@@ -369,44 +369,44 @@ pub(super) struct Keeping {
 pub(super) async fn keep(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said: Keeping { reviewer, showing, since }, .. }: Posted<Keeping>,
+    FormOrJson { said: KeepForm { reviewer, showing, since }, .. }: FormOrJson<KeepForm>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let who = String::from(reviewer);
     let request = Request::Extend { reviewer: who.clone(), items: Vec::new() };
     ask(&app, &queue, &caller, &key, request).await?;
-    let kept = look(&app, &queue, move |found| {
+    let kept = read_queue(&app, &queue, move |found| {
         let (held, _) = found.held(&who)?;
         let lost = showing.filter(|item| !held.iter().any(|claim| claim.item == **item));
         let told = lost.map(|item| found.explained(&item)).transpose()?;
-        Ok(Kept {
-            gone: told.and_then(|told| gone::why(told.as_ref(), &who)),
+        Ok(KeepAnswer {
+            gone: told.and_then(|told| lost_item::why_lost(told.as_ref(), &who)),
             held: held.into_iter().map(|claim| (claim.item, Time(claim.until))).collect(),
             today: since.map(|since| found.own_since(&who, since.0)).transpose()?,
             waiting: found.standing()?.counts.pending,
             now: Time(now()),
         })
     });
-    Ok(Json(kept.await?).into_response())
+    Ok(JsonBody(kept.await?).into_response())
 }
 
 /// Gives everything back, and lets somebody else sit down.
 pub(super) async fn leave(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     headers: HeaderMap,
     key: Idempotency,
-    Posted { said: Who { reviewer }, .. }: Posted<Who>,
+    FormOrJson { said: ReviewerForm { reviewer }, .. }: FormOrJson<ReviewerForm>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let request = Request::Release { reviewer: reviewer.into(), items: Vec::new() };
     ask(&app, &queue, &caller, &key, request).await?;
     let cookie = set_cookie(&app, &headers, (WHO, ""), 0);
     let to = if caller.reviews_as().is_some() { "/".to_string() } else { format!("/q/{queue}/desk") };
-    Ok(([(header::SET_COOKIE, cookie)], see(&to)).into_response())
+    Ok(([(header::SET_COOKIE, cookie)], redirect(&to)).into_response())
 }
 
 #[cfg(test)]

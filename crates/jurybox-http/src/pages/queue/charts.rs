@@ -1,10 +1,10 @@
 //! The drawings of a queue.
 
-use super::super::alike::ENOUGH;
-use super::super::figures::{Bins, SECOND, quantile, reliability as groups};
+use super::super::error_correlation::ENOUGH;
+use super::super::snapshot::{TimeBins, SECOND, quantile, reliability as groups};
 use super::super::format::{moment, span, stretch};
 use super::super::overview::{CHANCE, against, others};
-use super::{Shown, View};
+use super::{PanelBody, QueuePage};
 use jurybox_draw::{Colour, Curve, Frame, HeatMap, Plot, Scale};
 use jurybox_server::{Evaluated, Trusted};
 use maud::{Markup, PreEscaped, html};
@@ -35,19 +35,19 @@ pub(in crate::pages) fn drawn(plot: &Plot, frame: &Frame, clock: impl Fn(f64) ->
 }
 
 /// Nothing was in the time that is shown, though there was before or after.
-fn nothing(view: &View<'_>) -> Shown {
-    Shown::Later(
+fn nothing(view: &QueuePage<'_>) -> PanelBody {
+    PanelBody::Later(
         html! { "Nothing in the time that is shown. " a href={ "/q/" (view.queue) } { "Show all of it" } },
     )
 }
 
 /// What was caught, by items picked, against what the plain mean and chance would have.
-pub(super) fn caught(view: &View<'_>) -> Shown {
+pub(super) fn caught(view: &QueuePage<'_>) -> PanelBody {
     let seen = view.seen;
     let all = seen.picked();
     let picked: Vec<(i64, f64)> = all.iter().copied().filter(|(at, _)| view.window.holds(*at)).collect();
     if all.len() < 2 {
-        return Shown::Later(
+        return PanelBody::Later(
             html! { "A curve from the second pick that was judged: what was caught, against the plain mean and chance." },
         );
     }
@@ -80,7 +80,7 @@ pub(super) fn caught(view: &View<'_>) -> Shown {
     }
     // The place before the first pick is when that was made.
     let when = |x: f64| picked.get(((x - first) as usize).saturating_sub(1)).map(|(at, _)| *at);
-    Shown::Open(html! {
+    PanelBody::Open(html! {
         (drawn(&plot("items picked", "caught", curves), &FRAME, when))
         (against(seen))
     })
@@ -88,10 +88,10 @@ pub(super) fn caught(view: &View<'_>) -> Shown {
 
 /// What each evaluator added, while the server ran and at its checkpoints: its weight times how much its scores varied then, so that they can be
 /// compared. Where there are many, those that add most now.
-pub(super) fn trust(view: &View<'_>) -> Shown {
+pub(super) fn trust(view: &QueuePage<'_>) -> PanelBody {
     let (seen, names, window) = (view.seen, view.seen.names(), view.window);
     if seen.trust.len() < 2 {
-        return Shown::Later(html! { "What each evaluator adds, a line each, from the second model on." });
+        return PanelBody::Later(html! { "What each evaluator adds, a line each, from the second model on." });
     }
     let within: Vec<&Trusted> = seen.trust.iter().filter(|was| window.holds(was.at)).collect();
     let [first, _, ..] = within[..] else { return nothing(view) };
@@ -112,7 +112,7 @@ pub(super) fn trust(view: &View<'_>) -> Shown {
         })
         .collect();
     let when = |x: f64| Some(window.to + (x * unit) as i64);
-    Shown::Open(html! {
+    PanelBody::Open(html! {
         (drawn(&plot(&x_label, "weight × spread then", curves), &FRAME, when))
         @if names.len() > loudest.len() { p class="small" { "The " (loudest.len()) " of " (names.len()) " evaluators that add most now." } }
     })
@@ -129,17 +129,17 @@ pub(super) fn loudest(all: &[Evaluated], most: usize) -> Vec<usize> {
 }
 
 /// How long people took over an item, from when it was on top.
-pub(super) fn delay(view: &View<'_>) -> Shown {
+pub(super) fn delay(view: &QueuePage<'_>) -> PanelBody {
     let (seen, window) = (view.seen, view.window);
     let delays: Vec<(i64, f64)> = seen.delays().into_iter().filter(|(at, _)| window.holds(*at)).collect();
     let took = |all: &[f64], share: f64| quantile(&mut all.to_vec(), share);
     let all: Vec<f64> = delays.iter().map(|(_, took)| *took).collect();
     let (Some(half), Some(most)) = (took(&all, 0.5), took(&all, 0.9)) else {
-        return Shown::Later(html! { "The middle one and the slow ones, over time, once there are some." });
+        return PanelBody::Later(html! { "The middle one and the slow ones, over time, once there are some." });
     };
     let fact = html! { "half within " b { (span(half)) } ", 9 of 10 within " (span(most)) };
     let (since, now) = (seen.whole_since().max(window.from), window.to.min(seen.now));
-    let bins = Bins::of(delays, since, now, 24);
+    let bins = TimeBins::of(delays, since, now, 24);
     let (places, _) = bins.places(now);
     let (unit, x_label) = window.unit(bins.each.first().map_or(0, |(at, _)| now - at));
     let curve = |name: &str, share: f64| {
@@ -156,14 +156,14 @@ pub(super) fn delay(view: &View<'_>) -> Shown {
         } @else { (drawn(&plot(&x_label, &label, curves), &ACROSS, when)) }
         p class="small" { "From when an item was claimed, or its reviewer was done with the one before, whichever is later." }
     };
-    Shown::Folded(fact, body)
+    PanelBody::Folded(fact, body)
 }
 
 /// The map of error correlations, alike ones side by side.
-pub(super) fn errors(view: &View<'_>) -> Shown {
+pub(super) fn errors(view: &QueuePage<'_>) -> PanelBody {
     let names = view.seen.names();
     let Some(alike) = view.seen.alike.as_ref().filter(|alike| alike.correlations.len() == names.len()) else {
-        return Shown::Later(
+        return PanelBody::Later(
             html! { "After " (ENOUGH) " verdicts on items that were drawn on arrival (audit_rate): which evaluators are wrong together, and how many independent ones they come to." },
         );
     };
@@ -179,14 +179,14 @@ pub(super) fn errors(view: &View<'_>) -> Shown {
             @if names.len() > MAPPED { " The " (MAPPED) " of " (names.len()) " that are most like another." }
         }
     };
-    Shown::Folded(worth.unwrap_or_else(|| html! { "among " (alike.items) " items" }), body)
+    PanelBody::Folded(worth.unwrap_or_else(|| html! { "among " (alike.items) " items" }), body)
 }
 
 /// What items with such a score were found to be worth.
-pub(super) fn reliability(view: &View<'_>) -> Shown {
+pub(super) fn reliability(view: &QueuePage<'_>) -> PanelBody {
     let (lessons, names) = (view.seen.lessons(false), view.seen.names());
     if lessons.len() < ENOUGH {
-        return Shown::Later(
+        return PanelBody::Later(
             html! { "After " (ENOUGH) " verdicts: what items with such a score were found to be worth. A good evaluator's line climbs." },
         );
     }
@@ -207,5 +207,5 @@ pub(super) fn reliability(view: &View<'_>) -> Shown {
         }
         p class="small" { "Of items that were looked at, most of them because the evaluators together said so; scores that mean the opposite are turned round. Bars: 95%." @if names.len() > loudest.len() { " The " (loudest.len()) " of " (names.len()) " evaluators that add most now." } }
     };
-    Shown::Folded(html! { "by " b { (lessons.len()) } " items that were judged" }, body)
+    PanelBody::Folded(html! { "by " b { (lessons.len()) } " items that were judged" }, body)
 }

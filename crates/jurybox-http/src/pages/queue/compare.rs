@@ -1,16 +1,16 @@
 //! The stretch of time that is shown, against the one before.
 
-use super::super::figures::{SECOND, Seen, mean_within, quantile};
+use super::super::snapshot::{SECOND, QueueSnapshot, mean_within, quantile};
 use super::super::format::{amount, between, count, span, stretch};
 use super::charts::drawn;
-use super::window::Window;
-use super::{Shown, View};
+use super::time_range::TimeRange;
+use super::{PanelBody, QueuePage};
 use jurybox_draw::{Colour, Curve, Frame, Plot, Scale};
 use maud::{Markup, html};
 
 /// What was done between two times.
 #[derive(Debug, PartialEq)]
-struct Done {
+struct PeriodActivity {
     verdicts: u64,
     reviewers: usize,
     skips: u64,
@@ -20,13 +20,13 @@ struct Done {
     delay: Option<f64>,
 }
 
-fn done(seen: &Seen, from: i64, to: i64) -> Done {
+fn done(seen: &QueueSnapshot, from: i64, to: i64) -> PeriodActivity {
     let within = |at: i64| (from..to).contains(&at);
     let people: Vec<&str> =
         seen.by_people().filter(|work| within(work.at)).map(|work| work.reviewer.as_str()).collect();
     let mut delays: Vec<f64> =
         seen.delays().into_iter().filter(|(at, _)| within(*at)).map(|(_, took)| took).collect();
-    Done {
+    PeriodActivity {
         verdicts: people.len() as u64,
         reviewers: people.iter().collect::<std::collections::HashSet<_>>().len(),
         skips: seen.skipped.iter().filter(|skip| within(skip.at)).count() as u64,
@@ -35,17 +35,17 @@ fn done(seen: &Seen, from: i64, to: i64) -> Done {
     }
 }
 
-pub(super) fn panel(view: &View<'_>) -> Shown {
+pub(super) fn panel(view: &QueuePage<'_>) -> PanelBody {
     let seen = view.seen;
     let (window, parts, name) = view.window.compared();
     let length = window.to - window.from;
     let (now, before) = (done(seen, window.from, window.to), done(seen, window.from - length, window.from));
     if now.verdicts + before.verdicts == 0 {
-        return Shown::Later(
+        return PanelBody::Later(
             html! { "Nobody has given a verdict in the " (name) " or the time before: what was caught in one will stand beside the other." },
         );
     }
-    let caught = |done: &Done| amount(done.worths.iter().sum());
+    let caught = |done: &PeriodActivity| amount(done.worths.iter().sum());
     let fact = html! { (name) ": caught " b { (caught(&now)) } ", before " (caught(&before)) };
     let body = html! {
         div class="pair" {
@@ -57,15 +57,15 @@ pub(super) fn panel(view: &View<'_>) -> Shown {
             p class="small" { "Only the last " (count(seen.worked.len() as u64)) " verdicts are looked at: they go back " (span((seen.now - since) as f64 / SECOND as f64)) "." }
         }
     };
-    Shown::Folded(fact, body)
+    PanelBody::Folded(fact, body)
 }
 
-fn table(name: &str, now: &Done, before: &Done, scale: (f64, f64)) -> Markup {
-    let caught = |done: &Done| amount(done.worths.iter().sum());
-    let each = |done: &Done| {
+fn table(name: &str, now: &PeriodActivity, before: &PeriodActivity, scale: (f64, f64)) -> Markup {
+    let caught = |done: &PeriodActivity| amount(done.worths.iter().sum());
+    let each = |done: &PeriodActivity| {
         if done.worths.len() < 2 { "–".into() } else { between(mean_within(&done.worths, scale)) }
     };
-    let delay = |done: &Done| done.delay.map_or("–".into(), span);
+    let delay = |done: &PeriodActivity| done.delay.map_or("–".into(), span);
     let rows: [(&str, String, String); 6] = [
         ("caught among picks", caught(now), caught(before)),
         ("each of them was worth", each(now), each(before)),
@@ -85,7 +85,7 @@ fn table(name: &str, now: &Done, before: &Done, scale: (f64, f64)) -> Markup {
 }
 
 /// What was caught in each stretch, and in the same stretch of the time before.
-fn chart(seen: &Seen, window: &Window, parts: i64, name: &str) -> Markup {
+fn chart(seen: &QueueSnapshot, window: &TimeRange, parts: i64, name: &str) -> Markup {
     let (picked, length) = (seen.picked(), window.to - window.from);
     let step = (length / parts).max(1);
     let (unit, x_label) = window.unit(length);

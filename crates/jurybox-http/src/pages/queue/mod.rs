@@ -4,17 +4,17 @@ mod charts;
 mod compare;
 pub(super) mod mute;
 mod panels;
-pub(super) mod why;
-mod window;
+pub(super) mod contribution_bar;
+mod time_range;
 
 pub(super) use charts::drawn;
 
-use super::figures::{Seen, seen};
-use super::shell::{Page, part as shown, ways};
+use super::snapshot::{QueueSnapshot, snapshot};
+use super::layout::{Page, panel_response, navigation};
 use crate::app::App;
-use crate::demo::Demo;
+use crate::demo::DemoControl;
 use crate::guard::Caller;
-use crate::handlers::{Asked, OfQueue};
+use crate::handlers::{QueryParams, QueuePath};
 use crate::problem::Problem;
 use crate::time::Time;
 use axum::extract::State;
@@ -22,23 +22,23 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use window::{Range, Window};
+use time_range::{NamedRange, TimeRange};
 
 /// What a panel is drawn from.
-struct View<'a> {
-    seen: &'a Seen,
+struct QueuePage<'a> {
+    seen: &'a QueueSnapshot,
     queue: &'a str,
     caller: &'a Caller,
     /// The stretch of time that is shown.
-    window: Window,
+    window: TimeRange,
     /// Where this server was asked.
     address: &'a str,
     /// The demo that feeds this queue, where one does.
-    demo: Option<&'a Demo>,
+    demo: Option<&'a DemoControl>,
 }
 
 /// What a panel has to show.
-enum Shown {
+enum PanelBody {
     /// What people come for: it is open.
     Open(Markup),
     /// What is looked up: one line that says the most of it, and the whole on demand.
@@ -48,7 +48,7 @@ enum Shown {
 }
 
 /// A panel: its name, its title, and what it shows.
-type Panel = (&'static str, &'static str, fn(&View<'_>) -> Shown);
+type Panel = (&'static str, &'static str, fn(&QueuePage<'_>) -> PanelBody);
 
 /// Those on the left, which is wide, with the first question first; those on the right; and those below, one line each until somebody opens them.
 const LEFT: [Panel; 3] = [
@@ -77,9 +77,9 @@ pub(super) fn titles() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// One panel alone, by its name, or all of them; and the stretch of time that they show.
 #[derive(Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct QueuePageQuery {
     panel: Option<String>,
-    range: Option<Range>,
+    range: Option<NamedRange>,
     from: Option<Time>,
     to: Option<Time>,
 }
@@ -87,15 +87,15 @@ pub(super) struct Wanted {
 pub(super) async fn page(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
-    Asked(wanted): Asked<Wanted>,
+    QueuePath(queue): QueuePath,
+    QueryParams(wanted): QueryParams<QueuePageQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let (seen, so) = seen(&app, &queue).await?;
+    let (seen, so) = snapshot(&app, &queue).await?;
     let demo = app.demo().filter(|demo| demo.queue() == queue);
-    let window = Window::of(&seen, wanted.range, (wanted.from, wanted.to))?;
+    let window = TimeRange::of(&seen, wanted.range, (wanted.from, wanted.to))?;
     let address = &super::overview::address(&app, &headers);
-    let view = View { seen: &seen, queue: &queue, caller: &caller, window, address, demo };
+    let view = QueuePage { seen: &seen, queue: &queue, caller: &caller, window, address, demo };
     // Of a queue in which nobody has done anything there is no time to choose.
     let ranges =
         || html! { @if !seen.worked.is_empty() || !window.is_all() { (window.ways(&queue, seen.now)) } };
@@ -107,7 +107,7 @@ pub(super) async fn page(
                 all().find(|(name, ..)| *name == wanted).map(|panel| inner(&view, panel)).unwrap_or_default()
             }
         };
-        return Ok(shown(&inner, so));
+        return Ok(panel_response(&inner, so));
     }
     let these = |panels: &[Panel]| {
         html! {
@@ -117,7 +117,7 @@ pub(super) async fn page(
         }
     };
     let body = html! {
-        (ways(&caller, Some(&queue), "Queue", Some(so)))
+        (navigation(&caller, Some(&queue), "Queue", Some(so)))
         main data-ranged {
             h1 class="unseen" { (queue) }
             section class="panel" data-panel="figures" data-queue=(queue) aria-label="Figures" { (panels::figures(&view)) }
@@ -130,15 +130,15 @@ pub(super) async fn page(
 }
 
 /// What is within a panel. Its name is on what may be folded: a link to it opens that.
-fn inner(view: &View<'_>, (name, title, draw): &Panel) -> Markup {
+fn inner(view: &QueuePage<'_>, (name, title, draw): &Panel) -> Markup {
     match draw(view) {
-        Shown::Open(body) => html! { div id=(name) { h2 { (title) } (body) } },
-        Shown::Folded(fact, body) => html! {
+        PanelBody::Open(body) => html! { div id=(name) { h2 { (title) } (body) } },
+        PanelBody::Folded(fact, body) => html! {
             details class="fold" {
                 summary { h2 { (title) } span class="fact" { (fact) } }
                 div id=(name) { (body) }
             }
         },
-        Shown::Later(line) => html! { div id=(name) class="later" { h2 { (title) } p { (line) } } },
+        PanelBody::Later(line) => html! { div id=(name) class="later" { h2 { (title) } p { (line) } } },
     }
 }

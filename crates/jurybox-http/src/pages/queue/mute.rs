@@ -1,12 +1,12 @@
 //! Muting an evaluator: first what it would do, then doing it.
 
-use super::super::events::item;
+use super::super::activity::item;
 use super::super::format::count;
-use super::super::posted::{Posted, see};
-use super::super::shell::{Page, ways};
+use super::super::form::{FormOrJson, redirect};
+use super::super::layout::{Page, navigation};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::handlers::{Asked, Idempotency, OfQueue, ask, look};
+use crate::handlers::{QueryParams, Idempotency, QueuePath, ask, read_queue};
 use crate::problem::Problem;
 use crate::wire::Name;
 use axum::extract::State;
@@ -19,13 +19,13 @@ use serde::Deserialize;
 const BEST: usize = 20;
 
 #[derive(Deserialize)]
-pub(in crate::pages) struct Whom {
+pub(in crate::pages) struct MuteQuery {
     evaluator: Name,
 }
 
 /// Who is to be muted, or heard again. It says which: asked twice, by two pages that both saw how it was before, it is done once.
 #[derive(Deserialize)]
-pub(in crate::pages) struct Muting {
+pub(in crate::pages) struct MuteForm {
     evaluator: Name,
     mute: bool,
 }
@@ -52,13 +52,13 @@ fn muting(config: &Config, evaluator: &str, mute: bool) -> Option<Change> {
 pub(in crate::pages) async fn preview(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
-    Asked(Whom { evaluator }): Asked<Whom>,
+    QueuePath(queue): QueuePath,
+    QueryParams(MuteQuery { evaluator }): QueryParams<MuteQuery>,
 ) -> Result<Page, Problem> {
     let _alone = app.0.previews.acquire().await;
     let whom = String::from(evaluator);
     let asked = whom.clone();
-    let (mutes, now, then) = look(&app, &queue, move |found| {
+    let (mutes, now, then) = read_queue(&app, &queue, move |found| {
         let config = found.standing()?.config;
         let mutes = !is_muted(&config, &asked);
         let (now, then) = found.preview(muting(&config, &asked, mutes).unwrap_or_default(), BEST)?;
@@ -71,7 +71,7 @@ pub(in crate::pages) async fn preview(
     let (leave, enter) = (missing(&then, &now), missing(&now, &then));
     let word = if mutes { "Mute" } else { "Hear" };
     let body = html! {
-        (ways(&caller, Some(&queue), "", None))
+        (navigation(&caller, Some(&queue), "", None))
         main class="door" {
             h1 { (word) " " (whom) "?" }
             p class="big" { b { (count(leave.len() as u64)) } " of the top " (now.len()) " would leave." }
@@ -105,16 +105,16 @@ pub(in crate::pages) async fn preview(
 pub(in crate::pages) async fn now(
     State(app): State<App>,
     caller: Caller,
-    OfQueue(queue): OfQueue,
+    QueuePath(queue): QueuePath,
     key: Idempotency,
-    Posted { said: Muting { evaluator, mute }, .. }: Posted<Muting>,
+    FormOrJson { said: MuteForm { evaluator, mute }, .. }: FormOrJson<MuteForm>,
 ) -> Result<Response, Problem> {
-    let config = look(&app, &queue, |found| Ok(found.standing()?.config)).await?;
+    let config = read_queue(&app, &queue, |found| Ok(found.standing()?.config)).await?;
     if let Some(change) = muting(&config, &evaluator, mute) {
         ask(&app, &queue, &caller, &key, Request::Configure(change)).await?;
         app.0.watch.forget(&queue);
     }
-    Ok(see(&format!("/q/{queue}#evaluators")))
+    Ok(redirect(&format!("/q/{queue}#evaluators")))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The panels of a queue that are words and numbers.
 
-use super::super::figures::Seen;
+use super::super::snapshot::QueueSnapshot;
 use super::super::format::{aligned, amount, between, count, in_address, percent};
-use super::super::{events, overview};
+use super::super::{activity, overview};
 use super::charts::loudest;
-use super::{Shown, View, why};
-use crate::demo::Demo;
+use super::{PanelBody, QueuePage, contribution_bar};
+use crate::demo::DemoControl;
 use jurybox_draw::{Bar, counted};
 use jurybox_server::{Evaluated, Explained, Role};
 use maud::{Markup, PreEscaped, html};
@@ -17,7 +17,7 @@ const NAMED: usize = 20;
 const CHANGES: usize = 4;
 
 /// How the queue is, in one line, and what is wrong with it.
-pub(super) fn figures(view: &View<'_>) -> Markup {
+pub(super) fn figures(view: &QueuePage<'_>) -> Markup {
     html! {
         (overview::figures(view.seen, view.queue))
         (overview::alarms(view.seen, view.queue))
@@ -26,7 +26,7 @@ pub(super) fn figures(view: &View<'_>) -> Markup {
 }
 
 /// What a demo can be made to do: go wrong, so that one sees it noticed.
-fn swap(demo: &Demo) -> Markup {
+fn swap(demo: &DemoControl) -> Markup {
     let (one, other) = demo.pair();
     html! {
         form class="demo" method="post" action="/demo/swap" {
@@ -40,10 +40,10 @@ fn swap(demo: &Demo) -> Markup {
 }
 
 /// Whom the order is by, and how sure that is.
-pub(super) fn evaluators(view: &View<'_>) -> Shown {
+pub(super) fn evaluators(view: &QueuePage<'_>) -> PanelBody {
     let all = &view.seen.evaluated;
     if all.is_empty() {
-        return Shown::Later(html! { "The queue is not ranked yet: that begins with the first items." });
+        return PanelBody::Later(html! { "The queue is not ranked yet: that begins with the first items." });
     }
     // The interval is of the weight that was learnt, whichever the order is by.
     let bar = |of: &Evaluated, style: usize| {
@@ -62,14 +62,14 @@ pub(super) fn evaluators(view: &View<'_>) -> Shown {
     let (noises, noise) = noises(view);
     let weights = aligned(all.iter().map(|of| of.fixed.or(of.weight)));
     let mute = |of: &Evaluated| format!("/q/{}/mute?evaluator={}", view.queue, in_address(&of.name));
-    Shown::Open(html! {
+    PanelBody::Open(html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of evaluators" {
             table {
                 thead { tr { th { "name" } th { "influence" } th { span class="unseen" { "as a bar" } } th class="weight" { "weight" } @if noises.is_some() { th class="noise" { "noise" } } th class="seen" { "seen" } th { span class="unseen" { "mute" } } } }
                 tbody {
                     @for (style, of) in listed.into_iter().map(|at| (at, &all[at])) {
                         tr id={ "evaluator-" (style) } class=[of.muted.then_some("reference")] {
-                            td class="name" title=(of.name) { (why::swatch(style)) (of.name) @if of.muted { " (muted)" } @if !of.alarms.is_empty() { " " span class="warn" title="It has changed: above is said when and how" { "!" } } }
+                            td class="name" title=(of.name) { (contribution_bar::swatch(style)) (of.name) @if of.muted { " (muted)" } @if !of.alarms.is_empty() { " " span class="warn" title="It has changed: above is said when and how" { "!" } } }
                             td { b { (shares[style].map_or("–".into(), percent)) } }
                             td class="bar" { (PreEscaped(bar(of, style).cell(largest))) }
                             td class="weight muted" { (weights[style]) }
@@ -108,14 +108,14 @@ pub(super) fn evaluators(view: &View<'_>) -> Shown {
 }
 
 /// Whether something waits that came in before an evaluator changed.
-fn waits_from_before(seen: &Seen) -> bool {
+fn waits_from_before(seen: &QueueSnapshot) -> bool {
     let changed = seen.evaluated.iter().filter_map(Evaluated::changed_since).max();
     seen.pulse.oldest.zip(changed).is_some_and(|(oldest, changed)| oldest < changed)
 }
 
 /// How noisy each is, and what that means: as the policy reckons it where it does, else as the items drawn on arrival show it; none where neither
 /// can say.
-fn noises(view: &View<'_>) -> (Option<Vec<String>>, &'static str) {
+fn noises(view: &QueuePage<'_>) -> (Option<Vec<String>>, &'static str) {
     let all = &view.seen.evaluated;
     if all.iter().any(|of| of.noise.is_some()) {
         return (Some(aligned(all.iter().map(|of| of.noise))), "Noise: as the policy reckons it. ");
@@ -134,18 +134,18 @@ fn influence(all: &[Evaluated]) -> Vec<Option<f64>> {
 }
 
 /// What may have been missed, as a share of all there was to catch.
-pub(super) fn missed(view: &View<'_>) -> Shown {
+pub(super) fn missed(view: &QueuePage<'_>) -> PanelBody {
     let found = &view.seen.found;
     let Some(missed) = found.missed.filter(|missed| missed.low >= 0.0 && found.caught >= 0.0) else {
         let why = found.unknown.unwrap_or("what was missed can be below nothing on this scale");
-        return Shown::Later(html! { "Not known: " (why) "." });
+        return PanelBody::Later(html! { "Not known: " (why) "." });
     };
     let share =
         |missed: f64| if missed + found.caught > 0.0 { missed / (missed + found.caught) } else { 0.0 };
     let (low, high) = (share(missed.low), share(missed.high));
     let x = |share: f64| format!("{:.1}", 4.0 + share * 352.0);
     let title = format!("between {} and {} missed", percent(low), percent(high));
-    Shown::Open(html! {
+    PanelBody::Open(html! {
         p { "Between " b { (percent(low)) } " and " b { (percent(high)) } " of what there was to catch is still out there." }
         svg viewBox="0 0 360 40" role="img" aria-label=(title) {
             title { (title) }
@@ -164,13 +164,13 @@ pub(super) fn missed(view: &View<'_>) -> Shown {
 }
 
 /// The best that wait, and what each evaluator adds. As long as nothing was judged they are what there is to see.
-pub(super) fn top(view: &View<'_>) -> Shown {
+pub(super) fn top(view: &QueuePage<'_>) -> PanelBody {
     let (best, names) = (&view.seen.best, view.seen.names());
     let Some(first) = best.first() else {
         if view.seen.inflow.is_none() {
-            return Shown::Open(overview::sending(view.address, view.queue, &names));
+            return PanelBody::Open(overview::sending(view.address, view.queue, &names));
         }
-        return Shown::Later(
+        return PanelBody::Later(
             html! { "Nothing waits. Items that come in stand here in the order in which they are given out." },
         );
     };
@@ -179,7 +179,7 @@ pub(super) fn top(view: &View<'_>) -> Shown {
         of.contributions.iter().flat_map(|told| told.each.iter().copied().enumerate()).collect()
     };
     let largest =
-        best.iter().map(|of| why::reach(shares(of).into_iter().map(|(_, share)| share))).fold(0.0, f64::max);
+        best.iter().map(|of| contribution_bar::reach(shares(of).into_iter().map(|(_, share)| share))).fold(0.0, f64::max);
     let table = html! {
         div class="scroll" tabindex="0" role="region" aria-label="Table of the next in line" {
             table {
@@ -188,8 +188,8 @@ pub(super) fn top(view: &View<'_>) -> Shown {
                     @for (place, of) in best.iter().enumerate() {
                         tr {
                             td { (place + 1) }
-                            td class="name" { (events::item(view.queue, &of.item.id)) }
-                            td class="bar" { @if of.contributions.is_some() { (why::bar(&shares(of), &names, largest, 180.0)) } @else { "–" } }
+                            td class="name" { (activity::item(view.queue, &of.item.id)) }
+                            td class="bar" { @if of.contributions.is_some() { (contribution_bar::bar(&shares(of), &names, largest, 180.0)) } @else { "–" } }
                             td class="value" { (values[place]) }
                             td { @match of.predicted { Some(of) => (expected(of)), None => "–" } }
                         }
@@ -202,10 +202,10 @@ pub(super) fn top(view: &View<'_>) -> Shown {
             "." }
     };
     if view.seen.picked().len() < 2 {
-        return Shown::Open(table);
+        return PanelBody::Open(table);
     }
     let fact = html! { b { (first.item.id) } " first, of " (count(view.seen.counts.pending)) " that wait" };
-    Shown::Folded(fact, table)
+    PanelBody::Folded(fact, table)
 }
 
 /// What an item is worth, with its interval where there is room for that.
@@ -216,10 +216,10 @@ fn expected(interval: jurybox::Interval) -> Markup {
 }
 
 /// The log, newest first, without what happens by itself.
-pub(super) fn feed(view: &View<'_>) -> Shown {
+pub(super) fn feed(view: &QueuePage<'_>) -> PanelBody {
     let body = html! {
-        (events::noticed(view.queue, &view.seen.noticed[..view.seen.noticed.len().min(CHANGES)], view.seen.now))
-        (events::list(view.queue, &view.seen.happened, view.seen.now, true))
+        (activity::noticed(view.queue, &view.seen.noticed[..view.seen.noticed.len().min(CHANGES)], view.seen.now))
+        (activity::list(view.queue, &view.seen.happened, view.seen.now, true))
         p class="ways-on small" {
             a href={ "/q/" (view.queue) "/audit" } { "All of it" }
             span {
@@ -231,8 +231,8 @@ pub(super) fn feed(view: &View<'_>) -> Shown {
         }
     };
     let fact =
-        html! { @if let Some(last) = view.seen.happened.first() { (events::last(last, view.seen.now)) } };
-    Shown::Folded(fact, body)
+        html! { @if let Some(last) = view.seen.happened.first() { (activity::last(last, view.seen.now)) } };
+    PanelBody::Folded(fact, body)
 }
 
 #[cfg(test)]

@@ -1,0 +1,75 @@
+//! What became of an item that a reviewer had on the desk, in plain words. Nothing of what anybody said about it.
+
+use jurybox_server::{Explained, Stands};
+
+/// Why an item is not this reviewer's any more; nothing where it is.
+pub(super) fn why_lost(told: Option<&Explained>, reviewer: &str) -> Option<&'static str> {
+    let Some(told) = told else { return Some("it was erased meanwhile") };
+    let holds = told.leases.iter().any(|(who, _)| who == reviewer);
+    let judged = |own: bool| told.verdicts.iter().any(|verdict| (verdict.reviewer == reviewer) == own);
+    match told.item.stands {
+        _ if judged(true) => Some("you have judged it already, in another tab or browser"),
+        Stands::Closed if judged(false) => Some("somebody else has decided it meanwhile"),
+        Stands::Closed => Some("it was closed meanwhile, and needs no verdict any more"),
+        _ if holds => None,
+        Stands::Leased => Some("your time for it ran out, and somebody else has it now"),
+        Stands::Pending => Some("your time for it ran out, and it waits for whoever comes next"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jurybox_server::{Judged, Listed};
+
+    fn told(stands: Stands, holder: Option<&str>, judge: Option<&str>) -> Explained {
+        let verdict = |reviewer: &str| Judged {
+            id: "desk-0123".into(),
+            reviewer: reviewer.into(),
+            reward: 1.0,
+            label: Some("harmful".into()),
+            note: None,
+            seen: false,
+        };
+        Explained {
+            item: Listed {
+                n: 1,
+                id: "x".into(),
+                stands,
+                arrived: 0,
+                value: None,
+                scores: Vec::new(),
+                tags: [].into(),
+                due: None,
+            },
+            payload: None,
+            verdicts: judge.map(verdict).into_iter().collect(),
+            leases: holder.map(|who| (who.to_string(), 1)).into_iter().collect(),
+            audit: None,
+            model: 0,
+            learnt_from: 0,
+            contributions: None,
+            predicted: None,
+        }
+    }
+
+    #[test]
+    fn an_item_that_is_gone_is_said_to_be_in_words_that_tell_nothing_of_others() {
+        let why = |stands, holder, judge| why_lost(Some(&told(stands, holder, judge)), "ann");
+        assert_eq!(why(Stands::Leased, Some("ann"), None), None);
+        let gone = [
+            (why(Stands::Leased, Some("bob"), None), "somebody else has it"),
+            (why(Stands::Pending, None, None), "ran out"),
+            (why(Stands::Closed, None, Some("ann")), "in another tab"),
+            (why(Stands::Leased, Some("bob"), Some("ann")), "in another tab"),
+            (why(Stands::Closed, None, Some("bob")), "somebody else has decided"),
+            (why(Stands::Closed, None, None), "closed"),
+            (why_lost(None, "ann"), "erased"),
+        ];
+        for (said, words) in gone {
+            let said = said.unwrap();
+            let secrets = ["harmful", "desk-", "bob"];
+            assert!(said.contains(words) && !secrets.iter().any(|secret| said.contains(secret)), "{said}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What a page posts: a form, or JSON from its script. The two are answered differently.
+
+use crate::app::App;
+use crate::body::{expect, read, whole};
+use crate::problem::Problem;
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use axum::http::{Method, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::de::DeserializeOwned;
+
+/// What was posted, and whether by a form: whoever sent one wants to see a page next.
+pub(super) struct FormOrJson<T> {
+    pub(super) said: T,
+    pub(super) by_form: bool,
+}
+
+impl<T: DeserializeOwned> FromRequest<App> for FormOrJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        const FORM: &str = "application/x-www-form-urlencoded";
+        let by_form = expect(request.headers(), &["application/json", FORM])? == FORM;
+        let bytes = whole(request, app).await?;
+        if !by_form {
+            return Ok(FormOrJson { said: read(&bytes)?, by_form });
+        }
+        let mut form = Request::new(Body::from(bytes));
+        *form.method_mut() = Method::POST;
+        form.headers_mut().insert(header::CONTENT_TYPE, axum::http::HeaderValue::from_static(FORM));
+        let axum::Form(said) = axum::Form::from_request(form, &())
+            .await
+            .map_err(|error: axum::extract::rejection::FormRejection| Problem::unusable(error.body_text()))?;
+        Ok(FormOrJson { said, by_form })
+    }
+}
+
+/// The next page after a form.
+pub(super) fn redirect(path: &str) -> Response {
+    Redirect::to(path).into_response()
+}

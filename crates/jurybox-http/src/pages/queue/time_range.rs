@@ -1,0 +1,203 @@
+//! The stretch of time that a queue's page shows: all of it, the last day, week or month, or one of somebody's own.
+
+use super::super::snapshot::{DAY, MINUTE, QueueSnapshot, unit};
+use super::super::format::{moment, moment_to_the_second};
+use crate::problem::Problem;
+use crate::time::Time;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+/// How far back is looked, from now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::pages) enum NamedRange {
+    Day,
+    Week,
+    Month,
+}
+
+impl NamedRange {
+    const ALL: [NamedRange; 3] = [NamedRange::Day, NamedRange::Week, NamedRange::Month];
+
+    /// As the address has it, and as people read it.
+    fn name(self) -> (&'static str, &'static str) {
+        match self {
+            NamedRange::Day => ("day", "24 h"),
+            NamedRange::Week => ("week", "7 days"),
+            NamedRange::Month => ("month", "30 days"),
+        }
+    }
+
+    /// How long it is, and how many stretches it is drawn in.
+    fn length(self) -> (i64, i64) {
+        match self {
+            NamedRange::Day => (DAY, 24),
+            NamedRange::Week => (7 * DAY, 28),
+            NamedRange::Month => (30 * DAY, 30),
+        }
+    }
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RangeChoice {
+    All,
+    Last(NamedRange),
+    Own,
+}
+
+/// The stretch that is shown, in microseconds: its end is not within.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TimeRange {
+    pub(super) from: i64,
+    pub(super) to: i64,
+    asked: RangeChoice,
+    /// Whether it ends now.
+    live: bool,
+}
+
+impl TimeRange {
+    /// By what the address says. A stretch of one's own goes before one that is known by name; without a beginning or an end it has the queue's.
+    pub(super) fn of(
+        seen: &QueueSnapshot,
+        range: Option<NamedRange>,
+        own: (Option<Time>, Option<Time>),
+    ) -> Result<TimeRange, Problem> {
+        let begin = seen.trust.first().map_or(i64::MAX, |first| first.at).min(seen.pulse.since);
+        TimeRange::between((begin, seen.now), range, own)
+    }
+
+    fn between(
+        (begin, now): (i64, i64),
+        range: Option<NamedRange>,
+        own: (Option<Time>, Option<Time>),
+    ) -> Result<TimeRange, Problem> {
+        // The present moment is within.
+        let end = now + 1;
+        let (from, to, asked) = match (own, range) {
+            // Also what was brought along from before the queue was made.
+            ((None, None), None) => (i64::MIN, end, RangeChoice::All),
+            ((None, None), Some(range)) => (end - range.length().0, end, RangeChoice::Last(range)),
+            ((from, to), _) => {
+                let from = from.map_or(begin, |from| from.0);
+                (from, to.map_or(end, |to| to.0), RangeChoice::Own)
+            }
+        };
+        if from >= to {
+            return Err(Problem::unusable("the query: `from` must lie before `to`"));
+        }
+        Ok(TimeRange { from, to: to.min(end.max(from + 1)), asked, live: to >= end })
+    }
+
+    pub(super) fn holds(&self, at: i64) -> bool {
+        (self.from..self.to).contains(&at)
+    }
+
+    /// Whether it is all there is.
+    pub(super) fn is_all(&self) -> bool {
+        self.asked == RangeChoice::All
+    }
+
+    /// The unit in which times within are told, as far as the end, and what an axis says of it.
+    pub(super) fn unit(&self, since: i64) -> (f64, String) {
+        let (unit, label) = unit(since);
+        (unit, if self.live { label.into() } else { label.replace("now", "the end") })
+    }
+
+    /// What is held against the time before, in how many parts, and what it is called: the last day, where nothing else was asked for.
+    pub(super) fn compared(&self) -> (TimeRange, i64, String) {
+        let named = |range: NamedRange| {
+            let (length, parts) = range.length();
+            let window = TimeRange { from: self.to - length, asked: RangeChoice::Last(range), ..*self };
+            (window, parts, format!("last {}", range.name().1))
+        };
+        match self.asked {
+            RangeChoice::All => named(NamedRange::Day),
+            RangeChoice::Last(range) => named(range),
+            RangeChoice::Own => (*self, 24, "this time".into()),
+        }
+    }
+
+    /// The way to each stretch, and the one that is shown.
+    pub(super) fn ways(&self, queue: &str, now: i64) -> Markup {
+        let way = |to: String, name: &str, here: bool| {
+            html! { a href=(to) aria-current=[here.then_some("true")] { (name) } }
+        };
+        // Within an hour the minutes of both ends may be the same.
+        let told =
+            if self.to.saturating_sub(self.from) < 60 * MINUTE { moment_to_the_second } else { moment };
+        html! {
+            nav class="ranges" aria-label="Time that is shown" {
+                (way(format!("/q/{queue}"), "all", self.is_all()))
+                @for range in NamedRange::ALL {
+                    @let (name, words) = range.name();
+                    (way(format!("/q/{queue}?range={name}"), words, self.asked == RangeChoice::Last(range)))
+                }
+                @if self.asked == RangeChoice::Own {
+                    span class="own" { (told(self.from, now)) " to " @if self.live { "now" } @else { (told(self.to, now)) } }
+                } @else {
+                    span class="hint" { "or draw across a chart" }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::snapshot::SECOND;
+    use super::*;
+
+    const BEGIN: i64 = 100 * DAY;
+    const NOW: i64 = 140 * DAY;
+
+    fn window(range: Option<NamedRange>, from: Option<i64>, to: Option<i64>) -> Option<TimeRange> {
+        TimeRange::between((BEGIN, NOW), range, (from.map(Time), to.map(Time))).ok()
+    }
+
+    #[test]
+    fn an_address_says_what_is_shown() {
+        let all = window(None, None, None).unwrap();
+        assert!(all.is_all() && all.holds(BEGIN - 1) && all.holds(NOW) && !all.holds(NOW + 1));
+        let week = window(Some(NamedRange::Week), None, None).unwrap();
+        assert!(week.holds(NOW - 7 * DAY + 1) && !week.holds(NOW - 7 * DAY) && week.holds(NOW));
+        let own = window(Some(NamedRange::Week), Some(NOW - 3 * DAY), Some(NOW - 2 * DAY)).unwrap();
+        assert!(own.holds(NOW - 3 * DAY) && !own.holds(NOW - 2 * DAY) && !own.live);
+        // What has not come yet is not shown.
+        let since = window(None, Some(NOW - DAY), Some(NOW + DAY)).unwrap();
+        assert!(since.live && since.to == NOW + 1);
+        assert!(window(None, None, Some(NOW - DAY)).unwrap().holds(BEGIN));
+        assert_eq!(window(None, Some(NOW), Some(NOW)), None);
+        assert_eq!(window(None, None, Some(BEGIN - 1)), None);
+        // All of it is to come: nothing is within, and nothing is wrong.
+        let later = window(None, Some(NOW + DAY), Some(NOW + 2 * DAY)).unwrap();
+        assert!(!later.holds(NOW) && later.from < later.to);
+    }
+
+    #[test]
+    fn what_is_shown_is_held_against_as_long_a_time() {
+        let of = |window: Option<TimeRange>| window.unwrap().compared();
+        let (all, parts, name) = of(window(None, None, None));
+        assert_eq!((all.to - all.from, parts, name.as_str()), (DAY, 24, "last 24 h"));
+        let (month, parts, name) = of(window(Some(NamedRange::Month), None, None));
+        assert_eq!((month.to - month.from, parts, name.as_str()), (30 * DAY, 30, "last 30 days"));
+        let (own, _, name) = of(window(None, Some(NOW - 90 * SECOND), Some(NOW - 30 * SECOND)));
+        assert_eq!((own.to - own.from, name.as_str()), (MINUTE, "this time"));
+    }
+
+    #[test]
+    fn a_short_stretch_is_told_to_the_second() {
+        let told =
+            |from: i64| window(None, Some(from), Some(NOW - 30 * SECOND)).unwrap().ways("posts", NOW).0;
+        let short = told(NOW - 90 * SECOND);
+        assert!(short.contains("1970-05-20 23:58:30") && short.contains("1970-05-20 23:59:30"), "{short}");
+        assert!(short.contains("data-exact") && !told(NOW - DAY).contains("data-exact"));
+    }
+
+    #[test]
+    fn an_axis_says_where_it_ends() {
+        let label = |window: Option<TimeRange>| window.unwrap().unit(DAY).1;
+        assert_eq!(label(window(None, None, None)), "hours, until now");
+        assert_eq!(label(window(None, Some(BEGIN), Some(NOW - 1))), "hours, until the end");
+    }
+}

@@ -1,0 +1,82 @@
+//! What happened, entry by entry.
+
+use crate::time::Time;
+use jurybox_server::Happened;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// What happened, entry by entry.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ActivityEntries {
+    pub(crate) events: Vec<ActivityEntry>,
+    /// The number to pass as `after` for what happens next.
+    pub(crate) next: u64,
+}
+
+/// An entry of the log; items that were erased since are left out.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ActivityEntry {
+    seq: u64,
+    #[schema(value_type = String, format = DateTime)]
+    at: Time,
+    /// Who asked for it: the name of a key.
+    actor: String,
+    /// What happened: create, configure, items, claim, extend, release, verdicts, undo, close, erase, settle (time has passed, and what waited for that is so).
+    kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reviewer: Option<String>,
+    /// The items that it is about.
+    items: Vec<String>,
+    /// How many items it is about, those that were erased since included.
+    many: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    verdicts: Vec<ActivityVerdict>,
+    /// The id of the verdict that was taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<String>,
+    /// The settings that changed, as they are from here on; null where one is there no more.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    changed: BTreeMap<String, serde_json::Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// A verdict that came in.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ActivityVerdict {
+    id: String,
+    item: String,
+    reviewer: String,
+    #[schema(value_type = String)]
+    source: jurybox_server::Source,
+    reward: f64,
+    /// What the item is worth, where this verdict decides it.
+    decides: Option<f64>,
+}
+
+impl From<Happened> for ActivityEntry {
+    fn from(happened: Happened) -> Self {
+        let verdict = |(id, item, reviewer, source, reward, decides)| ActivityVerdict {
+            id,
+            item,
+            reviewer,
+            source,
+            reward,
+            decides,
+        };
+        ActivityEntry {
+            seq: happened.seq,
+            at: Time(happened.at),
+            actor: happened.actor,
+            kind: happened.kind.into(),
+            reviewer: happened.reviewer,
+            items: happened.items,
+            many: happened.many,
+            verdict: happened.undone,
+            changed: happened.changed,
+            verdicts: happened.verdicts.into_iter().map(verdict).collect(),
+            reason: happened.reason,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Looking at a queue: its items in their order, its evaluators, what was found, what happened.
+
+mod evaluators;
+mod events;
+mod items;
+mod rank;
+mod report;
+
+pub(crate) use evaluators::EvaluatorList;
+pub(crate) use events::ActivityEntries;
+pub(crate) use items::{Item, ItemDetail, ItemPage};
+pub(crate) use rank::{PreviewBody, PreviewAnswer, RankedItem, RankedItems, RankBody};
+pub(crate) use report::QueueReport;
+pub use report::report_document;
+
+use super::finite;
+use jurybox::Interval;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// An interval around an estimate.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct IntervalEstimate {
+    mean: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+impl From<Interval> for IntervalEstimate {
+    fn from(interval: Interval) -> Self {
+        IntervalEstimate { mean: finite(interval.mean), low: finite(interval.low), high: finite(interval.high) }
+    }
+}
