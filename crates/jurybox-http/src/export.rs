@@ -77,7 +77,7 @@ fn free(name: &str, taken: &[&String]) -> String {
 /// learnt from the table is what the queue has learnt from. The flat columns are those of the verdict that came last of those that decided, `label` that of the reward; `verdicts` has all of them.
 /// With `drawn`, only items that were drawn on arrival have a reward, and the probability of that: whoever weighs rewards by probabilities can
 /// use no others. A good item is looked at whether it is drawn or not, and would count twice; and what came unasked has none at all.
-pub fn columns(evaluators: &[String], tags: &[String], drawn: bool) -> Vec<(String, Cell<Exported>)> {
+pub fn columns(evaluators: &[String], tags: &[String], random_checks_only: bool) -> Vec<(String, Cell<Exported>)> {
     let taken: Vec<&String> = evaluators.iter().chain(tags).collect();
     let ours = |name: &str, cell| (free(name, &taken), cell);
     let mut columns = vec![
@@ -97,7 +97,7 @@ pub fn columns(evaluators: &[String], tags: &[String], drawn: bool) -> Vec<(Stri
         ours(
             "reward",
             Cell::Number(Box::new(move |row: &Exported| {
-                row.reward.filter(|_| !drawn || row.audit.is_some())
+                row.reward.filter(|_| !random_checks_only || row.audit.is_some())
             })),
         ),
         ours("label", Cell::Text(Box::new(label))),
@@ -107,7 +107,7 @@ pub fn columns(evaluators: &[String], tags: &[String], drawn: bool) -> Vec<(Stri
             "probability",
             Cell::Number(Box::new(
                 move |row| {
-                    if drawn { row.audit } else { pick(row).map(|pick| pick.probability) }
+                    if random_checks_only { row.audit } else { pick(row).map(|pick| pick.probability) }
                 },
             )),
         ),

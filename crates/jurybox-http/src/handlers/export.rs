@@ -29,7 +29,7 @@ pub(crate) struct ExportQuery {
     #[serde(default)]
     format: ExportFormat,
     #[serde(default)]
-    drawn: bool,
+    random_checks_only: bool,
     #[serde(default = "safe")]
     safe_csv: bool,
 }
@@ -61,7 +61,7 @@ impl ExportFormat {
 pub(crate) async fn export(
     State(app): State<App>,
     QueuePath(name): QueuePath,
-    QueryParams(ExportQuery { format, drawn, safe_csv }): QueryParams<ExportQuery>,
+    QueryParams(ExportQuery { format, random_checks_only, safe_csv }): QueryParams<ExportQuery>,
 ) -> Result<Response<Body>, Problem> {
     let Ok(room) = app.0.exports.clone().try_acquire_owned() else {
         let detail = "several exports are being sent already, each for as long as its reader takes";
@@ -77,7 +77,7 @@ pub(crate) async fn export(
     let (pieces, received) = channel(AHEAD);
     tokio::task::spawn_blocking(move || {
         let failed = pieces.clone();
-        if let Err(error) = send(&queue, (&tags, drawn), layout, ChunkWriter(pieces)) {
+        if let Err(error) = send(&queue, (&tags, random_checks_only), layout, ChunkWriter(pieces)) {
             // The answer breaks off: whoever reads it must not take it for whole.
             let _ = failed.blocking_send(Err(io::Error::other(error.to_string())));
         }
@@ -121,14 +121,14 @@ impl std::fmt::Display for ExportError {
     }
 }
 
-fn send(queue: &Queue, (tags, drawn): (&[String], bool), layout: Layout, out: ChunkWriter) -> Result<(), ExportError> {
+fn send(queue: &Queue, (tags, random_checks_only): (&[String], bool), layout: Layout, out: ChunkWriter) -> Result<(), ExportError> {
     let (mut sheet, mut out): (Option<Sheet<Exported>>, _) = (None, Some(out));
     pages(
         |after, many| queue.exported(after, many),
         |page| -> Result<(), ExportError> {
             if let Some(out) = out.take() {
                 sheet =
-                    Some(Sheet::to_stream(Box::new(out), layout, columns(&page.evaluators, tags, drawn))?);
+                    Some(Sheet::to_stream(Box::new(out), layout, columns(&page.evaluators, tags, random_checks_only))?);
             }
             Ok(sheet.as_mut().map_or(Ok(()), |sheet| sheet.write(&page.items))?)
         },

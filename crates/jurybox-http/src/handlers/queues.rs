@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::body::JsonBody;
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{QueueList, QueueState, config};
+use crate::wire::{QueueList, QueueState, SettingsBody, config};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -24,7 +24,7 @@ pub(crate) async fn put(
     caller: Caller,
     QueuePath(name): QueuePath,
     key: Idempotency,
-    JsonBody(change): JsonBody<Change>,
+    JsonBody(SettingsBody(change)): JsonBody<SettingsBody>,
 ) -> Result<Response, Problem> {
     let config = config(change)?;
     let (asked, actor, wanted, set_up) = (app.clone(), caller.actor.clone(), name.clone(), config.clone());
@@ -54,7 +54,7 @@ pub(crate) async fn patch(
     caller: Caller,
     QueuePath(name): QueuePath,
     key: Idempotency,
-    JsonBody(change): JsonBody<Change>,
+    JsonBody(SettingsBody(change)): JsonBody<SettingsBody>,
 ) -> Result<JsonBody<QueueState>, Problem> {
     changed(&app, name, &caller, &key, change).await
 }

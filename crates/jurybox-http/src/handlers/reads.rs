@@ -6,7 +6,7 @@ use crate::body::{self, JsonBody};
 use crate::problem::Problem;
 use crate::wire::{
     EvaluatorList, ActivityEntries, Item, ItemDetail, ItemPage, PreviewBody, PreviewAnswer, RankedItem, RankedItems, QueueReport,
-    RankBody, JsonInteger,
+    RankBody, JsonInteger, SettingsBody,
 };
 use axum::extract::State;
 use jurybox_server::{Filter, Listed, MOST_AT_ONCE, MOST_BYTES, NewItem, Queue};
@@ -164,9 +164,9 @@ pub(crate) async fn evaluators(
     let told = read_queue(&app, &name, |queue| {
         let model = queue.model()?;
         let evaluators = queue.evaluated(&model)?.into_iter().map(Into::into).collect();
-        let doubts = model.doubts();
+        let diagnostics = model.doubts();
         let drift = model.redefined().map(Into::into).collect();
-        Ok(EvaluatorList { model: model.model, learnt_from: model.seen.used, doubts, drift, evaluators })
+        Ok(EvaluatorList { model: model.model, learnt_from: model.seen.used, diagnostics, drift, evaluators })
     });
     told.await.map(JsonBody)
 }
@@ -181,7 +181,7 @@ pub(crate) async fn preview(
     if k.is_some_and(|k| !(1..=1000).contains(&k)) {
         return Err(Problem::unusable(format!("k = {} is not from 1 to 1000", k.unwrap_or_default())));
     }
-    let change = serde_json::from_value(change.into()).map_err(|error| body::refused(&error))?;
+    let SettingsBody(change) = serde_json::from_value(change.into()).map_err(|error| body::refused(&error))?;
     let _alone = app.0.previews.acquire().await;
     let told = read_queue(&app, &name, move |queue| {
         let k = k.map_or_else(|| queue.standing().map(|standing| standing.config.k), Ok)?;

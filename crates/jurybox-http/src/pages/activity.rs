@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::guard::Caller;
 use crate::handlers::{QueryParams, QueuePath, read_queue};
 use crate::problem::Problem;
+use crate::wire::shown_name;
 use axum::extract::State;
 use jurybox_draw::counted;
 use jurybox_server::{Error, Happened, Noticed, Queue};
@@ -189,7 +190,7 @@ fn words(queue: &str, event: &Happened) -> Markup {
             "create" => { (actor) " made the queue" },
             "configure" => {
                 (actor) " changed "
-                @for (at, name) in event.changed.keys().enumerate() { @if at > 0 { ", " } (name) }
+                @for (at, name) in event.changed.keys().enumerate() { @if at > 0 { ", " } (shown_name(name)) }
             },
             "erase" => { (actor) " erased " (count(event.many)) @if event.many == 1 { " item" } @else { " items" } },
             "settle" => { "time has passed" },

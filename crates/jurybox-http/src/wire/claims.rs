@@ -106,7 +106,7 @@ pub(crate) struct ClaimedItem {
     probability: Option<f64>,
     /// Whether it was an audit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    explored: Option<bool>,
+    random_check: Option<bool>,
     /// What the reviewer is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
@@ -126,7 +126,7 @@ impl ClaimedItem {
             rank: sees.then_some(claim.rank),
             value: sees.then(|| claim.value.is_finite().then_some(claim.value)),
             probability: sees.then_some(claim.probability),
-            explored: sees.then_some(claim.explored),
+            random_check: sees.then_some(claim.explored),
             payload: claim.payload,
         };
         claims.into_iter().map(one).collect()

@@ -15,7 +15,7 @@ pub(crate) use reads::{
     RankBody,
 };
 pub(crate) use items::{CloseBody, ItemsBody, ItemsAnswer, ItemBody, ScoresBody, RejectedItem};
-pub(crate) use queues::{QueueChange, QueueList, QueueStatus, QueueState, config};
+pub(crate) use queues::{QueueChange, QueueList, QueueStatus, QueueState, SettingsBody, config, shown_name};
 pub(crate) use verdicts::{VerdictSource, UndoBody, UndoAnswer, VerdictsBody, VerdictsAnswer};
 
 use serde::{Deserialize, Serialize};

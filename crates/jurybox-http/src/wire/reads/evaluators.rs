@@ -16,7 +16,7 @@ pub(crate) struct EvaluatorList {
     /// Verdicts that the model has learnt from.
     pub(crate) learnt_from: u64,
     /// What is to be doubted of what was learnt, in words: verdicts that are all alike, or evaluators that together point the wrong way.
-    pub(crate) doubts: Vec<String>,
+    pub(crate) diagnostics: Vec<String>,
     /// What has changed about the verdicts themselves: what they say of items with such scores is not what it was.
     pub(crate) drift: Vec<DriftAlarm>,
     pub(crate) evaluators: Vec<EvaluatorDetail>,
@@ -62,7 +62,7 @@ pub(crate) struct DriftAlarm {
     /// the other evaluators', `varying` the share of rounds in which its scores differ from one another at all. Of verdicts, `reward` is how far they are above what was expected of their items, `slope` how much more they are where one more was
     /// expected.
     #[schema(value_type = String)]
-    reading: serde_json::Value,
+    statistic: serde_json::Value,
     /// Since when it is different: of an evaluator as nearly as it could be told when the alarm was raised, so that it stays as it is while the alarm
     /// lasts; of verdicts the first round that may have been different, as far as that is known now.
     #[schema(value_type = String, format = DateTime)]
@@ -87,7 +87,7 @@ impl From<&Alarm> for DriftAlarm {
     fn from(alarm: &Alarm) -> Self {
         let time = |seconds: u64| Time(seconds.cast_signed().saturating_mul(1_000_000));
         DriftAlarm {
-            reading: serde_json::json!(alarm.reading),
+            statistic: serde_json::json!(alarm.reading),
             since: time(alarm.since),
             until: time(alarm.until),
             raised: None,

@@ -1,5 +1,6 @@
 //! What happened, entry by entry.
 
+use super::super::queues::shown_name;
 use crate::time::Time;
 use jurybox_server::Happened;
 use serde::Serialize;
@@ -65,6 +66,7 @@ impl From<Happened> for ActivityEntry {
             reward,
             decides,
         };
+        let shown = |(name, value): (String, serde_json::Value)| (shown_name(&name).to_string(), value);
         ActivityEntry {
             seq: happened.seq,
             at: Time(happened.at),
@@ -74,7 +76,7 @@ impl From<Happened> for ActivityEntry {
             items: happened.items,
             many: happened.many,
             verdict: happened.undone,
-            changed: happened.changed,
+            changed: happened.changed.into_iter().map(shown).collect(),
             verdicts: happened.verdicts.into_iter().map(verdict).collect(),
             reason: happened.reason,
         }

@@ -12,18 +12,18 @@ pub(crate) struct QueueReport {
     /// Items that came in.
     items: u64,
     /// Items that people have decided, golden ones aside.
-    looked_at: u64,
+    reviewed: u64,
     /// The sum of what they were found to be worth.
-    caught: f64,
+    found: f64,
     /// The mean worth of the items that were given out for their value or their date, not drawn and not golden. Those that came back undecided
     /// (`given_back`) count at the worst they could be worth, at each end, and then `mean` is null: people may have judged the better ones.
     picked: CountedMean,
     /// How many of those came back undecided: skipped, given back, held until the lease ran out, closed by a rule, or waiting for a further verdict.
-    given_back: u64,
+    released: u64,
     /// How many golden items people have decided: what they are was known before, and is not caught. They are apart from all other figures but `items`.
     golden: u64,
     /// The mean worth of those that people decided without having been given them.
-    unasked: CountedMean,
+    unclaimed: CountedMean,
     /// The mean worth of all items by those that were drawn on arrival (`audit_rate`): what random picks would find.
     random: CountedMean,
     /// The mean worth of what the plain mean of the scores would have picked, as many as were picked, by drawn items like those that could be
@@ -36,7 +36,7 @@ pub(crate) struct QueueReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<&'static str>,
     /// What became of the items that were drawn.
-    drawn: RandomChecks,
+    random_checks: RandomChecks,
     /// What rewards lie within: the queue's scale (`reward`), or else 0 and 1 and whatever else was given; then nothing is said of items that nobody has looked at.
     scale: RewardScale,
 }
@@ -82,17 +82,17 @@ impl From<Found> for QueueReport {
         let jurybox_server::Drawn { items, decided, waiting, closed, erased } = found.drawn;
         QueueReport {
             items: found.items,
-            looked_at: found.looked_at,
-            caught: found.caught,
+            reviewed: found.looked_at,
+            found: found.caught,
             picked: mean(found.picked),
-            given_back: found.given_back,
+            released: found.given_back,
             golden: found.golden,
-            unasked: mean(found.unasked),
+            unclaimed: mean(found.unasked),
             random: mean(found.random),
             plain_mean: mean(found.plain_mean),
             missed: found.missed.map(Into::into),
             unknown: found.unknown,
-            drawn: RandomChecks { items, decided, waiting, closed, erased },
+            random_checks: RandomChecks { items, decided, waiting, closed, erased },
             scale: RewardScale { low: found.scale.low, high: found.scale.high },
         }
     }
