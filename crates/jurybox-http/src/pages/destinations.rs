@@ -1,4 +1,5 @@
-//! Where one can go: the pages of every queue, and what can be done in the one that is open, as one list. A script makes a palette of it.
+//! The page `/go`: links to the pages of every queue, and to the panels and evaluators of the current
+//! one. A script turns it into a command palette.
 
 use super::format::in_address;
 use super::layout::{Page, panel_response, navigation};
@@ -12,21 +13,21 @@ use jurybox_server::{Config, Role};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-/// From which queue somebody goes; and whether the list alone is asked for.
+/// The query: the current queue, and whether the list alone is wanted.
 #[derive(Deserialize)]
 pub(super) struct DestinationsQuery {
     queue: Option<String>,
     panel: Option<String>,
 }
 
-/// A way: where to, what it is called, and whose it is.
+/// A link of the list: its URL, its text, and the queue or page that it belongs to.
 struct Destination {
     to: String,
     name: String,
     what: String,
 }
 
-/// Where the list is, for whoever is at a queue.
+/// The URL of the list on the page of a queue.
 pub(super) fn address(queue: Option<&str>) -> String {
     queue.map_or("/go".into(), |queue| format!("/go?queue={}", in_address(queue)))
 }
@@ -64,17 +65,17 @@ pub(super) async fn page(
     Ok(Page::new("Go to · Jurybox", &body).into_response())
 }
 
-/// The pages of a queue that somebody may open.
+/// Links to the pages of a queue that the caller may open.
 fn pages(caller: &Caller, queue: &str) -> Vec<Destination> {
     let all =
         [("", "Queue", Role::Read), ("/desk", "Desk", Role::Review), ("/reviewers", "Reviewers", Role::Read)];
-    let all = all.into_iter().chain([("/audit", "Audit", Role::Read)]);
+    let all = all.into_iter().chain([("/activity", "Activity", Role::Read)]);
     let may = all.filter(|(.., role)| caller.may(*role));
     may.map(|(path, name, _)| Destination { to: format!("/q/{queue}{path}"), name: name.into(), what: queue.into() })
         .collect()
 }
 
-/// What there is within the page of a queue: its panels, its evaluators, and to mute them.
+/// Links to the panels and evaluators of a queue, and to mute or unmute each evaluator.
 fn within(queue: &str, config: &Config) -> Vec<Destination> {
     let panel = |(name, title): (&str, &str)| Destination {
         to: format!("/q/{queue}#{name}"),
@@ -83,7 +84,7 @@ fn within(queue: &str, config: &Config) -> Vec<Destination> {
     };
     let mut all: Vec<Destination> = super::queue::titles().map(panel).collect();
     for (at, name) in config.evaluators.names().enumerate() {
-        let word = if config.muted.iter().any(|muted| muted == name) { "Hear" } else { "Mute" };
+        let word = if config.muted.iter().any(|muted| muted == name) { "Unmute" } else { "Mute" };
         let mute = format!("/q/{queue}/mute?evaluator={}", in_address(name));
         all.push(Destination {
             to: format!("/q/{queue}#evaluator-{at}"),
@@ -95,7 +96,7 @@ fn within(queue: &str, config: &Config) -> Vec<Destination> {
     all
 }
 
-/// The ways as a list of links. Where items may be looked at, the first of them says so to the script.
+/// The links as a list. `data-items` on the first tells the script that items may be opened by id.
 fn list(all: &[Destination], items: bool) -> Markup {
     html! {
         ul class="plain" {
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_evaluator_can_be_gone_to_and_muted_or_heard() {
+    fn every_evaluator_has_links_to_its_row_and_to_mute_it() {
         let config: Config =
             serde_json::from_str(r#"{"evaluators": [{"name": "a&b"}, {"name": "c"}], "muted": ["c"]}"#)
                 .unwrap();
@@ -124,7 +125,7 @@ mod tests {
                 ("/q/posts#evaluator-0", "a&b"),
                 ("/q/posts/mute?evaluator=a%26b", "Mute a&b"),
                 ("/q/posts#evaluator-1", "c"),
-                ("/q/posts/mute?evaluator=c", "Hear c"),
+                ("/q/posts/mute?evaluator=c", "Unmute c"),
             ]
         );
         assert!(list(&ways, true).into_string().contains("a&amp;b"));

@@ -1,4 +1,4 @@
-//! What a page posts: a form, or JSON from its script. The two are answered differently.
+//! Bodies that pages send: a form, or JSON from their script. The two are answered differently.
 
 use crate::app::App;
 use crate::body::{expect, read, whole};
@@ -9,9 +9,9 @@ use axum::http::{Method, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::de::DeserializeOwned;
 
-/// What was posted, and whether by a form: whoever sent one wants to see a page next.
+/// A body, and whether a form sent it: then the answer is a redirect to a page.
 pub(super) struct FormOrJson<T> {
-    pub(super) said: T,
+    pub(super) body: T,
     pub(super) by_form: bool,
 }
 
@@ -23,19 +23,19 @@ impl<T: DeserializeOwned> FromRequest<App> for FormOrJson<T> {
         let by_form = expect(request.headers(), &["application/json", FORM])? == FORM;
         let bytes = whole(request, app).await?;
         if !by_form {
-            return Ok(FormOrJson { said: read(&bytes)?, by_form });
+            return Ok(FormOrJson { body: read(&bytes)?, by_form });
         }
         let mut form = Request::new(Body::from(bytes));
         *form.method_mut() = Method::POST;
         form.headers_mut().insert(header::CONTENT_TYPE, axum::http::HeaderValue::from_static(FORM));
-        let axum::Form(said) = axum::Form::from_request(form, &())
+        let axum::Form(body) = axum::Form::from_request(form, &())
             .await
             .map_err(|error: axum::extract::rejection::FormRejection| Problem::unusable(error.body_text()))?;
-        Ok(FormOrJson { said, by_form })
+        Ok(FormOrJson { body, by_form })
     }
 }
 
-/// The next page after a form.
+/// The redirect after a form.
 pub(super) fn redirect(path: &str) -> Response {
     Redirect::to(path).into_response()
 }

@@ -1,7 +1,9 @@
-//! Pages packed for the way, where a browser takes them so: drawings are text that repeats itself, and a sixth of it is left.
+//! Compression of pages, styles and scripts with gzip for browsers that accept it: charts are
+//! repetitive text, and shrink to a sixth.
 //!
-//! Nothing secret stands on a page beside what somebody else could put there and watch the length of: keys are never shown, and the cookie is in
-//! the head. What programs ask for is sent as it is.
+//! Compressed length leaks secrets that stand beside text of an attacker (the BREACH attack). No page
+//! contains any: keys are never shown, and the session cookie is in the headers. JSON, exports and
+//! event streams are not compressed.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -13,33 +15,33 @@ use flate2::write::GzEncoder;
 use hyper::body::Body as _;
 use std::io::Write;
 
-/// Shorter texts are not worth it: they fit into a packet or two.
+/// The least size that is compressed, in bytes: less fits into one or two packets anyway.
 const LEAST: u64 = 2048;
 
-/// Whether whoever asks takes what is packed.
-fn takes_gzip(headers: &HeaderMap) -> bool {
-    let told = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let mut ways = told.flat_map(|told| told.split(',')).map(|way| {
-        let (name, weight) = way.split_once(';').unwrap_or((way, ""));
+/// Whether the client accepts gzip (RFC 9110, section 12.5.3).
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let mut encodings = values.flat_map(|value| value.split(',')).map(|encoding| {
+        let (name, weight) = encoding.split_once(';').unwrap_or((encoding, ""));
         let weight = weight.trim().strip_prefix("q=").and_then(|q| q.trim().parse::<f64>().ok());
         (name.trim(), weight.unwrap_or(1.0))
     });
-    ways.any(|(name, weight)| name.eq_ignore_ascii_case("gzip") && weight > 0.0)
+    encodings.any(|(name, weight)| name.eq_ignore_ascii_case("gzip") && weight > 0.0)
 }
 
-/// Whether it is text that was made as a whole. Streams are sent as they come.
-fn is_text(response: &Response) -> bool {
+/// Whether a response is HTML, CSS or JavaScript, and not compressed yet.
+fn is_compressible(response: &Response) -> bool {
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.unwrap_or_default();
     let text = ["text/html", "text/css", "text/javascript"].iter().any(|text| kind.starts_with(text));
     text && !response.headers().contains_key(header::CONTENT_ENCODING)
 }
 
-/// Packs what a page answers.
+/// Middleware: compresses a response whose body is long enough and wholly in memory.
 pub(super) async fn gzip(request: Request, next: Next) -> Response {
-    let wanted = takes_gzip(request.headers());
+    let wanted = accepts_gzip(request.headers());
     let mut response = next.run(request).await;
-    if !is_text(&response) {
+    if !is_compressible(&response) {
         return response;
     }
     response.headers_mut().append(header::VARY, HeaderValue::from_static("accept-encoding"));
@@ -49,11 +51,11 @@ pub(super) async fn gzip(request: Request, next: Next) -> Response {
     }
     let (mut head, body) = response.into_parts();
     let Ok(text) = to_bytes(body, usize::MAX).await else {
-        // Its length was known: it is in memory, and cannot fail to be read.
+        // A body of exactly known length is in memory: reading it cannot fail.
         return Response::from_parts(head, Body::empty());
     };
-    let mut packer = GzEncoder::new(Vec::with_capacity(text.len() / 4), Compression::new(5));
-    let packed = packer.write_all(&text).and_then(|()| packer.finish());
+    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 4), Compression::new(5));
+    let packed = encoder.write_all(&text).and_then(|()| encoder.finish());
     let Ok(packed) = packed else { return Response::from_parts(head, Body::from(text)) };
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
@@ -65,12 +67,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_does_not_take_it_is_not_sent_it() {
-        let takes = |told: &str| {
-            let headers = [(header::ACCEPT_ENCODING, HeaderValue::from_str(told).unwrap())];
-            takes_gzip(&headers.into_iter().collect())
+    fn only_clients_that_accept_gzip_get_it() {
+        let accepts = |value: &str| {
+            let headers = [(header::ACCEPT_ENCODING, HeaderValue::from_str(value).unwrap())];
+            accepts_gzip(&headers.into_iter().collect())
         };
-        assert!(takes("gzip") && takes("br, GZIP;q=0.5") && takes("deflate,gzip ; q=1"));
-        assert!(!takes("br") && !takes("gzip;q=0") && !takes("") && !takes_gzip(&HeaderMap::new()));
+        assert!(accepts("gzip") && accepts("br, GZIP;q=0.5") && accepts("deflate,gzip ; q=1"));
+        assert!(!accepts("br") && !accepts("gzip;q=0") && !accepts("") && !accepts_gzip(&HeaderMap::new()));
     }
 }

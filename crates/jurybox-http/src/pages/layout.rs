@@ -1,4 +1,4 @@
-//! What is around every page: its head, its ways, its headers, and what it says when something is wrong.
+//! The frame of every page: its head, navigation and headers, and the error page.
 
 use super::assets::FOLDER;
 use super::format::{clock, in_address, now};
@@ -13,19 +13,20 @@ use jurybox_draw::prose;
 use jurybox_server::Role;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// What a page may do: load its own style, scripts and panels, show pictures that are within it, and frame nothing but text of its own.
+/// The content security policy of pages: own style, scripts and requests, inline pictures, and frames
+/// with own text only.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A thousandth of a second, in microseconds.
+/// A millisecond in microseconds.
 const MILLISECOND: i64 = 1000;
 
-/// A part of a page, with when that was read which it shows.
+/// A panel alone, with a header that says when its data was read.
 pub(super) fn panel_response(inner: &Markup, read: i64) -> Response {
     let headers = [("Jurybox-As-Of", (read / MILLISECOND).to_string())];
     (headers, Html(inner.0.clone())).into_response()
 }
 
-/// A page.
+/// A whole page.
 pub(super) struct Page(Markup);
 
 impl Page {
@@ -40,7 +41,7 @@ impl IntoResponse for Page {
     }
 }
 
-/// The document around a body.
+/// The HTML document around a body.
 pub(super) fn frame(title: &str, body: &Markup) -> Markup {
     let folder = FOLDER.as_str();
     html! {
@@ -60,9 +61,10 @@ pub(super) fn frame(title: &str, body: &Markup) -> Markup {
     }
 }
 
-/// The line at the top of every page but the desk: where one is, where one can go, and how fresh it is.
+/// The header of every page but the desk: the links, with the current one marked, and the age of the
+/// data.
 pub(super) fn navigation(caller: &Caller, queue: Option<&str>, here: &str, read: Option<i64>) -> Markup {
-    let way = |path: String, name: &str| {
+    let link = |path: String, name: &str| {
         html! { a href=(path) aria-current=[(name == here).then_some("page")] { (name) } }
     };
     html! {
@@ -72,18 +74,18 @@ pub(super) fn navigation(caller: &Caller, queue: Option<&str>, here: &str, read:
                 @match queue {
                     Some(queue) => {
                         span class="where" { (queue) }
-                        (way(format!("/q/{queue}"), "Queue"))
-                        (way(format!("/q/{queue}/reviewers"), "Reviewers"))
-                        (way(format!("/q/{queue}/audit"), "Audit"))
-                        @if caller.may(Role::Review) { (way(format!("/q/{queue}/desk"), "Desk")) }
+                        (link(format!("/q/{queue}"), "Queue"))
+                        (link(format!("/q/{queue}/reviewers"), "Reviewers"))
+                        (link(format!("/q/{queue}/activity"), "Activity"))
+                        @if caller.may(Role::Review) { (link(format!("/q/{queue}/desk"), "Desk")) }
                     }
                     None => {
-                        (way("/".into(), "Queues"))
+                        (link("/".into(), "Queues"))
                         a href="/api" { "API" }
                     }
                 }
             }
-            a class="go" href=(super::destinations::address(queue)) title="Go to a page by a few letters: / or Ctrl-K" { "Go to " kbd { "/" } }
+            a class="go" href=(super::destinations::address(queue)) title="Type a few letters to go to a page: / or Ctrl-K" { "Go to " kbd { "/" } }
             @if let Some(read) = read {
                 span class="fresh" {
                     span #fresh data-at=(read / MILLISECOND) data-age=((now() - read) / MILLISECOND) { "as of " (clock(read)) " UTC" }
@@ -97,13 +99,13 @@ pub(super) fn navigation(caller: &Caller, queue: Option<&str>, here: &str, read:
     }
 }
 
-/// Whether whoever asks wants a page: a person in a browser.
+/// Whether the client is a browser that wants HTML.
 pub(crate) fn is_person(headers: &HeaderMap) -> bool {
     let accepts = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     accepts.contains("text/html") && !accepts.contains("json")
 }
 
-/// Every page has its own policy, and who may not see it is shown the door.
+/// Middleware: sets the headers of pages, and redirects people without a session to the login page.
 pub(super) async fn page_headers(request: Request, next: Next) -> Response {
     let asked = is_person(request.headers()) && request.method() == Method::GET;
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_string();
@@ -118,16 +120,16 @@ pub(super) async fn page_headers(request: Request, next: Next) -> Response {
     response
 }
 
-/// The headers of a page.
+/// Sets the security headers of a page.
 fn set_page_headers(headers: &mut HeaderMap) {
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    // Without any, a browser would not say either where a form comes from.
+    // With no-referrer, browsers send `Origin: null` with forms, and the origin check would fail.
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
 }
 
-/// What is wrong, to a person: the same answer, with a page for its body.
+/// Replaces the body of a problem by a page for people. Status and code stay.
 pub(crate) fn explain(response: &mut Response, problem: &Problem, id: &str, path: &str) {
-    let page = frame("Jurybox", &wrong(problem, id, path)).into_string();
+    let page = frame("Jurybox", &error_page(problem, id, path)).into_string();
     *response.body_mut() = Body::from(page);
     let headers = response.headers_mut();
     headers.remove(header::CONTENT_LENGTH);
@@ -135,16 +137,16 @@ pub(crate) fn explain(response: &mut Response, problem: &Problem, id: &str, path
     set_page_headers(headers);
 }
 
-/// What is wrong, in words, and where to go from there.
-fn wrong(problem: &Problem, id: &str, path: &str) -> Markup {
+/// The body of the error page: the problem, the advice, and links to go on.
+fn error_page(problem: &Problem, id: &str, path: &str) -> Markup {
     let title = match problem.status() {
         401 => "A key is needed",
-        403 => "This is not open to you",
-        404 => "There is nothing here",
-        409 => "Something has happened since",
-        429 | 503 => "Not now",
-        500.. => "Something is broken",
-        _ => "This cannot be done",
+        403 => "You may not see this",
+        404 => "Not found",
+        409 => "Something has changed in the meantime",
+        429 | 503 => "Please try again later",
+        500.. => "Something went wrong",
+        _ => "This is not possible",
     };
     let queue = path.strip_prefix("/q/").and_then(|rest| rest.split('/').next());
     let queue = queue.filter(|_| problem.code() != "no_queue" && problem.status() != 403);
@@ -166,7 +168,7 @@ fn wrong(problem: &Problem, id: &str, path: &str) -> Markup {
     }
 }
 
-/// What stands by itself begins with a capital and ends with a stop.
+/// A message as a sentence: with a capital letter and a full stop.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

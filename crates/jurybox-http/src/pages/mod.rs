@@ -1,30 +1,31 @@
-//! The pages: a desk to review at, and what there is to see of the queues. Made on the server, alive without a script, livelier with one.
+//! The HTML pages, rendered on the server: overview, queue, desk, item, reviewers, activity, login.
 //!
-//! A page is a handler that returns [`layout::Page`]. `live.rs` says over a stream which queue has changed, and the page's script asks for the
-//! panels of that queue again: each is a part of the same page, by its name (`?panel=`). Nothing is loaded from elsewhere, nothing inline
-//! runs, and what comes from outside passes `maud`, which escapes it, or one of the renderers of `payload/`, which let through nothing else
-//! than they make.
+//! A page is a handler that returns [`layout::Page`]. It works without scripts. With scripts,
+//! `live.rs` streams which queue has changed, and the page fetches the panels of that queue again,
+//! each by its id (`?panel=`). Pages load nothing from elsewhere and run nothing inline. Text from
+//! outside passes `maud`, which escapes it, or a renderer of `payload/`, which emits only its own tags.
 
-mod error_correlation;
+mod activity;
 mod assets;
 mod desk;
-mod activity;
-mod snapshot;
-mod format;
 mod destinations;
+mod error_correlation;
+mod form;
+mod format;
+mod gzip;
 mod item;
+mod layout;
 mod live;
 mod login;
 mod overview;
-mod gzip;
+#[cfg(test)]
+mod page_size;
 mod payload;
-mod form;
 mod queue;
 mod reviewers;
 mod session;
-mod layout;
-#[cfg(test)]
-mod page_size;
+mod snapshot;
+mod wording;
 
 pub(crate) use live::{LiveUpdates, watch};
 pub(crate) use session::Sessions;
@@ -39,7 +40,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, get, post};
 use jurybox_server::Role;
 
-/// The pages, who may see them, and what is done there. None: anybody.
+/// The routes of the pages: path, roles that may use it (any of them; none means everybody), handler.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)> {
     use Role::{Admin, Read, Review};
@@ -51,7 +52,7 @@ pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)>
         ("/logout", &[], post(login::leave)),
         ("/assets/{version}/{name}", &[], get(assets::asset)),
         ("/q/{queue}", &[Read], get(queue::page)),
-        ("/q/{queue}/audit", &[Read], get(activity::page)),
+        ("/q/{queue}/activity", &[Read], get(activity::page)),
         ("/q/{queue}/export", &[Read], get(export::export)),
         ("/q/{queue}/items/{item}", &[Read], get(item::page)),
         ("/q/{queue}/reviewers", &[Read], get(reviewers::page)),
@@ -68,12 +69,12 @@ pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)>
     ]
 }
 
-/// All pages, guarded as the rest, with the headers and the words of pages.
+/// The router of the pages, with access checks, page headers and compression.
 pub(crate) fn router(app: &App) -> Router<App> {
     let mut router = Router::new();
     for (path, roles, handler) in table() {
         let need = RouteAccess { app: app.clone(), roles: roles.to_vec(), page: true };
-        // The last one is the outermost.
+        // The last layer is the outermost.
         let guarded = handler
             .route_layer(from_fn(note_caller))
             .route_layer(from_fn_with_state(need, guard))

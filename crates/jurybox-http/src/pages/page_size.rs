@@ -97,7 +97,7 @@ async fn no_page_grows_with_its_queue() {
             assert_eq!(is_packed, packed && (is_packed || body.len() >= 2048), "{path}");
             body
         };
-        for path in ["/", "/q/posts", "/q/posts/reviewers", "/q/posts/audit"] {
+        for path in ["/", "/q/posts", "/q/posts/reviewers", "/q/posts/activity"] {
             let (plain, packed) = (ask(path, false).await, ask(path, true).await);
             let (mut read, mut sent) = (plain.len(), packed.len());
             let folder = super::assets::FOLDER.as_str();

@@ -2,6 +2,7 @@
 
 use super::error_correlation::{ErrorCorrelations, ENOUGH};
 use super::activity::{back, is_routine};
+use super::wording::Wording;
 use crate::app::App;
 use crate::handlers::read_queue;
 use crate::problem::Problem;
@@ -46,7 +47,7 @@ pub(super) struct QueueSnapshot {
     /// Changes of evaluators that were noticed, the last one first, also those that are over.
     pub(super) noticed: Vec<Noticed>,
     /// What is to be doubted of what was learnt.
-    pub(super) doubts: Vec<String>,
+    pub(super) diagnostics: Vec<String>,
     /// How reviewers stand beside one another, where that is learnt.
     pub(super) standings: Vec<Standing>,
     /// What has changed about the verdicts themselves.
@@ -108,7 +109,7 @@ impl QueueSnapshot {
             noticed,
             standings: model.as_ref().map(jurybox_server::Model::reviewers).unwrap_or_default(),
             redefined: model.iter().flat_map(jurybox_server::Model::redefined).cloned().collect(),
-            doubts: model.as_ref().map(jurybox_server::Model::doubts).unwrap_or_default(),
+            diagnostics: model.as_ref().map(jurybox_server::Model::doubts).unwrap_or_default(),
             learnt_from: model.map_or(0, |model| model.seen.used),
             best,
             happened,
@@ -117,6 +118,11 @@ impl QueueSnapshot {
         };
         seen.alike = ErrorCorrelations::of(&seen.lessons(true), seen.config.evaluators.len());
         Ok(seen)
+    }
+
+    /// How the queue's pages name its verdicts.
+    pub(super) fn wording(&self) -> Wording {
+        Wording::of(&self.config, self.worked.iter().filter_map(|work| work.decides))
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -178,6 +184,13 @@ impl QueueSnapshot {
         }
         let worths = self.worked.iter().filter_map(|work| work.decides);
         worths.fold((0.0, 1.0), |(low, high), worth| (f64::min(low, worth), f64::max(high, worth)))
+    }
+
+    /// Two shares as an interval on the queue's scale.
+    pub(super) fn on_scale(&self, low: f64, high: f64) -> Interval {
+        let (least, most) = self.scale();
+        let place = |share: f64| least + share * (most - least);
+        Interval { mean: f64::NAN, low: place(low), high: place(high) }
     }
 
     /// From when on an evaluator is surely what it is now, where it has changed.

@@ -1,19 +1,19 @@
-//! What became of an item that a reviewer had on the desk, in plain words. Nothing of what anybody said about it.
+//! Why an item on a reviewer's desk is no longer theirs, in words that reveal no verdict.
 
 use jurybox_server::{Explained, Stands};
 
-/// Why an item is not this reviewer's any more; nothing where it is.
+/// Why the item is no longer reserved for this reviewer; none if it still is.
 pub(super) fn why_lost(told: Option<&Explained>, reviewer: &str) -> Option<&'static str> {
-    let Some(told) = told else { return Some("it was erased meanwhile") };
+    let Some(told) = told else { return Some("it has been erased") };
     let holds = told.leases.iter().any(|(who, _)| who == reviewer);
     let judged = |own: bool| told.verdicts.iter().any(|verdict| (verdict.reviewer == reviewer) == own);
     match told.item.stands {
         _ if judged(true) => Some("you have judged it already, in another tab or browser"),
-        Stands::Closed if judged(false) => Some("somebody else has decided it meanwhile"),
-        Stands::Closed => Some("it was closed meanwhile, and needs no verdict any more"),
+        Stands::Closed if judged(false) => Some("somebody else has decided it"),
+        Stands::Closed => Some("it was closed and needs no verdict"),
         _ if holds => None,
         Stands::Leased => Some("your time for it ran out, and somebody else has it now"),
-        Stands::Pending => Some("your time for it ran out, and it waits for whoever comes next"),
+        Stands::Pending => Some("your time for it ran out, and it went back to the queue"),
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_is_gone_is_said_to_be_in_words_that_tell_nothing_of_others() {
+    fn the_reason_reveals_nothing_of_other_reviewers() {
         let why = |stands, holder, judge| why_lost(Some(&told(stands, holder, judge)), "ann");
         assert_eq!(why(Stands::Leased, Some("ann"), None), None);
         let gone = [

@@ -1,55 +1,57 @@
-//! The desk as it looks.
+//! The HTML of the desk: the item, the buttons, and the reviewer's last verdicts.
 
 use super::super::assets::FOLDER;
-use super::super::format::{between, count, moment, now, rounded};
+use super::super::format::{count, moment, now, number, signed};
+use super::super::wording::{Wording, verdict_text};
 use super::super::{activity, payload};
-use super::{DeskPage, KEYS, LEAVING, labels, names};
+use super::{DeskPage, KEYS, LEAVING, labels};
 use crate::guard::Caller;
 use crate::time::Time;
+use jurybox::Contributions;
 use jurybox_draw::counted;
-use jurybox_server::{Explained, Own, Role};
+use jurybox_server::{Config, Explained, Own, Role};
 use maud::{Markup, html};
 
-/// Why items are skipped, mostly.
+/// The usual reasons for skipping an item.
 const REASONS: [&str; 4] = [
     "not my language",
-    "cannot be judged by what is shown",
-    "too close to me",
-    "needs somebody with more rights",
+    "not enough shown to judge it",
+    "personally involved",
+    "needs a more senior reviewer",
 ];
-/// A reviewer's own verdicts that are listed.
+/// How many of a reviewer's own verdicts are listed.
 pub(super) const LAST: usize = 20;
-/// More labels than these stand closer on a phone.
+/// With more labels than these, buttons are closer together on a phone.
 const FEW: usize = 4;
-/// What each key does, besides those of the judgements.
+/// The keys besides those of the labels, and their effect.
 const HELP: [(&str, &str); 8] = [
     ("c", "claim the next item"),
     ("s", "skip it, with a reason"),
-    ("u", "undo the last verdict or skip, and the ones before"),
-    ("n", "write a note to go with the verdict"),
+    ("u", "undo the last verdict or skip, then the one before"),
+    ("n", "add a note to the verdict"),
     ("space", "hold to see pictures"),
-    ("l", "your last 20"),
+    ("l", "your last 20 verdicts"),
     ("/", "go to another page"),
-    ("?", "these keys"),
+    ("?", "this list"),
 ];
 
-/// Asks for a name, once.
+/// The form that asks for the reviewer's name, once per browser.
 pub(super) fn who(queue: &str, wrong: Option<&str>) -> Markup {
     html! {
         main class="door" {
-            h1 { "The desk of " (queue) }
+            h1 { "Desk: " (queue) }
             form method="post" action={ "/q/" (queue) "/desk/who" } {
                 label for="reviewer" { "Who is reviewing?" }
                 input #reviewer name="reviewer" required maxlength="512" autofocus autocomplete="username";
                 @if let Some(wrong) = wrong { p class="bad" { (wrong) } }
-                button class="main" { "Sit down" }
-                p class="small" { "Your name stands beside your verdicts. This browser remembers it." }
+                button class="main" { "Start reviewing" }
+                p class="small" { "Your name is stored with your verdicts. This browser remembers it." }
             }
         }
     }
 }
 
-/// The desk.
+/// The whole desk.
 pub(super) fn desk(desk: &DeskPage, who: &str, caller: &Caller) -> Markup {
     let (queue, labels) = (desk.queue.as_str(), labels(&desk.config));
     let current = desk.held.first();
@@ -67,12 +69,12 @@ pub(super) fn desk(desk: &DeskPage, who: &str, caller: &Caller) -> Markup {
             }
             form class="leave" method="post" action=(action("leave")) {
                 input type="hidden" name="reviewer" value=(who);
-                button title="Give back what you hold, and let somebody else sit down" { (who) " · leave" }
+                button title="Return your items to the queue and leave the desk" { (who) " · leave" }
             }
         }
         main #desk class="desk" data-queue=(queue) data-reviewer=(who) data-undo=(desk.config.undo_seconds) data-leaving=(LEAVING)
             data-lease=(desk.config.lease_seconds) data-now=(Time(now())) data-state=(if current.is_some() { "item" } else { "empty" }) {
-            h1 class="unseen" { "The desk of " (queue) }
+            h1 class="unseen" { "Desk: " (queue) }
             p #bar class="notice" role="status" aria-live="polite" hidden {}
             div #read class="read" {
                 article #item class="item" tabindex="-1" aria-label="The item"
@@ -81,17 +83,17 @@ pub(super) fn desk(desk: &DeskPage, who: &str, caller: &Caller) -> Markup {
                     @if let Some(held) = current { (payload::shown(&held.item, held.payload.as_ref())) }
                 }
                 div #empty class="empty" { (empty(desk, who)) }
-                details #last class="last" { summary { kbd { "l" } " your last " (LAST) } div #own { (last(&desk.own, who, queue, caller.may(Role::Read))) } }
+                details #last class="last" { summary { kbd { "l" } " your last " (LAST) } div #own { (last(&desk.config, &desk.own, who, queue, caller.may(Role::Read))) } }
             }
             div class="work" {
-                div #said class="said" aria-live="polite" data-said=(undoable(&desk.own)) { (after(desk, who)) }
-                p class="lease" { span { "yours for " b #left { "–" } } span class="line" { i #lease {} } }
-                div #jury class="thought" aria-live="polite" { @if let Some(told) = &desk.jury { (jury(told, &names(&desk.config))) } }
+                div #said class="said" aria-live="polite" data-said=(undoable(&desk.config, &desk.own)) { (after(desk, who)) }
+                p class="lease" { span { "reserved for you for " b #left { "–" } } span class="line" { i #lease {} } }
+                div #jury class="thought" aria-live="polite" { @if let Some(told) = &desk.jury { (jury(&desk.config, told)) } }
                 form #verdict class="judge" method="post" action=(action("verdict")) {
                     (item_fields(who, current.map(|held| (held.item.as_str(), held.token))))
                     details #note class="note" {
                         summary { kbd { "n" } " note" }
-                        label for="note-text" { "A note, for whoever looks at this item later" }
+                        label for="note-text" { "A note for others who look at this item" }
                         textarea #note-text name="note" maxlength="512" rows="2" {}
                     }
                     div class=(if labels.len() > FEW { "labels many" } else { "labels" }) {
@@ -107,7 +109,7 @@ pub(super) fn desk(desk: &DeskPage, who: &str, caller: &Caller) -> Markup {
                 form #skipping class="skipping" method="post" action=(action("skip")) {
                     (item_fields(who, current.map(|held| (held.item.as_str(), held.token))))
                     fieldset tabindex="-1" {
-                        legend { "Why skip it? You will not be given it again." }
+                        legend { "Why skip it? You will not get it again." }
                         @for (at, reason) in REASONS.iter().enumerate() {
                             label { input type="radio" name="reason" value=(reason); kbd { (at + 1) } " " (reason) }
                         }
@@ -115,7 +117,7 @@ pub(super) fn desk(desk: &DeskPage, who: &str, caller: &Caller) -> Markup {
                         p class="bad" role="alert" {}
                     }
                     button class="main" { "Skip" }
-                    button #stay type="button" class="quiet" { "Keep it" }
+                    button #stay type="button" class="quiet" { "Cancel" }
                 }
             }
         }
@@ -132,10 +134,11 @@ pub(super) fn desk(desk: &DeskPage, who: &str, caller: &Caller) -> Markup {
     }
 }
 
-/// What a verdict and a skip have in common.
+/// The hidden fields of the forms for a verdict and a skip.
 fn item_fields(who: &str, held: Option<(&str, u64)>) -> Markup {
     let (item, token) = held.unzip();
-    // Sent twice by a form, it counts once. The item's own id would have to be erased from it one day.
+    // The verdict's id makes a form that is sent twice count once. It holds a hash of the item's id,
+    // because an erased item's id must not survive here.
     let id = held.map(|(item, token)| format!("desk-{token}-{:016x}", jurybox::toolbox::hash_text(item)));
     html! {
         input type="hidden" name="reviewer" value=(who);
@@ -145,42 +148,43 @@ fn item_fields(who: &str, held: Option<(&str, u64)>) -> Markup {
     }
 }
 
-/// Where nothing is held.
+/// The desk without an item: a button to claim one.
 fn empty(desk: &DeskPage, who: &str) -> Markup {
     html! {
         @if desk.waiting > 0 {
             p class="big" { b { (count(desk.waiting)) } " waiting" }
             form #claim method="post" action={ "/q/" (desk.queue) "/desk/next" } {
                 input type="hidden" name="reviewer" value=(who);
-                button class="main" { kbd { "c" } " claim the next" }
+                button class="main" { kbd { "c" } " claim the next item" }
             }
-            p class="small" { "You see an item before anybody's opinion of it. What the jury thought is shown after your verdict." }
+            p class="small" { "You judge without seeing scores or other verdicts. The jury's prediction is shown after yours." }
         } @else {
             p class="big" { "Nothing waits." }
-            p class="small" { "Items come in by " code { "POST /v1/queues/" (desk.queue) "/items" } ". This page looks again by itself." }
+            p class="small" { "New items arrive through " code { "POST /v1/queues/" (desk.queue) "/items" } ". This page checks for them." }
             form #claim method="post" action={ "/q/" (desk.queue) "/desk/next" } {
                 input type="hidden" name="reviewer" value=(who);
-                button { kbd { "c" } " look again" }
+                button { kbd { "c" } " check now" }
             }
         }
     }
 }
 
-/// The verdict before, as long as it can be taken back.
+/// The last verdict with its undo button, while it can be undone.
 fn after(desk: &DeskPage, who: &str) -> Markup {
     let Some(own) = desk.own.first().filter(|own| own.undo_until > now()) else { return html! {} };
-    html! { b { (said(own)) } " " (undo_form(&desk.queue, who, own)) }
+    html! { b { (said(&desk.config, own)) } " " (undo_form(&desk.queue, who, own)) }
 }
 
-/// What can be taken back, oldest first, as the script has it.
-fn undoable(own: &[Own]) -> String {
-    let of = |own: &Own| serde_json::json!({ "id": own.id, "words": said(own), "note": own.note, "until": Time(own.undo_until) });
+/// The verdicts that can be undone, oldest first, as JSON for the script.
+fn undoable(config: &Config, own: &[Own]) -> String {
+    let of = |own: &Own| serde_json::json!({ "id": own.id, "words": said(config, own), "note": own.note, "until": Time(own.undo_until) });
     let all: Vec<serde_json::Value> = own.iter().rev().filter(|own| own.undo_until > now()).map(of).collect();
     serde_json::Value::from(all).to_string()
 }
 
-fn said(own: &Own) -> String {
-    own.label.clone().unwrap_or_else(|| jurybox_draw::short(own.reward))
+/// A reviewer's own verdict in words.
+fn said(config: &Config, own: &Own) -> String {
+    verdict_text(config, own.label.as_deref(), own.reward)
 }
 
 fn undo_form(queue: &str, who: &str, own: &Own) -> Markup {
@@ -193,12 +197,12 @@ fn undo_form(queue: &str, who: &str, own: &Own) -> Markup {
     }
 }
 
-/// A reviewer's last verdicts.
-pub(super) fn last(own: &[Own], who: &str, queue: &str, reads: bool) -> Markup {
+/// A reviewer's last verdicts as a table.
+pub(super) fn last(config: &Config, own: &[Own], who: &str, queue: &str, reads: bool) -> Markup {
     let now = now();
     html! {
         @if own.is_empty() {
-            p class="small" { "Your verdicts will stand here, the last one first." }
+            p class="small" { "Your verdicts will be listed here, newest first." }
         } @else {
             table class="words" {
                 thead { tr { th { "when" } th { "item" } th { "verdict" } th { "note" } th { span class="unseen" { "undo" } } } }
@@ -207,7 +211,7 @@ pub(super) fn last(own: &[Own], who: &str, queue: &str, reads: bool) -> Markup {
                         tr {
                             td { (moment(own.at, now)) }
                             td class="id" { @if reads { (activity::item(queue, &own.item)) } @else { (own.item) } }
-                            td { (said(own)) }
+                            td { (said(config, own)) }
                             td { @if let Some(note) = &own.note { (note) } }
                             td { @if own.undo_until > now { (undo_form(queue, who, own)) } }
                         }
@@ -218,33 +222,31 @@ pub(super) fn last(own: &[Own], who: &str, queue: &str, reads: bool) -> Markup {
     }
 }
 
-/// What the jury thought of an item.
-pub(super) fn jury(told: &Explained, names: &[String]) -> Markup {
-    let mut why: Vec<(&String, f64)> = told
-        .contributions
-        .iter()
-        .flat_map(|told| names.iter().zip(told.each.iter().copied()))
-        .filter(|(_, share)| share.is_finite() && *share != 0.0)
-        .collect();
-    why.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    let value = told
-        .contributions
-        .as_ref()
-        .map(|told| told.base + told.each.iter().filter(|share| share.is_finite()).sum::<f64>());
-    let scores = told.item.scores.iter().flatten().count();
+/// The jury's prediction for an item that was just judged, with the three largest contributions.
+pub(super) fn jury(config: &Config, item: &Explained) -> Markup {
+    let names = config.evaluators.names();
+    let sum = item.contributions.as_ref();
+    let mut parts: Vec<(&str, f64)> =
+        sum.into_iter().flat_map(|sum| names.clone().zip(sum.each.iter().copied())).collect();
+    parts.retain(|(_, part)| part.is_finite() && *part != 0.0);
+    parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let finite = |sum: &Contributions| sum.each.iter().filter(|part| part.is_finite()).sum::<f64>();
+    let value = sum.map(|sum| sum.base + finite(sum));
+    let scores = item.item.scores.iter().flatten().count();
+    let words = Wording::of(config, item.verdicts.iter().map(|verdict| verdict.reward));
     html! {
         p class="jury" {
-            @if let Some(predicted) = told.predicted {
-                "The jury expected " b { (between(predicted)) }
-            } @else if told.learnt_from == 0 {
-                "The jury has learnt nothing yet: it took this one by a guess from " (counted(scores as u64, "score"))
+            @if let Some(predicted) = item.predicted {
+                "Predicted: " b { (words.prediction(predicted)) } "."
+            } @else if item.learnt_from == 0 {
+                "No prediction yet: the item was ranked by a guess from " (counted(scores as u64, "score")) "."
             } @else if let Some(value) = value {
-                "The jury has learnt from " (counted(told.learnt_from, "verdict")) ", and ranked it by a value of " b { (rounded(value)) }
+                "Ranked by a value of " b { (number(value)) } ", learnt from " (counted(item.learnt_from, "verdict")) "."
             } @else {
-                "The jury cannot say why it stood where it did."
+                "This policy makes no prediction."
             }
-            @for (name, share) in why.iter().take(3) {
-                " · " (name) " " span class="n" { @if *share > 0.0 { "+" } (rounded(*share)) }
+            @for (name, part) in parts.iter().take(3) {
+                " · " (name) " " span class="n" { (signed(*part)) }
             }
         }
     }

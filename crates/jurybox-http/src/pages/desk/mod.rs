@@ -104,8 +104,11 @@ pub(super) async fn page(
     };
     if part.panel.as_deref() == Some("last") {
         let asked = who.clone();
-        let own = read_queue(&app, &queue, move |found| found.own(&asked, markup::LAST as u64)).await?;
-        return Ok(panel_response(&markup::last(&own, &who, &queue, caller.may(Role::Read)), now()));
+        let own = read_queue(&app, &queue, move |found| {
+            Ok((found.standing()?.config, found.own(&asked, markup::LAST as u64)?))
+        });
+        let (config, own) = own.await?;
+        return Ok(panel_response(&markup::last(&config, &own, &who, &queue, caller.may(Role::Read)), now()));
     }
     let (name, asked) = (queue.clone(), who.clone());
     let desk = read_queue(&app, &queue, move |found| {
@@ -131,7 +134,7 @@ pub(super) async fn who(
     caller: Caller,
     QueuePath(queue): QueuePath,
     headers: HeaderMap,
-    FormOrJson { said, .. }: FormOrJson<ReviewerForm>,
+    FormOrJson { body: said, .. }: FormOrJson<ReviewerForm>,
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
     let cookie = set_cookie(&app, &headers, (WHO, &encoded(&said.reviewer)), A_YEAR);
@@ -177,7 +180,7 @@ pub(super) async fn next(
     caller: Caller,
     QueuePath(queue): QueuePath,
     key: Idempotency,
-    FormOrJson { said: NextQuery { reviewer, leaving }, by_form }: FormOrJson<NextQuery>,
+    FormOrJson { body: NextQuery { reviewer, leaving }, by_form }: FormOrJson<NextQuery>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let who = String::from(reviewer);
@@ -231,7 +234,7 @@ pub(super) async fn verdict(
     caller: Caller,
     QueuePath(queue): QueuePath,
     key: Idempotency,
-    FormOrJson { said, by_form }: FormOrJson<VerdictForm>,
+    FormOrJson { body: said, by_form }: FormOrJson<VerdictForm>,
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
     let config = read_queue(&app, &queue, |found| Ok(found.standing()?.config)).await?;
@@ -264,13 +267,9 @@ pub(super) async fn verdict(
     if let Some(why) = why.clone().filter(|_| by_form) {
         return Err(Problem::from(Error::Conflict(why)));
     }
-    let (told, names) = (told.ok().flatten(), names(&config));
-    let jury = told.filter(|_| why.is_none()).map(|told| markup::jury(&told, &names).into_string());
+    let judged = told.ok().flatten().filter(|_| why.is_none());
+    let jury = judged.map(|item| markup::jury(&config, &item).into_string());
     Ok(JsonBody(StepAnswer { taken: why.is_none(), why, jury, undo_seconds: config.undo_seconds }).into_response())
-}
-
-fn names(config: &Config) -> Vec<String> {
-    config.evaluators.names().map(String::from).collect()
 }
 
 #[derive(Deserialize)]
@@ -291,7 +290,7 @@ pub(super) async fn skip(
     caller: Caller,
     QueuePath(queue): QueuePath,
     key: Idempotency,
-    FormOrJson { said, by_form }: FormOrJson<SkipForm>,
+    FormOrJson { body: said, by_form }: FormOrJson<SkipForm>,
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
     let given = [said.other.trim(), said.reason.trim()].into_iter().find(|given| !given.is_empty());
@@ -324,7 +323,7 @@ pub(super) async fn undo(
     caller: Caller,
     QueuePath(queue): QueuePath,
     key: Idempotency,
-    FormOrJson { said, by_form }: FormOrJson<UndoForm>,
+    FormOrJson { body: said, by_form }: FormOrJson<UndoForm>,
 ) -> Result<Response, Problem> {
     caller.is(&said.reviewer)?;
     let who = String::from(said.reviewer);
@@ -371,7 +370,7 @@ pub(super) async fn keep(
     caller: Caller,
     QueuePath(queue): QueuePath,
     key: Idempotency,
-    FormOrJson { said: KeepForm { reviewer, showing, since }, .. }: FormOrJson<KeepForm>,
+    FormOrJson { body: KeepForm { reviewer, showing, since }, .. }: FormOrJson<KeepForm>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let who = String::from(reviewer);
@@ -399,7 +398,7 @@ pub(super) async fn leave(
     QueuePath(queue): QueuePath,
     headers: HeaderMap,
     key: Idempotency,
-    FormOrJson { said: ReviewerForm { reviewer }, .. }: FormOrJson<ReviewerForm>,
+    FormOrJson { body: ReviewerForm { reviewer }, .. }: FormOrJson<ReviewerForm>,
 ) -> Result<Response, Problem> {
     caller.is(&reviewer)?;
     let request = Request::Release { reviewer: reviewer.into(), items: Vec::new() };

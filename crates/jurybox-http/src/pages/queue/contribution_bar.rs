@@ -1,17 +1,17 @@
-//! What evaluators add to a value, as a bar of parts.
+//! The contributions of evaluators to an item's value, as a bar of coloured parts.
 
-use super::super::format::rounded;
+use super::super::format::signed;
 use jurybox_draw::Colour;
 use maud::{Markup, html};
 
-/// The colour of an evaluator.
+/// A small square in an evaluator's colour.
 pub(in crate::pages) fn swatch(style: usize) -> Markup {
     html! {
         svg class="swatch" width="8" height="8" aria-hidden="true" { rect width="8" height="8" rx="2" fill=(Colour::Series(style).variable()) {} }
     }
 }
 
-/// How far shares reach to either side, whichever is further.
+/// The sum of the positive or of the negative contributions, whichever is larger in size.
 pub(in crate::pages) fn reach(shares: impl Iterator<Item = f64>) -> f64 {
     let (mut up, mut down) = (0.0, 0.0);
     for share in shares.filter(|share| share.is_finite()) {
@@ -20,13 +20,14 @@ pub(in crate::pages) fn reach(shares: impl Iterator<Item = f64>) -> f64 {
     f64::max(up, down)
 }
 
-/// Parts that a bar shows one by one: smaller ones are thinner than a pixel, and a page is not to grow with the number of evaluators.
+/// How many contributions a bar shows one by one. Smaller ones would be thinner than a pixel, and a
+/// page should not grow with the number of evaluators.
 const PARTS: usize = 4;
 
-/// The largest parts with their colours and names, and what is left on either side together.
+/// The largest contributions with colour and name, and the rest summed up on either side.
 fn parts(shares: &[(usize, f64)], names: &[String]) -> Vec<(Colour, String, f64)> {
-    let told = |share: &&(usize, f64)| share.1.is_finite() && share.1 != 0.0;
-    let mut shares: Vec<(usize, f64)> = shares.iter().filter(told).copied().collect();
+    let is_shown = |share: &&(usize, f64)| share.1.is_finite() && share.1 != 0.0;
+    let mut shares: Vec<(usize, f64)> = shares.iter().filter(is_shown).copied().collect();
     shares.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
     let rest = shares.split_off(PARTS.min(shares.len()));
     shares.sort_by_key(|(j, _)| *j);
@@ -44,7 +45,7 @@ fn parts(shares: &[(usize, f64)], names: &[String]) -> Vec<(Colour, String, f64)
     parts
 }
 
-/// One bar: the parts that add to the right of its middle, those that take away to the left.
+/// A bar with positive contributions to the right of its middle and negative ones to the left.
 pub(in crate::pages) fn bar(shares: &[(usize, f64)], names: &[String], largest: f64, width: f64) -> Markup {
     let middle = width / 2.0;
     let unit = if largest > 0.0 { (middle - 2.0) / largest } else { 0.0 };
@@ -61,10 +62,10 @@ pub(in crate::pages) fn bar(shares: &[(usize, f64)], names: &[String], largest: 
         placed.push((colour, name, from.max(0.0), long, share));
     }
     html! {
-        svg width=(width) height="16" viewBox={ "0 0 " (width) " 16" } role="img" aria-label="What evaluators add" {
+        svg width=(width) height="16" viewBox={ "0 0 " (width) " 16" } role="img" aria-label="Contributions of evaluators" {
             @for (colour, name, from, long, share) in placed {
                 rect x=(format!("{from:.1}")) y="3" width=(format!("{long:.1}")) height="10" fill=(colour.variable()) {
-                    title { (name) ": " (rounded(share)) }
+                    title { (name) ": " (signed(share)) }
                 }
             }
             path d={ "M" (middle) " 0V16" } stroke="var(--muted)" {}

@@ -1,4 +1,5 @@
-//! The stretch of time that a queue's page shows: all of it, the last day, week or month, or one of somebody's own.
+//! The time range that a queue's page shows: all time, the last day, week or month, or from one time
+//! to another.
 
 use super::super::snapshot::{DAY, MINUTE, QueueSnapshot, unit};
 use super::super::format::{moment, moment_to_the_second};
@@ -7,7 +8,7 @@ use crate::time::Time;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-/// How far back is looked, from now.
+/// A time range of fixed length that ends now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::pages) enum NamedRange {
@@ -19,7 +20,7 @@ pub(in crate::pages) enum NamedRange {
 impl NamedRange {
     const ALL: [NamedRange; 3] = [NamedRange::Day, NamedRange::Week, NamedRange::Month];
 
-    /// As the address has it, and as people read it.
+    /// The range in the URL, and its label.
     fn name(self) -> (&'static str, &'static str) {
         match self {
             NamedRange::Day => ("day", "24 h"),
@@ -28,7 +29,7 @@ impl NamedRange {
         }
     }
 
-    /// How long it is, and how many stretches it is drawn in.
+    /// Its length in microseconds, and in how many parts charts divide it.
     fn length(self) -> (i64, i64) {
         match self {
             NamedRange::Day => (DAY, 24),
@@ -38,7 +39,7 @@ impl NamedRange {
     }
 }
 
-/// What was asked for.
+/// How a time range was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RangeChoice {
     All,
@@ -46,7 +47,7 @@ enum RangeChoice {
     Own,
 }
 
-/// The stretch that is shown, in microseconds: its end is not within.
+/// A time range in microseconds since 1970. Its end is exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimeRange {
     pub(super) from: i64,
@@ -57,7 +58,8 @@ pub(super) struct TimeRange {
 }
 
 impl TimeRange {
-    /// By what the address says. A stretch of one's own goes before one that is known by name; without a beginning or an end it has the queue's.
+    /// The range that a URL asks for. `own` has precedence over a named range; where it lacks a begin
+    /// or an end, the queue's begin or the present stands in.
     pub(super) fn of(
         seen: &QueueSnapshot,
         range: Option<NamedRange>,
@@ -72,10 +74,10 @@ impl TimeRange {
         range: Option<NamedRange>,
         own: (Option<Time>, Option<Time>),
     ) -> Result<TimeRange, Problem> {
-        // The present moment is within.
+        // The end is exclusive: the present must be inside.
         let end = now + 1;
         let (from, to, asked) = match (own, range) {
-            // Also what was brought along from before the queue was made.
+            // Imported verdicts may be older than the queue.
             ((None, None), None) => (i64::MIN, end, RangeChoice::All),
             ((None, None), Some(range)) => (end - range.length().0, end, RangeChoice::Last(range)),
             ((from, to), _) => {
@@ -93,18 +95,19 @@ impl TimeRange {
         (self.from..self.to).contains(&at)
     }
 
-    /// Whether it is all there is.
+    /// Whether it is all time.
     pub(super) fn is_all(&self) -> bool {
         self.asked == RangeChoice::All
     }
 
-    /// The unit in which times within are told, as far as the end, and what an axis says of it.
+    /// The unit for times before the end of the range, in microseconds, and the axis label.
     pub(super) fn unit(&self, since: i64) -> (f64, String) {
         let (unit, label) = unit(since);
         (unit, if self.live { label.into() } else { label.replace("now", "the end") })
     }
 
-    /// What is held against the time before, in how many parts, and what it is called: the last day, where nothing else was asked for.
+    /// The range to compare with the period before, the number of its parts, and its name. For all
+    /// time it is the last day.
     pub(super) fn compared(&self) -> (TimeRange, i64, String) {
         let named = |range: NamedRange| {
             let (length, parts) = range.length();
@@ -114,29 +117,29 @@ impl TimeRange {
         match self.asked {
             RangeChoice::All => named(NamedRange::Day),
             RangeChoice::Last(range) => named(range),
-            RangeChoice::Own => (*self, 24, "this time".into()),
+            RangeChoice::Own => (*self, 24, "chosen time".into()),
         }
     }
 
-    /// The way to each stretch, and the one that is shown.
-    pub(super) fn ways(&self, queue: &str, now: i64) -> Markup {
+    /// Links to the ranges, with the current one marked.
+    pub(super) fn links(&self, queue: &str, now: i64) -> Markup {
         let way = |to: String, name: &str, here: bool| {
             html! { a href=(to) aria-current=[here.then_some("true")] { (name) } }
         };
-        // Within an hour the minutes of both ends may be the same.
-        let told =
+        // Within an hour, both ends may show the same minute.
+        let time =
             if self.to.saturating_sub(self.from) < 60 * MINUTE { moment_to_the_second } else { moment };
         html! {
-            nav class="ranges" aria-label="Time that is shown" {
+            nav class="ranges" aria-label="Time range" {
                 (way(format!("/q/{queue}"), "all", self.is_all()))
                 @for range in NamedRange::ALL {
                     @let (name, words) = range.name();
                     (way(format!("/q/{queue}?range={name}"), words, self.asked == RangeChoice::Last(range)))
                 }
                 @if self.asked == RangeChoice::Own {
-                    span class="own" { (told(self.from, now)) " to " @if self.live { "now" } @else { (told(self.to, now)) } }
+                    span class="own" { (time(self.from, now)) " to " @if self.live { "now" } @else { (time(self.to, now)) } }
                 } @else {
-                    span class="hint" { "or draw across a chart" }
+                    span class="hint" { "or drag across a chart" }
                 }
             }
         }
@@ -156,39 +159,39 @@ mod tests {
     }
 
     #[test]
-    fn an_address_says_what_is_shown() {
+    fn a_url_names_the_range() {
         let all = window(None, None, None).unwrap();
         assert!(all.is_all() && all.holds(BEGIN - 1) && all.holds(NOW) && !all.holds(NOW + 1));
         let week = window(Some(NamedRange::Week), None, None).unwrap();
         assert!(week.holds(NOW - 7 * DAY + 1) && !week.holds(NOW - 7 * DAY) && week.holds(NOW));
         let own = window(Some(NamedRange::Week), Some(NOW - 3 * DAY), Some(NOW - 2 * DAY)).unwrap();
         assert!(own.holds(NOW - 3 * DAY) && !own.holds(NOW - 2 * DAY) && !own.live);
-        // What has not come yet is not shown.
+        // The future is cut off.
         let since = window(None, Some(NOW - DAY), Some(NOW + DAY)).unwrap();
         assert!(since.live && since.to == NOW + 1);
         assert!(window(None, None, Some(NOW - DAY)).unwrap().holds(BEGIN));
         assert_eq!(window(None, Some(NOW), Some(NOW)), None);
         assert_eq!(window(None, None, Some(BEGIN - 1)), None);
-        // All of it is to come: nothing is within, and nothing is wrong.
+        // A range in the future is empty, not an error.
         let later = window(None, Some(NOW + DAY), Some(NOW + 2 * DAY)).unwrap();
         assert!(!later.holds(NOW) && later.from < later.to);
     }
 
     #[test]
-    fn what_is_shown_is_held_against_as_long_a_time() {
+    fn a_range_is_compared_with_one_of_its_length() {
         let of = |window: Option<TimeRange>| window.unwrap().compared();
         let (all, parts, name) = of(window(None, None, None));
         assert_eq!((all.to - all.from, parts, name.as_str()), (DAY, 24, "last 24 h"));
         let (month, parts, name) = of(window(Some(NamedRange::Month), None, None));
         assert_eq!((month.to - month.from, parts, name.as_str()), (30 * DAY, 30, "last 30 days"));
         let (own, _, name) = of(window(None, Some(NOW - 90 * SECOND), Some(NOW - 30 * SECOND)));
-        assert_eq!((own.to - own.from, name.as_str()), (MINUTE, "this time"));
+        assert_eq!((own.to - own.from, name.as_str()), (MINUTE, "chosen time"));
     }
 
     #[test]
-    fn a_short_stretch_is_told_to_the_second() {
+    fn a_short_range_is_shown_to_the_second() {
         let told =
-            |from: i64| window(None, Some(from), Some(NOW - 30 * SECOND)).unwrap().ways("posts", NOW).0;
+            |from: i64| window(None, Some(from), Some(NOW - 30 * SECOND)).unwrap().links("posts", NOW).0;
         let short = told(NOW - 90 * SECOND);
         assert!(short.contains("1970-05-20 23:58:30") && short.contains("1970-05-20 23:59:30"), "{short}");
         assert!(short.contains("data-exact") && !told(NOW - DAY).contains("data-exact"));
