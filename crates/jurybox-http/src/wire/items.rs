@@ -1,4 +1,4 @@
-//! Items that come in, and what becomes of them.
+//! Request and answer bodies of items, and how batches with unreadable entries are read.
 
 use super::{Name, TagFilter};
 use crate::body::plainly;
@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use utoipa::ToSchema;
 
-/// Scores by the names of evaluators; null or left out where missing.
+/// Scores by evaluator; a missing score is null or left out.
 pub(crate) type ScoresByName = BTreeMap<Name, Option<f64>>;
 
-/// What stands under each name, where no name stands there twice: of two, nobody could say which is meant.
+/// Reads an object and refuses duplicate keys, because it would be unclear which of two values
+/// counts.
 pub(crate) fn once_each<'de, D, V>(from: D) -> Result<BTreeMap<Name, V>, D::Error>
 where
     D: Deserializer<'de>,
@@ -42,44 +43,45 @@ where
     from.deserialize_map(Each(PhantomData))
 }
 
-/// An item to take in.
+/// An item to add or update.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an item: an object with `id` and `scores`")]
 pub(crate) struct ItemBody {
-    /// Your name for it: sent again, it is the same item.
+    /// Your id for the item. Sent again, it updates the same item.
     id: Name,
-    /// Its scores by the names of evaluators; null or left out where missing.
+    /// Its scores by evaluator; a missing score is null or left out.
     #[serde(default, deserialize_with = "once_each")]
     scores: ScoresByName,
     /// What the reviewer is shown: any JSON.
     #[serde(default)]
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<jurybox_server::Json>,
-    /// Its tags, such as its language: claims can ask for them.
+    /// Its tags, such as its language. Claims can filter by them.
     #[serde(default, deserialize_with = "once_each")]
     tags: BTreeMap<Name, Name>,
-    /// From when on it goes before all others.
+    /// From this time on, the item comes before all others.
     #[schema(value_type = Option<String>, format = DateTime)]
     due: Option<Time>,
-    /// The label or the reward that a careful reviewer would give it, where that is known: the page about reviewers says how often each finds
-    /// it. The desk does not show it. It is kept as the tag `golden`.
+    /// The known answer of a test question, as a label or a reward. The desk does not show it; the
+    /// page about reviewers shows how often each answers correctly. Stored as the tag `golden`.
     golden: Option<Name>,
 }
 
 impl ItemBody {
-    /// Reads one of many. An error says what is wrong, and the item's id where that can be read.
+    /// Reads one line of a batch. An error says what is wrong, with the item's id if that is
+    /// readable.
     pub(crate) fn read(bytes: &[u8]) -> Result<ItemBody, (Option<String>, String)> {
         one(bytes)
     }
 }
 
-/// Reads one of many. An error says what is wrong, and the id where that can be read.
+/// Reads one entry of a batch. An error says what is wrong, with the id if that is readable.
 fn one<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)> {
     #[derive(Deserialize)]
     struct Called {
         id: Name,
     }
-    // Serde would take a list for an object, its fields in order.
+    // serde would accept a list as an object with its fields in order.
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return Err((None, "it is not an object".into()));
     }
@@ -89,15 +91,16 @@ fn one<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (Option<String>, String)>
     })
 }
 
-/// Those of many that cannot be read, and what is told of each.
+/// The entries of a batch that cannot be read, with the answer for each.
 #[derive(Debug, Default)]
 pub(crate) struct UnreadableEntries {
-    /// As they were sent.
+    /// The JSON of each entry, as it was sent.
     pub(crate) texts: Vec<String>,
     pub(crate) rejected: Vec<RejectedItem>,
 }
 
-/// Reads each of many, and says which of them cannot be read. Those count as well where there are more than may come at once.
+/// Reads the entries of a batch one by one, so that one unreadable entry does not spoil the others.
+/// A batch with more than the allowed number of entries is refused as a whole.
 pub(super) fn each<T: DeserializeOwned>(
     name: &str,
     many: &[&RawValue],
@@ -140,7 +143,7 @@ impl From<ItemBody> for jurybox_server::NewItem {
     }
 }
 
-/// Items to take in: several, or one.
+/// Items to add or update: several, or one.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "the schema; which of the two it is, is told by its fields when it is read")]
@@ -158,7 +161,8 @@ pub(crate) struct SeveralItems {
 }
 
 impl ItemsBody {
-    /// Reads one or several, and those of several that cannot be read. An error says what is wrong with the form that was meant.
+    /// Reads one item, or several with those that cannot be read. The form is decided by the
+    /// presence of `items`.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Vec<ItemBody>, UnreadableEntries), serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(expecting = "an item, or an object with `items`")]
@@ -180,11 +184,11 @@ impl ItemsBody {
     }
 }
 
-/// Further scores of an item.
+/// More scores for an item.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScoresBody {
-    /// By the names of evaluators; those that are null or left out stay as they are.
+    /// Scores by evaluator. Scores that are null or left out stay as they are.
     #[serde(deserialize_with = "once_each")]
     pub(crate) scores: ScoresByName,
 }
@@ -196,26 +200,27 @@ impl ScoresBody {
     }
 }
 
-/// What became of items.
+/// What was done with the items.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct ItemsAnswer {
-    /// How many are new.
+    /// How many items are new.
     pub(crate) accepted: u64,
-    /// How many were there and have changed.
+    /// How many known items have changed.
     pub(crate) updated: u64,
-    /// How many were there and have not changed.
+    /// How many known items have not changed.
     pub(crate) unchanged: u64,
-    /// How many scores were left out because their evaluators have been removed from the queue; not there where none were.
+    /// How many scores were ignored because their evaluator was removed from the queue; absent if
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ignored_scores: Option<u64>,
-    /// Those that were not taken in.
+    /// The items that were refused.
     pub(crate) rejected: Vec<RejectedItem>,
 }
 
-/// What was not taken in, and why.
+/// An entry that was refused, and why.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RejectedItem {
-    /// Its id; its place, such as `items[2]`, `verdicts[2]` or `line 3`, where that could not be read.
+    /// Its id, or if that is unreadable its position: `items[2]`, `verdicts[2]` or `line 3`.
     pub(crate) id: String,
     pub(crate) why: String,
 }
@@ -230,13 +235,13 @@ impl From<jurybox_server::Rejected> for RejectedItem {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CloseBody {
-    /// Only those with these tags.
+    /// Only items with these tags.
     #[serde(default)]
     #[schema(inline)]
     pub(crate) tags: TagFilter,
-    /// Only those that came in before this time.
+    /// Only items that arrived before this time.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) before: Option<Time>,
-    /// Why, for the log.
+    /// The reason, for the activity log.
     pub(crate) reason: Name,
 }

@@ -1,7 +1,8 @@
-//! Queues: how they are set up, and how they stand.
+//! The settings and the state of a queue, in and out.
 //!
-//! A queue is set up by the very fields of [`jurybox_server::Change`] and shown by those of [`Config`]; the types here that are never
-//! made say the same with its limits, for the OpenAPI document. A test holds the two together.
+//! Settings are read and written under the names of the API, some of which differ from the stored
+//! names ([`RENAMED`]). Types that are never constructed describe nested settings with their limits
+//! for the OpenAPI document. Tests compare both.
 
 use super::Name;
 use crate::problem::Problem;
@@ -12,18 +13,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// Who scores.
+/// An evaluator: it gives items scores.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the document")]
 pub(crate) struct EvaluatorSettings {
     name: Name,
-    /// Whether a high or a low score speaks for a high reward.
+    /// Whether a high or a low score stands for a high reward.
     #[schema(required = false)]
     direction: ScoreDirection,
 }
 
-/// Which way an evaluator's scores point; `high` where it is not said.
+/// The direction of an evaluator's scores; `high` by default.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ScoreDirection {
@@ -31,7 +32,7 @@ pub(crate) enum ScoreDirection {
     Low,
 }
 
-/// A policy: its name, with options in brackets where there are any, or both apart.
+/// A policy: a name with options in brackets, or name and options apart.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "for the document")]
@@ -52,35 +53,35 @@ pub(crate) struct PolicyParts {
     options: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Whether a queue takes items and gives them out.
+/// Whether a queue accepts items and hands them out.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum QueueMode {
-    /// Items come in and are claimed.
+    /// Items are accepted and can be claimed.
     Open,
-    /// Items come in; nobody gets one.
+    /// Items are accepted; none can be claimed.
     Paused,
-    /// No item comes in; those there are given out.
+    /// No items are accepted; waiting ones can be claimed.
     Draining,
 }
 
-/// What rewards lie within, and what words for them are worth.
+/// The range of rewards, and the labels that stand for rewards.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the document")]
 pub(crate) struct RewardSettings {
     #[schema(minimum = -1e100, maximum = 1e100)]
     lowest: f64,
-    /// More than the lowest.
+    /// Must be more than `lowest`.
     #[schema(minimum = -1e100, maximum = 1e100)]
     highest: f64,
-    /// Words that a verdict may say instead of a number, and what they are worth.
+    /// Labels that a verdict may give instead of a number, with their rewards.
     #[schema(required = false)]
     labels: BTreeMap<String, f64>,
 }
 
-/// Which columns of the files that items come from are used for what. Commands that read files into the queue use these where nothing
-/// else is said, and remember what is said.
+/// The roles of the columns in files of items. Commands that read files into the queue use these
+/// roles by default, and store the roles they are given.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "for the document")]
@@ -88,7 +89,8 @@ pub(crate) struct FileColumnRoles {
     /// The column with the items' ids.
     #[schema(min_length = 1)]
     id: String,
-    /// Tags and the columns that have them; under `golden` the column with the right label or reward of golden items.
+    /// Columns with tags, by tag. The tag `golden` names the column with the known answers of
+    /// golden items.
     #[schema(required = false)]
     tags: BTreeMap<String, String>,
     /// The columns that reviewers are shown.
@@ -96,11 +98,11 @@ pub(crate) struct FileColumnRoles {
     shown: Vec<String>,
 }
 
-/// The names of settings that are stored under another name than the API shows: stored, shown.
+/// Settings with different names in the database and in the API: (stored name, name in the API).
 const RENAMED: [(&str, &str); 3] =
     [("audit_rate", "random_check_rate"), ("audit_share", "random_check_share"), ("doors", "mode")];
 
-/// The API's name of a setting that the activity log has under its stored name.
+/// The API's name of a setting, given its stored name.
 pub(crate) fn shown_name(stored: &str) -> &str {
     RENAMED.iter().find(|(name, _)| *name == stored).map_or(stored, |(_, shown)| shown)
 }
@@ -217,7 +219,7 @@ fn write_settings<S: Serializer>(config: &Config, to: S) -> Result<S::Ok, S::Err
     to.collect_map(fields.map(|(name, value)| (shown_name(name), value)))
 }
 
-/// How a queue is set up, and how it stands.
+/// The settings of a queue, and its current state.
 #[derive(Debug, Serialize)]
 pub(crate) struct QueueState {
     #[serde(flatten, serialize_with = "write_settings")]
@@ -226,33 +228,33 @@ pub(crate) struct QueueState {
     now: QueueStatus,
 }
 
-/// How a queue stands. The fields of its configuration are beside these.
+/// The current state of a queue, beside its settings.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct QueueStatus {
     name: String,
     counts: QueueCounts,
-    /// The last entry of its log.
+    /// The number of the last log entry.
     head: u64,
-    /// The entry up to which the model that ranks has learnt.
+    /// The model that ranks, named by the last log entry it learnt from.
     model: u64,
-    /// Checkpoints that were found to differ. Anything but zero is an alarm.
+    /// Checkpoints found to differ between servers. Any number but 0 is an alarm.
     mismatches: u64,
-    /// What somebody who has just changed it should know.
+    /// Warnings about the change just made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
 
-/// How many there are of what.
+/// The numbers of items and verdicts.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct QueueCounts {
-    /// Items that ever came in.
+    /// All items that ever arrived.
     items: u64,
-    /// Open, and in nobody's hands.
+    /// Open items that no reviewer holds.
     pending: u64,
-    /// Open, and in somebody's hands.
+    /// Open items that a reviewer holds.
     leased: u64,
     closed: u64,
-    /// Verdicts that stand.
+    /// Current verdicts: revised and undone ones are not counted.
     verdicts: u64,
 }
 
@@ -271,17 +273,17 @@ impl QueueState {
         QueueState { config, now: QueueStatus { name, counts, head, model, mismatches, warnings } }
     }
 
-    /// With a word on evaluators that sat before and do not any more.
+    /// Adds warnings about evaluators that the change removed.
     pub(crate) fn after(mut self, before: &Config) -> Self {
         self.now.warnings = self.config.warnings_after(before);
         self
     }
 }
 
-/// The queues there are.
+/// The names of queues.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct QueueList {
-    /// Their names, as far as the key that asks may see them.
+    /// The queues that the key may see.
     pub(crate) queues: Vec<String>,
 }
 
@@ -325,7 +327,8 @@ mod tests {
         assert_eq!(fields, documented());
     }
 
-    /// A database of an earlier version has three settings under names that are shown no more.
+    /// A queue stored by an earlier version has three settings under names that the API no longer
+    /// shows.
     #[test]
     fn a_stored_queue_is_shown_under_the_names_of_the_api() {
         let stored = r#"{"evaluators": [{"name": "a"}], "audit_rate": 0.1, "audit_share": 0.5, "doors": "paused"}"#;

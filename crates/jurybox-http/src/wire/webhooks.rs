@@ -1,4 +1,4 @@
-//! Webhooks: where else a queue's log is told.
+//! Request and answer bodies of webhooks, which receive the queue's activity log.
 
 use super::{Name, JsonInteger};
 use crate::time::Time;
@@ -6,43 +6,46 @@ use jurybox_server::Webhook;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A webhook to make or to change.
+/// A webhook to create or to change.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebhookBody {
-    /// Where to: by TLS (https), and to no address of a private network.
+    /// The URL to send to: https, and not at a private address.
     #[schema(value_type = String, max_length = 2048)]
     pub(crate) url: String,
-    /// What to sign with: `whsec_` and 24 to 64 bytes in base64. Without it, one is made where there is none, and told in the answer.
+    /// The signing secret: `whsec_` and 24 to 64 bytes in base64. Without it, a new webhook gets
+    /// one, which the answer shows once.
     pub(crate) secret: Option<Name>,
-    /// After which entry of the log to begin; with what comes next where it is left out, and where it stands if it is there already.
+    /// The log entry after which to begin. By default a new webhook begins with the next entry, and
+    /// a known one goes on where it was.
     #[schema(value_type = Option<u64>, minimum = 0, maximum = 9_007_199_254_740_991_u64)]
     pub(crate) after: Option<JsonInteger>,
 }
 
-/// A webhook, and how it stands.
+/// A webhook and its state.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WebhookState {
     name: String,
     url: String,
     #[schema(value_type = String, format = DateTime)]
     made: Time,
-    /// The last entry of the log that has arrived there.
+    /// The last log entry that was delivered.
     seen: u64,
-    /// How many entries are still to come.
+    /// How many log entries are still to be delivered.
     behind: u64,
-    /// How often sending has failed since it last succeeded.
+    /// Failed deliveries since the last success.
     failures: u64,
-    /// Why it failed the last time.
+    /// Why the last delivery failed.
     why: Option<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     failing_since: Option<Time>,
-    /// When it is tried again.
+    /// When delivery is tried again.
     #[schema(value_type = Option<String>, format = DateTime)]
     next_try: Option<Time>,
-    /// Whether it has failed for too long, or was answered that it is gone (410), and is left alone until it is set up anew.
+    /// Whether delivery has stopped, after too many failures or an answer 410. Set the webhook up
+    /// again to resume.
     off: bool,
-    /// What it signs with, where that was made just now. It is never told again.
+    /// The signing secret, if it was made just now. It is never shown again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) secret: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What was learnt about each evaluator.
+//! The answer body with what was learnt about each evaluator.
 
 use super::super::finite;
 use super::IntervalEstimate;
@@ -8,78 +8,83 @@ use jurybox_server::Evaluated;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The evaluators of a queue.
+/// The evaluators of a queue, with diagnostics of the fit.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EvaluatorList {
-    /// The entry of the log up to which the model that ranks has learnt.
+    /// The model that ranks, named by the last log entry it learnt from.
     pub(crate) model: u64,
-    /// Verdicts that the model has learnt from.
+    /// How many verdicts the model has learnt from.
     pub(crate) learnt_from: u64,
-    /// What is to be doubted of what was learnt, in words: verdicts that are all alike, or evaluators that together point the wrong way.
+    /// Diagnostics of the fit, in words: such as verdicts that are all alike, or evaluators that
+    /// together point the wrong way.
     pub(crate) diagnostics: Vec<String>,
-    /// What has changed about the verdicts themselves: what they say of items with such scores is not what it was.
+    /// Confirmed changes in the verdicts: items with the same scores are judged differently than
+    /// before.
     pub(crate) drift: Vec<DriftAlarm>,
     pub(crate) evaluators: Vec<EvaluatorDetail>,
 }
 
-/// What is known of an evaluator.
+/// What was learnt about an evaluator.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EvaluatorDetail {
     name: String,
-    /// Whether its scores count for nothing in the order, for now (`muted` of the queue).
+    /// Whether its scores are ignored in the ranking (the queue's setting `muted`).
     muted: bool,
-    /// The weight that the order is by, where weights are fixed (`weights` of the queue); null where it is by what was learnt.
+    /// Its weight if the queue ranks by fixed weights (the setting `weights`), else null.
     fixed: Option<f64>,
-    /// What a unit of its score adds to an item's value by what was learnt; null where the policy cannot say. While verdicts are few it is
-    /// drawn towards a guess from the scores alone; without any (`learnt_from` is 0) it is that guess.
+    /// How much one unit of its score adds to an item's learnt value; null if the policy cannot
+    /// tell. With few verdicts it is shrunk towards a guess from the scores alone; with none
+    /// (`learnt_from` is 0) it is that guess.
     weight: Option<f64>,
-    /// An interval of 90 % for the weight: in 90 of 100 cases it holds what least squares would give if every item judged had
-    /// been judged endlessly often. It is about those items: the line through all items is another one where they were picked as the
-    /// best and verdicts bend with the scores, as yes and no do. Null where the policy cannot say, or the verdicts so far cannot: it
-    /// takes two more of them than there are evaluators, rewards that differ, and scores that vary and do not follow from others'.
+    /// A 90% interval for the least-squares weight on the reviewed items. Top-ranked items are
+    /// reviewed most, so the weight on all items may differ. Null if the policy gives none or data
+    /// are too few: it takes two more verdicts than evaluators, varied rewards, and scores that are
+    /// not linear combinations of others.
     interval: Option<IntervalEstimate>,
-    /// Its noise as the policy reckons it; null where it does not.
+    /// The policy's estimate of its noise; null if it has none.
     noise: Option<f64>,
-    /// The share of items that came in which it has scored.
+    /// The share of all items that have its score.
     coverage: Option<f64>,
-    /// The evaluator whose scores go most with its own, among all items that came in.
+    /// The evaluator with the highest score correlation, over all items.
     redundancy: Option<Redundancy>,
-    /// What has changed about it.
+    /// Confirmed changes of this evaluator.
     drift: Vec<DriftAlarm>,
 }
 
-/// Another evaluator that says the same.
+/// A correlated evaluator.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Redundancy {
     with: String,
     correlation: f64,
 }
 
-/// A change in an evaluator, or in the verdicts.
+/// A drift alarm about an evaluator or about the verdicts.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DriftAlarm {
-    /// What changed: `spread` is the logarithm of the variance of its scores, `agreement` Fisher's z of their correlation with
-    /// the other evaluators', `varying` the share of rounds in which its scores differ from one another at all. Of verdicts, `reward` is how far they are above what was expected of their items, `slope` how much more they are where one more was
-    /// expected.
+    /// The statistic that changed. Of an evaluator: `spread`, the logarithm of the variance of its
+    /// scores; `agreement`, Fisher's z of their correlation with the other evaluators' scores;
+    /// `varying`, the share of rounds with different scores. Of verdicts: `reward`, their mean
+    /// difference from predictions; `slope`, how that difference grows with the prediction.
     #[schema(value_type = String)]
     statistic: serde_json::Value,
-    /// Since when it is different: of an evaluator as nearly as it could be told when the alarm was raised, so that it stays as it is while the alarm
-    /// lasts; of verdicts the first round that may have been different, as far as that is known now.
+    /// When the change began. Of an evaluator: the estimate made when the alarm began, which then
+    /// stays. Of verdicts: the earliest round that may belong to the change, by current data.
     #[schema(value_type = String, format = DateTime)]
     since: Time,
-    /// The first round that surely was different, as far as that is known now: to the round while a change is new, to a quarter of its age later.
+    /// The first round that certainly comes after the change. For a new change it is exact; later
+    /// it is rounded to a quarter of the change's age.
     #[schema(value_type = String, format = DateTime)]
     until: Time,
-    /// When the alarm about this evaluator was raised; null where the log cannot tell, and of verdicts.
+    /// When the alarm about this evaluator began. Null if the log cannot tell, and for verdicts.
     #[schema(value_type = Option<String>, format = DateTime)]
     raised: Option<Time>,
-    /// The entry of the log whose model raised it, so that it can be checked.
+    /// The log entry whose model raised the alarm, so that it can be checked.
     entry: Option<u64>,
-    /// The mean reading before.
+    /// The mean of the statistic before the change.
     before: Option<f64>,
-    /// The mean reading since.
+    /// The mean of the statistic since the change.
     after: Option<f64>,
-    /// One less the probability that chance alone would show as much, ever, however often one looks.
+    /// 1 minus the probability of such an alarm by chance alone, over any number of looks.
     confidence: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What happened, entry by entry.
+//! The answer body with entries of the activity log.
 
 use super::super::queues::shown_name;
 use crate::time::Time;
@@ -7,43 +7,44 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// What happened, entry by entry.
+/// Entries of the activity log.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ActivityEntries {
     pub(crate) events: Vec<ActivityEntry>,
-    /// The number to pass as `after` for what happens next.
+    /// The number to pass as `after` for the next entries.
     pub(crate) next: u64,
 }
 
-/// An entry of the log; items that were erased since are left out.
+/// An entry of the activity log. Items that were erased since are left out.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ActivityEntry {
     seq: u64,
     #[schema(value_type = String, format = DateTime)]
     at: Time,
-    /// Who asked for it: the name of a key.
+    /// Who made the request: the name of a key.
     actor: String,
-    /// What happened: create, configure, items, claim, extend, release, verdicts, undo, close, erase, settle (time has passed, and what waited for that is so).
+    /// The kind of request: create, configure, items, claim, extend, release, verdicts, undo,
+    /// close, erase; or settle, when leases or waiting periods have ended.
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     reviewer: Option<String>,
-    /// The items that it is about.
+    /// The ids of its items.
     items: Vec<String>,
-    /// How many items it is about, those that were erased since included.
+    /// How many items it concerns, including erased ones.
     many: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     verdicts: Vec<ActivityVerdict>,
-    /// The id of the verdict that was taken back.
+    /// The id of the verdict that was undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<String>,
-    /// The settings that changed, as they are from here on; null where one is there no more.
+    /// The settings that changed, with their new values; null for a setting that was removed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     changed: BTreeMap<String, serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
-/// A verdict that came in.
+/// A verdict of an entry.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ActivityVerdict {
     id: String,
@@ -52,7 +53,7 @@ pub(crate) struct ActivityVerdict {
     #[schema(value_type = String)]
     source: jurybox_server::Source,
     reward: f64,
-    /// What the item is worth, where this verdict decides it.
+    /// The item's final reward, if this verdict decides it.
     decides: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Items in their order, and one with all that is known of it.
+//! Answer bodies with items: a page of a list, and one item in detail.
 
 use super::super::finite;
 use super::IntervalEstimate;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// How an item stands.
+/// Whether an item waits, is held by a reviewer, or is closed.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ItemState {
@@ -24,12 +24,12 @@ pub(crate) struct Item {
     state: ItemState,
     #[schema(value_type = String, format = DateTime)]
     arrived: Time,
-    /// What it is ranked by now, where it is open and has a score.
+    /// The value that ranks it now; null if it is closed or has no score.
     value: Option<f64>,
-    /// By the names of evaluators; null where missing.
+    /// Scores by evaluator; null for a missing score.
     scores: BTreeMap<String, Option<f64>>,
     tags: BTreeMap<String, String>,
-    /// From when on it goes first.
+    /// From this time on, the item comes before all others.
     #[schema(value_type = Option<String>, format = DateTime)]
     due: Option<Time>,
 }
@@ -52,32 +52,32 @@ impl Item {
     }
 }
 
-/// Items in an order.
+/// A page of items.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ItemPage {
     pub(crate) items: Vec<Item>,
-    /// What to pass as `after` for the next ones; null where there are no more.
+    /// The number to pass as `after` for the next page; null on the last one.
     pub(crate) next: Option<u64>,
-    /// The entry of the log up to which the model that ranks has learnt.
+    /// The model that ranks, named by the last log entry it learnt from.
     pub(crate) model: u64,
 }
 
-/// A verdict that stands on an item.
+/// A current verdict on an item.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ItemVerdict {
     id: String,
     reviewer: String,
     reward: f64,
     label: Option<String>,
-    /// What the reviewer said beside it.
+    /// The reviewer's note.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// Whether the reviewer had given a verdict on the item before, and may have seen what the jury thought: it follows one that was taken
-    /// back, or revises one.
+    /// Whether the reviewer had judged the item before and may have seen the prediction: the
+    /// verdict follows an undo or revises another.
     seen: bool,
 }
 
-/// Somebody who has an item.
+/// A reviewer's lease of an item.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ItemLease {
     reviewer: String,
@@ -85,18 +85,18 @@ pub(crate) struct ItemLease {
     until: Time,
 }
 
-/// Why an item has its value.
+/// How an item's value comes about.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Explanation {
-    /// The value apart from what any score adds.
+    /// The value without any contribution.
     base: Option<f64>,
-    /// What each evaluator adds; null where the policy cannot say.
+    /// Contributions to the value by evaluator; null if the policy cannot tell.
     contributions: Option<BTreeMap<String, Option<f64>>>,
-    /// The reward that is expected, with an interval of 90 %; null where the policy cannot say.
+    /// The predicted reward with a 90% interval; null if the policy cannot tell.
     predicted: Option<IntervalEstimate>,
 }
 
-/// An item with everything that is known of it.
+/// An item in detail.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ItemDetail {
     #[serde(flatten)]
@@ -106,11 +106,11 @@ pub(crate) struct ItemDetail {
     payload: Option<jurybox_server::Json>,
     verdicts: Vec<ItemVerdict>,
     leases: Vec<ItemLease>,
-    /// The probability with which it was drawn for an audit, where it was.
+    /// The probability with which it was chosen for a random check; null if it is none.
     audit: Option<f64>,
-    /// The entry of the log up to which the model that ranks has learnt.
+    /// The model that ranks, named by the last log entry it learnt from.
     model: u64,
-    /// Where it was asked for.
+    /// Present if the request asked for it (`explain`).
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
 }

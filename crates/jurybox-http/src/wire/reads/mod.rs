@@ -1,4 +1,4 @@
-//! Looking at a queue: its items in their order, its evaluators, what was found, what happened.
+//! Answer bodies of requests that only read a queue.
 
 mod evaluators;
 mod events;
@@ -18,7 +18,7 @@ use jurybox::Interval;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// An interval around an estimate.
+/// An estimate with its interval.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct IntervalEstimate {
     mean: Option<f64>,

@@ -1,4 +1,4 @@
-//! Items ranked and not kept, and a change of the queue tried and not made.
+//! Bodies for ranking items without storing them, and for previewing a change of settings.
 
 use super::super::Name;
 use super::super::items::{ScoresByName, once_each};
@@ -6,61 +6,61 @@ use super::super::queues::QueueChange;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Items to be ranked and not kept.
+/// Items to rank without storing them.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RankBody {
     pub(crate) items: Vec<RankBodyItem>,
-    /// How many of the best to name; all where it is left out.
+    /// How many of the best items to return; by default all.
     #[schema(minimum = 1)]
     pub(crate) k: Option<u32>,
 }
 
-/// An item to be ranked.
+/// An item to rank.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RankBodyItem {
     pub(crate) id: Name,
-    /// By the names of evaluators; null or left out where missing.
+    /// Scores by evaluator; a missing score is null or left out.
     #[serde(default, deserialize_with = "once_each")]
     pub(crate) scores: ScoresByName,
 }
 
-/// Items in the order of their values.
+/// Ranked items, best first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RankedItems {
     pub(crate) model: u64,
     pub(crate) order: Vec<RankedItem>,
 }
 
-/// An item in its place.
+/// A ranked item.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RankedItem {
     pub(crate) id: String,
-    /// From 1.
+    /// The rank, from 1.
     pub(crate) rank: u32,
-    /// Null where it has no score.
+    /// The item's value; null if it has no score.
     pub(crate) value: Option<f64>,
 }
 
-/// A change to try without making it.
+/// A change of settings to preview.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PreviewBody {
-    /// What would change in how the queue is set up, such as its policy or who scores.
+    /// The settings that would change.
     #[schema(value_type = QueueChange)]
     pub(crate) change: serde_json::Map<String, serde_json::Value>,
-    /// Of how many of the best; as many as a claim gets where it is left out.
+    /// How many of the best items to compare; by default the queue's `k`.
     #[schema(minimum = 1, maximum = 1000)]
     pub(crate) k: Option<u32>,
 }
 
-/// Who would enter and leave the best K.
+/// The items that would enter and leave the best K.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PreviewAnswer {
     pub(crate) k: u32,
     pub(crate) enter: Vec<String>,
     pub(crate) leave: Vec<String>,
-    /// The best K as they would be, best first.
+    /// The ids of the best K after the change, best first.
     pub(crate) best: Vec<String>,
 }

@@ -1,64 +1,70 @@
-//! What was found, and what may have been missed.
+//! The answer body with what reviewers found, the baselines, and what was missed.
 
 use super::IntervalEstimate;
 use jurybox_server::Found;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What was found, and what may have been missed. Erased items are left out, save that what was decided on them stands in the means of `picked` and
-/// `unasked`, and that the others may have been worth anything.
+/// What reviewers found, and an estimate of what was missed. Erased items are left out, except that
+/// verdicts on them stay in the means of `picked` and `unclaimed`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct QueueReport {
-    /// Items that came in.
+    /// All items that arrived.
     items: u64,
-    /// Items that people have decided, golden ones aside.
+    /// Items with a decisive verdict, without golden ones.
     reviewed: u64,
-    /// The sum of what they were found to be worth.
+    /// The sum of their rewards. With rewards 0 and 1 it is the number of positive items.
     found: f64,
-    /// The mean worth of the items that were given out for their value or their date, not drawn and not golden. Those that came back undecided
-    /// (`given_back`) count at the worst they could be worth, at each end, and then `mean` is null: people may have judged the better ones.
+    /// The mean reward of items that were claimed for their value or due date. Random checks and
+    /// golden items do not count. Items in `released` widen the interval to both ends of the scale,
+    /// and `mean` is null.
     picked: CountedMean,
-    /// How many of those came back undecided: skipped, given back, held until the lease ran out, closed by a rule, or waiting for a further verdict.
+    /// How many claimed items came back without a decision: skipped, released, expired, closed by a
+    /// rule, or waiting for another verdict.
     released: u64,
-    /// How many golden items people have decided: what they are was known before, and is not caught. They are apart from all other figures but `items`.
+    /// How many golden items have a verdict. They count in `items` and nowhere else.
     golden: u64,
-    /// The mean worth of those that people decided without having been given them.
+    /// The mean reward of items that were judged without a claim.
     unclaimed: CountedMean,
-    /// The mean worth of all items by those that were drawn on arrival (`audit_rate`): what random picks would find.
+    /// The mean reward of all items, estimated from random checks (`random_check_rate`): what a
+    /// random order would find.
     random: CountedMean,
-    /// The mean worth of what the plain mean of the scores would have picked, as many as were picked, by drawn items like those that could be
-    /// picked. Where drawn items were erased, or items came while nothing was drawn, these may be among them, worth anything: then `mean` is null.
+    /// The mean reward of as many items picked by the plain average of their scores, estimated from
+    /// random checks. `mean` is null if random checks were erased, or if items arrived while
+    /// `random_check_rate` was 0.
     plain_mean: CountedMean,
-    /// What those items are worth together that nobody has decided, by those that were drawn: an interval of 95 %. A drawn item that is not
-    /// decided counts at the worst it could be worth, at each end. Null where nothing drawn is decided, or rewards have no scale.
+    /// The sum of rewards of items without a decision, as a 95% interval estimated from random
+    /// checks. Random checks without a decision widen it to both ends of the scale. Null if no
+    /// random check is decided, or rewards have no scale.
     missed: Option<IntervalEstimate>,
-    /// Why `missed` is null, and with it what is said of random picks and the plain mean.
+    /// Why `missed`, `random` and `plain_mean` are null.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<&'static str>,
-    /// What became of the items that were drawn.
+    /// The numbers of random checks.
     random_checks: RandomChecks,
-    /// What rewards lie within: the queue's scale (`reward`), or else 0 and 1 and whatever else was given; then nothing is said of items that nobody has looked at.
+    /// The range of rewards: the queue's scale (`reward`), else 0, 1 and all rewards given. Without
+    /// a scale, nothing is estimated about items without a verdict.
     scale: RewardScale,
 }
 
-/// A mean over so many items.
+/// A mean, and the number of items it is of.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CountedMean {
     items: u64,
-    /// With an interval of 95 %; null where there are none. Where rewards have no scale, `low` and `high` are null: it is the mean of what
-    /// was seen, and of nothing else.
+    /// The mean with a 95% interval; null without items. Without a scale of rewards, `low` and
+    /// `high` are null.
     mean: Option<IntervalEstimate>,
 }
 
-/// What became of the items that were drawn on arrival.
+/// The numbers of random checks, by state.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RandomChecks {
     items: u64,
-    /// By people.
+    /// Decided by people.
     decided: u64,
-    /// For somebody to decide them.
+    /// Waiting for a decision.
     waiting: u64,
-    /// Without having been decided by people.
+    /// Closed without a decision by people.
     closed: u64,
     erased: u64,
 }
@@ -70,7 +76,7 @@ pub(crate) struct RewardScale {
     high: f64,
 }
 
-/// What was found, as the API says it: for whoever has no server to ask.
+/// The report as JSON, as the API answers it, for callers without a server.
 pub fn report_document(found: Found) -> serde_json::Value {
     serde_json::json!(QueueReport::from(found))
 }
