@@ -102,7 +102,7 @@ fn described() -> Value {
         path[route.method.to_ascii_lowercase()] = operation;
     }
     (of::<ProblemBody>().collect)(&mut schemas);
-    (of::<wire::QueueStatus>().collect)(&mut schemas);
+    (of::<wire::QueueProgress>().collect)(&mut schemas);
     let mut named: Map<String, Value> =
         schemas.into_iter().map(|(name, schema)| (name, json!(schema))).collect();
     put_together(&mut named);
@@ -140,7 +140,7 @@ fn put_together(named: &mut Map<String, Value>) {
     settings["description"] = json!("How a queue is to be set up. What is left out gets its default.");
     settings["required"] = json!(["evaluators"]);
     named.insert("QueueSettings".into(), settings);
-    let Some(mut state) = named.remove("QueueStatus") else { return };
+    let Some(mut state) = named.remove("QueueProgress") else { return };
     let (Some(fields), Some(own)) =
         (change["properties"].as_object().cloned(), state["properties"].as_object_mut())
     else {

@@ -164,11 +164,11 @@ pub(crate) fn table() -> Vec<Route> {
         route("POST", "/v1/queues/{queue}/preview", Some(Read), "preview", "Who would enter and leave the best K if the queue were set up differently", post(reads::preview))
             .takes(of::<wire::PreviewBody>()).gives(200, of::<wire::PreviewAnswer>()).also(&[409]),
         route("GET", "/v1/queues/{queue}/report", Some(Read), "report", "What was found, against random picks and the plain mean, and what may have been missed", get(reads::report))
-            .gives(200, of::<wire::QueueReport>()),
+            .gives(200, of::<wire::ReportAnswer>()),
         route("GET", "/v1/queues/{queue}/export", Some(Read), "export", "Everything there is, as a table: an item a row, with scores, tags, payload and what was said of it", get(export::export))
             .asks(EXPORT).gives(200, BodySchema::texts(export::KINDS)),
         route("GET", "/v1/queues/{queue}/events", Some(Read), "listEvents", "What happened after an entry of the log", get(reads::events))
-            .asks(EVENTS).gives(200, of::<wire::ActivityEntries>()),
+            .asks(EVENTS).gives(200, of::<wire::EventPage>()),
         route("GET", "/v1/queues/{queue}/webhooks", Some(Admin), "listWebhooks", "Where else the queue's log is told, and how that stands", get(webhooks::list))
             .gives(200, of::<wire::WebhookList>()),
         route("PUT", "/v1/queues/{queue}/webhooks/{webhook}", Some(Admin), "putWebhook", "Tell the queue's log elsewhere too: make a webhook, change it, or have it tried again", put(webhooks::put))

@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::body::JsonBody;
 use crate::guard::Caller;
 use crate::problem::Problem;
-use crate::wire::{ChangedCount, ClaimedItem, ClaimAnswer, HeldItems, ClaimLimit, Name, ClaimBody, LeasesBody, SkipBody};
+use crate::wire::{ChangedCount, ClaimEntry, ClaimAnswer, HeldItems, ClaimLimit, Name, ClaimBody, LeasesBody, SkipBody};
 use axum::extract::State;
 use jurybox_server::{Answer, Request, Role};
 use serde::Deserialize;
@@ -34,7 +34,7 @@ pub(crate) async fn post(
     };
     let by_role = most.filter(|most| claims.len() == *most as usize).map(|_| ClaimLimit::Role);
     let limited_by = limited_by.map(Into::into).or(by_role);
-    Ok(JsonBody(ClaimAnswer { model, claims: ClaimedItem::all(claims, sees), limited_by }))
+    Ok(JsonBody(ClaimAnswer { model, claims: ClaimEntry::all(claims, sees), limited_by }))
 }
 
 #[derive(Deserialize)]

@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::body::{self, JsonBody};
 use crate::problem::Problem;
 use crate::wire::{
-    EvaluatorList, ActivityEntries, Item, ItemDetail, ItemPage, PreviewBody, PreviewAnswer, RankedItem, RankedItems, QueueReport,
+    EvaluatorList, EventPage, Item, ItemDetail, ItemPage, PreviewBody, PreviewAnswer, RankedItem, RankedItems, ReportAnswer,
     RankBody, JsonInteger, SettingsBody,
 };
 use axum::extract::State;
@@ -24,7 +24,7 @@ fn names(queue: &Queue) -> Result<Vec<String>, jurybox_server::Error> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ItemsQuery {
     #[serde(default)]
-    order: ItemOrder,
+    order: ListOrder,
     #[serde(default)]
     after: JsonInteger,
     #[serde(default = "hundred")]
@@ -33,7 +33,7 @@ pub(crate) struct ItemsQuery {
 
 #[derive(Deserialize, Default, Clone, Copy, PartialEq)]
 #[serde(rename_all = "snake_case")]
-enum ItemOrder {
+enum ListOrder {
     #[default]
     Rank,
     Arrival,
@@ -74,7 +74,7 @@ pub(crate) async fn items(
     let limit = check(limit)?;
     let page = read_queue(&app, &name, move |queue| {
         let names = names(queue)?;
-        let (model, mut items, mut next) = if order == ItemOrder::Rank {
+        let (model, mut items, mut next) = if order == ListOrder::Rank {
             let (model, items) = queue.ranked(Filter::default(), after as usize, limit)?;
             let next = (items.len() == limit).then(|| after.saturating_add(limit as u64));
             (model, items, next)
@@ -88,7 +88,7 @@ pub(crate) async fn items(
         if fit < items.len() {
             items.truncate(fit);
             let by_arrival = items.last().map_or(after, |last| last.n);
-            next = Some(if order == ItemOrder::Rank { after + fit as u64 } else { by_arrival });
+            next = Some(if order == ListOrder::Rank { after + fit as u64 } else { by_arrival });
         }
         Ok(ItemPage { items: items.into_iter().map(|item| Item::new(item, &names)).collect(), next, model })
     });
@@ -194,7 +194,7 @@ pub(crate) async fn preview(
     told.await.map(JsonBody)
 }
 
-pub(crate) async fn report(State(app): State<App>, QueuePath(name): QueuePath) -> Result<JsonBody<QueueReport>, Problem> {
+pub(crate) async fn report(State(app): State<App>, QueuePath(name): QueuePath) -> Result<JsonBody<ReportAnswer>, Problem> {
     // Each queue makes one at a time: who waits for it holds no thread.
     let _room = app.0.reports.acquire().await;
     read_queue(&app, &name, |queue| Ok(queue.found()?.into())).await.map(JsonBody)
@@ -214,11 +214,11 @@ pub(crate) async fn events(
     State(app): State<App>,
     QueuePath(name): QueuePath,
     QueryParams(EventsQuery { after: JsonInteger(after), limit }): QueryParams<EventsQuery>,
-) -> Result<JsonBody<ActivityEntries>, Problem> {
+) -> Result<JsonBody<EventPage>, Problem> {
     let limit = check(limit)?;
     let happened = read_queue(&app, &name, move |queue| queue.happened(after, limit)).await?;
     let next = happened.last().map_or(after, |last| last.seq);
-    Ok(JsonBody(ActivityEntries { events: happened.into_iter().map(Into::into).collect(), next }))
+    Ok(JsonBody(EventPage { events: happened.into_iter().map(Into::into).collect(), next }))
 }
 
 #[cfg(test)]

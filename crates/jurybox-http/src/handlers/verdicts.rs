@@ -6,7 +6,7 @@ use crate::body::{self, JsonBody};
 use crate::guard::Caller;
 use crate::problem::Problem;
 use crate::time::Time;
-use crate::wire::{RejectedItem, VerdictSource, UndoBody, UndoAnswer, VerdictsBody, VerdictsAnswer};
+use crate::wire::{RejectedItem, SourceField, UndoBody, UndoAnswer, VerdictsBody, VerdictsAnswer};
 use axum::extract::{Request as HttpRequest, State};
 use jurybox_server::{Answer, MOST_AT_ONCE, NewVerdict, Request, Role};
 
@@ -29,9 +29,9 @@ pub(crate) async fn post(
         caller.is(verdict.reviewer())?;
         // Both go over the heads of those who review: a rule closes what somebody has in hand, an appeal decides over verdicts.
         match verdict.source() {
-            VerdictSource::Reviewer => {}
-            VerdictSource::Automatic => caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?,
-            VerdictSource::Appeal => caller.needs(Role::Admin, "a verdict with \"source\": \"appeal\"")?,
+            SourceField::Reviewer => {}
+            SourceField::Automatic => caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?,
+            SourceField::Appeal => caller.needs(Role::Admin, "a verdict with \"source\": \"appeal\"")?,
         }
     }
     let verdicts: Vec<NewVerdict> = verdicts.into_iter().map(Into::into).collect();

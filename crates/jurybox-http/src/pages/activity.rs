@@ -31,7 +31,7 @@ pub(super) struct ActivityQuery {
     all: bool,
 }
 
-/// Whether entries of a kind are routine: lease extensions sent by open desks, and expired leases.
+/// Whether entries of a kind are routine: leases that open desks extend, and verdicts that become final.
 pub(super) fn is_routine(kind: &str) -> bool {
     matches!(kind, "extend" | "settle")
 }
@@ -97,7 +97,7 @@ pub(super) async fn page(
                     @if last < head { a href=(here(head + 1, all)) { "newest" } }
                     @if first > 1 { a href=(here(first, all)) { "older" } }
                     span class="small" { "entries " (count(first)) " to " (count(last)) " of " (count(head)) }
-                    @if left_out > 0 { span class="small" { (count(left_out)) " routine entries are hidden (extended and expired leases): " a href=(here(last + 1, true)) { "show all" } } }
+                    @if left_out > 0 { span class="small" { (count(left_out)) " routine entries are hidden (extended leases, verdicts that became final): " a href=(here(last + 1, true)) { "show all" } } }
                     @if all { span class="small" { a href=(here(last + 1, false)) { "hide routine entries" } } }
                 }
             }
@@ -164,7 +164,7 @@ fn kind(event: &Happened) -> &'static str {
         "extend" => "kept",
         "release" if event.reason.is_some() => "skip",
         "verdicts" => "verdict",
-        "settle" => "expired",
+        "settle" => "final",
         kind => kind,
     }
 }
@@ -207,7 +207,7 @@ fn words(queue: &str, config: &Config, event: &Happened) -> Markup {
                 @for (at, name) in event.changed.keys().enumerate() { @if at > 0 { ", " } (shown_name(name)) }
             },
             "erase" => { (actor) " erased " (count(event.many)) @if event.many == 1 { " item" } @else { " items" } },
-            "settle" => { "leases or waiting periods ended" },
+            "settle" => { "earlier verdicts became final" },
             "clock" => { "the clock was set back" },
             _ => { (actor) },
         }

@@ -21,7 +21,7 @@ pub(super) struct DestinationsQuery {
 }
 
 /// A link of the list: its URL, its text, and the queue or page that it belongs to.
-struct Destination {
+struct PageLink {
     to: String,
     name: String,
     what: String,
@@ -52,7 +52,7 @@ pub(super) async fn page(
     for name in names.iter().filter(|name| Some(*name) != queue.as_ref()) {
         all.extend(pages(&caller, name));
     }
-    let way = |to: &str, name: &str, what: &str| Destination { to: to.into(), name: name.into(), what: what.into() };
+    let way = |to: &str, name: &str, what: &str| PageLink { to: to.into(), name: name.into(), what: what.into() };
     all.extend([way("/", "All queues", "Jurybox"), way("/api", "API", "Jurybox")]);
     let list = list(&all, caller.may(Role::Read));
     if panel.is_some() {
@@ -66,38 +66,38 @@ pub(super) async fn page(
 }
 
 /// Links to the pages of a queue that the caller may open.
-fn pages(caller: &Caller, queue: &str) -> Vec<Destination> {
+fn pages(caller: &Caller, queue: &str) -> Vec<PageLink> {
     let all =
         [("", "Queue", Role::Read), ("/desk", "Desk", Role::Review), ("/reviewers", "Reviewers", Role::Read)];
     let all = all.into_iter().chain([("/activity", "Activity", Role::Read)]);
     let may = all.filter(|(.., role)| caller.may(*role));
-    may.map(|(path, name, _)| Destination { to: format!("/q/{queue}{path}"), name: name.into(), what: queue.into() })
+    may.map(|(path, name, _)| PageLink { to: format!("/q/{queue}{path}"), name: name.into(), what: queue.into() })
         .collect()
 }
 
 /// Links to the panels and evaluators of a queue, and to mute or unmute each evaluator.
-fn within(queue: &str, config: &Config) -> Vec<Destination> {
-    let panel = |(name, title): (&str, &str)| Destination {
+fn within(queue: &str, config: &Config) -> Vec<PageLink> {
+    let panel = |(name, title): (&str, &str)| PageLink {
         to: format!("/q/{queue}#{name}"),
         name: title.into(),
         what: queue.into(),
     };
-    let mut all: Vec<Destination> = super::queue::titles().map(panel).collect();
+    let mut all: Vec<PageLink> = super::queue::titles().map(panel).collect();
     for (at, name) in config.evaluators.names().enumerate() {
         let word = if config.muted.iter().any(|muted| muted == name) { "Unmute" } else { "Mute" };
         let mute = format!("/q/{queue}/mute?evaluator={}", in_address(name));
-        all.push(Destination {
+        all.push(PageLink {
             to: format!("/q/{queue}#evaluator-{at}"),
             name: name.into(),
             what: format!("evaluator of {queue}"),
         });
-        all.push(Destination { to: mute, name: format!("{word} {name}"), what: queue.into() });
+        all.push(PageLink { to: mute, name: format!("{word} {name}"), what: queue.into() });
     }
     all
 }
 
 /// The links as a list. `data-items` on the first tells the script that items may be opened by id.
-fn list(all: &[Destination], items: bool) -> Markup {
+fn list(all: &[PageLink], items: bool) -> Markup {
     html! {
         ul class="plain" {
             @for (at, way) in all.iter().enumerate() {

@@ -1,36 +1,42 @@
-//! Who errs with whom: correlations of errors between evaluators, and how many independent ones they are worth, with an interval.
+//! Correlations of errors between evaluators, and the effective number of independent evaluators:
+//! J² over the sum of squared correlations, with a jackknife interval (Efron & Tibshirani, 1993,
+//! ch. 11).
 
 use jurybox::Interval;
 use jurybox::toolbox::student_quantile;
 
-/// How many items that were looked at it takes to speak of errors.
+/// The fewest decided items from which correlations are shown.
 pub(super) const ENOUGH: usize = 30;
-/// Groups that are left out one after the other, to see how much hangs on who is among the items; and Student's 97.5% for as many.
+/// The number of jackknife groups, and Student's 97.5% quantile for one less.
 const GROUPS: usize = 20;
 const STUDENT: f64 = 2.093;
-/// Products of two errors that are taken at the most, each of them in every group: more items than that are not looked at.
+/// The most products of two errors in one pass; beyond, earlier items are left out.
 const PRODUCTS: usize = 5_000_000;
 
-/// What was found out about the errors of evaluators.
+/// Correlations of errors, and statistics derived from them.
 pub(super) struct ErrorCorrelations {
-    /// Items that it was found out from.
+    /// The number of items they are estimated from.
     pub(super) items: usize,
-    /// The correlations of errors between every two: of what their scores say beyond what the items were worth; NaN where too few have both.
+    /// The error correlation of every two evaluators. The error is the residual of the score
+    /// regressed on the reward. NaN if too few items have both scores.
     pub(super) correlations: Vec<Vec<f64>>,
-    /// The share of what each one's scores vary by that says nothing of what the items were worth; NaN where it has scored too few.
+    /// The share of each evaluator's variance that is unrelated to rewards; NaN with too few
+    /// scores.
     pub(super) noise: Vec<f64>,
-    /// The evaluators whose scores go with what items were worth, beyond chance. Errors of the others are independent because they know nothing.
+    /// The evaluators that agree with rewards beyond chance. Errors of the others are independent,
+    /// but useless.
     pub(super) telling: Vec<usize>,
-    /// How many evaluators with independent errors those of `telling` are worth: their number squared over the sum of squared error correlations,
-    /// with its 95% interval. None of fewer than two, or where two of them never scored the same item.
-    pub(super) worth: Option<Interval>,
+    /// The effective number of independent evaluators among `telling`, with a 95% interval. None
+    /// for fewer than two evaluators, or if two of them have no item in common.
+    pub(super) effective: Option<Interval>,
 }
 
-/// A correlation, and how many items it is of.
+/// A correlation, and the number of items it is of.
 type Correlation = (f64, usize);
 
 impl ErrorCorrelations {
-    /// From scores that all point up and what their items were worth, the last ones last; none where there are too few of either.
+    /// Estimates from oriented scores and rewards, oldest first. None with too few items or
+    /// evaluators.
     pub(super) fn of(lessons: &[(Vec<f64>, f64)], width: usize) -> Option<ErrorCorrelations> {
         if lessons.len() < ENOUGH || width < 2 {
             return None;
@@ -47,20 +53,21 @@ impl ErrorCorrelations {
             items: lessons.len(),
             noise: (0..width).map(|j| noise(lessons, j)).collect(),
             correlations: all.iter().map(|row| row.iter().map(map).collect()).collect(),
-            worth: worth(squares(&all, &telling), &parts, telling.len() as f64).filter(|_| telling.len() > 1),
+            effective: effective_number(squares(&all, &telling), &parts, telling.len() as f64).filter(|_| telling.len() > 1),
             telling,
         })
     }
 
-    /// How far from zero a correlation of so many items comes by chance, in 19 of 20 cases.
+    /// The largest correlation that chance produces in 19 of 20 pairs.
     pub(super) fn by_chance(&self) -> f64 {
         1.96 / (self.items as f64 - 1.0).sqrt()
     }
 }
 
-/// By the sum of squares, and by those sums with one group left out (the jackknife). All of them erring by themselves the sum is J, all of
-/// them alike it is J squared, and nothing else can be so.
-fn worth(sum: f64, parts: &[f64], many: f64) -> Option<Interval> {
+/// The effective number of evaluators from the sum of squared correlations, with an interval from
+/// the sums that leave out one group (jackknife). The sum lies between J, if errors are
+/// independent, and J², if they are equal.
+fn effective_number(sum: f64, parts: &[f64], many: f64) -> Option<Interval> {
     let groups = parts.len() as f64;
     let mean = parts.iter().sum::<f64>() / groups;
     let spread = parts.iter().map(|part| (part - mean).powi(2)).sum::<f64>();
@@ -69,7 +76,8 @@ fn worth(sum: f64, parts: &[f64], many: f64) -> Option<Interval> {
     half.is_finite().then(|| Interval { mean: of(sum), low: of(sum + half), high: of(sum - half) })
 }
 
-/// The sum of the squared correlations among some evaluators, each less what chance adds to the square of one of so few items.
+/// The sum of squared correlations among some evaluators, each corrected for its bias in small
+/// samples (adjusted R²).
 fn squares(correlations: &[Vec<Correlation>], among: &[usize]) -> f64 {
     let square = |(r, items): &Correlation| {
         let items = *items as f64;
@@ -78,7 +86,7 @@ fn squares(correlations: &[Vec<Correlation>], among: &[usize]) -> f64 {
     among.iter().flat_map(|&i| among.iter().map(move |&j| &correlations[i][j])).map(square).sum()
 }
 
-/// The correlations of errors among some of the lessons; NaN where fewer than four have both.
+/// The error correlations over a subset of the items; NaN if fewer than four have both scores.
 fn correlations(
     lessons: &[(Vec<f64>, f64)],
     width: usize,
@@ -101,29 +109,29 @@ fn correlations(
     all
 }
 
-/// What an evaluator's scores say beyond what the items were worth; NaN where it has not scored.
+/// An evaluator's errors: residuals of its scores regressed on rewards. NaN for a missing score.
 fn errors(lessons: &[&(Vec<f64>, f64)], j: usize) -> Vec<f64> {
     let pairs: Vec<(f64, f64)> =
-        lessons.iter().map(|(row, worth)| (*worth, row[j])).filter(|(_, score)| !score.is_nan()).collect();
+        lessons.iter().map(|(row, reward)| (*reward, row[j])).filter(|(_, score)| !score.is_nan()).collect();
     let (base, slope) = fit_line(&pairs);
-    lessons.iter().map(|(row, worth)| row[j] - base - slope * worth).collect()
+    lessons.iter().map(|(row, reward)| row[j] - base - slope * reward).collect()
 }
 
-/// What is left of the variance of an evaluator's scores once they are told what the items were worth.
+/// The share of an evaluator's variance that rewards do not explain (1 - R²).
 fn noise(lessons: &[(Vec<f64>, f64)], j: usize) -> f64 {
-    let pairs = lessons.iter().map(|(row, worth)| (*worth, row[j])).filter(|(_, score)| !score.is_nan());
+    let pairs = lessons.iter().map(|(row, reward)| (*reward, row[j])).filter(|(_, score)| !score.is_nan());
     let pairs: Vec<(f64, f64)> = pairs.collect();
     let (xx, xy, yy) = moments(&pairs);
     let left = 1.0 - xy * xy / (xx * yy);
     if pairs.len() >= ENOUGH && left.is_finite() { left.clamp(0.0, 1.0) } else { f64::NAN }
 }
 
-/// Whether an evaluator's scores go with what items were worth: by the t test of their correlation, at 5% for all of `width` evaluators
-/// together (Bonferroni).
+/// Whether an evaluator's scores agree with rewards: the t-test of their correlation at 5%,
+/// Bonferroni-corrected for `width` evaluators.
 fn tells(lessons: &[(Vec<f64>, f64)], j: usize, width: usize) -> bool {
     let left = noise(lessons, j);
     let freedom = lessons.iter().filter(|(row, _)| !row[j].is_nan()).count() as f64 - 2.0;
-    // NaN, where too few are scored, is no proof.
+    // NaN, from too few scores, compares as false.
     (1.0 - left) * freedom > left * student_quantile(1.0 - 0.025 / width as f64, freedom.max(1.0)).powi(2)
 }
 
@@ -136,7 +144,7 @@ fn moments(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
     })
 }
 
-/// Least squares: where the line is at zero, and how steep.
+/// The intercept and the slope of the least-squares line.
 fn fit_line(pairs: &[(f64, f64)]) -> (f64, f64) {
     let (xx, xy, _) = moments(pairs);
     let slope = if xx > 0.0 { xy / xx } else { 0.0 };
@@ -149,79 +157,80 @@ fn fit_line(pairs: &[(f64, f64)]) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// Evaluators whose errors have one part in common, as many as `alike`, and others who err by themselves.
+    /// Random scores: the errors of the first `alike` evaluators share a common part, the others
+    /// are independent.
     fn lessons(seed: u64, items: u64, alike: usize, width: usize, common: f64) -> Vec<(Vec<f64>, f64)> {
         let uniform = |what: u64| (jurybox::toolbox::hash_number(seed, what) % 10_000) as f64 / 10_000.0;
-        // Nearly normal: the sum of four.
+        // Nearly normal: the sum of four uniform numbers.
         let noise =
             |what: u64| (0..4).map(|part| uniform(4 * what + part) - 0.5).sum::<f64>() * 3.0_f64.sqrt();
         (0..items)
             .map(|at| {
                 let first = 64 * at;
-                let worth = f64::from(u8::from(uniform(4 * (first + 63)) < 0.3));
+                let reward = f64::from(u8::from(uniform(4 * (first + 63)) < 0.3));
                 let shared = noise(first);
                 let own = |j: usize| noise(first + 1 + j as u64);
                 let error = |j: usize| {
                     if j < alike { common.sqrt() * shared + (1.0 - common).sqrt() * own(j) } else { own(j) }
                 };
-                ((0..width).map(|j| worth + error(j)).collect(), worth)
+                ((0..width).map(|j| reward + error(j)).collect(), reward)
             })
             .collect()
     }
 
-    /// A twin repeats the errors of the first; the third errs by itself.
+    /// A twin repeats the errors of the first evaluator; the third one is independent.
     #[test]
-    fn twins_err_together_and_are_worth_one() {
+    fn twins_have_the_same_errors_and_count_once() {
         let mut all = lessons(9, 2000, 2, 3, 1.0);
         all.iter_mut().for_each(|(row, _)| row[1] *= 2.0);
         let alike = ErrorCorrelations::of(&all, 3).unwrap();
         let r = |i: usize, j: usize| alike.correlations[i][j];
         assert!((r(0, 1) - 1.0).abs() < 0.1 && r(0, 2).abs() < 0.1 && r(1, 1) == 1.0);
-        let worth = alike.worth.unwrap();
+        let effective = alike.effective.unwrap();
         assert!(
-            (worth.mean - 1.8).abs() < 0.1 && worth.low < worth.mean && worth.mean <= worth.high,
-            "{worth:?}"
+            (effective.mean - 1.8).abs() < 0.1 && effective.low < effective.mean && effective.mean <= effective.high,
+            "{effective:?}"
         );
         assert!(ErrorCorrelations::of(&all[..ENOUGH - 1], 3).is_none());
-        // Two who never scored the same item cannot be compared, and nothing is said of all.
-        let apart = |(at, (row, worth)): (usize, &(Vec<f64>, f64))| {
+        // Two evaluators without a common item cannot be compared, so there is no effective number.
+        let apart = |(at, (row, reward)): (usize, &(Vec<f64>, f64))| {
             let (one, other) = if at % 2 == 0 { (row[0], f64::NAN) } else { (f64::NAN, row[1]) };
-            (vec![one, other], *worth)
+            (vec![one, other], *reward)
         };
         let apart: Vec<(Vec<f64>, f64)> = all.iter().enumerate().map(apart).collect();
         let alike = ErrorCorrelations::of(&apart, 2).unwrap();
-        assert!(alike.worth.is_none() && alike.correlations[0][1].is_nan());
+        assert!(alike.effective.is_none() && alike.correlations[0][1].is_nan());
     }
 
-    /// Worlds in which it is known what evaluators are worth, with few items and with more: the interval holds it in nine of ten at the least.
+    /// Simulated errors with a known effective number: the interval covers it in at least 90%.
     #[test]
-    fn the_interval_holds_what_they_are_worth() {
+    fn the_interval_covers_the_effective_number() {
         for (items, alike, width, common) in
             [(40, 2_usize, 4_usize, 0.8), (40, 0, 6, 0.0), (150, 3, 6, 0.5), (400, 2, 4, 0.9)]
         {
             let (mut held, mut told) = (0, 0);
             for world in 0..200 {
                 let found = ErrorCorrelations::of(&lessons(1000 + world, items, alike, width, common), width).unwrap();
-                let Some(worth) = found.worth else { continue };
+                let Some(effective) = found.effective else { continue };
                 let (many, together) =
                     (found.telling.len(), found.telling.iter().filter(|j| **j < alike).count());
                 let pairs = (together * together.saturating_sub(1)) as f64;
                 let many = many as f64;
                 let truth = many * many / (many + pairs * common * common);
                 told += 1;
-                held += usize::from((worth.low..=worth.high).contains(&truth));
+                held += usize::from((effective.low..=effective.high).contains(&truth));
             }
             assert!(told >= 100, "{told} with {items} items of {width} evaluators");
             assert!(10 * held >= 9 * told, "{held} of {told} with {items} items of {width} evaluators");
         }
     }
 
-    /// Twenty columns of noise are independent, and nobody's use.
+    /// Twenty columns of noise are independent, but none agrees with rewards.
     #[test]
-    fn noise_is_worth_no_evaluators() {
+    fn noise_does_not_agree_with_rewards() {
         let told = (0..200).filter(|world| {
             let mut all = lessons(5000 + world, 300, 0, 20, 0.0);
-            all.iter_mut().for_each(|(row, worth)| row.iter_mut().for_each(|score| *score -= *worth));
+            all.iter_mut().for_each(|(row, reward)| row.iter_mut().for_each(|score| *score -= *reward));
             (0..20).filter(|&j| tells(&all, j, 20)).count() > 1
         });
         let told = told.count();

@@ -1,4 +1,4 @@
-//! How heavy pages are: not heavier for a queue with many evaluators, many items and a long life.
+//! Tests that pages stay small for queues with many evaluators, items and moments.
 
 use crate::{App, Settings};
 use axum::body::{Body, to_bytes};
@@ -13,14 +13,15 @@ use jurybox_server::{
 use std::time::Duration;
 use tower::ServiceExt;
 
-/// A page with all that it loads, as it is read and as it is sent: 150 kB, less the two charts over time that a queue made just now has not yet.
+/// The most bytes of a page with all its assets, plain and compressed. 150 kB is the goal; the two
+/// charts over time that a new queue lacks are subtracted.
 const HEAVIEST: (usize, usize) = (150_000 - 2 * 8000, 50_000);
 
 fn chance(what: u64) -> f64 {
     hash_number(3, what) as f64 / 2_f64.powi(64)
 }
 
-/// A queue with so many evaluators and some thousand items, of which many were drawn and judged.
+/// A queue with `many` evaluators and 3,000 items, many of them random checks with a verdict.
 fn worked_on(service: &Service, many: usize) -> Queue {
     let names: Vec<String> = (0..many).map(|at| format!("evaluator number {at}, strict")).collect();
     let labels = [("fine".to_string(), 0.0), ("harmful".to_string(), 1.0)].into();
@@ -74,7 +75,7 @@ async fn no_page_grows_with_its_queue() {
         let queue = worked_on(&service, many);
         let app = App::new(service, Settings { log: crate::LogFormat::Off, ..Settings::default() });
         app.load().unwrap();
-        // As many moments as are ever remembered, and no line that could be drawn with fewer points.
+        // The most moments kept, with lines that cannot be simplified.
         let names: Vec<String> =
             queue.standing().unwrap().config.evaluators.names().map(String::from).collect();
         let moment = |at: u64| Trusted {
@@ -93,7 +94,7 @@ async fn no_page_grows_with_its_queue() {
             assert_eq!(answer.status(), StatusCode::OK, "{path}");
             let is_packed = answer.headers().contains_key(header::CONTENT_ENCODING);
             let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
-            // Short ones are sent as they are.
+            // Short bodies are not compressed.
             assert_eq!(is_packed, packed && (is_packed || body.len() >= 2048), "{path}");
             body
         };

@@ -1,4 +1,5 @@
-//! What there is to see of a queue, read at once and kept for a moment; and what is reckoned from it.
+//! The snapshot of a queue that its pages are drawn from: read at once and cached briefly, with the
+//! statistics computed from it.
 
 use super::error_correlation::{ErrorCorrelations, ENOUGH};
 use super::activity::{back, is_routine};
@@ -15,21 +16,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Verdicts that are looked at: the last ones.
+/// How many of the latest verdicts are read.
 const VERDICTS: u64 = 20_000;
-/// Arrivals that are looked at.
+/// How many of the latest arrivals are read.
 const ARRIVALS: u64 = 10_000;
-/// Entries of the log that are shown.
+/// How many entries of the activity log are shown.
 const ENTRIES: usize = 12;
-/// The best items that are explained.
+/// How many of the best items are shown with contributions, at most.
 const BEST: usize = 12;
 
-/// A second, a minute, a day, in microseconds.
+/// A second, a minute and a day, in microseconds.
 pub(super) const SECOND: i64 = 1_000_000;
 pub(super) const MINUTE: i64 = 60 * SECOND;
 pub(super) const DAY: i64 = 86_400 * SECOND;
 
-/// What there is to see of a queue.
+/// The state of a queue at one moment.
 pub(super) struct QueueSnapshot {
     pub(super) now: i64,
     pub(super) head: u64,
@@ -37,31 +38,32 @@ pub(super) struct QueueSnapshot {
     pub(super) config: Config,
     pub(super) counts: Counts,
     pub(super) pulse: Pulse,
-    /// Items that came in, and in how long: the last hour where there was one; none where nothing ever came.
+    /// The number of items that arrived lately, and in how many microseconds: an hour, or less for
+    /// a newer queue. None if no item ever arrived.
     pub(super) inflow: Option<(f64, i64)>,
     pub(super) worked: Vec<Worked>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) found: Found,
-    /// Nothing before the queue is ranked.
+    /// Empty until the queue is ranked for the first time.
     pub(super) evaluated: Vec<Evaluated>,
-    /// Changes of evaluators that were noticed, the last one first, also those that are over.
+    /// Changes of evaluators that were noticed, newest first, including those that are over.
     pub(super) noticed: Vec<Noticed>,
-    /// What is to be doubted of what was learnt.
+    /// Diagnostics of the fit, in words.
     pub(super) diagnostics: Vec<String>,
-    /// How reviewers stand beside one another, where that is learnt.
+    /// Severity and noise of the reviewers, if the policy learns them.
     pub(super) standings: Vec<Standing>,
-    /// What has changed about the verdicts themselves.
+    /// Confirmed changes in the verdicts.
     pub(super) redefined: Vec<jurybox::Alarm>,
     pub(super) learnt_from: u64,
     pub(super) best: Vec<Explained>,
     pub(super) happened: Vec<Happened>,
     pub(super) trust: Vec<Trusted>,
-    /// Who errs with whom, among items that were drawn on arrival: among what they picked themselves, evaluators that agree look less alike than
-    /// they are. None where too few of those are decided.
-    pub(super) alike: Option<ErrorCorrelations>,
+    /// Correlations of the evaluators' errors, from random checks alone: among items picked by the
+    /// evaluators, errors look less correlated than they are. None with too few.
+    pub(super) errors: Option<ErrorCorrelations>,
 }
 
-/// Looks at a queue, or remembers what was seen a moment ago; and says as of when that is so.
+/// A queue's snapshot and the time as of which it holds, from the cache if that is recent enough.
 pub(super) async fn snapshot(app: &App, queue: &str) -> Result<(Arc<QueueSnapshot>, i64), Problem> {
     let now = read_queue(app, queue, Queue::standing).await?;
     let marks = (now.head, now.model);
@@ -114,9 +116,9 @@ impl QueueSnapshot {
             best,
             happened,
             trust,
-            alike: None,
+            errors: None,
         };
-        seen.alike = ErrorCorrelations::of(&seen.lessons(true), seen.config.evaluators.len());
+        seen.errors = ErrorCorrelations::of(&seen.lessons(true), seen.config.evaluators.len());
         Ok(seen)
     }
 
@@ -129,61 +131,63 @@ impl QueueSnapshot {
         self.config.evaluators.names().map(String::from).collect()
     }
 
-    /// Verdicts of people.
+    /// Verdicts by people, without those by rules.
     pub(super) fn by_people(&self) -> impl Iterator<Item = &Worked> {
         self.worked.iter().filter(|work| work.source != Source::Automatic)
     }
 
-    /// Since when verdicts are looked at, where there are earlier ones that are not.
+    /// The time of the earliest verdict read, if there are earlier ones that are not read.
     pub(super) fn looked_since(&self) -> Option<i64> {
         (self.worked.len() as u64 >= VERDICTS).then(|| self.worked.first().map_or(self.now, |work| work.at))
     }
 
-    /// Since when there is all there was to see: the queue was made, or verdicts before are not looked at.
+    /// The time since which all verdicts are read: the queue's creation, or the earliest verdict
+    /// read.
     pub(super) fn whole_since(&self) -> i64 {
         self.looked_since().unwrap_or(self.pulse.since)
     }
 
-    /// How long people took over an item that they had claimed, in seconds, and when.
+    /// For each verdict on a claimed item: its time, and how many seconds it took.
     pub(super) fn delays(&self) -> Vec<(i64, f64)> {
         delays(self.by_people(), &self.skipped)
     }
 
-    /// How much more is found at the least for each item that is looked at than the plain mean of the scores would: by the ends of both
-    /// intervals. A quotient of the means would be shown just where the plain mean was estimated too low.
+    /// How many times as much is found per item as by the plain average of the scores, at least:
+    /// the low end of one interval over the high end of the other. None unless it is more than 1. A
+    /// ratio of means would be largest where the plain average is underestimated.
     pub(super) fn times_plain_mean(&self) -> Option<f64> {
         let (ours, plain) = (self.found.picked.mean?, self.found.plain_mean.mean?);
         (plain.high > 0.0 && ours.low > plain.high).then(|| ours.low / plain.high)
     }
 
-    /// Each item that people have decided, by the verdict that did so first, with what the last word says that it is worth.
+    /// Each item decided by people: the verdict that decided it first, and its current reward.
     fn decided(&self) -> Vec<(&Worked, f64)> {
         let mut last: HashMap<u64, f64> = HashMap::new();
         let mut first: Vec<&Worked> = Vec::new();
-        for (work, worth) in self.by_people().filter_map(|work| Some((work, work.decides?))) {
-            if last.insert(work.n, worth).is_none() {
+        for (work, reward) in self.by_people().filter_map(|work| Some((work, work.decides?))) {
+            if last.insert(work.n, reward).is_none() {
                 first.push(work);
             }
         }
         first.into_iter().map(|work| (work, last[&work.n])).collect()
     }
 
-    /// When each item was decided that was given out for its value or its date, and what it is worth. Those that were drawn whatever their
-    /// scores say nothing of how well was picked, nor do golden ones: what they are was known before.
+    /// The time and the reward of each decided item that was claimed for its value or due date.
+    /// Random checks and golden items say nothing about the ranking and are left out.
     pub(super) fn picked(&self) -> Vec<(i64, f64)> {
         let golden = |work: &Worked| work.tags.contains_key(jurybox_server::GOLDEN);
         let picked = |work: &Worked| work.claimed.is_some() && !work.explored && !golden(work);
         let decided = self.decided().into_iter();
-        decided.filter(|(work, _)| picked(work)).map(|(work, worth)| (work.at, worth)).collect()
+        decided.filter(|(work, _)| picked(work)).map(|(work, reward)| (work.at, reward)).collect()
     }
 
-    /// The least and the most that an item can be worth: by the queue's scale, or by what was found; never the same.
+    /// The lowest and the highest reward: of the queue's scale, else of 0, 1 and the rewards given.
     pub(super) fn scale(&self) -> (f64, f64) {
         if let Some(scale) = self.config.reward.as_ref().filter(|scale| scale.lowest < scale.highest) {
             return (scale.lowest, scale.highest);
         }
-        let worths = self.worked.iter().filter_map(|work| work.decides);
-        worths.fold((0.0, 1.0), |(low, high), worth| (f64::min(low, worth), f64::max(high, worth)))
+        let rewards = self.worked.iter().filter_map(|work| work.decides);
+        rewards.fold((0.0, 1.0), |(low, high), reward| (f64::min(low, reward), f64::max(high, reward)))
     }
 
     /// Two shares as an interval on the queue's scale.
@@ -193,14 +197,15 @@ impl QueueSnapshot {
         Interval { mean: f64::NAN, low: place(low), high: place(high) }
     }
 
-    /// From when on an evaluator is surely what it is now, where it has changed.
+    /// When an evaluator's last change was certainly over, in microseconds; none if it has not
+    /// changed.
     pub(super) fn changed(&self, evaluator: usize) -> Option<i64> {
         let alarms = self.evaluated.get(evaluator).map(|of| of.alarms.iter()).into_iter().flatten();
         alarms.map(|alarm| alarm.until.cast_signed().saturating_mul(SECOND)).max()
     }
 
-    /// Scores that all point up, with what the items were found to be worth; of those alone that were drawn on arrival, or of all. What an evaluator
-    /// said before it changed is not a number here: it says nothing of what it is now.
+    /// The scores and rewards of decided items, with all scores oriented upwards: of random checks
+    /// only, or of all. Scores from before an evaluator's change are NaN.
     pub(super) fn lessons(&self, drawn: bool) -> Vec<(Vec<f64>, f64)> {
         let signs: Vec<f64> = self
             .config
@@ -213,7 +218,7 @@ impl QueueSnapshot {
         self.decided()
             .into_iter()
             .filter(|(work, _)| work.scores.len() == signs.len() && (work.audit.is_some() || !drawn))
-            .map(|(work, worth)| {
+            .map(|(work, reward)| {
                 let score = |((score, sign), changed): ((&f64, &f64), &Option<i64>)| {
                     if changed.is_some_and(|changed| work.arrived < changed) {
                         f64::NAN
@@ -221,20 +226,21 @@ impl QueueSnapshot {
                         score * sign
                     }
                 };
-                (work.scores.iter().zip(&signs).zip(&changed).map(score).collect(), worth)
+                (work.scores.iter().zip(&signs).zip(&changed).map(score).collect(), reward)
             })
             .collect()
     }
 }
 
-/// How long each verdict took, in seconds, and when it came: since its item was claimed, or since its reviewer was done with the one before,
-/// whichever is later, because the next item is claimed while that one is still read. Verdicts that came at once took equally long.
+/// The time of each verdict and the seconds it took: since the item's claim, or since the
+/// reviewer's previous verdict or skip if that is later, because the next item is claimed in
+/// advance. Verdicts of the same moment took equally long.
 fn delays<'a>(all: impl Iterator<Item = &'a Worked>, skipped: &'a [Skipped]) -> Vec<(i64, f64)> {
     let mut done: Vec<(i64, &str, Option<&Worked>)> =
         skipped.iter().map(|skip| (skip.at, skip.reviewer.as_str(), None)).collect();
     done.extend(all.map(|work| (work.at, work.reviewer.as_str(), Some(work))));
     done.sort_by_key(|(at, ..)| *at);
-    // By reviewer: when they were last done with something, and with what before that.
+    // By reviewer: the times of the last action, and of the one before.
     let mut last: HashMap<&str, (i64, i64)> = HashMap::new();
     let mut took = Vec::new();
     for (at, reviewer, work) in done {
@@ -247,8 +253,8 @@ fn delays<'a>(all: impl Iterator<Item = &'a Worked>, skipped: &'a [Skipped]) -> 
     took
 }
 
-/// Items that came in within the last hour, or since the queue was made where that is later: a rate is not made of less. Where the last ones
-/// that are looked at all came sooner, an hour is reckoned from those.
+/// The number of arrivals in the last hour, or since the queue was created if that is later, and
+/// that length of time. If all arrivals read are more recent, their rate is extrapolated.
 fn inflow(arrivals: &[i64], made: i64, now: i64) -> Option<(f64, i64)> {
     let hour = 60 * MINUTE;
     let length = hour.min(now - made).max(SECOND);
@@ -260,35 +266,36 @@ fn inflow(arrivals: &[i64], made: i64, now: i64) -> Option<(f64, i64)> {
     Some((recent as f64 * length as f64 / since as f64, length))
 }
 
-/// The value below which that share of them lies.
+/// The quantile of some values: `share` of them lie below it. None without values.
 pub(super) fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     Some(values[(share * last as f64).round() as usize])
 }
 
-/// Stretches of time of one length: their length, and what fell into each. Only whole ones: what has just begun, and what began before anybody
-/// looked, would seem to be a plunge.
+/// Equal stretches of time with what fell into each. Only whole stretches: a stretch cut off at
+/// either end would look like a drop.
 pub(super) struct TimeBins<T> {
     pub(super) length: i64,
-    /// When each began.
+    /// The begin of each stretch, and its contents.
     pub(super) each: Vec<(i64, Vec<T>)>,
 }
 
 impl<T> TimeBins<T> {
-    /// When each of them is, as an axis has it, and what that says.
+    /// The middle of each stretch on a time axis that ends now, and the axis label.
     pub(super) fn places(&self, now: i64) -> (Vec<f64>, &'static str) {
         let first = self.each.first().map_or(now, |(at, _)| *at);
         let (unit, label) = unit(now - first);
         (self.each.iter().map(|(at, _)| (at + self.length / 2 - now) as f64 / unit).collect(), label)
     }
 
-    /// How many of them hold anything.
+    /// The number of stretches that are not empty.
     pub(super) fn filled(&self) -> usize {
         self.each.iter().filter(|(_, all)| !all.is_empty()).count()
     }
 
-    /// At most so many of them, of a length that people know, since it was looked or the first of these times, whichever is later.
+    /// At most `most` stretches of a round length, from `since` or the first time, whichever is
+    /// later.
     pub(super) fn of(times: impl IntoIterator<Item = (i64, T)>, since: i64, now: i64, most: i64) -> TimeBins<T> {
         let times: Vec<(i64, T)> = times.into_iter().collect();
         let first = times.iter().map(|(at, _)| *at).min().unwrap_or(now).clamp(since.min(now), now);
@@ -296,7 +303,7 @@ impl<T> TimeBins<T> {
             .map(|seconds| seconds * SECOND);
         let fits = |length: &&i64| (now - first) / **length < most;
         let length = lengths.iter().find(fits).copied().unwrap_or_else(|| (now - first) / most + 1);
-        // The first one that begins after it was looked, and the last one that is over.
+        // From the first stretch that begins after `since` to the last one that is over.
         let begin = (first - first.rem_euclid(length)).max(since + (-since).rem_euclid(length));
         let many = ((now - begin) / length).max(0);
         let mut each: Vec<(i64, Vec<T>)> = (0..many).map(|at| (begin + at * length, Vec::new())).collect();
@@ -310,7 +317,7 @@ impl<T> TimeBins<T> {
     }
 }
 
-/// The unit in which a stretch of time that ends now is told, in microseconds, and what an axis says of it.
+/// The unit for times up to now, in microseconds, and the axis label.
 pub(super) fn unit(since: i64) -> (f64, &'static str) {
     let (unit, label) = match since {
         since if since < 3 * MINUTE => (SECOND, "seconds, until now"),
@@ -321,8 +328,8 @@ pub(super) fn unit(since: i64) -> (f64, &'static str) {
     (unit as f64, label)
 }
 
-/// A mean of that many values between 0 and 1 with its 95% interval, by Wilson: it has a width also where all of them are the same. For
-/// others than 0 and 1 it is rather too wide.
+/// The mean of `many` values within 0 and 1 with its 95% Wilson score interval. It has a width even
+/// if all values are equal. For values between 0 and 1 it is conservative.
 pub(super) fn wilson(mean: f64, many: f64) -> Interval {
     const Z: f64 = 1.959_964;
     let (square, middle) = (Z * Z / many, mean + Z * Z / many / 2.0);
@@ -331,14 +338,15 @@ pub(super) fn wilson(mean: f64, many: f64) -> Interval {
     Interval { mean, low: end(-1.0), high: end(1.0) }
 }
 
-/// The mean of what items were worth, on a scale from one worth to another, with its 95% interval: the one that the report has.
-pub(super) fn mean_within(worths: &[f64], (low, high): (f64, f64)) -> Interval {
+/// The mean reward on a scale with its 95% interval, by the method of the report. NaN without
+/// rewards.
+pub(super) fn mean_within(rewards: &[f64], (low, high): (f64, f64)) -> Interval {
     let none = Interval { mean: f64::NAN, low: f64::NAN, high: f64::NAN };
-    jurybox_server::mean_of(worths, Scale { low, high }).unwrap_or(none)
+    jurybox_server::mean_of(rewards, Scale { low, high }).unwrap_or(none)
 }
 
-/// What items with such a score were found to be worth, on a scale from one worth to another: the scores in groups of equal size, each with its
-/// mean score, mean worth and the interval of that.
+/// The average reward by an evaluator's score: the scores in groups of equal size, each with its
+/// mean score and mean reward. Empty if too few items have the score.
 pub(super) fn reliability(
     lessons: &[(Vec<f64>, f64)],
     j: usize,
@@ -346,13 +354,13 @@ pub(super) fn reliability(
     scale: (f64, f64),
 ) -> Vec<(f64, Interval)> {
     let mut pairs: Vec<(f64, f64)> =
-        lessons.iter().map(|(row, worth)| (row[j], *worth)).filter(|(score, _)| !score.is_nan()).collect();
+        lessons.iter().map(|(row, reward)| (row[j], *reward)).filter(|(score, _)| !score.is_nan()).collect();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let size = pairs.len().div_ceil(groups.max(1)).max(1);
     let group = |pairs: &[(f64, f64)]| {
         let score = pairs.iter().map(|(score, _)| score).sum::<f64>() / pairs.len() as f64;
-        let worths: Vec<f64> = pairs.iter().map(|(_, worth)| *worth).collect();
-        (score, mean_within(&worths, scale))
+        let rewards: Vec<f64> = pairs.iter().map(|(_, reward)| *reward).collect();
+        (score, mean_within(&rewards, scale))
     };
     if pairs.len() < ENOUGH { Vec::new() } else { pairs.chunks(size).map(group).collect() }
 }
@@ -367,12 +375,12 @@ mod tests {
         let hour = 60 * MINUTE;
         assert_eq!(inflow(&[], 0, now), None);
         assert_eq!(inflow(&[now - MINUTE, now - 2 * MINUTE, now - DAY], 0, now), Some((2.0, hour)));
-        // What came in ten minutes is not what comes in an hour.
+        // Arrivals of ten minutes are not extrapolated to an hour.
         assert_eq!(
             inflow(&[now - MINUTE, now - 2 * MINUTE], now - 10 * MINUTE, now),
             Some((2.0, 10 * MINUTE))
         );
-        // More than are looked at, all within half an hour: as many again in the other half.
+        // More arrivals than are read, all within half an hour: the rate per hour is twice as high.
         let many: Vec<i64> = (0..ARRIVALS.cast_signed())
             .map(|at| now - 30 * MINUTE * at / (ARRIVALS.cast_signed() - 1))
             .collect();
@@ -380,7 +388,8 @@ mod tests {
         assert!((rate - 2.0 * ARRIVALS as f64).abs() < 1.0 && length == hour, "{rate}");
     }
 
-    /// Two items are held, the one that is read and the next: the time of the first is not the second's as well.
+    /// The reviewer holds two items, the current and the next one: time on the first is not counted
+    /// twice.
     #[test]
     fn a_verdict_took_as_long_as_its_item_was_on_top() {
         let work = |at: i64, claimed: i64, reviewer: &str| Worked {
@@ -405,7 +414,7 @@ mod tests {
             work(115, 100, "ann"),
             work(116, 100, "bob"),
             work(133, 110, "ann"),
-            // A program sends what was judged together.
+            // A program sends several verdicts at once.
             work(153, 140, "ann"),
             work(153, 140, "ann"),
         ];
@@ -413,7 +422,7 @@ mod tests {
         assert_eq!(took, [10.0, 5.0, 16.0, 3.0, 13.0, 13.0]);
     }
 
-    /// One verdict a second, all of them alike: no stretch has fewer than another, at whatever moment it is looked.
+    /// One verdict a second: every stretch has equally many, whenever the page is opened.
     #[test]
     fn only_whole_stretches_are_drawn() {
         let made = 100 * DAY + 7 * SECOND;
@@ -443,24 +452,24 @@ mod tests {
         let chance = |seed: u64| (jurybox::toolbox::hash_number(9, seed) % 1000) as f64 / 500.0 - 1.0;
         let lessons: Vec<(Vec<f64>, f64)> = (0..2000)
             .map(|at| {
-                let worth = f64::from(u8::from(at % 3 == 0));
-                (vec![worth + chance(at)], worth)
+                let reward = f64::from(u8::from(at % 3 == 0));
+                (vec![reward + chance(at)], reward)
             })
             .collect();
         let curve = reliability(&lessons, 0, 8, (0.0, 1.0));
         assert_eq!(curve.len(), 8);
         assert!(curve[7].1.low > curve[0].1.high);
         assert!(reliability(&lessons[..10], 0, 8, (0.0, 1.0)).is_empty());
-        // All of them worth nothing: that is not to know that such items are.
+        // All rewards are equal: the interval still has a width.
         let same: Vec<(Vec<f64>, f64)> = (0..60).map(|at| (vec![f64::from(at)], -1.0)).collect();
-        for (_, worth) in reliability(&same, 0, 6, (-1.0, 3.0)) {
-            assert!(worth.mean == -1.0 && worth.low == -1.0 && worth.high > 0.0, "{worth:?}");
+        for (_, reward) in reliability(&same, 0, 6, (-1.0, 3.0)) {
+            assert!(reward.mean == -1.0 && reward.low == -1.0 && reward.high > 0.0, "{reward:?}");
         }
     }
 
     #[test]
     fn a_share_of_few_has_a_wide_interval() {
-        // As in the tables: 8 of 10.
+        // A known value: 8 of 10.
         let share = wilson(0.8, 10.0);
         assert!((share.low - 0.4902).abs() < 1e-3 && (share.high - 0.9433).abs() < 1e-3, "{share:?}");
         let all = wilson(1.0, 5.0);

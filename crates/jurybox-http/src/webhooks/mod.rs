@@ -9,7 +9,7 @@ mod send;
 pub(crate) mod sign;
 
 use crate::app::App;
-use crate::wire::ActivityEntries;
+use crate::wire::EventPage;
 use address::WebhookTarget;
 use jurybox_server::{Error, Outcome, Secret, Webhook};
 use serde::Serialize;
@@ -33,7 +33,7 @@ const ENOUGH: u64 = 12;
 struct WebhookMessage<'a> {
     queue: &'a str,
     #[serde(flatten)]
-    events: ActivityEntries,
+    events: EventPage,
 }
 
 /// Sends until the end, and then gives back what it has: another may go on at once.
@@ -102,7 +102,7 @@ async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error>
         else {
             return Ok(());
         };
-        let events = ActivityEntries { events: events.into_iter().map(Into::into).collect(), next: last };
+        let events = EventPage { events: events.into_iter().map(Into::into).collect(), next: last };
         let body = serde_json::to_vec(&WebhookMessage { queue: &hook.queue, events });
         let body = body.map_err(|error| Error::Corrupt(error.to_string()))?;
         // With when it was made: a queue of the same name that was made anew tells other things under the same numbers.

@@ -28,7 +28,7 @@ pub(crate) struct ClaimAnswer {
     pub(crate) model: u64,
     /// The items, best first for the roles `read` and `admin`, else in an order that says nothing.
     /// Fewer than asked for, or none, if the queue has no more.
-    pub(crate) claims: Vec<ClaimedItem>,
+    pub(crate) claims: Vec<ClaimEntry>,
     /// Why there are fewer than asked for, although the queue may have more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limited_by: Option<ClaimLimit>,
@@ -87,7 +87,7 @@ impl From<jurybox_server::Claimed> for HeldItem {
 
 /// An item of a claim.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ClaimedItem {
+pub(crate) struct ClaimEntry {
     item: String,
     /// The token to send along with the verdict.
     token: u64,
@@ -116,14 +116,14 @@ pub(crate) struct ClaimedItem {
     payload: Option<jurybox_server::Json>,
 }
 
-impl ClaimedItem {
+impl ClaimEntry {
     /// The items of a claim. Without the right to see ranks, they come without rank, value and
     /// random-check mark, sorted by a hash of their id.
-    pub(crate) fn all(mut claims: Vec<jurybox_server::Claimed>, sees: bool) -> Vec<ClaimedItem> {
+    pub(crate) fn all(mut claims: Vec<jurybox_server::Claimed>, sees: bool) -> Vec<ClaimEntry> {
         if !sees {
             claims.sort_by_cached_key(|claim| (hash_text(&claim.item), claim.item.clone()));
         }
-        let one = |claim: jurybox_server::Claimed| ClaimedItem {
+        let one = |claim: jurybox_server::Claimed| ClaimEntry {
             item: claim.item,
             token: claim.token,
             until: Time(claim.until),

@@ -8,16 +8,16 @@ mod items;
 mod queues;
 mod verdicts;
 
-pub(crate) use claims::{ClaimedItem, ClaimAnswer, HeldItems, ClaimLimit, ClaimBody, LeasesBody, SkipBody};
+pub(crate) use claims::{ClaimEntry, ClaimAnswer, HeldItems, ClaimLimit, ClaimBody, LeasesBody, SkipBody};
 pub(crate) use webhooks::{WebhookBody, WebhookList, WebhookState};
 pub use reads::report_document;
 pub(crate) use reads::{
-    EvaluatorList, ActivityEntries, Item, ItemDetail, ItemPage, PreviewBody, PreviewAnswer, RankedItem, RankedItems, QueueReport,
+    EvaluatorList, EventPage, Item, ItemDetail, ItemPage, PreviewBody, PreviewAnswer, RankedItem, RankedItems, ReportAnswer,
     RankBody,
 };
 pub(crate) use items::{CloseBody, ItemsBody, ItemsAnswer, ItemBody, ScoresBody, RejectedItem};
-pub(crate) use queues::{QueueChange, QueueList, QueueStatus, QueueState, SettingsBody, config, shown_name};
-pub(crate) use verdicts::{VerdictSource, UndoBody, UndoAnswer, VerdictsBody, VerdictsAnswer};
+pub(crate) use queues::{QueueChange, QueueList, QueueProgress, QueueState, SettingsBody, config, shown_name};
+pub(crate) use verdicts::{SourceField, UndoBody, UndoAnswer, VerdictsBody, VerdictsAnswer};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

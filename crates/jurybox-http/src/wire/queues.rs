@@ -56,7 +56,7 @@ pub(crate) struct PolicyParts {
 /// Whether a queue accepts items and hands them out.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum QueueMode {
+pub(crate) enum ModeSetting {
     /// Items are accepted and can be claimed.
     Open,
     /// Items are accepted; none can be claimed.
@@ -171,7 +171,7 @@ pub(crate) struct QueueChange {
     #[schema(minimum = 1, maximum = 1_000_000)]
     max_held: Option<u32>,
     #[serde(default, rename = "mode")]
-    #[schema(rename = "mode", value_type = Option<QueueMode>)]
+    #[schema(rename = "mode", value_type = Option<ModeSetting>)]
     doors: Option<Doors>,
     /// The scale of rewards, or null for none. Without one, rewards lie within 0 to 1, or within
     /// the range that the queue has already taken. Every current verdict must fit a new scale.
@@ -225,12 +225,12 @@ pub(crate) struct QueueState {
     #[serde(flatten, serialize_with = "write_settings")]
     config: Config,
     #[serde(flatten)]
-    now: QueueStatus,
+    now: QueueProgress,
 }
 
 /// The current state of a queue, beside its settings.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct QueueStatus {
+pub(crate) struct QueueProgress {
     name: String,
     counts: QueueCounts,
     /// The number of the last log entry.
@@ -270,7 +270,7 @@ impl QueueState {
         let Standing { config, counts, head, model, mismatches, .. } = standing;
         let counts = QueueCounts::from(counts);
         let warnings = Vec::new();
-        QueueState { config, now: QueueStatus { name, counts, head, model, mismatches, warnings } }
+        QueueState { config, now: QueueProgress { name, counts, head, model, mismatches, warnings } }
     }
 
     /// Adds warnings about evaluators that the change removed.
@@ -306,7 +306,7 @@ mod tests {
         let counts = Counts { items: 0, pending: 0, leased: 0, closed: 0, verdicts: 0 };
         let counts = QueueCounts::from(counts);
         let (name, warnings) = ("posts".into(), Vec::new());
-        let now = QueueStatus { name, counts, head: 0, model: 0, mismatches: 0, warnings };
+        let now = QueueProgress { name, counts, head: 0, model: 0, mismatches: 0, warnings };
         let state = serde_json::to_value(QueueState { config, now }).unwrap();
         state.as_object().unwrap().clone()
     }

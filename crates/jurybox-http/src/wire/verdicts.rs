@@ -51,7 +51,7 @@ pub(crate) struct VerdictBody {
     /// A note for others who look at the item.
     note: Option<Name>,
     #[serde(default)]
-    source: VerdictSource,
+    source: SourceField,
     /// The id of this reviewer's earlier verdict that this one replaces.
     revises: Option<Name>,
     /// When the verdict was given; by default now.
@@ -62,7 +62,7 @@ pub(crate) struct VerdictBody {
 /// Who gave a verdict.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum VerdictSource {
+pub(crate) enum SourceField {
     /// A person who looked at the item.
     #[default]
     Reviewer,
@@ -78,7 +78,7 @@ impl VerdictBody {
         &self.reviewer
     }
 
-    pub(crate) fn source(&self) -> VerdictSource {
+    pub(crate) fn source(&self) -> SourceField {
         self.source
     }
 }
@@ -95,9 +95,9 @@ impl From<VerdictBody> for jurybox_server::NewVerdict {
             label: verdict.label.map(Into::into),
             note: verdict.note.map(Into::into),
             source: match verdict.source {
-                VerdictSource::Reviewer => jurybox_server::Source::Reviewer,
-                VerdictSource::Appeal => jurybox_server::Source::Appeal,
-                VerdictSource::Automatic => jurybox_server::Source::Automatic,
+                SourceField::Reviewer => jurybox_server::Source::Reviewer,
+                SourceField::Appeal => jurybox_server::Source::Appeal,
+                SourceField::Automatic => jurybox_server::Source::Automatic,
             },
             revises: verdict.revises.map(Into::into),
             observed_at: verdict.observed_at.map(|time| time.0),

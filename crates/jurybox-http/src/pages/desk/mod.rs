@@ -1,4 +1,5 @@
-//! The desk: claim, read, judge, next. Every step is a form, and the script sends the same forms without leaving the page.
+//! The desk, the page where a reviewer works: claim, judge, skip, undo. Every step is a form; the
+//! script sends the same forms without leaving the page.
 
 mod lost_item;
 mod markup;
@@ -23,26 +24,26 @@ use axum::response::{IntoResponse, Response};
 use jurybox_server::{Answer, Claimed, Config, Error, Explained, Filter, NewVerdict, Queue, Request, Role};
 use serde::{Deserialize, Serialize};
 
-/// The cookie that remembers a reviewer's name, where no key or proxy says it.
+/// The cookie with the reviewer's name, used if neither key nor proxy gives one.
 const WHO: &str = "jurybox-reviewer";
-/// For how many seconds it does.
+/// How long that cookie lasts, in seconds.
 const A_YEAR: u64 = 31_536_000;
-/// How many items a reviewer holds: the one that is read, and the next.
+/// How many items a reviewer holds: the current and the next one.
 const HELD: usize = 2;
-/// How many more there may be that are skipped, as long as that can be taken back.
+/// How many skipped items a reviewer may hold besides, while the skips can still be undone.
 const LEAVING: usize = 8;
-/// The most labels that have a key of their own.
+/// The most labels with a number key.
 const KEYS: usize = 9;
 
-/// A judgement that a button stands for.
+/// A verdict that a button stands for.
 #[derive(Debug, Clone, PartialEq)]
 struct VerdictLabel {
     name: String,
-    /// What it is worth, where the queue's scale does not say.
+    /// Its reward, if the queue's scale does not define it.
     reward: Option<f64>,
 }
 
-/// The judgements of a queue: the words of its scale, the best first, or yes and no.
+/// The verdicts of a queue: the labels of its scale, highest reward first, or yes and no.
 fn labels(config: &Config) -> Vec<VerdictLabel> {
     let scale = config.reward.as_ref();
     let words = scale.map(|scale| &scale.labels).filter(|labels| !labels.is_empty());
@@ -56,13 +57,13 @@ fn labels(config: &Config) -> Vec<VerdictLabel> {
     words.into_iter().map(|(name, _)| VerdictLabel { name: name.clone(), reward: None }).collect()
 }
 
-/// Who sits at the desk: whom the proxy or the key names, or else who was named here.
+/// The reviewer's name: from the proxy or the key, else from the cookie.
 fn reviewer(caller: &Caller, headers: &HeaderMap) -> Option<String> {
     let named = || cookie(headers, WHO).and_then(|name| decoded(&name));
     caller.reviews_as().map(String::from).or_else(named)
 }
 
-/// A cookie takes few characters: all others are written in hexadecimal.
+/// The name in hexadecimal, because cookies allow few characters.
 fn encoded(name: &str) -> String {
     hex(name.as_bytes())
 }
@@ -78,16 +79,16 @@ fn decoded(text: &str) -> Option<String> {
     Name::try_from(name).ok().map(Into::into)
 }
 
-/// What the desk shows to somebody.
+/// The data of the desk.
 struct DeskPage {
     queue: String,
     config: Config,
     waiting: u64,
     held: Vec<Claimed>,
-    /// Verdicts since midnight UTC.
+    /// The reviewer's verdicts since midnight UTC.
     today: u64,
     own: Vec<jurybox_server::Own>,
-    /// What was thought of the last verdict's item.
+    /// The prediction for the last verdict's item, while the verdict can be undone.
     jury: Option<Explained>,
 }
 
@@ -128,7 +129,7 @@ pub(super) struct ReviewerForm {
     reviewer: Name,
 }
 
-/// Remembers who sits at the desk.
+/// Stores the reviewer's name in the cookie.
 pub(super) async fn who(
     State(app): State<App>,
     caller: Caller,
@@ -141,7 +142,7 @@ pub(super) async fn who(
     Ok(([(header::SET_COOKIE, cookie)], redirect(&format!("/q/{queue}/desk"))).into_response())
 }
 
-/// An item as the script gets it: nothing of ranks, values or audits.
+/// An item for the script, without rank, value or random-check mark.
 #[derive(Serialize)]
 struct DeskItem {
     item: String,
@@ -160,21 +161,22 @@ impl From<Claimed> for DeskItem {
 #[derive(Serialize)]
 struct NextItems {
     items: Vec<DeskItem>,
-    /// How many wait for somebody.
+    /// How many items wait in the queue.
     waiting: u64,
-    /// The server's clock, for what runs out.
+    /// The server's clock, to count down leases.
     now: Time,
 }
 
 #[derive(Deserialize)]
 pub(super) struct NextQuery {
     reviewer: Name,
-    /// How many of those that are held have been skipped, which is sent once it cannot be taken back any more.
+    /// How many held items were skipped by the script, which sends a skip only when it can no
+    /// longer be undone.
     #[serde(default)]
     leaving: usize,
 }
 
-/// What the reviewer holds, and as many more as make it the one to read and the next.
+/// Claims as many items as are missing to the current and the next one, and returns all held.
 pub(super) async fn next(
     State(app): State<App>,
     caller: Caller,
@@ -210,25 +212,25 @@ pub(super) struct VerdictForm {
     item: Name,
     token: Option<JsonInteger>,
     label: Name,
-    /// Left empty by a form in which nobody wrote one.
+    /// Empty if the form's field is left empty.
     #[serde(default)]
     note: String,
 }
 
 #[derive(Serialize)]
 struct StepAnswer {
-    /// Whether it is in; else `why` says why not.
+    /// Whether the step was accepted; if not, `why` gives the reason.
     taken: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    /// What the jury thought.
+    /// The jury's prediction, as HTML.
     #[serde(skip_serializing_if = "Option::is_none")]
     jury: Option<String>,
-    /// For how many seconds it can be taken back.
+    /// For how many seconds the verdict can be undone.
     undo_seconds: u32,
 }
 
-/// Takes a verdict in, and tells what the jury thought.
+/// Records a verdict, and returns the jury's prediction.
 pub(super) async fn verdict(
     State(app): State<App>,
     caller: Caller,
@@ -260,7 +262,7 @@ pub(super) async fn verdict(
     if by_form && rejected.is_none() {
         return Ok(redirect(&format!("/q/{queue}/desk")));
     }
-    // The verdict is in, or not, whether or not there is something to say of it.
+    // The verdict is recorded by now: a failure to read the prediction does not matter.
     let told = read_queue(&app, &queue, move |found| found.explained(&item)).await;
     let gone = |_: &String| told.as_ref().ok().and_then(|told| lost_item::why_lost(told.as_ref(), &who));
     let why = rejected.map(|why| gone(&why).map_or(why, String::from));
@@ -276,15 +278,15 @@ pub(super) async fn verdict(
 pub(super) struct SkipForm {
     reviewer: Name,
     item: Name,
-    /// One of those to choose from, where somebody chose.
+    /// One of the offered reasons, if chosen.
     #[serde(default)]
     reason: String,
-    /// Other words than those to choose from, where somebody wrote some.
+    /// The reviewer's own words, if any. They have precedence.
     #[serde(default)]
     other: String,
 }
 
-/// Gives an item back that this reviewer does not want again.
+/// Skips an item: it returns to the queue, for other reviewers.
 pub(super) async fn skip(
     State(app): State<App>,
     caller: Caller,
@@ -302,7 +304,7 @@ pub(super) async fn skip(
         skipped?;
         return Ok(redirect(&format!("/q/{queue}/desk")));
     }
-    // Who skips something that is not theirs any more has nothing left to do.
+    // A skip of an item that the reviewer no longer holds needs nothing.
     let why = match skipped {
         Err(problem) if problem.status() != 409 => return Err(problem),
         Err(problem) => Some(problem.detail().to_string()),
@@ -317,7 +319,7 @@ pub(super) struct UndoForm {
     verdict: Name,
 }
 
-/// Takes a verdict back: the item is the reviewer's own again.
+/// Undoes a verdict: the item is handed to the reviewer again.
 pub(super) async fn undo(
     State(app): State<App>,
     caller: Caller,
@@ -342,15 +344,15 @@ pub(super) async fn undo(
 
 #[derive(Serialize)]
 struct KeepAnswer {
-    /// Until when what is held is the reviewer's own: what is not named any more is not.
+    /// The held items with the end of their leases.
     held: Vec<(String, Time)>,
-    /// Why the item that is shown is not among those, in words.
+    /// Why the item on display is no longer held, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     gone: Option<&'static str>,
-    /// How many verdicts the reviewer has given since the time that was asked for.
+    /// How many verdicts the reviewer has given since the time in the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     today: Option<u64>,
-    /// How many wait for somebody.
+    /// How many items wait in the queue.
     waiting: u64,
     now: Time,
 }
@@ -358,13 +360,13 @@ struct KeepAnswer {
 #[derive(Deserialize)]
 pub(super) struct KeepForm {
     reviewer: Name,
-    /// The item that is shown, where one is.
+    /// The item on display, if any.
     showing: Option<Name>,
-    /// When the day began where the reviewer is.
+    /// The last midnight in the reviewer's time zone.
     since: Option<Time>,
 }
 
-/// Lets a reviewer keep what is held for another while.
+/// Extends all leases of the reviewer, and reports what is held.
 pub(super) async fn keep(
     State(app): State<App>,
     caller: Caller,
@@ -391,7 +393,7 @@ pub(super) async fn keep(
     Ok(JsonBody(kept.await?).into_response())
 }
 
-/// Gives everything back, and lets somebody else sit down.
+/// Releases everything the reviewer holds, and forgets their name.
 pub(super) async fn leave(
     State(app): State<App>,
     caller: Caller,

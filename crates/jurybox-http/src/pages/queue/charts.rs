@@ -66,11 +66,11 @@ pub(super) fn found(view: &QueuePage<'_>) -> PanelBody {
     let before = if view.window.is_all() { found.items.saturating_sub(picked.len() as u64) } else { 0 };
     let first = before as f64;
     let mut sum =
-        if before > 0 { found.sum - picked.iter().map(|(_, worth)| worth).sum::<f64>() } else { 0.0 };
+        if before > 0 { found.sum - picked.iter().map(|(_, reward)| reward).sum::<f64>() } else { 0.0 };
     let step = picked.len().div_ceil(POINTS);
     let mut ours = vec![(first, sum)];
-    for (at, (_, worth)) in picked.iter().enumerate() {
-        sum += worth;
+    for (at, (_, reward)) in picked.iter().enumerate() {
+        sum += reward;
         if (at + 1) % step == 0 || at + 1 == picked.len() {
             ours.push((first + at as f64 + 1.0, sum));
         }
@@ -183,23 +183,23 @@ pub(super) fn delay(view: &QueuePage<'_>) -> PanelBody {
 /// A map of error correlations between evaluators, with similar ones side by side.
 pub(super) fn errors(view: &QueuePage<'_>) -> PanelBody {
     let names = view.seen.names();
-    let Some(alike) = view.seen.alike.as_ref().filter(|alike| alike.correlations.len() == names.len()) else {
+    let Some(errors) = view.seen.errors.as_ref().filter(|errors| errors.correlations.len() == names.len()) else {
         return PanelBody::Later(
             html! { "After " (ENOUGH) " verdicts on random checks (set by " code { "random_check_rate" } ") this shows which evaluators make the same mistakes." },
         );
     };
-    let map = HeatMap::new(&names, |i, j| alike.correlations[i][j]).strongest(MAPPED).ordered();
-    let worth = alike.worth.map(|worth| {
-        html! { "worth " b { (between(worth)) } " independent evaluators, from " (alike.telling.len()) " of " (names.len()) " that agree with verdicts" }
+    let map = HeatMap::new(&names, |i, j| errors.correlations[i][j]).strongest(MAPPED).ordered();
+    let effective = errors.effective.map(|effective| {
+        html! { "equivalent to " b { (between(effective)) } " independent evaluators, from " (errors.telling.len()) " of " (names.len()) " that agree with verdicts" }
     });
     let body = html! {
         div class="scroll" tabindex="0" role="region" aria-label="Map of error correlations" { (PreEscaped(map.to_table())) }
         p class="small" {
-            "Correlations between the errors of evaluators, in the last " (alike.items) " random checks with a verdict. Up to ±" (number(alike.by_chance())) " is chance in 19 of 20 pairs. Evaluators with the same errors count as fewer independent ones. Evaluators that do not agree with verdicts beyond chance are not counted."
+            "Correlations between the errors of evaluators, in the last " (errors.items) " random checks with a verdict. Up to ±" (number(errors.by_chance())) " is chance in 19 of 20 pairs. Evaluators with the same errors count as fewer independent ones. Evaluators that do not agree with verdicts beyond chance are not counted."
             @if names.len() > MAPPED { " The " (MAPPED) " of " (names.len()) " that are most similar to another are shown." }
         }
     };
-    PanelBody::Folded(worth.unwrap_or_else(|| html! { "in " (alike.items) " random checks" }), body)
+    PanelBody::Folded(effective.unwrap_or_else(|| html! { "in " (errors.items) " random checks" }), body)
 }
 
 /// The average verdict on items by each evaluator's score.

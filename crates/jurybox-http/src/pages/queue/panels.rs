@@ -123,8 +123,8 @@ fn noises(view: &QueuePage<'_>) -> (Option<Vec<String>>, &'static str) {
     if all.iter().any(|of| of.noise.is_some()) {
         return (Some(aligned(all.iter().map(|of| of.noise))), "Noise: the policy's estimate of random error. ");
     }
-    let shown = view.seen.alike.as_ref().filter(|alike| alike.noise.len() == all.len());
-    let shown = shown.map(|alike| alike.noise.iter().map(|noise| percent(*noise)).collect());
+    let shown = view.seen.errors.as_ref().filter(|errors| errors.noise.len() == all.len());
+    let shown = shown.map(|errors| errors.noise.iter().map(|noise| percent(*noise)).collect());
     let words = "Noise: the share of the scores' variation that is unrelated to verdicts, in random checks since its last change. ";
     let words = if shown.is_some() { words } else { "" };
     (shown, words)

@@ -9,22 +9,22 @@ use utoipa::ToSchema;
 
 /// Entries of the activity log.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ActivityEntries {
-    pub(crate) events: Vec<ActivityEntry>,
+pub(crate) struct EventPage {
+    pub(crate) events: Vec<EventEntry>,
     /// The number to pass as `after` for the next entries.
     pub(crate) next: u64,
 }
 
 /// An entry of the activity log. Items that were erased since are left out.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ActivityEntry {
+pub(crate) struct EventEntry {
     seq: u64,
     #[schema(value_type = String, format = DateTime)]
     at: Time,
     /// Who made the request: the name of a key.
     actor: String,
     /// The kind of request: create, configure, items, claim, extend, release, verdicts, undo,
-    /// close, erase; or settle, when leases or waiting periods have ended.
+    /// close, erase; or settle, when earlier verdicts can no longer be undone.
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     reviewer: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct ActivityEntry {
     /// How many items it concerns, including erased ones.
     many: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    verdicts: Vec<ActivityVerdict>,
+    verdicts: Vec<EventVerdict>,
     /// The id of the verdict that was undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct ActivityEntry {
 
 /// A verdict of an entry.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ActivityVerdict {
+pub(crate) struct EventVerdict {
     id: String,
     item: String,
     reviewer: String,
@@ -57,9 +57,9 @@ pub(crate) struct ActivityVerdict {
     decides: Option<f64>,
 }
 
-impl From<Happened> for ActivityEntry {
+impl From<Happened> for EventEntry {
     fn from(happened: Happened) -> Self {
-        let verdict = |(id, item, reviewer, source, reward, decides)| ActivityVerdict {
+        let verdict = |(id, item, reviewer, source, reward, decides)| EventVerdict {
             id,
             item,
             reviewer,
@@ -68,7 +68,7 @@ impl From<Happened> for ActivityEntry {
             decides,
         };
         let shown = |(name, value): (String, serde_json::Value)| (shown_name(&name).to_string(), value);
-        ActivityEntry {
+        EventEntry {
             seq: happened.seq,
             at: Time(happened.at),
             actor: happened.actor,

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 /// Whether an item waits, is held by a reviewer, or is closed.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum ItemState {
+pub(crate) enum ItemStage {
     Pending,
     Leased,
     Closed,
@@ -21,7 +21,7 @@ pub(crate) enum ItemState {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Item {
     id: String,
-    state: ItemState,
+    state: ItemStage,
     #[schema(value_type = String, format = DateTime)]
     arrived: Time,
     /// The value that ranks it now; null if it is closed or has no score.
@@ -39,9 +39,9 @@ impl Item {
         Item {
             id: item.id,
             state: match item.stands {
-                Stands::Pending => ItemState::Pending,
-                Stands::Leased => ItemState::Leased,
-                Stands::Closed => ItemState::Closed,
+                Stands::Pending => ItemStage::Pending,
+                Stands::Leased => ItemStage::Leased,
+                Stands::Closed => ItemStage::Closed,
             },
             arrived: Time(item.arrived),
             value: item.value.and_then(finite),

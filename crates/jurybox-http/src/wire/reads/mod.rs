@@ -7,10 +7,10 @@ mod rank;
 mod report;
 
 pub(crate) use evaluators::EvaluatorList;
-pub(crate) use events::ActivityEntries;
+pub(crate) use events::EventPage;
 pub(crate) use items::{Item, ItemDetail, ItemPage};
 pub(crate) use rank::{PreviewBody, PreviewAnswer, RankedItem, RankedItems, RankBody};
-pub(crate) use report::QueueReport;
+pub(crate) use report::ReportAnswer;
 pub use report::report_document;
 
 use super::finite;

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// What reviewers found, and an estimate of what was missed. Erased items are left out, except that
 /// verdicts on them stay in the means of `picked` and `unclaimed`.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct QueueReport {
+pub(crate) struct ReportAnswer {
     /// All items that arrived.
     items: u64,
     /// Items with a decisive verdict, without golden ones.
@@ -78,15 +78,15 @@ pub(crate) struct RewardScale {
 
 /// The report as JSON, as the API answers it, for callers without a server.
 pub fn report_document(found: Found) -> serde_json::Value {
-    serde_json::json!(QueueReport::from(found))
+    serde_json::json!(ReportAnswer::from(found))
 }
 
-impl From<Found> for QueueReport {
+impl From<Found> for ReportAnswer {
     fn from(found: Found) -> Self {
         let mean =
             |share: jurybox_server::Share| CountedMean { items: share.items, mean: share.mean.map(Into::into) };
         let jurybox_server::Drawn { items, decided, waiting, closed, erased } = found.drawn;
-        QueueReport {
+        ReportAnswer {
             items: found.items,
             reviewed: found.looked_at,
             found: found.caught,
