@@ -1,4 +1,4 @@
-//! Bodies: read within limits of size and time, and understood or refused.
+//! Reading and writing of JSON bodies, within limits of size and time.
 
 use crate::app::App;
 use crate::guard::Caller;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 
-/// A body of JSON: read from a request, or sent.
+/// A JSON body, as an extractor and as a response.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
 impl<T: Serialize> IntoResponse for JsonBody<T> {
@@ -45,13 +45,13 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     }
 }
 
-/// Understands JSON.
+/// Parses a JSON object.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     is_object(bytes)?;
     serde_json::from_slice(bytes).map_err(|error| refused(&error))
 }
 
-/// Refuses lists: serde would take one for an object, its fields in order.
+/// Refuses lists, because serde would read one as an object with its fields in order.
 pub(crate) fn is_object(bytes: &[u8]) -> Result<(), Problem> {
     match bytes.trim_ascii_start().first() {
         Some(b'[') => Err(Problem::unusable("the body is a list, and an object is expected")),
@@ -59,13 +59,14 @@ pub(crate) fn is_object(bytes: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// What is wrong with JSON: text that is none, or JSON that is not what was expected.
+/// The problem for JSON that is malformed, or valid but of the wrong shape.
 pub(crate) fn refused(error: &serde_json::Error) -> Problem {
     let detail = format!("the body: {}", plainly(&error.to_string()));
     if error.is_data() { Problem::unusable(detail) } else { Problem::malformed(detail) }
 }
 
-/// What the library says in Rust's words, in those of who sent it. What it quotes from the body is not touched: it comes before `expected`.
+/// Rewords serde's errors from Rust's type names to JSON. Text quoted from the body stands before
+/// `expected`, and stays.
 pub(crate) fn plainly(said: &str) -> String {
     let said = said.replace(
         "data did not match any variant of untagged enum Form",
@@ -77,7 +78,7 @@ pub(crate) fn plainly(said: &str) -> String {
         "f64" => "a number",
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
         "i64" => "a whole number",
-        // Its name in the program follows.
+        // serde names the Rust type next: it is dropped.
         "struct" => {
             let rest = rest.split_once(' ').map_or("", |(_, rest)| rest);
             return format!("{found}expected an object {rest}").trim_end().to_owned();
@@ -87,7 +88,7 @@ pub(crate) fn plainly(said: &str) -> String {
     format!("{found}expected {plain} {rest}").trim_end().to_owned()
 }
 
-/// Refuses bodies of another kind, and compressed ones: a small one could become any size.
+/// Refuses bodies of another media type, and compressed ones, which could expand to any size.
 pub(crate) fn expect(headers: &HeaderMap, kinds: &[&str]) -> Result<String, Problem> {
     let unsupported = |detail: String| {
         Problem::new(
@@ -113,7 +114,7 @@ pub(crate) fn expect(headers: &HeaderMap, kinds: &[&str]) -> Result<String, Prob
     }))
 }
 
-/// Too much.
+/// The problem for a body over the limit.
 pub(crate) fn too_large(limit: u64) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
@@ -123,7 +124,7 @@ pub(crate) fn too_large(limit: u64) -> Problem {
     )
 }
 
-/// Too slow.
+/// The problem for a body that arrives too slowly.
 pub(crate) fn too_slow() -> Problem {
     Problem::new(
         StatusCode::REQUEST_TIMEOUT,
@@ -133,10 +134,10 @@ pub(crate) fn too_slow() -> Problem {
     )
 }
 
-/// What somebody who is not known yet may send, and how long that may take: a key, and where to go with it.
+/// Limits for callers without access: the login form fits.
 const FROM_STRANGERS: (usize, Duration) = (8 << 10, Duration::from_secs(5));
 
-/// The whole of a body.
+/// Reads a whole body within the limits of its caller.
 pub(crate) async fn whole(request: Request, app: &App) -> Result<Bytes, Problem> {
     let limits = &app.0.settings.limits;
     let (most, patience) = if request.extensions().get::<Caller>().is_some() {

@@ -1,16 +1,16 @@
-//! How many connections each address has: nobody takes them all.
+//! A limit on open connections per client address.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The connections that are open, by where they come from.
+/// The numbers of open connections by address.
 pub(crate) struct ConnectionLimit {
     most: Option<usize>,
     open: Arc<Mutex<HashMap<IpAddr, usize>>>,
 }
 
-/// The place of a connection that is open.
+/// An open connection. Dropping it frees its place.
 pub(crate) struct ConnectionSlot {
     address: IpAddr,
     open: Arc<Mutex<HashMap<IpAddr, usize>>>,
@@ -21,7 +21,7 @@ impl ConnectionLimit {
         ConnectionLimit { most, open: Arc::default() }
     }
 
-    /// A place for another connection from there, unless there are too many.
+    /// Counts another connection from an address. None if the address has too many.
     pub(crate) fn take(&self, address: IpAddr) -> Option<ConnectionSlot> {
         let address = household(address);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +46,8 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// What an address counts as: whoever has one of IPv6 has all with the same first half.
+/// The address that counts: an IPv4 address, or the /64 network of an IPv6 address, which one
+/// client usually owns.
 fn household(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

@@ -1,23 +1,23 @@
-//! A queue as a table: an item a row, with all that is known of it.
+//! The export of a queue as a table with one item per row.
 
 use crate::time::Time;
 use jurybox_files::Cell;
 use jurybox_server::{Error, ExportPage, Exported, ExportedPick, ExportedVerdict, Skipped, Source};
 use serde_json::{Value, json};
 
-/// The most items on a page, and the bytes that a page should not be much larger than. The first page
-/// has as many as have these bytes with the largest payloads that queues take by default.
+/// The most items of a page, and about how many bytes of payload it should have. The first page is
+/// so small that payloads of the default limit stay within.
 const ITEMS: u64 = 1000;
 const BYTES: u64 = 4 << 20;
 const FIRST: u64 = BYTES / (256 << 10);
 
-/// What was said last of an item that counts: the verdict that decided it, else the last one.
+/// The verdict that the flat columns show: the first that decides, else the last.
 fn word(row: &Exported) -> Option<&ExportedVerdict> {
     row.verdicts.iter().find(|verdict| verdict.decides).or(row.verdicts.last())
 }
 
-/// The label of what was decided. Of several verdicts the middle one decides, and the last may have said something else; where nobody said just
-/// that, there is none.
+/// The label of the final reward: of the shown verdict, or of the last verdict with that reward.
+/// None if no verdict has it, as with a median between two.
 fn label(row: &Exported) -> Option<String> {
     let last = word(row)?;
     let says = |verdict: &&ExportedVerdict| row.reward.is_none_or(|reward| verdict.reward == reward);
@@ -36,7 +36,7 @@ fn source(verdict: &ExportedVerdict) -> &'static str {
     }
 }
 
-/// A verdict with all that is known of it.
+/// A verdict with all its fields, as JSON.
 fn whole(verdict: &ExportedVerdict) -> Value {
     let time = |at: i64| Time(at).to_string();
     let pick = verdict.pick.as_ref();
@@ -59,12 +59,12 @@ fn whole(verdict: &ExportedVerdict) -> Value {
     })
 }
 
-/// Who did not want the item, and why.
+/// A skip with its reviewer and reason, as JSON.
 fn skip(skip: &Skipped) -> Value {
     json!({"reviewer": skip.reviewer, "reason": skip.reason, "skipped_at": Time(skip.at).to_string()})
 }
 
-/// A name of ours that no evaluator and no tag has.
+/// The name of an own column, prefixed while an evaluator or a tag has the same.
 fn free(name: &str, taken: &[&String]) -> String {
     let mut name = name.to_string();
     while taken.iter().any(|other| **other == name) {
@@ -73,10 +73,11 @@ fn free(name: &str, taken: &[&String]) -> String {
     name
 }
 
-/// The columns of the table of a queue with these evaluators and tags. `reward` is what people decided, and empty where only a rule did: what is
-/// learnt from the table is what the queue has learnt from. The flat columns are those of the verdict that came last of those that decided, `label` that of the reward; `verdicts` has all of them.
-/// With `drawn`, only items that were drawn on arrival have a reward, and the probability of that: whoever weighs rewards by probabilities can
-/// use no others. A good item is looked at whether it is drawn or not, and would count twice; and what came unasked has none at all.
+/// The columns of the export. `reward` is the final reward decided by people, and empty where only
+/// a rule decided, so that a jury taught from the table learns what the queue has learnt. The flat
+/// columns show one verdict; `verdicts` has all. With `random_checks_only`, only random checks have
+/// a reward, and `probability` is that of the check: these rewards can be weighted by probability.
+/// Other items have been picked, and would bias the result.
 pub fn columns(evaluators: &[String], tags: &[String], random_checks_only: bool) -> Vec<(String, Cell<Exported>)> {
     let taken: Vec<&String> = evaluators.iter().chain(tags).collect();
     let ours = |name: &str, cell| (free(name, &taken), cell);
@@ -134,8 +135,8 @@ pub fn columns(evaluators: &[String], tags: &[String], random_checks_only: bool)
     columns
 }
 
-/// All pages of a queue, one after the other, given how one is had. Those of large payloads are made shorter. A queue that is given other
-/// evaluators meanwhile would be two tables: then there is none.
+/// Passes all pages of a queue to `each`, given a function that reads one. Pages become shorter for
+/// large payloads. Fails if the queue's evaluators change meanwhile, because columns would change.
 pub fn pages<E: From<Error>>(
     mut page: impl FnMut(u64, u64) -> Result<ExportPage, Error>,
     mut each: impl FnMut(&ExportPage) -> Result<(), E>,
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(asked[..2], [16, 64]);
     }
 
-    /// Three said no, yes, no, and the last of them changed his mind twice: the label is that of the reward.
+    /// The median reward decides: its label is shown, not that of the last verdict.
     #[test]
     fn the_label_is_that_of_what_was_decided() {
         let said = |label: &str, reward: f64, decides: bool| ExportedVerdict {

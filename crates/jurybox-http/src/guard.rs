@@ -1,4 +1,5 @@
-//! Who asks, whether they may, and whether they ask too often.
+//! Access control: who makes a request (by key, session, proxy or from this machine), with which
+//! role, and how often.
 
 use crate::app::App;
 use crate::handlers::queue_of;
@@ -16,37 +17,37 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long keys that were read are taken to be all: one that was revoked works no longer than this.
+/// How often keys are read again: a revoked key works no longer than this.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
-/// How long a request waits for them to be read again.
+/// How long a request waits for the keys to be read.
 const READ_WITHIN: Duration = Duration::from_secs(2);
 
-/// The address that a connection comes from.
+/// The client's address of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// Who asks.
+/// The authenticated caller of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    /// The name for the log.
+    /// The caller's name in the activity log.
     pub(crate) actor: String,
     roles: Vec<Role>,
-    /// The queues that it may ask; all where none is named.
+    /// The queues it may use; empty for all.
     queues: Vec<String>,
-    /// The reviewer that it must be, where its key or a proxy says who is there, or who has logged in on a page.
+    /// The reviewer it must act as, given by the key, the proxy or the session.
     reviewer: Option<String>,
-    /// Whether its key says so: then it is nobody else, whatever its roles.
+    /// Whether the key is bound to its reviewer, whatever its roles.
     is_bound: bool,
-    /// The key that it has shown, by its hash.
+    /// The hash of the key, if there is one.
     key: Option<[u8; 32]>,
-    /// The session in which it has shown that on a page, by the hash of its word.
+    /// The hash of the session token, if the caller is logged in.
     session: Option<[u8; 32]>,
-    /// On this machine, where there are no keys.
+    /// Whether the caller is on this machine and needs no key, because there are none.
     is_local: bool,
 }
 
 impl Caller {
-    /// Refuses a caller without a role for what only some of a route's requests take.
+    /// Refuses a caller without a role that this particular request needs.
     pub(crate) fn needs(&self, role: Role, what: &str) -> Result<(), Problem> {
         if self.may(role) {
             return Ok(());
@@ -66,12 +67,13 @@ impl Caller {
         self.queues.is_empty() || self.queues.iter().any(|own| own == queue)
     }
 
-    /// Whether it has logged in on a page, and can leave.
+    /// Whether the caller has a login session that can be ended.
     pub(crate) fn has_session(&self) -> bool {
         self.session.is_some()
     }
 
-    /// Whether what let it in still would: neither its key was revoked since, nor its session ended, nor a server locked that was open.
+    /// Whether the caller's access still holds: the key is valid, the session lasts, and an open
+    /// server is still open.
     pub(crate) async fn may_stay(&self, app: &App) -> bool {
         refreshed(app).await;
         let known = self.key.is_none_or(|key| app.0.keys.opens(&key));
@@ -79,12 +81,12 @@ impl Caller {
         known && there && (!self.is_local || app.is_open())
     }
 
-    /// Who reviews, where that is known without asking: a proxy says who is there, and a key has a name.
+    /// The name the caller reviews as, if known: the reviewer, else the key's name.
     pub(crate) fn reviews_as(&self) -> Option<&str> {
         self.reviewer.as_deref().or((!self.is_local).then_some(self.actor.as_str()))
     }
 
-    /// Refuses a reviewer that is somebody else.
+    /// Refuses a request in the name of another reviewer.
     pub(crate) fn is(&self, reviewer: &str) -> Result<(), Problem> {
         match &self.reviewer {
             Some(own) if own != reviewer && (self.is_bound || !self.may(Role::Admin)) => {
@@ -107,24 +109,24 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 /// The keys, read again every second.
 pub(crate) struct Keys {
     by_hash: RwLock<Arc<HashMap<[u8; 32], LoadedKey>>>,
-    /// Whether there is a key, was one, or nobody has been able to look yet.
+    /// Whether a key exists or ever existed; true until keys have been read.
     had: AtomicBool,
-    /// Whether they have ever been read: until then nobody can be told whether they may ask.
+    /// Whether keys have been read at all. Before that, nobody is refused or let in.
     known: AtomicBool,
     read: Mutex<Option<Instant>>,
-    /// Somebody is at it, and may be for long where the database hangs.
+    /// Whether keys are being read now, which can take long if the database hangs.
     reading: AtomicBool,
-    /// The same of writing down when a key was used.
+    /// Whether the last use of a key is being stored now.
     noting: AtomicBool,
 }
 
-/// A key, and when it was last written down that it is used.
+/// A key, and when its last use was stored.
 struct LoadedKey {
     key: Key,
     noted: AtomicI64,
 }
 
-/// The system's clock in microseconds since 1970.
+/// The system's clock, in microseconds since 1970.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
@@ -173,7 +175,7 @@ impl Keys {
         self.by_hash.read().map(|keys| keys.clone()).unwrap_or_default()
     }
 
-    /// Whether there is a key with this hash that has not expired.
+    /// Whether a key with this hash exists and has not expired.
     fn opens(&self, hash: &[u8; 32]) -> bool {
         self.all().get(hash).is_some_and(|known| !known.key.has_expired(now()))
     }
@@ -182,7 +184,7 @@ impl Keys {
         self.all().is_empty()
     }
 
-    /// Whether there has never been one.
+    /// Whether no key has ever existed.
     pub(crate) fn were_never(&self) -> bool {
         !self.had.load(Ordering::Acquire)
     }
@@ -191,7 +193,8 @@ impl Keys {
         self.known.load(Ordering::Acquire)
     }
 
-    /// Whether it is time to read them again; whoever is told so does it.
+    /// Whether the keys should be read again. True is returned to one caller only, who then reads
+    /// them.
     fn are_old(&self) -> bool {
         let Ok(mut read) = self.read.lock() else { return false };
         let old =
@@ -203,7 +206,7 @@ impl Keys {
     }
 }
 
-/// A server that has just started does not know its keys yet: who comes again is told.
+/// The problem while a new server has not read its keys yet.
 fn starting() -> Problem {
     Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -240,20 +243,20 @@ fn refused(detail: impl Into<String>, advice: &'static str) -> Problem {
     Problem::new(StatusCode::FORBIDDEN, "forbidden", detail, advice)
 }
 
-/// What a route takes.
+/// The access rule of a route.
 #[derive(Clone)]
 pub(crate) struct RouteAccess {
     pub(crate) app: App,
-    /// Any of these. None at all: anybody may ask.
+    /// The roles of which the caller needs one; none for a public route.
     pub(crate) roles: Vec<Role>,
-    /// Whether it is a page: who has logged in there is known by a cookie, which opens nothing else.
+    /// Whether it is a page. Sessions are valid for pages only.
     pub(crate) page: bool,
 }
 
-/// The routes about no single queue that a key for some queues may ask: each tells it of those alone.
+/// Routes without a queue that a key for some queues may use: they show those queues only.
 const ACROSS: [&str; 5] = ["/", "/go", "/live", "/metrics", "/v1/queues"];
 
-/// Lets a request pass that may.
+/// Middleware: passes a request on if the caller has access.
 pub(crate) async fn guard(State(need): State<RouteAccess>, mut request: Request, next: Next) -> Response {
     match admitted(&need, &mut request).await {
         Ok(()) => next.run(request).await,
@@ -272,7 +275,7 @@ async fn admitted(need: &RouteAccess, request: &mut Request) -> Result<(), Probl
     }
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let session = if need.page { logged_in(app, request) } else { None };
-    // Only a browser sends a cookie, and it says where the page is from that asks.
+    // Only browsers send a cookie, and they also send the origin of the page.
     same_origin(app, request.method(), request.headers(), peer, session.is_some())?;
     let caller = match session {
         Some(caller) => caller,
@@ -306,7 +309,7 @@ async fn admitted(need: &RouteAccess, request: &mut Request) -> Result<(), Probl
     Ok(())
 }
 
-/// Has it written down, beside the request, that a key is used: once in a while, so that reading stays reading.
+/// Stores, in the background and not too often, that a key was used.
 fn note_use(app: &App, caller: &Caller) {
     let (keys, now) = (app.0.keys.all(), now());
     let Some(known) = caller.key.and_then(|key| keys.get(&key)) else { return };
@@ -317,24 +320,24 @@ fn note_use(app: &App, caller: &Caller) {
     known.noted.store(now, Ordering::Relaxed);
     let (app, name) = (app.clone(), known.key.name.clone());
     tokio::task::spawn_blocking(move || {
-        // What cannot be written now is written when the keys have been read again.
+        // If this fails, it is stored after the keys have been read again.
         let _ = app.0.service.use_key(&name, now);
         app.0.keys.noting.store(false, Ordering::Release);
     });
 }
 
-/// Reads the keys again where it is time to.
+/// Reads the keys again if they are too old.
 pub(crate) async fn refreshed(app: &App) {
     if app.0.keys.are_old() {
         let again = app.clone();
-        // What cannot be read now stays as it was.
+        // If reading fails, the known keys stay.
         let read = app.wait(move || again.0.keys.load(&again.0.service));
-        // Where the database hangs, those that were known are good enough: nothing can be had from it by them either.
+        // If the database hangs, the known keys are good enough: nothing can be read anyway.
         let _ = tokio::time::timeout(READ_WITHIN, read).await;
     }
 }
 
-/// Who has logged in on a page, unless a header says who asks.
+/// The caller of a login session, unless the request has an `Authorization` header.
 fn logged_in(app: &App, request: &Request) -> Option<Caller> {
     let headers = request.headers();
     if headers.contains_key(header::AUTHORIZATION) {
@@ -342,12 +345,12 @@ fn logged_in(app: &App, request: &Request) -> Option<Caller> {
     }
     let (word, key) = app.0.sessions.known(headers)?;
     let caller = app.0.keys.all().get(&key).and_then(|known| by_key(&known.key).ok())?;
-    // A program may speak for many reviewers; a person is who the key says.
+    // A program may act for many reviewers, a person at a page only as one.
     let reviewer = caller.reviewer.clone().unwrap_or_else(|| caller.actor.clone());
     Some(Caller { reviewer: Some(reviewer), session: Some(word), ..caller })
 }
 
-/// Who asks with a key, unless it has expired.
+/// The caller that a key stands for, unless it has expired.
 fn by_key(key: &Key) -> Result<Caller, Problem> {
     if key.has_expired(now()) {
         return Err(expired());
@@ -366,7 +369,8 @@ fn by_key(key: &Key) -> Result<Caller, Problem> {
     })
 }
 
-/// Whether a secret is that of a key, also of one that was made just now. Who shows a wrong one waits for the answer, and cannot try many.
+/// The hash of a secret if it is that of a key, even of a new one. A wrong secret is answered late,
+/// which slows down guessing.
 pub(crate) async fn is_key(app: &App, secret: &str) -> Option<[u8; 32]> {
     let hash = hash_of_secret(secret);
     let is_known = async || {
@@ -387,7 +391,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(unauthorized());
         }
-        // Found by its hash: how long that takes says nothing about the secret.
+        // Looked up by hash, so that the time taken reveals nothing about the secret.
         let keys = app.0.keys.all();
         let known = keys.get(&hash_of_secret(secret.trim())).ok_or_else(unauthorized)?;
         return by_key(&known.key);
@@ -396,14 +400,14 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
         && proxy.is_at(peer)
         && let Some(who) = headers.get(&proxy.header)
     {
-        // A proxy that adds to what a client sent says two things, and the first is the client's.
+        // If a proxy appends to the client's header, the first value is the client's.
         if headers.get_all(&proxy.header).iter().count() > 1 {
             return Err(Problem::malformed(format!(
                 "there are several headers `{}`: the proxy must replace what clients send under that name",
                 proxy.header
             )));
         }
-        // Names have letters of all alphabets, which are UTF-8 here.
+        // Names may contain any letters, as UTF-8.
         let who = std::str::from_utf8(who.as_bytes()).ok();
         let who = who
             .filter(|who| !who.is_empty() && who.len() <= 512 && !who.contains(char::is_control))
@@ -436,7 +440,7 @@ fn identified(app: &App, headers: &HeaderMap, peer: Option<IpAddr>) -> Result<Ca
     Err(if app.0.settings.proxy.is_none() && app.0.keys.are_none() { no_keys() } else { unauthorized() })
 }
 
-/// All keys were revoked: that closes a server, and does not open it.
+/// The problem once all keys are revoked: the server is then closed to everybody.
 fn no_keys() -> Problem {
     Problem::new(
         StatusCode::UNAUTHORIZED,
@@ -446,7 +450,8 @@ fn no_keys() -> Problem {
     )
 }
 
-/// Without keys, a page from elsewhere must not get in by a name that it has let lead here.
+/// Refuses requests to another host name while there are no keys: a foreign page could reach this
+/// server by DNS rebinding.
 fn local_host(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return Ok(()) };
     let name = match host.strip_prefix('[') {
@@ -491,13 +496,13 @@ mod tests {
         assert!(by_key(&Key { expires: Some(now()), ..key }).is_err());
     }
 
-    /// Nobody is told to stay out for good by a server that has not looked yet.
+    /// Before keys are read, requests are answered with 503 and not with 401.
     #[tokio::test]
     async fn before_the_keys_are_read_everybody_is_told_to_come_again() {
         let folder = tempfile::tempdir().unwrap();
         let service = Service::open(folder.path(), Duration::ZERO).unwrap();
         let app = App::new(service, crate::Settings::default());
-        // Somebody else is reading them just now.
+        // Takes the turn to read keys, so that the request finds none read.
         assert!(app.0.keys.are_old());
         let need = RouteAccess { app: app.clone(), roles: vec![Role::Read], page: false };
         let ask = || Request::new(axum::body::Body::empty());

@@ -1,4 +1,4 @@
-//! The loop that accepts connections: with time limits for slow clients, and an end that lets answers out.
+//! The accept loop: connections with time limits, TLS, and a graceful shutdown.
 
 use crate::connection_limit::ConnectionLimit;
 use crate::app::App;
@@ -19,19 +19,19 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
-/// How long answers that are being made may take once the server is to end.
+/// How long running requests may take during shutdown.
 const LAST_ANSWERS: Duration = Duration::from_secs(25);
-/// The largest head of a request.
+/// The most bytes of a request's head.
 pub(crate) const HEAD: usize = 64 << 10;
 
-/// A server that has its port, and does not answer yet.
+/// A server bound to its port that does not answer yet.
 pub struct Listening {
     listener: TcpListener,
     certificate: Option<TlsCertificate>,
     app: App,
 }
 
-/// Takes the port.
+/// Binds the port.
 pub async fn listen(app: App) -> std::io::Result<Listening> {
     let certificate = app.0.settings.tls.as_ref().map(TlsCertificate::read).transpose()?;
     let listener = TcpListener::bind(app.0.settings.listen).await?;
@@ -39,17 +39,17 @@ pub async fn listen(app: App) -> std::io::Result<Listening> {
 }
 
 impl Listening {
-    /// The address it has; its port is a free one where none was named.
+    /// The bound address, with the actual port if 0 was requested.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// What it speaks TLS with, where it does.
+    /// The TLS certificate, if there is one; it can be renewed.
     pub fn certificate(&self) -> Option<TlsCertificate> {
         self.certificate.clone()
     }
 
-    /// Answers until the end, and then lets those answers out that are being made.
+    /// Serves until `end`, then lets running requests finish.
     pub async fn run(self, end: impl Future<Output = ()>) {
         let Listening { listener, certificate, app } = self;
         let (router, limits) = (app.router(), app.0.settings.limits.clone());
@@ -73,11 +73,11 @@ impl Listening {
                 () = &mut end => break,
             };
             let (Ok((stream, peer)), Ok(permit)) = accepted else {
-                // Too many open files, mostly: others will close theirs.
+                // Usually too many open files: others will be closed.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            // Behind a proxy are many.
+            // Connections of a proxy are not limited by address.
             let counts = !proxy.as_ref().is_some_and(|proxy| proxy.is_at(Some(peer.ip())));
             let place = if counts { addresses.take(peer.ip()) } else { None };
             if counts && place.is_none() {
@@ -95,7 +95,7 @@ impl Listening {
             let Some(tls) = certificate.as_ref().map(TlsCertificate::current) else {
                 let connection = graceful.watch(protocol.serve_connection(TokioIo::new(stream), service));
                 tokio::spawn(async move {
-                    // How a client leaves is its own affair.
+                    // Errors of a client's connection concern only that client.
                     let _ = connection.await;
                     drop(permit);
                 });
@@ -112,7 +112,7 @@ impl Listening {
         drop(listener);
         drop(stop_webhooks);
         pages.abort();
-        // Pages that listen would do so for good.
+        // Streams to pages would never end by themselves.
         app.0.watch.end();
         let all = async { tokio::join!(graceful.shutdown(), webhooks) };
         let _ = tokio::time::timeout(LAST_ANSWERS, all).await;

@@ -1,5 +1,5 @@
-//! The log's way out. Whoever reads standard error may be slow, or have stopped: answers do not wait for that. A thread of its own
-//! writes; what does not fit between is counted and left out.
+//! A writer for log lines that never blocks a request. A thread writes to standard error; lines
+//! that do not fit into its buffer are counted and dropped.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,12 +7,12 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Lines that wait for whoever reads them.
+/// The most lines that wait to be written.
 const WAITING: usize = 8192;
-/// How long the last lines may take once the server ends.
+/// How long the last lines may take during shutdown.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// Where lines are put that are to be written.
+/// The sending side of the log.
 pub(crate) struct LogWriter {
     lines: Option<SyncSender<String>>,
     dropped: Arc<AtomicU64>,
@@ -20,7 +20,7 @@ pub(crate) struct LogWriter {
 }
 
 impl LogWriter {
-    /// Writes to standard error.
+    /// A writer to standard error.
     pub(crate) fn new() -> Self {
         LogWriter::to(std::io::stderr(), WAITING)
     }
@@ -33,7 +33,7 @@ impl LogWriter {
         std::thread::spawn(move || {
             let mut told = 0;
             for line in inbox {
-                // That nobody reads it is no reason to stop.
+                // A closed standard error is no reason to stop.
                 let _ = writeln!(out, "{line}");
                 let missing = counted.load(Ordering::Relaxed);
                 if missing > told {
@@ -46,7 +46,7 @@ impl LogWriter {
         LogWriter { lines: Some(lines), dropped, ended: Mutex::new(ended) }
     }
 
-    /// Has a line written, and does not wait for it.
+    /// Queues a line without waiting.
     pub(crate) fn line(&self, line: String) {
         let sent = self.lines.as_ref().is_some_and(|lines| lines.try_send(line).is_ok());
         if !sent {
@@ -54,7 +54,7 @@ impl LogWriter {
         }
     }
 
-    /// How many lines were left out.
+    /// The number of dropped lines.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -73,7 +73,7 @@ impl Drop for LogWriter {
 mod tests {
     use super::*;
 
-    /// Takes nothing before it is let go.
+    /// A writer that blocks until its lock is released.
     struct BlockedWriter(Arc<Mutex<Vec<u8>>>);
 
     impl Write for BlockedWriter {
@@ -94,7 +94,7 @@ mod tests {
         for at in 0..20 {
             writer.line(format!("line {at}"));
         }
-        // One may be on its way out, four wait.
+        // One line may be in the writer's hands, four in the buffer.
         let dropped = writer.dropped();
         assert!((15..=16).contains(&dropped), "{dropped}");
         drop(stopped);

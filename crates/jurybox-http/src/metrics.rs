@@ -1,4 +1,4 @@
-//! What is counted, as Prometheus reads it.
+//! Metrics in the OpenMetrics text format, for Prometheus.
 
 use crate::process_metrics::Process;
 use jurybox_server::{Standing, Webhook};
@@ -47,12 +47,12 @@ type PerQueue = Family<QueueLabel, Gauge>;
 /// The methods that are counted by name.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/// A method as it is counted. Clients can invent any number of them, and each would be kept and told for good: those are counted together.
+/// The label of a method. Unknown methods share one label, because clients could invent any number.
 fn known(method: &str) -> &'static str {
     METHODS.into_iter().find(|known| *known == method).unwrap_or("OTHER")
 }
 
-/// What is counted.
+/// All metrics of the server.
 pub(crate) struct Metrics {
     registry: Registry,
     answered: Family<RequestLabels, Counter>,
@@ -70,16 +70,16 @@ pub(crate) struct Metrics {
     failures: Family<WebhookLabels, Gauge>,
     off: Family<WebhookLabels, Gauge>,
     deliveries: Family<DeliveryLabels, Counter>,
-    /// Webhooks that are left alone, as last seen.
+    /// The number of stopped webhooks at the last check.
     webhooks_off: AtomicUsize,
     dropped: Counter,
     up: Gauge,
     disk_full: Gauge,
-    /// One text at a time: each is of the queues that its reader may look at.
+    /// Serialises the output, because each text holds the queues that its reader may see.
     writing: Mutex<()>,
 }
 
-/// From a millisecond to half a minute.
+/// The buckets of response times, in seconds.
 const STEPS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
 impl Metrics {
@@ -156,12 +156,12 @@ impl Metrics {
         self.seconds.get_or_create(&RouteLabel { route }).observe(took.as_secs_f64());
     }
 
-    /// Something was sent to a webhook, and arrived or not.
+    /// Counts a delivery to a webhook, successful or not.
     pub(crate) fn note_delivery(&self, arrived: bool) {
         self.deliveries.get_or_create(&DeliveryLabels { arrived: if arrived { "yes" } else { "no" } }).inc();
     }
 
-    /// Whether the database's disk is full.
+    /// Records whether the database's disk is full.
     pub(crate) fn note_disk_full(&self, full: bool) {
         self.disk_full.set(i64::from(full));
     }
@@ -170,12 +170,12 @@ impl Metrics {
         self.webhooks_off.store(many, Ordering::Relaxed);
     }
 
-    /// Webhooks that are left alone, as last seen.
+    /// The number of stopped webhooks at the last check.
     pub(crate) fn webhooks_off(&self) -> usize {
         self.webhooks_off.load(Ordering::Relaxed)
     }
 
-    /// All of it as text, with these queues and webhooks as they stand.
+    /// All metrics as text, with the current numbers of these queues and webhooks.
     pub(crate) fn text(
         &self,
         queues: &[(String, Standing)],
@@ -196,7 +196,7 @@ impl Metrics {
             &self.rankings,
             &self.mismatches,
         ];
-        // Queues that are gone are not told of.
+        // Deleted queues must not remain.
         all.iter().for_each(|family| family.clear());
         for (queue, standing) in queues {
             let counts = standing.counts;
@@ -222,7 +222,7 @@ impl Metrics {
             self.failures.get_or_create(&label).set(whole(hook.failures));
             self.off.get_or_create(&label).set(i64::from(hook.off));
         }
-        // It only ever grows: this sets it to what the writer of the log has counted.
+        // Sets the counter to the log writer's own count, which only grows.
         self.dropped.inner().store(dropped, Ordering::Relaxed);
         self.up.set(i64::from(up));
         let mut text = String::new();
@@ -239,7 +239,7 @@ mod tests {
     use std::time::Duration;
     use tower::ServiceExt;
 
-    /// What counts up is named as a counter; program and process have the names that dashboards know.
+    /// Counters end in `_total`, and process metrics have their standard names.
     #[test]
     fn program_and_process_are_told_by_their_usual_names() {
         let text = super::Metrics::new().text(&[], &[], 7, true);
@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Whatever strangers think up, as a method or as a path, it is counted under one name.
+    /// Invented methods and paths share their labels, so the number of series is bounded.
     #[tokio::test]
     async fn nobody_can_make_what_is_counted_grow() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What is true of every request: an id, a line in the log, metrics, and headers that keep browsers careful.
+//! Middleware around every request: request id, log line, metrics and security headers.
 
 use crate::app::App;
 use crate::guard::{Caller, Peer};
@@ -18,10 +18,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Nothing is loaded from elsewhere, nothing is framed, and what the pages here need is within them.
+/// The content security policy of responses other than pages: nothing is loaded and nothing framed.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// A line of the log. Neither ids of items nor queries nor headers are in it: they may be somebody's secret.
+/// A line of the request log. It has no item ids, queries or headers, which may be confidential.
 #[derive(Serialize)]
 struct RequestLine<'a> {
     at: String,
@@ -34,7 +34,7 @@ struct RequestLine<'a> {
     status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
-    /// What went wrong, where that is for whoever keeps the server alone.
+    /// The internal cause of an error, which clients are not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a str>,
     ms: f64,
@@ -44,7 +44,7 @@ struct RequestLine<'a> {
     peer: Option<String>,
 }
 
-/// Sees a request in and its answer out.
+/// The outermost middleware.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let (head, body) = request.into_parts();
@@ -76,7 +76,8 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         code = Some(problem.code().to_string());
         cause = problem.cause().map(String::from);
-        // The same with the id in it, or in words; the headers that others have put on it stay.
+        // Writes the body again, as a page or with the request id. Headers set by other layers
+        // stay.
         if let Some(path) = person {
             pages::explain(&mut response, &problem, &id.0, &path);
         } else {
@@ -108,11 +109,11 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     response
 }
 
-/// Where a handler's caller is noted for the log.
+/// A slot for the caller's name, filled by an inner middleware.
 #[derive(Clone)]
 struct CallerSlot(std::sync::Arc<std::sync::Mutex<Option<String>>>);
 
-/// Notes who asks, once that is known.
+/// Middleware behind the guard: fills the slot with the caller's name.
 pub(crate) async fn note_caller(request: Request, next: Next) -> Response {
     if let (Some(CallerSlot(who)), Some(caller)) =
         (request.extensions().get::<CallerSlot>(), request.extensions().get::<Caller>())
@@ -123,7 +124,8 @@ pub(crate) async fn note_caller(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// How long the head of a request is: who reads it lets more pass than it should where much comes at once.
+/// The size of a request's head. hyper accepts more than its limit if much arrives at once, so it
+/// is checked again.
 fn head_of(request: &Request) -> usize {
     let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
     request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum::<usize>() + path
@@ -148,7 +150,7 @@ fn busy() -> Problem {
     .retry_after(1)
 }
 
-/// What a panic becomes.
+/// The response to a panic in a handler.
 pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     Problem::new(
         StatusCode::INTERNAL_SERVER_ERROR,
@@ -159,13 +161,13 @@ pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     .into_response()
 }
 
-/// The id that the client gave, where it is one that a log can have.
+/// The client's request id, if it is safe to log.
 fn sane(request: &Request) -> Option<String> {
     let id = request.headers().get(REQUEST_ID)?.to_str().ok()?;
     is_sane(id, 128).then(|| id.into())
 }
 
-/// Whether a name is one that a log can have: what clients make up else stays out of it.
+/// Whether a text from a client is safe to log.
 fn is_sane(name: &str, longest: usize) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=longest).contains(&name.len()) && name.bytes().all(is_plain)
@@ -181,7 +183,7 @@ fn now() -> Time {
     Time(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// The headers of every answer.
+/// Sets the headers of every response.
 fn dress(response: &mut Response, id: &RequestId) {
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id.0) {

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made of the table of routes; and a page to read it.
+//! The OpenAPI 3.1 document, made from the table of routes, and an HTML page of it.
 
 use crate::problem::ProblemBody;
 use crate::routes::{Route, table};
@@ -18,22 +18,22 @@ const JSON: &[&str] = &["application/json"];
 
 type Schemas = Vec<(String, RefOr<Schema>)>;
 
-/// What a body looks like.
+/// The schema of a body.
 #[derive(Clone)]
 pub(crate) struct BodySchema {
     name: Cow<'static, str>,
-    /// What it is; where it has no name, text of any of these kinds.
+    /// Its media types. A body without a schema name is a plain string of one of these types.
     kinds: &'static [&'static str],
     collect: fn(&mut Schemas),
 }
 
 impl BodySchema {
-    /// A schema that is put together here.
+    /// A schema that is put together in this file.
     pub(crate) fn named(name: &'static str) -> BodySchema {
         BodySchema { name: name.into(), kinds: JSON, collect: |_| {} }
     }
 
-    /// Text, or bytes, of any of these kinds.
+    /// Text or bytes of these media types.
     pub(crate) fn texts(kinds: &'static [&'static str]) -> BodySchema {
         BodySchema { name: "".into(), kinds, collect: |_| {} }
     }
@@ -57,7 +57,7 @@ pub(crate) fn of<T: ToSchema>() -> BodySchema {
     BodySchema { name: T::name(), kinds: JSON, collect }
 }
 
-/// Something that follows the question mark.
+/// A query parameter.
 pub(crate) struct QueryParam {
     name: &'static str,
     about: &'static str,
@@ -79,7 +79,7 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// The document.
+/// Serves the document.
 pub(crate) async fn document() -> Response {
     static TEXT: OnceLock<String> = OnceLock::new();
     let text = TEXT.get_or_init(|| described().to_string());
@@ -88,7 +88,7 @@ pub(crate) async fn document() -> Response {
     response
 }
 
-/// The document as a page.
+/// Serves the document as a page.
 pub(crate) async fn page() -> Html<&'static str> {
     static TEXT: OnceLock<String> = OnceLock::new();
     Html(TEXT.get_or_init(|| page_of(&described())))
@@ -124,10 +124,10 @@ fn described() -> Value {
     })
 }
 
-/// What the state of a queue says only where it is set.
+/// Settings that a queue's state omits while they are not set.
 const MAY_BE_ABSENT: [&str; 6] = ["payload_days", "reward", "muted", "weights", "columns", "warnings"];
 
-/// The schemas that are others with a little more.
+/// Completes the schemas: adds limits, and merges settings and state of a queue.
 fn put_together(named: &mut Map<String, Value>) {
     named["ItemBody"]["properties"]["tags"]["maxProperties"] = json!(32);
     for (of, list) in [("SeveralItems", "items"), ("RankBody", "items"), ("VerdictsBody", "verdicts")] {
@@ -158,7 +158,7 @@ fn put_together(named: &mut Map<String, Value>) {
     named.insert("QueueState".into(), state);
 }
 
-/// Why a status is given.
+/// The description of a status.
 fn why(status: u16) -> &'static str {
     match status {
         200 => "It is so.",
@@ -257,7 +257,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A page that loads nothing and runs nothing.
+/// The document as a page without scripts.
 fn page_of(document: &Value) -> String {
     let mut page = String::from(include_str!("openapi.html"));
     let text = |value: &Value| escaped(value.as_str().unwrap_or_default());

@@ -1,13 +1,14 @@
-//! Where the page is from that asks. No page from elsewhere changes anything here, whoever looks at it.
+//! Protection against cross-site requests: a page of another site cannot change anything here.
 
 use crate::app::App;
 use crate::problem::Problem;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use std::net::IpAddr;
 
-/// Refuses what a page of another site sends. Only a browser sends an Origin, and to a form it always does.
+/// Refuses a changing request from a page of another site, by the `Origin` header. Only browsers
+/// send it, and they always do with a form.
 ///
-/// It must be the name that this server was asked by: Host, or what a proxy that is believed says Host was.
+/// The origin must equal the request's `Host`, or the `X-Forwarded-Host` of a trusted proxy.
 pub(crate) fn same_origin(
     app: &App,
     method: &Method,
@@ -69,7 +70,7 @@ mod tests {
             refused.detail().contains("desk.example:8443") && refused.detail().contains("127.0.0.1:8686")
         );
         assert!(refused.advice().contains("proxy_set_header Host"), "it says what to do");
-        // A proxy is believed what it was asked by; others are not.
+        // Only a trusted proxy may name the host.
         let forwarded = [page, ("host", "127.0.0.1:8686"), ("x-forwarded-host", "desk.example:8443")];
         assert!(ask(&forwarded, "10.0.0.5").is_ok());
         assert!(ask(&forwarded, "10.0.0.6").is_err());

@@ -1,4 +1,5 @@
-//! Errors as clients meet them: `application/problem+json` (RFC 9457) with a code that stays and a word on what to do.
+//! Errors as clients get them: `application/problem+json` (RFC 9457), with a stable code and
+//! advice.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
@@ -7,7 +8,7 @@ use jurybox_server::Error;
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// What went wrong with a request.
+/// An error response.
 ///
 /// ```
 /// let problem = jurybox_http::Problem::from(jurybox_server::Error::NoQueue { name: "posts".into() });
@@ -19,37 +20,37 @@ pub struct Problem {
     code: Cow<'static, str>,
     detail: String,
     advice: Cow<'static, str>,
-    /// What is told to whoever keeps the server alone.
+    /// The internal cause, which only the server's log shows.
     cause: Option<String>,
-    /// Seconds after which the same request may succeed.
+    /// The seconds after which the same request may succeed.
     retry_after: Option<u32>,
 }
 
-/// The body of a problem, as it is sent.
+/// The JSON body of a problem.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemBody {
-    /// A name for the kind of problem that stays the same from version to version.
+    /// A stable URN for the kind of problem.
     #[serde(rename = "type")]
     #[schema(examples("urn:jurybox:problem:no_queue"))]
     kind: String,
-    /// The status in words.
+    /// The HTTP status in words.
     title: &'static str,
     /// The HTTP status.
     #[schema(minimum = 400, maximum = 599)]
     status: u16,
     /// The last part of `type`.
     code: String,
-    /// What was wrong, where and with which value.
+    /// What was wrong, where, and with which value.
     detail: String,
     /// What to do about it.
     advice: String,
-    /// The request, as the server's log has it.
+    /// The id of the request in the server's log.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
 }
 
-/// The request's id, put into the body of its problem by whoever answers last.
+/// The id of a request, which the outermost middleware adds to the body of its problem.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(pub(crate) String);
 
@@ -64,7 +65,7 @@ impl Problem {
         Problem { status, code, detail: detail.into(), advice, cause: None, retry_after: None }
     }
 
-    /// A request that cannot be read.
+    /// A request that cannot be parsed.
     pub(crate) fn malformed(detail: impl Into<String>) -> Self {
         Problem::new(
             StatusCode::BAD_REQUEST,
@@ -74,7 +75,7 @@ impl Problem {
         )
     }
 
-    /// A request that can be read, and does not make sense.
+    /// A request that can be parsed, but has an invalid value.
     pub(crate) fn unusable(detail: impl Into<String>) -> Self {
         Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -84,7 +85,7 @@ impl Problem {
         )
     }
 
-    /// The same problem, with what had been done before it.
+    /// The same problem, with what was done before it appended.
     pub(crate) fn after(mut self, done: &str) -> Self {
         self.detail = format!("{}; {done}", self.detail);
         self
@@ -100,12 +101,12 @@ impl Problem {
         self.status.as_u16()
     }
 
-    /// A word for the kind of problem that stays the same from version to version.
+    /// A stable word for the kind of problem, such as `no_queue`.
     pub fn code(&self) -> &str {
         &self.code
     }
 
-    /// What was wrong, where and with which value.
+    /// What was wrong, where, and with which value.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
@@ -115,7 +116,7 @@ impl Problem {
         &self.advice
     }
 
-    /// After how many seconds the same request may succeed.
+    /// The seconds after which the same request may succeed.
     pub(crate) fn seconds(&self) -> Option<u32> {
         self.retry_after
     }
@@ -124,7 +125,7 @@ impl Problem {
         self.cause.as_deref()
     }
 
-    /// The response; the id of its request is in it where it is known.
+    /// The response, with the request's id if known.
     pub(crate) fn into_response_for(self, request_id: Option<&RequestId>) -> Response<Body> {
         let body = ProblemBody {
             kind: format!("urn:jurybox:problem:{}", self.code),
@@ -146,7 +147,7 @@ impl Problem {
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        // Kept, so that the id can be put in later.
+        // Kept, so that the request's id can be added later.
         response.extensions_mut().insert(self);
         response
     }
@@ -198,7 +199,7 @@ impl From<Error> for Problem {
             _ => (StatusCode::SERVICE_UNAVAILABLE, AGAIN),
         };
         let detail = match &error {
-            // What a database says may name hosts and users: that is for the log alone.
+            // Messages of the database may name hosts and users: they go to the log only.
             Error::Database(_)
             | Error::DiskFull(_)
             | Error::Contradiction(_)
@@ -215,7 +216,7 @@ impl From<Error> for Problem {
                 }
                 _ => "the database cannot be reached, or has too much to do".into(),
             },
-            // Its caller's name goes before it, for the database.
+            // Stored keys begin with the caller's name.
             Error::KeyReused { key } => {
                 let own = key.split('\u{1f}').nth(1).unwrap_or(key);
                 format!("Idempotency-Key `{own}` was used before, for another request")

@@ -1,5 +1,5 @@
-//! This process as Prometheus knows processes, under the names that its own client libraries use: CPU time, memory, open files and
-//! start. All of it is read from `/proc` when it is asked for, and left out where a system has none.
+//! Metrics of this process under Prometheus's standard names: CPU time, memory, open files, start
+//! time. They are read from `/proc`, and absent on systems without it.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -7,10 +7,10 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use std::fmt;
 
-/// Clock ticks a second in which Linux tells times to programs (`USER_HZ`), on every platform that Jurybox is built for.
+/// Linux's clock ticks per second (`USER_HZ`), on every platform that Jurybox is built for.
 const TICKS: f64 = 100.0;
 
-/// Reads the figures of this process whenever metrics are asked for.
+/// Reads the metrics whenever they are requested.
 #[derive(Debug)]
 pub(crate) struct Process;
 
@@ -56,13 +56,14 @@ impl Collector for Process {
     }
 }
 
-/// A field of `/proc/self/stat`, counted from 1. The second one is the program's name in brackets, which may have blanks and brackets.
+/// A field of `/proc/self/stat`, counted from 1. The second field, the program's name in brackets,
+/// may contain spaces and brackets.
 fn field_of(stat: &str, field: usize) -> Option<f64> {
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(field.checked_sub(3)?)?.parse().ok()
 }
 
-/// The number that follows a word at the beginning of a line.
+/// The number after a word at the begin of a line.
 fn number_after(text: &str, word: &str) -> Option<f64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(word))?;
     rest.split_whitespace().next()?.parse().ok()

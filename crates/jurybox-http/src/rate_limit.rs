@@ -1,17 +1,17 @@
-//! Whether somebody asks too often.
+//! A rate limit per caller: a token bucket that holds the requests of two seconds.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// A bucket for each caller, from which every request takes a drop; it fills as time passes.
+/// The buckets of all callers: tokens left, and when that was counted.
 pub(crate) struct RateLimits {
     per_second: Option<f64>,
     full: f64,
     levels: Mutex<HashMap<String, (f64, Instant)>>,
 }
 
-/// Buckets that are kept; full ones are no loss.
+/// The most buckets kept. Full ones are dropped beyond, which loses nothing.
 const MOST_BUCKETS: usize = 10_000;
 
 impl RateLimits {
@@ -20,7 +20,7 @@ impl RateLimits {
         RateLimits { per_second, full: per_second.unwrap_or(0.0) * 2.0, levels: Mutex::default() }
     }
 
-    /// Takes a drop, or says after how many seconds there will be one.
+    /// Takes a token, or returns the seconds until there is one.
     pub(crate) fn take(&self, who: &str, now: Instant) -> Result<(), u32> {
         let (Some(rate), Ok(mut levels)) = (self.per_second, self.levels.lock()) else { return Ok(()) };
         let filled = |(level, since): (f64, Instant)| {

@@ -1,4 +1,5 @@
-//! The table of routes: of it the router, the check of roles and the OpenAPI document are made.
+//! The table of API routes, from which the router, access control and the OpenAPI document are
+//! made.
 
 use crate::app::App;
 use crate::guard::{RouteAccess, guard};
@@ -16,21 +17,21 @@ use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use jurybox_server::Role;
 use tower_http::catch_panic::CatchPanicLayer;
 
-/// A route: how it is reached, who may ask, what it takes and gives.
+/// A route of the API.
 pub(crate) struct Route {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
-    /// None: anybody may ask.
+    /// The role it needs; none for a public route.
     pub(crate) role: Option<Role>,
-    /// The name of the operation in the document.
+    /// The operation id in the OpenAPI document.
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) query: &'static [QueryParam],
-    /// The body it takes, and whether lines are taken too.
+    /// The schema of its body, and whether it also accepts JSON lines.
     pub(crate) takes: Option<(BodySchema, bool)>,
-    /// What it gives when all is well.
+    /// The statuses of success, with their schemas.
     pub(crate) gives: Vec<(u16, Option<BodySchema>)>,
-    /// Further statuses than those that every route of its kind has.
+    /// Error statuses besides those of every route of its kind.
     pub(crate) also: &'static [u16],
     handler: MethodRouter<App>,
 }
@@ -107,11 +108,12 @@ const EVENTS: &[QueryParam] = &[
     QueryParam::optional("limit", "How many", LIMIT),
 ];
 
-/// An item; and the one path in its place that is none: an item with this id is at `%63lose`.
+/// The path of an item, and the one path that takes its place: an item with the id `close` is at
+/// `%63lose`.
 const ITEM: &str = "/v1/queues/{queue}/items/{item}";
 const CLOSE: &str = "/v1/queues/{queue}/items/close";
 
-/// Every route there is.
+/// All API routes.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<Route> {
     use Role::{Admin, Read, Review, Write};
@@ -181,12 +183,12 @@ pub(crate) fn table() -> Vec<Route> {
     table
 }
 
-/// All routes, with what surrounds them.
+/// All routes, with the middleware around them.
 pub(crate) fn router(app: &App) -> Router {
     let mut router = Router::new();
     for Route { path, role, handler, .. } in table() {
         let need = RouteAccess { app: app.clone(), roles: role.into_iter().collect(), page: false };
-        // The last one is the outermost.
+        // The last layer is the outermost.
         let guarded = handler.route_layer(from_fn(note_caller)).route_layer(from_fn_with_state(need, guard));
         router = router.route(path, guarded);
     }
@@ -230,8 +232,8 @@ mod tests {
     use axum::body::Body;
     use tower::ServiceExt;
 
-    /// By whatever route and however its path is written, a key for one queue opens no other; nor what is about no queue in particular,
-    /// unless that tells each of its own.
+    /// A key for one queue is refused on every route of another queue, however its name is encoded.
+    /// Routes without a queue are refused too, unless they show that queue only.
     #[tokio::test]
     async fn a_key_for_one_queue_opens_no_other() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! What is left of a body when its request is answered. A request may be refused before anybody has read what it sends; what comes next on
-//! its connection would then be taken for the rest of it. A little is read and left at that; of more, the client is told that the connection
-//! ends.
+//! The handling of request bodies that a handler did not read to the end. Their rest would be taken
+//! for the next request on the connection, so a short rest is read and discarded, and a longer one
+//! closes the connection.
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
@@ -11,23 +11,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// So much is read for nothing, and so long it may take.
+/// The most bytes of a rest that are read, and for how long.
 const MOST: u64 = 64 << 10;
 const WITHIN: Duration = Duration::from_secs(1);
 
-/// A body that its reader may leave in the middle. None when it has been read to its end.
+/// A body that a handler may abandon; none once it is read to its end.
 #[derive(Clone)]
 struct SharedBody(Arc<Mutex<Option<Body>>>);
 
-/// What is left of a body, for whoever answers.
+/// The rest of a request's body.
 pub(crate) struct UnreadBody {
     shared: SharedBody,
-    /// Whether the client waits to be told that it may send.
+    /// Whether the client waits for `100 Continue` before it sends the body.
     waits: bool,
 }
 
 impl UnreadBody {
-    /// A body to be read by another, and what that leaves of it. Nothing where there is no body.
+    /// Splits a request's body into one for the handler and its rest. None without a body.
     pub(crate) fn of(headers: &HeaderMap, body: Body) -> (Body, Option<UnreadBody>) {
         if body.is_end_stream() {
             return (body, None);
@@ -37,7 +37,7 @@ impl UnreadBody {
         (Body::new(shared), Some(rest))
     }
 
-    /// Reads what is left, or says that the connection ends.
+    /// Discards a short rest, or closes the connection with the response.
     pub(crate) async fn settle<B>(self, response: &mut Response<B>) {
         let left = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(left) = left else { return };

@@ -1,4 +1,4 @@
-//! A connection whose other end has so long to take what is written to it.
+//! A stream with a time limit for writes.
 
 use std::future::Future;
 use std::io::{Error, ErrorKind, Result};
@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// A stream that ends with an error when nothing of what is written to it is taken for so long: a client that asks and never reads
-/// would hold its connection for good.
+/// A stream whose writes fail if the other end accepts nothing for a while. A client that never
+/// reads would otherwise hold its connection forever.
 pub(crate) struct WriteTimeout<S> {
     stream: S,
     patience: Duration,
-    /// Runs while something waits to be taken.
+    /// Runs while a write waits.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
@@ -22,7 +22,7 @@ impl<S> WriteTimeout<S> {
         WriteTimeout { stream, patience, waits: None }
     }
 
-    /// What a write came to, or that it has waited for too long.
+    /// The result of a write, or an error if it has waited for too long.
     fn within<T>(&mut self, context: &mut Context<'_>, came: Poll<Result<T>>) -> Poll<Result<T>> {
         if came.is_ready() {
             self.waits = None;

@@ -1,4 +1,4 @@
-//! Claims: the next items, kept for longer, given back.
+//! Handlers for claims: claim, list, extend, release and skip.
 
 use super::items::changed;
 use super::{QueryParams, Idempotency, QueuePath, ask, read_queue, unexpected};
@@ -13,10 +13,10 @@ use serde::Deserialize;
 
 /// The most items of a claim.
 const MOST: u32 = 1000;
-/// The most for a key that only reviews: a person, or a program for people.
+/// The most items of a claim for a key that may only review.
 const MOST_BLIND: u32 = 100;
 
-/// Gives a reviewer the next items.
+/// Hands the next items to a reviewer.
 pub(crate) async fn post(
     State(app): State<App>,
     caller: Caller,
@@ -42,7 +42,7 @@ pub(crate) struct ReviewerQuery {
     reviewer: Name,
 }
 
-/// What a reviewer holds.
+/// Lists what a reviewer holds.
 pub(crate) async fn held(
     State(app): State<App>,
     caller: Caller,
@@ -55,7 +55,7 @@ pub(crate) async fn held(
     Ok(JsonBody(HeldItems { claims, left_out: (left_out > 0).then_some(left_out) }))
 }
 
-/// Refuses to look for more items than anybody can hold by a claim.
+/// Refuses lists longer than a claim can be.
 fn few(items: &[Name]) -> Result<(), Problem> {
     if items.len() <= MOST as usize {
         return Ok(());
@@ -63,7 +63,7 @@ fn few(items: &[Name]) -> Result<(), Problem> {
     Err(Problem::unusable(format!("{} items at once, more than {MOST}", items.len())))
 }
 
-/// Lets a reviewer keep items for another while.
+/// Extends leases.
 pub(crate) async fn extend(
     State(app): State<App>,
     caller: Caller,
@@ -78,7 +78,7 @@ pub(crate) async fn extend(
     changed(&ask(&app, &name, &caller, &key, request).await?)
 }
 
-/// Takes items back.
+/// Releases items back to the queue.
 pub(crate) async fn release(
     State(app): State<App>,
     caller: Caller,
@@ -93,7 +93,7 @@ pub(crate) async fn release(
     changed(&ask(&app, &name, &caller, &key, request).await?)
 }
 
-/// Takes an item back that this reviewer does not want again.
+/// Releases an item that this reviewer shall not get again.
 pub(crate) async fn skip(
     State(app): State<App>,
     caller: Caller,

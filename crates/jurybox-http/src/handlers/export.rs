@@ -1,4 +1,4 @@
-//! Everything that a queue has, as a table that is sent while it is read.
+//! The handler for exports: a table that is sent while it is read.
 
 use super::{QueryParams, QueuePath};
 use crate::app::App;
@@ -16,11 +16,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// What the table is sent as, by format.
+/// The media types of the formats: JSON lines, CSV, Parquet.
 pub(crate) const KINDS: &[&str] =
     &["application/x-ndjson", "text/csv; charset=utf-8; header=present", "application/vnd.apache.parquet"];
 
-/// Pieces that may wait to be sent.
+/// The most chunks that wait to be sent.
 const AHEAD: usize = 8;
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ pub(crate) struct ExportQuery {
     safe_csv: bool,
 }
 
-/// What others wrote goes into a spreadsheet: it is text there, unless somebody asks for the cells as they are.
+/// The default of `safe_csv`: a spreadsheet must not run text from outside as formulas.
 fn safe() -> bool {
     true
 }
@@ -71,14 +71,14 @@ pub(crate) async fn export(
     let queue = app.queue(&name).await?;
     let (format, kind, ending) = format.about();
     let layout = Layout { format, safe_csv };
-    // What is wrong from the beginning is said as such, before anything is sent.
+    // Errors at the begin are answered as problems, before any byte is sent.
     let asked = queue.clone();
     let tags = app.read(move || asked.tag_names()).await?;
     let (pieces, received) = channel(AHEAD);
     tokio::task::spawn_blocking(move || {
         let failed = pieces.clone();
         if let Err(error) = send(&queue, (&tags, random_checks_only), layout, ChunkWriter(pieces)) {
-            // The answer breaks off: whoever reads it must not take it for whole.
+            // The response breaks off, so that no client takes it for complete.
             let _ = failed.blocking_send(Err(io::Error::other(error.to_string())));
         }
         drop(room);
@@ -86,7 +86,7 @@ pub(crate) async fn export(
     let mut response = Response::new(Body::new(ExportBody(received)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    // A queue's name has nothing in it that would have to be escaped here.
+    // Queue names need no escaping here.
     if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.{ending}\"")) {
         headers.insert(header::CONTENT_DISPOSITION, value);
     }
@@ -136,7 +136,7 @@ fn send(queue: &Queue, (tags, random_checks_only): (&[String], bool), layout: La
     Ok(sheet.map_or(Ok(()), Sheet::finish)?)
 }
 
-/// What is written, in pieces, to whoever sends them.
+/// A writer that sends chunks to the response.
 struct ChunkWriter(Sender<io::Result<Bytes>>);
 
 impl Write for ChunkWriter {
@@ -152,7 +152,7 @@ impl Write for ChunkWriter {
     }
 }
 
-/// The body: pieces as they come.
+/// The response's body: chunks from a channel.
 struct ExportBody(Receiver<io::Result<Bytes>>);
 
 impl HttpBody for ExportBody {

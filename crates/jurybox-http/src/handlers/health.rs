@@ -1,4 +1,4 @@
-//! For those who keep the server: is it there, is it ready, what has it counted.
+//! Handlers for operations: liveness, readiness and metrics.
 
 use crate::app::App;
 use crate::body::JsonBody;
@@ -11,14 +11,15 @@ use jurybox_server::Error;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// That all is well.
+/// The health of the server.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HealthStatus {
     status: &'static str,
-    /// Queues that are not served as they should be. The log of the server names them.
+    /// The number of queues that cannot be served properly; the server's log names them. Absent if
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_trouble: Option<usize>,
-    /// Webhooks that have failed for so long that they are left alone.
+    /// The number of webhooks that were stopped after too many failures. Absent if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     webhooks_off: Option<usize>,
 }
@@ -27,8 +28,8 @@ pub(crate) async fn healthy() -> JsonBody<HealthStatus> {
     JsonBody(HealthStatus { status: "ok", in_trouble: None, webhooks_off: None })
 }
 
-/// Whether all queues are loaded, and the database answers. One queue that is in trouble does not
-/// keep the others; a full disk concerns all of them.
+/// Ready once all queues are loaded and while the database answers. A problem of a single queue
+/// does not count; a full disk does.
 pub(crate) async fn ready(State(app): State<App>) -> Result<JsonBody<HealthStatus>, Problem> {
     if app.is_ready() {
         let troubles = app.0.service.troubles();
@@ -45,10 +46,10 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<JsonBody<HealthStatu
     Err(Problem::new(status, "not_ready", "the queues are being loaded", advice).retry_after(1))
 }
 
-/// What is counted; of queues those that the caller may look at.
+/// The metrics, with the queues that the caller may see.
 pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     let asked = app.clone();
-    // What the server has counted by itself is told even while the database is away.
+    // The server's own metrics are available without the database.
     let reached = app.reaches_database().await.is_ok();
     let counted = app
         .read(move || {
@@ -58,7 +59,7 @@ pub(crate) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
             let service = &asked.0.service;
             let mut standings = Vec::new();
             for name in service.names()?.into_iter().filter(|name| caller.sees(name)) {
-                // One that was deleted meanwhile is not told of.
+                // A queue that was deleted meanwhile is left out.
                 if let Ok(standing) = service.queue(&name).and_then(|queue| queue.standing()) {
                     standings.push((name, standing));
                 }

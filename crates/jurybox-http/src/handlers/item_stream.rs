@@ -1,7 +1,8 @@
-//! Items as lines of JSON: taken in while they arrive, however many there are.
+//! The handler for items as JSON lines, which are stored while they arrive.
 //!
-//! They go to the queue in parts. A part waits until the item after it has come, or the end: so it is known of each whether it is the last
-//! one, and a key under which a stream has ended is not one under which a longer one goes on.
+//! Lines go to the queue in batches, each with an idempotency key derived from that of the request.
+//! A batch is sent only when the next item or the end has arrived, because the last batch is
+//! marked: a key of a complete stream cannot be reused to continue it.
 
 use super::Idempotency;
 use super::items::answered;
@@ -18,16 +19,16 @@ use jurybox_server::{MOST_AT_ONCE, Queue, Request};
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
-/// Items that go into one entry of the log, and their bytes.
+/// The most items and bytes of a batch, which is one log entry.
 const TOGETHER: usize = 2000;
 const BYTES: usize = 4 << 20;
-/// After so many lines that cannot be taken, the rest is not looked at.
+/// After this many refused lines the rest is not read.
 const MOST_REJECTED: usize = MOST_AT_ONCE;
 
-/// The fewest bytes a second, over the whole: slower ones would hold a place that others wait for.
+/// The least average rate in bytes per second. A slower client would hold its place for too long.
 const SLOWEST: u64 = 64 << 10;
 
-/// What has come of a stream so far.
+/// The state of a stream that is being read.
 struct ItemIntake<'a> {
     app: &'a App,
     caller: &'a Caller,
@@ -35,9 +36,9 @@ struct ItemIntake<'a> {
     key: &'a Idempotency,
     parts: usize,
     lines: u64,
-    /// Lines up to this one are done with.
+    /// The last line that has been dealt with.
     done: u64,
-    /// The part that waits: its items, their bytes, and what else came between them, hashed.
+    /// The batch to be sent: its items, their bytes, and a hash of the refused lines among them.
     items: Vec<jurybox_server::NewItem>,
     bytes: usize,
     unread: Sha256,
@@ -56,8 +57,8 @@ pub(crate) async fn items(
     let (unread, answer) = (Sha256::new(), ItemsAnswer::default());
     let mut taking = ItemIntake { app, caller, queue, key, parts, lines, done, items, bytes, unread, answer };
     let taken = taking.all(request).await;
-    // Whatever became of the rest, the lines before it are in; unless they are to be sent again with their key, under which a part is
-    // always the same lines.
+    // After an error, the lines before it are stored, unless there is an idempotency key: then the
+    // client will repeat the stream, and its batches must be the same.
     let is_due = if key.is_there() { taken.is_ok() } else { !taking.items.is_empty() };
     let sent = if is_due { taking.send(true).await } else { Ok(()) };
     match taken.and(sent) {
@@ -73,17 +74,17 @@ pub(crate) async fn items(
     }
 }
 
-/// Lines out of pieces of them.
+/// Splits chunks into lines.
 #[derive(Default)]
 struct LineBuffer {
-    /// The beginning of a line whose end is yet to come.
+    /// The begin of a line whose end has not arrived.
     rest: Vec<u8>,
-    /// Whether that line is too long already: nothing of it is kept.
+    /// Whether that line is too long; then nothing of it is kept.
     over: bool,
 }
 
 impl LineBuffer {
-    /// Adds a piece of a line.
+    /// Appends a chunk without a line break.
     fn add(&mut self, piece: &[u8], most: usize) {
         self.over |= self.rest.len() + piece.len() > most;
         if self.over { self.rest.clear() } else { self.rest.extend_from_slice(piece) }
@@ -91,11 +92,11 @@ impl LineBuffer {
 }
 
 impl ItemIntake<'_> {
-    /// Takes lines until there are no more.
+    /// Reads lines to the end of the body.
     async fn all(&mut self, request: HttpRequest) -> Result<(), Problem> {
         let limits = &self.app.0.settings.limits;
         let (mut body, mut lines, mut total) = (request.into_body(), LineBuffer::default(), 0_u64);
-        // Only the time counts in which the client was waited for.
+        // Only time spent waiting for the client counts.
         let mut waited = Duration::ZERO;
         loop {
             let allowed = limits.client_timeout + Duration::from_secs(total / SLOWEST);
@@ -128,7 +129,7 @@ impl ItemIntake<'_> {
         Ok(())
     }
 
-    /// Takes a line that is whole.
+    /// Handles a complete line.
     async fn line(&mut self, lines: &mut LineBuffer) -> Result<(), Problem> {
         let line = std::mem::take(&mut lines.rest);
         let read = if std::mem::take(&mut lines.over) {
@@ -162,11 +163,12 @@ impl ItemIntake<'_> {
         Ok(())
     }
 
-    /// Sends the part that has waited.
+    /// Sends the batch to the queue.
     async fn send(&mut self, is_last: bool) -> Result<(), Problem> {
         let items = std::mem::take(&mut self.items);
         self.bytes = 0;
-        // A key stands for all lines, also for those that could not be read, and for where they ended.
+        // The idempotency key covers all lines, including refused ones, and whether they were the
+        // last.
         let unread = std::mem::take(&mut self.unread).finalize();
         let id = format!("{} {}", if is_last { "end" } else { "more" }, STANDARD.encode(unread));
         let about = Request::Items(vec![jurybox_server::NewItem { id, ..Default::default() }]);

@@ -1,4 +1,4 @@
-//! Items: taken in, given further scores, closed, erased.
+//! Handlers for items: add, update scores, close and erase.
 
 use super::{Idempotency, ItemPath, QueuePath, ask, read_queue, item_stream, no_item, unexpected};
 use crate::app::App;
@@ -12,7 +12,7 @@ use jurybox_server::{Answer, Error, NewItem, Rejected, Request};
 
 pub(crate) const LINES: &str = "application/x-ndjson";
 
-/// Takes in one item, several, or lines without end.
+/// Adds one item, several, or a stream of JSON lines.
 pub(crate) async fn post(
     State(app): State<App>,
     caller: Caller,
@@ -29,7 +29,7 @@ pub(crate) async fn post(
     let (items, unread) = ItemsBody::read(&bytes).map_err(|error| body::refused(&error))?;
     let items = items.into_iter().map(Into::into).collect();
     let mut call = key.call(&caller, Request::Items(items), 0);
-    // A key stands for all that was sent, also for what cannot be read.
+    // The idempotency key covers the whole body, including what cannot be read.
     if !unread.texts.is_empty() {
         let texts = unread.texts.into_iter();
         call = call.part_of(&Request::Items(texts.map(|id| NewItem { id, ..NewItem::default() }).collect()));
@@ -54,7 +54,7 @@ pub(crate) fn answered(answer: Answer) -> Result<ItemsAnswer, Problem> {
     })
 }
 
-/// Gives an item that is there further scores.
+/// Adds scores to an existing item.
 pub(crate) async fn patch_scores(
     State(app): State<App>,
     caller: Caller,

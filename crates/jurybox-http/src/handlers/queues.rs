@@ -1,4 +1,4 @@
-//! Queues: made, changed, looked at, deleted.
+//! Handlers for queues: list, create, change, show and delete.
 
 use super::{Idempotency, QueuePath, ask, read_queue};
 use crate::app::App;
@@ -18,7 +18,7 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Result<JsonB
     Ok(JsonBody(QueueList { queues }))
 }
 
-/// Makes a queue, or sets it up as the body says.
+/// Creates a queue, or changes all its settings.
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
@@ -48,7 +48,7 @@ pub(crate) async fn put(
     Ok(changed(&app, name, &caller, &key, Change::to(&config)).await?.into_response())
 }
 
-/// Changes what the body names.
+/// Changes the settings that the body names.
 pub(crate) async fn patch(
     State(app): State<App>,
     caller: Caller,
@@ -59,7 +59,7 @@ pub(crate) async fn patch(
     changed(&app, name, &caller, &key, change).await
 }
 
-/// Changes a queue: how it stands then.
+/// Changes settings, and returns the new state with warnings.
 async fn changed(
     app: &App,
     name: String,

@@ -1,4 +1,4 @@
-//! Looking at a queue: nothing here changes anything.
+//! Handlers that only read a queue: items, ranking, evaluators, preview, report and activity log.
 
 use super::{QueryParams, Idempotency, ItemPath, QueuePath, read_queue, no_item};
 use crate::app::App;
@@ -12,14 +12,14 @@ use axum::extract::State;
 use jurybox_server::{Filter, Listed, MOST_AT_ONCE, MOST_BYTES, NewItem, Queue};
 use serde::Deserialize;
 
-/// The most items or entries on a page.
+/// The most items or entries of a page.
 const PAGE: u64 = 1000;
 
 fn names(queue: &Queue) -> Result<Vec<String>, jurybox_server::Error> {
     Ok(queue.standing()?.config.evaluators.names().map(String::from).collect())
 }
 
-/// From where on, and how many.
+/// The query of the list of items.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ItemsQuery {
@@ -50,9 +50,9 @@ fn check(limit: u64) -> Result<usize, Problem> {
     Err(Problem::unusable(format!("limit = {limit} is not from 1 to {PAGE}")))
 }
 
-/// How many items, the first of them, one answer has room for: one at least, if there is one. `next` goes on from there.
+/// How many of the first items fit into one answer, at least one. `next` goes on from there.
 fn how_many_fit(items: &[Listed], names: &[String]) -> usize {
-    // Around each score are its name, quotes and a number of up to 24 digits.
+    // Each score comes with its name, punctuation and up to 24 digits.
     let scores: usize = names.iter().map(|name| name.len() + 32).sum();
     let bytes = |item: &Listed| {
         let tags: usize = item.tags.iter().map(|(name, value)| name.len() + value.len()).sum();
@@ -65,7 +65,7 @@ fn how_many_fit(items: &[Listed], names: &[String]) -> usize {
     within.take_while(|sum| *sum <= MOST_BYTES).count().max(usize::from(!items.is_empty()))
 }
 
-/// Items by rank (those that can be given out) or by arrival (all).
+/// Lists items by rank (claimable ones) or by arrival (all).
 pub(crate) async fn items(
     State(app): State<App>,
     QueuePath(name): QueuePath,
@@ -115,7 +115,7 @@ pub(crate) async fn item(
     told.await?.map(JsonBody).ok_or_else(|| no_item(&item))
 }
 
-/// Ranks items by the queue's model, and keeps nothing of them.
+/// Ranks items by the queue's model without storing them.
 pub(crate) async fn rank(
     State(app): State<App>,
     QueuePath(name): QueuePath,
@@ -142,7 +142,7 @@ pub(crate) async fn rank(
     let ranked = read_queue(&app, &name, move |queue| {
         let model = queue.model()?;
         let values = model.values(&items)?;
-        // What cannot be valued comes last; of two alike the first stays first.
+        // Items without a value come last; equal values keep their order.
         let mut order: Vec<usize> = (0..items.len()).collect();
         let key = |at: &usize| if values[*at].is_nan() { f64::NEG_INFINITY } else { values[*at] };
         order.sort_by(|a, b| key(b).total_cmp(&key(a)));
@@ -171,7 +171,7 @@ pub(crate) async fn evaluators(
     told.await.map(JsonBody)
 }
 
-/// Who would enter and leave the best K if the queue were set up differently.
+/// Previews which items would enter and leave the best K after a change of settings.
 pub(crate) async fn preview(
     State(app): State<App>,
     QueuePath(name): QueuePath,
@@ -195,7 +195,7 @@ pub(crate) async fn preview(
 }
 
 pub(crate) async fn report(State(app): State<App>, QueuePath(name): QueuePath) -> Result<JsonBody<ReportAnswer>, Problem> {
-    // Each queue makes one at a time: who waits for it holds no thread.
+    // Each queue makes one report at a time: waiting for it here blocks no thread.
     let _room = app.0.reports.acquire().await;
     read_queue(&app, &name, |queue| Ok(queue.found()?.into())).await.map(JsonBody)
 }
@@ -209,7 +209,7 @@ pub(crate) struct EventsQuery {
     limit: u64,
 }
 
-/// What happened after an entry of the log.
+/// Lists entries of the activity log.
 pub(crate) async fn events(
     State(app): State<App>,
     QueuePath(name): QueuePath,

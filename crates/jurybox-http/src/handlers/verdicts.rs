@@ -1,4 +1,4 @@
-//! Verdicts: taken in, revised, taken back.
+//! Handlers for verdicts: record, revise and undo.
 
 use super::{Idempotency, QueuePath, ask, unexpected};
 use crate::app::App;
@@ -10,10 +10,10 @@ use crate::wire::{RejectedItem, SourceField, UndoBody, UndoAnswer, VerdictsBody,
 use axum::extract::{Request as HttpRequest, State};
 use jurybox_server::{Answer, MOST_AT_ONCE, NewVerdict, Request, Role};
 
-/// How often a request may come back to an item that it has a verdict on already.
+/// The most verdicts on one item in a request.
 const MOST_PARTS: usize = 100;
 
-/// Takes in verdicts; one that names another in `revises` takes its place.
+/// Records verdicts. One that names another in `revises` replaces it.
 pub(crate) async fn post(
     State(app): State<App>,
     caller: Caller,
@@ -27,7 +27,8 @@ pub(crate) async fn post(
     let (verdicts, unread) = VerdictsBody::read(&bytes).map_err(|error| body::refused(&error))?;
     for verdict in &verdicts {
         caller.is(verdict.reviewer())?;
-        // Both go over the heads of those who review: a rule closes what somebody has in hand, an appeal decides over verdicts.
+        // Both override reviewers: a rule closes items that are being reviewed, an appeal decides
+        // against verdicts.
         match verdict.source() {
             SourceField::Reviewer => {}
             SourceField::Automatic => caller.needs(Role::Write, "a verdict with \"source\": \"automatic\"")?,
@@ -43,8 +44,9 @@ pub(crate) async fn post(
             verdicts.len()
         )));
     }
-    // Several on one item, as of a file of a quorum, are asked for one after the other, each part with a key of its own.
-    // That of each stands for all that was sent, also for what cannot be read.
+    // Several verdicts on one item, as in a file from a quorum, are sent one after the other, each
+    // part with its own idempotency key. Every key covers the whole body, including what cannot be
+    // read.
     let all_read = unread.texts.is_empty();
     let texts = unread.texts.into_iter().map(|id| NewVerdict { id, ..NewVerdict::default() });
     let whole = Request::Verdicts(verdicts.iter().cloned().chain(texts).collect());
@@ -69,7 +71,7 @@ pub(crate) async fn post(
     Ok(JsonBody(answer))
 }
 
-/// Takes back a verdict that was just given.
+/// Undoes a recent verdict.
 pub(crate) async fn undo(
     State(app): State<App>,
     caller: Caller,

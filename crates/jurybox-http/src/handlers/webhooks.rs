@@ -1,4 +1,4 @@
-//! Webhooks: made, changed, looked at, deleted.
+//! Handlers for webhooks: list, set up and delete.
 
 use super::{QueuePath, param, params};
 use crate::app::App;
@@ -13,7 +13,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use jurybox_server::{Secret, Webhook};
 
-/// The queue and the webhook that a path names.
+/// The queue and the webhook in a request's path.
 pub(crate) struct WebhookPath(String, String);
 
 impl<S: Send + Sync> FromRequestParts<S> for WebhookPath {
@@ -62,7 +62,7 @@ pub(crate) async fn put(
         Ok((new, made, told))
     };
     let (new, made, told) = app.change(made).await?;
-    // Somebody else may have deleted it meanwhile.
+    // Another request may have deleted it meanwhile.
     let Some(told) = told else { return Err(no_hook()) };
     let mut now = WebhookState::from(told);
     now.secret = made.as_ref().map(sign::shown);

@@ -31,13 +31,14 @@ pub(super) struct ActivityQuery {
     all: bool,
 }
 
-/// Whether entries of a kind are routine: leases that open desks extend, and verdicts that become final.
+/// Whether entries of a kind are routine: leases that open desks extend, and verdicts that become
+/// final.
 pub(super) fn is_routine(kind: &str) -> bool {
     matches!(kind, "extend" | "settle")
 }
 
-/// The newest wanted entries up to `last`, at most `most`; the number of the earliest entry read; and
-/// how many were left out. Reads at most [`READS`] times [`READ`] entries.
+/// The newest wanted entries up to `last`, at most `most`; the number of the earliest entry read;
+/// and how many were left out. Reads at most [`READS`] times [`READ`] entries.
 pub(super) fn back(
     queue: &Queue,
     last: u64,

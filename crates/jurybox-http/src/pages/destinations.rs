@@ -1,5 +1,5 @@
-//! The page `/go`: links to the pages of every queue, and to the panels and evaluators of the current
-//! one. A script turns it into a command palette.
+//! The page `/go`: links to the pages of every queue, and to the panels and evaluators of the
+//! current one. A script turns it into a command palette.
 
 use super::format::in_address;
 use super::layout::{Page, panel_response, navigation};

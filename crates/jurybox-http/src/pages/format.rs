@@ -70,7 +70,8 @@ pub(super) fn stretch(length: i64) -> String {
     whole.map_or_else(|| span(seconds as f64), |(unit, name)| format!("{} {name}", seconds / unit))
 }
 
-/// A time in UTC, with its date unless that is today. Scripts replace it by the reader's local time.
+/// A time in UTC, with its date unless that is today. Scripts replace it by the reader's local
+/// time.
 pub(super) fn moment(at: i64, now: i64) -> Markup {
     time_element(at, now, false)
 }

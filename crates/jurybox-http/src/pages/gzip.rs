@@ -1,9 +1,9 @@
 //! Compression of pages, styles and scripts with gzip for browsers that accept it: charts are
 //! repetitive text, and shrink to a sixth.
 //!
-//! Compressed length leaks secrets that stand beside text of an attacker (the BREACH attack). No page
-//! contains any: keys are never shown, and the session cookie is in the headers. JSON, exports and
-//! event streams are not compressed.
+//! Compressed length leaks secrets that stand beside text of an attacker (the BREACH attack). No
+//! page contains any: keys are never shown, and the session cookie is in the headers. JSON, exports
+//! and event streams are not compressed.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;

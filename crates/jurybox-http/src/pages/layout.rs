@@ -13,8 +13,8 @@ use jurybox_draw::prose;
 use jurybox_server::Role;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// The content security policy of pages: own style, scripts and requests, inline pictures, and frames
-/// with own text only.
+/// The content security policy of pages: own style, scripts and requests, inline pictures, and
+/// frames with own text only.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// A millisecond in microseconds.
@@ -61,8 +61,8 @@ pub(super) fn frame(title: &str, body: &Markup) -> Markup {
     }
 }
 
-/// The header of every page but the desk: the links, with the current one marked, and the age of the
-/// data.
+/// The header of every page but the desk: the links, with the current one marked, and the age of
+/// the data.
 pub(super) fn navigation(caller: &Caller, queue: Option<&str>, here: &str, read: Option<i64>) -> Markup {
     let link = |path: String, name: &str| {
         html! { a href=(path) aria-current=[(name == here).then_some("page")] { (name) } }

@@ -3,7 +3,8 @@
 //! A page is a handler that returns [`layout::Page`]. It works without scripts. With scripts,
 //! `live.rs` streams which queue has changed, and the page fetches the panels of that queue again,
 //! each by its id (`?panel=`). Pages load nothing from elsewhere and run nothing inline. Text from
-//! outside passes `maud`, which escapes it, or a renderer of `payload/`, which emits only its own tags.
+//! outside passes `maud`, which escapes it, or a renderer of `payload/`, which emits only its own
+//! tags.
 
 mod activity;
 mod assets;
@@ -40,7 +41,8 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, get, post};
 use jurybox_server::Role;
 
-/// The routes of the pages: path, roles that may use it (any of them; none means everybody), handler.
+/// The routes of the pages: path, roles that may use it (any of them; none means everybody),
+/// handler.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<(&'static str, &'static [Role], MethodRouter<App>)> {
     use Role::{Admin, Read, Review};

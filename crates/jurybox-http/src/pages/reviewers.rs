@@ -28,7 +28,8 @@ struct ReviewerStats {
     last: i64,
     /// Seconds between two verdicts, without pauses.
     between: Vec<f64>,
-    /// Verdicts on an item that the reviewer had judged before, possibly having seen the prediction.
+    /// Verdicts on an item that the reviewer had judged before, possibly having seen the
+    /// prediction.
     seen: u64,
     /// Agreement with other reviewers of the same items.
     others: AgreementCount,
@@ -117,8 +118,8 @@ fn known(right: &str, scale: Option<&Rewards>) -> Option<f64> {
     labelled.or_else(plain)
 }
 
-/// The first verdicts on each item, as many as the quorum, in order of time. Later ones are left out:
-/// they were asked for only because the first ones differed, which biases agreement.
+/// The first verdicts on each item, as many as the quorum, in order of time. Later ones are left
+/// out: they were asked for only because the first ones differed, which biases agreement.
 fn independent<'a>(
     blind: impl Iterator<Item = &'a Worked>,
     quorum: usize,
@@ -179,9 +180,10 @@ struct TagDifference<'a> {
     there: f64,
 }
 
-/// For each reviewer, the tag in which their items differ most from the others': shares at least 0.1
-/// apart and different by a two-proportion z-test at 5%, Bonferroni-corrected for tags and reviewers.
-/// Severity is estimated from scores without tags, so such a difference can look like severity.
+/// For each reviewer, the tag in which their items differ most from the others': shares at least
+/// 0.1 apart and different by a two-proportion z-test at 5%, Bonferroni-corrected for tags and
+/// reviewers. Severity is estimated from scores without tags, so such a difference can look like
+/// severity.
 fn tag_differences<'a>(work: impl Iterator<Item = &'a Worked>) -> BTreeMap<&'a str, TagDifference<'a>> {
     const LEAST: f64 = 0.1;
     let mut items: BTreeMap<&str, f64> = BTreeMap::new();
@@ -335,7 +337,8 @@ mod tests {
         }
     }
 
-    /// Ann gets another language than Bob and Cyd, so all three differ. Random tags are not noticed.
+    /// Ann gets another language than Bob and Cyd, so all three differ. Random tags are not
+    /// noticed.
     #[test]
     fn differing_items_are_noticed() {
         let tagged = |n: u64, who: &str, language: &str| {

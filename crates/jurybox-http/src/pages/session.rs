@@ -67,7 +67,8 @@ impl Sessions {
 }
 
 /// A `Set-Cookie` value for all pages. `Secure` is set if this server or the proxy before it speaks
-/// TLS, which the Origin header of a form tells; a forged one only makes the sender's cookie stricter.
+/// TLS, which the Origin header of a form tells; a forged one only makes the sender's cookie
+/// stricter.
 pub(super) fn set_cookie(
     app: &App,
     headers: &HeaderMap,

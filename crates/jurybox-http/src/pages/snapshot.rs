@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_score_is_worth_what_items_with_such_a_score_were() {
+    fn verdicts_are_averaged_by_score() {
         let chance = |seed: u64| (jurybox::toolbox::hash_number(9, seed) % 1000) as f64 / 500.0 - 1.0;
         let lessons: Vec<(Vec<f64>, f64)> = (0..2000)
             .map(|at| {

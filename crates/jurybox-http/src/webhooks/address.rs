@@ -1,26 +1,27 @@
-//! Where a webhook may go: to an address that anybody could reach, and not to what only this machine can.
+//! The targets of webhooks, and protection against requests to private addresses (SSRF).
 
 use axum::http::Uri;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The longest URL.
+/// The most bytes of a URL.
 const LONGEST: usize = 2048;
 
-/// Where a webhook goes.
+/// The parsed URL of a webhook.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WebhookTarget {
     pub(crate) secure: bool,
-    /// Without brackets.
+    /// The host name or address, without brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// The path with what follows it.
+    /// The path with its query.
     pub(crate) path: String,
-    /// What the header `Host` says.
+    /// The value of the `Host` header.
     pub(crate) authority: String,
 }
 
 impl WebhookTarget {
-    /// A URL as a target, or why it is none. Where private addresses are not allowed, neither is what anybody on the way could read.
+    /// Parses a URL, or says why it cannot be used. Unless private addresses are allowed, it must
+    /// be https and public.
     pub(crate) fn parse(url: &str, private: bool) -> Result<WebhookTarget, String> {
         if url.len() > LONGEST {
             return Err(format!("the URL has {} bytes, more than {LONGEST}", url.len()));
@@ -53,7 +54,8 @@ impl WebhookTarget {
         Ok(WebhookTarget { secure, host, port, path, authority: authority.as_str().into() })
     }
 
-    /// The addresses it stands for, those alone that may be reached: who connects, connects to one of these and asks no more.
+    /// The addresses of the host that may be reached. The caller connects to one of these without
+    /// resolving the name again, which could give another address.
     pub(crate) async fn resolved(&self, private: bool) -> Result<Vec<SocketAddr>, String> {
         let found: Vec<SocketAddr> = match self.host.parse::<IpAddr>() {
             Ok(address) => vec![(address, self.port).into()],
@@ -81,7 +83,7 @@ fn reachable(address: IpAddr, private: bool) -> Result<(), String> {
     Err("its host is an address of a private network, or of this machine".into())
 }
 
-/// Whether an address is of the internet at large.
+/// Whether an address is on the public internet.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -113,13 +115,13 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match segments {
-        // An address of the older kind in the clothes of the newer, and those that are translated to one on the way.
+        // IPv4 addresses within IPv6 (mapped, NAT64, 6to4): the embedded address counts.
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low] => segments[6] != 0 && embedded(high, low),
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => embedded(high, low),
-        // Of protocols, documentation, tunnels.
+        // Protocol assignments, Teredo and documentation.
         [0x2001, second, ..] => second >= 0x200 && second != 0xdb8,
         [0x3fff, second, ..] => second >= 0x1000,
-        // All that is given out for the internet at large begins like this; loopback, link-local, unique local and multicast do not.
+        // Global unicast is 2000::/3. Loopback, link-local, unique local and multicast are outside.
         [first, ..] => (0x2000..0x4000).contains(&first),
     }
 }
@@ -219,7 +221,7 @@ mod tests {
         let target = WebhookTarget::parse("https://localhost/", false).unwrap();
         assert!(target.resolved(false).await.is_err());
         assert!(target.resolved(true).await.is_ok());
-        // Ways to write 127.0.0.1 that only the system's resolver understands.
+        // Notations of 127.0.0.1 that only the system's resolver understands.
         for url in ["https://2130706433/", "https://0x7f.1/", "https://127.1/"] {
             if let Ok(target) = WebhookTarget::parse(url, false) {
                 assert!(target.resolved(false).await.is_err(), "{url}");

@@ -1,8 +1,10 @@
-//! Webhooks: the log of a queue, told to somebody else as it grows.
+//! Webhooks: delivery of a queue's activity log to other systems as it grows.
 //!
-//! Every webhook has a cursor in the database, which moves when what was sent has been answered with success, and not before: everything
-//! arrives, in order, at least once. What is tried again is the same page under the same id, though the log has grown since. One node at a time has a webhook, for a minute from when it last said so; should it die, another goes on.
-//! What cannot be delivered is tried again, after ever longer rests; after days of that it is left alone until somebody sets it up anew.
+//! Every webhook has a cursor in the database that moves only after a successful delivery, so every
+//! entry arrives at least once and in order. A retry sends the same entries under the same id. One
+//! server at a time owns a webhook, by a lease of a minute; if it dies, another takes over. A
+//! failed delivery is retried after ever longer pauses. After days of failures the webhook is
+//! stopped until it is set up again.
 
 pub(crate) mod address;
 mod send;
@@ -19,16 +21,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// How often somebody looks whether there is something to send.
+/// How often webhooks are checked for entries to send.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long what is being sent may take once the server is to end.
+/// How long running deliveries may take during shutdown.
 const LAST: Duration = Duration::from_secs(5);
-/// The first rest after a failure, and the longest, in seconds.
+/// The first and the longest pause before a retry, in seconds.
 const RESTS: (u64, u64) = (1, 3600);
-/// So often it must have failed before it is left alone, however long that took.
+/// The fewest failures before a webhook is stopped, however long they took.
 const ENOUGH: u64 = 12;
 
-/// What is sent: the queue, and a page of its log as `GET …/events` gives it.
+/// The body of a delivery: the queue, and entries of its log as `GET …/events` returns them.
 #[derive(Serialize)]
 struct WebhookMessage<'a> {
     queue: &'a str,
@@ -36,9 +38,9 @@ struct WebhookMessage<'a> {
     events: EventPage,
 }
 
-/// Sends until the end, and then gives back what it has: another may go on at once.
+/// Delivers to all webhooks until `end`, then releases their leases.
 pub(crate) async fn follow(app: App, end: impl Future<Output = ()>) {
-    // A number of our own, that no other node has.
+    // A random id of this server.
     let holder = (RandomState::new().hash_one(std::process::id()) >> 1).max(1).cast_signed();
     let busy = Arc::<Mutex<HashSet<(String, String)>>>::default();
     let mut sending = JoinSet::new();
@@ -51,7 +53,7 @@ pub(crate) async fn follow(app: App, end: impl Future<Output = ()>) {
         while sending.try_join_next().is_some() {}
         let asked = app.clone();
         let look = move || Ok((asked.0.service.webhooks(None)?, asked.0.service.now()?));
-        // A database that is away now is there later.
+        // An unreachable database is asked again later.
         let Ok((hooks, now)) = app.wait(look).await else { continue };
         app.0.metrics.note_webhooks_off(hooks.iter().filter(|hook| hook.off).count());
         for hook in hooks {
@@ -62,20 +64,21 @@ pub(crate) async fn follow(app: App, end: impl Future<Output = ()>) {
             }
             let (app, busy) = (app.clone(), busy.clone());
             sending.spawn(async move {
-                // What cannot be noted is sent once more, by whoever can note it.
+                // If the result cannot be stored, the delivery is repeated.
                 let _ = deliver(&app, hook, holder).await;
                 lock(&busy).remove(&key);
             });
         }
     }
-    // What is not done by then is broken off, and sent once more.
+    // Deliveries that take longer are aborted, and repeated later.
     let _ = tokio::time::timeout(LAST, async { while sending.join_next().await.is_some() {} }).await;
     sending.shutdown().await;
     let asked = app.clone();
     let _ = app.wait(move || asked.0.service.give_back_webhooks(holder)).await;
 }
 
-/// Whether the time to try again has come. It may also lie further away than any rest: then it was noted while the clock was wrong.
+/// Whether it is time to retry. A time further away than any pause was stored while the clock was
+/// wrong, and is ignored.
 fn has_rested(next_try: i64, now: i64) -> bool {
     let longest = Duration::from_secs(RESTS.1 * 2).as_micros() as i64;
     next_try <= now || next_try - now > longest
@@ -85,7 +88,7 @@ fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends to one webhook until there is nothing left, or it fails.
+/// Delivers to one webhook until nothing is left or a delivery fails.
 async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error> {
     loop {
         let (asked, of) = (app.clone(), hook.clone());
@@ -105,7 +108,8 @@ async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error>
         let events = EventPage { events: events.into_iter().map(Into::into).collect(), next: last };
         let body = serde_json::to_vec(&WebhookMessage { queue: &hook.queue, events });
         let body = body.map_err(|error| Error::Corrupt(error.to_string()))?;
-        // With when it was made: a queue of the same name that was made anew tells other things under the same numbers.
+        // The webhook's creation time tells deliveries apart from those of an earlier queue of the
+        // same name.
         let id = format!("{}/{}/{}/{first}-{last}", hook.queue, hook.name, hook.made);
         let sent = attempt(app, &hook, &secret, &id, now / 1_000_000, &body).await;
         app.0.metrics.note_delivery(sent.is_ok());
@@ -122,7 +126,7 @@ async fn deliver(app: &App, mut hook: Webhook, holder: i64) -> Result<(), Error>
     }
 }
 
-/// Why it did not arrive, and whether nobody there wants it any more.
+/// Why a delivery failed, and whether the receiver is gone for good (410).
 struct DeliveryFailure {
     why: String,
     gone: bool,
@@ -151,13 +155,13 @@ async fn attempt(
     }
 }
 
-/// What to note of a failure: the rests double, with a little chance in them, so that not all come back at once.
+/// The outcome of a failure: when to retry (exponential backoff with jitter), or to stop.
 fn failed(app: &App, hook: &Webhook, now: i64, failure: &DeliveryFailure) -> Outcome {
     let (first, longest) = RESTS;
     let rest = (first << hook.failures.min(20)).min(longest) * 1_000_000;
     let chance = RandomState::new().hash_one(now) % (rest / 5);
     let give_up = i64::try_from(app.0.settings.webhooks.give_up.as_micros()).unwrap_or(i64::MAX);
-    // Days with hardly a try in them were a jump of the clock.
+    // Days with hardly any attempt are a jump of the clock, not a reason to stop.
     let tired = hook.failures >= ENOUGH
         && hook.failing_since.is_some_and(|since| now.saturating_sub(since) >= give_up);
     let next_try = now.saturating_add_unsigned(rest + chance);

@@ -1,5 +1,6 @@
-//! Sending: one request over a connection of its own, to an address that was looked at before. Nothing is followed, and of the answer
-//! only its status is read: a webhook cannot be used to look around.
+//! A minimal HTTP client for webhooks: one POST per connection, to an address that was checked
+//! before. It follows no redirects and reads only the status, so that it cannot be used to probe a
+//! network.
 
 use super::address::WebhookTarget;
 use std::fmt::Write as _;
@@ -15,16 +16,16 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// How long finding and reaching a host may take.
+/// The time limit for resolving and for connecting.
 const REACH: Duration = Duration::from_secs(5);
-/// How long it may take from there to the answer.
+/// The time limit from connection to status.
 const ANSWER: Duration = Duration::from_secs(15);
-/// The longest head of an answer.
+/// The most bytes of the response's head.
 const HEAD: usize = 16 << 10;
-/// Addresses of a host that are tried.
+/// The most addresses of a host that are tried.
 const TRIED: usize = 3;
 
-/// Sends a body, and gives the status of the answer, or why there is none.
+/// Sends a body. Returns the status of the response, or why there is none.
 pub(super) async fn post(
     target: &WebhookTarget,
     headers: &[(&str, String)],
@@ -71,7 +72,7 @@ async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, String> {
     Err(why)
 }
 
-/// Says everything, and reads the head of the answer.
+/// Sends the request and reads the head of the response.
 async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &[u8]) -> io::Result<u16> {
     stream.write_all(request).await?;
     stream.flush().await?;
@@ -91,7 +92,7 @@ async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &[u8
     }
 }
 
-/// The status of the answer, where its head is whole; those that only say that there will be one are passed over.
+/// The status once the response's head is complete. Interim responses (1xx) are skipped.
 fn status(head: &mut Vec<u8>) -> io::Result<Option<u16>> {
     while let Some(end) = head.windows(4).position(|four| four == b"\r\n\r\n") {
         let status = head
@@ -108,7 +109,7 @@ fn status(head: &mut Vec<u8>) -> io::Result<Option<u16>> {
     Ok(None)
 }
 
-/// Whom to believe that a host is who it says: those whom browsers believe.
+/// The TLS configuration with the root certificates of browsers.
 static TRUST: LazyLock<Arc<ClientConfig>> = LazyLock::new(|| {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))

@@ -1,4 +1,4 @@
-//! What a webhook is signed with, as Standard Webhooks have it: HMAC-SHA256 over the message's id, the time and the body.
+//! Signatures of webhooks by the Standard Webhooks specification: HMAC-SHA256 of id, time and body.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,12 +6,12 @@ use hmac::{Hmac, KeyInit, Mac};
 use jurybox_server::Secret;
 use sha2::Sha256;
 
-/// What a secret begins with, where it is written down.
+/// The prefix of a secret in text.
 const PREFIX: &str = "whsec_";
-/// How many bytes a secret has.
+/// The allowed lengths of a secret, in bytes.
 const BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// The signature of a message.
+/// The signature header of a delivery.
 pub(crate) fn signature(secret: &Secret, id: &str, seconds: i64, body: &[u8]) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.bytes()).expect("any key will do");
     mac.update(format!("{id}.{seconds}.").as_bytes());
@@ -19,12 +19,12 @@ pub(crate) fn signature(secret: &Secret, id: &str, seconds: i64, body: &[u8]) ->
     format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
 }
 
-/// A secret as it is shown, once.
+/// A secret as text.
 pub(crate) fn shown(secret: &Secret) -> String {
     format!("{PREFIX}{}", STANDARD.encode(secret.bytes()))
 }
 
-/// A secret that somebody brings along. What was wrong with it is said without saying it again.
+/// Parses a secret from text. The error does not repeat it.
 pub(crate) fn read(text: &str) -> Result<Secret, String> {
     let bytes = text.strip_prefix(PREFIX).and_then(|text| STANDARD.decode(text).ok());
     bytes.filter(|bytes| BYTES.contains(&bytes.len())).map(Secret::of).ok_or_else(|| {

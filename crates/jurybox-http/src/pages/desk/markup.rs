@@ -137,8 +137,8 @@ pub(super) fn desk(desk: &DeskPage, who: &str, caller: &Caller) -> Markup {
 /// The hidden fields of the forms for a verdict and a skip.
 fn item_fields(who: &str, held: Option<(&str, u64)>) -> Markup {
     let (item, token) = held.unzip();
-    // The verdict's id makes a form that is sent twice count once. It holds a hash of the item's id,
-    // because an erased item's id must not survive here.
+    // The verdict's id makes a form that is sent twice count once. It holds a hash of the item's
+    // id, because an erased item's id must not survive here.
     let id = held.map(|(item, token)| format!("desk-{token}-{:016x}", jurybox::toolbox::hash_text(item)));
     html! {
         input type="hidden" name="reviewer" value=(who);

@@ -52,7 +52,7 @@ fn labels(config: &Config) -> Vec<VerdictLabel> {
         let label = |name: &str, reward| VerdictLabel { name: name.into(), reward: Some(reward) };
         return vec![label("yes", high), label("no", low)];
     };
-    let mut words: Vec<(&String, f64)> = words.iter().map(|(name, worth)| (name, *worth)).collect();
+    let mut words: Vec<(&String, f64)> = words.iter().map(|(name, reward)| (name, *reward)).collect();
     words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     words.into_iter().map(|(name, _)| VerdictLabel { name: name.clone(), reward: None }).collect()
 }

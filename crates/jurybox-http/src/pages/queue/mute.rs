@@ -23,8 +23,8 @@ pub(in crate::pages) struct MuteQuery {
     evaluator: Name,
 }
 
-/// The form: an evaluator, and whether to mute or unmute it. Sent from two tabs, it changes the queue
-/// once, because it names the state and not a toggle.
+/// The form: an evaluator, and whether to mute or unmute it. Sent from two tabs, it changes the
+/// queue once, because it names the state and not a toggle.
 #[derive(Deserialize)]
 pub(in crate::pages) struct MuteForm {
     evaluator: Name,

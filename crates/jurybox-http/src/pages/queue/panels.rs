@@ -245,7 +245,8 @@ pub(super) fn feed(view: &QueuePage<'_>) -> PanelBody {
 mod tests {
     use super::*;
 
-    /// One evaluator scores from 0 to 1, another from 0 to 1000: raw weights differ by a factor of 1000.
+    /// One evaluator scores from 0 to 1, another from 0 to 1000: raw weights differ by a factor
+    /// of 1000.
     #[test]
     fn influence_does_not_depend_on_units() {
         let of = |weight: f64, spread: f64, muted: bool| Evaluated {

@@ -1,5 +1,5 @@
-//! The time range that a queue's page shows: all time, the last day, week or month, or from one time
-//! to another.
+//! The time range that a queue's page shows: all time, the last day, week or month, or from one
+//! time to another.
 
 use super::super::snapshot::{DAY, MINUTE, QueueSnapshot, unit};
 use super::super::format::{moment, moment_to_the_second};
@@ -58,8 +58,8 @@ pub(super) struct TimeRange {
 }
 
 impl TimeRange {
-    /// The range that a URL asks for. `own` has precedence over a named range; where it lacks a begin
-    /// or an end, the queue's begin or the present stands in.
+    /// The range that a URL asks for. `own` has precedence over a named range; where it lacks a
+    /// begin or an end, the queue's begin or the present stands in.
     pub(super) fn of(
         seen: &QueueSnapshot,
         range: Option<NamedRange>,
